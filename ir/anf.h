@@ -1,0 +1,229 @@
+// THE intermediate representation: A-normal form with join points.
+//
+// A `Function` is ordered `let` bindings, each naming ONE operation on atoms (names or constants), grouped in
+// blocks. A block is a *join point*: a local function of its parameters that is only ever called in tail position
+// (Flanagan et al. 1993 for ANF; Maurer et al. 2017 for join points). Control flow is nothing but the terminators
+// below; a loop is a join point that jumps to itself. It is SSA with block arguments, written as functions.
+//
+// Text form (ir/print.h, ir/read.h; parse(print(f)) == f exactly):
+//
+//   func @name(%a, %b) {
+//   ^0:                                  ; the entry block; its parameters are the function's
+//     %2 = op.add %a, %b
+//     %3 = cmp.lt %2, 10
+//     if %3 ^1(%2) ^2
+//   ^1(%x):                              ; a join point
+//     return %x
+//   ^2:
+//     raise %2
+//   }
+//
+// Invariants (ir/verify.h checks them after every pass in debug builds):
+//   V1  every name is bound exactly once: as a parameter of one block or as the result of one let;
+//   V2  a use is dominated by its binding; a jump passes as many atoms as the target has parameters;
+//   V3  block 0 is the entry and nothing jumps to it; every block ends in exactly one terminator;
+//   V4  the number of arguments and the attribute of a let are what its operation's row says (ir/prim.h, ir/ops);
+//   V5  a let that may raise inside a `try` carries a handover: a handler block and the atoms it receives. The handler's
+//       first parameter is the exception value, the others are the handover atoms (bound *before* the let);
+//   V6  a block marked `loop_head` is the target of every back edge to it.
+// Order gives effects their place (ir/effect.h, RULES A1): only what commutes may move.
+//
+// A finished Function is immutable and self-contained (own constants; inner functions are constants), so compile threads
+// read it without locks and a derived function (differentiated, specialised) never touches its source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/intern.h"
+#include "support/source.h"
+
+namespace ouro::ir {
+
+struct Function;
+using FunctionRef = std::shared_ptr<const Function>;
+struct Type;  // ir/type.h; interned, compared by pointer; nullptr means Any
+
+enum class NameId : uint32_t { none = UINT32_MAX };
+enum class BlockId : uint32_t { none = UINT32_MAX };
+enum class ConstId : uint32_t { none = UINT32_MAX };
+constexpr uint32_t index(NameId n) { return static_cast<uint32_t>(n); }
+constexpr uint32_t index(BlockId b) { return static_cast<uint32_t>(b); }
+constexpr uint32_t index(ConstId c) { return static_cast<uint32_t>(c); }
+
+// An atom is a name or a constant of the function it stands in.
+class Atom {
+ public:
+  constexpr Atom() = default;
+  constexpr Atom(NameId n) : bits_(index(n)) {}
+  constexpr Atom(ConstId c) : bits_(index(c) | kConst) {}
+  constexpr bool is_name() const { return !(bits_ & kConst); }
+  constexpr bool is_const() const { return !is_name() && bits_ != UINT32_MAX; }
+  constexpr bool is_none() const { return bits_ == UINT32_MAX; }  // "no atom"
+  constexpr NameId name() const { return NameId{bits_}; }
+  constexpr ConstId constant() const { return ConstId{bits_ & ~kConst}; }
+  constexpr bool operator==(const Atom&) const = default;
+
+ private:
+  static constexpr uint32_t kConst = 0x80000000u;
+  uint32_t bits_ = UINT32_MAX;
+};
+
+// Operations: values below kFirstTensorOp are the language primitives of ir/prim.h, the others are kFirstTensorOp + the row's
+// index in the tensor operation registry (ir/ops/registry.h).
+enum class Op : uint16_t {};
+constexpr uint16_t kFirstTensorOp = 1024;
+constexpr bool is_tensor_op(Op op) { return static_cast<uint16_t>(op) >= kFirstTensorOp; }
+
+// How the arguments of a call are passed. The let's atoms are: callee (or receiver), then one atom per argument, in source order.
+struct CallSig {
+  enum class Kind : uint8_t { positional, star, keyword, double_star };
+  struct Arg {
+    Kind kind = Kind::positional;
+    Symbol name{};  // of a keyword
+    bool operator==(const Arg&) const = default;
+  };
+  std::vector<Arg> args;
+  Symbol method{};  // of call.method
+  bool simple() const;  // only positional arguments
+  bool operator==(const CallSig&) const = default;
+};
+
+// The path of an `update` (RULES C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom each, in order.
+struct PlacePath {
+  struct Step {
+    bool is_item = false;
+    Symbol attr{};
+    bool operator==(const Step&) const = default;
+  };
+  std::vector<Step> steps;
+  Op in_place{};           // the op.* of `op=`
+  bool augmented = false;  // false: plain `=`
+  bool operator==(const PlacePath&) const = default;
+};
+
+struct Constant {
+  enum class Kind : uint8_t {
+    none, true_, false_, ellipsis, not_implemented,
+    unbound,                 // the value of a variable that has none yet
+    integer, big_integer,    // `i`; decimal text in `text`
+    floating,                // `f`
+    string, bytes,           // `text` (UTF-8 with lone surrogates as WTF-8; raw bytes)
+    tuple,                   // `items`
+    dtype,                   // `i` is a ouro::DType
+    code,                    // `code`: an inner function, to be made a closure by `function`
+  };
+  Kind kind = Kind::none;
+  int64_t i = 0;
+  double f = 0;
+  std::string text;
+  std::vector<ConstId> items;
+  FunctionRef code;
+};
+
+// What a let's `attr` means is in its operation's row (PrimDef::attr).
+struct Let {
+  Op op{};
+  NameId result = NameId::none;
+  uint32_t args_begin = 0;  // into Function::atoms
+  uint16_t nargs = 0;
+  uint32_t attr = 0;        // symbol id | integer | ConstId | index into calls | index into paths
+  uint32_t handover = kNoHandover;  // index into Function::handovers
+  Span span{};
+  static constexpr uint32_t kNoHandover = UINT32_MAX;
+};
+
+struct Target {
+  BlockId block = BlockId::none;
+  uint32_t args_begin = 0;  // into Function::atoms
+  uint32_t nargs = 0;
+};
+
+struct Terminator {
+  enum class Kind : uint8_t {
+    none,        // under construction
+    return_,     // return a
+    jump,        // targets[0]
+    branch,      // if a then targets[0] else targets[1]; `a` is a bool (use `truth` before)
+    switch_,     // targets[a]; `a` is a small int
+    raise,       // raise a from b (b may be none; both none: re-raise of the handled exception)
+    yield,       // hand `a` out; resume at targets[0] whose LAST parameter is the sent value (not among its args)
+    yield_from,  // delegate to iterator `a`; resume at targets[0] whose LAST parameter is the result
+    unreachable,
+  };
+  Kind kind = Kind::none;
+  Atom a{}, b{};
+  std::vector<Target> targets;
+  uint32_t handover = Let::kNoHandover;  // of raise, yield, yield_from
+  Span span{};
+};
+
+// What a raising let hands to its handler: handler(exception, atoms...).
+struct Handover {
+  BlockId handler = BlockId::none;
+  uint32_t args_begin = 0;
+  uint32_t nargs = 0;
+};
+
+struct Block {
+  std::vector<NameId> params;
+  std::vector<Let> lets;
+  Terminator term;
+  bool loop_head = false;
+  bool handler = false;
+};
+
+struct NameInfo {
+  Symbol hint{};               // the source variable, for messages, snapshots and printing
+  const Type* type = nullptr;  // Any
+};
+
+// Python's parameter list. The entry block's parameters are, in order: positional-only, positional-or-keyword, `*args` if any,
+// keyword-only, `**kwargs` if any, then the captures.
+struct Signature {
+  uint16_t posonly = 0, positional = 0 /* includes posonly */, kwonly = 0;
+  bool varargs = false, varkw = false;
+  std::vector<Symbol> names;  // one per entry parameter, captures excluded
+  size_t count() const { return names.size(); }
+};
+
+struct Capture {
+  Symbol name{};
+  bool cell = false;  // the captured value is a cell (RULES A4)
+};
+
+struct Function {
+  enum class Kind : uint8_t { function, lambda, module, class_body, generator, comprehension };
+  Symbol name{}, qualname{};
+  Kind kind = Kind::function;
+  bool is_generator = false;
+  bool is_method = false;  // stands directly in a class body
+  Signature sig;
+  std::vector<Capture> captures;
+  ConstId doc = ConstId::none;
+  Span span{};        // of the whole definition
+  std::vector<Block> blocks;
+  std::vector<NameInfo> names;
+  std::vector<Constant> constants;
+  std::vector<Atom> atoms;  // argument pool
+  std::vector<Handover> handovers;
+  std::vector<CallSig> calls;
+  std::vector<PlacePath> paths;
+
+  const Block& block(BlockId b) const { return blocks[index(b)]; }
+  const Constant& constant(ConstId c) const { return constants[index(c)]; }
+  const NameInfo& name_info(NameId n) const { return names[index(n)]; }
+  const Atom* args(const Let& l) const { return atoms.data() + l.args_begin; }
+  const Atom* args(const Target& t) const { return atoms.data() + t.args_begin; }
+  const Atom* args(const Handover& h) const { return atoms.data() + h.args_begin; }
+};
+
+inline bool CallSig::simple() const {
+  for (const Arg& a : args)
+    if (a.kind != Kind::positional) return false;
+  return true;
+}
+
+}  // namespace ouro::ir
