@@ -92,7 +92,13 @@ struct CallSig {
 };
 
 // The path of an `update` (RULES C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom each, in order.
+// The root is a value (the let's result is the new root, to be bound to the variable again), or the content of a cell (args[0]
+// is the cell) or of a global slot (no root argument): those are taken out, written in place if unshared, and put back, also on error.
+// `x += v` on a local is iop.add; on a cell or global it is an augmented update with no steps.
 struct PlacePath {
+  enum class Root : uint8_t { value, cell, global };
+  Root root = Root::value;
+  Symbol name{};  // of the global or cell variable
   struct Step {
     bool is_item = false;
     Symbol attr{};

@@ -88,7 +88,7 @@ enum Effects : uint32_t {
   X(item_get,   "item.get",     2, none, kUnknown, "a[b]") \
   X(item_set,   "item.set",     3, none, kUnknown, "a[b] = c, no place: an error if a is a tensor") \
   X(item_del,   "item.del",     2, none, kUnknown, "del a[b]") \
-  X(update,     "update",      -1, path, kUnknown, "write to a place (RULES C16); args: root, item atoms..., value; result: the new root (itself unless a tensor)") \
+  X(update,     "update",      -1, path, kUnknown, "write to a place (RULES C16); args: root (none if global), item atoms..., value; result: the new root (itself unless a tensor)") \
   X(slice,      "slice",        3, none, kAlloc, "slice(a, b, c)") \
   /* containers */ \
   X(tuple,      "tuple",       -1, none, kAlloc, "(args...)") \
