@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Checks the sources without building: `./dev check [--fix]`.
+
+- clang-format (every tracked C++ file; --fix rewrites)
+- layers: a folder includes only what stands to its left in LAYERS
+- LLVM's and ANTLR's headers stay in the folders that own them
+- headers start with #pragma once; files over 500 lines are listed
+"""
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LAYERS = ["support", "ir", "grammar", "frontend", "runtime", "backends", "jit", "stdlib", "include",
+          "tools"]
+# Headers that only these folders may see.
+OWNED = {
+    "llvm/": ("backends/host/", "backends/ptx/", "jit/emit/"),
+    "antlr4-runtime": ("grammar/",),
+    "OuroParser": ("grammar/",),
+    "OuroLexer": ("grammar/",),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
+LONG, TOO_LONG = 500, 1000
+
+
+def sources():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.cpp", "*.h"],
+                            cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [name for name in listed if os.path.exists(os.path.join(ROOT, name))]
+
+
+def check_includes(name, text):
+    folder = name.split("/")[0]
+    for target in INCLUDE.findall(text):
+        for header, owners in OWNED.items():
+            if target.startswith(header) and folder != "tests" and not name.startswith(owners):
+                yield f"{name}: includes {target}, which stays in {', '.join(owners)}"
+        first = target.split("/")[0]
+        if folder in LAYERS and first in LAYERS and "/" in target:
+            if LAYERS.index(first) > LAYERS.index(folder):
+                yield f"{name}: includes {target}: {first} stands to the right of {folder}"
+
+
+def badly_formatted(name, fix):
+    command = ["clang-format", "-i", name] if fix else ["clang-format", "--dry-run", "-Werror", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True)
+    return done.returncode != 0
+
+
+def main():
+    fix, names = "--fix" in sys.argv[1:], sources()
+    problems, long_files = [], []
+    for name in names:
+        with open(os.path.join(ROOT, name), encoding="utf-8") as f:
+            text = f.read()
+        problems += check_includes(name, text)
+        if name.endswith(".h") and "#pragma once" not in text and "ouro_c.h" not in name:
+            problems.append(f"{name}: has no #pragma once")
+        lines = text.count("\n")
+        if lines > TOO_LONG:
+            problems.append(f"{name}: has {lines} lines")
+        elif lines > LONG:
+            long_files.append((lines, name))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bad = pool.map(lambda name: badly_formatted(name, fix), names)
+        problems += [f"{name}: is not formatted (./dev check --fix)"
+                     for name, wrong in zip(names, bad) if wrong]
+    for lines, name in sorted(long_files, reverse=True):
+        print(f"note: {name} has {lines} lines")
+    print("\n".join(problems) if problems else f"{len(names)} files, nothing to mend")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""What every kind of test shares: the suite, the job, running a program, the report."""
+import difflib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TESTS = os.path.join(ROOT, "tests")
+
+
+@dataclass
+class Done:
+    """How a program ended. status is negative for a signal, "timeout" when it was stopped."""
+    status: object
+    out: str
+    err: str
+
+
+@dataclass
+class Result:
+    """One test. problem is empty when it passed."""
+    name: str
+    problem: str = ""
+
+
+@dataclass
+class Job:
+    """A unit of work for one thread: run() gives the results of one or more tests."""
+    name: str
+    run: object
+    weight: float = 1.0
+
+
+@dataclass
+class Suite:
+    folder: str
+    tags: list
+    args: object
+    scratch: str = field(init=False)
+
+    def __post_init__(self):
+        self.name = os.path.basename(self.folder)
+        self.sanitized = self.name.endswith(("asan", "tsan"))
+        self.modes = [m for m in self.args.modes.split(",") if m]
+        self.scratch = os.path.join(self.folder, "test-scratch")
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        if os.path.isdir(self.folder):
+            os.makedirs(os.path.join(self.scratch, "cache", "ouro"))
+            self._link_data()
+
+    def _link_data(self):
+        """Tests have a cache folder of their own, with the user's data sets in it."""
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        data = os.path.join(home, "ouro", "data")
+        if os.path.isdir(data):
+            os.symlink(data, os.path.join(self.scratch, "cache", "ouro", "data"))
+
+    @property
+    def ouro(self):
+        return os.path.abspath(self.args.ouro) if self.args.ouro else self.program("ouro")
+
+    def program(self, name):
+        """The path of a built program, or None."""
+        path = os.path.join(self.folder, name)
+        return path if os.access(path, os.X_OK) and not os.path.isdir(path) else None
+
+    def wants(self, name):
+        return not self.args.filter or any(f in name for f in self.args.filter)
+
+    def tagged(self, tags):
+        return not self.tags or any(t in self.tags for t in tags)
+
+    def environment(self):
+        env = dict(os.environ, PYTHONHASHSEED="0", LC_ALL="C.UTF-8", TERM="dumb",
+                   XDG_CACHE_HOME=os.path.join(self.scratch, "cache"))
+        env.pop("CI", None)
+        env["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86"
+        env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1:exitcode=86"
+        env["TSAN_OPTIONS"] = "halt_on_error=1:exitcode=86"
+        return env
+
+    def temporary(self):
+        return tempfile.mkdtemp(dir=self.scratch)
+
+    def execute(self, command, *, stdin="", cwd=None, timeout=60, env=None):
+        """Runs a command to its end; never raises for what the command does."""
+        limit = timeout * (6 if self.sanitized else 1)
+        variables = self.environment()
+        variables.update(env or {})
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=cwd or ROOT, env=variables,
+                                   start_new_session=True)
+        try:
+            out, err = process.communicate(stdin.encode(), timeout=limit)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            status = "timeout"
+        return Done(status, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def describe(status):
+    if status == "timeout":
+        return "ran out of time"
+    if isinstance(status, int) and status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def difference(expected, actual, expected_name, actual_name):
+    """A short unified diff, or "" when both are equal."""
+    if expected == actual:
+        return ""
+    lines = list(difflib.unified_diff(expected.splitlines(), actual.splitlines(),
+                                      expected_name, actual_name, lineterm="", n=1))
+    if len(lines) > 16:
+        lines = lines[:16] + [f"... {len(lines) - 16} more lines"]
+    return "\n".join(lines) or "they differ in the last newline"
+
+
+def tail(text, lines=6):
+    return "\n".join(text.rstrip().splitlines()[-lines:])
+
+
+def walk(folder, ending):
+    """Test files below tests/FOLDER, sorted; names that start with _ are helpers, not tests."""
+    found = []
+    for top, folders, files in os.walk(os.path.join(TESTS, folder)):
+        folders[:] = [f for f in folders if not f.startswith(("_", "."))]
+        found += [os.path.join(top, f) for f in files if f.endswith(ending) and f[0] != "_"]
+    return sorted(found)
+
+
+class Report:
+    def __init__(self, args):
+        self.args, self.lock = args, threading.Lock()
+        self.passed = self.failed = 0
+        self.failures, self.times = [], []
+        self.terminal = sys.stderr.isatty()
+
+    def run(self, suite, job):
+        start = time.monotonic()
+        try:
+            results = job.run()
+        except Exception as error:  # a fault of the runner is a failed test, not the end of all
+            results = [Result(job.name, f"the test runner failed: {error!r}")]
+        with self.lock:
+            self.times.append((time.monotonic() - start, f"{suite.name}/{job.name}"))
+            for result in results:
+                self._add(suite, result)
+
+    def _add(self, suite, result):
+        if result.problem:
+            self.failed += 1
+            name = f"{suite.name}/{result.name}"
+            self.failures.append(name)
+            self._clear()
+            print(f"FAIL {name}\n    " + result.problem.replace("\n", "\n    "), flush=True)
+        else:
+            self.passed += 1
+        if self.terminal:
+            sys.stderr.write(f"\r{self.passed} passed, {self.failed} failed ")
+            sys.stderr.flush()
+
+    def _clear(self):
+        if self.terminal:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    def finish(self):
+        self._clear()
+        for seconds, name in sorted(self.times, reverse=True)[:self.args.slow]:
+            print(f"{seconds:7.2f} s  {name}")
+        if len(self.failures) > 1:
+            print("failed:\n  " + "\n  ".join(self.failures))
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 0 if self.failed == 0 and self.passed > 0 else 1

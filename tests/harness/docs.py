@@ -1,0 +1,90 @@
+"""What README.md and docs/ show works: their code blocks are run, in a folder per document.
+
+```ouro          is run and must end with status 0; `# file: NAME` as its first line also leaves it
+                 in the folder under that name
+```console       each `$ COMMAND` is run, and what follows it is compared with what it printed;
+                 `...` stands for any text in a line, alone in a line for any lines
+Blocks marked `skip` (```console skip) are left alone: those that install, download or take long.
+"""
+import glob
+import os
+import re
+import shutil
+
+from .common import ROOT, Job, Result, describe, difference, tail
+
+BLOCK = re.compile(r"^```(ouro|console)([^\n]*)\n(.*?)^```", re.M | re.S)
+
+
+def commands(text):
+    """[(command, expected output)]"""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], []])
+        elif line.startswith("> ") and found and not found[-1][1]:
+            found[-1][0] += "\n" + line[2:]  # the command goes on, as in a shell
+        elif found:
+            found[-1][1].append(line)
+    return [(command, "\n".join(lines).rstrip()) for command, lines in found]
+
+
+def matches(expected, actual):
+    lines = [".*" if line.strip() == "..." else
+             "[^\n]*".join(re.escape(part) for part in line.rstrip().split("..."))
+             for line in expected.splitlines()]
+    pattern = "\n".join(lines)
+    return re.fullmatch(pattern, actual.rstrip(), re.S) is not None
+
+
+def run_document(suite, path):
+    name = os.path.relpath(path, ROOT)
+    folder = suite.temporary()
+    for shown in ("examples", "bench"):
+        os.symlink(os.path.join(ROOT, shown), os.path.join(folder, shown))
+    bin_ = os.path.join(folder, ".bin")
+    os.mkdir(bin_)
+    os.symlink(suite.ouro, os.path.join(bin_, "ouro"))
+    env = {"PATH": bin_ + os.pathsep + os.environ.get("PATH", "")}
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    results = []
+    for match in BLOCK.finditer(text):
+        kind, info, body = match.groups()
+        place = f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
+        if "skip" in info.split():
+            continue
+        if kind == "ouro":
+            file = re.match(r"# file: *(\S+)", body)
+            script = os.path.join(folder, file.group(1) if file else "block.ouro")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(body)
+            done = suite.execute([suite.ouro, "run", script], cwd=folder, env=env, timeout=120)
+            results.append(Result(place, "" if done.status == 0 else
+                                  f"it {describe(done.status)}\n" + tail(done.err)))
+            continue
+        for command, expected in commands(body):
+            done = suite.execute(["bash", "-c", command + " 2>&1"], cwd=folder, env=env, timeout=120)
+            good = matches(expected, done.out)
+            results.append(Result(f"{place} $ {command.splitlines()[0]}", "" if good else
+                                  difference(expected, done.out.rstrip(), "shown", "printed")
+                                  or f"it {describe(done.status)}"))
+    shutil.rmtree(folder, ignore_errors=True)
+    return results
+
+
+def discover(suite):
+    paths = [os.path.join(ROOT, "README.md")]
+    paths += sorted(glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True))
+    jobs = []
+    for path in paths:
+        name = os.path.relpath(path, ROOT)
+        if suite.tags or suite.sanitized or not os.path.exists(path) or not suite.wants(name):
+            continue
+        with open(path, encoding="utf-8") as f:
+            if not BLOCK.search(f.read()):
+                continue
+        if not suite.ouro:
+            return [Job("docs", lambda: [Result("docs", "ouro is not built")])]
+        jobs.append(Job(name, lambda p=path: run_document(suite, p), weight=5))
+    return jobs
