@@ -4,7 +4,7 @@
 // Errors are values too: an operation that fails stores the exception in its session and returns the `error` marker, which no
 // variable ever holds. (No C++ exception is used for Ouro's own: RULES A2 and STYLE "Errors".) The usual form is
 //     Value x = f(s, ...);  if (x.is_error()) return x;
-// or OURO_TRY(x, f(s, ...)).
+// or OURO_TRY(x, f(s, ...)), and OURO_TRY_DO(f(s, ...)) when the result is of no use.
 //
 // Reference counts are not atomic: heap values belong to their session's thread; kernel threads see raw buffers only (RULES F).
 #pragma once
@@ -127,7 +127,7 @@ static_assert(sizeof(Value) == 16);
 #define OURO_TRY(name, expr) \
   ::ouro::runtime::Value name = (expr); \
   if (name.is_error()) return name
-#define OURO_CHECK(expr) \
-  if (::ouro::runtime::Value ouro_checked_ = (expr); ouro_checked_.is_error()) return ouro_checked_
+#define OURO_TRY_DO(expr) \
+  if (::ouro::runtime::Value ouro_propagated_ = (expr); ouro_propagated_.is_error()) return ouro_propagated_
 
 }  // namespace ouro::runtime

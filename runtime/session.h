@@ -1,0 +1,151 @@
+// A session: everything one running program has. There is no mutable state outside of it, so a host runs several sessions in one
+// process, each on one thread at a time (`SessionScope` says which session the thread is serving).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/exception_kinds.h"
+#include "runtime/native.h"
+#include "runtime/object.h"
+#include "support/source.h"
+
+namespace ouro::runtime {
+
+struct Executor;      // runtime/executor.h: compiled code's side of the interpreter
+struct Interpreter;   // runtime/interpreter
+struct TensorHooks;   // runtime/tensor_hooks.h
+
+enum class Mode : uint8_t { eager, graph, auto_ };
+
+struct Options {
+  Mode mode = Mode::auto_;
+  bool verbose = false;
+  bool fast_numerics = false;
+  int threads = 0;         // 0: what the machine has
+  std::string cpu;         // --cpu=
+  std::string device;      // --device=
+  bool stress_exits = false;  // leave compiled code at every snapshot
+};
+
+// Buffered text output (sys.stdout). Flushed at exit, before an error is printed, when full, and at each line on a terminal.
+class Output {
+ public:
+  explicit Output(int fd) : fd_(fd) {}
+  void write(std::string_view text);
+  [[nodiscard]] bool flush();  // false: errno tells
+  // Instead of the descriptor, for hosts and tests.
+  void redirect(std::function<void(std::string_view)> to) { sink_ = std::move(to); }
+  int fd() const { return fd_; }
+  bool is_terminal();
+
+ private:
+  int fd_;
+  int terminal_ = -1;
+  std::string buffer_;
+  std::function<void(std::string_view)> sink_;
+};
+
+// A table of natives that belong together. kPython: names of Python's builtins; kOuro: names only .ouro files see and module `ouro`
+// exports; otherwise a native module of that name ("math", "time").
+struct NativeModule {
+  std::string_view name;
+  std::span<const NativeDef> functions;
+  // Names that are no functions, made at first use (null: none). Unbound: no such name.
+  Value (*constant)(Session&, std::string_view name) = nullptr;
+  std::span<const std::string_view> constants = {};  // their names, for dir() and import *
+};
+inline constexpr std::string_view kPython = "builtins";
+inline constexpr std::string_view kOuro = "ouro";
+
+class Session {
+ public:
+  explicit Session(const Options& options = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Options options;
+  SourceManager sources;
+  Output out{1}, err{2};
+
+  // ---- classes, by kind of their values; exception classes by ExcKind
+  Type* types[static_cast<int>(ObjectKind::count_)] = {};
+  Type* exceptions[static_cast<int>(ExcKind::count_)] = {};
+  Type* object_type() const { return types[static_cast<int>(ObjectKind::instance)]; }
+  Type* type(ObjectKind k) const { return types[static_cast<int>(k)]; }
+  const TypeSlots* slots[static_cast<int>(ObjectKind::count_)] = {};  // never null after construction
+
+  // ---- errors
+  Value pending;  // the exception of the operation that just failed; unbound otherwise
+  Value handled;  // sys.exc_info(): the exception being handled, or None
+  bool has_error() const { return !pending.is_unbound(); }
+  Value stop_value;  // the value of the last StopIteration that ended a `next`
+
+  // ---- limits
+  int depth = 0;  // of script calls and of C++ recursion that scripts drive
+  int recursion_limit = 1000;
+  uintptr_t stack_limit = 0;  // lowest address C++ frames may use
+  // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code ready).
+  enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16 };
+  std::atomic<uint32_t> poll{0};
+
+  // ---- names
+  const Value& str(Symbol name);  // the one Str of a symbol
+  std::vector<Value> symbol_strs;
+  uint32_t next_version = 1;  // of classes, shapes and modules
+
+  // ---- modules
+  NameTable<Value> modules;  // sys.modules, by dotted name
+  void register_natives(const NativeModule* module);  // static storage
+  const NativeModule* find_natives(std::string_view name) const;
+  std::vector<const NativeModule*> native_modules;
+  std::vector<std::string> path;  // folders searched by import: the script's, OUROPATH
+  std::vector<std::string> argv;
+  // Where embedded modules come from (stdlib/embedded.h stands to the right of this layer).
+  struct Embedded {
+    std::string_view path, text;
+    bool is_package;
+  };
+  const Embedded* (*find_embedded)(std::string_view dotted) = nullptr;
+
+  // ---- those who run code
+  Interpreter* interpreter = nullptr;  // owned
+  Executor* executor = nullptr;        // the compiler, when there is one (jit sets it); not owned
+  const TensorHooks* tensors = nullptr;  // set by register_tensor_types
+
+  // ---- the cycle collector and finalizers (runtime/collect.cpp)
+  GcObject* gc_objects = nullptr;
+  size_t gc_count = 0, gc_threshold = 20000;
+  std::vector<Value> finalizers;  // objects whose __del__ waits for the next safe point
+
+  // ---- places for the other rooms' per-session state, by their own key
+  template <class T>
+  T& state() {
+    static const char key = 0;
+    std::shared_ptr<void>& p = states_[&key];
+    if (!p) p = std::make_shared<T>();
+    return *static_cast<T*>(p.get());
+  }
+
+ private:
+  std::unordered_map<const void*, std::shared_ptr<void>> states_;
+};
+
+// The session this thread is serving. Only memory management (which has no session argument) asks.
+Session* current_session();
+class SessionScope {
+ public:
+  explicit SessionScope(Session& s);
+  ~SessionScope();
+
+ private:
+  Session* before_;
+};
+
+}  // namespace ouro::runtime
