@@ -41,7 +41,7 @@ def parse(text):
         elif where is not None:
             place = (place + [where])[-2:]
         else:
-            detail.append((":".join(reversed(place)) + "  " if place else "")
+            detail.append((":".join(place) + "  " if place else "")
                           + unescape(expression or message or "", {"&quot;": '"'}))
     if name is not None:
         results.append((name, False, "\n".join(detail[:8])))
