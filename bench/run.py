@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Ouro beside PyTorch's CPU build and CPython: paired runs, medians, ratios.
+
+    bench/run.py [FILTER] [--pairs N] [--ouro PATH]
+
+bench/NAME.ouro and bench/NAME_torch.py are two programs that answer each line of input with the
+seconds of one step (serve.ouro). They are asked in turn, so that whatever else the machine does
+meets both; the ratio is the median of the pairs' ratios. Both have one thread. Comments of the
+.ouro file give its title, its mode, the ratio aimed at, and the seconds its first step may take.
+PyTorch is Debian's python3-torch; without it only Ouro's own times are shown.
+"""
+import argparse
+import glob
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"
+COMMENT = re.compile(r"^# (title|mode|target|first): *(.*)$", re.M)
+
+
+def environment():
+    env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OURO_THREADS="1",
+               PYTHONDONTWRITEBYTECODE="1")
+    with open("/proc/cpuinfo") as f:
+        if "avx512f" in f.read():
+            env["OPENBLAS_CORETYPE"] = "SkylakeX"  # OpenBLAS does not know every AVX-512 CPU
+    return env
+
+
+class Side:
+    """A program that is asked for times. first: the seconds of its first step."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, cwd=HERE, env=environment())
+        line = self.process.stdout.readline().split()
+        if not line or line[0] != "ready":
+            self.process.kill()
+            raise RuntimeError(f"{command[-1]} did not start")
+        self.first = float(line[1])
+
+    def ask(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("a program ended before its time")
+        return float(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+class Command:
+    """A command that is timed from start to end."""
+    first = None
+
+    def __init__(self, command):
+        self.command = command
+
+    def ask(self):
+        start = time.perf_counter()
+        subprocess.run(self.command, stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - start
+
+    def close(self):
+        pass
+
+
+def seconds(value):
+    for unit, scale in (("s ", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
+        if value * scale >= 1:
+            break
+    return f"{value * scale:7.2f} {unit}"
+
+
+def measure(title, target, ouro, other, other_name, pairs, first=None):
+    """Prints one line; false when a target is missed."""
+    times = []
+    if other:
+        other.ask()
+    ouro.ask()
+    for i in range(pairs):  # who goes first changes, too
+        if not other:
+            times.append((ouro.ask(), float("nan")))
+        elif i % 2:
+            b = other.ask()
+            times.append((ouro.ask(), b))
+        else:
+            times.append((ouro.ask(), other.ask()))
+    ouro.close()
+    mine = statistics.median(a for a, _ in times)
+    text, good = f"{title:<52} ouro {seconds(mine)}", True
+    if other:
+        other.close()
+        theirs = statistics.median(b for _, b in times)
+        ratios = sorted(a / b for a, b in times)
+        ratio, quarter = statistics.median(ratios), len(ratios) // 4
+        good = ratio <= target
+        text += (f"  {other_name} {seconds(theirs)}  ratio {ratio:.3f} "
+                 f"[{ratios[quarter]:.3f} {ratios[-1 - quarter]:.3f}]  "
+                 f"{'at most' if good else 'MISSES'} {target:g}")
+    if first is not None:
+        good = good and ouro.first <= first
+        text += f"  first step {seconds(ouro.first)} ({'at most' if ouro.first <= first else 'MISSES'} {first:g} s)"
+    print(text, flush=True)
+    return good
+
+
+def has_torch():
+    return subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("filter", nargs="?", default="")
+    p.add_argument("--pairs", type=int, default=21)
+    p.add_argument("--ouro", default=os.path.join(os.path.dirname(HERE), "build", "ouro"))
+    args = p.parse_args()
+    ouro, good = os.path.abspath(args.ouro), True
+    if args.filter in "startup":
+        good &= measure("startup: -c 'print(1)'", 0.6, Command([ouro, "-c", "print(1)"]),
+                        Command([PYTHON, "-c", "print(1)"]), "python3", 2 * args.pairs + 1)
+    torch = has_torch()
+    if not torch:
+        print("PyTorch is not installed (python3-torch): times without ratios")
+    for path in sorted(glob.glob(os.path.join(HERE, "*.ouro"))):
+        name = os.path.basename(path)[:-len(".ouro")]
+        with open(path) as f:
+            header = dict(COMMENT.findall(f.read()))
+        if "title" not in header or args.filter not in name:
+            continue
+        try:
+            mine = Side([ouro, "run", f"--mode={header.get('mode', 'auto')}", path])
+            pair = os.path.join(HERE, name + "_torch.py")
+            other = Side([PYTHON, pair]) if torch and os.path.exists(pair) else None
+            first = float(header["first"]) if "first" in header else None
+            good &= measure(header["title"], float(header.get("target", "inf")), mine, other,
+                            "torch", args.pairs, first)
+        except RuntimeError as error:
+            print(f"{header['title']}: {error}")
+            good = False
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
