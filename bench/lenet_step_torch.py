@@ -19,7 +19,7 @@ class LeNet(nn.Module):
 
 torch.set_num_threads(1)
 model = LeNet()
-opt = torch.optim.Adam(model.parameters(), lr=1e-3)
+opt = torch.optim.Adam(model.parameters(), lr=1e-6)
 x = torch.randn(64, 1, 28, 28)
 y = torch.randint(0, 10, (64,))
 

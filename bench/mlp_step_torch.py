@@ -6,7 +6,7 @@ from torch.nn import functional as F
 torch.set_num_threads(1)
 model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(),
                       nn.Linear(128, 10))
-opt = torch.optim.Adam(model.parameters(), lr=1e-3)
+opt = torch.optim.Adam(model.parameters(), lr=1e-6)
 x = torch.randn(64, 784)
 y = torch.randint(0, 10, (64,))
 

@@ -26,6 +26,9 @@ COMMENT = re.compile(r"^# (title|mode|target|first): *(.*)$", re.M)
 def environment():
     env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OURO_THREADS="1",
                PYTHONDONTWRITEBYTECODE="1")
+    # Else glibc gives big blocks back to the system in some processes and not in others: PyTorch's
+    # elementwise time then is 63 ms or 26 ms by chance. It gets the better one.
+    env.update(MALLOC_MMAP_THRESHOLD_="4294967296", MALLOC_TRIM_THRESHOLD_="4294967296")
     with open("/proc/cpuinfo") as f:
         if "avx512f" in f.read():
             env["OPENBLAS_CORETYPE"] = "SkylakeX"  # OpenBLAS does not know every AVX-512 CPU
@@ -114,7 +117,14 @@ def measure(title, target, ouro, other, other_name, pairs, first=None):
 
 
 def has_torch():
-    return subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
+    """Says what a fair comparison lacks. Debian's PyTorch runs on whatever libblas.so.3 is."""
+    done = subprocess.run([PYTHON, "-c", "import torch; print(open('/proc/self/maps').read())"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        print("PyTorch is not installed (python3-torch, libopenblas0-pthread): no ratios")
+    elif "openblas" not in done.stdout:
+        print("PyTorch runs on the reference BLAS: install libopenblas0-pthread to compare")
+    return done.returncode == 0
 
 
 def main():
@@ -128,8 +138,6 @@ def main():
         good &= measure("startup: -c 'print(1)'", 0.6, Command([ouro, "-c", "print(1)"]),
                         Command([PYTHON, "-c", "print(1)"]), "python3", 2 * args.pairs + 1)
     torch = has_torch()
-    if not torch:
-        print("PyTorch is not installed (python3-torch): times without ratios")
     for path in sorted(glob.glob(os.path.join(HERE, "*.ouro"))):
         name = os.path.basename(path)[:-len(".ouro")]
         with open(path) as f:
