@@ -129,7 +129,9 @@ struct Constant {
   FunctionRef code;
 };
 
-// What a let's `attr` means is in its operation's row (PrimDef::attr).
+// What a let's `attr` means is in its operation's row (PrimDef::attr). A tensor operation's is the ConstId of the tuple of its
+// static arguments, or kNoAttr.
+constexpr uint32_t kNoAttr = UINT32_MAX;
 struct Let {
   Op op{};
   NameId result = NameId::none;
@@ -154,7 +156,8 @@ struct Terminator {
     jump,        // targets[0]
     branch,      // if a then targets[0] else targets[1]; `a` is a bool (use `truth` before)
     switch_,     // targets[a]; `a` is a small int
-    raise,       // raise a from b (b may be none; both none: re-raise of the handled exception)
+    raise,       // raise a from b (b may be none; both none: re-raise of the handled exception); b the constant
+                 // unbound: a, caught before, goes on as it is: no new context, no traceback entry
     yield,       // hand `a` out; resume at targets[0] whose LAST parameter is the sent value (not among its args)
     yield_from,  // delegate to iterator `a`; resume at targets[0] whose LAST parameter is the result
     unreachable,

@@ -78,7 +78,7 @@ enum Effects : uint32_t {
   X(cell_set,   "cell.set",     2, none, kWrites, "set cell a to b") \
   /* functions and classes */ \
   X(function,   "function",    -1, constant, kAlloc, "closure of code `attr`; args: tuple of defaults, dict of keyword defaults or None, annotations dict or None, then captures") \
-  X(make_class, "class",       -1, call, kUnknown, "build a class; args: body function, name (str), then bases and keywords as in a call") \
+  X(make_class, "class",       -1, call, kUnknown, "build a class; args: body function, name (str), then bases and keywords as in a call; the body gets the namespace dict and returns the `__class__` cell, to be filled, or None") \
   X(call,       "call",        -1, call, kUnknown, "call a(args...)") \
   X(call_method,"call.method", -1, call, kUnknown, "a.method(args...); method name in the CallSig") \
   /* attributes, items, places */ \
@@ -116,6 +116,7 @@ enum Effects : uint32_t {
   X(exc_enter,  "exc.enter",    1, none, kWrites, "a becomes the handled exception; result: the one before (or None)") \
   X(exc_leave,  "exc.leave",    1, none, kWrites, "the handled exception is a (or None) again") \
   X(exc_current,"exc.current",  0, none, kReads, "the handled exception or None") \
+  X(with_check, "with.check",   1, none, kRaises, "a, or TypeError if its class lacks __enter__ or __exit__") \
   /* pattern matching: None when it does not match */ \
   X(match_sequence,"match.sequence", 1, none, kUnknown, "is a a sequence (not str, bytes)") \
   X(match_mapping, "match.mapping",  1, none, kUnknown, "is a a mapping") \
