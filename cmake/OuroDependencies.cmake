@@ -2,6 +2,7 @@
 #   ouro_llvm   LLVM 19: ORC JIT, x86 and NVPTX code generation, passes
 #   ouro_antlr  the ANTLR 4.9 C++ run time
 #   ouro_zlib   zlib (gzip'ed data sets)
+#   ouro_bigint big integers
 #   ouro_edit   libedit (the prompt)
 # oneDNN, OpenCL, CUDA and MPI are opened at run time, when first needed.
 find_package(LLVM 19.1 REQUIRED CONFIG)
@@ -14,6 +15,10 @@ find_library(OURO_ZSTD_STATIC libzstd.a REQUIRED)
 
 add_library(ouro_zlib INTERFACE)
 target_link_libraries(ouro_zlib INTERFACE ${OURO_Z_STATIC})
+
+find_library(OURO_TOMMATH NAMES libtommath.a tommath REQUIRED)
+add_library(ouro_bigint INTERFACE)
+target_link_libraries(ouro_bigint INTERFACE ${OURO_TOMMATH})
 
 add_library(ouro_llvm INTERFACE)
 target_include_directories(ouro_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
