@@ -7,13 +7,13 @@
 //
 // Text form (ir/print.h, ir/read.h; parse(print(f)) == f exactly):
 //
-//   func @name(%a, %b) {
+//   func @name(%0.a, %1.b) {
 //   ^0:                                  ; the entry block; its parameters are the function's
-//     %2 = op.add %a, %b
+//     %2 = op.add %0, %1
 //     %3 = cmp.lt %2, 10
 //     if %3 ^1(%2) ^2
-//   ^1(%x):                              ; a join point
-//     return %x
+//   ^1(%4):                              ; a join point
+//     return %4
 //   ^2:
 //     raise %2
 //   }

@@ -1,0 +1,101 @@
+#include "ir/effect.h"
+
+#include <unordered_map>
+
+#include "support/diag.h"
+
+namespace ouro::ir {
+namespace {
+
+TensorOpTable& tensor_ops() {
+  static TensorOpTable table;
+  return table;
+}
+
+const std::unordered_map<std::string_view, Op>& prim_names() {
+  static const auto* map = [] {
+    auto* m = new std::unordered_map<std::string_view, Op>;
+    for (const PrimDef& d : kPrims) m->emplace(d.name, d.op);
+    return m;
+  }();
+  return *map;
+}
+
+struct LocationRow {
+  Op op;
+  Location location;
+  bool named;  // the let's symbol attribute is the location's name
+};
+constexpr LocationRow kLocations[] = {
+    {prim::global_get, Location::global, true},
+    {prim::global_set, Location::global, true},
+    {prim::global_del, Location::global, true},
+    {prim::cell_get, Location::cell, false},
+    {prim::cell_set, Location::cell, false},
+    {prim::list_append, Location::element, false},
+    {prim::class_set, Location::element, false},
+    {prim::class_del, Location::element, false},
+    {prim::exc_enter, Location::handled_exception, false},
+    {prim::exc_leave, Location::handled_exception, false},
+    {prim::exc_current, Location::handled_exception, false},
+};
+
+bool disjoint(const EffectSet& a, const EffectSet& b) {
+  if (a.location == Location::none || b.location == Location::none) return true;
+  if (a.location == Location::any || b.location == Location::any) return false;
+  if (a.location != b.location) return true;
+  return a.name && b.name && a.name != b.name;
+}
+
+}  // namespace
+
+void install_tensor_ops(const TensorOpTable& table) { tensor_ops() = table; }
+
+OpInfo op_info(Op op) {
+  uint16_t i = static_cast<uint16_t>(op);
+  if (!is_tensor_op(op)) {
+    if (i >= prim::count_) ouro_bug("no primitive %u", i);
+    const PrimDef& d = kPrims[i];
+    return {d.name, d.nargs, d.attr, d.effects};
+  }
+  const TensorOpTable& t = tensor_ops();
+  uint32_t row = i - kFirstTensorOp;
+  if (!t.info || row >= t.count) ouro_bug("no tensor operation %u", row);
+  return t.info(row);
+}
+
+std::optional<Op> find_op(std::string_view name) {
+  auto it = prim_names().find(name);
+  if (it != prim_names().end()) return it->second;
+  const TensorOpTable& t = tensor_ops();
+  if (t.find)
+    if (auto row = t.find(name)) return static_cast<Op>(kFirstTensorOp + *row);
+  return std::nullopt;
+}
+
+EffectSet effects_of(const Function& f, const Let& let) {
+  (void)f;
+  EffectSet e{op_effects(let.op), Location::none, {}};
+  for (const LocationRow& row : kLocations)
+    if (row.op == let.op) {
+      e.location = row.location;
+      if (row.named) e.name = Symbol::from_id(let.attr);
+      return e;
+    }
+  if (e.bits & (kReads | kWrites)) e.location = Location::any;
+  return e;
+}
+
+bool commute(const EffectSet& a, const EffectSet& b) {
+  constexpr uint32_t kOrdered = (kUnknown & ~(kRaises | kAlloc | kReads | kWrites | kRng | kIo)) | kIo | kRng;
+  if ((a.bits & kRaises) && (b.bits & kRaises)) return false;
+  if ((a.bits & kOrdered) && (b.bits & kOrdered)) return false;
+  auto visible = [](const EffectSet& e) { return (e.bits & (kWrites | kOrdered)) != 0; };
+  if ((a.bits & kRaises) && visible(b)) return false;
+  if ((b.bits & kRaises) && visible(a)) return false;
+  bool conflict = ((a.bits & kWrites) && (b.bits & (kReads | kWrites))) ||
+                  ((b.bits & kWrites) && (a.bits & (kReads | kWrites)));
+  return !conflict || disjoint(a, b);
+}
+
+}  // namespace ouro::ir

@@ -1,0 +1,37 @@
+#include "ir/pass.h"
+
+#include "ir/print.h"
+#include "ir/read.h"
+#include "ir/verify.h"
+#include "support/diag.h"
+
+namespace ouro::ir {
+namespace {
+
+FunctionRef identity(const FunctionRef& f) { return f; }
+
+FunctionRef roundtrip(const FunctionRef& f) {
+  ReadResult r = read(print(*f));
+  if (!r.function) ouro_bug("printed text does not read back: %s", r.error.c_str());
+  return r.function;
+}
+
+std::vector<Pass>& table() {
+  static std::vector<Pass> t{
+      {"verify", identity, "the function itself (tools verify before and after each pass)"},
+      {"roundtrip", roundtrip, "printed and read back"},
+  };
+  return t;
+}
+
+}  // namespace
+
+std::vector<Pass> passes() { return table(); }
+const PassFn* find_pass(std::string_view name) {
+  for (const Pass& p : table())
+    if (p.name == name) return &p.run;
+  return nullptr;
+}
+void register_pass(Pass p) { table().push_back(p); }
+
+}  // namespace ouro::ir
