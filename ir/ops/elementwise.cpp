@@ -1,0 +1,218 @@
+// Elementwise operations: rows only. d[i] is the local derivative dy/dx_i; kinks take PyTorch's subgradient.
+#include "ir/ops/registry.h"
+
+namespace ouro::ir {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846, kLn2 = 0.693147180559945309417, kLn10 = 2.302585092994045684018;
+constexpr double kTwoOverRootPi = 1.128379167095512573896, kRootTwoOverPi = 0.797884560802865355880, kRootHalf = 0.707106781186547524401;
+constexpr double kInf = __builtin_inf();
+using X = OpArgs;
+
+S sign(S x) { return select(x > 0, 1, select(x < 0, -1, 0)); }
+S sigmoid(S x) { return S(1) / (exp(-x) + 1); }
+S truth(S x) { return x != 0; }
+// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
+S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }
+S is_odd(S n) { return n - floor(n * 0.5) * 2 == 1; }
+
+constexpr OpDef kUnary[] = {
+  {.name = "neg", .doc = "-x.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return -x[0]; }, .d = {[](X, S) { return S(-1); }}, .alias = "negative"},
+  {.name = "abs", .doc = "|x|.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return abs(x[0]); }, .d = {[](X x, S) { return sign(x[0]); }}, .function = false, .alias = "absolute"},
+  {.name = "sign", .doc = "-1, 0 or 1.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return sign(x[0]); }, .nondiff = "zero almost everywhere"},
+  {.name = "exp", .doc = "e to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp(x[0]); }, .d = {[](X, S y) { return y; }}, .test = {.tol = 4e-7}},
+  {.name = "exp2", .doc = "2 to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp2(x[0]); }, .d = {[](X, S y) { return y * kLn2; }}, .test = {.tol = 4e-7}},
+  {.name = "expm1", .doc = "exp(x) - 1, exact near 0.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return expm1(x[0]); }, .d = {[](X, S y) { return y + 1; }}, .test = {.tol = 4e-7}},
+  {.name = "log", .doc = "Natural logarithm.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return log(x[0]); }, .d = {[](X x, S) { return S(1) / x[0]; }}, .test = {.domain = {{0.1, 4}}, .tol = 4e-7}},
+  {.name = "log2", .doc = "Binary logarithm.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return log2(x[0]); }, .d = {[](X x, S) { return S(1) / (x[0] * kLn2); }}, .test = {.domain = {{0.1, 4}}, .tol = 4e-7}},
+  {.name = "log10", .doc = "Decimal logarithm.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return log10(x[0]); }, .d = {[](X x, S) { return S(1) / (x[0] * kLn10); }}, .test = {.domain = {{0.1, 4}}, .tol = 4e-7}},
+  {.name = "log1p", .doc = "log(1 + x), exact near 0.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return log1p(x[0]); }, .d = {[](X x, S) { return S(1) / (x[0] + 1); }}, .test = {.domain = {{-0.9, 3}}, .tol = 4e-7}},
+  {.name = "sqrt", .doc = "Square root.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return sqrt(x[0]); }, .d = {[](X, S y) { return S(0.5) / y; }}, .test = {.domain = {{0.1, 4}}}},
+  {.name = "rsqrt", .doc = "1 / sqrt(x).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return S(1) / sqrt(x[0]); }, .d = {[](X x, S y) { return y * -0.5 / x[0]; }}, .test = {.domain = {{0.1, 4}}, .tol = 4e-7}},
+  {.name = "square", .doc = "x * x.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return x[0] * x[0]; }, .d = {[](X x, S) { return x[0] * 2; }}},
+  {.name = "reciprocal", .doc = "1 / x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return S(1) / x[0]; }, .d = {[](X, S y) { return -(y * y); }}, .test = {.domain = {{0.3, 4}}}},
+  {.name = "sin", .doc = "Sine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return sin(x[0]); }, .d = {[](X x, S) { return cos(x[0]); }}, .test = {.tol = 4e-7}},
+  {.name = "cos", .doc = "Cosine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return cos(x[0]); }, .d = {[](X x, S) { return -sin(x[0]); }}, .test = {.tol = 4e-7}},
+  {.name = "tan", .doc = "Tangent.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return tan(x[0]); }, .d = {[](X, S y) { return y * y + 1; }}, .test = {.domain = {{-1.2, 1.2}}, .tol = 4e-7}},
+  {.name = "asin", .doc = "Inverse sine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return asin(x[0]); }, .d = {[](X x, S) { return S(1) / sqrt(S(1) - x[0] * x[0]); }}, .alias = "arcsin", .test = {.domain = {{-0.9, 0.9}}, .tol = 4e-7}},
+  {.name = "acos", .doc = "Inverse cosine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return acos(x[0]); }, .d = {[](X x, S) { return S(-1) / sqrt(S(1) - x[0] * x[0]); }}, .alias = "arccos", .test = {.domain = {{-0.9, 0.9}}, .tol = 4e-7}},
+  {.name = "atan", .doc = "Inverse tangent.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return atan(x[0]); }, .d = {[](X x, S) { return S(1) / (x[0] * x[0] + 1); }}, .alias = "arctan", .test = {.tol = 4e-7}},
+  {.name = "sinh", .doc = "Hyperbolic sine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return sinh(x[0]); }, .d = {[](X x, S) { return cosh(x[0]); }}, .test = {.tol = 4e-7}},
+  {.name = "cosh", .doc = "Hyperbolic cosine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return cosh(x[0]); }, .d = {[](X x, S) { return sinh(x[0]); }}, .test = {.tol = 4e-7}},
+  {.name = "tanh", .doc = "Hyperbolic tangent.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return tanh(x[0]); }, .d = {[](X, S y) { return S(1) - y * y; }}, .test = {.domain = {{-3, 3}}, .tol = 6e-7}},
+  {.name = "asinh", .doc = "Inverse hyperbolic sine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return asinh(x[0]); }, .d = {[](X x, S) { return S(1) / sqrt(x[0] * x[0] + 1); }}, .alias = "arcsinh", .test = {.tol = 4e-7}},
+  {.name = "acosh", .doc = "Inverse hyperbolic cosine.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return acosh(x[0]); }, .d = {[](X x, S) { return S(1) / sqrt(x[0] * x[0] - 1); }}, .alias = "arccosh", .test = {.domain = {{1.2, 4}}, .tol = 4e-7}},
+  {.name = "atanh", .doc = "Inverse hyperbolic tangent.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return atanh(x[0]); }, .d = {[](X x, S) { return S(1) / (S(1) - x[0] * x[0]); }}, .alias = "arctanh", .test = {.domain = {{-0.9, 0.9}}, .tol = 4e-7}},
+  {.name = "erf", .doc = "Error function.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return erf(x[0]); }, .d = {[](X x, S) { return exp(-(x[0] * x[0])) * kTwoOverRootPi; }}, .test = {.tol = 6e-7}},
+  {.name = "erfc", .doc = "1 - erf(x).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return erfc(x[0]); }, .d = {[](X x, S) { return exp(-(x[0] * x[0])) * -kTwoOverRootPi; }}, .test = {.tol = 6e-7}},
+  {.name = "erfinv", .doc = "Inverse of erf.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return erfinv(x[0]); }, .d = {[](X, S y) { return exp(y * y) * (1 / kTwoOverRootPi); }}, .test = {.domain = {{-0.9, 0.9}}, .tol = 1e-6}},
+  {.name = "lgamma", .doc = "log |gamma(x)|.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return lgamma(x[0]); }, .d = {[](X x, S) { return digamma(x[0]); }}, .test = {.domain = {{0.3, 4}}, .tol = 1e-6}},
+  {.name = "digamma", .doc = "Derivative of lgamma.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return digamma(x[0]); }, .d = {[](X x, S) { return trigamma(x[0]); }}, .test = {.domain = {{0.3, 4}}, .tol = 1e-6}},
+  {.name = "floor", .doc = "Rounded towards minus infinity.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return x.integer ? x[0] : floor(x[0]); }, .nondiff = "zero almost everywhere"},
+  {.name = "ceil", .doc = "Rounded towards infinity.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return x.integer ? x[0] : ceil(x[0]); }, .nondiff = "zero almost everywhere"},
+  {.name = "round", .doc = "Rounded to the nearest integer, half to even.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return x.integer ? x[0] : round(x[0]); }, .nondiff = "zero almost everywhere", .function = false},
+  {.name = "trunc", .doc = "Rounded towards zero.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return x.integer ? x[0] : trunc(x[0]); }, .nondiff = "zero almost everywhere", .alias = "fix"},
+  {.name = "frac", .doc = "x - trunc(x).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] - trunc(x[0]); }, .d = {[](X, S) { return S(1); }}, .test = {.domain = {{0.1, 0.9}}}},
+  {.name = "isnan", .doc = "Is not a number.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x[0] != x[0]; }, .nondiff = "a predicate"},
+  {.name = "isinf", .doc = "Is plus or minus infinity.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x.integer ? x[0] != x[0] : abs(x[0]) == kInf; }, .nondiff = "a predicate"},
+  {.name = "isfinite", .doc = "Is neither infinite nor NaN.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x.integer ? x[0] == x[0] : abs(x[0]) < kInf; }, .nondiff = "a predicate"},
+  {.name = "logical_not", .doc = "x == 0.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x[0] == 0; }, .nondiff = "a predicate"},
+  {.name = "bitwise_not", .doc = "Every bit flipped; of a bool: not.", .sig = "i[*s] -> i[*s]", .body = [](X x) { return ~x[0]; }},
+};
+
+constexpr OpDef kActivations[] = {
+  {.name = "sigmoid", .doc = "1 / (1 + exp(-x)).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return sigmoid(x[0]); }, .d = {[](X, S y) { return y * (S(1) - y); }}, .test = {.tol = 6e-7}},
+  {.name = "logsigmoid", .doc = "log(sigmoid(x)).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return -softplus1(-x[0]); }, .d = {[](X x, S) { return sigmoid(-x[0]); }}, .test = {.tol = 1e-6}},
+  {.name = "softplus", .doc = "log(1 + exp(beta x)) / beta; linear above the threshold.", .sig = "f[*s] -> f[*s]", .params = "x, beta=1.0, threshold=20.0",
+   .body = [](X x) { return select(x[0] * x.param(0) > x.param(1), x[0], softplus1(x[0] * x.param(0)) / x.param(0)); },
+   .d = {[](X x, S) { return select(x[0] * x.param(0) > x.param(1), 1, sigmoid(x[0] * x.param(0))); }}, .test = {.tol = 1e-6}},
+  {.name = "relu", .doc = "max(x, 0).", .sig = "n[*s] -> n[*s]", .body = [](X x) { return max(x[0], 0); }, .d = {[](X x, S) { return select(x[0] > 0, 1, 0); }}},
+  {.name = "relu6", .doc = "min(max(x, 0), 6).", .sig = "n[*s] -> n[*s]", .body = [](X x) { return min(max(x[0], 0), 6); }, .d = {[](X x, S) { return select((x[0] > 0) & (x[0] < 6), 1, 0); }}, .test = {.domain = {{-3, 8}}}},
+  {.name = "leaky_relu", .doc = "x, or negative_slope * x below 0.", .sig = "f[*s] -> f[*s]", .params = "x, negative_slope=0.01",
+   .body = [](X x) { return select(x[0] > 0, x[0], x[0] * x.param(0)); }, .d = {[](X x, S) { return select(x[0] > 0, 1, x.param(0)); }}},
+  {.name = "elu", .doc = "x, or alpha * (exp(x) - 1) below 0.", .sig = "f[*s] -> f[*s]", .params = "x, alpha=1.0",
+   .body = [](X x) { return select(x[0] > 0, x[0], expm1(x[0]) * x.param(0)); },
+   .d = {[](X x, S) { return select(x[0] > 0, 1, exp(x[0]) * x.param(0)); }}, .test = {.tol = 6e-7}},
+  {.name = "selu", .doc = "Scaled elu.", .sig = "f[*s] -> f[*s]",
+   .body = [](X x) { return select(x[0] > 0, x[0], expm1(x[0]) * 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946; },
+   .d = {[](X x, S) { return select(x[0] > 0, 1, exp(x[0]) * 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946; }}, .test = {.tol = 6e-7}},
+  {.name = "celu", .doc = "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).", .sig = "f[*s] -> f[*s]", .params = "x, alpha=1.0",
+   .body = [](X x) { return select(x[0] > 0, x[0], expm1(x[0] / x.param(0)) * x.param(0)); },
+   .d = {[](X x, S) { return select(x[0] > 0, 1, exp(x[0] / x.param(0))); }}, .test = {.tol = 6e-7}},
+  {.name = "gelu_erf", .doc = "x * Phi(x), exact.", .sig = "f[*s] -> f[*s]",
+   .body = [](X x) { return x[0] * 0.5 * (erf(x[0] * kRootHalf) + 1); },
+   .d = {[](X x, S) { return (erf(x[0] * kRootHalf) + 1) * 0.5 + x[0] * exp(x[0] * x[0] * -0.5) * (0.5 * kRootTwoOverPi); }}, .method = false, .function = false, .test = {.tol = 2e-6}},
+  {.name = "gelu_tanh", .doc = "x * Phi(x), by tanh.", .sig = "f[*s] -> f[*s]",
+   .body = [](X x) { return x[0] * 0.5 * (tanh((x[0] + x[0] * x[0] * x[0] * 0.044715) * kRootTwoOverPi) + 1); },
+   .d = {[](X x, S) {
+     S t = tanh((x[0] + x[0] * x[0] * x[0] * 0.044715) * kRootTwoOverPi);
+     return (t + 1) * 0.5 + x[0] * 0.5 * (S(1) - t * t) * ((x[0] * x[0] * (3 * 0.044715) + 1) * kRootTwoOverPi);
+   }}, .method = false, .function = false, .test = {.tol = 2e-6}},
+  {.name = "gelu", .doc = "x * Phi(x); approximate is 'none' or 'tanh'.", .sig = "f[*s] -> f[*s]", .params = "x, approximate='none'",
+   .source = "if approximate == 'tanh':\n  return ouro.gelu_tanh(x)\nif approximate != 'none':\n  raise ValueError(\"gelu: approximate must be 'none' or 'tanh'\")\nreturn ouro.gelu_erf(x)"},
+  {.name = "silu", .doc = "x * sigmoid(x).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] * sigmoid(x[0]); },
+   .d = {[](X x, S) { S s = sigmoid(x[0]); return s * (x[0] * (S(1) - s) + 1); }}, .alias = "swish", .test = {.tol = 1e-6}},
+  {.name = "mish", .doc = "x * tanh(softplus(x)).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] * tanh(softplus1(x[0])); },
+   .d = {[](X x, S) { S t = tanh(softplus1(x[0])); return t + x[0] * (S(1) - t * t) * sigmoid(x[0]); }}, .test = {.tol = 2e-6}},
+  {.name = "hardtanh", .doc = "x between min_val and max_val.", .sig = "f[*s] -> f[*s]", .params = "x, min_val=-1.0, max_val=1.0",
+   .body = [](X x) { return min(max(x[0], x.param(0)), x.param(1)); }, .d = {[](X x, S) { return select((x[0] > x.param(0)) & (x[0] < x.param(1)), 1, 0); }}},
+  {.name = "hardsigmoid", .doc = "relu6(x + 3) / 6.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return min(max(x[0] + 3, 0), 6) / 6; },
+   .d = {[](X x, S) { return select((x[0] > -3) & (x[0] < 3), 1. / 6, 0); }}, .test = {.domain = {{-5, 5}}}},
+  {.name = "hardswish", .doc = "x * relu6(x + 3) / 6.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] * min(max(x[0] + 3, 0), 6) / 6; },
+   .d = {[](X x, S) { return select(x[0] < -3, 0, select(x[0] <= 3, x[0] / 3 + 0.5, 1)); }}, .test = {.domain = {{-5, 5}}}},
+  {.name = "softsign", .doc = "x / (1 + |x|).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] / (abs(x[0]) + 1); },
+   .d = {[](X x, S) { S a = abs(x[0]) + 1; return S(1) / (a * a); }}},
+};
+
+S floor_divide(X x) {  // C's floor of the exact quotient, as PyTorch and Python do it
+  S a = x[0], b = x[1];
+  if (x.integer) {
+    S q = idiv(a, b), r = a - q * b;
+    return select((r != 0) & ((r < 0) != (b < 0)), q - 1, q);
+  }
+  S mod = fmod(a, b), q = (a - mod) / b;
+  q = select((mod != 0) & ((b < 0) != (mod < 0)), q - 1, q);
+  S f = floor(q);
+  f = select(q - f > 0.5, f + 1, f);
+  return select(b == 0, a / b, select(q == 0, a / b * 0, f));
+}
+S remainder(X x) {  // sign of the divisor
+  S a = x[0], b = x[1];
+  S mod = x.integer ? irem(a, b) : fmod(a, b);
+  return select((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod);
+}
+
+constexpr OpDef kBinary[] = {
+  {.name = "add", .doc = "x + y.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return x[0] + x[1]; }, .d = {[](X, S) { return S(1); }, [](X, S) { return S(1); }}},
+  {.name = "sub", .doc = "x - y.", .sig = "n[*s], n[*s] -> n[*s]", .body = [](X x) { return x[0] - x[1]; }, .d = {[](X, S) { return S(1); }, [](X, S) { return S(-1); }}, .alias = "subtract"},
+  {.name = "mul", .doc = "x * y.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return x[0] * x[1]; }, .d = {[](X x, S) { return x[1]; }, [](X x, S) { return x[0]; }}, .alias = "multiply"},
+  {.name = "div", .doc = "x / y, true division.", .sig = "f[*s], f[*s] -> f[*s]", .body = [](X x) { return x[0] / x[1]; },
+   .d = {[](X x, S) { return S(1) / x[1]; }, [](X x, S y) { return -y / x[1]; }}, .alias = "divide true_divide", .test = {.domain = {{-2, 2}, {0.5, 3}}}},
+  {.name = "floor_divide", .doc = "floor(x / y).", .sig = "n[*s], n[*s] -> n[*s]", .body = floor_divide, .nondiff = "zero almost everywhere", .integer_zero_raises = true, .test = {.domain = {{-7, 7}, {0.5, 3}}}},
+  {.name = "remainder", .doc = "x - floor_divide(x, y) * y; has the sign of y.", .sig = "n[*s], n[*s] -> n[*s]", .body = remainder,
+   .d = {[](X, S) { return S(1); }, [](X x, S) { return -floor(x[0] / x[1]); }}, .integer_zero_raises = true, .alias = "mod", .test = {.domain = {{0.6, 0.9}, {1, 3}}}},
+  {.name = "fmod", .doc = "x - trunc(x / y) * y; has the sign of x.", .sig = "n[*s], n[*s] -> n[*s]", .body = [](X x) { return x.integer ? irem(x[0], x[1]) : fmod(x[0], x[1]); },
+   .d = {[](X, S) { return S(1); }, [](X x, S) { return -trunc(x[0] / x[1]); }}, .integer_zero_raises = true, .test = {.domain = {{0.6, 0.9}, {1, 3}}}},
+  {.name = "pow", .doc = "x to the y.", .sig = "n[*s], n[*s] -> n[*s]", .body = [](X x) { return pow(x[0], x[1]); },
+   .d = {[](X x, S) { return select(x[1] == 0, 0, x[1] * pow(x[0], x[1] - 1)); }, [](X x, S y) { return select((x[0] == 0) & (x[1] >= 0), 0, y * log(x[0])); }},
+   .function = false, .alias = "power", .test = {.domain = {{0.3, 2}, {-2, 2}}, .tol = 1e-6}},
+  {.name = "atan2", .doc = "Angle of the point (y, x).", .sig = "f[*s], f[*s] -> f[*s]", .body = [](X x) { return atan2(x[0], x[1]); },
+   .d = {[](X x, S) { return x[1] / (x[0] * x[0] + x[1] * x[1]); }, [](X x, S) { return -x[0] / (x[0] * x[0] + x[1] * x[1]); }}, .alias = "arctan2", .test = {.domain = {{0.2, 2}, {-2, 2}}, .tol = 1e-6}},
+  {.name = "maximum", .doc = "The larger; NaN wins.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return max(x[0], x[1]); },
+   .d = {[](X x, S) { return select(x[0] > x[1], 1, select(x[0] == x[1], 0.5, 0)); }, [](X x, S) { return select(x[1] > x[0], 1, select(x[0] == x[1], 0.5, 0)); }}},
+  {.name = "minimum", .doc = "The smaller; NaN wins.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return min(x[0], x[1]); },
+   .d = {[](X x, S) { return select(x[0] < x[1], 1, select(x[0] == x[1], 0.5, 0)); }, [](X x, S) { return select(x[1] < x[0], 1, select(x[0] == x[1], 0.5, 0)); }}},
+  {.name = "hypot", .doc = "sqrt(x^2 + y^2) without overflow.", .sig = "f[*s], f[*s] -> f[*s]",
+   .body = [](X x) {
+     S a = abs(x[0]), b = abs(x[1]), m = max(a, b), n = min(a, b), r = n / m;
+     return select(m == kInf, kInf, select(m == 0, m, m * sqrt(r * r + 1)));
+   },
+   .d = {[](X x, S y) { return select(y == 0, 0, x[0] / y); }, [](X x, S y) { return select(y == 0, 0, x[1] / y); }}, .test = {.domain = {{0.2, 2}, {-2, -0.2}}, .tol = 6e-7}},
+  {.name = "logaddexp", .doc = "log(exp(x) + exp(y)).", .sig = "f[*s], f[*s] -> f[*s]",
+   .body = [](X x) { S m = max(x[0], x[1]); return select(abs(m) == kInf, m, m + log1p(exp(-abs(x[0] - x[1])))); },
+   .d = {[](X x, S) { return sigmoid(x[0] - x[1]); }, [](X x, S) { return sigmoid(x[1] - x[0]); }}, .test = {.tol = 1e-6}},
+  {.name = "copysign", .doc = "|x| with the sign of y.", .sig = "f[*s], f[*s] -> f[*s]",
+   .body = [](X x) { S a = abs(x[0]); return select((x[1] < 0) | ((x[1] == 0) & (S(1) / x[1] < 0)), -a, a); },
+   .d = {[](X x, S y) { return select(x[0] == 0, 0, y / x[0]); }, [](X, S) { return S(0); }}},
+  {.name = "xlogy", .doc = "x * log(y), 0 where x is 0.", .sig = "f[*s], f[*s] -> f[*s]",
+   .body = [](X x) { return select((x[0] == 0) & (x[1] == x[1]), 0, x[0] * log(x[1])); },
+   .d = {[](X x, S) { return select((x[0] == 0) & (x[1] <= 0), 0, log(x[1])); }, [](X x, S) { return x[0] / x[1]; }}, .test = {.domain = {{-2, 2}, {0.3, 3}}, .tol = 1e-6}},
+  {.name = "eq", .doc = "x == y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] == x[1]; }, .nondiff = "a predicate", .alias = "equal"},
+  {.name = "ne", .doc = "x != y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] != x[1]; }, .nondiff = "a predicate", .alias = "not_equal"},
+  {.name = "lt", .doc = "x < y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] < x[1]; }, .nondiff = "a predicate", .alias = "less"},
+  {.name = "le", .doc = "x <= y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] <= x[1]; }, .nondiff = "a predicate", .alias = "less_equal"},
+  {.name = "gt", .doc = "x > y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] > x[1]; }, .nondiff = "a predicate", .alias = "greater"},
+  {.name = "ge", .doc = "x >= y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] >= x[1]; }, .nondiff = "a predicate", .alias = "greater_equal"},
+  {.name = "isclose", .doc = "|x - y| <= atol + rtol * |y|.", .sig = "f[*s], f[*s] -> b[*s]", .params = "x, y, rtol=1e-5, atol=1e-8, equal_nan=False",
+   .body = [](X x) {
+     S close = (x[0] == x[1]) | ((abs(x[0] - x[1]) <= x.param(1) + x.param(0) * abs(x[1])) & (abs(x[1]) < kInf));
+     return close | ((x[0] != x[0]) & (x[1] != x[1]) & (x.param(2) != 0.0));
+   }, .nondiff = "a predicate"},
+  {.name = "logical_and", .doc = "Both are not 0.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return truth(x[0]) & truth(x[1]); }, .nondiff = "a predicate"},
+  {.name = "logical_or", .doc = "One is not 0.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return truth(x[0]) | truth(x[1]); }, .nondiff = "a predicate"},
+  {.name = "logical_xor", .doc = "Exactly one is not 0.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return truth(x[0]) != truth(x[1]); }, .nondiff = "a predicate"},
+  {.name = "bitwise_and", .doc = "x & y.", .sig = "i[*s], i[*s] -> i[*s]", .body = [](X x) { return x[0] & x[1]; }},
+  {.name = "bitwise_or", .doc = "x | y.", .sig = "i[*s], i[*s] -> i[*s]", .body = [](X x) { return x[0] | x[1]; }},
+  {.name = "bitwise_xor", .doc = "x ^ y.", .sig = "i[*s], i[*s] -> i[*s]", .body = [](X x) { return x[0] ^ x[1]; }},
+  {.name = "bitwise_left_shift", .doc = "x << y.", .sig = "i[*s], i[*s] -> i[*s]", .body = [](X x) { return shl(x[0], x[1]); }},
+  {.name = "bitwise_right_shift", .doc = "x >> y.", .sig = "i[*s], i[*s] -> i[*s]", .body = [](X x) { return shr(x[0], x[1]); }},
+  {.name = "prelu", .doc = "x, or weight * x below 0 (weight already broadcasts to x).", .sig = "f[*s], f[*s] -> f[*s]", .params = "x, weight",
+   .body = [](X x) { return select(x[0] > 0, x[0], x[0] * x[1]); },
+   .d = {[](X x, S) { return select(x[0] > 0, 1, x[1]); }, [](X x, S) { return select(x[0] > 0, 0, x[0]); }}, .method = false, .function = false},
+  {.name = "clamp_min", .doc = "The larger of x and min.", .sig = "t[*s], t[*s] -> t[*s]", .params = "x, min", .body = [](X x) { return max(x[0], x[1]); },
+   .d = {[](X x, S) { return select(x[0] >= x[1], 1, 0); }, [](X x, S) { return select(x[0] < x[1], 1, 0); }}},
+  {.name = "clamp_max", .doc = "The smaller of x and max.", .sig = "t[*s], t[*s] -> t[*s]", .params = "x, max", .body = [](X x) { return min(x[0], x[1]); },
+   .d = {[](X x, S) { return select(x[0] <= x[1], 1, 0); }, [](X x, S) { return select(x[0] > x[1], 1, 0); }}},
+};
+
+constexpr OpDef kTernary[] = {
+  {.name = "where", .doc = "x where condition, else y.", .sig = "b[*s], t[*s], t[*s] -> t[*s]", .params = "condition, x, y", .body = [](X x) { return select(x[0], x[1], x[2]); },
+   .linear_in = 6, .vjp = "lambda g, y, c, a, b: (None, ouro.sum_to(where(c, g, 0), a), ouro.sum_to(where(c, 0, g), b))"},
+  {.name = "lerp", .doc = "x + weight * (y - x).", .sig = "f[*s], f[*s], f[*s] -> f[*s]", .params = "x, y, weight",
+   .body = [](X x) { return select(abs(x[2]) < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (x[1] - x[0]) * (S(1) - x[2])); },
+   .d = {[](X x, S) { return S(1) - x[2]; }, [](X x, S) { return x[2]; }, [](X x, S) { return x[1] - x[0]; }}},
+  {.name = "addcmul", .doc = "x + value * y * z.", .sig = "f[*s], f[*s], f[*s] -> f[*s]", .params = "x, y, z, value=1.0", .body = [](X x) { return x[0] + x.param(0) * x[1] * x[2]; },
+   .d = {[](X, S) { return S(1); }, [](X x, S) { return x.param(0) * x[2]; }, [](X x, S) { return x.param(0) * x[1]; }}},
+  {.name = "addcdiv", .doc = "x + value * y / z.", .sig = "f[*s], f[*s], f[*s] -> f[*s]", .params = "x, y, z, value=1.0", .body = [](X x) { return x[0] + x.param(0) * (x[1] / x[2]); },
+   .d = {[](X, S) { return S(1); }, [](X x, S) { return x.param(0) / x[2]; }, [](X x, S) { return -(x.param(0) * x[1]) / (x[2] * x[2]); }}, .test = {.domain = {{-2, 2}, {-2, 2}, {0.5, 3}}}},
+  {.name = "clamp", .doc = "x between min and max; None leaves a side open.", .sig = "t[*s], t?[*s], t?[*s] -> t[*s]", .params = "x, min=None, max=None",
+   .source = "if min is None and max is None:\n  raise ValueError('clamp: at least one of min and max must be given')\nif min is not None:\n  x = ouro.clamp_min(x, min)\nif max is not None:\n  x = ouro.clamp_max(x, max)\nreturn x", .alias = "clip"},
+  {.name = "nan_to_num", .doc = "NaN, inf and -inf replaced.", .sig = "f[*s] -> f[*s]", .params = "x, nan=0.0, posinf=None, neginf=None",
+   .source = "top = ouro.finfo_max(x.dtype)\nx = where(isnan(x), nan, x)\nx = where(x > top, top if posinf is None else posinf, x)\nreturn where(x < -top, -top if neginf is None else neginf, x)"},
+};
+
+static_assert(complete(kUnary) && complete(kActivations) && complete(kBinary) && complete(kTernary));
+
+}  // namespace
+
+std::span<const OpDef> elementwise_rows() {
+  static const std::vector<OpDef> all = [] {
+    std::vector<OpDef> v;
+    for (std::span<const OpDef> t : {std::span<const OpDef>(kUnary), std::span<const OpDef>(kActivations), std::span<const OpDef>(kBinary), std::span<const OpDef>(kTernary)})
+      v.insert(v.end(), t.begin(), t.end());
+    return v;
+  }();
+  return all;
+}
+
+}  // namespace ouro::ir

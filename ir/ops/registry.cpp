@@ -1,0 +1,196 @@
+#include "ir/ops/registry.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ops/sig.h"
+#include "ir/ops/sig_parse.h"
+#include "support/diag.h"
+
+namespace ouro::ir {
+
+namespace {
+
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+// "x, *shape, dtype=None, kind='a,b'" at commas outside quotes and brackets.
+std::vector<OpParam> parse_params(std::string_view text) {
+  std::vector<OpParam> out;
+  bool keyword_only = false;
+  size_t i = 0;
+  while (i < text.size()) {
+    size_t start = i;
+    int depth = 0;
+    char quote = 0;
+    for (; i < text.size(); ++i) {
+      char c = text[i];
+      if (quote) {
+        if (c == quote) quote = 0;
+      } else if (c == '\'' || c == '"') {
+        quote = c;
+      } else if (c == '(' || c == '[') {
+        ++depth;
+      } else if (c == ')' || c == ']') {
+        --depth;
+      } else if (c == ',' && depth == 0) {
+        break;
+      }
+    }
+    std::string_view one = trim(text.substr(start, i - start));
+    ++i;
+    if (one.empty()) continue;
+    if (one == "*") {
+      keyword_only = true;
+      continue;
+    }
+    OpParam p;
+    p.keyword_only = keyword_only;
+    if (one[0] == '*') p.variadic = true, one.remove_prefix(1), keyword_only = true;
+    if (size_t eq = one.find('='); eq != std::string_view::npos) {
+      p.has_default = true;
+      p.default_text = std::string(trim(one.substr(eq + 1)));
+      one = trim(one.substr(0, eq));
+    }
+    p.name = std::string(one);
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+struct Registry {
+  std::vector<const OpInfo*> rows;             // of the tables
+  std::vector<std::unique_ptr<OpInfo>> infos;  // all, by index; grows under `lock`
+  std::map<std::string, const OpInfo*, std::less<>> names;
+  std::map<std::pair<uint16_t, int>, const OpInfo*> derivatives;
+  std::map<Leaf, const OpInfo*> leaves;
+  mutable std::shared_mutex lock;
+
+  Registry() {
+    infos.reserve(4096);  // so that op_info needs no lock: the vector never moves
+    for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(), neural_rows(), loss_rows(), make_rows(), random_rows()})
+      for (const OpDef& def : table) rows.push_back(add(def, std::string(def.name)));
+    for (const OpInfo* info : rows) {
+      std::string_view rest = info->def->alias;
+      while (!rest.empty()) {
+        size_t space = rest.find(' ');
+        names.emplace(std::string(rest.substr(0, space)), info);
+        rest = space == std::string_view::npos ? "" : rest.substr(space + 1);
+      }
+      if (info->body) remember_leaf(info);
+    }
+  }
+
+  const OpInfo* add(const OpDef& def, std::string name) {
+    if (infos.size() == infos.capacity()) ouro_bug("too many derived operations");
+    auto info = std::make_unique<OpInfo>();
+    info->op = static_cast<Op>(kFirstTensorOp + infos.size());
+    info->def = &def;
+    info->name = std::move(name);
+    info->sig = parse_sig(def.sig, info->name);
+    info->inputs = static_cast<int>(info->sig->inputs.size());
+    std::string_view params = def.params;
+    if (params.empty()) params = info->inputs == 0 ? "" : info->inputs == 1 ? "x" : info->inputs == 2 ? "x, y" : "x, y, z";
+    info->params = parse_params(params);
+    if (static_cast<int>(info->params.size()) < info->inputs) ouro_bug("row has fewer parameters than inputs");
+    if (def.body) {
+      OpArgs args;
+      for (int i = 0; i < 5; ++i) args.x[i] = make_arg(i);
+      info->body = def.body(args);
+      args.integer = true;
+      info->integer_body = def.body(args);
+      args.integer = false;
+      for (int i = 0; i < 4; ++i)
+        if (def.d[i]) info->d[i] = def.d[i](args, make_arg(info->inputs));
+    }
+    const OpInfo* out = info.get();
+    infos.push_back(std::move(info));
+    if (!names.emplace(out->name, out).second) ouro_bug("two rows have one name");
+    return out;
+  }
+
+  void remember_leaf(const OpInfo* info) {
+    const ExprNode& n = *info->body.node;
+    if (n.leaf <= Leaf::constant || n.leaf == Leaf::cast || n.leaf == Leaf::bitcast) return;
+    for (int i = 0; i < kLeaves[static_cast<int>(n.leaf)].operands; ++i)
+      if (n.kid[i].node != make_arg(i).node) return;
+    leaves.emplace(n.leaf, info);
+  }
+
+  // The operation whose body is d (over x..., y), as a row of its own; null if d is zero. Called with the lock held.
+  const OpInfo* derive(const OpInfo& of, int input) {
+    std::pair key{static_cast<uint16_t>(of.op), input};
+    if (auto it = derivatives.find(key); it != derivatives.end()) return it->second;
+    S d = of.d[input];
+    if (!d && of.body && !of.def->d[0] && of.def->nondiff.empty()) d = derivative(of.body, input);
+    if (!d || (d.node->leaf == Leaf::constant && d.node->imm == 0)) return derivatives[key] = nullptr;
+    auto info = std::make_unique<OpInfo>();
+    info->op = static_cast<Op>(kFirstTensorOp + infos.size());
+    info->name = of.name + ".d" + std::to_string(input);
+    info->doc_storage = "The local derivative of " + of.name + " by input " + std::to_string(input) + ".";
+    info->inputs = of.inputs + 1;
+    for (int i = 0; i < info->inputs; ++i) info->sig_storage += i ? ", f[*s]" : "f[*s]";
+    info->sig_storage += " -> f[*s]";
+    for (int i = 0; i < of.inputs; ++i) info->params_storage += of.params[i].name + ", ";
+    info->params_storage += "y";
+    for (size_t i = of.inputs; i < of.params.size(); ++i)
+      info->params_storage += ", " + of.params[i].name + (of.params[i].has_default ? "=" + of.params[i].default_text : "");
+    info->body = info->integer_body = d;
+    for (int i = 0; i < info->inputs; ++i) info->d[i] = derivative(d, i);
+    info->storage = OpDef{.name = info->name, .doc = info->doc_storage, .sig = info->sig_storage, .params = info->params_storage};
+    info->storage.method = info->storage.function = false;
+    info->def = &info->storage;
+    info->sig = parse_sig(info->sig_storage, info->name);
+    info->params = parse_params(info->params_storage);
+    const OpInfo* out = info.get();
+    if (infos.size() == infos.capacity()) ouro_bug("too many derived operations");
+    infos.push_back(std::move(info));
+    names.emplace(out->name, out);
+    return derivatives[key] = out;
+  }
+};
+
+Registry& registry() {
+  static Registry* r = new Registry;  // lives as long as the process
+  return *r;
+}
+
+}  // namespace
+
+const OpInfo& op_info(Op op) { return *registry().infos[static_cast<uint16_t>(op) - kFirstTensorOp]; }
+
+const OpInfo* find_op(std::string_view name) {
+  Registry& r = registry();
+  {
+    std::shared_lock guard(r.lock);
+    if (auto it = r.names.find(name); it != r.names.end()) return it->second;
+  }
+  size_t dot = name.rfind(".d");
+  if (dot == std::string_view::npos || dot + 3 != name.size() || name[dot + 2] < '0' || name[dot + 2] > '4') return nullptr;
+  const OpInfo* base = find_op(name.substr(0, dot));
+  int input = name[dot + 2] - '0';
+  return base && base->body && input < base->inputs ? local_derivative(base->op, input) : nullptr;
+}
+
+std::span<const OpInfo* const> all_ops() { return registry().rows; }
+
+const OpInfo* local_derivative(Op op, int input) {
+  Registry& r = registry();
+  std::unique_lock guard(r.lock);
+  return r.derive(*r.infos[static_cast<uint16_t>(op) - kFirstTensorOp], input);
+}
+
+const OpInfo* op_of_leaf(Leaf leaf) {
+  Registry& r = registry();
+  auto it = r.leaves.find(leaf);
+  return it == r.leaves.end() ? nullptr : it->second;
+}
+
+}  // namespace ouro::ir

@@ -1,0 +1,381 @@
+#include "ir/ops/sig.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "ir/ops/shape_rules.h"
+#include "ir/ops/sig_parse.h"
+#include "support/diag.h"
+
+namespace ouro::ir {
+
+// ---------------------------------------------------------------- dims
+
+Dim operator+(Dim a, Dim b) {
+  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
+  if (a.known()) return b.add += a.add, b;
+  if (b.known()) return a.add += b.add, a;
+  if (a.symbol != b.symbol) return Dim::unknown();
+  a.mul += b.mul, a.add += b.add;
+  if (a.mul == 0) a.symbol = 0;
+  return a;
+}
+Dim operator-(Dim a, Dim b) { return a + b * Dim(-1); }
+Dim operator*(Dim a, Dim b) {
+  if (a.is(0) || b.is(0)) return 0;
+  if (a.is(1)) return b;
+  if (b.is(1)) return a;
+  if (a.is_unknown() || b.is_unknown() || (!a.known() && !b.known())) return Dim::unknown();
+  if (a.known()) std::swap(a, b);
+  a.mul *= b.add, a.add *= b.add;
+  return a;
+}
+Dim floor_div(Dim a, Dim b) {
+  if (b.is(1)) return a;
+  if (!b.known()) return Dim::unknown();
+  auto fdiv = [](int64_t x, int64_t y) { return x / y - ((x % y != 0) && ((x < 0) != (y < 0))); };
+  if (a.known()) return fdiv(a.add, b.add);
+  if (!a.is_unknown() && a.mul % b.add == 0) {
+    a.mul /= b.add, a.add = fdiv(a.add, b.add);
+    return a;
+  }
+  return Dim::unknown();
+}
+Dim product(std::span<const Dim> d) {
+  Dim p = 1;
+  for (Dim x : d) p = p * x;
+  return p;
+}
+std::string to_text(std::span<const Dim> d) {
+  std::string s = "(";
+  for (size_t i = 0; i < d.size(); ++i) {
+    if (i) s += ", ";
+    if (d[i].known()) {
+      s += std::to_string(d[i].add);
+    } else if (d[i].is_unknown()) {
+      s += "?";
+    } else {
+      if (d[i].mul != 1) s += std::to_string(d[i].mul) + "*";
+      s += "s" + std::to_string(d[i].symbol);
+      if (d[i].add) s += (d[i].add > 0 ? "+" : "") + std::to_string(d[i].add);
+    }
+  }
+  return s + (d.size() == 1 ? ",)" : ")");
+}
+
+// ---------------------------------------------------------------- parsing
+
+namespace {
+
+struct SigReader {
+  std::string_view text, op;
+  size_t at = 0;
+
+  [[noreturn]] void bad(const char* why) { ouro_bug(("signature of " + std::string(op) + ": " + why).c_str()); }
+  void skip() {
+    while (at < text.size() && text[at] == ' ') ++at;
+  }
+  bool eat(std::string_view s) {
+    skip();
+    if (text.substr(at, s.size()) != s) return false;
+    at += s.size();
+    return true;
+  }
+  std::string word() {
+    skip();
+    size_t b = at;
+    while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_')) ++at;
+    return std::string(text.substr(b, at - b));
+  }
+  SigTensor tensor() {
+    SigTensor t;
+    if (eat("$")) {
+      t.cls = '$';
+    } else {
+      std::string w = word();
+      if (w.size() == 1 && std::string_view("tnfib").find(w[0]) != std::string_view::npos) {
+        t.cls = w[0];
+      } else if (auto d = dtype_from_name(w)) {
+        t.cls = '=', t.dtype = *d;
+      } else {
+        bad("unknown class");
+      }
+    }
+    if (eat("?")) t.optional = true;
+    if (!eat("[")) bad("[ expected");
+    while (!eat("]")) {
+      eat(",");
+      if (eat("@")) {
+        t.rule = true;
+        continue;
+      }
+      SigDim d;
+      if (eat("*")) {
+        d.name = word();
+        d.kind = d.name.empty() ? SigDim::Kind::any : SigDim::Kind::sequence;
+      } else {
+        d.name = word();
+        if (d.name.empty()) bad("dim expected");
+        if (std::isdigit(static_cast<unsigned char>(d.name[0]))) d.kind = SigDim::Kind::number, d.number = std::atoll(d.name.c_str());
+      }
+      t.dims.push_back(std::move(d));
+    }
+    return t;
+  }
+  void parse(Sig& s) {
+    skip();
+    while (!eat("->")) {
+      if (at >= text.size()) bad("-> expected");
+      s.inputs.push_back(tensor());
+      eat(",");
+    }
+    skip();
+    while (at < text.size()) {
+      s.results.push_back(tensor());
+      eat(",");
+      skip();
+    }
+  }
+};
+
+}  // namespace
+
+const Sig* parse_sig(std::string_view text, std::string_view op) {
+  auto* s = new Sig;  // owned by the registry's rows, which live as long as the process
+  SigReader{text, op}.parse(*s);
+  return s;
+}
+
+// ---------------------------------------------------------------- inference
+
+const Param& SigCall::param(std::string_view name) const {
+  static const Param kNone;
+  for (size_t i = op->inputs; i < op->params.size(); ++i)
+    if (op->params[i].name == name) return i - op->inputs < params.size() ? params[i - op->inputs] : kNone;
+  return kNone;
+}
+
+Param default_of(const OpParam& p) {
+  const std::string& t = p.default_text;
+  if (t.empty() || t == "None") return Param::none();
+  if (t == "True" || t == "False") return Param::of_bool(t == "True");
+  if (t[0] == '\'' || t[0] == '"') return Param::of_text(t.substr(1, t.size() - 2));
+  if (t == "()") {
+    Param l;
+    l.kind = Param::Kind::list;
+    return l;
+  }
+  if (t == "inf") return Param::of_float(HUGE_VAL);
+  if (auto d = dtype_from_name(t)) return Param::of_dtype(*d);
+  if (t.find_first_of(".e") != std::string::npos) return Param::of_float(std::strtod(t.c_str(), nullptr));
+  return Param::of(std::atoll(t.c_str()));
+}
+
+bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed) {
+  const Dims &big = a.size() >= b.size() ? a : b, &small = a.size() >= b.size() ? b : a;
+  Dims r = big;
+  size_t off = big.size() - small.size();
+  for (size_t i = 0; i < small.size(); ++i) {
+    Dim x = big[off + i], y = small[i];
+    if (x.same(y) || y.is(1)) continue;
+    if (x.is(1)) {
+      r[off + i] = y;
+      continue;
+    }
+    if (x.known() && y.known()) return false;
+    if (x.differs(y)) return false;
+    if (assumed) *assumed = true;
+    r[off + i] = y.known() ? y : x;  // the number, since it is not 1
+  }
+  out = std::move(r);
+  return true;
+}
+
+bool resolve_axis(SigCall& call, const Param& axis, int rank, int& out) {
+  if ((axis.kind != Param::Kind::integer && axis.kind != Param::Kind::boolean) || !axis.integer.known())
+    return call.fail("TypeError", call.op->name + ": axis must be an int");
+  int64_t a = axis.integer.add, r = std::max(rank, 1);
+  if (a < -r || a >= r)
+    return call.fail("IndexError", call.op->name + ": axis " + std::to_string(a) + " is out of range for a tensor of " + std::to_string(rank) + " dimensions");
+  out = static_cast<int>(a < 0 ? a + r : a);
+  return true;
+}
+
+bool resolve_axes(SigCall& call, const Param& axis, int rank, std::vector<int>& axes) {
+  axes.clear();
+  if (axis.is_none() || (axis.kind == Param::Kind::list && axis.list.empty())) {
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+    return true;
+  }
+  if (axis.kind != Param::Kind::list) {
+    int a;
+    if (!resolve_axis(call, axis, rank, a)) return false;
+    if (rank > 0) axes.push_back(a);
+    return true;
+  }
+  for (const Param& p : axis.list) {
+    int a;
+    if (!resolve_axis(call, p, rank, a)) return false;
+    if (std::find(axes.begin(), axes.end(), a) != axes.end())
+      return call.fail("ValueError", call.op->name + ": axis " + std::to_string(a) + " appears twice");
+    if (rank > 0) axes.push_back(a);
+  }
+  std::sort(axes.begin(), axes.end());
+  return true;
+}
+
+namespace {
+
+std::string dtypes_text(const SigCall& c) {
+  std::string s;
+  for (const auto& in : c.inputs)
+    if (in) s += (s.empty() ? "" : " and ") + (in->scalar ? std::string(is_float(in->dtype) ? "float" : is_bool(in->dtype) ? "bool" : "int") : std::string(name(in->dtype)));
+  return s;
+}
+std::string shapes_text(const SigCall& c) {
+  std::string s;
+  for (const auto& in : c.inputs)
+    if (in && !in->scalar) s += (s.empty() ? "" : " and ") + to_text(in->dims);
+  return s;
+}
+
+// The promoted dtype of each class letter.
+bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
+  const Sig& sig = *c.op->sig;
+  std::map<char, Promotion> found;
+  for (size_t i = 0; i < sig.inputs.size(); ++i) {
+    if (!c.inputs[i]) continue;
+    const TensorType& t = *c.inputs[i];
+    char cls = sig.inputs[i].cls;
+    if (cls == '=') continue;
+    found[cls].add({t.dtype, t.scalar ? OperandKind::scalar : t.dims.empty() ? OperandKind::zero_dim : OperandKind::tensor});
+  }
+  for (auto& [cls, p] : found) {
+    DType t = p.dtype();
+    switch (cls) {
+      case 'f':
+        if (!is_float(t)) t = kDefaultFloat;
+        break;
+      case 'n':
+        if (is_bool(t)) return c.fail("TypeError", c.op->name + ": not defined for " + dtypes_text(c) + "; use logical_xor, logical_not or ~");
+        break;
+      case 'i':
+        if (is_float(t)) return c.fail("TypeError", c.op->name + ": integers or bools expected, not " + dtypes_text(c));
+        break;
+      case 'b': t = DType::boolean; break;
+      default: break;
+    }
+    classes[cls] = t;
+  }
+  return true;
+}
+
+struct DimBinder {
+  SigCall& c;
+  std::map<std::string, Dim> names;
+  std::map<std::string, Dims> sequences;
+
+  bool bind(const SigTensor& s, const TensorType& t) {
+    int seq = -1;
+    for (size_t i = 0; i < s.dims.size(); ++i)
+      if (s.dims[i].kind == SigDim::Kind::sequence || s.dims[i].kind == SigDim::Kind::any) seq = static_cast<int>(i);
+    size_t fixed = s.dims.size() - (seq >= 0);
+    if (seq < 0 ? t.dims.size() != fixed : t.dims.size() < fixed)
+      return c.fail("ValueError", c.op->name + ": expected " + (seq < 0 ? "" : "at least ") + std::to_string(fixed) + " dimensions, got the shape " + to_text(t.dims));
+    size_t before = seq < 0 ? fixed : static_cast<size_t>(seq), after = fixed - before;
+    for (size_t i = 0; i < before; ++i)
+      if (!one(s.dims[i], t.dims[i])) return false;
+    for (size_t i = 0; i < after; ++i)
+      if (!one(s.dims[s.dims.size() - after + i], t.dims[t.dims.size() - after + i])) return false;
+    if (seq >= 0 && s.dims[seq].kind == SigDim::Kind::sequence) {
+      Dims mid(t.dims.begin() + before, t.dims.end() - after);
+      auto [it, fresh] = sequences.emplace(s.dims[seq].name, mid);
+      if (!fresh && !broadcast(it->second, mid, it->second))
+        return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not broadcast");
+    }
+    return true;
+  }
+  bool one(const SigDim& d, Dim n) {
+    if (d.kind == SigDim::Kind::number) {
+      if (n.known() && n.add != d.number) return c.fail("ValueError", c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
+      return true;
+    }
+    auto [it, fresh] = names.emplace(d.name, n);
+    if (fresh || it->second.same(n)) return true;
+    if (it->second.differs(n) || (it->second.known() && n.known()))
+      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + to_text(std::span(&it->second, 1)).substr(1).substr(0, to_text(std::span(&it->second, 1)).size() - 3) + " is not " +
+                                      to_text(std::span(&n, 1)).substr(1).substr(0, to_text(std::span(&n, 1)).size() - 3));
+    if (n.known()) it->second = n;
+    return true;
+  }
+  bool build(const SigTensor& s, Dims& out) {
+    for (const SigDim& d : s.dims) {
+      if (d.kind == SigDim::Kind::number) {
+        out.push_back(d.number);
+      } else if (d.kind == SigDim::Kind::name) {
+        auto it = names.find(d.name);
+        out.push_back(it == names.end() ? Dim::unknown() : it->second);
+      } else if (auto it = sequences.find(d.name); it != sequences.end()) {
+        out.insert(out.end(), it->second.begin(), it->second.end());
+      }
+    }
+    return true;
+  }
+};
+
+bool result_dtype(SigCall& c, const SigTensor& s, const std::map<char, DType>& classes, DType& out) {
+  if (s.cls == '=') return out = s.dtype, true;
+  if (s.cls == 'b') return out = DType::boolean, true;
+  const Param& explicit_type = c.param("dtype");
+  if (explicit_type.kind == Param::Kind::dtype) return out = static_cast<DType>(explicit_type.integer.add), true;
+  if (s.cls == '$') {
+    out = c.inputs.empty() || !c.inputs[0] ? kDefaultFloat : c.inputs[0]->dtype;
+    return true;
+  }
+  auto it = classes.find(s.cls);
+  out = it == classes.end() ? kDefaultFloat : it->second;
+  return true;
+}
+
+}  // namespace
+
+bool infer(SigCall& c) {
+  const Sig& sig = *c.op->sig;
+  for (size_t i = 0; i < sig.inputs.size(); ++i)
+    if (!c.inputs[i] && !sig.inputs[i].optional)
+      return c.fail("TypeError", c.op->name + "() missing the tensor '" + c.op->params[i].name + "'");
+  std::map<char, DType> classes;
+  if (!promote_classes(c, classes)) return false;
+  c.input_types.clear();
+  DType compute = kDefaultFloat;
+  bool have = false;
+  for (size_t i = 0; i < sig.inputs.size(); ++i) {
+    const SigTensor& s = sig.inputs[i];
+    DType t = s.cls == '=' ? s.dtype : c.inputs[i] ? classes[s.cls] : kDefaultFloat;
+    c.input_types.push_back(t);
+    if (c.inputs[i] && (!have || s.cls != 'b')) {
+      if (!have || compute == DType::boolean || s.cls == 'f') compute = t;
+      have = true;
+    }
+  }
+  c.compute = compute_type(compute);
+  DimBinder binder{c, {}, {}};
+  for (size_t i = 0; i < sig.inputs.size(); ++i)
+    if (c.inputs[i] && !binder.bind(sig.inputs[i], *c.inputs[i])) return false;
+  c.results.clear();
+  bool by_rule = false;
+  for (const SigTensor& s : sig.results) {
+    TensorType r;
+    if (!result_dtype(c, s, classes, r.dtype)) return false;
+    if (!s.rule) binder.build(s, r.dims);
+    by_rule |= s.rule;
+    c.results.push_back(std::move(r));
+  }
+  return !by_rule || apply_shape_rule(c.op->def->shape, c);
+}
+
+}  // namespace ouro::ir

@@ -1,0 +1,115 @@
+// Signatures and parameters at work: dtypes, shapes and errors of a call, from the row's text.
+//
+// One inference serves concrete shapes (eager) and symbolic ones (the compiler): a `Dim` is a number or `mul * symbol + add`. Scalars that
+// take part (axis, sizes, flags) are `Param`s; an int may be symbolic. What cannot be known from these is an unknown dim, which the caller
+// names with a fresh symbol.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/ops/registry.h"
+#include "support/dtype.h"
+
+namespace ouro::ir {
+
+// mul * symbol + add; symbol 0: the number `add`; mul == 0 with symbol kUnknown: nothing is known.
+struct Dim {
+  static constexpr uint32_t kUnknown = UINT32_MAX;
+  int64_t add = 0;
+  int64_t mul = 0;
+  uint32_t symbol = 0;
+  constexpr Dim() = default;
+  constexpr Dim(int64_t n) : add(n) {}
+  static constexpr Dim of_symbol(uint32_t s, int64_t mul = 1, int64_t add = 0) {
+    Dim d;
+    d.add = add, d.mul = mul, d.symbol = s;
+    return d;
+  }
+  static constexpr Dim unknown() { return of_symbol(kUnknown, 0, 0); }
+  constexpr bool known() const { return symbol == 0; }
+  constexpr bool is(int64_t n) const { return symbol == 0 && add == n; }
+  constexpr bool is_unknown() const { return symbol == kUnknown; }
+  // Same number for sure (two unknowns are not).
+  constexpr bool same(const Dim& o) const {
+    return symbol != kUnknown && add == o.add && mul == o.mul && symbol == o.symbol;
+  }
+  // Different numbers for sure.
+  constexpr bool differs(const Dim& o) const {
+    if (known() && o.known()) return add != o.add;
+    return symbol != kUnknown && symbol == o.symbol && mul == o.mul && add != o.add;
+  }
+};
+Dim operator+(Dim a, Dim b);
+Dim operator-(Dim a, Dim b);
+Dim operator*(Dim a, Dim b);
+Dim floor_div(Dim a, Dim b);  // b > 0
+using Dims = std::vector<Dim>;
+Dim product(std::span<const Dim> d);
+std::string to_text(std::span<const Dim> d);  // "(64, 784)", symbols as s1
+
+// A tensor as inference sees it.
+struct TensorType {
+  DType dtype = DType::f32;
+  Dims dims;
+  bool scalar = false;   // a Python number in a tensor's place: weak in promotion, dims empty
+};
+
+// A non-tensor argument.
+struct Param {
+  enum class Kind : uint8_t { none, boolean, integer, floating, text, dtype, list, unknown } kind = Kind::none;
+  Dim integer{};         // boolean: 0 or 1; dtype: the DType
+  double floating = 0;   // of floating (NaN if not known)
+  std::string text;
+  std::vector<Param> list;  // tuple or list
+  static Param none() { return {}; }
+  static Param of(int64_t i) { Param p; p.kind = Kind::integer; p.integer = i; return p; }
+  static Param of_bool(bool b) { Param p; p.kind = Kind::boolean; p.integer = b; return p; }
+  static Param of_float(double f) { Param p; p.kind = Kind::floating; p.floating = f; return p; }
+  static Param of_dtype(DType t) { Param p; p.kind = Kind::dtype; p.integer = static_cast<int64_t>(t); return p; }
+  static Param of_text(std::string s) { Param p; p.kind = Kind::text; p.text = std::move(s); return p; }
+  bool is_none() const { return kind == Kind::none; }
+  bool truthy() const { return kind == Kind::boolean || kind == Kind::integer ? !integer.is(0) : kind != Kind::none; }
+};
+
+// A failed call: the Python exception class and the message.
+struct SigError {
+  std::string kind = "ValueError";
+  std::string text;
+};
+
+// One call: inputs (absent optional ones: nullopt) and the other parameters in the row's order, defaults filled in.
+struct SigCall {
+  const OpInfo* op = nullptr;
+  std::span<const std::optional<TensorType>> inputs;
+  std::span<const Param> params;
+  // results
+  std::vector<TensorType> results;
+  DType compute = DType::f32;        // of elementwise rows: the type of the arithmetic (half floats: f32)
+  std::vector<DType> input_types;    // each input after promotion
+  std::optional<SigError> error;
+  const Param& param(std::string_view name) const;  // by name; `none` when the row lacks it
+  bool fail(std::string kind, std::string text) {
+    error = SigError{std::move(kind), std::move(text)};
+    return false;
+  }
+};
+// Fills results, compute, input_types; false with `error` when the call is wrong.
+bool infer(SigCall& call);
+
+// Broadcasts shapes; false when two dims differ for sure. A symbolic dim against a number > 1 takes the number; two symbols that may
+// differ give the left one (the caller adds the guard; `assumed` is set).
+bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed = nullptr);
+
+// axis (None, int, tuple) as sorted distinct axes of `rank`; false with error in `call`.
+bool resolve_axes(SigCall& call, const Param& axis, int rank, std::vector<int>& axes);
+bool resolve_axis(SigCall& call, const Param& axis, int rank, int& out);
+
+// The default of a parameter as written in the row (None, True, 3, 1e-5, 'mean', ()).
+Param default_of(const OpParam& p);
+
+}  // namespace ouro::ir
