@@ -35,6 +35,8 @@ void destroy_object(Object* o) {  // KindOps::destroy of a fixed-size T
   free_memory(t, sizeof(T));
 }
 
+size_t str_memory(const Str* s);     // bytes its block has
+size_t bytes_memory(size_t size);
 Value make_str(std::string_view utf8);
 Value make_str(Session& s, Symbol name);               // interned: one Str per symbol and session
 Str* alloc_str(size_t bytes, size_t capacity = 0);     // text to be filled in; NUL placed

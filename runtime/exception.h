@@ -26,6 +26,8 @@ Type* exception_type(Session& s, ExcKind kind);
 bool exception_is(Session& s, const Value& exc, ExcKind kind);
 // Is the pending exception of that class?
 bool pending_is(Session& s, ExcKind kind);
+// Makes `exception` the pending one, with the handled exception as its context.
+Value set_pending(Session& s, Value exception);
 // Takes the pending exception out.
 Value take_pending(Session& s);
 void clear_pending(Session& s);
@@ -35,6 +37,6 @@ int exception_matches(Session& s, const Value& exc, const Value& cls);
 // The text Python prints for an uncaught exception: traceback, chained exceptions, class and message.
 std::string format_exception(Session& s, const Value& exc);
 // Adds the frame that the exception leaves (newest first, so at the head of the list).
-void add_traceback(Session& s, const Value& exc, const ir::FunctionRef& code, Span span, const Value& file);
+void add_traceback(Session& s, const Value& exc, const ir::FunctionRef& code, Span span, const Value& globals);
 
 }  // namespace ouro::runtime

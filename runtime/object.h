@@ -149,6 +149,7 @@ struct Dict : GcObject {
   uint32_t filled = 0;    // entries in use, deleted ones included
   uint32_t capacity = 0;  // of `entries`
   uint32_t mask = 0;      // of `index`
+  uint32_t index_fill = 0;  // slots of `index` that are not free
   int32_t* index = nullptr;
   uint64_t version = 0;   // moves with every change of keys (iterators look)
   ~Dict();
@@ -294,8 +295,7 @@ struct Traceback : GcObject {
   Value next;               // Traceback or None
   ir::FunctionRef code;     // whose
   Span span{};              // the failing operation
-  Value file;               // Str: as printed
-  Value name;               // Str: of the function
+  Value globals;            // Module of the function
   static constexpr ObjectKind kKind = ObjectKind::traceback;
 };
 

@@ -90,6 +90,7 @@ class Session {
   // ---- limits
   int depth = 0;  // of script calls and of C++ recursion that scripts drive
   int recursion_limit = 1000;
+  std::vector<const void*> repr_stack;  // containers being printed
   uintptr_t stack_limit = 0;  // lowest address C++ frames may use
   // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code ready).
   enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16 };

@@ -1,0 +1,335 @@
+#include "runtime/alloc.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/dict.h"
+#include "runtime/session.h"
+#include "runtime/type_slots.h"
+#include "support/diag.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kPooled = 0;
+#else
+constexpr size_t kPooled = 512;
+#endif
+constexpr size_t kChunk = 64 * 1024;
+constexpr int kMaxDestroyDepth = 100;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+// Everything memory management keeps per thread: free lists by size, and the objects whose destruction waits.
+struct ThreadMemory {
+  FreeBlock* lists[kPooled / 16 + 1] = {};
+  char* chunk = nullptr;
+  size_t left = 0;
+  int destroy_depth = 0;
+  std::vector<Object*> deferred;
+};
+thread_local ThreadMemory t_memory;
+thread_local Session* t_session = nullptr;
+
+void* refill(size_t bytes) {
+  ThreadMemory& m = t_memory;
+  if (m.left < bytes) {
+    m.chunk = static_cast<char*>(std::malloc(kChunk));
+    if (!m.chunk) ouro_bug("out of memory");
+    m.left = kChunk;
+  }
+  void* p = m.chunk;
+  m.chunk += bytes;
+  m.left -= bytes;
+  return p;
+}
+
+KindOps g_kinds[static_cast<int>(ObjectKind::count_)];
+
+}  // namespace
+
+void* allocate_memory(size_t bytes) {
+  if (bytes > kPooled) {
+    void* p = std::malloc(bytes);
+    if (!p) ouro_bug("out of memory: %zu bytes", bytes);
+    return p;
+  }
+  size_t slot = (bytes + 15) / 16;
+  FreeBlock*& head = t_memory.lists[slot];
+  if (!head) return refill(slot * 16);
+  FreeBlock* b = head;
+  head = b->next;
+  return b;
+}
+
+void free_memory(void* p, size_t bytes) {
+  if (bytes > kPooled) return std::free(p);
+  FreeBlock*& head = t_memory.lists[(bytes + 15) / 16];
+  auto* b = static_cast<FreeBlock*>(p);
+  b->next = head;
+  head = b;
+}
+
+Session* current_session() { return t_session; }
+SessionScope::SessionScope(Session& s) : before_(t_session) { t_session = &s; }
+SessionScope::~SessionScope() { t_session = before_; }
+
+void track(GcObject* o) {
+  Session* s = t_session;
+  if (!s || !s->gc_objects) return;
+  GcObject* head = s->gc_objects;
+  o->gc_next = head->gc_next;
+  o->gc_prev = head;
+  head->gc_next->gc_prev = o;
+  head->gc_next = o;
+  o->flags |= kFlagTracked;
+  if (++s->gc_count > s->gc_threshold) s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kCollect, std::memory_order_relaxed);
+}
+
+void untrack(GcObject* o) {
+  if (!(o->flags & kFlagTracked)) return;
+  o->gc_prev->gc_next = o->gc_next;
+  o->gc_next->gc_prev = o->gc_prev;
+  o->flags &= static_cast<uint8_t>(~kFlagTracked);
+  if (t_session && t_session->gc_count) --t_session->gc_count;
+}
+
+void register_kind(ObjectKind kind, const KindOps& ops) { g_kinds[static_cast<int>(kind)] = ops; }
+const KindOps& kind_ops(ObjectKind kind) { return g_kinds[static_cast<int>(kind)]; }
+
+void destroy(Object* o) {
+  ThreadMemory& m = t_memory;
+  if (m.destroy_depth >= kMaxDestroyDepth) {
+    m.deferred.push_back(o);
+    return;
+  }
+  ++m.destroy_depth;
+  auto destroy_one = g_kinds[o->kind].destroy;
+  if (!destroy_one) ouro_bug("no destructor for objects of kind %d", o->kind);
+  destroy_one(o);
+  --m.destroy_depth;
+  while (m.destroy_depth == 0 && !m.deferred.empty()) {
+    Object* next = m.deferred.back();
+    m.deferred.pop_back();
+    ++m.destroy_depth;
+    g_kinds[next->kind].destroy(next);
+    --m.destroy_depth;
+  }
+}
+
+// ---------------------------------------------------------------- text
+
+constexpr size_t kStrHead = sizeof(Str) - sizeof(Str::data);
+size_t str_memory(const Str* s) { return kStrHead + s->capacity + 1; }
+size_t bytes_memory(size_t size) { return std::max(sizeof(Bytes), sizeof(Bytes) - sizeof(Bytes::data) + size + 1); }
+
+Str* alloc_str(size_t bytes, size_t capacity) {
+  if (capacity < bytes) capacity = bytes;
+  if (capacity < 7) capacity = 7;
+  // Use all of the block that the size class gives.
+  size_t total = (kStrHead + capacity + 1 + 15) & ~size_t{15};
+  capacity = total - kStrHead - 1;
+  Str* s = new (allocate_memory(total)) Str;
+  s->kind = static_cast<uint8_t>(ObjectKind::str);
+  s->size = bytes;
+  if (capacity > UINT32_MAX) ouro_bug("string of %zu bytes", capacity);
+  s->capacity = static_cast<uint32_t>(capacity);
+  s->data[bytes] = 0;
+  return s;
+}
+
+Value make_str(std::string_view text) {
+  Str* s = alloc_str(text.size());
+  if (!text.empty()) std::memcpy(s->data, text.data(), text.size());
+  return Value::steal(s);
+}
+
+Value make_str(Session& s, Symbol name) { return s.str(name); }
+
+Value make_char(uint32_t code_point) {
+  std::string text;
+  append_utf8(text, code_point);
+  Value v = make_str(text);
+  v.as<Str>()->points = 1;
+  return v;
+}
+
+int64_t str_length(Str* s) {
+  if (s->points < 0) {
+    int64_t n = 0;
+    const char* p = s->data;
+    for (size_t i = 0; i < s->size; ++i) n += (static_cast<unsigned char>(p[i]) & 0xC0) != 0x80;
+    s->points = n;
+  }
+  return s->points;
+}
+
+Symbol str_symbol(Str* s) {
+  if (!s->symbol) s->symbol = intern(s->view()).id();
+  return Symbol::from_id(s->symbol);
+}
+
+Value make_bytes(std::string_view raw) {
+  size_t total = bytes_memory(raw.size());
+  Bytes* b = new (allocate_memory(total)) Bytes;
+  b->kind = static_cast<uint8_t>(ObjectKind::bytes);
+  b->size = raw.size();
+  if (!raw.empty()) std::memcpy(b->data, raw.data(), raw.size());
+  b->data[raw.size()] = 0;
+  return Value::steal(b);
+}
+
+Value make_bytearray(std::string raw) {
+  auto* b = new_object<ByteArray>(ObjectKind::bytearray);
+  b->data = std::move(raw);
+  return Value::steal(b);
+}
+
+// ---------------------------------------------------------------- lists and tuples
+
+void List::reserve(size_t n) {
+  if (n <= capacity) return;
+  size_t wanted = size + size / 8 + 6;
+  if (wanted < n) wanted = n;
+  items = static_cast<Value*>(std::realloc(static_cast<void*>(items), wanted * sizeof(Value)));  // Values are relocatable
+  if (!items) ouro_bug("out of memory");
+  capacity = wanted;
+}
+List::~List() {
+  for (size_t i = size; i-- > 0;) items[i].~Value();
+  std::free(static_cast<void*>(items));
+}
+void List::insert(size_t at, Value v) {
+  reserve(size + 1);
+  std::memmove(static_cast<void*>(items + at + 1), items + at, (size - at) * sizeof(Value));
+  new (items + at) Value(std::move(v));
+  ++size;
+}
+Value List::take(size_t at) {
+  Value v = std::move(items[at]);
+  --size;
+  std::memmove(static_cast<void*>(items + at), items + at + 1, (size - at) * sizeof(Value));
+  return v;
+}
+void List::erase(size_t from, size_t to) {
+  if (from >= to) return;
+  std::vector<Value> dropped;
+  dropped.reserve(to - from);
+  for (size_t i = from; i < to; ++i) dropped.push_back(std::move(items[i]));
+  std::memmove(static_cast<void*>(items + from), items + to, (size - to) * sizeof(Value));
+  size -= to - from;
+}
+void List::truncate(size_t n) {
+  if (n >= size) return;
+  Value* old = items;
+  size_t old_size = size;
+  if (n == 0) {  // dropping an element may run into this list again
+    items = nullptr;
+    size = capacity = 0;
+    for (size_t i = 0; i < old_size; ++i) old[i].~Value();
+    std::free(static_cast<void*>(old));
+    return;
+  }
+  erase(n, size);
+}
+
+Value make_list_reserved(size_t capacity) {
+  List* l = new_object<List>(ObjectKind::list);
+  if (capacity) l->reserve(capacity);
+  return Value::steal(l);
+}
+Value make_list(std::span<const Value> items) {
+  Value v = make_list_reserved(items.size());
+  List* l = v.as<List>();
+  for (const Value& i : items) new (l->items + l->size++) Value(i);
+  return v;
+}
+Value make_list(std::initializer_list<Value> items) { return make_list(std::span(items.begin(), items.size())); }
+Value make_list_moved(std::span<Value> items) {
+  Value v = make_list_reserved(items.size());
+  List* l = v.as<List>();
+  for (Value& i : items) new (l->items + l->size++) Value(std::move(i));
+  return v;
+}
+
+Value alloc_tuple(size_t n) {
+  Tuple* t = new (allocate_memory(sizeof(Tuple) + n * sizeof(Value))) Tuple;
+  t->kind = static_cast<uint8_t>(ObjectKind::tuple);
+  t->size = n;
+  for (size_t i = 0; i < n; ++i) new (t->items() + i) Value();
+  track(t);
+  return Value::steal(t);
+}
+Value make_tuple(std::span<const Value> items) {
+  Value v = alloc_tuple(items.size());
+  Value* out = v.as<Tuple>()->items();
+  for (size_t i = 0; i < items.size(); ++i) out[i] = items[i];
+  return v;
+}
+Value make_tuple(std::initializer_list<Value> items) { return make_tuple(std::span(items.begin(), items.size())); }
+Value make_tuple_moved(std::span<Value> items) {
+  Value v = alloc_tuple(items.size());
+  Value* out = v.as<Tuple>()->items();
+  for (size_t i = 0; i < items.size(); ++i) out[i] = std::move(items[i]);
+  return v;
+}
+
+// ---------------------------------------------------------------- small objects
+
+Value make_range(int64_t start, int64_t stop, int64_t step) {
+  Range* r = new_object<Range>(ObjectKind::range);
+  r->start = start, r->stop = stop, r->step = step;
+  return Value::steal(r);
+}
+Value make_slice(Value start, Value stop, Value step) {
+  Slice* x = new_object<Slice>(ObjectKind::slice);
+  x->start = std::move(start), x->stop = std::move(stop), x->step = std::move(step);
+  return Value::steal(x);
+}
+Value make_cell(Value v) {
+  Cell* c = new_object<Cell>(ObjectKind::cell);
+  c->value = std::move(v);
+  return Value::steal(c);
+}
+Value make_iterator(const IterDef& def, Value source, int64_t index, int64_t stop, int64_t step, ObjectKind kind) {
+  Iterator* it = new_object<Iterator>(kind);
+  it->def = &def;
+  it->source = std::move(source);
+  it->index = index, it->stop = stop, it->step = step;
+  return Value::steal(it);
+}
+Value make_native(const NativeDef& def, Value self, Type* owner) {
+  Native* n = new_object<Native>(ObjectKind::native);
+  n->def = &def;
+  n->self = std::move(self);
+  n->owner = owner;
+  return Value::steal(n);
+}
+Value make_bound_method(Value function, Value self) {
+  BoundMethod* m = new_object<BoundMethod>(ObjectKind::bound_method);
+  m->function = std::move(function);
+  m->self = std::move(self);
+  return Value::steal(m);
+}
+Value make_module(Session& s, std::string_view name) {
+  Module* m = new_object<Module>(ObjectKind::module);
+  m->name = make_str(name);
+  m->file = Value::none();
+  m->doc = Value::none();
+  m->version = s.next_version++;
+  return Value::steal(m);
+}
+Value make_opaque(Type* type, std::shared_ptr<void> data) {
+  Opaque* o = new_object<Opaque>(ObjectKind::opaque);
+  ++type->refs;
+  o->type = type;
+  o->data = std::move(data);
+  return Value::steal(o);
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,121 @@
+// Cycle collection by trial deletion (Bacon and Rajan 2001; CPython's Modules/gcmodule.c): from every tracked object's count subtract
+// the references that come from tracked objects; what keeps a positive count is referred to from outside and keeps all it reaches;
+// the rest is garbage, whose references are cleared so that counting frees it. Objects with __del__ are finalized first, once.
+#include "runtime/collect.h"
+
+#include <unordered_map>
+
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+// While collecting, gc_prev of an object holds its trial count (an integer), gc_next stays a singly linked list.
+uintptr_t count_of(GcObject* o) { return reinterpret_cast<uintptr_t>(o->gc_prev); }
+void set_count(GcObject* o, uintptr_t n) { o->gc_prev = reinterpret_cast<GcObject*>(n); }
+constexpr uintptr_t kReachable = UINTPTR_MAX;
+
+GcObject* tracked(Object* o) {
+  return o && (o->flags & kFlagTracked) ? static_cast<GcObject*>(o) : nullptr;
+}
+bool may_be_tracked(ObjectKind k) { return kind_ops(k).traverse != nullptr; }
+
+struct Subtract final : Visitor {
+  void visit(const Value& v) override {
+    if (v.is_object()) visit(v.object());
+  }
+  void visit(Object* o) override {
+    if (!o || !may_be_tracked(o->object_kind())) return;
+    if (GcObject* g = tracked(o)) set_count(g, count_of(g) - 1);
+  }
+};
+
+struct Mark final : Visitor {
+  std::vector<GcObject*> stack;
+  void visit(const Value& v) override {
+    if (v.is_object()) visit(v.object());
+  }
+  void visit(Object* o) override {
+    if (!o || !may_be_tracked(o->object_kind())) return;
+    GcObject* g = tracked(o);
+    if (!g || count_of(g) == kReachable) return;
+    set_count(g, kReachable);
+    stack.push_back(g);
+  }
+};
+
+}  // namespace
+
+size_t collect(Session& s) {
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kCollect));
+  GcObject* head = s.gc_objects;
+  std::vector<GcObject*> all;
+  for (GcObject* o = head->gc_next; o != head; o = o->gc_next) all.push_back(o);
+  for (GcObject* o : all) set_count(o, o->refs);
+  Subtract subtract;
+  for (GcObject* o : all)
+    if (auto f = kind_ops(o->object_kind()).traverse) f(o, subtract);
+  Mark mark;
+  for (GcObject* o : all) {
+    if (count_of(o) != 0 && count_of(o) != kReachable) mark.visit(o);
+    while (!mark.stack.empty()) {
+      GcObject* next = mark.stack.back();
+      mark.stack.pop_back();
+      if (auto f = kind_ops(next->object_kind()).traverse) f(next, mark);
+    }
+  }
+  std::vector<Value> garbage;
+  GcObject* last = head;
+  for (GcObject* o : all) {  // restore the list
+    if (count_of(o) != kReachable) garbage.push_back(Value::share(o));
+    o->gc_prev = last;
+    last->gc_next = o;
+    last = o;
+  }
+  last->gc_next = head;
+  head->gc_prev = last;
+  size_t live = all.size() - garbage.size();
+  s.gc_count = 0;
+  s.gc_threshold = live / 2 + 20000;
+
+  bool finalizers = false;
+  for (Value& v : garbage)
+    if (Instance* i = cast<Instance>(v))
+      if (i->type->has_del && !(i->flags & kFlagFinalized)) {
+        i->flags |= kFlagFinalized;
+        s.finalizers.push_back(v);
+        finalizers = true;
+      }
+  if (finalizers) {  // what they reach may come back to life: the next collection decides
+    s.poll.fetch_or(Session::kFinalizers);
+    return 0;
+  }
+  for (Value& v : garbage)
+    if (auto f = kind_ops(v.object()->object_kind()).clear) f(v.object());
+  return garbage.size();
+}
+
+void run_finalizers(Session& s) {
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kFinalizers));
+  while (!s.finalizers.empty()) {
+    std::vector<Value> batch;
+    batch.swap(s.finalizers);
+    for (Value& v : batch) {
+      Value pending = std::move(s.pending);
+      Value del = find_dunder(s, type_of(s, v), Dunder::del_);
+      Value r = call_dunder(s, v, Dunder::del_);
+      if (r.is_error()) {
+        Value exc = take_pending(s);
+        (void)s.out.flush();
+        s.err.write("Exception ignored in: " + repr_text(s, del) + "\n" + format_exception(s, exc));
+        clear_pending(s);
+      }
+      s.pending = std::move(pending);
+      v = Value();
+    }
+  }
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kFinalizers));
+}
+
+}  // namespace ouro::runtime

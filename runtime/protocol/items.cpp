@@ -1,0 +1,161 @@
+// Subscripts, lengths and iteration.
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+bool scripted(const Value& v) {
+  ObjectKind k = kind_of(v);
+  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+}
+
+// iter() over an object with __getitem__ only.
+Value next_by_index(Session& s, Iterator& it) {
+  if (it.source.is_unbound()) return Value::end();
+  Value v = get_item(s, it.source, Value::integer(it.index));
+  if (v.is_error()) {
+    if (!pending_is(s, ExcKind::IndexError) && !pending_is(s, ExcKind::StopIteration)) return v;
+    clear_pending(s);
+    it.source = Value();
+    return Value::end();
+  }
+  ++it.index;
+  return v;
+}
+const IterDef kIndexIterator{"iterator", next_by_index};
+
+}  // namespace
+
+Value get_item(Session& s, const Value& v, const Value& key) {
+  if (scripted(v)) {
+    Value r = call_dunder(s, v, Dunder::getitem_, {key});
+    if (!r.is_unbound()) return r;
+  } else if (auto f = slots_of(s, v).get_item) {
+    return f(s, v, key);
+  }
+  return raise_type_error(s, "'%s' object is not subscriptable", type_name(s, v).c_str());
+}
+
+bool set_item(Session& s, const Value& v, const Value& key, const Value& value) {
+  if (scripted(v)) {
+    Value r = call_dunder(s, v, Dunder::setitem_, {key, value});
+    if (!r.is_unbound()) return !r.is_error();
+  } else if (auto f = slots_of(s, v).set_item) {
+    return f(s, v, key, value);
+  }
+  raise_type_error(s, "'%s' object does not support item assignment", type_name(s, v).c_str());
+  return false;
+}
+
+bool del_item(Session& s, const Value& v, const Value& key) {
+  if (scripted(v)) {
+    Value r = call_dunder(s, v, Dunder::delitem_, {key});
+    if (!r.is_unbound()) return !r.is_error();
+  } else if (auto f = slots_of(s, v).del_item) {
+    return f(s, v, key);
+  }
+  raise_type_error(s, "'%s' object doesn't support item deletion", type_name(s, v).c_str());
+  return false;
+}
+
+int64_t length(Session& s, const Value& v) {
+  if (scripted(v)) {
+    Value r = call_dunder(s, v, Dunder::len_);
+    if (r.is_error()) return -1;
+    if (!r.is_unbound()) {
+      int64_t n;
+      if (!is_integer(r)) {
+        raise_type_error(s, "'%s' object cannot be interpreted as an integer", type_name(s, r).c_str());
+        return -1;
+      }
+      if (!to_index(s, r, n)) {
+        clear_pending(s);
+        raise_error(s, ExcKind::OverflowError, "cannot fit 'int' into an index-sized integer");
+        return -1;
+      }
+      if (n < 0) {
+        raise_value_error(s, "__len__() should return >= 0");
+        return -1;
+      }
+      return n;
+    }
+  } else if (auto f = slots_of(s, v).length) {
+    return f(s, v);
+  }
+  raise_type_error(s, "object of type '%s' has no len()", type_name(s, v).c_str());
+  return -1;
+}
+
+Value iter(Session& s, const Value& v) {
+  if (!scripted(v)) {
+    const TypeSlots& t = slots_of(s, v);
+    if (t.iter) return t.iter(s, v);
+    if (t.next) return v;
+    return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
+  }
+  Type* t = type_of(s, v);
+  const Value& m = find_dunder(s, t, Dunder::iter_);
+  if (m.is_unbound()) {
+    if (!find_dunder(s, t, Dunder::getitem_).is_unbound()) return make_iterator(kIndexIterator, v);
+    return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
+  }
+  if (m.is_none()) return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
+  OURO_TRY(it, call_dunder(s, v, Dunder::iter_));
+  bool ok = scripted(it) ? !find_dunder(s, type_of(s, it), Dunder::next_).is_unbound() : slots_of(s, it).next != nullptr;
+  if (!ok) return raise_type_error(s, "iter() returned non-iterator of type '%s'", type_name(s, it).c_str());
+  return it;
+}
+
+Value next(Session& s, const Value& it) {
+  if (!scripted(it)) {
+    if (auto f = slots_of(s, it).next) return f(s, it);
+    return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
+  }
+  Value r = call_dunder(s, it, Dunder::next_);
+  if (r.is_unbound()) return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
+  if (r.is_error() && pending_is(s, ExcKind::StopIteration)) {
+    Value e = take_pending(s);
+    s.stop_value = e.as<Exception>()->extra1;
+    return Value::end();
+  }
+  return r;
+}
+
+Value list_of(Session& s, const Value& iterable) {
+  if (List* l = cast_exact<List>(iterable)) return make_list(std::span<const Value>(l->items, l->size));
+  if (Tuple* t = cast_exact<Tuple>(iterable)) return make_list(std::span<const Value>(t->items(), t->size));
+  Value out = make_list();
+  List* l = out.as<List>();
+  if (!for_each(s, iterable, [&](Value& v) {
+        l->push(std::move(v));
+        return true;
+      }))
+    return Value::error();
+  return out;
+}
+
+Value tuple_of(Session& s, const Value& iterable) {
+  if (cast_exact<Tuple>(iterable)) return iterable;
+  OURO_TRY(l, list_of(s, iterable));
+  List* items = l.as<List>();
+  return make_tuple_moved(std::span(items->items, items->size));
+}
+
+int64_t length_hint(Session& s, const Value& v) {
+  if (Iterator* it = cast_iterator(v)) {
+    if (!it->def || !it->def->length_hint) return 0;
+    Value n = it->def->length_hint(s, *it);
+    return n.is_error() ? -1 : n.is_int() ? n.as_int() : 0;
+  }
+  if (!scripted(v)) {
+    auto f = slots_of(s, v).length;
+    return f ? f(s, v) : 0;
+  }
+  if (!find_dunder(s, type_of(s, v), Dunder::len_).is_unbound()) return length(s, v);
+  Value r = call_dunder(s, v, Dunder::length_hint_);
+  if (r.is_error()) return -1;
+  return r.is_int() && r.as_int() > 0 ? r.as_int() : 0;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,247 @@
+// Operators on any operands: the built-in kinds by their slots, instances of script classes by their special methods, in the
+// order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only after numbers declined).
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+constexpr const char* kBinSymbols[] = {"+", "-", "*", "@", "/", "//", "%", "** or pow()", "<<", ">>", "&", "|", "^"};
+constexpr const char* kInplaceSymbols[] = {"+=", "-=", "*=", "@=", "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^="};
+constexpr const char* kCmpSymbols[] = {"==", "!=", "<", "<=", ">", ">="};
+
+Dunder plain(BinOp op) { return static_cast<Dunder>(static_cast<int>(op)); }
+Dunder reflected(BinOp op) { return static_cast<Dunder>(kBinOps + static_cast<int>(op)); }
+Dunder in_place(BinOp op) { return static_cast<Dunder>(2 * kBinOps + static_cast<int>(op)); }
+Dunder dunder(CmpOp op) { return static_cast<Dunder>(static_cast<int>(Dunder::eq_) + static_cast<int>(op)); }
+
+inline bool scripted(const Value& v) {
+  ObjectKind k = kind_of(v);
+  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+}
+
+Value not_implemented_to_unbound(Value r) { return r; }
+
+// a.__op__(b): NotImplemented if a's class has none.
+Value by_left(Session& s, BinOp op, Dunder d, const Value& a, const Value& b) {
+  if (scripted(a)) {
+    Value r = call_dunder(s, a, d, {b});
+    return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
+  }
+  auto f = slots_of(s, a).binary;
+  return f ? f(s, op, a, unwrap(b)) : Value::not_implemented();
+}
+// b.__rop__(a).
+Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
+  if (scripted(b)) {
+    Value r = call_dunder(s, b, reflected(op), {a});
+    return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
+  }
+  auto f = slots_of(s, b).binary;
+  return f ? f(s, op, unwrap(a), b) : Value::not_implemented();
+}
+
+bool overrides(Session& s, Type* sub, Type* base, Dunder d) {
+  const Value& mine = find_dunder(s, sub, d);
+  return !mine.is_unbound() && !mine.same(find_dunder(s, base, d));
+}
+
+Value scripted_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  Type *ta = type_of(s, a), *tb = type_of(s, b);
+  bool right_done = false;
+  if (ta != tb && is_subtype(tb, ta) && scripted(b) && overrides(s, tb, ta, reflected(op))) {
+    Value r = by_right(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
+    right_done = true;
+  }
+  if (!scripted(a) && slots_of(s, a).no_reflected && !right_done && scripted(b)) {  // sequences come last
+    Value r = by_right(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
+    right_done = true;
+  }
+  Value r = by_left(s, op, plain(op), a, b);
+  if (!r.is(Tag::not_implemented)) return r;
+  if (!right_done && (ta != tb || !scripted(b))) {
+    r = by_right(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
+  }
+  return Value::not_implemented();
+}
+
+Value try_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  if (scripted(a) || scripted(b)) return scripted_binary(s, op, a, b);
+  const TypeSlots &sa = slots_of(s, a), &sb = slots_of(s, b);
+  if (sa.no_reflected && &sb != &sa && sb.binary && !sb.no_reflected) {
+    Value r = sb.binary(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
+    return sa.binary ? sa.binary(s, op, a, b) : std::move(r);
+  }
+  if (sa.binary) {
+    Value r = sa.binary(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
+  }
+  if (&sb != &sa && sb.binary) return sb.binary(s, op, a, b);
+  return Value::not_implemented();
+}
+
+Value unsupported(Session& s, const char* symbol, const Value& a, const Value& b) {
+  return raise_type_error(s, "unsupported operand type(s) for %s: '%s' and '%s'", symbol, type_name(s, a).c_str(),
+                          type_name(s, b).c_str());
+}
+
+}  // namespace
+
+Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  Value r = try_binary(s, op, a, b);
+  if (!r.is(Tag::not_implemented)) return r;
+  return unsupported(s, kBinSymbols[static_cast<int>(op)], a, b);
+}
+
+Value inplace(Session& s, BinOp op, Value a, const Value& b) {
+  if (scripted(a)) {
+    Value r = call_dunder(s, a, in_place(op), {b});
+    if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
+  } else if (auto f = slots_of(s, a).inplace) {
+    const TypeSlots& sb = slots_of(s, b);
+    if (slots_of(s, a).no_reflected && scripted(b)) {  // list += x extends by anything iterable
+      Value r = f(s, op, a, b);
+      if (!r.is(Tag::not_implemented)) return r;
+    } else {
+      (void)sb;
+      Value r = f(s, op, a, b);
+      if (!r.is(Tag::not_implemented)) return r;
+    }
+  }
+  Value r = try_binary(s, op, a, b);
+  if (!r.is(Tag::not_implemented)) return r;
+  return unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b);
+}
+
+Value unary(Session& s, UnOp op, const Value& a) {
+  static constexpr const char* kSymbols[] = {"-", "+", "~"};
+  Value r = Value::not_implemented();
+  if (scripted(a)) {
+    r = call_dunder(s, a, static_cast<Dunder>(static_cast<int>(Dunder::neg_) + static_cast<int>(op)));
+    if (r.is_unbound()) r = Value::not_implemented();
+    else return r;
+  } else if (auto f = slots_of(s, a).unary) {
+    r = f(s, op, a);
+  }
+  if (!r.is(Tag::not_implemented)) return r;
+  return raise_type_error(s, "bad operand type for unary %s: '%s'", kSymbols[static_cast<int>(op)], type_name(s, a).c_str());
+}
+
+namespace {
+
+Value compare_one(Session& s, CmpOp op, const Value& a, const Value& b) {
+  if (scripted(a)) {
+    Value r = call_dunder(s, a, dunder(op), {b});
+    return r.is_unbound() ? Value::not_implemented() : r;
+  }
+  auto f = slots_of(s, a).compare;
+  return f ? f(s, op, a, unwrap(b)) : Value::not_implemented();
+}
+
+}  // namespace
+
+bool is_same(const Value& a, const Value& b) { return a.same(b); }
+
+Value compare(Session& s, CmpOp op, const Value& a, const Value& b) {
+  bool sa = scripted(a), sb = scripted(b);
+  DepthGuard depth(s, " in comparison");
+  if (!depth.ok()) return Value::error();
+  bool right_done = false;
+  if (sb && !(sa && a.as<Instance>()->type == b.as<Instance>()->type)) {
+    Type *ta = type_of(s, a), *tb = type_of(s, b);
+    if (ta != tb && is_subtype(tb, ta) && !find_dunder(s, tb, dunder(swapped(op))).is_unbound()) {
+      right_done = true;
+      Value r = compare_one(s, swapped(op), b, a);
+      if (!r.is(Tag::not_implemented)) return r;
+    }
+  }
+  Value r = compare_one(s, op, a, b);
+  if (!r.is(Tag::not_implemented)) return r;
+  if (!right_done && (sa || sb || &slots_of(s, a) != &slots_of(s, b))) {
+    r = compare_one(s, swapped(op), b, a);
+    if (!r.is(Tag::not_implemented)) return r;
+  }
+  if (op == CmpOp::eq) return Value::boolean(is_same(a, b));
+  if (op == CmpOp::ne) return Value::boolean(!is_same(a, b));
+  return raise_type_error(s, "'%s' not supported between instances of '%s' and '%s'", kCmpSymbols[static_cast<int>(op)],
+                          type_name(s, a).c_str(), type_name(s, b).c_str());
+}
+
+int compare_bool(Session& s, CmpOp op, const Value& a, const Value& b) {
+  Value r = compare(s, op, a, b);
+  return r.is_error() ? -1 : r.is_bool() ? r.as_bool() : truth(s, r);
+}
+
+int equals(Session& s, const Value& a, const Value& b) {
+  if (is_same(a, b)) return 1;
+  return compare_bool(s, CmpOp::eq, a, b);
+}
+
+int truth(Session& s, const Value& v) {
+  switch (v.tag()) {
+    case Tag::boolean:
+    case Tag::integer: return v.bits() != 0;
+    case Tag::floating: return v.as_float() != 0;
+    case Tag::none: return 0;
+    case Tag::object: break;
+    default: return 1;
+  }
+  if (scripted(v)) {
+    Value r = call_dunder(s, v, Dunder::bool_);
+    if (r.is_error()) return -1;
+    if (r.is_bool()) return r.as_bool();
+    if (!r.is_unbound()) {
+      raise_type_error(s, "__bool__ should return bool, returned %s", type_name(s, r).c_str());
+      return -1;
+    }
+    if (find_dunder(s, type_of(s, v), Dunder::len_).is_unbound()) return 1;
+    int64_t n = length(s, v);
+    return n < 0 ? -1 : n != 0;
+  }
+  const TypeSlots& t = slots_of(s, v);
+  if (t.truth) return t.truth(s, v);
+  if (t.length) {
+    int64_t n = t.length(s, v);
+    return n < 0 ? -1 : n != 0;
+  }
+  return 1;
+}
+
+int contains(Session& s, const Value& container, const Value& item) {
+  if (scripted(container)) {
+    const Value& m = find_dunder(s, type_of(s, container), Dunder::contains_);
+    if (m.is_none()) {
+      raise_type_error(s, "'%s' object is not a container", type_name(s, container).c_str());
+      return -1;
+    }
+    Value r = call_dunder(s, container, Dunder::contains_, {item});
+    if (r.is_error()) return -1;
+    if (!r.is_unbound()) return truth(s, r);
+  } else if (auto f = slots_of(s, container).contains) {
+    return f(s, container, item);
+  }
+  Value it = iter(s, container);
+  if (it.is_error()) {
+    if (pending_is(s, ExcKind::TypeError) && !scripted(container)) {
+      clear_pending(s);
+      raise_type_error(s, "argument of type '%s' is not iterable", type_name(s, container).c_str());
+    } else if (pending_is(s, ExcKind::TypeError) && find_dunder(s, type_of(s, container), Dunder::iter_).is_unbound()) {
+      clear_pending(s);
+      raise_type_error(s, "argument of type '%s' is not iterable", type_name(s, container).c_str());
+    }
+    return -1;
+  }
+  for (;;) {
+    Value v = next(s, it);
+    if (v.is_end()) return 0;
+    if (v.is_error()) return -1;
+    int e = equals(s, v, item);
+    if (e) return e;
+  }
+}
+
+}  // namespace ouro::runtime

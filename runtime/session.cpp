@@ -1,0 +1,121 @@
+#include "runtime/session.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "runtime/collect.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+void register_core_kinds();  // runtime/kinds.cpp
+
+void Output::write(std::string_view text) {
+  if (sink_) return sink_(text);
+  buffer_.append(text);
+  if (buffer_.size() >= 8192 || fd_ == 2 || (is_terminal() && text.find('\n') != text.npos)) (void)flush();
+}
+
+bool Output::flush() {
+  size_t done = 0;
+  while (done < buffer_.size()) {
+    ssize_t n = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      int saved = errno;
+      buffer_.clear();
+      errno = saved;
+      return false;
+    }
+    done += static_cast<size_t>(n);
+  }
+  buffer_.clear();
+  return true;
+}
+
+bool Output::is_terminal() {
+  if (terminal_ < 0) terminal_ = ::isatty(fd_);
+  return terminal_ > 0;
+}
+
+namespace {
+
+// The lowest address that C++ frames of this thread may use: what the system grants, less room for natives and for handling errors.
+uintptr_t lowest_stack_address() {
+  rlimit limit{};
+  char here;
+  size_t size = 8u << 20;
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) size = limit.rlim_cur;
+  if (size > (512u << 20)) size = 512u << 20;
+  return reinterpret_cast<uintptr_t>(&here) - size + size / 8 + (256u << 10);
+}
+
+}  // namespace
+
+Session::Session(const Options& o) : options(o) {
+  SessionScope scope(*this);
+  static const bool registered = (register_core_kinds(), true);
+  (void)registered;
+  gc_objects = new GcObject;
+  gc_objects->gc_next = gc_objects->gc_prev = gc_objects;
+  handled = Value::none();
+  stack_limit = lowest_stack_address();
+  static const TypeSlots kNoSlots;
+  for (const TypeSlots*& t : slots) t = &kNoSlots;
+  register_model_types(*this);
+  register_builtin_types(*this);
+  register_tensor_types(*this);
+  register_autodiff_types(*this);
+  interpreter = make_interpreter(*this);
+}
+
+Session::~Session() {
+  SessionScope scope(*this);
+  finalizers.clear();
+  if (executor) executor = nullptr;
+  handled = pending = stop_value = Value();
+  modules.clear();
+  states_.clear();
+  collect(*this);
+  destroy_interpreter(interpreter);
+  interpreter = nullptr;
+  symbol_strs.clear();
+  for (Type*& t : exceptions)
+    if (t) Value drop = Value::steal(std::exchange(t, nullptr));
+  for (Type*& t : types)
+    if (t) Value drop = Value::steal(std::exchange(t, nullptr));
+  collect(*this);
+  GcObject* head = gc_objects;
+  gc_objects = nullptr;
+  for (GcObject* x = head->gc_next; x != head;) {
+    GcObject* next = x->gc_next;
+    x->flags &= static_cast<uint8_t>(~kFlagTracked);
+    x = next;
+  }
+  delete head;
+}
+
+const Value& Session::str(Symbol name) {
+  uint32_t id = name.id();
+  if (id >= symbol_strs.size()) symbol_strs.resize(std::max<size_t>(id + 1, symbol_strs.size() * 2));
+  Value& v = symbol_strs[id];
+  if (v.is_unbound()) {
+    v = make_str(name.text());
+    v.as<Str>()->symbol = id;
+  }
+  return v;
+}
+
+void Session::register_natives(const NativeModule* module) { native_modules.push_back(module); }
+
+const NativeModule* Session::find_natives(std::string_view name) const {
+  for (const NativeModule* m : native_modules)
+    if (m->name == name) return m;
+  return nullptr;
+}
+
+}  // namespace ouro::runtime
