@@ -25,7 +25,8 @@ using NativeFn = Value (*)(Session&, const Args&);
 
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments are bound to it
 // first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound, `*args` as a tuple, `**kw` as a dict.
-// When empty, `fn` parses Args itself.
+// When empty, `fn` parses Args itself. Of a method the list leaves out the receiver (a leading `self` is ignored), which `fn` sees as
+// argument 0.
 struct NativeDef {
   std::string_view name;
   std::string_view params;

@@ -1,0 +1,428 @@
+// Attribute access: the descriptor protocol, hidden classes, modules, super, and what built-in kinds add.
+//
+// Order for an instance (CPython's _PyObject_GenericGetAttrWithDict): a data descriptor of the class, the instance's own attribute, anything
+// else of the class (bound), then __getattr__.
+#include "runtime/ops.h"
+#include "runtime/protocol/lookup.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+bool has_attributes(const Value& v) {
+  ObjectKind k = kind_of(v);
+  return k == ObjectKind::instance || k == ObjectKind::exception;
+}
+
+}  // namespace
+
+bool is_data_descriptor(Session& s, const Value& d) {
+  switch (kind_of(d)) {
+    case ObjectKind::property:
+    case ObjectKind::member:
+    case ObjectKind::get_set: return true;
+    case ObjectKind::instance: {
+      Type* t = d.as<Instance>()->type;
+      return !find_dunder(s, t, Dunder::set_).is_unbound() || !find_dunder(s, t, Dunder::delete_).is_unbound();
+    }
+    default: return false;
+  }
+}
+
+Value unbound_member(Session& s, Member* m, const Value& self) {
+  (void)self;
+  static const Symbol name_symbol = intern("name");
+  (void)name_symbol;
+  Value e = make_exception(s, ExcKind::AttributeError, m->name.text());
+  return set_pending(s, std::move(e));
+}
+
+Value* instance_slot(Instance* i, Symbol name) {
+  if (!i->shape) return nullptr;
+  int at = i->shape->find(name);
+  return at < 0 || i->slots[at].is_unbound() ? nullptr : &i->slots[at];
+}
+
+// `d`, found in a class, as an attribute of `self` (unbound: of the class `owner` itself).
+Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner) {
+  if (!d.is_object()) return d;
+  switch (d.object()->object_kind()) {
+    case ObjectKind::function: return self.is_unbound() ? d : make_bound_method(d, self);
+    case ObjectKind::native: {
+      Native* n = d.as<Native>();
+      if (self.is_unbound() || !n->owner) return d;
+      Value b = make_native(*n->def, self, n->owner);
+      b.as<Native>()->params = n->params;
+      return b;
+    }
+    case ObjectKind::static_method: return d.as<StaticMethod>()->function;
+    case ObjectKind::class_method: {
+      const Value& f = d.as<ClassMethod>()->function;
+      Value cls = Value::share(owner);
+      if (Native* n = cast_exact<Native>(f)) {
+        Value b = make_native(*n->def, std::move(cls), n->owner);
+        return b;
+      }
+      if (cast_exact<Function>(f)) return make_bound_method(f, std::move(cls));
+      return bind_descriptor(s, f, cls, owner);
+    }
+    case ObjectKind::property: {
+      if (self.is_unbound()) return d;
+      auto* p = d.as<Property>();
+      if (p->get.is_none()) return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no getter", type_name(s, self).c_str());
+      return call(s, p->get, {self});
+    }
+    case ObjectKind::member: {
+      if (self.is_unbound()) return d;
+      Member* m = d.as<Member>();
+      Value* slot = cast<Instance>(self) ? instance_slot(self.as<Instance>(), m->name) : nullptr;
+      return slot ? *slot : unbound_member(s, m, self);
+    }
+    case ObjectKind::get_set: return self.is_unbound() ? d : d.as<GetSet>()->def->get(s, self);
+    case ObjectKind::instance: {
+      Type* t = d.as<Instance>()->type;
+      if (find_dunder(s, t, Dunder::get_).is_unbound()) return d;
+      return call_dunder(s, d, Dunder::get_, {self.is_unbound() ? Value::none() : self, Value::share(owner)});
+    }
+    default: return d;
+  }
+}
+
+namespace {
+
+// The instance's own attribute, or unbound.
+Value own_attribute(Session& s, Instance* i, Symbol name) {
+  if (i->shape) {
+    int at = i->shape->find(name);
+    return at < 0 ? Value() : i->slots[at];
+  }
+  Dict* d = i->dict.is_object() ? i->dict.as<Dict>() : nullptr;
+  Value* v = d ? dict_find_symbol(s, d, name) : nullptr;
+  return v ? *v : Value();
+}
+
+Value type_attribute(Session& s, Type* t, Symbol name) {
+  Value meta = type_lookup(s, s.type(ObjectKind::type), name);  // __name__, __mro__, ...
+  if (is_data_descriptor(s, meta) && kind_of(meta) == ObjectKind::get_set) {
+    if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound()) return bind_descriptor(s, meta, Value::share(t), t);
+    static const Symbol doc = intern("__doc__"), module = intern("__module__"), annotations = intern("__annotations__");
+    if (name != doc && name != module && name != annotations) return bind_descriptor(s, meta, Value::share(t), t);
+  }
+  Value v = type_lookup(s, t, name);
+  if (!v.is_unbound()) return bind_descriptor(s, v, Value(), t);
+  if (!meta.is_unbound()) return bind_descriptor(s, meta, Value::share(t), s.type(ObjectKind::type));
+  return Value();
+}
+
+Value super_attribute(Session& s, Super* x, Symbol name) {
+  static const Symbol class_name = intern("__class__");
+  Type* start = x->type.as<Type>();
+  if (x->self_type && name != class_name) {
+    bool after = false;
+    for (Type* t : x->self_type->mro) {
+      if (!after) {
+        after = t == start;
+        continue;
+      }
+      const Value* v = own_type_name(s, t, name);
+      if (!v) continue;
+      Value d = *v;
+      bool of_class = kind_of(x->self) == ObjectKind::type && x->self.as<Type>() == x->self_type;
+      return bind_descriptor(s, d, of_class ? Value() : x->self, x->self_type);
+    }
+  }
+  Value v = type_lookup(s, s.type(ObjectKind::super), name);
+  return v.is_unbound() ? v : bind_descriptor(s, v, Value::share(x), s.type(ObjectKind::super));
+}
+
+// Without __getattr__ and __getattribute__: unbound if absent.
+Value find_attribute(Session& s, const Value& v, Symbol name) {
+  switch (kind_of(v)) {
+    case ObjectKind::type: return type_attribute(s, v.as<Type>(), name);
+    case ObjectKind::super: return super_attribute(s, v.as<Super>(), name);
+    case ObjectKind::instance:
+    case ObjectKind::exception: return generic_get_attr(s, v, name);
+    default: break;
+  }
+  const TypeSlots& slots = slots_of(s, v);
+  if (slots.get_attr) {
+    Value r = slots.get_attr(s, v, name);
+    if (!r.is_unbound()) return r;
+  }
+  Type* t = type_of(s, v);
+  Value d = type_lookup(s, t, name);
+  return d.is_unbound() ? d : bind_descriptor(s, d, v, t);
+}
+
+Value no_attribute(Session& s, const Value& v, Symbol name) {
+  std::string text;
+  if (Type* t = cast_exact<Type>(v)) text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
+  else if (Module* m = cast_exact<Module>(v)) text = "module '" + text_of(s, m->name) + "' has no attribute '" + name.str() + "'";
+  else text = "'" + type_name(s, v) + "' object has no attribute '" + name.str() + "'";
+  Value e = make_exception(s, ExcKind::AttributeError, text);
+  e.as<Exception>()->extra1 = s.str(name);
+  e.as<Exception>()->extra2 = v;
+  return set_pending(s, std::move(e));
+}
+
+}  // namespace
+
+Value generic_get_attr(Session& s, const Value& v, Symbol name) {
+  Instance* i = v.as<Instance>();
+  Value d = type_lookup(s, i->type, name);
+  if (!d.is_unbound() && is_data_descriptor(s, d)) return bind_descriptor(s, d, v, i->type);
+  Value own = own_attribute(s, i, name);
+  if (!own.is_unbound()) return own;
+  return d.is_unbound() ? d : bind_descriptor(s, d, v, i->type);
+}
+
+Value lookup_attr(Session& s, const Value& v, Symbol name) {
+  Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
+  Value r;
+  if (t && t->has_getattribute) {
+    r = call_dunder(s, v, Dunder::getattribute_, {s.str(name)});
+    if (r.is_error() && pending_is(s, ExcKind::AttributeError) && t->has_getattr) {
+      clear_pending(s);
+      r = Value();
+    }
+  } else {
+    r = find_attribute(s, v, name);
+    if (r.is_error() && t && t->has_getattr && pending_is(s, ExcKind::AttributeError)) {
+      clear_pending(s);
+      r = Value();
+    }
+  }
+  if (r.is_unbound() && t && t->has_getattr) r = call_dunder(s, v, Dunder::getattr_, {s.str(name)});
+  if (r.is_error() && pending_is(s, ExcKind::AttributeError)) {
+    clear_pending(s);
+    return Value();
+  }
+  return r;
+}
+
+Value get_attr(Session& s, const Value& v, Symbol name) {
+  Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
+  if (!t || !(t->has_getattribute || t->has_getattr)) {
+    Value r = find_attribute(s, v, name);
+    return r.is_unbound() ? no_attribute(s, v, name) : r;
+  }
+  Value r = t->has_getattribute ? call_dunder(s, v, Dunder::getattribute_, {s.str(name)}) : find_attribute(s, v, name);
+  if (r.is_error() && t->has_getattr && pending_is(s, ExcKind::AttributeError)) {
+    clear_pending(s);
+    r = Value();
+  }
+  if (!r.is_unbound()) return r;
+  return t->has_getattr ? call_dunder(s, v, Dunder::getattr_, {s.str(name)}) : no_attribute(s, v, name);
+}
+
+Value get_attr(Session& s, const Value& v, std::string_view name) { return get_attr(s, v, intern(name)); }
+
+Value object_getattribute(Session& s, const Value& v, Symbol name) {
+  Value r = find_attribute(s, v, name);
+  return r.is_unbound() ? no_attribute(s, v, name) : r;
+}
+
+// ---------------------------------------------------------------- setting
+
+Shape* shape_with(Session& s, Shape* shape, Symbol name) {
+  for (auto& [n, to] : shape->transitions)
+    if (n == name) return to;
+  auto* next = new Shape;
+  next->type = shape->type;
+  next->parent = shape;
+  next->added = name;
+  next->id = s.next_version++;
+  next->slots = shape->slots;
+  next->slots.add(name, shape->count);
+  next->count = shape->count + 1;
+  shape->transitions.emplace_back(name, next);
+  return next;
+}
+
+void grow_slots(Instance* i, uint32_t count) {
+  if (count <= i->slot_capacity) return;
+  uint32_t capacity = i->slot_capacity ? i->slot_capacity * 2 : 4;
+  while (capacity < count) capacity *= 2;
+  auto* fresh = static_cast<Value*>(allocate_memory(capacity * sizeof(Value)));
+  uint32_t n = i->shape ? i->shape->count : 0;
+  if (n) std::memcpy(static_cast<void*>(fresh), i->slots, n * sizeof(Value));
+  if (i->slots) free_memory(i->slots, i->slot_capacity * sizeof(Value));
+  i->slots = fresh;
+  i->slot_capacity = capacity;
+}
+
+constexpr uint32_t kMaxShapeSlots = 256;
+
+void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v) {
+  if (i->shape) {
+    int at = i->shape->find(name);
+    if (at >= 0) {
+      Value old = std::move(i->slots[at]);
+      i->slots[at] = v;
+      return;
+    }
+    if (i->shape->count < kMaxShapeSlots) {
+      Shape* next = shape_with(s, i->shape, name);
+      grow_slots(i, next->count);
+      new (i->slots + i->shape->count) Value(v);
+      i->shape = next;
+      return;
+    }
+  }
+  dict_set_symbol(s, instance_dict(s, i), name, v);
+}
+
+// Turns the instance's attributes into a Dict, for __dict__, deletion and instances with very many attributes.
+Dict* instance_dict(Session& s, Instance* i) {
+  if (!i->shape) {
+    if (!i->dict.is_object()) i->dict = make_dict();
+    return i->dict.as<Dict>();
+  }
+  Value d = make_dict();
+  for (uint32_t k = 0; k < i->shape->count; ++k) {
+    if (!i->slots[k].is_unbound()) dict_set_symbol(s, d.as<Dict>(), i->shape->slots.name(k), std::move(i->slots[k]));
+    i->slots[k].~Value();
+  }
+  if (i->slots) free_memory(i->slots, i->slot_capacity * sizeof(Value));
+  i->slots = nullptr;
+  i->slot_capacity = 0;
+  i->shape = nullptr;
+  i->dict = d;
+  return d.as<Dict>();
+}
+
+namespace {
+
+bool no_set(Session& s, const Value& v, Symbol name, bool deletion, bool class_has) {
+  std::string n = name.str(), t = type_name(s, v);
+  if (deletion && !class_has) {
+    Value e = make_exception(s, ExcKind::AttributeError, has_attributes(v) && v.as<Instance>()->type->has_dict ? n : "'" + t + "' object has no attribute '" + n + "'");
+    set_pending(s, std::move(e));
+  } else if (class_has) {
+    raise_error(s, ExcKind::AttributeError, "'%s' object attribute '%s' is read-only", t.c_str(), n.c_str());
+  } else {
+    Value e = make_exception(s, ExcKind::AttributeError, "'" + t + "' object has no attribute '" + n + "'");
+    e.as<Exception>()->extra1 = s.str(name);
+    e.as<Exception>()->extra2 = v;
+    set_pending(s, std::move(e));
+  }
+  return false;
+}
+
+// Runs the setter (deleter if `value` is unbound) of a data descriptor.
+bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, const Value& value) {
+  bool deletion = value.is_unbound();
+  switch (kind_of(d)) {
+    case ObjectKind::property: {
+      auto* p = d.as<Property>();
+      const Value& f = deletion ? p->del : p->set;
+      if (f.is_none() || f.is_unbound()) {
+        raise_error(s, ExcKind::AttributeError, "property '%s' of '%s' object has no %s", name.c_str(), type_name(s, v).c_str(),
+                    deletion ? "deleter" : "setter");
+        return false;
+      }
+      return !(deletion ? call(s, f, {v}) : call(s, f, {v, value})).is_error();
+    }
+    case ObjectKind::member: {
+      Member* m = d.as<Member>();
+      if (!deletion) {
+        set_own_attribute(s, v.as<Instance>(), m->name, value);
+        return true;
+      }
+      Value* slot = instance_slot(v.as<Instance>(), m->name);
+      if (!slot) return !unbound_member(s, m, v).is_error();
+      Value old = std::move(*slot);
+      return true;
+    }
+    case ObjectKind::get_set: {
+      auto* g = d.as<GetSet>();
+      if (!g->def->set) {
+        raise_error(s, ExcKind::AttributeError, deletion ? "readonly attribute" : "attribute '%s' of '%s' objects is not writable", name.c_str(), g->owner ? std::string(g->owner->text()).c_str() : "?");
+        return false;
+      }
+      return g->def->set(s, v, value);
+    }
+    default: {
+      Value r = deletion ? call_dunder(s, d, Dunder::delete_, {v}) : call_dunder(s, d, Dunder::set_, {v, value});
+      if (r.is_unbound()) {
+        raise_error(s, ExcKind::AttributeError, deletion ? "__delete__" : "__set__");
+        return false;
+      }
+      return !r.is_error();
+    }
+  }
+}
+
+bool set_type_attribute(Session& s, Type* t, Symbol name, const Value& value) {
+  if (t->builtin) {
+    raise_type_error(s, "cannot set '%s' attribute of immutable type '%s'", name.c_str(), std::string(t->text()).c_str());
+    return false;
+  }
+  Value meta = type_lookup(s, s.type(ObjectKind::type), name);
+  if (GetSet* g = cast_exact<GetSet>(meta); g && g->def->set) return g->def->set(s, Value::share(t), value);
+  if (value.is_unbound()) {
+    if (!t->names.erase(name)) {
+      raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '%s'", std::string(t->text()).c_str(), name.c_str());
+      return false;
+    }
+  } else {
+    t->names.set(name, value);
+  }
+  type_changed(s, t);
+  return true;
+}
+
+bool set_any(Session& s, const Value& v, Symbol name, const Value& value);
+
+}  // namespace
+
+bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
+  Instance* i = v.as<Instance>();
+  Value d = type_lookup(s, i->type, name);
+  if (!d.is_unbound() && is_data_descriptor(s, d)) return set_descriptor(s, d, v, name, value);
+  if (!i->type->has_dict) return no_set(s, v, name, value.is_unbound(), !d.is_unbound());
+  if (!value.is_unbound()) {
+    set_own_attribute(s, i, name, value);
+    return true;
+  }
+  if (own_attribute(s, i, name).is_unbound()) return no_set(s, v, name, true, false);
+  return dict_delete(s, instance_dict(s, i), s.str(name)) >= 0;
+}
+
+bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value) { return set_any(s, v, name, value); }
+
+namespace {
+
+bool set_any(Session& s, const Value& v, Symbol name, const Value& value) {
+  if (has_attributes(v)) return generic_set_attr(s, v, name, value);
+  if (Type* t = cast_exact<Type>(v)) return set_type_attribute(s, t, name, value);
+  const TypeSlots& slots = slots_of(s, v);
+  Type* t = type_of(s, v);
+  Value d = type_lookup(s, t, name);
+  if (!d.is_unbound() && is_data_descriptor(s, d)) return set_descriptor(s, d, v, name, value);
+  if (slots.set_attr) return slots.set_attr(s, v, name, value);
+  return no_set(s, v, name, value.is_unbound(), !d.is_unbound());
+}
+
+}  // namespace
+
+bool set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
+  if (has_attributes(v)) {
+    Type* t = v.as<Instance>()->type;
+    if (t->has_setattr) return !call_dunder(s, v, Dunder::setattr_, {s.str(name), value}).is_error();
+    return generic_set_attr(s, v, name, value);
+  }
+  return set_any(s, v, name, value);
+}
+
+bool del_attr(Session& s, const Value& v, Symbol name) {
+  if (has_attributes(v)) {
+    Type* t = v.as<Instance>()->type;
+    const Value& m = find_dunder(s, t, Dunder::delattr_);
+    if (cast_exact<Function>(m)) return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
+    return generic_set_attr(s, v, name, Value());
+  }
+  return set_any(s, v, name, Value());
+}
+
+}  // namespace ouro::runtime

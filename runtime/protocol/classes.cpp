@@ -1,0 +1,318 @@
+// Building classes and instances: C3 order (Barrett et al. 1996), layouts of built-in bases, __slots__, __set_name__,
+// __init_subclass__, __new__ and __init__.
+#include <algorithm>
+
+#include "runtime/ops.h"
+#include "runtime/protocol/lookup.h"
+#include "support/small_vec.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+Symbol sym(const char* text) { return intern(text); }
+
+bool merge_mro(Session& s, Type* t) {
+  std::vector<std::vector<Type*>> lists;
+  std::vector<Type*> direct;
+  for (Value& b : t->bases) {
+    lists.push_back(b.as<Type>()->mro);
+    direct.push_back(b.as<Type>());
+  }
+  lists.push_back(direct);
+  t->mro = {t};
+  for (;;) {
+    Type* next = nullptr;
+    bool left = false;
+    for (auto& l : lists) {
+      if (l.empty()) continue;
+      left = true;
+      Type* head = l.front();
+      bool in_tail = std::any_of(lists.begin(), lists.end(), [&](auto& o) { return o.size() > 1 && std::find(o.begin() + 1, o.end(), head) != o.end(); });
+      if (!in_tail) {
+        next = head;
+        break;
+      }
+    }
+    if (!left) return true;
+    if (!next) {
+      std::string names;
+      for (Type* d : direct) names += (names.empty() ? "" : ", ") + std::string(d->text());
+      raise_type_error(s, "Cannot create a consistent method resolution\norder (MRO) for bases %s", names.c_str());
+      return false;
+    }
+    t->mro.push_back(next);
+    for (auto& l : lists)
+      if (!l.empty() && l.front() == next) l.erase(l.begin());
+  }
+}
+
+// The class of built-in layout that instances contain, from the bases.
+bool choose_layout(Session& s, Type* t) {
+  t->layout = ObjectKind::instance;
+  t->has_dict = true;
+  for (Value& b : t->bases) {
+    Type* base = b.as<Type>();
+    if (base->builtin && base->def && !base->def->subclassable) {
+      raise_type_error(s, "type '%s' is not an acceptable base type", std::string(base->text()).c_str());
+      return false;
+    }
+    t->is_exception |= base->is_exception;
+    if (base->layout == ObjectKind::instance) continue;
+    if (t->layout != ObjectKind::instance && t->layout != base->layout) {
+      raise_type_error(s, "multiple bases have instance lay-out conflict");
+      return false;
+    }
+    t->layout = base->layout;
+  }
+  return true;
+}
+
+// __slots__ become Member descriptors; without "__dict__" among them (or in a base) other attributes are refused.
+bool apply_slots(Session& s, Type* t) {
+  Value* slots = t->names.find(sym("__slots__"));
+  if (!slots) return true;
+  std::vector<Symbol> names;
+  if (Str* one = cast<Str>(*slots)) names.push_back(str_symbol(one));
+  else if (!for_each(s, Value(*slots), [&](Value& v) {
+             Str* n = cast<Str>(v);
+             if (!n) {
+               raise_type_error(s, "__slots__ items must be strings, not '%s'", type_name(s, v).c_str());
+               return false;
+             }
+             names.push_back(str_symbol(n));
+             return true;
+           }))
+    return false;
+  bool dict = std::any_of(t->bases.begin(), t->bases.end(), [&](Value& b) {
+    Type* base = b.as<Type>();
+    return base->has_dict && base != s.object_type() && !base->builtin;
+  });
+  for (Symbol n : names) {
+    if (n.text() == "__dict__") {
+      dict = true;
+      continue;
+    }
+    if (n.text() == "__weakref__") continue;
+    if (t->names.find(n)) {
+      raise_value_error(s, "'%s' in __slots__ conflicts with class variable", n.c_str());
+      return false;
+    }
+    auto* m = new_object<Member>(ObjectKind::member);
+    m->name = n;
+    m->owner = t;
+    t->names.add(n, Value::steal(m));
+  }
+  t->has_dict = dict || t->is_exception;
+  return true;
+}
+
+void wrap_implicit(Type* t, const char* name, ObjectKind kind) {
+  Value* f = t->names.find(sym(name));
+  if (!f || !cast_exact<Function>(*f)) return;
+  if (kind == ObjectKind::static_method) {
+    auto* x = new_object<StaticMethod>(kind);
+    x->function = *f;
+    *f = Value::steal(x);
+  } else {
+    auto* x = new_object<ClassMethod>(kind);
+    x->function = *f;
+    *f = Value::steal(x);
+  }
+}
+
+bool call_set_name(Session& s, Type* t) {
+  std::vector<std::pair<Symbol, Value>> items;
+  for (auto& e : t->names.entries())
+    if (e.name && kind_of(e.value) == ObjectKind::instance) items.emplace_back(e.name, e.value);
+  for (auto& [name, v] : items) {
+    if (find_dunder(s, type_of(s, v), Dunder::set_name_).is_unbound()) continue;
+    if (call_dunder(s, v, Dunder::set_name_, {Value::share(t), s.str(name)}).is_error()) {
+      Value cause = take_pending(s);
+      Value e = make_exception(s, ExcKind::RuntimeError, "Error calling __set_name__ on '" + type_name(s, v) + "' instance '" + name.str() + "' in '" + std::string(t->text()) + "'");
+      e.as<Exception>()->cause = cause;
+      e.as<Exception>()->suppress_context = true;
+      s.pending = std::move(e);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool call_init_subclass(Session& s, Type* t, const Args& keywords) {
+  for (size_t i = 1; i < t->mro.size(); ++i) {
+    const Value* m = own_type_name(s, t->mro[i], dunder_symbol(Dunder::init_subclass_));
+    if (!m) continue;
+    Value d = *m;
+    Value bound = bind_descriptor(s, d, Value(), t);
+    return !bound.is_error() && !call(s, bound, Args{{}, keywords.keywords, keywords.names}).is_error();
+  }
+  return true;
+}
+
+// Names of abstract methods that a class of abc.ABC still has to define, in alphabetical order.
+std::string abstract_names(Session& s, Type* t) {
+  static const Symbol mark = sym("__isabstractmethod__");
+  std::vector<std::string_view> names;
+  auto is_abstract = [&](Value v) {
+    if (auto* p = cast_exact<Property>(v)) v = p->get;
+    else if (auto* c = cast_exact<ClassMethod>(v)) v = c->function;
+    else if (auto* m = cast_exact<StaticMethod>(v)) v = m->function;
+    Function* f = cast_exact<Function>(v);
+    Dict* d = f ? cast<Dict>(f->dict) : nullptr;
+    return d && dict_find_symbol(s, d, mark) != nullptr;
+  };
+  for (Type* m : t->mro)
+    for (auto& e : m->names.entries())
+      if (e.name && is_abstract(e.value) && is_abstract(type_lookup(s, t, e.name)) &&
+          std::find(names.begin(), names.end(), e.name.text()) == names.end())
+        names.push_back(e.name.text());
+  std::sort(names.begin(), names.end());
+  std::string out;
+  for (std::string_view n : names) out += (out.empty() ? "" : ", ") + std::string(n);
+  return names.size() > 1 ? "s " + out : out.empty() ? out : " " + out;
+}
+
+bool is_abc(Session& s, Type* t) {
+  static const Symbol mark = sym("_abc_impl");
+  return !type_lookup(s, t, mark).is_unbound();
+}
+
+}  // namespace
+
+Value make_class(Session& s, const Value& name, const Value& bases, const Value& ns, const Args& keywords) {
+  auto* t = new_object<Type>(ObjectKind::type);
+  Value owner = Value::steal(t);
+  t->name = name;
+  t->version = s.next_version++;
+  for (Value& d : t->dunders) d = Value::end();
+  t->ready = true;
+  Tuple* b = bases.as<Tuple>();
+  for (size_t i = 0; i < b->size; ++i) {
+    Type* base = cast_exact<Type>((*b)[i]);
+    if (auto* alias = cast_exact<GenericAlias>((*b)[i])) base = cast_exact<Type>(alias->origin);
+    if (!base) return raise_type_error(s, "bases must be types");
+    for (Value& before : t->bases)
+      if (before.as<Type>() == base) return raise_type_error(s, "duplicate base class %s", std::string(base->text()).c_str());
+    t->bases.push_back(Value::share(base));
+  }
+  if (t->bases.empty()) t->bases.push_back(Value::share(s.object_type()));
+  if (!choose_layout(s, t) || !merge_mro(s, t)) return Value::error();
+  Dict* d = ns.as<Dict>();
+  size_t pos = 0;
+  Value *k, *v;
+  while (dict_next(d, pos, k, v))
+    if (Str* n = cast<Str>(*k)) t->names.add(str_symbol(n), *v);
+  static const Symbol qualname = sym("__qualname__"), doc = sym("__doc__");
+  t->qualname = name;
+  if (Value* q = t->names.find(qualname)) {
+    t->qualname = *q;
+    t->names.erase(qualname);
+  }
+  if (!t->names.find(doc)) t->names.add(doc, Value::none());
+  if (!apply_slots(s, t)) return Value::error();
+  wrap_implicit(t, "__init_subclass__", ObjectKind::class_method);
+  wrap_implicit(t, "__class_getitem__", ObjectKind::class_method);
+  wrap_implicit(t, "__new__", ObjectKind::static_method);
+  if (t->names.find(dunder_symbol(Dunder::eq_)) && !t->names.find(dunder_symbol(Dunder::hash_)))
+    t->names.add(dunder_symbol(Dunder::hash_), Value::none());
+  for (Value& base : t->bases) base.as<Type>()->subclasses.push_back(t);
+  t->slots = t->bases[0].as<Type>()->slots;
+  for (Value& base : t->bases)
+    if (base.as<Type>()->layout != ObjectKind::instance) t->slots = base.as<Type>()->slots;
+  auto* root = new Shape;
+  root->type = t;
+  root->id = s.next_version++;
+  t->shape = root;
+  type_changed(s, t);
+  if (!call_set_name(s, t) || !call_init_subclass(s, t, keywords)) return Value::error();
+  return owner;
+}
+
+Value new_instance(Session&, Type* t) {
+  auto* i = new_object<Instance>(ObjectKind::instance);
+  ++t->refs;
+  i->type = t;
+  i->shape = t->shape;
+  return Value::steal(i);
+}
+
+namespace {
+
+bool inherits_native(Session& s, Type* t, Dunder d) {
+  const Value& m = find_dunder(s, t, d);
+  if (Native* n = cast_exact<Native>(m)) return !n->owner || n->owner == s.object_type();
+  auto* st = cast_exact<StaticMethod>(m);
+  return m.is_unbound() || (st && cast_exact<Native>(st->function));
+}
+
+}  // namespace
+
+Value construct_bare(Session& s, Type* t, const Args& args) {
+  if (t->is_exception) {
+    Value e = make_exception(s, t, make_tuple(args.positional));
+    return e;
+  }
+  if (t->layout == ObjectKind::instance) {
+    if (args.size() + args.keywords.size() > 0) {
+      bool own_new = !inherits_native(s, t, Dunder::new_), own_init = !inherits_native(s, t, Dunder::init_);
+      if (own_new) return raise_type_error(s, "object.__new__() takes exactly one argument (the type to instantiate)");
+      if (!own_init) return raise_type_error(s, "%s() takes no arguments", std::string(t->text()).c_str());
+    }
+    if (!t->builtin && is_abc(s, t)) {
+      std::string missing = abstract_names(s, t);
+      if (!missing.empty())
+        return raise_type_error(s, "Can't instantiate abstract class %s with abstract method%s", std::string(t->text()).c_str(), missing.c_str());
+    }
+    return new_instance(s, t);
+  }
+  const TypeSlots& slots = *t->slots;
+  if (!slots.construct) return raise_type_error(s, "cannot create '%s' instances", std::string(t->text()).c_str());
+  Type* base = s.type(t->layout);
+  bool later = !t->builtin && slots.init;
+  Value native = slots.construct(s, base, later ? Args{} : args);
+  if (native.is_error() || t->builtin) return native;
+  Value v = new_instance(s, t);
+  v.as<Instance>()->native = native;
+  return v;
+}
+
+Value construct(Session& s, Type* t, const Args& args) {
+  if (t->builtin && !t->is_exception) {
+    if (t->slots->construct && t->layout != ObjectKind::instance) return t->slots->construct(s, t, args);
+    return construct_bare(s, t, args);
+  }
+  const Value& make = find_dunder(s, t, Dunder::new_);
+  auto* st = cast_exact<StaticMethod>(make);
+  Value v;
+  if (st && !cast_exact<Native>(st->function)) {
+    SmallVec<Value, 8> all;
+    all.push_back(Value::share(t));
+    all.append(args.positional.begin(), args.positional.end());
+    v = call(s, st->function, Args{{all.data(), all.size()}, args.keywords, args.names});
+    if (v.is_error() || !is_a(s, v, t)) return v;
+  } else {
+    v = construct_bare(s, t, args);
+    if (v.is_error()) return v;
+  }
+  Value init = find_dunder(s, t, Dunder::init_);
+  if (Native* n = cast_exact<Native>(init); n && n->owner == s.object_type()) {
+    bool own_new = st && !cast_exact<Native>(st->function);
+    if (args.size() + args.keywords.size() == 0 || own_new || t->layout != ObjectKind::instance) return v;
+  }
+  SmallVec<Value, 8> all;
+  all.push_back(v);
+  all.append(args.positional.begin(), args.positional.end());
+  Value r;
+  if (cast_exact<Function>(init) || cast_exact<Native>(init)) {
+    r = call(s, init, Args{{all.data(), all.size()}, args.keywords, args.names});
+  } else {
+    OURO_TRY(bound, bind_descriptor(s, init, v, t));
+    r = call(s, bound, args);
+  }
+  if (r.is_error()) return r;
+  if (!r.is_none()) return raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, r).c_str());
+  return v;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,33 @@
+// Inside of attribute access, for inline caches, `object`'s methods and class building.
+#pragma once
+
+#include "runtime/object.h"
+
+namespace ouro::runtime {
+
+bool is_data_descriptor(Session& s, const Value& d);
+// `d`, found in class `owner`, as an attribute of `self`; with `self` unbound, of the class itself.
+Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner);
+// The name in the class's own namespace (built-in rows filled in), or null.
+const Value* own_type_name(Session& s, Type* t, Symbol name);
+void ready_type(Session& s, Type* t);
+
+// Instances and exceptions, without __getattribute__, __getattr__, __setattr__; unbound if absent.
+Value generic_get_attr(Session& s, const Value& v, Symbol name);
+bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& value);
+// object.__getattribute__, object.__setattr__ (value unbound: __delattr__), of any value.
+Value object_getattribute(Session& s, const Value& v, Symbol name);
+bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value);
+
+Value* instance_slot(Instance* i, Symbol name);
+void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v);
+Dict* instance_dict(Session& s, Instance* i);
+Shape* shape_with(Session& s, Shape* shape, Symbol name);
+void grow_slots(Instance* i, uint32_t count);
+
+// What calling class `t` makes before __init__: `native` of instances of built-in subclasses included.
+Value construct(Session& s, Type* t, const Args& args);
+// object.__new__(t).
+Value construct_bare(Session& s, Type* t, const Args& args);
+
+}  // namespace ouro::runtime

@@ -1,0 +1,11 @@
+// The special methods that scripts see on built-in classes (int.__add__, list.__len__), made from the class's slots.
+#pragma once
+
+#include "runtime/type_slots.h"
+
+namespace ouro::runtime {
+
+// Calls add(row) for each special method that the slots give.
+void for_each_slot_wrapper(const TypeSlots& slots, bool is_base_object, void (*add)(void* context, const NativeDef& row), void* context);
+
+}  // namespace ouro::runtime
