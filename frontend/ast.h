@@ -22,7 +22,7 @@
 //   - no path from the Module is longer than kMaxDepth nodes, so recursive walks are safe.
 // Left to resolve, because they need scopes: 'return' outside function, 'yield' outside function, 'break' outside loop and
 // 'continue' not properly in loop, global and nonlocal rules (used before, also a parameter, at module level, no binding
-// found), `:=` against comprehension targets, `import *` outside module level, 'default except: must be last' is here.
+// found), `:=` against comprehension targets, `import *` outside module level.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@
 namespace ouro::ast {
 
 /// Longest path from the root; deeper source is RecursionError, as in CPython.
-inline constexpr int kMaxDepth = 2900;
+inline constexpr int kMaxDepth = 2995;
 
 // clang-format off
 #define OURO_AST_STMTS(X) \
@@ -65,6 +65,7 @@ const char* kind_name(Kind k);
 
 struct Node {
   Kind kind;
+  uint16_t height;  // nodes on the longest path down from here, this one included; at most kMaxDepth
   Span span;
 };
 struct StmtNode : Node {};
