@@ -1,0 +1,18 @@
+// Runs a kernel of the loop IR one element at a time: what every other backend's code must give, bit for bit.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/loops/loop_ir.h"
+#include "runtime/backend.h"
+
+namespace ouro::backends {
+
+/// Iterations [begin, end) of the first parallel loop (of one iteration if there is none). Buffers hold their element types.
+void evaluate(const ir::loops::Kernel& kernel, void* const* buffers, const int64_t* sizes,
+              const runtime::ScalarArg* scalars, int64_t begin, int64_t end);
+
+/// The extent of the first parallel loop for these sizes; 1 if there is none.
+int64_t launch_range(const ir::loops::Kernel& kernel, const int64_t* sizes);
+
+}  // namespace ouro::backends

@@ -1,0 +1,92 @@
+// What a machine that runs kernels looks like to the compiler: host threads, an OpenCL device and a CUDA device are each one
+// Backend. The loop IR (ir/loops) goes in; memory, compiled modules and launches come out.
+//
+// Threads: every function may be called from any thread. A module may be launched by several threads at once; it lives while a
+// reference does, also beyond its Backend. Errors are texts, never exceptions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ouro::ir::loops {
+struct Kernel;
+}
+
+namespace ouro::runtime {
+
+struct BackendLimits {
+  int cores = 1;                  // that run one kernel together
+  int vector_bits = 0;            // of one core; 0: not a vector machine
+  size_t local_bytes = 0;         // fast memory of one group of cores
+  size_t memory_bytes = 0;        // of the whole device
+  double bandwidth = 0;           // bytes per second, measured or stated; 0: unknown
+  size_t alignment = 64;          // of what allocate() gives
+  bool shares_host_memory = true; // buffers are host pointers
+};
+
+/// A run-time scalar argument: the bits of a double or an int64, as the kernel's parameter says.
+union ScalarArg {
+  double f;
+  int64_t i;
+};
+
+/// The arguments of one launch. Extents are values: one compiled kernel serves every size.
+struct KernelArgs {
+  void* const* buffers = nullptr;
+  const int64_t* sizes = nullptr;
+  const ScalarArg* scalars = nullptr;
+  /// The extent of the kernel's first parallel loop (1 if it has none).
+  int64_t range = 1;
+  /// Roughly how many elements one iteration of that loop touches: decides whether splitting pays.
+  int64_t work = 1;
+};
+
+class KernelModule {
+ public:
+  virtual ~KernelModule() = default;
+  virtual size_t count() const = 0;
+  /// Bytes of code.
+  virtual size_t bytes() const = 0;
+};
+using KernelModuleRef = std::shared_ptr<const KernelModule>;
+
+/// Texts of a compilation's stages, for `ouro ir`; a stage is written only where asked for.
+struct KernelDump {
+  bool want_loops = false, want_ir = false, want_assembly = false;
+  std::string loops, ir, assembly;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual const BackendLimits& limits() const = 0;
+  /// What the code of modules depends on besides the kernels; part of a cache key.
+  virtual std::string target_key() const = 0;
+
+  // Memory of the device. Null when there is not enough.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void release(void* memory, size_t bytes) = 0;
+  virtual bool copy_in(void* device, const void* host, size_t bytes, std::string& error) = 0;
+  virtual bool copy_out(void* host, const void* device, size_t bytes, std::string& error) = 0;
+  virtual bool copy(void* to, const void* from, size_t bytes, std::string& error) = 0;
+
+  /// One module for all kernels of a step, in their order; equal kernels share their code. Null and `error` set on failure.
+  virtual KernelModuleRef compile(std::span<const ir::loops::Kernel* const> kernels, std::string& error,
+                                  KernelDump* dump = nullptr) = 0;
+  /// The module as bytes for a disk cache, and back; empty or null where the backend has no such form.
+  virtual std::string save(const KernelModule& module) const = 0;
+  virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
+
+  /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work is done
+  /// (sync() waits); launches run in their order.
+  virtual bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string& error) = 0;
+  virtual bool sync(std::string& error) = 0;
+};
+
+}  // namespace ouro::runtime
