@@ -66,7 +66,7 @@ enum class LeafResult : uint8_t { same, boolean, target };  // same: type of the
 #define OURO_LEAF_FUNCTIONS(X) \
   X(exp,     1, 1.5, 1.0, "e^a") \
   X(exp2,    1, 1.0, 1.0, "2^a") \
-  X(expm1,   1, 1.0, 2.0, "e^a - 1") \
+  X(expm1,   1, 2.0, 2.0, "e^a - 1") \
   X(log,     1, 1.0, 1.0, "natural logarithm") \
   X(log2,    1, 1.0, 2.0, "binary logarithm") \
   X(log10,   1, 1.0, 2.0, "decimal logarithm") \
@@ -76,15 +76,15 @@ enum class LeafResult : uint8_t { same, boolean, target };  // same: type of the
   X(tan,     1, 1.0, 3.0, "tangent; as sin") \
   X(asin,    1, 1.0, 3.0, "inverse sine") \
   X(acos,    1, 1.0, 3.0, "inverse cosine") \
-  X(atan,    1, 1.0, 1.5, "inverse tangent") \
+  X(atan,    1, 1.0, 2.0, "inverse tangent") \
   X(sinh,    1, 1.0, 3.0, "hyperbolic sine") \
   X(cosh,    1, 1.0, 2.0, "hyperbolic cosine") \
   X(tanh,    1, 2.5, 3.0, "hyperbolic tangent") \
   X(asinh,   1, 1.0, 4.0, "inverse hyperbolic sine") \
   X(acosh,   1, 1.0, 4.0, "inverse hyperbolic cosine") \
   X(atanh,   1, 1.0, 4.0, "inverse hyperbolic tangent") \
-  X(erf,     1, 2.5, 2.0, "error function") \
-  X(erfc,    1, 1.0, 4.0, "1 - erf(a)") \
+  X(erf,     1, 2.0, 2.0, "error function") \
+  X(erfc,    1, 1.0, 5.0, "1 - erf(a)") \
   X(erfinv,  1, 2.0, 8.0, "inverse of erf") \
   X(lgamma,  1, 1.0, 8.0, "log |gamma(a)|; relative to max(1, |y|) near its zeros") \
   X(digamma, 1, 1.0, 16., "derivative of lgamma; relative to max(1, |y|)") \
