@@ -42,6 +42,11 @@ Variable& Scope::add(Symbol n) {
   return vars.back();
 }
 
+bool Scope::binds(Symbol n) const {
+  Variable* v = const_cast<Scope*>(this)->find(n);
+  return v && v->has(Variable::kBound);
+}
+
 const ScopeCapture* Scope::find_capture(Symbol n) const {
   for (const ScopeCapture& c : captures)
     if (c.name == n) return &c;

@@ -94,6 +94,7 @@ struct Scope {
   Variable* find(Symbol name);
   const ScopeCapture* find_capture(Symbol name) const;
   Variable& add(Symbol name);
+  bool binds(Symbol name) const;
 
   // Dominance (see above): where in the parent this scope is created, and the tree of this scope's regions.
   Binding created;

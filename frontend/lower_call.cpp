@@ -1,0 +1,52 @@
+// Calls: `a.f(x)` is one operation, call.method; the arguments' kinds stand in a CallSig.
+#include "frontend/lowerer.h"
+
+namespace ouro::frontend {
+using namespace ast;
+
+void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out) {
+  for (const ExprNode* a : args) {
+    if (auto* s = dyn<Starred>(a))
+      out.add(expr(s->value), CallSig::Kind::star);
+    else
+      out.add(expr(a));
+  }
+  for (const Keyword* k : keywords)
+    out.add(expr(k->value), k->arg ? CallSig::Kind::keyword : CallSig::Kind::double_star, k->arg);
+}
+
+Atom Lowerer::call(const Call& e) {
+  if (is_super_call(e)) return call_super(e);
+  CallArgs args;
+  if (auto* a = dyn<Attribute>(e.func)) {
+    Atom receiver = expr(a->value);
+    arguments(e.args, e.keywords, args);
+    b_.set_span(e.span);
+    return b_.call_method(receiver, mangled(a->attr), view(args.atoms), std::move(args.sig));
+  }
+  Atom callee = expr(e.func);
+  arguments(e.args, e.keywords, args);
+  b_.set_span(e.span);
+  return b_.call(callee, view(args.atoms), std::move(args.sig));
+}
+
+// `super()` in a method stands for `super(__class__, first parameter)`.
+bool Lowerer::is_super_call(const Call& e) {
+  static const Symbol super_ = intern("super"), class_ = intern("__class__");
+  auto* n = dyn<Name>(e.func);
+  if (!n || n->id != super_ || !e.args.empty() || !e.keywords.empty() || b_.head().sig.positional == 0) return false;
+  const Variable& v = scope_.vars[var_index(super_)];
+  if (v.storage != Storage::global || names_.scopes.front().binds(super_)) return false;
+  Variable* c = scope_.find(class_);
+  return c && c->storage == Storage::captured;
+}
+
+Atom Lowerer::call_super(const Call& e) {
+  Atom callee = expr(e.func);
+  Atom cls = load(intern("__class__"), e.span);
+  Atom self = load(b_.head().sig.names[0], e.span);
+  b_.set_span(e.span);
+  return b_.call(callee, {cls, self});
+}
+
+}  // namespace ouro::frontend

@@ -1,0 +1,220 @@
+// Assignment targets and places (RULES C16). A target `root[i][j]` or `object.attr[i][j]` is written by one `update`, whose result
+// becomes the root's value again: tensors are values, so writing an item gives the variable (cell, global, attribute) a
+// new one. Anything else is written through a reference: attr.set, item.set.
+#include "frontend/lowerer.h"
+
+namespace ouro::frontend {
+using namespace ast;
+using ir::PlacePath;
+
+void Lowerer::store(const ExprNode* target, Atom value) {
+  switch (target->kind) {
+    case Kind::Name: return assign(mangled(as<Name>(target).id), value, target->span);
+    case Kind::Attribute: {
+      auto& a = as<Attribute>(target);
+      Atom object = expr(a.value);
+      let(target->span, prim::attr_set, {object, value}, mangled(a.attr));
+      return;
+    }
+    case Kind::Subscript: return store_item(as<Subscript>(target), value);
+    case Kind::Tuple: return unpack(*target, as<Tuple>(target).elts, value);
+    case Kind::List: return unpack(*target, as<List>(target).elts, value);
+    case Kind::Starred: return store(as<Starred>(target).value, value);
+    default: ouro_bug("%s is no target", kind_name(target->kind));
+  }
+}
+
+void Lowerer::unpack(const ExprNode& target, Exprs elts, Atom value) {
+  size_t n = elts.size(), star = n;
+  for (size_t i = 0; i < n; ++i)
+    if (is<Starred>(elts[i])) star = i;
+  NameId items = star == n ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
+                           : let(target.span, prim::unpack_star, {value}, static_cast<uint32_t>(star | (n - star - 1) << 16));
+  for (size_t i = 0; i < n; ++i) store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
+}
+
+static PlacePath item_path(size_t items, Symbol attr) {
+  PlacePath p;
+  if (attr) p.steps.push_back({false, attr});
+  for (size_t i = 0; i < items; ++i) p.steps.push_back({true, {}});
+  return p;
+}
+
+// The root is a variable: its value is replaced by the update's result.
+void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value, Span span) {
+  Symbol name = mangled(root.id);
+  uint32_t i = var_index(name);
+  const Variable& v = scope_.vars[i];
+  Atoms args;
+  path.name = name;
+  bool is_value = false;
+  switch (v.storage) {
+    case Storage::global: path.root = PlacePath::Root::global; break;
+    case Storage::cell:
+      path.root = PlacePath::Root::cell;
+      args.push_back(slots_[i].cell);
+      break;
+    case Storage::captured:
+      path.root = PlacePath::Root::cell;
+      args.push_back(captures_[v.slot]);
+      break;
+    case Storage::class_name:
+      if (!v.has(Variable::kBound)) {  // a global, seen from a class body
+        path.root = PlacePath::Root::global;
+        break;
+      }
+      [[fallthrough]];
+    case Storage::local:
+      args.push_back(load(name, root.span));
+      is_value = true;
+  }
+  args.append(items.begin(), items.end());
+  args.push_back(value);
+  b_.set_span(span);
+  NameId result = b_.update(std::move(path), view(args));
+  if (is_value) assign(name, result, span);
+}
+
+void Lowerer::store_item(const Subscript& target, Atom value) {
+  PlaceChain chain = place_chain(target);
+  if (!chain.is_place()) {
+    Atom object = expr(target.value);
+    Atom index = expr(target.slice);
+    let(target.span, prim::item_set, {object, index, value});
+    return;
+  }
+  Atoms items;
+  if (const Name* root = chain.root_name()) {
+    // An unbound variable is noticed before the index is evaluated.
+    const Variable& v = scope_.vars[var_index(mangled(root->id))];
+    if (v.storage == Storage::local) load(mangled(root->id), root->span);
+    for (const ExprNode* i : chain.indices) items.push_back(expr(i));
+    update_variable(*root, item_path(items.size(), {}), items, value, target.span);
+    return;
+  }
+  Atoms args;
+  args.push_back(expr(chain.base));
+  for (const ExprNode* i : chain.indices) args.push_back(expr(i));
+  args.push_back(value);
+  b_.set_span(target.span);
+  b_.update(item_path(chain.indices.size(), mangled(chain.attr->attr)), view(args));
+}
+
+// ---- augmented -----------------------------------------------------------------------------------------------------
+// CPython: load the target, evaluate the value, operate, store. Where the value is quiet the order cannot be told apart from
+// that of an `update`, which evaluates the value first and then has the place for itself.
+
+void Lowerer::aug_assign(const AugAssign& s) {
+  switch (s.target->kind) {
+    case Kind::Name: return aug_assign_name(s, as<Name>(s.target));
+    case Kind::Attribute: return aug_assign_attribute(s, as<Attribute>(s.target));
+    default: return aug_assign_item(s, as<Subscript>(s.target));
+  }
+}
+
+void Lowerer::aug_assign_name(const AugAssign& s, const Name& target) {
+  Symbol name = mangled(target.id);
+  Storage where = scope_.vars[var_index(name)].storage;
+  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) && is_quiet(s.value)) {
+    PlacePath path;
+    path.augmented = true;
+    path.in_place = op_of(s.op);
+    Atom value = expr(s.value);
+    return update_variable(target, std::move(path), {}, value, s.span);
+  }
+  Atom old = load(name, target.span);
+  Atom value = expr(s.value);
+  assign(name, let(s.span, in_place_op_of(s.op), {old, value}), s.span);
+}
+
+void Lowerer::aug_assign_attribute(const AugAssign& s, const Attribute& target) {
+  Atom object = expr(target.value);
+  Symbol attr = mangled(target.attr);
+  if (is_quiet(s.value)) {
+    Atom value = expr(s.value);
+    PlacePath path = item_path(0, attr);
+    path.augmented = true;
+    path.in_place = op_of(s.op);
+    b_.set_span(s.span);
+    b_.update(std::move(path), std::initializer_list<Atom>{object, value});
+    return;
+  }
+  Atom old = let(target.span, prim::attr_get, {object}, attr);
+  Atom value = expr(s.value);
+  Atom result = let(s.span, in_place_op_of(s.op), {old, value});
+  let(target.span, prim::attr_set, {object, result}, attr);
+}
+
+void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
+  PlaceChain chain = place_chain(target);
+  ir::Op op = in_place_op_of(s.op);
+  if (!chain.is_place()) {
+    Atom object = expr(target.value);
+    Atom index = expr(target.slice);
+    Atom old = let(target.span, prim::item_get, {object, index});
+    Atom value = expr(s.value);
+    Atom result = let(s.span, op, {old, value});
+    let(target.span, prim::item_set, {object, index, result});
+    return;
+  }
+  const Name* root = chain.root_name();
+  bool quiet = is_quiet(s.value);
+  Atom base = root ? Atom() : expr(chain.base);
+  // The loads of CPython, one by one, unless the update does them.
+  Atom container;
+  if (root && (!quiet || scope_.vars[var_index(mangled(root->id))].storage == Storage::local))
+    container = load(mangled(root->id), root->span);
+  else if (!root && !quiet)
+    container = let(chain.attr->span, prim::attr_get, {base}, mangled(chain.attr->attr));
+  Atoms items;
+  const ExprNode* step = &target;
+  SmallVec<Span, 2> spans;
+  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value) spans.push_back(step->span);
+  for (size_t i = 0; i < chain.indices.size(); ++i) {
+    items.push_back(expr(chain.indices[i]));
+    if (!quiet) container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
+  }
+  Atom value = expr(s.value);
+  PlacePath path = item_path(items.size(), root ? Symbol() : mangled(chain.attr->attr));
+  if (quiet) {
+    path.augmented = true;
+    path.in_place = op_of(s.op);
+  } else {
+    value = let(s.span, op, {container, value});
+  }
+  if (root) return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
+  Atoms args;
+  args.push_back(base);
+  args.append(items.begin(), items.end());
+  args.push_back(value);
+  b_.set_span(quiet ? s.span : target.span);
+  b_.update(std::move(path), view(args));
+}
+
+void Lowerer::delete_target(const ExprNode* target) {
+  switch (target->kind) {
+    case Kind::Name: return remove(mangled(as<Name>(target).id), target->span);
+    case Kind::Attribute: {
+      auto& a = as<Attribute>(target);
+      Atom object = expr(a.value);
+      let(target->span, prim::attr_del, {object}, mangled(a.attr));
+      return;
+    }
+    case Kind::Subscript: {
+      auto& x = as<Subscript>(target);
+      Atom object = expr(x.value);
+      Atom index = expr(x.slice);
+      let(target->span, prim::item_del, {object, index});
+      return;
+    }
+    case Kind::Tuple:
+      for (const ExprNode* t : as<Tuple>(target).elts) delete_target(t);
+      return;
+    case Kind::List:
+      for (const ExprNode* t : as<List>(target).elts) delete_target(t);
+      return;
+    default: ouro_bug("%s cannot be deleted", kind_name(target->kind));
+  }
+}
+
+}  // namespace ouro::frontend
