@@ -322,13 +322,13 @@ class Reader {
   }
 
   // ---- types
-  Dim dim() {
-    Dim d;
+  SymDim dim() {
+    SymDim d;
     int64_t m = 1;
     bool neg = s_.accept("-");
     if (isdigit(static_cast<unsigned char>(s_.peek()))) {
       m = s_.number<int64_t>();
-      if (!s_.accept("*")) return Dim::number(neg ? -m : m);
+      if (!s_.accept("*")) return SymDim::number(neg ? -m : m);
     }
     if (!s_.accept_here('s')) s_.fail("expected a dim");
     d.m = neg ? -m : m;
@@ -440,7 +440,7 @@ class Reader {
   }
   Op op() {
     std::string_view w = s_.word();
-    if (auto o = find_op(w)) return *o;
+    if (auto o = op_by_name(w)) return *o;
     s_.fail("no such operation: " + std::string(w));
   }
 
@@ -449,7 +449,7 @@ class Reader {
     l.result = binder();
     s_.expect("=");
     l.op = op();
-    OpInfo info = op_info(l.op);
+    OpFacts info = op_facts(l.op);
     CallSig sig;
     if (info.attr == AttrKind::constant) l.attr = kNoAttr;
     if (s_.raw() == '[') {

@@ -11,7 +11,7 @@ namespace {
 size_t hash_of(const Type& t) {
   size_t h = static_cast<size_t>(t.kind) * 31 + static_cast<size_t>(t.dtype);
   auto mix = [&h](uint64_t v) { h = (h ^ v) * 0x9E3779B97F4A7C15u, h ^= h >> 29; };
-  for (const Dim& d : t.dims) mix(static_cast<uint64_t>(d.c)), mix(static_cast<uint64_t>(d.m)), mix(d.symbol);
+  for (const SymDim& d : t.dims) mix(static_cast<uint64_t>(d.c)), mix(static_cast<uint64_t>(d.m)), mix(d.symbol);
   for (const Type* i : t.items) mix(reinterpret_cast<uintptr_t>(i));
   for (Symbol s : t.fields) mix(s.id());
   mix(t.identity);
@@ -31,7 +31,7 @@ Table& table() {
 constexpr std::string_view kKindNames[] = {"none",  "bool",  "int",    "float", "str",  "bytes",  "dtype",    "ellipsis", "slice",
                                            "range", "tensor", "tuple", "list",  "dict", "object", "function", "native",   "class"};
 
-std::string to_string(const Dim& d) {
+std::string to_string(const SymDim& d) {
   if (d.m == 0) return std::to_string(d.c);
   std::string s = (d.m == 1 ? "" : std::to_string(d.m) + "*") + "s" + std::to_string(d.symbol);
   if (d.c > 0) s += "+";
@@ -44,16 +44,16 @@ uint32_t fresh_symbol() {
   static std::atomic<uint32_t> next{1};
   return next++;
 }
-Dim add(Dim a, Dim b) {
+SymDim add(SymDim a, SymDim b) {
   if (a.known()) return {a.c + b.c, b.m, b.symbol};
   if (b.known()) return {a.c + b.c, a.m, a.symbol};
-  if (a.symbol != b.symbol) return Dim::of(fresh_symbol());
+  if (a.symbol != b.symbol) return SymDim::of(fresh_symbol());
   int64_t m = a.m + b.m;
   return {a.c + b.c, m, m ? a.symbol : 0};
 }
-Dim multiply(Dim a, Dim b) {
+SymDim multiply(SymDim a, SymDim b) {
   if (!a.known()) std::swap(a, b);
-  if (!a.known()) return Dim::of(fresh_symbol());
+  if (!a.known()) return SymDim::of(fresh_symbol());
   int64_t m = a.c * b.m;
   return {a.c * b.c, m, m ? b.symbol : 0};
 }
@@ -70,7 +70,7 @@ const Type* intern_type(Type t) {
 
 namespace types {
 const Type* simple(TypeKind kind) { return intern_type({.kind = kind}); }
-const Type* tensor(DType dtype, std::span<const Dim> dims) {
+const Type* tensor(DType dtype, std::span<const SymDim> dims) {
   return intern_type({.kind = TypeKind::tensor, .dtype = dtype, .dims = {dims.begin(), dims.end()}});
 }
 const Type* tuple(std::span<const Type* const> items) {

@@ -15,20 +15,20 @@
 
 namespace ouro::ir {
 
-struct Dim {
+struct SymDim {
   int64_t c = 0;
   int64_t m = 0;
   uint32_t symbol = 0;  // 0 if m is 0
   bool known() const { return m == 0; }
-  bool operator==(const Dim&) const = default;
-  static Dim number(int64_t n) { return {n, 0, 0}; }
-  static Dim of(uint32_t symbol) { return {0, 1, symbol}; }
+  bool operator==(const SymDim&) const = default;
+  static SymDim number(int64_t n) { return {n, 0, 0}; }
+  static SymDim of(uint32_t symbol) { return {0, 1, symbol}; }
 };
 /// A symbol not used before in this process.
 uint32_t fresh_symbol();
 /// Sums and multiples stay affine where they can; otherwise the result is a fresh symbol.
-Dim add(Dim a, Dim b);
-Dim multiply(Dim a, Dim b);
+SymDim add(SymDim a, SymDim b);
+SymDim multiply(SymDim a, SymDim b);
 
 enum class TypeKind : uint8_t {
   none, boolean, integer, floating, string, bytes, dtype, ellipsis, slice, range,
@@ -45,7 +45,7 @@ enum class TypeKind : uint8_t {
 struct Type {
   TypeKind kind = TypeKind::none;
   DType dtype = DType::f32;
-  std::vector<Dim> dims;
+  std::vector<SymDim> dims;
   std::vector<const Type*> items;
   std::vector<Symbol> fields;
   uint64_t identity = 0;
@@ -65,7 +65,7 @@ inline const Type* boolean() { return simple(TypeKind::boolean); }
 inline const Type* integer() { return simple(TypeKind::integer); }
 inline const Type* floating() { return simple(TypeKind::floating); }
 inline const Type* string() { return simple(TypeKind::string); }
-const Type* tensor(DType dtype, std::span<const Dim> dims);
+const Type* tensor(DType dtype, std::span<const SymDim> dims);
 const Type* tuple(std::span<const Type* const> items);
 const Type* list(const Type* item);
 const Type* dict(const Type* key, const Type* value);
