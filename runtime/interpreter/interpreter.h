@@ -12,6 +12,7 @@
 namespace ouro::runtime {
 
 class Session;
+struct Interpreter;
 
 Interpreter* make_interpreter(Session& s);
 void destroy_interpreter(Interpreter* i);
