@@ -1,0 +1,661 @@
+#include "runtime/types/big_int.h"
+
+#include <tommath.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/alloc.h"
+#include "runtime/exception.h"
+#include "runtime/text/hash.h"
+#include "runtime/type_slots.h"
+
+namespace ouro::runtime {
+namespace {
+
+constexpr int kDigitBits = 60;
+static_assert(MP_DIGIT_BIT == kDigitBits);
+static_assert(sizeof(mp_int) <= sizeof(BigInt::mp));
+
+mp_int& mp_of(const Value& v) { return *reinterpret_cast<mp_int*>(v.as<BigInt>()->mp); }
+
+uint64_t magnitude(int64_t i) { return i < 0 ? uint64_t{0} - static_cast<uint64_t>(i) : static_cast<uint64_t>(i); }
+
+// Any int as an mp_int to read from; owns nothing.
+struct View {
+  mp_int v;
+  mp_digit small[2];
+  explicit View(const Value& x) {
+    if (!is_word(x)) {
+      v = mp_of(x);
+      return;
+    }
+    uint64_t m = magnitude(word_of(x));
+    small[0] = m & MP_MASK;
+    small[1] = m >> kDigitBits;
+    v.dp = small;
+    v.used = m == 0 ? 0 : small[1] ? 2 : 1;
+    v.alloc = 2;
+    v.sign = word_of(x) < 0 ? MP_NEG : MP_ZPOS;
+  }
+  View(const View&) = delete;
+  operator const mp_int*() const { return &v; }
+  int bits() const { return v.used == 0 ? 0 : (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]); }
+};
+
+// An mp_int to write to.
+struct Mp {
+  mp_int v{};
+  bool ok;
+  explicit Mp(int digits = 2) { ok = mp_init_size(&v, std::max(digits, 1)) == MP_OKAY; }
+  ~Mp() {
+    if (v.dp) mp_clear(&v);
+  }
+  Mp(const Mp&) = delete;
+  operator mp_int*() { return &v; }
+};
+
+Value out_of_memory(Session& s) { return raise_text(s, ExcKind::MemoryError, ""); }
+
+// The value of `m`, whose digits are taken.
+Value finish(Mp& m) {
+  mp_int& v = m.v;
+  if (v.used <= 2) {
+    unsigned __int128 u = v.used == 0 ? 0 : v.dp[0];
+    if (v.used == 2) u |= static_cast<unsigned __int128>(v.dp[1]) << kDigitBits;
+    if (v.sign == MP_NEG ? u <= uint64_t{1} << 63 : u < uint64_t{1} << 63) {
+      auto w = static_cast<uint64_t>(u);
+      return Value::integer(static_cast<int64_t>(v.sign == MP_NEG ? 0 - w : w));
+    }
+  }
+  auto* o = new_object<BigInt>(ObjectKind::big_int);
+  std::memcpy(static_cast<void*>(o->mp), &v, sizeof v);
+  v.dp = nullptr;
+  return Value::steal(o);
+}
+
+#define OURO_MP(expr) \
+  if ((expr) != MP_OKAY) return out_of_memory(s)
+
+Value from_i128(__int128 x) {
+  if (x >= INT64_MIN && x <= INT64_MAX) return Value::integer(static_cast<int64_t>(x));
+  Mp m(3);
+  bool negative = x < 0;
+  unsigned __int128 u = negative ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
+  int n = 0;
+  for (; u; u >>= kDigitBits) m.v.dp[n++] = static_cast<mp_digit>(u & MP_MASK);
+  m.v.used = n;
+  m.v.sign = negative ? MP_NEG : MP_ZPOS;
+  return finish(m);
+}
+
+// q * 2^shift, q with a sticky lowest bit meaning "and a little more", rounded to even; infinity if too large.
+double scale_rounded(unsigned __int128 q, bool sticky, int64_t shift) {
+  if (q == 0) return 0;
+  auto high = static_cast<uint64_t>(q >> 64);
+  int bits = high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(q));
+  int64_t e = bits + shift;  // the value is in [2^(e-1), 2^e)
+  if (e > 1025) return HUGE_VAL;
+  if (e < -1075) return 0;
+  int64_t keep = std::min<int64_t>(53, e + 1074);
+  if (keep < 0) return 0;
+  int64_t drop = bits - keep;
+  if (drop > 0) {
+    unsigned __int128 rest = q & ((static_cast<unsigned __int128>(1) << drop) - 1);
+    unsigned __int128 half = static_cast<unsigned __int128>(1) << (drop - 1);
+    q >>= drop;
+    shift += drop;
+    if (rest > half || (rest == half && (sticky || (q & 1)))) ++q;
+  }
+  return std::ldexp(static_cast<double>(static_cast<uint64_t>(q)), static_cast<int>(shift));
+}
+
+// The top bits (at most 120 of them) of a magnitude, the exponent of the last of them, and whether anything below is set.
+unsigned __int128 top_bits(const mp_int& v, int64_t& shift, bool& sticky) {
+  int from = std::max(0, v.used - 2);
+  unsigned __int128 q = 0;
+  for (int i = v.used - 1; i >= from; --i) q = q << kDigitBits | v.dp[i];
+  if (v.used > 2 && q >> 66 == 0) {  // a short first digit: take one more
+    q = q << kDigitBits | v.dp[--from];
+  }
+  sticky = false;
+  for (int i = 0; i < from && !sticky; ++i) sticky = v.dp[i] != 0;
+  shift = static_cast<int64_t>(from) * kDigitBits;
+  return q;
+}
+
+// value / 10^18 in place on `n` digits of 60 bits; returns the remainder.
+uint64_t divide_by_1e18(mp_digit* d, int n) {
+  constexpr uint64_t kBase = 1000000000000000000ull;
+  uint64_t rem = 0;
+  for (int i = n - 1; i >= 0; --i) {
+#if defined(__x86_64__)
+    uint64_t high = rem >> 4, low = rem << 60 | d[i], q;
+    asm("divq %4" : "=a"(q), "=d"(rem) : "a"(low), "d"(high), "r"(kBase) : "cc");
+    d[i] = q;
+#else
+    unsigned __int128 x = static_cast<unsigned __int128>(rem) << 60 | d[i];
+    d[i] = static_cast<mp_digit>(x / kBase);
+    rem = static_cast<uint64_t>(x % kBase);
+#endif
+  }
+  return rem;
+}
+
+std::string decimal_text(const mp_int& v) {
+  std::vector<mp_digit> d(v.dp, v.dp + v.used);
+  std::string out;  // reversed
+  int n = v.used;
+  while (n > 0) {
+    uint64_t chunk = divide_by_1e18(d.data(), n);
+    while (n > 0 && d[static_cast<size_t>(n - 1)] == 0) --n;
+    for (int k = 0; k < 18 && (n > 0 || chunk); ++k, chunk /= 10) out += static_cast<char>('0' + chunk % 10);
+  }
+  if (v.sign == MP_NEG) out += '-';
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::string radix_text(const mp_int& v, int base) {
+  static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::string out;
+  if ((base & (base - 1)) == 0) {
+    int per = std::countr_zero(static_cast<unsigned>(base)), total = (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]);
+    for (int at = 0; at < total; at += per) {
+      int i = at / kDigitBits, off = at % kDigitBits;
+      unsigned __int128 w = v.dp[i];
+      if (i + 1 < v.used) w |= static_cast<unsigned __int128>(v.dp[i + 1]) << kDigitBits;
+      out += kDigits[static_cast<unsigned>(w >> off) & static_cast<unsigned>(base - 1)];
+    }
+  } else {
+    std::vector<mp_digit> d(v.dp, v.dp + v.used);
+    for (size_t n = d.size(); n > 0;) {
+      unsigned __int128 rem = 0;
+      for (size_t i = n; i-- > 0;) {
+        rem = rem << kDigitBits | d[i];
+        d[i] = static_cast<mp_digit>(rem / static_cast<unsigned>(base));
+        rem %= static_cast<unsigned>(base);
+      }
+      out += kDigits[static_cast<unsigned>(rem)];
+      while (n > 0 && d[n - 1] == 0) --n;
+    }
+  }
+  if (v.sign == MP_NEG) out += '-';
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+int digit_value(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
+
+// m = m * factor + add on the digits.
+bool multiply_add(mp_int& m, uint64_t factor, uint64_t add) {
+  unsigned __int128 carry = add;
+  for (int i = 0; i < m.used; ++i) {
+    carry += static_cast<unsigned __int128>(m.dp[i]) * factor;
+    m.dp[i] = static_cast<mp_digit>(carry) & MP_MASK;
+    carry >>= kDigitBits;
+  }
+  while (carry) {
+    if (m.used == m.alloc && mp_grow(&m, m.used + 2) != MP_OKAY) return false;
+    m.dp[m.used++] = static_cast<mp_digit>(carry) & MP_MASK;
+    carry >>= kDigitBits;
+  }
+  return true;
+}
+
+}  // namespace
+
+Value int_from_u64(uint64_t u) { return from_i128(static_cast<__int128>(u)); }
+
+Value int_add(Session& s, const Value& a, const Value& b) {
+  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) + word_of(b));
+  View x(a), y(b);
+  Mp r(std::max(x.v.used, y.v.used) + 1);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_add(x, y, r));
+  return finish(r);
+}
+
+Value int_sub(Session& s, const Value& a, const Value& b) {
+  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) - word_of(b));
+  View x(a), y(b);
+  Mp r(std::max(x.v.used, y.v.used) + 1);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_sub(x, y, r));
+  return finish(r);
+}
+
+Value int_mul(Session& s, const Value& a, const Value& b) {
+  if (is_word(a) && is_word(b)) return from_i128(static_cast<__int128>(word_of(a)) * word_of(b));
+  View x(a), y(b);
+  Mp r(x.v.used + y.v.used + 1);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(x.v.dp == y.v.dp ? mp_sqr(x, r) : mp_mul(x, y, r));
+  return finish(r);
+}
+
+Value int_neg(Session& s, const Value& a) { return int_sub(s, Value::integer(0), a); }
+
+Value int_abs(Session& s, const Value& a) {
+  if (int_sign(a) < 0) return int_neg(s, a);
+  return a.is_bool() ? Value::integer(word_of(a)) : a;
+}
+
+Value int_invert(Session& s, const Value& a) {
+  if (is_word(a)) return Value::integer(~word_of(a));
+  return int_sub(s, Value::integer(-1), a);
+}
+
+bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Value* remainder, const char* by_zero) {
+  if (is_word(b) && word_of(b) == 0) {
+    raise_text(s, ExcKind::ZeroDivisionError, by_zero);
+    return false;
+  }
+  if (is_word(a) && is_word(b) && !(word_of(b) == -1)) {
+    int64_t x = word_of(a), y = word_of(b), q = x / y, r = x % y;
+    if (r != 0 && (r < 0) != (y < 0)) {
+      --q;
+      r += y;
+    }
+    if (quotient) *quotient = Value::integer(q);
+    if (remainder) *remainder = Value::integer(r);
+    return true;
+  }
+  View x(a), y(b);
+  Mp q(x.v.used + 2), r(y.v.used + 2);
+  auto fail = [&] { out_of_memory(s); return false; };
+  if (!q.ok || !r.ok) return fail();
+  if (y.v.used == 1) {  // a single digit
+    mp_digit rem = 0;
+    if (mp_div_d(x, y.v.dp[0], quotient ? static_cast<mp_int*>(q) : nullptr, &rem) != MP_OKAY) return fail();
+    if (quotient && y.v.sign == MP_NEG && q.v.used) q.v.sign = q.v.sign == MP_NEG ? MP_ZPOS : MP_NEG;
+    r.v.dp[0] = rem;
+    r.v.used = rem != 0;
+    r.v.sign = rem != 0 ? x.v.sign : MP_ZPOS;
+  } else if (mp_div(x, y, quotient ? static_cast<mp_int*>(q) : nullptr, r) != MP_OKAY) {
+    return fail();
+  }
+  if (r.v.used != 0 && r.v.sign != y.v.sign) {
+    if (mp_add(r, y, r) != MP_OKAY) return fail();
+    if (quotient && mp_sub_d(q, 1, q) != MP_OKAY) return fail();
+  }
+  if (quotient) *quotient = finish(q);
+  if (remainder) *remainder = finish(r);
+  return true;
+}
+
+Value int_true_divide(Session& s, const Value& a, const Value& b) {
+  if (is_word(b) && word_of(b) == 0) return raise_text(s, ExcKind::ZeroDivisionError, "division by zero");
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (is_word(a) && is_word(b) && word_of(a) <= kExact && word_of(a) >= -kExact && word_of(b) <= kExact && word_of(b) >= -kExact)
+    return Value::floating(static_cast<double>(word_of(a)) / static_cast<double>(word_of(b)));
+  View x(a), y(b);
+  if (x.v.used == 0) return Value::floating(y.v.sign == MP_NEG ? -0.0 : 0.0);
+  int shift = y.bits() - x.bits() + 66;  // the quotient then has 66 or 67 bits
+  Mp n(x.v.used + 3), d(y.v.used + 3), q(4), r(y.v.used + 3);
+  if (!n.ok || !d.ok || !q.ok || !r.ok) return out_of_memory(s);
+  OURO_MP(mp_abs(x, n));
+  OURO_MP(mp_abs(y, d));
+  if (shift >= 0) {
+    OURO_MP(mp_mul_2d(n, shift, n));
+  } else {
+    OURO_MP(mp_mul_2d(d, -shift, d));
+  }
+  OURO_MP(mp_div(n, d, q, r));
+  unsigned __int128 bits = 0;
+  for (int i = q.v.used - 1; i >= 0; --i) bits = bits << kDigitBits | q.v.dp[i];
+  double result = scale_rounded(bits, r.v.used != 0, -static_cast<int64_t>(shift));
+  if (std::isinf(result)) return raise_text(s, ExcKind::OverflowError, "integer division result too large for a float");
+  return Value::floating(x.v.sign == y.v.sign ? result : -result);
+}
+
+Value int_pow(Session& s, const Value& a, const Value& b) {
+  if (int_sign(b) < 0) {
+    double x, y;
+    if (!int_to_double(s, a, x) || !int_to_double(s, b, y)) return Value::error();
+    if (x == 0) return raise_text(s, ExcKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
+    return Value::floating(std::pow(x, y));
+  }
+  if (is_word(a) && (word_of(a) == 0 || word_of(a) == 1)) return Value::integer(int_sign(b) == 0 ? 1 : word_of(a));
+  if (is_word(a) && word_of(a) == -1) return Value::integer((View(b).v.used && View(b).v.dp[0] & 1) ? -1 : 1);
+  if (!is_word(b) || word_of(b) > INT32_MAX) return out_of_memory(s);
+  auto e = static_cast<uint32_t>(word_of(b));
+  if (is_word(a)) {
+    // In words as long as nothing overflows.
+    int64_t base = word_of(a), result = 1;
+    bool fits = true;
+    for (uint32_t k = e; k;) {
+      if ((k & 1) && __builtin_mul_overflow(result, base, &result)) { fits = false; break; }
+      k >>= 1;
+      if (k && __builtin_mul_overflow(base, base, &base)) { fits = false; break; }
+    }
+    if (fits) return Value::integer(result);
+    uint64_t m = magnitude(word_of(a));
+    if ((m & (m - 1)) == 0) {  // a power of two
+      Value one = Value::integer(word_of(a) < 0 && (e & 1) ? -1 : 1);
+      return int_shift_left(s, one, Value::integer(static_cast<int64_t>(e) * std::countr_zero(m)));
+    }
+  }
+  View x(a);
+  if (static_cast<double>(x.bits()) * e > 1.6e10) return out_of_memory(s);
+  Mp r(2);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_expt_u32(x, e, r));
+  return finish(r);
+}
+
+Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
+  if (int_sign(m) == 0) return raise_text(s, ExcKind::ValueError, "pow() 3rd argument cannot be 0");
+  Value base = a;
+  Value modulus = int_abs(s, m);
+  if (modulus.is_error()) return modulus;
+  Value exponent = b;
+  Value result;
+  if (is_word(modulus) && word_of(modulus) == 1) return Value::integer(0);
+  if (int_sign(b) < 0) {
+    Value g = int_gcd(s, a, modulus);
+    if (g.is_error()) return g;
+    if (!(g.is_int() && g.as_int() == 1)) return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
+    exponent = int_neg(s, b);
+    Value reduced;
+    if (!int_divmod(s, a, modulus, nullptr, &reduced, "")) return Value::error();
+    View x(reduced), y(modulus);
+    Mp inverse(y.v.used + 1);
+    if (!inverse.ok) return out_of_memory(s);
+    OURO_MP(mp_invmod(x, y, inverse));
+    base = finish(inverse);
+  }
+  Value reduced;
+  if (!int_divmod(s, base, modulus, nullptr, &reduced, "")) return Value::error();
+  if (is_word(modulus) && is_word(exponent)) {
+    auto p = static_cast<uint64_t>(word_of(modulus)), x = static_cast<uint64_t>(word_of(reduced)), r = uint64_t{1};
+    for (auto e = static_cast<uint64_t>(word_of(exponent)); e; e >>= 1) {
+      if (e & 1) r = static_cast<uint64_t>(static_cast<unsigned __int128>(r) * x % p);
+      x = static_cast<uint64_t>(static_cast<unsigned __int128>(x) * x % p);
+    }
+    result = Value::integer(static_cast<int64_t>(r));
+  } else {
+    View x(reduced), e(exponent), p(modulus);
+    Mp r(p.v.used + 1);
+    if (!r.ok) return out_of_memory(s);
+    OURO_MP(mp_exptmod(x, e, p, r));
+    result = finish(r);
+  }
+  if (int_sign(m) < 0 && int_sign(result) != 0) return int_add(s, result, m);
+  return result;
+}
+
+Value int_shift_left(Session& s, const Value& a, const Value& count) {
+  if (int_sign(count) < 0) return raise_text(s, ExcKind::ValueError, "negative shift count");
+  if (int_sign(a) == 0) return Value::integer(0);
+  if (!is_word(count) || word_of(count) > INT64_MAX / 2) return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
+  int64_t n = word_of(count);
+  if (is_word(a) && n < 63) return from_i128(static_cast<__int128>(word_of(a)) * (int64_t{1} << n));
+  if (n > INT32_MAX - 128) return out_of_memory(s);
+  View x(a);
+  Mp r(x.v.used + static_cast<int>(n / kDigitBits) + 2);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_mul_2d(x, static_cast<int>(n), r));
+  return finish(r);
+}
+
+Value int_shift_right(Session& s, const Value& a, const Value& count) {
+  if (int_sign(count) < 0) return raise_text(s, ExcKind::ValueError, "negative shift count");
+  if (!is_word(count) || word_of(count) > INT32_MAX) return Value::integer(int_sign(a) < 0 ? -1 : 0);
+  int64_t n = word_of(count);
+  if (is_word(a)) return Value::integer(word_of(a) >> std::min<int64_t>(n, 63));
+  View x(a);
+  Mp r(x.v.used + 1);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_signed_rsh(x, static_cast<int>(n), r));
+  return finish(r);
+}
+
+Value int_bits(Session& s, BitOp op, const Value& a, const Value& b) {
+  if (is_word(a) && is_word(b)) {
+    int64_t x = word_of(a), y = word_of(b);
+    return Value::integer(op == BitOp::and_ ? x & y : op == BitOp::or_ ? x | y : x ^ y);
+  }
+  View x(a), y(b);
+  Mp r(std::max(x.v.used, y.v.used) + 2);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(op == BitOp::and_ ? mp_and(x, y, r) : op == BitOp::or_ ? mp_or(x, y, r) : mp_xor(x, y, r));
+  return finish(r);
+}
+
+Value int_gcd(Session& s, const Value& a, const Value& b) {
+  Value x = int_abs(s, a), y = int_abs(s, b);
+  while (!(is_word(x) && is_word(y))) {  // Euclid until both are words
+    if (x.is_error() || y.is_error()) return Value::error();
+    if (int_sign(y) == 0) return x;
+    Value r;
+    if (!int_divmod(s, x, y, nullptr, &r, "")) return Value::error();
+    x = std::move(y);
+    y = std::move(r);
+  }
+  uint64_t p = magnitude(word_of(x)), q = magnitude(word_of(y));
+  while (q) {
+    uint64_t r = p % q;
+    p = q;
+    q = r;
+  }
+  return int_from_u64(p);
+}
+
+Value int_isqrt(Session& s, const Value& a) {
+  if (is_word(a)) {
+    auto n = static_cast<uint64_t>(word_of(a));
+    auto r = static_cast<uint64_t>(std::sqrt(static_cast<double>(n)));
+    while (r * r > n) --r;
+    while ((r + 1) * (r + 1) <= n) ++r;
+    return Value::integer(static_cast<int64_t>(r));
+  }
+  View x(a);
+  Mp r(x.v.used / 2 + 2);
+  if (!r.ok) return out_of_memory(s);
+  OURO_MP(mp_sqrt(x, r));
+  return finish(r);
+}
+
+int int_compare(const Value& a, const Value& b) {
+  if (is_word(a) && is_word(b)) return word_of(a) < word_of(b) ? -1 : word_of(a) > word_of(b);
+  View x(a), y(b);
+  return mp_cmp(x, y);
+}
+
+int int_compare_double(const Value& a, double b) {
+  if (std::isinf(b)) return b > 0 ? -1 : 1;
+  if (is_word(a)) {
+    int64_t i = word_of(a);
+    if (b >= 9223372036854775808.0) return -1;
+    if (b < -9223372036854775808.0) return 1;
+    auto t = static_cast<int64_t>(b);
+    if (i != t) return i < t ? -1 : 1;
+    double fraction = b - static_cast<double>(t);
+    return fraction > 0 ? -1 : fraction < 0 ? 1 : 0;
+  }
+  View x(a);
+  int sign = x.v.sign == MP_NEG ? -1 : 1;
+  if (std::fabs(b) < 9223372036854775808.0) return sign;
+  if ((b < 0) != (sign < 0)) return sign;
+  int e;
+  double m = std::frexp(std::fabs(b), &e);
+  if (x.bits() != e) return x.bits() < e ? -sign : sign;
+  // Same length: compare the magnitude with the 53 bits, shifted up.
+  auto bits = static_cast<uint64_t>(std::ldexp(m, 53));
+  int64_t shift;
+  bool sticky;
+  unsigned __int128 top = top_bits(x.v, shift, sticky);
+  auto high = static_cast<uint64_t>(top >> 64);
+  int width = high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(top));
+  unsigned __int128 other = static_cast<unsigned __int128>(bits) << (width - 53);
+  if (top != other) return top < other ? -sign : sign;
+  return sticky ? sign : 0;
+}
+
+int int_sign(const Value& a) {
+  if (is_word(a)) return word_of(a) < 0 ? -1 : word_of(a) > 0;
+  return mp_of(a).sign == MP_NEG ? -1 : 1;
+}
+
+int64_t int_hash(const Value& a) {
+  if (is_word(a)) return text::hash_int(word_of(a));
+  const mp_int& v = mp_of(a);
+  uint64_t h = 0;
+  for (int i = v.used - 1; i >= 0; --i) {
+    h = ((h << 60) & text::kHashModulus) | h >> 1;
+    h += v.dp[i];
+    if (h >= text::kHashModulus) h -= text::kHashModulus;
+  }
+  auto r = static_cast<int64_t>(h);
+  if (v.sign == MP_NEG) r = -r;
+  return r == -1 ? -2 : r;
+}
+
+size_t int_bit_length(const Value& a) {
+  if (is_word(a)) return static_cast<size_t>(std::bit_width(magnitude(word_of(a))));
+  return static_cast<size_t>(View(a).bits());
+}
+
+size_t int_bit_count(const Value& a) {
+  View x(a);
+  size_t n = 0;
+  for (int i = 0; i < x.v.used; ++i) n += static_cast<size_t>(std::popcount(static_cast<uint64_t>(x.v.dp[i])));
+  return n;
+}
+
+size_t int_byte_size(const Value& a) { return 24 + 4 * std::max<size_t>(1, (int_bit_length(a) + 29) / 30); }
+
+Value int_from_double(Session& s, double d) {
+  d = std::trunc(d);
+  if (d >= -9223372036854775808.0 && d < 9223372036854775808.0) return Value::integer(static_cast<int64_t>(d));
+  int e;
+  double m = std::frexp(d, &e);
+  return int_shift_left(s, Value::integer(static_cast<int64_t>(std::ldexp(m, 53))), Value::integer(e - 53));
+}
+
+bool int_to_double(Session& s, const Value& a, double& out) {
+  if (is_word(a)) {
+    out = static_cast<double>(word_of(a));
+    return true;
+  }
+  const mp_int& v = mp_of(a);
+  int64_t shift;
+  bool sticky;
+  unsigned __int128 q = top_bits(v, shift, sticky);
+  out = scale_rounded(q, sticky, shift);
+  if (std::isinf(out)) {
+    raise_text(s, ExcKind::OverflowError, "int too large to convert to float");
+    return false;
+  }
+  if (v.sign == MP_NEG) out = -out;
+  return true;
+}
+
+double int_frexp(const Value& a, int64_t& exponent) {
+  View x(a);
+  if (x.v.used == 0) {
+    exponent = 0;
+    return 0;
+  }
+  int64_t shift;
+  bool sticky;
+  unsigned __int128 q = top_bits(x.v, shift, sticky);
+  double m = scale_rounded(q, sticky, 0);
+  int e;
+  m = std::frexp(m, &e);
+  exponent = e + shift;
+  return x.v.sign == MP_NEG ? -m : m;
+}
+
+std::string int_text(const Value& a, int base) {
+  if (base == 10 && is_word(a)) return std::to_string(word_of(a));
+  View x(a);
+  if (x.v.used == 0) return "0";
+  return base == 10 ? decimal_text(x.v) : radix_text(x.v, base);
+}
+
+Value int_from_digits(Session& s, std::string_view digits, int base, bool negative) {
+  uint64_t word = 0;
+  bool fits = true;
+  for (char c : digits) {
+    if (__builtin_mul_overflow(word, static_cast<uint64_t>(base), &word) ||
+        __builtin_add_overflow(word, static_cast<uint64_t>(digit_value(c)), &word)) {
+      fits = false;
+      break;
+    }
+  }
+  if (fits) return from_i128(negative ? -static_cast<__int128>(word) : static_cast<__int128>(word));
+  // As many digits at a time as fit a word below 2^60.
+  int per = 1;
+  for (uint64_t p = static_cast<uint64_t>(base); p <= (uint64_t{1} << 60) / static_cast<uint64_t>(base); p *= static_cast<uint64_t>(base)) ++per;
+  Mp m(static_cast<int>(static_cast<double>(digits.size()) * std::log2(base) / kDigitBits) + 3);
+  if (!m.ok) return out_of_memory(s);
+  for (size_t i = 0; i < digits.size();) {
+    uint64_t factor = 1, chunk = 0;
+    for (int k = 0; k < per && i < digits.size(); ++k, ++i) {
+      factor *= static_cast<uint64_t>(base);
+      chunk = chunk * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit_value(digits[i]));
+    }
+    if (!multiply_add(m.v, factor, chunk)) return out_of_memory(s);
+  }
+  m.v.sign = negative ? MP_NEG : MP_ZPOS;
+  return finish(m);
+}
+
+bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out) {
+  int sign = int_sign(a);
+  if (sign < 0 && !is_signed) return false;
+  size_t bits = int_bit_length(a);
+  if (is_signed) {
+    // -2^(8n-1) fits in n bytes.
+    bool power = sign < 0 && int_bit_count(a) == 1;
+    if (sign != 0 && bits + (power ? 0 : 1) > size * 8) return false;
+  } else if (bits > size * 8) {
+    return false;
+  }
+  out.assign(size, '\0');
+  View x(a);
+  size_t n = (bits + 7) / 8;
+  for (size_t k = 0; k < n; ++k) {
+    size_t at = k * 8, i = at / kDigitBits, off = at % kDigitBits;
+    unsigned __int128 w = x.v.dp[i];
+    if (i + 1 < static_cast<size_t>(x.v.used)) w |= static_cast<unsigned __int128>(x.v.dp[i + 1]) << kDigitBits;
+    out[size - 1 - k] = static_cast<char>(w >> off);
+  }
+  if (sign < 0) {
+    bool carry = true;
+    for (size_t k = size; k-- > 0;) {
+      auto b = static_cast<unsigned char>(~out[k]);
+      if (carry) carry = ++b == 0;
+      out[k] = static_cast<char>(b);
+    }
+  }
+  return true;
+}
+
+Value int_from_bytes(Session& s, std::string_view bytes, bool is_signed) {
+  Mp m(static_cast<int>(bytes.size() * 8 / kDigitBits) + 2);
+  if (!m.ok) return out_of_memory(s);
+  bool negative = is_signed && !bytes.empty() && (bytes[0] & 0x80);
+  OURO_MP(mp_from_ubin(m, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  Value v = finish(m);
+  if (!negative) return v;
+  Value one = int_shift_left(s, Value::integer(1), Value::integer(static_cast<int64_t>(bytes.size() * 8)));
+  if (one.is_error()) return one;
+  return int_sub(s, v, one);
+}
+
+void register_big_int_kind() {
+  KindOps ops;
+  ops.destroy = [](Object* o) {
+    auto* b = static_cast<BigInt*>(o);
+    mp_clear(reinterpret_cast<mp_int*>(b->mp));
+    destroy_object<BigInt>(o);
+  };
+  register_kind(ObjectKind::big_int, ops);
+}
+
+}  // namespace ouro::runtime
