@@ -7,7 +7,7 @@ namespace loops = ir::loops;
 using llvm::Value;
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const HostTarget& target)
-    : module_(module), k_(kernel), target_(target), b_(module.getContext()), leaf_(b_, module), placement_(kernel) {
+    : module_(module), k_(kernel), target_(target), b_(module.getContext()), leaf_(b_, target.features.find("+f16c") != std::string::npos && target.vector_bits > 128), placement_(kernel) {
   bool narrow = false, wide = false;
   for (const loops::Buffer& b : kernel.buffers) {
     narrow |= size_of(b.type) <= 4 && is_float(b.type);

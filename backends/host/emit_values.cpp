@@ -7,39 +7,18 @@ namespace loops = ir::loops;
 using ir::Leaf;
 using llvm::Value;
 
-llvm::Type* KernelEmitter::memory_type(DType t) {
-  switch (t) {
-    case DType::boolean: case DType::u8: case DType::i8: return b_.getInt8Ty();
-    case DType::i16: return b_.getInt16Ty();
-    case DType::f16: return b_.getHalfTy();
-    case DType::bf16: return b_.getInt16Ty();
-    case DType::i32: return b_.getInt32Ty();
-    case DType::i64: return b_.getInt64Ty();
-    case DType::f32: return b_.getFloatTy();
-    case DType::f64: return b_.getDoubleTy();
-  }
-  ouro_bug("no such element type");
-}
+llvm::Type* KernelEmitter::memory_type(DType t) { return is_bool(t) ? b_.getInt8Ty() : leaf_.type(t, 1); }
 
 llvm::Type* KernelEmitter::register_type(DType t) { return leaf_.type(t, 1); }
 
 Value* KernelEmitter::from_memory(Value* v, DType t) {
-  unsigned lanes = LeafEmitter::lanes_of(v);
   if (t == DType::boolean) return b_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
-  if (t == DType::f16) return b_.CreateFPExt(v, leaf_.type(DType::f32, lanes));
-  if (t == DType::bf16) {
-    llvm::Type* word = leaf_.type(DType::i32, lanes);
-    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, word), llvm::ConstantInt::get(word, 16)), leaf_.type(DType::f32, lanes));
-  }
-  return v;
+  return leaf_.cast(v, t, loops::loaded_type(t));
 }
 
 Value* KernelEmitter::to_memory(Value* v, DType t) {
-  unsigned lanes = LeafEmitter::lanes_of(v);
-  if (t == DType::boolean) return b_.CreateZExt(v, leaf_.type(DType::u8, lanes));
-  if (t == DType::f16) return b_.CreateFPTrunc(v, LeafEmitter::with_lanes(b_.getHalfTy(), lanes));
-  if (t == DType::bf16) return leaf_.round_to_bf16(v);
-  return v;
+  if (t == DType::boolean) return b_.CreateZExt(v, leaf_.type(DType::u8, LeafEmitter::lanes_of(v)));
+  return leaf_.cast(v, loops::loaded_type(t), t);
 }
 
 void KernelEmitter::set(NodeId n, Value* v) {

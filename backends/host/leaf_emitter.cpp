@@ -14,10 +14,9 @@ llvm::Type* LeafEmitter::type(DType t, unsigned lanes) {
   switch (t) {
     case DType::boolean: r = b_.getInt1Ty(); break;
     case DType::u8: case DType::i8: r = b_.getInt8Ty(); break;
-    case DType::i16: case DType::bf16: r = b_.getInt16Ty(); break;
+    case DType::i16: case DType::f16: case DType::bf16: r = b_.getInt16Ty(); break;
     case DType::i32: r = b_.getInt32Ty(); break;
     case DType::i64: r = b_.getInt64Ty(); break;
-    case DType::f16: r = b_.getHalfTy(); break;
     case DType::f32: r = b_.getFloatTy(); break;
     case DType::f64: r = b_.getDoubleTy(); break;
   }
@@ -125,6 +124,40 @@ Value* LeafEmitter::round_to_bf16(Value* v) {
   return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded), type(DType::bf16, lanes));
 }
 
+// Denormal halves are n * 2^-24: adding 2^-1's ulp places n in the low bits with the right rounding.
+Value* LeafEmitter::half_bits(Value* v) {
+  unsigned lanes = lanes_of(v);
+  llvm::Type *word = type(DType::i32, lanes), *f = type(DType::f32, lanes);
+  auto c = [&](uint64_t n) { return llvm::ConstantInt::get(word, n); };
+  Value* bits = b_.CreateBitCast(v, word);
+  Value* sign = b_.CreateAnd(b_.CreateLShr(bits, c(16)), c(0x8000));
+  Value* a = b_.CreateAnd(bits, c(0x7fffffff));
+  Value* odd = b_.CreateAnd(b_.CreateLShr(a, c(13)), c(1));
+  Value* normal = b_.CreateLShr(b_.CreateSub(b_.CreateAdd(b_.CreateAdd(a, c(0xfff)), odd), c(112u << 23)), c(13));
+  Value* shifted = b_.CreateFAdd(b_.CreateBitCast(a, f), llvm::ConstantFP::get(f, 0.5));
+  Value* tiny = b_.CreateSub(b_.CreateBitCast(shifted, word), c(0x3f000000));
+  Value* nan = b_.CreateOr(c(0x7e00), b_.CreateAnd(b_.CreateLShr(a, c(13)), c(0x3ff)));
+  Value* r = b_.CreateSelect(b_.CreateICmpULT(a, c(0x38800000)), tiny, normal);
+  r = b_.CreateSelect(b_.CreateICmpUGE(a, c(0x477ff000)), c(0x7c00), r);
+  r = b_.CreateSelect(b_.CreateICmpUGT(a, c(0x7f800000)), nan, r);
+  return b_.CreateTrunc(b_.CreateOr(r, sign), type(DType::i16, lanes));
+}
+
+Value* LeafEmitter::from_half_bits(Value* v) {
+  unsigned lanes = lanes_of(v);
+  llvm::Type *word = type(DType::i32, lanes), *f = type(DType::f32, lanes);
+  auto c = [&](uint64_t n) { return llvm::ConstantInt::get(word, n); };
+  Value* h = b_.CreateZExt(v, word);
+  Value* sign = b_.CreateShl(b_.CreateAnd(h, c(0x8000)), c(16));
+  Value* a = b_.CreateShl(b_.CreateAnd(h, c(0x7fff)), c(13));
+  Value* normal = b_.CreateAdd(a, c(112u << 23));
+  Value* tiny = b_.CreateFSub(b_.CreateBitCast(b_.CreateAdd(a, c(113u << 23)), f), b_.CreateBitCast(c(113u << 23), f));
+  Value* r = b_.CreateSelect(b_.CreateICmpULT(a, c(1u << 23)), b_.CreateBitCast(tiny, word), normal);
+  Value* quiet = b_.CreateSelect(b_.CreateICmpUGT(a, c(31u << 23)), c(1u << 22), c(0));
+  r = b_.CreateSelect(b_.CreateICmpUGE(a, c(31u << 23)), b_.CreateOr(b_.CreateOr(a, c(0x7f800000)), quiet), r);
+  return b_.CreateBitCast(b_.CreateOr(r, sign), f);
+}
+
 // Values outside of i64 and NaN give its lowest; narrower integers wrap from i64.
 Value* LeafEmitter::float_to_int(Value* a, DType to) {
   unsigned lanes = lanes_of(a);
@@ -147,14 +180,18 @@ Value* LeafEmitter::cast(Value* a, DType from, DType to) {
     return cast(a, DType::f32, to);
   }
   if (to == DType::bf16) return round_to_bf16(cast(a, from, DType::f32));
+  if (from == DType::f16) return cast(half_conversion_ ? b_.CreateFPExt(b_.CreateBitCast(a, with_lanes(b_.getHalfTy(), lanes)), type(DType::f32, lanes)) : from_half_bits(a), DType::f32, to);
+  if (to == DType::f16) {
+    Value* v = cast(a, from, DType::f32);
+    return half_conversion_ ? b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes(b_.getHalfTy(), lanes)), target) : half_bits(v);
+  }
   if (is_bool(to)) return is_float(from) ? b_.CreateFCmpUNE(a, llvm::Constant::getNullValue(a->getType()))
                                          : b_.CreateICmpNE(a, llvm::Constant::getNullValue(a->getType()));
   if (is_float(to)) {
     if (is_float(from)) return size_of(from) < size_of(to) ? b_.CreateFPExt(a, target) : b_.CreateFPTrunc(a, target);
-    if (to == DType::f16) return cast(cast(a, from, DType::f32), DType::f32, to);
     return info(from).is_signed ? b_.CreateSIToFP(a, target) : b_.CreateUIToFP(a, target);
   }
-  if (is_float(from)) return float_to_int(from == DType::f16 ? cast(a, from, DType::f32) : a, to);
+  if (is_float(from)) return float_to_int(a, to);
   return info(from).is_signed ? b_.CreateSExtOrTrunc(a, target) : b_.CreateZExtOrTrunc(a, target);
 }
 

@@ -2,7 +2,7 @@
 //
 // Basic leaves follow the table in ir/ops/leaf.h to the bit; leaf functions (exp, tanh, ...) are the templates of ir/ops/leaf_math.h
 // run with these instructions as their arithmetic. No fast-math flags, no contraction, no library calls.
-// In registers a bool is i1, f16 is half (only between casts), bf16 is i16 (likewise), everything else is itself.
+// In registers a bool is i1, f16 and bf16 are i16 (their bits, only between casts), everything else is itself.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -15,7 +15,8 @@ namespace ouro::backends {
 class LeafEmitter {
  public:
   using Value = llvm::Value;
-  LeafEmitter(llvm::IRBuilder<>& b, llvm::Module& module) : b_(b), module_(module) {}
+  /// `half_conversion`: the machine converts f16 (F16C).
+  LeafEmitter(llvm::IRBuilder<>& b, bool half_conversion) : b_(b), half_conversion_(half_conversion) {}
 
   /// `leaf` applied to values of type `operand` (of select: of its last two; the first is a bool), giving `type`.
   /// All values have the same number of lanes.
@@ -29,8 +30,7 @@ class LeafEmitter {
     auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
     return t ? t->getNumElements() : 1;
   }
-  /// f32 to the upper half of its bits, to nearest even.
-  Value* round_to_bf16(Value* v);
+  Value* cast(Value* a, DType from, DType to);
 
  private:
   Value* arithmetic(ir::Leaf leaf, DType t, Value* a, Value* b);
@@ -38,12 +38,15 @@ class LeafEmitter {
   Value* divide(ir::Leaf leaf, DType t, Value* a, Value* b);
   Value* shift(ir::Leaf leaf, DType t, Value* a, Value* b);
   Value* extremum(ir::Leaf leaf, DType t, Value* a, Value* b);
-  Value* cast(Value* a, DType from, DType to);
+  // f32 to bf16's or f16's bits, to nearest even; the latter and its inverse by integer arithmetic, for machines without the instruction.
+  Value* round_to_bf16(Value* v);
+  Value* half_bits(Value* v);
+  Value* from_half_bits(Value* v);
   Value* float_to_int(Value* a, DType to);
   Value* function(ir::Leaf leaf, DType t, Value* a, Value* b);
 
   llvm::IRBuilder<>& b_;
-  llvm::Module& module_;
+  bool half_conversion_;
 };
 
 }  // namespace ouro::backends

@@ -250,3 +250,13 @@ TEST_CASE("a_saved_module_loads_and_runs_without_compiling") {
   CHECK(backend.load(std::string_view(bytes).substr(0, bytes.size() / 2), error) == nullptr);
   CHECK(error == "not a saved kernel module");
 }
+
+TEST_CASE("leaf_functions_give_the_evaluators_bits") {
+  for (const char* t : {"f32", "f64"})
+    for (const ir::LeafDef& l : ir::kLeaves) {
+      if (!l.function) continue;
+      std::string s = map(t, std::string(l.name).c_str(), t);
+      if (l.operands == 1) s.replace(s.find("%0, %1"), 6, "%0");
+      check_kernel(s, {1000, 1000, 1000}, {1000});
+    }
+}
