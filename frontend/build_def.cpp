@@ -72,7 +72,11 @@ Arguments* Builder::params(Ref n) {
       else if (!defaults.empty()) bad(c[0], "non-default argument follows default argument");
     }
   }
-  if (star && !a->vararg && kwonly.empty()) bad(star, "named arguments must follow bare *");
+  if (star && !a->vararg && kwonly.empty()) {
+    // For a lambda CPython has read on, to the colon.
+    const grammar::Token& where = n.is(Rule::lambda_params) ? (&star.token())[1] : star.token();
+    fail(span(where.begin, where.end), "syntax.parameters", "named arguments must follow bare *");
+  }
   a->posonlyargs = arena_.copy(posonly);
   a->args = arena_.copy(plain);
   a->kwonlyargs = arena_.copy(kwonly);

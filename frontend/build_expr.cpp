@@ -214,12 +214,14 @@ ExprNode* Builder::named(ExprNode* target, Ref target_ref, Ref value) {
   return done(e);
 }
 
-ExprNode* Builder::star_list(Ref n) {
+// A list without comma is its item. A lone `*x` is right only as a target, which has its own message.
+ExprNode* Builder::star_list(Ref n, bool target) {
   no_double_comma(n);
   auto c = list(n);
   auto item = [&](Ref r) { return r.is(Rule::test) ? test(r) : star_item(r); };
   if (c.size() == 1) {
     ExprNode* e = item(c[0]);
+    if (is<Starred>(e) && !target) fail(e->span, "syntax.lone_star", "can't use starred expression here");
     return e;
   }
   ExprVec elts;

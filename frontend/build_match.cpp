@@ -51,21 +51,16 @@ void bound_names(const PatternNode* p, NameVec& out) {
   }
 }
 
-// A pattern that always matches: a capture or the wildcard. Null if `p` is none.
-const MatchAs* irrefutable(const PatternNode* p) {
-  const MatchAs* a = dyn<MatchAs>(p);
-  while (a && a->pattern) a = dyn<MatchAs>(a->pattern);
-  return a;
-}
-
+// A capture or wildcard always matches: right only in the last case, or with a guard.
 void check_reachable(const PatternNode* p, bool last) {
   if (const MatchOr* alternatives = dyn<MatchOr>(p)) {
     for (const PatternNode* x : alternatives->patterns)
       check_reachable(x, last && x == alternatives->patterns.back());
     return;
   }
-  const MatchAs* a = irrefutable(p);
+  const MatchAs* a = dyn<MatchAs>(p);
   if (!a || last) return;
+  if (a->pattern) return check_reachable(a->pattern, last);
   if (a->name) throw PatternFault{a->span, "name capture '" + a->name.str() + "' makes remaining patterns unreachable"};
   throw PatternFault{a->span, "wildcard makes remaining patterns unreachable"};
 }
@@ -89,9 +84,9 @@ StmtNode* Builder::match_stmt(Ref n) {
   }
   try {
     for (MatchCase* m : cases) {
+      check_reachable(m->pattern, m == cases.back() || m->guard);
       NameVec names;
       bound_names(m->pattern, names);
-      check_reachable(m->pattern, m == cases.back() || m->guard);
     }
   } catch (PatternFault& f) {
     fail(f.where, "syntax.pattern", std::move(f.text));
@@ -111,7 +106,7 @@ PatternNode* Builder::pattern_list(Ref n, bool always_sequence, Span where) {
     if (item.is_token()) continue;
     parts.push_back(pattern_item(item));
     if (is<MatchStar>(parts.back()) && ++stars == 2)
-      fail(where, "syntax.pattern", "multiple starred expressions in sequence pattern");
+      fail(where, "syntax.pattern", "multiple starred names in sequence pattern");
   }
   if (c.size() == 1 && !always_sequence) {
     if (stars) invalid(c[0]);
@@ -143,13 +138,11 @@ PatternNode* Builder::pattern(Ref n) {
   }
   if (c.size() == 1) return p;
   Ref target = innermost(c[2]);
+  const grammar::Token* first = &c[2].token();
+  if (!target.is(Tok::NAME) && first->kind == Tok::NAME)
+    fail(span(first[1].begin, first[1].end), "syntax.invalid", "invalid syntax");
   if (!target.is(Tok::NAME)) fail(c[2].span(), "syntax.pattern", "invalid pattern target");
   if (text(target) == "_") fail(target.span(), "syntax.pattern", "cannot use '_' as a target");
-  try {
-    check_reachable(p, irrefutable(p) == nullptr);
-  } catch (PatternFault& f) {
-    fail(f.where, "syntax.pattern", std::move(f.text));
-  }
   MatchAs* a = make<MatchAs>(n.span());
   a->pattern = p;
   a->name = name(target);
@@ -256,8 +249,9 @@ PatternNode* Builder::mapping_pattern(Ref n) {
   SmallVec<PatternNode*, 8> patterns;
   for (Ref entry : children(n)) {
     if (entry.is_token()) continue;
-    if (m->rest) invalid(entry);
     auto c = list(entry);
+    const grammar::Token& first = entry.token();
+    if (m->rest) fail(span(first.begin, first.end), "syntax.invalid", "invalid syntax");
     if (c[0].is(Tok::DOUBLESTAR)) {
       if (text(c[1]) == "_") invalid(c[1]);
       m->rest = name(c[1]);

@@ -86,9 +86,9 @@ StmtNode* Builder::simple_stmt(Ref n) {
 
 // ---- assignment -------------------------------------------------------------------------------------------------------
 
-ExprNode* Builder::assigned(Ref n) {
+ExprNode* Builder::assigned(Ref n, bool target) {
   Ref c = n.first();
-  return c.is(Rule::yield_expr) ? yield_expr(c) : star_list(c);
+  return c.is(Rule::yield_expr) ? yield_expr(c) : star_list(c, target);
 }
 
 StmtNode* Builder::expr_stmt(Ref n) {
@@ -101,28 +101,36 @@ StmtNode* Builder::expr_stmt(Ref n) {
   return done(e);
 }
 
+namespace {
+
+// `f() = 1`: the item before a single `=` binds tighter than comparisons, so `==` may have been meant.
+bool meant_to_compare(ExprNode* target, ExprNode* bad, Ref assigned) {
+  Tuple* tuple = dyn<Tuple>(target);
+  ExprNode* last = tuple && !tuple->elts.empty() && !innermost(assigned).is(Rule::paren) ? tuple->elts.back() : target;
+  if (last != bad) return false;
+  Constant* c = dyn<Constant>(bad);
+  if (is<GeneratorExp>(bad) || (c && c->value_kind <= ConstantKind::False)) return false;
+  auto items = list(assigned.first());
+  if (innermost(items.back()).is(Rule::paren)) return true;
+  UnaryOp* u = dyn<UnaryOp>(bad);
+  return !is<BoolOp>(bad) && !is<Compare>(bad) && !is<IfExp>(bad) && !is<Lambda>(bad) && !(u && u->op == UnaryOperator::Not);
+}
+
+}  // namespace
+
 StmtNode* Builder::assignment(Ref n) {
   auto c = list(n);
   Assign* a = make<Assign>(n.span());
   ExprVec targets;
   for (size_t i = 0; i + 1 < c.size(); i += 2) {
-    ExprNode* t = assigned(c[i]);
+    ExprNode* t = assigned(c[i], true);
     if (t->kind == Kind::Yield || t->kind == Kind::YieldFrom)
       if (c[i].first().is(Rule::yield_expr))
         fail(t->span, "syntax.target", "assignment to yield expression not possible");
     ExprNode* bad = invalid_target(t, TargetKind::assign);
-    // The last item of a single target list is what the person may have meant to compare.
-    Ref last = c[i].first();
-    if (bad && c.size() == 3 && last.is(Rule::star_list)) {
-      auto items = list(last);
-      bool arithmetic = bad->kind != Kind::BoolOp && bad->kind != Kind::Compare && bad->kind != Kind::IfExp &&
-                        bad->kind != Kind::Lambda && bad->kind != Kind::GeneratorExp;
-      if (is<UnaryOp>(bad) && as<UnaryOp>(bad).op == UnaryOperator::Not) arithmetic = false;
-      if (is<Constant>(bad) && as<Constant>(bad).value_kind <= ConstantKind::False) arithmetic = false;
-      if (arithmetic && bad->span.begin == items.back().begin())
-        fail(bad->span, "syntax.target",
-             std::string("cannot assign to ") + expression_name(bad) + " here. Maybe you meant '==' instead of '='?");
-    }
+    if (bad && c.size() == 3 && meant_to_compare(t, bad, c[i]))
+      fail(bad->span, "syntax.target",
+           std::string("cannot assign to ") + expression_name(bad) + " here. Maybe you meant '==' instead of '='?");
     assign_to(t, TargetKind::assign);
     targets.push_back(t);
   }
@@ -143,7 +151,7 @@ StmtNode* Builder::augmented(Ref n, Ref op) {
   };
   auto c = list(n);
   AugAssign* a = make<AugAssign>(n.span());
-  a->target = assigned(c[0]);
+  a->target = assigned(c[0], true);
   bool single = is<Name>(a->target) || is<Attribute>(a->target) || is<Subscript>(a->target);
   if (!single)
     fail(a->target->span, "syntax.augmented_target",
@@ -158,10 +166,11 @@ StmtNode* Builder::augmented(Ref n, Ref op) {
 StmtNode* Builder::annotated(Ref n) {
   auto c = list(n);
   AnnAssign* a = make<AnnAssign>(n.span());
-  a->target = assigned(c[0]);
+  a->target = assigned(c[0], true);
   const char* container = is<List>(a->target) ? "list" : is<Tuple>(a->target) ? "tuple" : nullptr;
+  bool bare_tuple = is<Tuple>(a->target) && !innermost(c[0]).is(Rule::paren);
   if (container)
-    fail(a->target->span, "syntax.annotation_target",
+    fail(bare_tuple ? as<Tuple>(a->target).elts[0]->span : a->target->span, "syntax.annotation_target",
          std::string("only single target (not ") + container + ") can be annotated");
   if (!is<Name>(a->target) && !is<Attribute>(a->target) && !is<Subscript>(a->target))
     fail(a->target->span, "syntax.annotation_target", "illegal target for annotation");
@@ -271,9 +280,9 @@ void Builder::check_future(Stmts body) {
     if (!first) fail(s->span, "syntax.future_place", "from __future__ imports must occur at the beginning of the file");
     docstring = false;
     for (Alias* a : from->names) {
-      if (a->name == intern("braces")) fail(s->span, "syntax.future_feature", "not a chance");
+      if (a->name == intern("braces")) fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "not a chance");
       if (std::find(std::begin(kFeatures), std::end(kFeatures), a->name.text()) == std::end(kFeatures))
-        fail(s->span, "syntax.future_feature", "future feature " + a->name.str() + " is not defined");
+        fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "future feature " + a->name.str() + " is not defined");
     }
   }
 }
@@ -381,7 +390,7 @@ StmtNode* Builder::try_stmt(Ref n) {
       fail(handlers.back()->span, "syntax.default_except", "default 'except:' must be last");
     ExprNode* type = part[1].is(Rule::test) ? test(part[1]) : nullptr;
     if (type && part[2].is(Tok::COMMA))
-      fail(span(part[1].begin(), file_.line_start(file_.line_col(part[1].begin()).line + 1)), "syntax.except_tuple",
+      fail(span(part[1].begin(), child(c[i], Tok::COLON).begin()), "syntax.except_tuple",
            "multiple exception types must be parenthesized");
     last = suite(part.back());
     ExceptHandler* h = make<ExceptHandler>(to_end_of(c[i], last));
@@ -470,7 +479,10 @@ StmtNode* Builder::class_def(Ref n, Exprs decorators) {
   auto c = list(n);
   ExprVec bases;
   SmallVec<Keyword*, 4> keywords;
-  if (Ref args = child(n, Rule::args)) call_args(args, bases, keywords, child(n, Tok::RPAR));
+  Ref args = child(n, Rule::args);
+  if (args)
+    if (Ref generator = child(args.first(), Rule::comp_for)) invalid(generator.first());
+  if (args) call_args(args, bases, keywords, child(n, Tok::RPAR));
   for (Keyword* k : keywords)
     if (k->arg == intern("metaclass")) refuse(grammar::Refused::metaclass, k->span);
   Stmts body = suite(c.back());

@@ -89,7 +89,9 @@ ExprNode* Builder::number(Ref token) {
 // Collects the parts of adjacent literals. Text that stands together becomes one Constant.
 class StringBuilder {
  public:
-  StringBuilder(Builder& b, Span whole, bool u_prefix) : b_(b), whole_(whole), u_prefix_(u_prefix) {}
+  /// `behind` is the token after the literals, where CPython reports their errors.
+  StringBuilder(Builder& b, Span whole, Span behind, bool u_prefix)
+      : b_(b), whole_(whole), behind_(behind), u_prefix_(u_prefix) {}
 
   void plain(Span literal, const StringParts& p) { add_text(literal.begin + p.begin, literal.begin + p.end, p.raw, literal); }
   void formatted(Span literal, const StringParts& p) {
@@ -111,10 +113,7 @@ class StringBuilder {
  private:
   char here() const { return b_.file_.text()[at_]; }
   char peek(uint32_t n) const { return at_ + n < end_ ? b_.file_.text()[at_ + n] : '\0'; }
-  [[noreturn]] void fail(uint32_t begin, uint32_t end, std::string text) {
-    b_.fail(b_.span(begin, end), "syntax.fstring", "f-string: " + std::move(text));
-  }
-  [[noreturn]] void fail_here(std::string text) { fail(std::min(at_, end_), std::min(at_, end_) + 1, std::move(text)); }
+  [[noreturn]] void fail(std::string text) { b_.fail(behind_, "syntax.fstring", "f-string: " + std::move(text)); }
 
   Constant* constant(Span where) {
     Constant* c = b_.make<Constant>(where);
@@ -135,7 +134,7 @@ class StringBuilder {
       return;
     }
     EscapeResult r = decode_str(body, text_);
-    if (r.fault == EscapeFault::error) b_.fail(literal, "syntax.escape", r.message);
+    if (r.fault == EscapeFault::error) b_.fail(behind_, "syntax.escape", r.message);
     if (r.fault == EscapeFault::named_character) b_.refuse(grammar::Refused::named_character, literal);
   }
 
@@ -167,7 +166,7 @@ class StringBuilder {
         continue;
       }
       bool doubled = depth == 0 && peek(1) == c;
-      if (!doubled && depth == 0 && c == '}') fail_here("single '}' is not allowed");
+      if (!doubled && depth == 0 && c == '}') fail("single '}' is not allowed");
       add_text(begin, at_ + doubled, raw_, literal_);
       if (doubled) at_ += 2;
       return doubled;
@@ -177,11 +176,11 @@ class StringBuilder {
   }
 
   void field(int depth) {
-    uint32_t open = at_++;
-    if (depth >= 2) fail(open, open + 1, "expressions nested too deeply");
+    ++at_;
+    if (depth >= 2) fail("expressions nested too deeply");
     uint32_t begin = at_;
     find_end();
-    if (at_ >= end_) fail(open, open + 1, "expecting '}'");
+    if (at_ >= end_) fail("expecting '}'");
     uint32_t end = at_;
     ExprNode* value = expression(begin, end);
     bool shows_itself = here() == '=';
@@ -195,7 +194,7 @@ class StringBuilder {
     flush(whole_);
     ExprNode* spec = nullptr;
     if (at_ < end_ && here() == ':') spec = format_spec(depth);
-    if (at_ >= end_ || here() != '}') fail(open, open + 1, "expecting '}'");
+    if (at_ >= end_ || here() != '}') fail("expecting '}'");
     ++at_;
     FormattedValue* f = b_.make<FormattedValue>(whole_);
     f->value = value;
@@ -206,17 +205,17 @@ class StringBuilder {
 
   int read_conversion() {
     ++at_;
-    if (at_ >= end_) fail(end_ - 1, end_, "expecting '}'");
+    if (at_ >= end_) fail("expecting '}'");
     char c = here();
     ++at_;
     if (c != 's' && c != 'r' && c != 'a')
-      fail(at_ - 1, at_, std::string("invalid conversion character: expected 's', 'r', or 'a'"));
+      fail("invalid conversion character: expected 's', 'r', or 'a'");
     return c;
   }
 
   ExprNode* format_spec(int depth) {
     ++at_;
-    StringBuilder inner(b_, whole_, u_prefix_);
+    StringBuilder inner(b_, whole_, behind_, u_prefix_);
     inner.has_formatted_ = true;
     inner.at_ = at_;
     inner.end_ = end_;
@@ -234,7 +233,7 @@ class StringBuilder {
     int quote_size = 0;
     for (; at_ < end_; ++at_) {
       char c = here();
-      if (c == '\\') fail(at_, at_ + 1, "expression part cannot include a backslash");
+      if (c == '\\') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include a backslash");
       if (quote) {
         if (c != quote || (quote_size == 3 && (peek(1) != c || peek(2) != c))) continue;
         at_ += static_cast<uint32_t>(quote_size) - 1;
@@ -248,16 +247,16 @@ class StringBuilder {
         continue;
       }
       if (c == '(' || c == '[' || c == '{') {
-        if (brackets.size() >= 200) fail(at_, at_ + 1, "too many nested parenthesis");
+        if (brackets.size() >= 200) fail("too many nested parenthesis");
         brackets.push_back(c);
         continue;
       }
-      if (c == '#') fail(at_, at_ + 1, "expression part cannot include '#'");
+      if (c == '#') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include '#'");
       if (brackets.empty() && ends_expression(c)) break;
       if (c == ')' || c == ']' || c == '}') close_bracket(brackets, c);
     }
-    if (quote) fail_here("unterminated string");
-    if (!brackets.empty()) fail_here(std::string("unmatched '") + brackets.back() + "'");
+    if (quote) fail("unterminated string");
+    if (!brackets.empty()) fail(std::string("unmatched '") + brackets.back() + "'");
   }
 
   // Comparison operators do not end it; their second character is skipped.
@@ -271,18 +270,18 @@ class StringBuilder {
   }
 
   void close_bracket(SmallVec<char, 8>& brackets, char c) {
-    if (brackets.empty()) fail(at_, at_ + 1, std::string("unmatched '") + c + "'");
+    if (brackets.empty()) fail(std::string("unmatched '") + c + "'");
     char open = brackets.back();
     brackets.pop_back();
     char want = open == '(' ? ')' : open == '[' ? ']' : '}';
     if (c != want)
-      fail(at_, at_ + 1, std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" + open + "'");
+      fail(std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" + open + "'");
   }
 
   ExprNode* expression(uint32_t begin, uint32_t end) {
     std::string_view inside = b_.file_.text().substr(begin, end - begin);
     if (inside.find_first_not_of(" \t\f\r\n") == inside.npos)
-      fail(begin - 1, end + 1, "empty expression not allowed");
+      fail("empty expression not allowed");
     grammar::Tree tree;
     if (std::optional<Diagnostic> error = grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
       if (is_syntax_error_kind(error->kind) && !error->text.starts_with("f-string: "))
@@ -295,7 +294,7 @@ class StringBuilder {
   }
 
   Builder& b_;
-  Span whole_;
+  Span whole_, behind_;
   bool u_prefix_;
   bool has_formatted_ = false;
   bool raw_ = false;
@@ -311,9 +310,10 @@ ExprNode* Builder::strings(Ref first, uint32_t count) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < count; ++i)
     bytes += split_string(file_.text(span(tokens[i].begin, tokens[i].end))).bytes;
-  if (bytes && bytes != count) fail(whole, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
+  Span behind = span(tokens[count].begin, tokens[count].end);
+  if (bytes && bytes != count) fail(behind, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
   std::string data;
-  StringBuilder builder(*this, whole, split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
+  StringBuilder builder(*this, whole, behind, split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
   for (uint32_t i = 0; i < count; ++i) {
     Span literal = span(tokens[i].begin, tokens[i].end);
     std::string_view source = file_.text(literal);
@@ -326,11 +326,11 @@ ExprNode* Builder::strings(Ref first, uint32_t count) {
       std::string_view body = source.substr(p.begin, p.end - p.begin);
       for (char c : body)
         if (static_cast<signed char>(c) < 0)
-          fail(literal, "syntax.bytes_ascii", "bytes can only contain ASCII literal characters");
+          fail(behind, "syntax.bytes_ascii", "bytes can only contain ASCII literal characters");
       EscapeResult r;
       if (p.raw) data += body;
       else r = decode_bytes(body, data);
-      if (r.fault == EscapeFault::error) fail(literal, "syntax.escape", r.message);
+      if (r.fault == EscapeFault::error) fail(behind, "syntax.escape", r.message);
     }
   }
   if (!bytes) return builder.finish(whole);

@@ -31,7 +31,7 @@ class Builder {
   Builder(const SourceFile& file, Arena& arena, const grammar::Tree& tree) : file_(file), arena_(arena), tree_(&tree) {}
 
   ast::Module* module(Ref file_input);
-  ast::ExprNode* star_list(Ref n);  // also test_list, named_list
+  ast::ExprNode* star_list(Ref n, bool target = false);  // also test_list, named_list
 
   // build_expr.cpp
   ast::ExprNode* test(Ref n);
@@ -82,7 +82,7 @@ class Builder {
   ast::StmtNode* decorated(Ref n);
   ast::StmtNode* func_def(Ref n, ast::Exprs decorators);
   ast::StmtNode* class_def(Ref n, ast::Exprs decorators);
-  ast::ExprNode* assigned(Ref n);
+  ast::ExprNode* assigned(Ref n, bool target = false);
   ast::ExprNode* target_list(Ref n);
   Symbol dotted_name(Ref n);
   ast::Alias* alias(Ref n, Symbol name_symbol);

@@ -43,7 +43,7 @@ BLANK : [ \t\f]+ ;
 COMMENT : '#' ~[\n]* ;
 LINE_END : '\n' ;
 JOIN : '\\' '\n' ;
-BAD_CHAR : . ;
+BAD_CHAR : '<>' | . ;
 
 fragment DIGITS : [0-9] ('_'? [0-9])* ;
 fragment EXPONENT : [eE] [+-]? DIGITS ;

@@ -245,7 +245,7 @@ class Lexer {
       return fail(begin + 1, begin + 2, "syntax.after_backslash", "unexpected character after line continuation character");
     }
     if (c == 0) return fail(begin, begin, "syntax.null", "source code cannot contain null bytes");
-    if (std::isprint(c)) return fail(begin, at_, "syntax.invalid", "invalid syntax");
+    if (std::isprint(c) || at_ > begin + 1) return add(Tok::BAD_CHAR, begin, at_);  // the parser stops there
     char hex[16];
     std::snprintf(hex, sizeof hex, "U+%04X", c);
     fail(begin, at_, "syntax.non_printable", std::string("invalid non-printable character ") + hex);
@@ -255,11 +255,11 @@ class Lexer {
     fail_line(line, "syntax.tabs", "inconsistent use of tabs and spaces in indentation", "TabError");
   }
 
-  // Errors of a whole line: the caret stands at its end, as in CPython.
+  // Errors of a whole line, shown without a caret.
   void fail_line(uint32_t line, const char* code, std::string text, const char* kind) {
     uint32_t end = static_cast<uint32_t>(std::min(text_.find('\n', line), text_.size()));
     fail(end, end, code, std::move(text), kind);
-    out_.error->show_caret = std::string_view(kind) == "TabError";
+    out_.error->show_caret = false;
   }
   void fail_dedent(uint32_t line) {
     uint32_t end = static_cast<uint32_t>(std::min(text_.find('\n', line), text_.size()));

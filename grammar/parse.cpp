@@ -83,18 +83,36 @@ std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t be
   }
 }
 
-uint32_t match_expression(const Tree& tree, uint32_t token) {
+namespace {
+
+template <class F>
+uint32_t match_rule(const Tree& tree, uint32_t token, F rule) {
   Tree scratch;
   KindStream stream(tree.tokens);
   stream.at = token;
   OuroParser parser(&stream);
   parser.nodes = &scratch.nodes;
   try {
-    parser.test();
+    rule(parser);
     return stream.at;
   } catch (const ParseStop&) {
     return 0;
   }
+}
+
+}  // namespace
+
+uint32_t match_expression(const Tree& tree, uint32_t token) {
+  return match_rule(tree, token, [](OuroParser& p) { p.test(); });
+}
+uint32_t match_expressions(const Tree& tree, uint32_t token) {
+  return match_rule(tree, token, [](OuroParser& p) { p.star_list(); });
+}
+uint32_t match_arith(const Tree& tree, uint32_t token) {
+  return match_rule(tree, token, [](OuroParser& p) { p.arith(); });
+}
+uint32_t match_comprehension(const Tree& tree, uint32_t token) {
+  return match_rule(tree, token, [](OuroParser& p) { p.comp_for(); });
 }
 
 }  // namespace ouro::grammar

@@ -24,7 +24,10 @@ struct Failure {
 
 Diagnostic describe_failure(const Failure& failure);
 
-/// Parses the longest `test` that begins at `token`; the index behind it, or 0 if none does.
-uint32_t match_expression(const Tree& tree, uint32_t token);
+/// Parse the longest construct that begins at `token`; the index behind it, or 0 if there is none.
+uint32_t match_expression(const Tree& tree, uint32_t token);     // test
+uint32_t match_expressions(const Tree& tree, uint32_t token);    // star_list
+uint32_t match_arith(const Tree& tree, uint32_t token);          // arith
+uint32_t match_comprehension(const Tree& tree, uint32_t token);  // comp_for
 
 }  // namespace ouro::grammar

@@ -84,7 +84,7 @@ struct Tree {
   std::vector<TreeNode> nodes;
 };
 
-/// A place in a Tree; as cheap as a pointer. A default Ref is no node.
+/// A place in a Tree; as cheap as a pointer. A default Ref is no node: is() is false for all kinds.
 class Ref {
  public:
   Ref() = default;
@@ -92,8 +92,8 @@ class Ref {
 
   explicit operator bool() const { return tree_ != nullptr; }
   bool is_token() const { return node().is_token; }
-  bool is(Tok t) const { return node().is_token && node().kind == static_cast<uint8_t>(t); }
-  bool is(Rule r) const { return !node().is_token && node().kind == static_cast<uint8_t>(r); }
+  bool is(Tok t) const { return tree_ && node().is_token && node().kind == static_cast<uint8_t>(t); }
+  bool is(Rule r) const { return tree_ && !node().is_token && node().kind == static_cast<uint8_t>(r); }
   Tok tok() const { return node().is_token ? static_cast<Tok>(node().kind) : Tok::END; }
   Rule rule() const { return static_cast<Rule>(node().kind); }
   uint32_t index() const { return index_; }

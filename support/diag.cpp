@@ -1,5 +1,6 @@
 #include "support/diag.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,13 @@ uint32_t caret_end(const SourceFile& file, LineCol at, Span span) {
   return end.col;
 }
 
+std::string_view without_indent(std::string_view line) {
+  size_t skip = std::min(line.find_first_not_of(" \t\f"), line.size());
+  return line.substr(skip);
+}
+
+std::string source_line(std::string_view line) { return "    " + std::string(without_indent(line)) + "\n"; }
+
 }  // namespace
 
 bool is_syntax_error_kind(std::string_view kind) {
@@ -22,11 +30,8 @@ bool is_syntax_error_kind(std::string_view kind) {
 }
 
 std::string render_caret(std::string_view line, uint32_t col, uint32_t end_col) {
-  size_t skip = 0;
-  while (skip < line.size() && (line[skip] == ' ' || line[skip] == '\t' || line[skip] == '\f')) ++skip;
-  std::string_view shown = line.substr(skip);
-  while (!shown.empty() && shown.back() == '\n') shown.remove_suffix(1);
-  std::string out = "    " + std::string(shown) + "\n";
+  size_t skip = line.size() - without_indent(line).size();
+  std::string out = source_line(line);
   if (col < skip) return out;
   uint32_t before = utf8_length(line.substr(skip, col - skip));
   if (col > line.size()) before += col - static_cast<uint32_t>(line.size());
@@ -45,8 +50,8 @@ std::string render(const Diagnostic& d, const SourceFile* file) {
     std::string_view line = file->line_text(at.line);
     if (d.show_caret)
       out += render_caret(line, at.col, caret_end(*file, at, d.span));
-    else if (!line.empty())
-      out += render_caret(line, 0, 0).substr(0, line.size() + 5);
+    else
+      out += source_line(line);
   }
   if (d.severity == Severity::warning) out += "warning: ";
   if (d.severity == Severity::note) out += "note: ";
