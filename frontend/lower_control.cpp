@@ -131,6 +131,7 @@ void Lowerer::while_(const While& s) {
   b_.set_span(s.span);
   b_.jump(head, {});
   b_.switch_to(head);
+  assigned_ = sure_anywhere();
   Outcome o = condition(s.test, body, done);
   start(body);
   assigned_ = o.if_true;
@@ -157,7 +158,7 @@ void Lowerer::for_(const For& s) {
   Atom iterator = let(s.span, prim::iter, {iterable});
   b_.jump(head, {});
   b_.switch_to(head);
-  Assigned before = assigned_;
+  Assigned before = assigned_ = sure_anywhere();
   Atom item = let(s.span, prim::iter_next, {iterator});
   Atom over = let(s.span, prim::is_end, {item});
   b_.branch(over, done, body);

@@ -17,6 +17,7 @@ void Lowerer::begin(ir::Function::Kind kind, const Arguments* args) {
   for (size_t i = 0; i < scope_.vars.size(); ++i) {
     Variable& v = scope_.vars[i];
     if (v.storage == Storage::local || v.storage == Storage::cell) slots_[i].var = b_.declare_var(v.name);
+    if (v.storage == Storage::local && v.has(Variable::kDeleted)) deletable_.add(static_cast<uint32_t>(i));
   }
   if (args) begin_params(*args);
   if (scope_.is_comprehension()) {  // its one parameter is the iterator of the first `for`
@@ -65,7 +66,11 @@ void Lowerer::begin_variables() {
       b_.set_hint(cell, scope_.vars[i].name);
       slots_[i].cell = cell;
     }
-  if (scope_.class_cell) class_cell_ = b_.let(prim::cell_new, {b_.unbound()});
+  if (scope_.class_cell) {
+    NameId cell = b_.let(prim::cell_new, {b_.unbound()});
+    b_.set_hint(cell, intern("__class__"));
+    class_cell_ = cell;
+  }
 }
 
 void Lowerer::set_docstring(Stmts body) {

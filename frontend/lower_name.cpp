@@ -15,8 +15,7 @@ Atom Lowerer::load(Symbol name, Span span) {
   switch (v.storage) {
     case Storage::local: {
       Atom a = b_.read_var(slots_[i].var);
-      if (!v.has(Variable::kDeleted) && assigned_.has(i)) return a;
-      if (!b_.reachable()) return a;
+      if (assigned_.has(i) || !b_.reachable()) return a;
       return let(span, prim::check_bound, {a}, name);
     }
     case Storage::cell: return let(span, prim::cell_get, {slots_[i].cell}, name);
@@ -59,7 +58,10 @@ void Lowerer::forget(Symbol name) {
   uint32_t i = var_index(name);
   const Variable& v = scope_.vars[i];
   switch (v.storage) {
-    case Storage::local: b_.write_var(slots_[i].var, b_.unbound()); return;
+    case Storage::local:
+      b_.write_var(slots_[i].var, b_.unbound());
+      assigned_.remove(i);
+      return;
     case Storage::cell: b_.let(prim::cell_set, {slots_[i].cell, b_.unbound()}); return;
     case Storage::captured: b_.let(prim::cell_set, {captures_[v.slot], b_.unbound()}); return;
     default:  // None first, so that deleting cannot fail

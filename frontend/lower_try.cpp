@@ -131,7 +131,7 @@ void Lowerer::try_(const Try& s) { s.finalbody.empty() ? try_except(s) : try_fin
 void Lowerer::try_finally(const Try& s) {
   Frame f = open_finally();
   BlockId handler = b_.new_handler();
-  Assigned before = assigned_;
+  Assigned before = sure_anywhere();
   b_.push_handler(handler);
   frames_.push_back(&f);
   if (s.handlers.empty())
@@ -164,12 +164,13 @@ void Lowerer::try_finally(const Try& s) {
   }
   start(after);
   assigned_ = at_end;
+  fell.remove(deletable_);
   assigned_.join(fell);  // what falls through has run the body
 }
 
 void Lowerer::try_except(const Try& s) {
   BlockId handler = b_.new_handler(), after = b_.new_block();
-  Assigned before = assigned_;
+  Assigned before = sure_anywhere();
   b_.push_handler(handler);
   statements(s.body);
   b_.pop_handler();
@@ -193,7 +194,7 @@ void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assig
   clause.previous = previous;
   BlockId failed = b_.new_handler();
   b_.push_handler(failed);
-  Assigned before = assigned_;
+  const Assigned before = assigned_;
   for (const ExceptHandler* h : s.handlers) {
     BlockId next = b_.new_block();
     if (h->type) {

@@ -15,7 +15,7 @@ void Lowerer::with(const With& s, size_t i) {
   Atom entered = b_.call_method(manager, intern("__enter__"), {});
   Frame f = open_finally();
   BlockId handler = b_.new_handler(), after = b_.new_block();
-  Assigned before = assigned_;
+  Assigned before = sure_anywhere();
   b_.push_handler(handler);
   frames_.push_back(&f);
   if (item.optional_vars) store(item.optional_vars, entered);

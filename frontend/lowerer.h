@@ -14,13 +14,19 @@ using ir::CallSig;
 using ir::FunctionRef;
 using ir::NameId;
 
-/// Which locals are sure to have a value. Grows only: a variable that is ever deleted is never in it.
+/// Which locals are sure to have a value.
 class Assigned {
  public:
   bool has(uint32_t i) const { return i / 64 < words_.size() && (words_[i / 64] >> (i % 64) & 1); }
   void add(uint32_t i) {
     if (i / 64 >= words_.size()) words_.resize(i / 64 + 1, 0);
     words_[i / 64] |= uint64_t{1} << (i % 64);
+  }
+  void remove(uint32_t i) {
+    if (i / 64 < words_.size()) words_[i / 64] &= ~(uint64_t{1} << (i % 64));
+  }
+  void remove(const Assigned& o) {
+    for (size_t i = 0; i < words_.size() && i < o.words_.size(); ++i) words_[i] &= ~o.words_[i];
   }
   void meet(const Assigned& o) {  // in both
     if (words_.size() > o.words_.size()) words_.resize(o.words_.size());
@@ -104,6 +110,12 @@ class Lowerer {
   void remove(Symbol mangled_name, Span span);
   /// The end of an except clause: the name has no value any more, whether it had one or not.
   void forget(Symbol mangled_name);
+  /// What is sure where control may come from any point of what follows.
+  Assigned sure_anywhere() const {
+    Assigned a = assigned_;
+    a.remove(deletable_);
+    return a;
+  }
   Atom captured(const ScopeCapture& c);
 
   // ---- expressions (lower_expr.cpp, lower_call.cpp, lower_literal.cpp)
@@ -244,6 +256,7 @@ class Lowerer {
   std::vector<Atom> captures_;   // parallel to scope_.captures: values or cells
   std::vector<Frame*> frames_;
   Assigned assigned_;
+  Assigned deletable_;  // locals that some `del` unbinds: not sure at loop heads and in handlers
   Atom namespace_;   // of a class body
   Atom class_cell_;  // of a class body
 };
