@@ -120,6 +120,7 @@ struct Constant {
     tuple,                   // `items`
     dtype,                   // `i` is a ouro::DType
     code,                    // `code`: an inner function, to be made a closure by `function`
+    zero,                    // autodiff's symbolic zero; scripts never see it
   };
   Kind kind = Kind::none;
   int64_t i = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "ir/effect.h"
 #include "ir/verify.h"
@@ -277,7 +278,7 @@ FunctionBuilder::EdgeId FunctionBuilder::handover_edge() {
 NameId FunctionBuilder::let(Op op, std::span<const Atom> args, uint32_t attr) {
   NameId result = new_name({});
   if (!reachable()) return result;
-  OpInfo info = op_info(op);
+  OpFacts info = op_facts(op);
   if (info.attr == AttrKind::none) attr = 0;
   LetData l{op, result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint16_t>(args.size()), attr, kNoEdge, span_};
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
@@ -367,10 +368,11 @@ void FunctionBuilder::branch(Atom condition, BlockId if_true, std::span<const At
   end_block();
 }
 
-void FunctionBuilder::switch_on(Atom selector, std::span<const BlockId> targets) {
+void FunctionBuilder::switch_on(Atom selector, std::span<const BlockId> targets, std::span<const std::vector<Atom>> args) {
   if (!reachable()) return;
   std::vector<EdgeId> edges;
-  for (BlockId t : targets) edges.push_back(add_edge(t, {}, false));
+  for (size_t i = 0; i < targets.size(); ++i)
+    edges.push_back(add_edge(targets[i], args.empty() ? std::span<const Atom>{} : args[i], false));
   BlockData& d = data(current_);
   d.kind = Terminator::Kind::switch_;
   d.a = selector;
@@ -457,6 +459,7 @@ Atom FunctionBuilder::boolean(bool b) {
 Atom FunctionBuilder::ellipsis() { return add_constant({.kind = Constant::Kind::ellipsis}); }
 Atom FunctionBuilder::not_implemented() { return add_constant({.kind = Constant::Kind::not_implemented}); }
 Atom FunctionBuilder::unbound() { return add_constant({.kind = Constant::Kind::unbound}); }
+Atom FunctionBuilder::zero() { return add_constant({.kind = Constant::Kind::zero}); }
 Atom FunctionBuilder::integer(int64_t v) { return add_constant({.kind = Constant::Kind::integer, .i = v}); }
 Atom FunctionBuilder::big_integer(std::string_view decimal) {
   return add_constant({.kind = Constant::Kind::big_integer, .text = std::string(decimal)});
@@ -500,6 +503,7 @@ struct FunctionBuilder::Finisher {
   std::vector<NameId> new_name_id{};
   std::vector<ConstId> new_const_id{};
   std::vector<uint32_t> new_call_id{}, new_path_id{};
+  std::unordered_set<const LetData*> dropped{};
 
   BlockId target(EdgeId e) { return b.edges_[e].to; }
 
@@ -542,6 +546,53 @@ struct FunctionBuilder::Finisher {
         if (td.params[k].dead) continue;
         td.params[k].dead = true;
         b.forward_[index(td.params[k].name)] = b.resolve(b.edges_[d.targets[0]].args[k]);
+      }
+    }
+  }
+
+  // Drops lets of blocks that are reached whose results nobody reads, and then what only they read.
+  void drop_unused() {
+    std::vector<uint32_t> uses(b.names_.size(), 0);
+    std::vector<LetData*> binding(b.names_.size(), nullptr);
+    auto count = [&](Atom a, uint32_t by) {
+      a = b.resolve(a);
+      if (a.is_name()) uses[index(a.name())] += by;
+    };
+    auto count_edge = [&](EdgeId e) {
+      if (e == kNoEdge) return;
+      const auto& params = b.data(target(e)).params;
+      for (size_t k = 0; k < params.size(); ++k)
+        if (!params[k].dead) count(b.edges_[e].args[k], 1);
+    };
+    for (BlockId id : b.order_) {
+      if (!reached[index(id)]) continue;
+      BlockData& d = b.data(id);
+      for (LetData& l : d.lets) {
+        binding[index(l.result)] = &l;
+        for (uint32_t k = 0; k < l.nargs; ++k) count(b.f_.atoms[l.args_begin + k], 1);
+        count_edge(l.handover);
+      }
+      count(d.a, 1), count(d.b, 1);
+      count_edge(d.handover);
+      for (EdgeId e : d.targets) count_edge(e);
+    }
+    std::vector<LetData*> work;
+    auto consider = [&](LetData* l) {
+      uint32_t effects = op_facts(l->op).effects;
+      if (uses[index(l->result)] == 0 && l->handover == kNoEdge && !(effects & ~(uint32_t{kAlloc} | kReads))) work.push_back(l);
+    };
+    for (LetData* l : binding)
+      if (l) consider(l);
+    while (!work.empty()) {
+      LetData* l = work.back();
+      work.pop_back();
+      if (dropped.count(l)) continue;
+      dropped.insert(l);
+      for (uint32_t k = 0; k < l->nargs; ++k) {
+        Atom a = b.resolve(b.f_.atoms[l->args_begin + k]);
+        if (!a.is_name()) continue;
+        --uses[index(a.name())];
+        if (LetData* def = binding[index(a.name())]) consider(def);
       }
     }
   }
@@ -617,9 +668,10 @@ struct FunctionBuilder::Finisher {
   }
   void emit_lets(const BlockData& d, Block& to) {
     for (const LetData& l : d.lets) {
+      if (dropped.count(&l)) continue;
       Let n;
       n.op = l.op;
-      n.attr = attr(op_info(l.op).attr, l.attr);
+      n.attr = attr(op_facts(l.op).attr, l.attr);
       n.args_begin = static_cast<uint32_t>(out.atoms.size());
       n.nargs = l.nargs;
       out.atoms.resize(out.atoms.size() + l.nargs);
@@ -673,6 +725,7 @@ struct FunctionBuilder::Finisher {
   Function run() {
     reach();
     join_chains();
+    if (b.drop_unused_) drop_unused();
     Function& f = b.f_;
     out.name = f.name, out.qualname = f.qualname, out.kind = f.kind, out.is_generator = f.is_generator;
     out.is_method = f.is_method, out.sig = std::move(f.sig), out.captures = std::move(f.captures), out.span = f.span;

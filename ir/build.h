@@ -55,7 +55,8 @@ class FunctionBuilder {
   Variable declare_var(Symbol name);
   /// Also names the value, if it has no name yet.
   void write_var(Variable v, Atom value);
-  /// The constant `unbound` where nothing was written.
+  /// What a new variable is where nothing was written (the constant `unbound`, unless said here).
+  void init_var(Variable v, Atom value) { set_def(v, BlockId{0}, value); }
   Atom read_var(Variable v);
 
   // Blocks.
@@ -112,7 +113,8 @@ class FunctionBuilder {
   void branch(Atom condition, BlockId if_true, BlockId if_false);
   void branch(Atom condition, BlockId if_true, std::span<const Atom> true_args, BlockId if_false,
               std::span<const Atom> false_args);
-  void switch_on(Atom selector, std::span<const BlockId> targets);
+  /// `args`: those of each target's explicit parameters; empty if there are none.
+  void switch_on(Atom selector, std::span<const BlockId> targets, std::span<const std::vector<Atom>> args = {});
   void return_(Atom value);
   void raise(Atom exception = {}, Atom cause = {});
   /// Hands `value` out and goes on in a new block; the value sent back.
@@ -127,6 +129,7 @@ class FunctionBuilder {
   Atom ellipsis();
   Atom not_implemented();
   Atom unbound();
+  Atom zero();
   Atom integer(int64_t v);
   Atom big_integer(std::string_view decimal);
   Atom floating(double v);
@@ -141,6 +144,8 @@ class FunctionBuilder {
 
   /// The finished function. Every block that is reachable must have a terminator.
   FunctionRef finish();
+  /// finish() shall leave out lets that nobody reads and that only allocate or read.
+  void drop_unused_lets() { drop_unused_ = true; }
   /// For constants that a caller keeps (Let::attr with AttrKind::constant).
   Atom add_constant(Constant c);
 
@@ -183,7 +188,7 @@ class FunctionBuilder {
   std::unordered_map<uint64_t, Atom> defs_;
   std::vector<std::pair<BlockId, uint32_t>> pending_;
   std::vector<NameId> suspects_;
-  bool draining_ = false;
+  bool drop_unused_ = false;
   std::unordered_multimap<uint64_t, ConstId> constant_index_;
 };
 

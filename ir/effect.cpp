@@ -51,7 +51,7 @@ bool disjoint(const EffectSet& a, const EffectSet& b) {
 
 void install_tensor_ops(const TensorOpTable& table) { tensor_ops() = table; }
 
-OpInfo op_info(Op op) {
+OpFacts op_facts(Op op) {
   uint16_t i = static_cast<uint16_t>(op);
   if (!is_tensor_op(op)) {
     if (i >= prim::count_) ouro_bug("no primitive %u", i);
@@ -60,11 +60,11 @@ OpInfo op_info(Op op) {
   }
   const TensorOpTable& t = tensor_ops();
   uint32_t row = i - kFirstTensorOp;
-  if (!t.info || row >= t.count) ouro_bug("no tensor operation %u", row);
-  return t.info(row);
+  if (!t.facts || row >= t.count) ouro_bug("no tensor operation %u", row);
+  return t.facts(row);
 }
 
-std::optional<Op> find_op(std::string_view name) {
+std::optional<Op> op_by_name(std::string_view name) {
   auto it = prim_names().find(name);
   if (it != prim_names().end()) return it->second;
   const TensorOpTable& t = tensor_ops();

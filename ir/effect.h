@@ -12,7 +12,7 @@
 
 namespace ouro::ir {
 
-struct OpInfo {
+struct OpFacts {
   std::string_view name;
   int nargs = -1;  // -1: any
   AttrKind attr = AttrKind::none;
@@ -20,18 +20,18 @@ struct OpInfo {
 };
 
 /// The row of an operation. A bug if there is none.
-OpInfo op_info(Op op);
+OpFacts op_facts(Op op);
 /// The operation of this name.
-std::optional<Op> find_op(std::string_view name);
+std::optional<Op> op_by_name(std::string_view name);
 
-inline std::string_view op_name(Op op) { return op_info(op).name; }
-inline uint32_t op_effects(Op op) { return op_info(op).effects; }
+inline std::string_view op_name(Op op) { return op_facts(op).name; }
+inline uint32_t op_effects(Op op) { return op_facts(op).effects; }
 inline bool may_raise(Op op) { return (op_effects(op) & kRaises) != 0; }
 
 /// The tensor operations' rows, installed once by ir/ops before any use of their names.
 struct TensorOpTable {
   uint32_t count = 0;
-  OpInfo (*info)(uint32_t row) = nullptr;
+  OpFacts (*facts)(uint32_t row) = nullptr;
   std::optional<uint32_t> (*find)(std::string_view name) = nullptr;
 };
 void install_tensor_ops(const TensorOpTable& table);

@@ -1,5 +1,6 @@
 #include "ir/pass.h"
 
+#include "ir/grad/reverse.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"
@@ -16,10 +17,18 @@ FunctionRef roundtrip(const FunctionRef& f) {
   return r.function;
 }
 
+FunctionRef reverse(const FunctionRef& f) {
+  std::string error;
+  FunctionRef r = grad::reverse(*f, false, &error);
+  if (!r) ouro_bug("cannot differentiate %s", error.c_str());
+  return r;
+}
+
 std::vector<Pass>& table() {
   static std::vector<Pass> t{
       {"verify", identity, "the function itself (tools verify before and after each pass)"},
       {"roundtrip", roundtrip, "printed and read back"},
+      {"reverse", reverse, "the forward form, with the pullback in it"},
   };
   return t;
 }

@@ -128,7 +128,41 @@ enum Effects : uint32_t {
   X(import,     "import",       0, symbol, kUnknown, "module `attr` (dotted name; the top package)") \
   X(import_as,  "import.as",    0, symbol, kUnknown, "the module `attr` itself") \
   X(import_from,"import.from",  1, symbol, kUnknown, "name `attr` of module a") \
-  X(import_star,"import.star",  1, none, kUnknown, "all public names of module a into the globals")
+  X(import_star,"import.star",  1, none, kUnknown, "all public names of module a into the globals") \
+  /* reverse mode (ir/grad/reverse.cpp). A *forward form* of f takes f's arguments and gives (y, pullback); a pullback takes (dy, env)
+     and gives a tuple with one cotangent per argument. env is the shadow map of one backward call: (object, slot) -> cotangent */ \
+  X(ad_forward, "ad.forward",   1, none, kAlloc | kRaises, "the forward form of callable a; None if a is None") \
+  X(ad_method,  "ad.method",    1, symbol, kUnknown, "the forward form of a's method `attr`, to be called with a as its first argument") \
+  X(ad_special, "ad.special",  -1, symbol, kAlloc | kRaises, "None if the primitive named `attr` needs no call on these operands, else the forward form of what it calls") \
+  X(ad_try_call,"ad.try_call", -1, call, kUnknown, "None if a is None, else the call a(args...)") \
+  X(ad_value,   "ad.value",    -1, symbol, kUnknown, "a[0] if a is a pair, else primitive `attr` on the other arguments") \
+  X(ad_bind,    "ad.bind",     -1, call, kRaises | kAlloc, "arguments of a call to forward form a: (tuple of parameters, keywords left, plan)") \
+  X(ad_unbind,  "ad.unbind",    3, none, kWrites | kAlloc, "a: plan, b: cotangents of the parameters, c: env; cotangents of the call's arguments") \
+  X(ad_flat,    "ad.flat",      1, none, kAlloc, "forward form a, taking its entry parameters by position") \
+  X(ad_part,    "ad.part",      1, integer, kPure, "item `attr` of the pair a, None if a is None") \
+  X(ad_keep,    "ad.keep",      2, none, kPure, "what backward needs of operand b: itself, or the pullback of the pair a if that is not None") \
+  X(ad_like,    "ad.like",      2, none, kAlloc, "as ad.keep, but only kind, shape and dtype of b where it is a number or tensor") \
+  X(ad_select,  "ad.select",    2, integer, kPure, "cotangent b if a is None (attr 0) or is not None (attr 1), else zero") \
+  X(ad_rule,    "ad.rule",     -1, symbol, kPure, "the rule named `attr` for cotangent a; None if a is zero; the pullback's caller if another argument is a pullback") \
+  X(ad_always,  "ad.always",   -1, symbol, kPure, "as ad.rule, also for a zero cotangent") \
+  X(ad_get,     "ad.get",       1, integer, kPure, "item `attr` of the cotangent a of a tuple") \
+  X(ad_one_hot, "ad.one_hot",   1, integer, kAlloc, "the cotangent of a tuple whose item `attr` has cotangent a and whose others have zero") \
+  X(ad_add,     "ad.add",       2, none, kAlloc | kRaises, "sum of two cotangents; in place where a is unshared") \
+  X(ad_item,    "ad.item",      5, none, kWrites | kAlloc | kRaises, "a plus the cotangent of x in x[c], whose result has b; d: what ad.like kept of x, e: env") \
+  X(ad_index,   "ad.index",     2, none, kReads, "index b of container a as backward needs it (a list's from its start)") \
+  X(ad_acc,     "ad.acc",       4, none, kWrites, "env a: add d to the cotangent of slot c of object b") \
+  X(ad_take,    "ad.take",      3, none, kWrites | kReads, "env a: the cotangent of slot c of object b, which becomes zero") \
+  X(ad_peek,    "ad.peek",      3, none, kReads, "env a: the cotangent of slot c of object b") \
+  X(ad_put,     "ad.put",       4, none, kWrites, "env a: d becomes the cotangent of slot c of object b") \
+  X(ad_source,  "ad.source",    1, none, kReads | kAlloc, "the place that iterator a's last value came from") \
+  X(ad_globals, "ad.globals",   0, none, kPure, "the module whose globals the function sees") \
+  X(ad_place,   "ad.place",    -1, path, kUnknown, "before an update with the same path and arguments: what backward needs of it") \
+  X(ad_fail,    "ad.fail",      1, symbol, kRaises, "an error if cotangent a is not zero: operation `attr` has no derivative") \
+  X(seq_new,    "seq.new",      0, none, kAlloc, "an empty sequence of records: appended to by one loop, read by its backward") \
+  X(seq_push,   "seq.push",    -1, none, kWrites, "append the record (b, c, ...) to sequence a; result: its index") \
+  X(seq_get,    "seq.get",      2, integer, kReads, "item `attr` of record b of sequence a") \
+  X(seq_len,    "seq.len",      1, none, kReads, "number of records") \
+  X(seq_prev,   "seq.prev",     1, none, kPure, "a - 1, of a record's index")
 // clang-format on
 
 namespace prim {
@@ -157,6 +191,5 @@ inline constexpr PrimDef kPrims[] = {
     OURO_PRIMS(X)
 #undef X
 };
-// Primitives that later stages add (autodiff's seq, shadow and cotangent operations) are appended to this table.
 
 }  // namespace ouro::ir

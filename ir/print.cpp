@@ -115,6 +115,7 @@ class Printer {
         break;
       case K::dtype: out_ += "dtype." + std::string(name(static_cast<DType>(c.i))); break;
       case K::code: code(c.code.get()); break;
+      case K::zero: out_ += "zero"; break;
     }
   }
   std::string take() { return std::move(out_); }
@@ -212,7 +213,7 @@ class Printer {
   }
 
   void let(const Let& l) {
-    OpInfo info = op_info(l.op);
+    OpFacts info = op_facts(l.op);
     out_ += indent_ + "  ";
     binder(l.result);
     out_ += " = ";

@@ -276,7 +276,7 @@ class Reader {
     if (w == "b" && s_.raw() == '"') return add({.kind = K::bytes, .text = s_.string()});
     static constexpr std::pair<std::string_view, K> kWords[] = {
         {"None", K::none}, {"True", K::true_}, {"False", K::false_}, {"Ellipsis", K::ellipsis},
-        {"NotImplemented", K::not_implemented}, {"unbound", K::unbound}};
+        {"NotImplemented", K::not_implemented}, {"unbound", K::unbound}, {"zero", K::zero}};
     for (auto [word, k] : kWords)
       if (w == word) return add({.kind = k});
     if (w == "inf") return add({.kind = K::floating, .f = INFINITY});

@@ -73,7 +73,7 @@ class Verifier {
   }
 
   void let(const Let& l) {
-    OpInfo info = op_info(l.op);
+    OpFacts info = op_facts(l.op);
     pool(l.args_begin, l.nargs);
     std::string op(info.name);
     if (info.nargs >= 0 && l.nargs != info.nargs)

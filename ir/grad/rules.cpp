@@ -1,0 +1,706 @@
+// What becomes of each operation in reverse mode: what the forward form does instead, what it keeps, what the pullback does.
+//
+// A table says it per primitive (Reverse::forms). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro) under the
+// primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents. `plain` ones give bools, text, structure
+// or functions, which have no cotangent, or act on objects whose slots have their cotangents in env.
+#include "ir/grad/reverser.h"
+#include "support/diag.h"
+
+namespace ouro::ir::grad {
+
+// ---- operators ---------------------------------------------------------------------------------------------------
+
+// kept: per operand v (value), l (kind, shape and dtype) or . (nothing).
+void Reverse::arithmetic(const Let& l, const char* kept) {
+  std::vector<Atom> args = fargs(l);
+  Special s = special(op_name(l.op), args);
+  bind(l, s.value);
+  kept_arithmetic(l, op_name(l.op), s.pair, f_.args(l), l.nargs, kept);
+}
+
+void Reverse::kept_arithmetic(const Let& l, std::string_view rule, NameId pair, const Atom* operands, uint32_t n,
+                              const char* kept) {
+  bool any = false;
+  for (uint32_t i = 0; i < n; ++i) any = any || operands[i].is_name();
+  if (!any) return;
+  std::vector<Residual> residuals;
+  bool pair_kept = false;  // one operand carries the pullback where there is one; a constant would be kept for nothing
+  for (uint32_t i = 0; i < n; ++i) {
+    Atom a = fatom(operands[i]);
+    bool last = i + 1 == n;
+    if (kept[i] == 'l') residuals.push_back(save(like(pair, a))), pair_kept = true;
+    else if (!pair_kept && (a.is_name() || last)) residuals.push_back(save(keep(pair, a))), pair_kept = true;
+    else residuals.push_back(save(a));
+  }
+  NameId y = l.result;
+  std::vector<Atom> to(operands, operands + n);
+  adjoint([=, this, name = std::string(rule)] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    Atom d = apply_rule(name, dy, get_all(residuals), name.starts_with("iop."));
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
+  });
+}
+
+// The value of an operator whose pair is known (order two): the pair's first, or the operator on plain operands.
+void Reverse::value_let(const Let& l) {
+  static const std::map<std::string_view, const char*> kept = [] {
+    std::map<std::string_view, const char*> m;
+    for (const auto& [op, form] : forms())
+      if (form.form == Form::arithmetic) m[op_name(op)] = form.keep;
+    return m;
+  }();
+  NameId y = copy(l);
+  bind(l, y);
+  Atom pair = f_.args(l)[0], fpair = fatom(pair);
+  std::string_view name = Symbol::from_id(l.attr).text();
+  Residual rp = save(fpair);
+  NameId result = l.result;
+  auto it = kept.find(name);
+  if (it != kept.end()) {
+    std::vector<Residual> residuals;
+    for (uint32_t i = 1; i < l.nargs; ++i) {
+      Atom a = fatom(f_.args(l)[i]);
+      residuals.push_back(save(it->second[i - 1] == 'l' ? Atom(like(fwd_.let(prim::move, {fwd_.none()}), a)) : a));
+    }
+    std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
+    adjoint([=, this] {
+      Atom dy = cotangent(result);
+      if (is_zero(dy)) return;
+      set_cotangent(result, bwd_.zero());
+      Atom p = get(rp);
+      accumulate(pair, bwd_.let(prim::ad_one_hot, {bwd_.let(prim::ad_select, {p, dy}, 1)}, 0));
+      Atom d = apply_rule(name, bwd_.let(prim::ad_select, {p, dy}, 0), get_all(residuals));
+      for (uint32_t i = 0; i < to.size(); ++i)
+        if (to[i].is_name()) accumulate(to[i], item(d, i));
+    });
+    return;
+  }
+  // The others (attr.get, item.get, ...) on plain operands: a rule of the same name behind "value."
+  std::vector<Residual> residuals;
+  for (uint32_t i = 1; i < l.nargs; ++i) residuals.push_back(save(fatom(f_.args(l)[i])));
+  residuals.push_back(save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
+  std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
+  adjoint([=, this] {
+    Atom dy = cotangent(result);
+    set_cotangent(result, bwd_.zero());
+    Atom p = get(rp);
+    accumulate(pair, bwd_.let(prim::ad_one_hot, {bwd_.let(prim::ad_select, {p, dy}, 1)}, 0));
+    std::vector<Atom> args{p};
+    for (const Residual& r : residuals) args.push_back(get(r));
+    Atom d = apply_rule("value." + std::string(name), bwd_.let(prim::ad_select, {p, dy}, 0), args, true);
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
+  });
+}
+
+// ---- calls -------------------------------------------------------------------------------------------------------
+
+void Reverse::finish_call(const Let& l, NameId pair, uint32_t first, uint32_t count, Op op) {
+  NameId y, pullback;
+  if (op == prim::ad_try_call) {
+    y = fwd_.let(prim::ad_part, {pair}, 0);
+    pullback = fwd_.let(prim::ad_part, {pair}, 1);
+  } else {
+    y = fwd_.let(prim::tuple_get, {pair}, 0);
+    pullback = fwd_.let(prim::tuple_get, {pair}, 1);
+  }
+  bind(l, y);
+  Residual r = save(pullback);
+  NameId result = l.result;
+  std::vector<Atom> to(f_.args(l) + first, f_.args(l) + first + count);
+  adjoint([=, this] {
+    Atom dy = cotangent(result);
+    set_cotangent(result, bwd_.zero());
+    Atom d = call_b(get(r), {dy, env_}, op);
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
+  });
+}
+
+void Reverse::call_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  NameId form = fwd_.let(prim::ad_forward, {args[0]});
+  const CallSig& sig = f_.calls[l.attr];
+  if (!sig.simple()) return bound_call(l, form, {args.begin() + 1, args.end()}, 1);
+  NameId pair = call_f(form, {args.begin() + 1, args.end()});
+  finish_call(l, pair, 1, l.nargs - 1u, prim::call);
+}
+
+void Reverse::method_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  const CallSig& sig = f_.calls[l.attr];
+  NameId form = fwd_.let(prim::ad_method, {args[0]}, sig.method);
+  if (!sig.simple()) return bound_call(l, form, args, 0);
+  finish_call(l, call_f(form, args), 0, l.nargs, prim::call);
+}
+
+void Reverse::try_call_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  NameId form = fwd_.let(prim::ad_forward, {args[0]});
+  NameId pair = call_f(form, {args.begin() + 1, args.end()}, prim::ad_try_call);
+  finish_call(l, pair, 1, l.nargs - 1u, prim::ad_try_call);
+}
+
+// A call with keywords or stars: the arguments are bound to the forward form's parameters first.
+void Reverse::bound_call(const Let& l, NameId form, std::vector<Atom> args, uint32_t first) {
+  CallSig sig = f_.calls[l.attr];
+  sig.method = {};
+  if (first == 0) sig.args.insert(sig.args.begin(), CallSig::Arg{});  // the receiver
+  args.insert(args.begin(), Atom(form));
+  NameId bound = fwd_.let_call(prim::ad_bind, args, sig);
+  NameId params = fwd_.let(prim::tuple_get, {bound}, 0), rest = fwd_.let(prim::tuple_get, {bound}, 1);
+  NameId plan = fwd_.let(prim::tuple_get, {bound}, 2);
+  CallSig flat;
+  flat.args = {{CallSig::Kind::star, {}}, {CallSig::Kind::double_star, {}}};
+  Atom call_args[] = {fwd_.let(prim::ad_flat, {form}), params, rest};
+  NameId pair = fwd_.let_call(prim::call, call_args, flat);
+  NameId y = fwd_.let(prim::tuple_get, {pair}, 0), pullback = fwd_.let(prim::tuple_get, {pair}, 1);
+  bind(l, y);
+  Residual rp = save(pullback), rplan = save(plan);
+  NameId result = l.result;
+  std::vector<Atom> to(f_.args(l) + first, f_.args(l) + l.nargs);
+  adjoint([=, this] {
+    Atom dy = cotangent(result);
+    set_cotangent(result, bwd_.zero());
+    NameId d = call_b(get(rp), {dy, env_});
+    NameId da = bwd_.let(prim::ad_unbind, {get(rplan), d, env_});
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(da, i));
+  });
+}
+
+// ---- attributes, items, places -----------------------------------------------------------------------------------
+
+void Reverse::attr_get_let(const Let& l) {
+  Atom a = f_.args(l)[0], object = fatom(a), name = name_string(fwd_, l.attr);
+  Special s = special("attr.get", {object, name});
+  bind(l, s.value);
+  Residual r = save(keep(s.pair, object));
+  NameId y = l.result;
+  adjoint([=, this, symbol = l.attr] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, item(apply_rule("attr.get", dy, {get(r), name_string(bwd_, symbol)}), 0));
+  });
+}
+
+void Reverse::attr_set_let(const Let& l) {
+  Atom a = f_.args(l)[0], b = f_.args(l)[1], object = fatom(a), name = name_string(fwd_, l.attr);
+  Special s = special("attr.set", {object, name, fatom(b)});
+  bind(l, s.value);
+  Residual r = save(keep(s.pair, object));
+  adjoint([=, this, symbol = l.attr] {
+    Atom d = apply_rule("attr.set", bwd_.zero(), {get(r), name_string(bwd_, symbol)}, true);
+    accumulate(a, item(d, 0));
+    accumulate(b, item(d, 1));
+  });
+}
+
+// The cotangent of x in x[i] is added to in place: a loop over a tensor's items stays linear.
+void Reverse::item_get_let(const Let& l) {
+  Atom a = f_.args(l)[0], b = f_.args(l)[1];
+  Special s = special("item.get", fargs(l));
+  bind(l, s.value);
+  Residual rx = save(like(s.pair, fatom(a))), ri = save(fwd_.let(prim::ad_index, {fatom(a), fatom(b)}));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    Atom x = get(rx), i = get(ri);
+    Atom d = apply_rule("item.get", dy, {x});  // only of a called method
+    accumulate(a, item(d, 0));
+    accumulate(b, item(d, 1));
+    if (!a.is_name()) {
+      bwd_.let(prim::ad_item, {bwd_.zero(), dy, i, x, env_});
+      return;
+    }
+    set_cotangent(a.name(), bwd_.let(prim::ad_item, {cotangent(a.name()), dy, i, x, env_}));
+  });
+}
+
+void Reverse::item_set_let(const Let& l) {
+  Atom a = f_.args(l)[0], b = f_.args(l)[1], c = f_.args(l)[2];
+  Special s = special("item.set", fargs(l));
+  bind(l, s.value);
+  Residual rx = save(keep(s.pair, fatom(a))), ri = save(fwd_.let(prim::ad_index, {fatom(a), fatom(b)}));
+  adjoint([=, this] {
+    Atom d = apply_rule("item.set", bwd_.zero(), {get(rx), get(ri)}, true);
+    accumulate(a, item(d, 0));
+    accumulate(b, item(d, 1));
+    accumulate(c, item(d, 2));
+  });
+}
+
+void Reverse::item_del_let(const Let& l) {
+  Atom a = f_.args(l)[0], b = f_.args(l)[1];
+  NameId i = fwd_.let(prim::ad_index, {fatom(a), fatom(b)});
+  Special s = special("item.del", fargs(l));
+  bind(l, s.value);
+  Residual rx = save(keep(s.pair, fatom(a))), ri = save(i);
+  adjoint([=, this] { apply_rule("item.del", bwd_.zero(), {get(rx), get(ri)}, true); });
+}
+
+void Reverse::update_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  NameId place = fwd_.let(prim::ad_place, args, fwd_.add_path(f_.paths[l.attr]));
+  bind(l, copy(l, args));
+  Residual r = save(place);
+  NameId y = l.result;
+  bool global = f_.paths[l.attr].root == PlacePath::Root::global;
+  Atom root = global ? Atom() : f_.args(l)[0], value = f_.args(l)[l.nargs - 1];
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    Atom d = apply_rule("update", dy, {get(r)}, true);
+    if (!global) accumulate(root, item(d, 0));
+    accumulate(value, item(d, 1));
+  });
+}
+
+// ---- containers --------------------------------------------------------------------------------------------------
+
+void Reverse::tuple_let(const Let& l) {
+  plain(l);
+  NameId y = l.result;
+  std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(dy, i));
+  });
+}
+
+void Reverse::tuple_get_let(const Let& l) {
+  plain(l);
+  NameId y = l.result;
+  Atom a = f_.args(l)[0];
+  adjoint([=, this, i = l.attr] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, bwd_.let(prim::ad_one_hot, {dy}, i));
+  });
+}
+
+void Reverse::list_let(const Let& l) {
+  plain(l);
+  std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
+  bool any = false;
+  for (Atom a : to) any = any || a.is_name();
+  if (!any) return;
+  Residual r = save(map_[index(l.result)]);
+  adjoint([=, this] {
+    Atom object = get(r);
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], bwd_.let(prim::ad_take, {env_, object, bwd_.integer(i)}));
+  });
+}
+
+void Reverse::dict_let(const Let& l) {
+  plain(l);
+  std::vector<Residual> keys;
+  std::vector<Atom> to;
+  for (uint32_t i = 0; i + 1 < l.nargs; i += 2) {
+    if (!f_.args(l)[i + 1].is_name()) continue;
+    keys.push_back(save(fatom(f_.args(l)[i])));
+    to.push_back(f_.args(l)[i + 1]);
+  }
+  if (to.empty()) return;
+  Residual r = save(map_[index(l.result)]);
+  adjoint([=, this] {
+    Atom object = get(r);
+    for (uint32_t i = static_cast<uint32_t>(to.size()); i-- > 0;)  // the last of equal keys is the one that counts
+      accumulate(to[i], bwd_.let(prim::ad_take, {env_, object, get(keys[i])}));
+  });
+}
+
+void Reverse::list_append_let(const Let& l) {
+  Atom object = fatom(f_.args(l)[0]), value = f_.args(l)[1];
+  NameId n = fwd_.let(prim::length, {object});
+  plain(l);
+  if (!value.is_name()) return;
+  Residual r = save(object), at = save(n);
+  adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(at)})); });
+}
+
+void Reverse::list_extend_let(const Let& l) {
+  Atom object = fatom(f_.args(l)[0]), b = f_.args(l)[1];
+  NameId n = fwd_.let(prim::length, {object});
+  Atom kept = like(fwd_.let(prim::move, {fwd_.none()}), fatom(b));
+  plain(l);
+  Residual r = save(object), at = save(n), rb = save(kept);
+  adjoint([=, this] {
+    accumulate(b, item(apply_rule("list.extend", bwd_.zero(), {get(r), get(at), get(rb)}, true), 0));
+  });
+}
+
+void Reverse::dict_set_let(const Let& l) {
+  plain(l);
+  Atom value = f_.args(l)[2];
+  if (!value.is_name()) return;
+  Residual r = save(fatom(f_.args(l)[0])), key = save(fatom(f_.args(l)[1]));
+  adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(key)})); });
+}
+
+// A result by a rule in Ouro: rule(dy, env, kind of a, attr) gives the cotangent of a.
+void Reverse::rule_let(const Let& l) {
+  Atom a = f_.args(l)[0];
+  Residual r = save(like(fwd_.let(prim::move, {fwd_.none()}), fatom(a)));
+  plain(l);
+  NameId y = l.result;
+  adjoint([=, this, name = std::string(op_name(l.op)), attr = static_cast<int64_t>(l.attr)] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, item(apply_rule(name, dy, {get(r), bwd_.integer(attr)}), 0));
+  });
+}
+
+// An effect on operand a whose reverse moves cotangents inside env: rule(zero, env, operands...).
+void Reverse::always_let(const Let& l) {
+  std::vector<Residual> rs = save_all(fargs(l));
+  plain(l);
+  std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
+  adjoint([=, this, name = std::string(op_name(l.op))] {
+    Atom d = apply_rule(name, bwd_.zero(), get_all(rs), true);
+    for (uint32_t i = 0; i < to.size(); ++i) accumulate(to[i], item(d, i));
+  });
+}
+
+// ---- iteration ---------------------------------------------------------------------------------------------------
+
+void Reverse::iter_let(const Let& l) {
+  Atom a = f_.args(l)[0];
+  Special s = special("iter", fargs(l));
+  bind(l, s.value);
+  Residual ra = save(like(s.pair, fatom(a))), it = save(s.value);
+  NameId y = l.result;
+  adjoint([=, this] {
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, item(apply_rule("iter", bwd_.zero(), {get(ra), get(it)}, true), 0));
+  });
+}
+
+void Reverse::iter_next_let(const Let& l) {
+  Atom it = fatom(f_.args(l)[0]);
+  Special s = special("iter.next", {it});
+  bind(l, s.value);
+  Residual r = save(keep(s.pair, fwd_.let(prim::ad_source, {it})));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    apply_rule("iter.next", dy, {get(r)});
+  });
+}
+
+// ---- variables that are places, closures -------------------------------------------------------------------------
+
+void Reverse::cell_new_let(const Let& l) {
+  plain(l);
+  Atom v = f_.args(l)[0];
+  if (!v.is_name()) return;
+  Residual r = save(map_[index(l.result)]);
+  adjoint([=, this] { accumulate(v, bwd_.let(prim::ad_take, {env_, get(r), bwd_.integer(0)})); });
+}
+void Reverse::cell_get_let(const Let& l) {
+  plain(l);
+  Residual r = save(fatom(f_.args(l)[0]));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    bwd_.let(prim::ad_acc, {env_, get(r), bwd_.integer(0), dy});
+  });
+}
+void Reverse::cell_set_let(const Let& l) {
+  plain(l);
+  Residual r = save(fatom(f_.args(l)[0]));
+  Atom v = f_.args(l)[1];
+  adjoint([=, this] { accumulate(v, bwd_.let(prim::ad_take, {env_, get(r), bwd_.integer(0)})); });
+}
+void Reverse::global_get_let(const Let& l) {
+  plain(l);
+  NameId y = l.result;
+  adjoint([=, this, symbol = l.attr] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    bwd_.let(prim::ad_acc, {env_, bwd_.let(prim::ad_globals), name_string(bwd_, symbol), dy});
+  });
+}
+void Reverse::global_set_let(const Let& l) {
+  plain(l);
+  Atom v = f_.args(l)[0];
+  adjoint([=, this, symbol = l.attr] {
+    accumulate(v, bwd_.let(prim::ad_take, {env_, bwd_.let(prim::ad_globals), name_string(bwd_, symbol)}));
+  });
+}
+
+// Captures of a closure are slots of the function value; the pullback of its forward form adds there.
+void Reverse::function_let(const Let& l) {
+  plain(l);
+  const Function& code = *f_.constants[l.attr].code;
+  std::vector<std::pair<uint32_t, Atom>> values;
+  for (uint32_t i = 0; i < code.captures.size(); ++i) {
+    Atom a = f_.args(l)[3 + i];
+    if (!code.captures[i].cell && a.is_name()) values.push_back({i, a});
+  }
+  Atom defaults = f_.args(l)[0];
+  if (values.empty() && !defaults.is_name()) return;
+  Residual r = save(map_[index(l.result)]);
+  adjoint([=, this] {
+    Atom object = get(r);
+    for (auto [i, a] : values) accumulate(a, bwd_.let(prim::ad_take, {env_, object, bwd_.integer(i)}));
+    if (defaults.is_name()) accumulate(defaults, bwd_.let(prim::ad_take, {env_, object, bwd_.string("defaults")}));
+  });
+}
+
+// ---- the operations of reverse mode itself -----------------------------------------------------------------------
+
+void Reverse::keep_let(const Let& l) {  // also ad.select, whose condition is no number
+  bind(l, copy(l));
+  Residual p = save(fatom(f_.args(l)[0]));
+  Atom a = f_.args(l)[1];
+  NameId y = l.result;
+  uint32_t when = l.op == prim::ad_select ? l.attr : 0;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, bwd_.let(prim::ad_select, {get(p), dy}, when));
+  });
+}
+void Reverse::get_let(const Let& l) { tuple_get_let(l); }
+void Reverse::one_hot_let(const Let& l) {
+  plain(l);
+  NameId y = l.result;
+  Atom a = f_.args(l)[0];
+  adjoint([=, this, i = l.attr] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, item(dy, i));
+  });
+}
+void Reverse::add_let(const Let& l) {
+  plain(l);
+  NameId y = l.result;
+  Atom a = f_.args(l)[0], b = f_.args(l)[1];
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    accumulate(a, dy);
+    accumulate(b, dy);
+  });
+}
+void Reverse::ad_item_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  Atom sum = args[0], dy = args[1];
+  std::vector<Residual> rs = save_all({fatom(args[2]), fatom(args[3]), fatom(args[4])});
+  plain(l);
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom d = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    accumulate(sum, d);
+    accumulate(dy, item(apply_rule("ad.item", d, get_all(rs), true), 0));
+  });
+}
+// Slots of an inner env: acc <-> peek, take <-> put; the key in the outer env is (object, slot).
+void Reverse::acc_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual env = save(fatom(args[0])), object = save(fatom(args[1])), key = save(fatom(args[2]));
+  Atom d = args[3];
+  adjoint([=, this] {
+    Atom e = get(env);
+    accumulate(d, bwd_.let(prim::ad_peek, {env_, e, key_pair(get(object), get(key))}));
+  });
+}
+void Reverse::take_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual env = save(fatom(args[0])), object = save(fatom(args[1])), key = save(fatom(args[2]));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y), e = get(env);
+    set_cotangent(y, bwd_.zero());
+    bwd_.let(prim::ad_put, {env_, e, key_pair(get(object), get(key)), dy});
+  });
+}
+void Reverse::peek_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual env = save(fatom(args[0])), object = save(fatom(args[1])), key = save(fatom(args[2]));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    Atom e = get(env);
+    bwd_.let(prim::ad_acc, {env_, e, key_pair(get(object), get(key)), dy});
+  });
+}
+void Reverse::put_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual env = save(fatom(args[0])), object = save(fatom(args[1])), key = save(fatom(args[2]));
+  Atom v = args[3];
+  adjoint([=, this] {
+    Atom e = get(env);
+    accumulate(v, bwd_.let(prim::ad_take, {env_, e, key_pair(get(object), get(key))}));
+  });
+}
+// Records of a seq are slots (index, item).
+void Reverse::push_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual seq = save(fatom(args[0])), at = save(map_[index(l.result)]);
+  std::vector<Atom> to(args + 1, args + l.nargs);
+  adjoint([=, this] {
+    Atom s = get(seq), i = get(at);
+    for (uint32_t k = 0; k < to.size(); ++k)
+      if (to[k].is_name()) accumulate(to[k], bwd_.let(prim::ad_take, {env_, s, key_pair(i, bwd_.integer(k))}));
+  });
+}
+void Reverse::seq_get_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual seq = save(fatom(args[0])), at = save(fatom(args[1]));
+  NameId y = l.result;
+  adjoint([=, this, k = static_cast<int64_t>(l.attr)] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    Atom s = get(seq);
+    bwd_.let(prim::ad_acc, {env_, s, key_pair(get(at), bwd_.integer(k)), dy});
+  });
+}
+void Reverse::bind_let(const Let& l) {
+  plain(l);
+  Residual plan = save(fwd_.let(prim::tuple_get, {map_[index(l.result)]}, 2));
+  NameId y = l.result;
+  std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    if (is_zero(dy)) return;
+    set_cotangent(y, bwd_.zero());
+    NameId d = bwd_.let(prim::ad_unbind, {get(plan), item(dy, 0), env_});
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
+  });
+}
+void Reverse::unbind_let(const Let& l) {
+  const Atom* args = f_.args(l);
+  plain(l);
+  Residual plan = save(fatom(args[0])), env = save(fatom(args[2]));
+  Atom d = args[1];
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    accumulate(d, item(apply_rule("ad.unbind", dy, {get(plan), get(env)}, true), 0));
+  });
+}
+
+// ---- the table ---------------------------------------------------------------------------------------------------
+
+const std::map<Op, PrimForm>& Reverse::forms() {
+  using F = Form;
+  using R = Reverse;
+  static const PrimForm rows[] = {
+      {prim::neg, F::arithmetic, "l"}, {prim::pos, F::arithmetic, "l"}, {prim::invert, F::arithmetic, "l"},
+      {prim::add, F::arithmetic, "ll"}, {prim::sub, F::arithmetic, "ll"}, {prim::mul, F::arithmetic, "vv"},
+      {prim::matmul, F::arithmetic, "vv"}, {prim::truediv, F::arithmetic, "vv"}, {prim::floordiv, F::arithmetic, "ll"},
+      {prim::mod, F::arithmetic, "vv"}, {prim::pow, F::arithmetic, "vv"}, {prim::lshift, F::arithmetic, "ll"},
+      {prim::rshift, F::arithmetic, "ll"}, {prim::and_, F::arithmetic, "ll"}, {prim::or_, F::arithmetic, "ll"},
+      {prim::xor_, F::arithmetic, "ll"},
+      {prim::iadd, F::arithmetic, "ll"}, {prim::isub, F::arithmetic, "ll"}, {prim::imul, F::arithmetic, "vv"},
+      {prim::imatmul, F::arithmetic, "vv"}, {prim::itruediv, F::arithmetic, "vv"}, {prim::ifloordiv, F::arithmetic, "ll"},
+      {prim::imod, F::arithmetic, "vv"}, {prim::ipow, F::arithmetic, "vv"}, {prim::ilshift, F::arithmetic, "ll"},
+      {prim::irshift, F::arithmetic, "ll"}, {prim::iand, F::arithmetic, "ll"}, {prim::ior, F::arithmetic, "ll"},
+      {prim::ixor, F::arithmetic, "ll"},
+      {prim::move, F::identity}, {prim::check_bound, F::identity}, {prim::with_check, F::identity},
+      {prim::global_get, F::custom, "", &R::global_get_let}, {prim::global_set, F::custom, "", &R::global_set_let},
+      {prim::cell_new, F::custom, "", &R::cell_new_let}, {prim::cell_get, F::custom, "", &R::cell_get_let},
+      {prim::cell_set, F::custom, "", &R::cell_set_let}, {prim::function, F::custom, "", &R::function_let},
+      {prim::call, F::custom, "", &R::call_let}, {prim::call_method, F::custom, "", &R::method_let},
+      {prim::attr_get, F::custom, "", &R::attr_get_let}, {prim::attr_set, F::custom, "", &R::attr_set_let},
+      {prim::item_get, F::custom, "", &R::item_get_let}, {prim::item_set, F::custom, "", &R::item_set_let},
+      {prim::item_del, F::custom, "", &R::item_del_let}, {prim::update, F::custom, "", &R::update_let},
+      {prim::tuple, F::custom, "", &R::tuple_let}, {prim::tuple_get, F::custom, "", &R::tuple_get_let},
+      {prim::list, F::custom, "", &R::list_let}, {prim::dict, F::custom, "", &R::dict_let},
+      {prim::list_append, F::custom, "", &R::list_append_let}, {prim::list_extend, F::custom, "", &R::list_extend_let},
+      {prim::list_to_tuple, F::custom, "", &R::rule_let}, {prim::unpack, F::custom, "", &R::rule_let},
+      {prim::unpack_star, F::custom, "", &R::rule_let}, {prim::dict_set, F::custom, "", &R::dict_set_let},
+      {prim::dict_update, F::custom, "", &R::always_let},
+      {prim::iter, F::custom, "", &R::iter_let}, {prim::iter_next, F::custom, "", &R::iter_next_let},
+      {prim::match_keys, F::fail}, {prim::match_rest, F::fail}, {prim::match_class, F::fail}, {prim::class_get, F::fail},
+      {prim::ad_try_call, F::custom, "", &R::try_call_let}, {prim::ad_value, F::custom, "", &R::value_let},
+      {prim::ad_keep, F::custom, "", &R::keep_let}, {prim::ad_select, F::custom, "", &R::keep_let},
+      {prim::ad_part, F::custom, "", &R::get_let}, {prim::ad_get, F::custom, "", &R::get_let},
+      {prim::ad_one_hot, F::custom, "", &R::one_hot_let}, {prim::ad_add, F::custom, "", &R::add_let},
+      {prim::ad_item, F::custom, "", &R::ad_item_let}, {prim::ad_acc, F::custom, "", &R::acc_let},
+      {prim::ad_take, F::custom, "", &R::take_let}, {prim::ad_peek, F::custom, "", &R::peek_let},
+      {prim::ad_put, F::custom, "", &R::put_let}, {prim::seq_push, F::custom, "", &R::push_let},
+      {prim::seq_get, F::custom, "", &R::seq_get_let}, {prim::ad_bind, F::custom, "", &R::bind_let},
+      {prim::ad_unbind, F::custom, "", &R::unbind_let},
+  };
+  static const std::map<Op, PrimForm> table = [] {
+    std::map<Op, PrimForm> m;
+    for (const PrimForm& r : rows) m[r.op] = r;
+    return m;
+  }();
+  return table;
+}
+
+void Reverse::forward_let(const Let& l) {
+  fwd_.set_span(l.span);
+  bwd_.set_span(l.span);
+  auto it = forms().find(l.op);
+  if (it == forms().end() || !flow_.nodes()[node_].returns) return plain(l);
+  const PrimForm& form = it->second;
+  size_t before = current_->size();
+  switch (form.form) {
+    case Form::plain: return plain(l);
+    case Form::identity: {
+      plain(l);
+      NameId y = l.result;
+      Atom a = f_.args(l)[0];
+      adjoint([=, this] {
+        Atom dy = cotangent(y);
+        set_cotangent(y, bwd_.zero());
+        accumulate(a, dy);
+      });
+      break;
+    }
+    case Form::fail: {
+      plain(l);
+      NameId y = l.result;
+      adjoint([=, this, op = l.op] {
+        Atom dy = cotangent(y);
+        if (is_zero(dy)) return;
+        set_cotangent(y, bwd_.zero());
+        bwd_.let(prim::ad_fail, {dy}, attr(op_name(op)));
+      });
+      break;
+    }
+    case Form::arithmetic: arithmetic(l, form.keep); break;
+    case Form::custom: (this->*form.emit)(l); break;
+  }
+  if (current_->size() > before) {  // what the pullback does for this let points at it
+    Adjoint a = std::move(current_->back());
+    current_->back() = [this, a = std::move(a), span = l.span] {
+      bwd_.set_span(span);
+      a();
+    };
+  }
+}
+
+}  // namespace ouro::ir::grad
