@@ -38,6 +38,15 @@ bool takes(Session& s, const Args& a, const char* name, size_t low, size_t high,
                                bound == 1 ? "" : "s", n));
 }
 
+bool takes_count(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first) {
+  if (!no_keywords(s, a, name)) return false;
+  size_t n = a.size() - first;
+  if (n >= low && n <= high) return true;
+  size_t bound = n < low ? low : high;
+  return fail(raise_type_error(s, "%s() takes %s %zu argument%s (%zu given)", name, low == high ? "exactly" : n < low ? "at least" : "at most", bound,
+                               bound == 1 ? "" : "s", n));
+}
+
 bool takes_named(Session& s, const Args& a, const char* name, std::initializer_list<const char*> names, size_t required, size_t positional, Value* out,
                  size_t first) {
   size_t given = a.size() - first, total = names.size();

@@ -15,6 +15,8 @@ namespace ouro::runtime {
 [[nodiscard]] bool takes_one(Session& s, const Args& a, const char* name, size_t first = 1);
 // "pop expected at most 1 argument, got 2"; `qualified` is the name used when keywords are given ("list.pop").
 [[nodiscard]] bool takes(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first = 1, const char* qualified = nullptr);
+// "find() takes at least 1 argument (0 given)"
+[[nodiscard]] bool takes_count(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first = 1);
 // Parameters with names: fills out[0..names), absent ones unbound. The first `required` must be there; at most `positional` may come
 // without their name. A name that starts with a space is positional-only.
 [[nodiscard]] bool takes_named(Session& s, const Args& a, const char* name, std::initializer_list<const char*> names, size_t required, size_t positional, Value* out,

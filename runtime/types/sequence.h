@@ -1,0 +1,75 @@
+// What the sequence types share: indices, repetition counts, equality and order of items, repr, sorting.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+// An index from a key that is no machine int: __index__, or TypeError with `wrong` (one %s: the key's class). Beyond a word: IndexError.
+[[nodiscard]] bool sequence_index(Session& s, const Value& key, int64_t& out, const char* wrong);
+// The count of `sequence * n`; TypeError "can't multiply sequence by non-int of type 'x'".
+[[nodiscard]] bool repeat_count(Session& s, const Value& v, int64_t& out);
+
+// equals() with the common cases in place: 1, 0, -1. Holds its arguments while scripts run.
+inline int item_equals(Session& s, const Value& a, const Value& b) {
+  if (a.same(b)) return 1;
+  if (a.is_int() && b.is_int()) return 0;
+  Str *x = cast_exact<Str>(a), *y = cast_exact<Str>(b);
+  if (x && y) return x->size == y->size && std::memcmp(x->data, y->data, x->size) == 0;
+  if (!a.is_object() && !b.is_object() && !(a.is_float() || b.is_float() || a.is_bool() || b.is_bool())) return 0;
+  Value hold_a = a, hold_b = b;
+  return equals(s, hold_a, hold_b);
+}
+
+// Lexicographic comparison; `size` and items are read anew at each step, because a comparison may run a script that changes them.
+template <class A, class B>
+Value compare_items(Session& s, CmpOp op, A* a, B* b) {
+  if ((op == CmpOp::eq || op == CmpOp::ne) && a->size != b->size) return Value::boolean(op == CmpOp::ne);
+  size_t i = 0;
+  for (; i < a->size && i < b->size; ++i) {
+    int e = item_equals(s, (*a)[i], (*b)[i]);
+    if (e < 0) return Value::error();
+    if (!e) break;
+  }
+  if (i >= a->size || i >= b->size) {
+    size_t x = a->size, y = b->size;
+    switch (op) {
+      case CmpOp::eq: return Value::boolean(x == y);
+      case CmpOp::ne: return Value::boolean(x != y);
+      case CmpOp::lt: return Value::boolean(x < y);
+      case CmpOp::le: return Value::boolean(x <= y);
+      case CmpOp::gt: return Value::boolean(x > y);
+      case CmpOp::ge: return Value::boolean(x >= y);
+    }
+  }
+  if (op == CmpOp::eq || op == CmpOp::ne) return Value::boolean(op == CmpOp::ne);
+  Value x = (*a)[i], y = (*b)[i];
+  return compare(s, op, x, y);
+}
+
+// repr of the items, separated by ", "; false if one failed.
+template <class A>
+bool repr_items(Session& s, A* a, std::string& out) {
+  for (size_t i = 0; i < a->size; ++i) {
+    if (i) out += ", ";
+    Value hold = (*a)[i];
+    Value r = repr(s, hold);
+    if (r.is_error()) return false;
+    out += cast<Str>(r)->view();
+  }
+  return true;
+}
+
+// Stable sort by `<` of `items`, or of `keys` with the items following (keys null: the items themselves). Natural runs merged in order
+// of power (Munro & Wild 2018), as CPython's list.sort. False: a comparison failed; items hold a permutation.
+[[nodiscard]] bool sort_values(Session& s, Value* items, Value* keys, size_t n, bool reverse);
+// list.sort and sorted: keyword arguments key and reverse already taken apart.
+[[nodiscard]] bool sort_list(Session& s, List* l, const Value& key, bool reverse);
+
+Value reversed_list_iterator(const Value& list);
+
+}  // namespace ouro::runtime
