@@ -6,13 +6,15 @@
 //
 // Signature. `sig` names type classes and dimensions: "f[m,k], f[k,n] -> f[m,n]". Classes:
 //   t any    n number (integer or float)    f float (integers and bools become f32)    i integer    b bool
-//   i64 u8 f32 ...  that dtype itself; `t?[...]` an optional tensor (None when absent)
+//   a any, on its own (takes no part in promotion)    i64 u8 f32 ...  that dtype itself
+//   `t?[...]` an optional tensor (None when absent); `t+[...]`, last: a list or tuple of tensors
 // The same letter twice is one promoted dtype (PyTorch's result_type); `$` as a result takes the dtype from the parameter `dtype`.
 // Dimensions: a name (equal wherever it stands), a number, `*s` (any number of dims; in several inputs: broadcast together), `*`
 // (any, unnamed), `@` as a result: the shape comes from `shape`, a rule of shape_rules.h.
 //
-// Parameters. `params` is the Python parameter list of function and method, tensors first, in the order of `sig`. Everywhere
-// `dim`/`dims` is accepted for `axis`, `keepdims` for `keepdim`, `input` and `self` for the first.
+// Parameters. `params` is the Python parameter list of function and method. The inputs of `sig` are its first ones, in order, or, when some
+// are marked, the marked ones: "@x, axis, @index". Everywhere `dim`/`dims` is accepted for `axis`, `keepdims` for `keepdim`, `input`
+// and `self` for the first. In `d`, x.param(i) is the i-th parameter that is no input.
 //
 // Exactly one of
 //   body    expression over leaves; scalar parameters that it reads with x.param(i) are the i-th after the tensors
@@ -120,7 +122,7 @@ consteval bool has_float_input(std::string_view sig) {
   for (size_t i = 0; i < sig.size(); ++i) {
     if (sig[i] == '-') return false;
     bool start = i == 0 || sig[i - 1] == ' ';
-    if (start && (sig[i] == 'f' || sig[i] == 'n' || sig[i] == 't')) return true;
+    if (start && (sig[i] == 'f' || sig[i] == 'n' || sig[i] == 't') && (sig[i + 1] == '[' || sig[i + 1] == '?' || sig[i + 1] == '+')) return true;
   }
   return false;
 }

@@ -53,7 +53,9 @@ std::vector<OpParam> parse_params(std::string_view text) {
     }
     OpParam p;
     p.keyword_only = keyword_only;
+    if (one[0] == '@') p.input = true, one.remove_prefix(1);
     if (one[0] == '*') p.variadic = true, one.remove_prefix(1), keyword_only = true;
+    if (one[0] == '@') p.input = true, one.remove_prefix(1);
     if (size_t eq = one.find('='); eq != std::string_view::npos) {
       p.has_default = true;
       p.default_text = std::string(trim(one.substr(eq + 1)));
@@ -99,7 +101,7 @@ struct Registry {
     std::string_view params = def.params;
     if (params.empty()) params = info->inputs == 0 ? "" : info->inputs == 1 ? "x" : info->inputs == 2 ? "x, y" : "x, y, z";
     info->params = parse_params(params);
-    if (static_cast<int>(info->params.size()) < info->inputs) ouro_bug("row has fewer parameters than inputs");
+    place_inputs(*info);
     if (def.body) {
       OpArgs args;
       for (int i = 0; i < 5; ++i) args.x[i] = make_arg(i);
@@ -114,6 +116,16 @@ struct Registry {
     infos.push_back(std::move(info));
     if (!names.emplace(out->name, out).second) ouro_bug("two rows have one name");
     return out;
+  }
+
+  static void place_inputs(OpInfo& info) {
+    bool marked = false;
+    for (const OpParam& p : info.params) marked |= p.input;
+    for (size_t i = 0; i < info.params.size(); ++i) {
+      if (!marked) info.params[i].input = static_cast<int>(i) < info.inputs;
+      (info.params[i].input ? info.input_at : info.param_at).push_back(static_cast<int>(i));
+    }
+    if (static_cast<int>(info.input_at.size()) != info.inputs) ouro_bug("%s: parameters and signature differ", info.name.c_str());
   }
 
   void remember_leaf(const OpInfo* info) {
@@ -138,9 +150,9 @@ struct Registry {
     info->inputs = of.inputs + 1;
     for (int i = 0; i < info->inputs; ++i) info->sig_storage += i ? ", f[*s]" : "f[*s]";
     info->sig_storage += " -> f[*s]";
-    for (int i = 0; i < of.inputs; ++i) info->params_storage += of.params[i].name + ", ";
+    for (int i : of.input_at) info->params_storage += of.params[i].name + ", ";
     info->params_storage += "y";
-    for (size_t i = of.inputs; i < of.params.size(); ++i)
+    for (int i : of.param_at)
       info->params_storage += ", " + of.params[i].name + (of.params[i].has_default ? "=" + of.params[i].default_text : "");
     info->body = info->integer_body = d;
     for (int i = 0; i < info->inputs; ++i) info->d[i] = derivative(d, i);
@@ -149,6 +161,7 @@ struct Registry {
     info->def = &info->storage;
     info->sig = parse_sig(info->sig_storage, info->name);
     info->params = parse_params(info->params_storage);
+    place_inputs(*info);
     const OpInfo* out = info.get();
     if (infos.size() == infos.capacity()) ouro_bug("too many derived operations");
     infos.push_back(std::move(info));

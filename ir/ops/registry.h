@@ -24,6 +24,7 @@ struct OpParam {
   std::string default_text;  // as written; empty: required
   bool has_default = false;
   bool variadic = false;      // *shape
+  bool input = false;         // a tensor of `sig`
   bool keyword_only = false;
 };
 
@@ -34,7 +35,8 @@ struct OpInfo {
   std::string name;
   const Sig* sig = nullptr;
   std::vector<OpParam> params;
-  int inputs = 0;       // leading params that are tensors
+  int inputs = 0;       // of `sig`
+  std::vector<int> input_at, param_at;  // positions in `params` of the inputs, and of the others
   S body{}, integer_body{};  // of elementwise rows, built: over floats, and over integers and bools
   std::array<S, 5> d{};  // dy/dx_i over arg(0..inputs) and arg(inputs) = y; null if there is none
   OpDef storage{};      // of derived rows (def points here)

@@ -10,4 +10,7 @@ namespace ouro::ir {
 // Fills the dims (and number) of call.results; false with call.error. An unknown name is our bug.
 bool apply_shape_rule(std::string_view rule, SigCall& call);
 
+// The axes order of a row whose view is "permute": result axis i is input axis order[i].
+bool permute_order(SigCall& call, std::vector<int>& order);
+
 }  // namespace ouro::ir

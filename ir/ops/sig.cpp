@@ -15,55 +15,28 @@ namespace ouro::ir {
 
 // ---------------------------------------------------------------- dims
 
-Dim operator+(Dim a, Dim b) {
-  if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
-  if (a.known()) return b.add += a.add, b;
-  if (b.known()) return a.add += b.add, a;
-  if (a.symbol != b.symbol) return Dim::unknown();
-  a.mul += b.mul, a.add += b.add;
-  if (a.mul == 0) a.symbol = 0;
-  return a;
-}
-Dim operator-(Dim a, Dim b) { return a + b * Dim(-1); }
-Dim operator*(Dim a, Dim b) {
-  if (a.is(0) || b.is(0)) return 0;
-  if (a.is(1)) return b;
-  if (b.is(1)) return a;
-  if (a.is_unknown() || b.is_unknown() || (!a.known() && !b.known())) return Dim::unknown();
-  if (a.known()) std::swap(a, b);
-  a.mul *= b.add, a.add *= b.add;
-  return a;
-}
 Dim floor_div(Dim a, Dim b) {
-  if (b.is(1)) return a;
-  if (!b.known()) return Dim::unknown();
-  auto fdiv = [](int64_t x, int64_t y) { return x / y - ((x % y != 0) && ((x < 0) != (y < 0))); };
-  if (a.known()) return fdiv(a.add, b.add);
-  if (!a.is_unknown() && a.mul % b.add == 0) {
-    a.mul /= b.add, a.add = fdiv(a.add, b.add);
-    return a;
-  }
-  return Dim::unknown();
+  if (is(b, 1)) return a;
+  if (!b.known() || a.m % b.c != 0) return unknown_dim();
+  int64_t q = a.c / b.c - ((a.c % b.c != 0) && ((a.c < 0) != (b.c < 0)));
+  return Dim{q, a.m / b.c, a.symbol};
 }
 Dim product(std::span<const Dim> d) {
-  Dim p = 1;
+  Dim p = dim(1);
   for (Dim x : d) p = p * x;
   return p;
 }
+namespace {
+std::string one_text(Dim d) {
+  if (d.known()) return std::to_string(d.c);
+  std::string s = (d.m != 1 ? std::to_string(d.m) + "*" : "") + "s" + std::to_string(d.symbol);
+  if (d.c) s += (d.c > 0 ? "+" : "") + std::to_string(d.c);
+  return s;
+}
+}  // namespace
 std::string to_text(std::span<const Dim> d) {
   std::string s = "(";
-  for (size_t i = 0; i < d.size(); ++i) {
-    if (i) s += ", ";
-    if (d[i].known()) {
-      s += std::to_string(d[i].add);
-    } else if (d[i].is_unknown()) {
-      s += "?";
-    } else {
-      if (d[i].mul != 1) s += std::to_string(d[i].mul) + "*";
-      s += "s" + std::to_string(d[i].symbol);
-      if (d[i].add) s += (d[i].add > 0 ? "+" : "") + std::to_string(d[i].add);
-    }
-  }
+  for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + one_text(d[i]);
   return s + (d.size() == 1 ? ",)" : ")");
 }
 
@@ -97,7 +70,7 @@ struct SigReader {
       t.cls = '$';
     } else {
       std::string w = word();
-      if (w.size() == 1 && std::string_view("tnfib").find(w[0]) != std::string_view::npos) {
+      if (w.size() == 1 && std::string_view("tnfiba").find(w[0]) != std::string_view::npos) {
         t.cls = w[0];
       } else if (auto d = dtype_from_name(w)) {
         t.cls = '=', t.dtype = *d;
@@ -106,6 +79,7 @@ struct SigReader {
       }
     }
     if (eat("?")) t.optional = true;
+    if (eat("+")) t.many = true;
     if (!eat("[")) bad("[ expected");
     while (!eat("]")) {
       eat(",");
@@ -154,8 +128,8 @@ const Sig* parse_sig(std::string_view text, std::string_view op) {
 
 const Param& SigCall::param(std::string_view name) const {
   static const Param kNone;
-  for (size_t i = op->inputs; i < op->params.size(); ++i)
-    if (op->params[i].name == name) return i - op->inputs < params.size() ? params[i - op->inputs] : kNone;
+  for (size_t i = 0; i < op->param_at.size() && i < params.size(); ++i)
+    if (op->params[op->param_at[i]].name == name) return params[i];
   return kNone;
 }
 
@@ -181,13 +155,13 @@ bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed) {
   size_t off = big.size() - small.size();
   for (size_t i = 0; i < small.size(); ++i) {
     Dim x = big[off + i], y = small[i];
-    if (x.same(y) || y.is(1)) continue;
-    if (x.is(1)) {
+    if (x == y || is(y, 1)) continue;
+    if (is(x, 1)) {
       r[off + i] = y;
       continue;
     }
     if (x.known() && y.known()) return false;
-    if (x.differs(y)) return false;
+    if (differs(x, y)) return false;
     if (assumed) *assumed = true;
     r[off + i] = y.known() ? y : x;  // the number, since it is not 1
   }
@@ -198,7 +172,7 @@ bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed) {
 bool resolve_axis(SigCall& call, const Param& axis, int rank, int& out) {
   if ((axis.kind != Param::Kind::integer && axis.kind != Param::Kind::boolean) || !axis.integer.known())
     return call.fail("TypeError", call.op->name + ": axis must be an int");
-  int64_t a = axis.integer.add, r = std::max(rank, 1);
+  int64_t a = axis.integer.c, r = std::max(rank, 1);
   if (a < -r || a >= r)
     return call.fail("IndexError", call.op->name + ": axis " + std::to_string(a) + " is out of range for a tensor of " + std::to_string(rank) + " dimensions");
   out = static_cast<int>(a < 0 ? a + r : a);
@@ -243,15 +217,18 @@ std::string shapes_text(const SigCall& c) {
   return s;
 }
 
+// Of a list at the end, every part.
+const SigTensor& input_sig(const Sig& sig, size_t i) { return sig.inputs[std::min(i, sig.inputs.size() - 1)]; }
+
 // The promoted dtype of each class letter.
 bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
   const Sig& sig = *c.op->sig;
   std::map<char, Promotion> found;
-  for (size_t i = 0; i < sig.inputs.size(); ++i) {
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (!c.inputs[i]) continue;
     const TensorType& t = *c.inputs[i];
-    char cls = sig.inputs[i].cls;
-    if (cls == '=') continue;
+    char cls = input_sig(sig, i).cls;
+    if (cls == '=' || cls == 'a') continue;
     found[cls].add({t.dtype, t.scalar ? OperandKind::scalar : t.dims.empty() ? OperandKind::zero_dim : OperandKind::tensor});
   }
   for (auto& [cls, p] : found) {
@@ -301,24 +278,23 @@ struct DimBinder {
   }
   bool one(const SigDim& d, Dim n) {
     if (d.kind == SigDim::Kind::number) {
-      if (n.known() && n.add != d.number) return c.fail("ValueError", c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
+      if (n.known() && n.c != d.number) return c.fail("ValueError", c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
       return true;
     }
     auto [it, fresh] = names.emplace(d.name, n);
-    if (fresh || it->second.same(n)) return true;
-    if (it->second.differs(n) || (it->second.known() && n.known()))
-      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + to_text(std::span(&it->second, 1)).substr(1).substr(0, to_text(std::span(&it->second, 1)).size() - 3) + " is not " +
-                                      to_text(std::span(&n, 1)).substr(1).substr(0, to_text(std::span(&n, 1)).size() - 3));
+    if (fresh || it->second == n) return true;
+    if (differs(it->second, n) || (it->second.known() && n.known()))
+      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + one_text(it->second) + " is not " + one_text(n));
     if (n.known()) it->second = n;
     return true;
   }
   bool build(const SigTensor& s, Dims& out) {
     for (const SigDim& d : s.dims) {
       if (d.kind == SigDim::Kind::number) {
-        out.push_back(d.number);
+        out.push_back(dim(d.number));
       } else if (d.kind == SigDim::Kind::name) {
         auto it = names.find(d.name);
-        out.push_back(it == names.end() ? Dim::unknown() : it->second);
+        out.push_back(it == names.end() ? unknown_dim() : it->second);
       } else if (auto it = sequences.find(d.name); it != sequences.end()) {
         out.insert(out.end(), it->second.begin(), it->second.end());
       }
@@ -331,10 +307,9 @@ bool result_dtype(SigCall& c, const SigTensor& s, const std::map<char, DType>& c
   if (s.cls == '=') return out = s.dtype, true;
   if (s.cls == 'b') return out = DType::boolean, true;
   const Param& explicit_type = c.param("dtype");
-  if (explicit_type.kind == Param::Kind::dtype) return out = static_cast<DType>(explicit_type.integer.add), true;
+  if (explicit_type.kind == Param::Kind::dtype) return out = static_cast<DType>(explicit_type.integer.c), true;
   if (s.cls == '$') {
-    out = c.inputs.empty() || !c.inputs[0] ? kDefaultFloat : c.inputs[0]->dtype;
-    return true;
+    return out = c.inputs.empty() || !c.inputs[0] ? kDefaultFloat : c.inputs[0]->dtype, true;
   }
   auto it = classes.find(s.cls);
   out = it == classes.end() ? kDefaultFloat : it->second;
@@ -346,26 +321,26 @@ bool result_dtype(SigCall& c, const SigTensor& s, const std::map<char, DType>& c
 bool infer(SigCall& c) {
   const Sig& sig = *c.op->sig;
   for (size_t i = 0; i < sig.inputs.size(); ++i)
-    if (!c.inputs[i] && !sig.inputs[i].optional)
-      return c.fail("TypeError", c.op->name + "() missing the tensor '" + c.op->params[i].name + "'");
+    if (!sig.inputs[i].optional && !sig.inputs[i].many && (i >= c.inputs.size() || !c.inputs[i]))
+      return c.fail("TypeError", c.op->name + "() missing the tensor '" + c.op->params[c.op->input_at[i]].name + "'");
   std::map<char, DType> classes;
   if (!promote_classes(c, classes)) return false;
   c.input_types.clear();
   DType compute = kDefaultFloat;
   bool have = false;
-  for (size_t i = 0; i < sig.inputs.size(); ++i) {
-    const SigTensor& s = sig.inputs[i];
-    DType t = s.cls == '=' ? s.dtype : c.inputs[i] ? classes[s.cls] : kDefaultFloat;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const SigTensor& s = input_sig(sig, i);
+    DType t = s.cls == '=' ? s.dtype : s.cls == 'a' ? (c.inputs[i] ? c.inputs[i]->dtype : kDefaultFloat) : c.inputs[i] ? classes[s.cls] : kDefaultFloat;
     c.input_types.push_back(t);
-    if (c.inputs[i] && (!have || s.cls != 'b')) {
+    if (c.inputs[i] && s.cls != 'a' && (!have || s.cls != 'b')) {
       if (!have || compute == DType::boolean || s.cls == 'f') compute = t;
       have = true;
     }
   }
   c.compute = compute_type(compute);
   DimBinder binder{c, {}, {}};
-  for (size_t i = 0; i < sig.inputs.size(); ++i)
-    if (c.inputs[i] && !binder.bind(sig.inputs[i], *c.inputs[i])) return false;
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    if (c.inputs[i] && !binder.bind(input_sig(sig, i), *c.inputs[i])) return false;
   c.results.clear();
   bool by_rule = false;
   for (const SigTensor& s : sig.results) {

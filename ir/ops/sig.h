@@ -1,8 +1,7 @@
 // Signatures and parameters at work: dtypes, shapes and errors of a call, from the row's text.
 //
-// One inference serves concrete shapes (eager) and symbolic ones (the compiler): a `Dim` is a number or `mul * symbol + add`. Scalars that
-// take part (axis, sizes, flags) are `Param`s; an int may be symbolic. What cannot be known from these is an unknown dim, which the caller
-// names with a fresh symbol.
+// One inference serves concrete shapes (eager) and symbolic ones (the compiler): dims are those of ir/type.h. Scalars that take part (axis, sizes,
+// flags) are `Param`s; an int may be symbolic. What cannot be known from these is a fresh symbol.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +12,20 @@
 #include <vector>
 
 #include "ir/ops/registry.h"
+#include "ir/type.h"
 #include "support/dtype.h"
 
 namespace ouro::ir {
 
-// mul * symbol + add; symbol 0: the number `add`; mul == 0 with symbol kUnknown: nothing is known.
-struct Dim {
-  static constexpr uint32_t kUnknown = UINT32_MAX;
-  int64_t add = 0;
-  int64_t mul = 0;
-  uint32_t symbol = 0;
-  constexpr Dim() = default;
-  constexpr Dim(int64_t n) : add(n) {}
-  static constexpr Dim of_symbol(uint32_t s, int64_t mul = 1, int64_t add = 0) {
-    Dim d;
-    d.add = add, d.mul = mul, d.symbol = s;
-    return d;
-  }
-  static constexpr Dim unknown() { return of_symbol(kUnknown, 0, 0); }
-  constexpr bool known() const { return symbol == 0; }
-  constexpr bool is(int64_t n) const { return symbol == 0 && add == n; }
-  constexpr bool is_unknown() const { return symbol == kUnknown; }
-  // Same number for sure (two unknowns are not).
-  constexpr bool same(const Dim& o) const {
-    return symbol != kUnknown && add == o.add && mul == o.mul && symbol == o.symbol;
-  }
-  // Different numbers for sure.
-  constexpr bool differs(const Dim& o) const {
-    if (known() && o.known()) return add != o.add;
-    return symbol != kUnknown && symbol == o.symbol && mul == o.mul && add != o.add;
-  }
-};
-Dim operator+(Dim a, Dim b);
-Dim operator-(Dim a, Dim b);
-Dim operator*(Dim a, Dim b);
+using Dim = SymDim;
+inline Dim dim(int64_t n) { return Dim::number(n); }
+inline bool is(Dim d, int64_t n) { return d.known() && d.c == n; }
+// Different numbers for sure (equal ones for sure are ==).
+inline bool differs(Dim a, Dim b) { return a.m == b.m && a.symbol == b.symbol && a.c != b.c; }
+inline Dim unknown_dim() { return Dim::of(fresh_symbol()); }
+inline Dim operator+(Dim a, Dim b) { return add(a, b); }
+inline Dim operator*(Dim a, Dim b) { return multiply(a, b); }
+inline Dim operator-(Dim a, Dim b) { return add(a, multiply(b, dim(-1))); }
 Dim floor_div(Dim a, Dim b);  // b > 0
 using Dims = std::vector<Dim>;
 Dim product(std::span<const Dim> d);
@@ -67,13 +46,14 @@ struct Param {
   std::string text;
   std::vector<Param> list;  // tuple or list
   static Param none() { return {}; }
-  static Param of(int64_t i) { Param p; p.kind = Kind::integer; p.integer = i; return p; }
-  static Param of_bool(bool b) { Param p; p.kind = Kind::boolean; p.integer = b; return p; }
+  static Param of(int64_t i) { Param p; p.kind = Kind::integer; p.integer = dim(i); return p; }
+  static Param of_dim(Dim d) { Param p; p.kind = Kind::integer; p.integer = d; return p; }
+  static Param of_bool(bool b) { Param p; p.kind = Kind::boolean; p.integer = dim(b); return p; }
   static Param of_float(double f) { Param p; p.kind = Kind::floating; p.floating = f; return p; }
-  static Param of_dtype(DType t) { Param p; p.kind = Kind::dtype; p.integer = static_cast<int64_t>(t); return p; }
+  static Param of_dtype(DType t) { Param p; p.kind = Kind::dtype; p.integer = dim(static_cast<int64_t>(t)); return p; }
   static Param of_text(std::string s) { Param p; p.kind = Kind::text; p.text = std::move(s); return p; }
   bool is_none() const { return kind == Kind::none; }
-  bool truthy() const { return kind == Kind::boolean || kind == Kind::integer ? !integer.is(0) : kind != Kind::none; }
+  bool truthy() const { return kind == Kind::boolean || kind == Kind::integer ? !is(integer, 0) : kind == Kind::floating ? floating != 0 : kind != Kind::none; }
 };
 
 // A failed call: the Python exception class and the message.
@@ -82,7 +62,8 @@ struct SigError {
   std::string text;
 };
 
-// One call: inputs (absent optional ones: nullopt) and the other parameters in the row's order, defaults filled in.
+// One call: inputs (absent optional ones: nullopt; the parts of a list behind each other) and the other parameters in the row's
+// order, defaults filled in.
 struct SigCall {
   const OpInfo* op = nullptr;
   std::span<const std::optional<TensorType>> inputs;
