@@ -323,25 +323,33 @@ Comprehension* Builder::comp_for(Ref n) {
 ExprNode* Builder::paren(Ref n) {
   auto c = list(n);
   if (c.size() == 2) return done(make<Tuple>(n.span()));
-  if (c[1].is(Rule::yield_expr)) return yield_expr(c[1]);
+  return group(n, n.span());
+}
+
+// What stands in parentheses, or in the braces of an f-string, which CPython reads as parentheses; `where` is their span.
+ExprNode* Builder::group(Ref n, Span where) {
+  SmallVec<Ref, 8> c;
+  for (Ref r : children(n))
+    if (!r.is(Tok::LPAR) && !r.is(Tok::RPAR)) c.push_back(r);
+  if (c[0].is(Rule::yield_expr)) return yield_expr(c[0]);
   no_double_comma(n);
-  ExprNode* first = star_item(c[1]);
-  if (c.size() == 3) {
+  ExprNode* first = star_item(c[0]);
+  if (c.size() == 1) {
     if (first->kind == Kind::Starred) fail(first->span, "syntax.star_group", "cannot use starred expression here");
     return first;
   }
-  if (c[2].is(Rule::comp_for)) {
+  if (c[1].is(Rule::comp_for)) {
     if (first->kind == Kind::Starred)
       fail(first->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
-    GeneratorExp* g = make<GeneratorExp>(n.span());
+    GeneratorExp* g = make<GeneratorExp>(where);
     g->elt = first;
     g->generators = comp_fors(n);
     return done(g);
   }
   ExprVec elts{first};
-  for (size_t i = 2; i < c.size(); ++i)
+  for (size_t i = 1; i < c.size(); ++i)
     if (c[i].is(Rule::named_item)) elts.push_back(star_item(c[i]));
-  Tuple* t = make<Tuple>(n.span());
+  Tuple* t = make<Tuple>(where);
   t->elts = arena_.copy(elts);
   return done(t);
 }

@@ -289,8 +289,7 @@ class StringBuilder {
       throw BuildError{std::move(*error)};
     }
     Builder inner(b_.file_, b_.arena_, tree);
-    Ref root = Ref(&tree, 0).first();
-    return root.is(Rule::yield_expr) ? inner.yield_expr(root) : inner.star_list(root);
+    return inner.group(Ref(&tree, 0), b_.span(begin - 1, end + 1));
   }
 
   Builder& b_;

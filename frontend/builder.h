@@ -98,6 +98,7 @@ class Builder {
   ast::ExprNode* primary(Ref n);
   ast::ExprNode* atom(Ref n, Ref next_token);
   ast::ExprNode* paren(Ref n);
+  ast::ExprNode* group(Ref n, Span where);
   ast::ExprNode* bracket(Ref n);
   ast::ExprNode* brace(Ref n);
   ast::ExprNode* lambda(Ref n);

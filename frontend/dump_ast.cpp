@@ -364,6 +364,7 @@ std::string repr_float(double v) {
   char buffer[40];
   char* end = std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::scientific).ptr;
   std::string_view s(buffer, static_cast<size_t>(end - buffer));
+  *end = '\0';
   int exponent = std::atoi(s.data() + s.find('e') + 1);
   if (exponent < -4 || exponent >= 16) return std::string(s);
   end = std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::fixed).ptr;

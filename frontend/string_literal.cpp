@@ -37,8 +37,6 @@ uint32_t octal(std::string_view body, size_t& i) {
 }
 
 std::string codec_error(size_t from, size_t to, const char* what) {
-  std::string place = from == to ? "byte in position " : "bytes in position ";
-  (void)place;
   return "(unicode error) 'unicodeescape' codec can't decode bytes in position " + std::to_string(from) + "-" +
          std::to_string(to) + ": " + what;
 }
@@ -55,8 +53,10 @@ EscapeResult decode_str(std::string_view body, std::string& out) {
       continue;
     }
     size_t at = i++;
-    if (i == body.size()) return {EscapeFault::error, "(unicode error) 'unicodeescape' codec can't decode byte 0x5c in position " +
-                                                          std::to_string(shown) + ": \\ at end of string"};
+    if (i == body.size()) {  // before a field of an f-string
+      out += '\\';
+      break;
+    }
     char e = body[i++];
     if (int s = simple_escape(e); s >= 0) {
       out += static_cast<char>(s);

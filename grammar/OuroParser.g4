@@ -18,7 +18,7 @@ options { tokenVocab = OuroLexer; superClass = TreeParser; }
 
 file_input : stmt* EOF ;
 eval_input : test_list NEWLINE? EOF ;
-fstring_input : (yield_expr | star_list) EOF ;
+fstring_input : (yield_expr | named_item (comp_for+ | (COMMA named_item?)*)) EOF ;
 
 stmt
   : simple_stmts | if_stmt | while_stmt | for_stmt | try_stmt | with_stmt | func_def | class_def | decorated | async_stmt
