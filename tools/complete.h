@@ -1,0 +1,22 @@
+// What can follow at the prompt: names of __main__ and the built-in ones, attributes of what a
+// dotted name means.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/value.h"
+
+namespace ouro::runtime {
+class Session;
+}
+
+namespace ouro::tools {
+
+// Words that go on with the dotted name at the end of `text`, sorted; `start` is where that name
+// begins. Looking up attributes may run properties, as in CPython's prompt; errors are dropped.
+std::vector<std::string> complete(runtime::Session& s, const runtime::Value& module,
+                                  std::string_view text, size_t& start);
+
+}  // namespace ouro::tools

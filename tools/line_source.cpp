@@ -1,0 +1,244 @@
+#include "tools/line_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <histedit.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "support/source.h"
+
+namespace ouro::tools {
+namespace {
+
+constexpr int kHistoryLines = 2000;
+constexpr std::string_view kIndent = "    ";
+
+volatile sig_atomic_t interrupted = 0;
+
+// While a line is read, Ctrl-C ends the reading and nothing else.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    sigemptyset(&action.sa_mask);  // no SA_RESTART: read() must return
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+class Terminal final : public LineSource {
+ public:
+  Terminal(const std::string& history_file, Completer completer);
+  ~Terminal() override;
+  LineEnd read(const char* prompt, std::string& line) override;
+  bool interactive() const override { return true; }
+
+ private:
+  static int get_char(EditLine* el, wchar_t* c);
+  static unsigned char complete(EditLine* el, int);
+  static Terminal& self(EditLine* el) {
+    void* p = nullptr;
+    el_get(el, EL_CLIENTDATA, &p);
+    return *static_cast<Terminal*>(p);
+  }
+  void remember(const std::string& line);
+  void load_history();
+
+  EditLine* el_ = nullptr;
+  History* history_ = nullptr;
+  std::string history_file_, last_, prompt_;
+  Completer completer_;
+};
+
+// EL_PROMPT hands out a function without data.
+const char* current_prompt = "";
+char* prompt_text(EditLine*) { return const_cast<char*>(current_prompt); }
+
+Terminal::Terminal(const std::string& history_file, Completer completer)
+    : history_file_(history_file), completer_(std::move(completer)) {
+  setlocale(LC_CTYPE, "");
+  if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) setlocale(LC_CTYPE, "C.UTF-8");
+  el_ = el_init("ouro", stdin, stdout, stderr);
+  history_ = history_init();
+  HistEvent event;
+  history(history_, &event, H_SETSIZE, kHistoryLines);
+  history(history_, &event, H_SETUNIQUE, 1);
+  el_set(el_, EL_CLIENTDATA, this);
+  el_set(el_, EL_PROMPT, prompt_text);
+  el_set(el_, EL_EDITOR, "emacs");
+  el_set(el_, EL_SIGNAL, 0);
+  el_set(el_, EL_HIST, history, history_);
+  el_set(el_, EL_GETCFN, get_char);
+  el_set(el_, EL_ADDFN, "ouro-complete", "complete a name", complete);
+  el_set(el_, EL_BIND, "\t", "ouro-complete", nullptr);
+  el_set(el_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  el_source(el_, nullptr);  // ~/.editrc
+  load_history();
+}
+
+Terminal::~Terminal() {
+  el_end(el_);
+  history_end(history_);
+}
+
+void Terminal::load_history() {
+  if (history_file_.empty()) return;
+  std::ifstream in(history_file_);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (lines.size() > 2 * kHistoryLines) {  // keep the file small
+    lines.erase(lines.begin(), lines.end() - kHistoryLines);
+    std::ofstream out(history_file_);
+    for (const std::string& line : lines) out << line << '\n';
+  }
+  HistEvent event;
+  for (const std::string& line : lines) history(history_, &event, H_ENTER, (line + "\n").c_str());
+}
+
+void Terminal::remember(const std::string& line) {
+  std::string text = line.substr(0, line.find('\n'));
+  if (text.find_first_not_of(" \t") == std::string::npos || text == last_) return;
+  last_ = text;
+  HistEvent event;
+  history(history_, &event, H_ENTER, line.c_str());
+  if (history_file_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(history_file_).parent_path(), ignored);
+  int fd = open(history_file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  text += '\n';
+  [[maybe_unused]] ssize_t n = write(fd, text.data(), text.size());
+  close(fd);
+}
+
+LineEnd Terminal::read(const char* prompt, std::string& line) {
+  current_prompt = prompt;
+  CatchInterrupt guard;
+  int count = 0;
+  const char* text = el_gets(el_, &count);
+  if (interrupted) {
+    fputs("\nKeyboardInterrupt\n", stderr);
+    el_reset(el_);
+    return LineEnd::interrupted;
+  }
+  if (!text || count <= 0) {
+    fputs("\n", stdout);
+    fflush(stdout);
+    return LineEnd::end_of_input;
+  }
+  line.assign(text, static_cast<size_t>(count));
+  remember(line);
+  return LineEnd::line;
+}
+
+// One character in UTF-8 from the terminal; -1 when Ctrl-C came meanwhile.
+int Terminal::get_char(EditLine*, wchar_t* c) {
+  std::string bytes;
+  for (;;) {
+    char byte;
+    ssize_t n = interrupted ? -1 : ::read(STDIN_FILENO, &byte, 1);
+    if (n < 0 && errno == EINTR && !interrupted) continue;
+    if (n == 0) return 0;
+    if (n < 0) return -1;
+    bytes += byte;
+    const unsigned char lead = static_cast<unsigned char>(bytes[0]);
+    const size_t want = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (bytes.size() < want) continue;
+    size_t i = 0;
+    const uint32_t code = next_code_point(bytes, i);
+    bytes.clear();
+    if (code > 0x10FFFF) continue;  // not UTF-8: dropped
+    *c = static_cast<wchar_t>(code);
+    return 1;
+  }
+}
+
+void print_in_columns(const std::vector<std::string>& words, size_t start_of_name) {
+  size_t width = 0;
+  for (const std::string& w : words) width = std::max(width, w.size() - start_of_name + 2);
+  const size_t columns = std::max<size_t>(1, 80 / width);
+  fputc('\n', stdout);
+  for (size_t i = 0; i < words.size(); ++i)
+    printf("%-*s%s", static_cast<int>(width), words[i].c_str() + start_of_name,
+           (i + 1) % columns == 0 || i + 1 == words.size() ? "\n" : "");
+}
+
+unsigned char Terminal::complete(EditLine* el, int) {
+  const LineInfo* info = el_line(el);
+  const std::string_view before(info->buffer, static_cast<size_t>(info->cursor - info->buffer));
+  if (before.find_first_not_of(" \t") == std::string_view::npos) {
+    el_insertstr(el, std::string(kIndent).c_str());
+    return CC_REFRESH;
+  }
+  size_t start = before.size();
+  const std::vector<std::string> words = self(el).completer_(before, start);
+  if (words.empty()) return CC_ERROR;
+  std::string common = words[0];
+  for (const std::string& w : words)
+    common.resize(static_cast<size_t>(
+        std::mismatch(common.begin(), common.end(), w.begin(), w.end()).first - common.begin()));
+  const std::string_view typed = before.substr(start);
+  if (common.size() > typed.size()) {
+    el_insertstr(el, common.substr(typed.size()).c_str());
+    return CC_REFRESH;
+  }
+  if (words.size() == 1) return CC_REFRESH;
+  const size_t dot = typed.rfind('.');
+  print_in_columns(words, dot == std::string_view::npos ? 0 : dot + 1);
+  return CC_REDISPLAY;
+}
+
+// Lines of a pipe or a file, one ahead so that a block's end can be seen.
+class Pipe final : public LineSource {
+ public:
+  LineEnd read(const char*, std::string& line) override {
+    if (!has_) has_ = fetch(ahead_);
+    if (!has_) return LineEnd::end_of_input;
+    line = std::move(ahead_);
+    has_ = false;
+    return LineEnd::line;
+  }
+  const std::string* peek() override {
+    if (!has_) has_ = fetch(ahead_);
+    return has_ ? &ahead_ : nullptr;
+  }
+  bool interactive() const override { return false; }
+
+ private:
+  static bool fetch(std::string& line) {
+    line.clear();
+    for (int c; (c = getc(stdin)) != EOF;) {
+      line += static_cast<char>(c);
+      if (c == '\n') return true;
+    }
+    return !line.empty();
+  }
+  std::string ahead_;
+  bool has_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<LineSource> make_line_source(const std::string& history_file, Completer completer) {
+  if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+    return std::make_unique<Terminal>(history_file, std::move(completer));
+  return std::make_unique<Pipe>();
+}
+
+}  // namespace ouro::tools

@@ -1,0 +1,33 @@
+// Where the prompt's lines come from: a terminal with libedit (history, completion, editing), or
+// any other standard input, read line by line without prompts.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ouro::tools {
+
+enum class LineEnd { line, end_of_input, interrupted };
+
+class LineSource {
+ public:
+  virtual ~LineSource() = default;
+  // The next line, with its newline if it had one.
+  virtual LineEnd read(const char* prompt, std::string& line) = 0;
+  // The first of the lines to come, if it is known to be there; null at the end. Only without a
+  // terminal.
+  virtual const std::string* peek() { return nullptr; }
+  virtual bool interactive() const = 0;
+};
+
+// All ways to go on with a word at the end of `text`: whole words, and in `start` where they begin.
+using Completer = std::function<std::vector<std::string>(std::string_view text, size_t& start)>;
+
+// A terminal if standard input and output are one. History is kept in `history_file` (empty:
+// nowhere).
+std::unique_ptr<LineSource> make_line_source(const std::string& history_file, Completer completer);
+
+}  // namespace ouro::tools

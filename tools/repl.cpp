@@ -1,0 +1,147 @@
+#include "tools/repl.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "frontend/module.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/ops.h"
+#include "support/diag.h"
+#include "tools/cell.h"
+#include "tools/complete.h"
+#include "tools/line_source.h"
+
+namespace ouro::tools {
+
+using namespace runtime;
+
+namespace {
+
+std::string history_file() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && state[0] == '/') return std::string(state) + "/ouro/history";
+  const char* home = std::getenv("HOME");
+  return home && home[0] == '/' ? std::string(home) + "/.local/state/ouro/history" : "";
+}
+
+// The next whole statement; false at the end of input. Empty after Ctrl-C.
+bool read_cell(LineSource& lines, std::string& text) {
+  text.clear();
+  for (;;) {
+    std::string line;
+    switch (lines.read(text.empty() ? ">>> " : "... ", line)) {
+      case LineEnd::interrupted:
+        text.clear();
+        return true;
+      case LineEnd::end_of_input:
+        return !text.empty();
+      case LineEnd::line:
+        break;
+    }
+    if (text.empty() && is_blank(line)) continue;
+    text += line;
+    const CellState state = cell_state(text);
+    if (state.open || state.decorated) continue;
+    if (!state.block) return true;
+    if (lines.interactive()) {
+      if (line.find_first_not_of(" \t\r\n") == std::string::npos) return true;
+    } else {
+      const std::string* next = lines.peek();
+      if (!next || !continues_block(*next)) return true;
+    }
+  }
+}
+
+class Repl {
+ public:
+  explicit Repl(Session& s) : s_(s), module_(make_module(s, "__main__")) {
+    auto* module = module_.as<Module>();
+    module->ouro_names = true;
+    s.modules.set(intern("__main__"), module_);
+  }
+  int run();
+
+ private:
+  // Runs one statement; false when it asked to leave, with the status in status_.
+  bool run_cell(const std::string& text);
+  bool show(const Value& value);
+  // Prints the pending exception; false if it is SystemExit.
+  bool report_error();
+  bool leave(const Value& exception);
+
+  Session& s_;
+  Value module_;
+  int cells_ = 0, status_ = 0;
+};
+
+int Repl::run() {
+  auto lines = make_line_source(history_file(), [this](std::string_view text, size_t& start) {
+    return complete(s_, module_, text, start);
+  });
+  if (lines->interactive()) {
+    s_.out.write("Ouro. Tab completes, Ctrl-C stops a statement, Ctrl-D ends.\n");
+    (void)s_.out.flush();
+  }
+  std::string text;
+  while (read_cell(*lines, text)) {
+    const bool go_on = text.empty() || run_cell(text);
+    s_.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));  // came too late
+    (void)s_.out.flush();
+    (void)s_.err.flush();
+    if (!go_on) break;
+  }
+  return status_;
+}
+
+bool Repl::run_cell(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
+  const std::string_view word = std::string_view(text).substr(begin, end - begin + 1);
+  if (word == "exit" || word == "quit" || word == "exit()" || word == "quit()") return false;
+  const SourceFile& file = s_.sources.add("<cell " + std::to_string(++cells_) + ">", text);
+  Diagnostics diagnostics;
+  frontend::CompileOptions options;
+  options.interactive = true;
+  const ir::FunctionRef code = frontend::compile_module(file, diagnostics, options);
+  if (!code) {
+    if (const Diagnostic* d = diagnostics.first_error()) s_.err.write(render(*d, s_.sources));
+    return true;
+  }
+  const Value value = run_module(s_, code, module_);
+  if (value.is_error()) return report_error();
+  return show(value);
+}
+
+bool Repl::show(const Value& value) {
+  if (value.is_none()) return true;
+  const Value text = repr(s_, value);
+  if (text.is_error() || !set_attr(s_, module_, intern("_"), value)) return report_error();
+  s_.out.write(cast<Str>(text)->view());
+  s_.out.write("\n");
+  return true;
+}
+
+bool Repl::report_error() {
+  const Value exception = take_pending(s_);
+  if (exception_is(s_, exception, ExcKind::SystemExit)) return leave(exception);
+  (void)s_.out.flush();
+  s_.err.write(format_exception(s_, exception));
+  return true;
+}
+
+bool Repl::leave(const Value& exception) {
+  const Value code = lookup_attr(s_, exception, intern("code"));
+  if (code.is_int() || code.is_bool()) {
+    status_ = static_cast<int>(code.as_int() & 0xFF);
+  } else if (!code.is_none() && !code.is_unbound() && !code.is_error()) {
+    s_.err.write(text_of(s_, code) + "\n");
+    status_ = 1;
+  }
+  if (s_.has_error()) clear_pending(s_);
+  return false;
+}
+
+}  // namespace
+
+int run_repl(Session& s) { return Repl(s).run(); }
+
+}  // namespace ouro::tools

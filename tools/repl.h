@@ -1,0 +1,16 @@
+// The prompt: reads a statement, runs it, shows its value, until Ctrl-D or exit().
+#pragma once
+
+namespace ouro::runtime {
+class Session;
+}
+
+namespace ouro::tools {
+
+// Statements run in the module __main__ through the same pipeline as files; each is a source file
+// of its own, `<cell N>`, so that tracebacks show its lines. The last value that is not None is
+// shown and kept in `_`. An error or Ctrl-C ends the statement, never the prompt. The caller has
+// set up the session (natives, paths, Ctrl-C as Session::kInterrupt). Returns the exit status.
+int run_repl(runtime::Session& s);
+
+}  // namespace ouro::tools
