@@ -40,7 +40,7 @@ bool skip_string(std::string_view text, size_t& i) {
       ++i;
     }
   }
-  return !triple && i == text.size();
+  return !triple && !text.ends_with("\\\n");
 }
 
 }  // namespace
