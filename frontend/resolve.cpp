@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/ast_walk.h"
+
 namespace ouro::frontend {
 using namespace ast;
 
@@ -137,6 +139,7 @@ class Collector {
   void arguments_outside(const Arguments& a);
   void parameters(const Arguments& a);
   void annotation(const ExprNode* e);
+  void plain_annotation(const Node* n);
   void ann_assign(const AnnAssign& s);
   void loop_body(Stmts body);
   void with_item(const With& s, size_t i);
@@ -275,8 +278,18 @@ void Collector::module(const Module& m) {
   leave();
 }
 
+void Collector::plain_annotation(const Node* n) {
+  const char* what = n->kind == Kind::NamedExpr                                  ? "named"
+                     : n->kind == Kind::Yield || n->kind == Kind::YieldFrom ? "yield"
+                                                                                 : nullptr;
+  if (what) fail(n->span, std::string("'") + what + " expression' can not be used within an annotation");
+  if (n->kind != Kind::Lambda) for_each_child(n, [this](const Node* c) { plain_annotation(c); });
+}
+
 void Collector::annotation(const ExprNode* e) {
-  if (e && !res_.future_annotations) expression(e);
+  if (!e) return;
+  if (!res_.future_annotations) return expression(e);
+  plain_annotation(e);  // kept as text
 }
 
 // What a def or lambda evaluates outside: defaults, then annotations.

@@ -44,6 +44,8 @@ TEST_CASE("scope_errors_are_worded_as_in_cpython") {
        "SyntaxError: assignment expression cannot rebind comprehension iteration variable 'j' @1"},
       {"def f():\n  [(yield i) for i in x]\n", "SyntaxError: 'yield' inside list comprehension @2"},
       {"def f():\n  ((yield i) for i in x)\n", "SyntaxError: 'yield' inside generator expression @2"},
+      {"from __future__ import annotations\nx: (y := 1) = 2\n",
+       "SyntaxError: 'named expression' can not be used within an annotation @2"},
       {"break\nnonlocal y\n", "SyntaxError: nonlocal declaration not allowed at module level @2"},
   };
   for (auto& r : rows) {
