@@ -58,6 +58,10 @@ NodeId KernelBuilder::scalar(DType type) {
   return add({.kind = Node::Kind::scalar, .type = type, .id = static_cast<uint32_t>(k_.scalars.size() - 1)});
 }
 
+NodeId KernelBuilder::scalar_node(uint32_t id) {
+  return add({.kind = Node::Kind::scalar, .type = k_.scalars[id], .id = id});
+}
+
 NodeId KernelBuilder::var_node(uint32_t id) {
   if (id >= k_.vars) k_.vars = id + 1;
   return add({.kind = Node::Kind::var, .type = DType::i64, .id = id});

@@ -115,6 +115,7 @@ class KernelBuilder {
   NodeId size();  // a new size parameter
   NodeId size(uint32_t id);
   NodeId scalar(DType type);
+  NodeId scalar_node(uint32_t id);  // of an existing parameter
   uint32_t var() { return k_.vars++; }
   uint32_t result() { return k_.results++; }
 
@@ -122,6 +123,7 @@ class KernelBuilder {
   NodeId result_node(uint32_t id, DType type);
   NodeId constant(DType type, double value);
   NodeId integer(DType type, int64_t value);
+  NodeId copy_constant(const Node& constant) { return add(constant); }
   NodeId ix(int64_t value) { return integer(DType::i64, value); }
   NodeId ix(Leaf op, NodeId a, NodeId b);
   NodeId ix_add(NodeId a, NodeId b) { return ix(Leaf::add, a, b); }

@@ -234,16 +234,9 @@ class Reader {
     if (c == 's' && digit_next) {
       uint32_t i = numbered('s');
       if (i >= b_.kernel().scalars.size()) error(fmt::format("s{} is not a parameter", i));
-      return scalar_node(i);
+      return b_.scalar_node(i);
     }
     return number();
-  }
-
-  NodeId scalar_node(uint32_t i) {
-    const auto& nodes = b_.kernel().nodes;
-    for (uint32_t n = 0; n < nodes.size(); ++n)
-      if (nodes[n].kind == Node::Kind::scalar && nodes[n].id == i) return NodeId{n};
-    ouro_bug("a scalar parameter has no node");
   }
 
   NodeId number() {

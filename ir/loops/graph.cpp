@@ -1,0 +1,664 @@
+#include "ir/loops/graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/loops/graph_build.h"
+#include "ir/ops/sig.h"
+#include "ir/prim.h"
+#include "ir/walk.h"
+#include "support/diag.h"
+
+namespace ouro::ir::loops {
+namespace {
+
+bool is_tensor(const Function& f, NameId n) {
+  const Type* t = f.name_info(n).type;
+  return t && t->is_tensor();
+}
+
+std::optional<int> wrap_axis(int64_t axis, size_t rank) {
+  if (axis < 0) axis += static_cast<int64_t>(rank);
+  if (axis < 0 || axis >= static_cast<int64_t>(rank)) return std::nullopt;
+  return static_cast<int>(axis);
+}
+
+class Builder {
+ public:
+  Builder(const Function& f, BlockId block) : f_(f) {
+    g_.function = &f;
+    g_.block = block;
+    g_.of_name.assign(f.names.size(), kNoValue);
+  }
+
+  Graph run() {
+    const Block& b = f_.block(g_.block);
+    for (uint32_t i = 0; i < b.lets.size(); ++i) let(b.lets[i], i);
+    finish(b);
+    return std::move(g_);
+  }
+
+ private:
+  ValueId add(Value v) {
+    g_.values.push_back(std::move(v));
+    return static_cast<ValueId>(g_.values.size() - 1);
+  }
+
+  ValueId value_of(NameId n) {
+    ValueId& v = g_.of_name[index(n)];
+    if (v == kNoValue) {
+      const Type& t = *f_.name_info(n).type;
+      v = add({.kind = Value::Kind::input, .type = t.dtype, .dims = polys(t.dims), .name = n});
+    }
+    return v;
+  }
+
+  Use use(Atom a) {
+    if (a.is_name() && is_tensor(f_, a.name())) return Use::of(value_of(a.name()));
+    if (auto s = scalar_use(f_, a)) return *s;
+    return {};
+  }
+
+  void let(const Let& l, uint32_t at) {
+    for_each_arg(f_, l, [&](Atom a) {
+      if (a.is_name() && is_tensor(f_, a.name())) value_of(a.name());
+    });
+    if (!is_tensor(f_, l.result)) return;
+    const Type& t = *f_.name_info(l.result).type;
+    Value v{.kind = Value::Kind::opaque, .type = t.dtype, .dims = polys(t.dims), .name = l.result, .let = at};
+    if (is_tensor_op(l.op)) {
+      LetArgs args(f_, l);
+      Value made = v;
+      if (tensor_op(args, made)) v = std::move(made);
+    } else if (l.op == prim::move) {
+      ValueId source = value_of(f_.args(l)[0].name());
+      g_.of_name[index(l.result)] = source;
+      return;
+    }
+    g_.of_name[index(l.result)] = add(std::move(v));
+  }
+
+  // False: not one of the kinds (or with parameters that are known only at run time).
+  bool tensor_op(const LetArgs& args, Value& v) {
+    const OpInfo& op = args.op();
+    if (op.elementwise()) return elementwise(args, v);
+    const LoopSpec& loop = op.def->loop;
+    if (loop.kind == LoopKind::reduce) return reduce(args, v);
+    if (loop.kind == LoopKind::view) return view(args, v, loop.index);
+    if (loop.kind == LoopKind::gather) return gather(args, v, loop.index);
+    if (loop.kind == LoopKind::scatter) return scatter(args, v, loop.index);
+    if (loop.kind == LoopKind::window) return window(args, v, loop.index);
+    if (op.def->symbol == "cast" || op.def->symbol == "cast_like") return cast(args, v);
+    return make(args, v);
+  }
+
+  bool input(const LetArgs& args, size_t i, Use& out) {
+    const auto& s = args.slot(static_cast<size_t>(args.op().input_at[i]));
+    if (s.atoms.size() != 1) return false;
+    out = use(s.atoms[0]);
+    return out.kind != Use::Kind::absent;
+  }
+
+  bool elementwise(const LetArgs& args, Value& v) {
+    const OpInfo& op = args.op();
+    std::vector<std::optional<TensorType>> types;
+    std::vector<DType> stored;
+    for (int i = 0; i < op.inputs; ++i) {
+      Use u;
+      if (!input(args, static_cast<size_t>(i), u)) return false;
+      TensorType t;
+      if (u.kind == Use::Kind::value) {
+        t.dtype = g_[u.value].type;
+        t.dims = f_.name_info(args.slot(static_cast<size_t>(op.input_at[static_cast<size_t>(i)])).atoms[0].name()).type->dims;
+      } else {
+        t.scalar = true;
+        t.dtype = is_bool(u.type) ? DType::boolean : is_float(u.type) ? kDefaultFloat : kDefaultInt;
+      }
+      types.push_back(t);
+      v.inputs.push_back(u);
+    }
+    std::vector<Param> params;
+    for (int i : op.param_at) {
+      params.push_back(args.param(static_cast<size_t>(i)));
+      Use u{.kind = Use::Kind::number, .type = DType::f64};
+      const Param& p = params.back();
+      if (p.kind == Param::Kind::unknown) {
+        const auto& atoms = args.slot(static_cast<size_t>(i)).atoms;
+        auto s = atoms.size() == 1 ? scalar_use(f_, atoms[0]) : std::nullopt;
+        if (!s) return false;
+        u = *s;
+      } else if (p.kind == Param::Kind::floating) {
+        u.f = p.floating;
+      } else if (p.kind == Param::Kind::integer || p.kind == Param::Kind::boolean) {
+        u = Use::integer(p.integer.c);
+      }
+      v.params.push_back(u);
+    }
+    SigCall call{.op = &op, .inputs = types, .params = params};
+    if (!infer(call)) return false;
+    for (size_t i = 0; i < types.size(); ++i) {
+      // A Python number becomes one of the type that it takes part as.
+      stored.push_back(types[i]->scalar ? compute_type(call.input_types[i]) : types[i]->dtype);
+    }
+    v.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
+    v.kind = Value::Kind::elementwise;
+    return true;
+  }
+
+  // astype, cast_back: one cast.
+  bool cast(const LetArgs& args, Value& v) {
+    Use u;
+    if (!input(args, 0, u) || u.kind != Use::Kind::value) return false;
+    DType from = g_[u.value].type;
+    v.inputs.push_back(u);
+    ExprStep arg{.leaf = Leaf::arg, .type = compute_type(from), .operand_type = compute_type(from)};
+    v.program.steps.push_back(arg);
+    v.program.result = 0;
+    if (compute_type(v.type) != compute_type(from) || (v.type != from && v.type != compute_type(v.type))) {
+      v.program.steps.push_back({.leaf = Leaf::cast, .type = v.type, .operand_type = compute_type(from), .a = 0});
+      v.program.result = 1;
+    }
+    v.kind = Value::Kind::elementwise;
+    return true;
+  }
+
+  // Groups of neighbouring axes, the last group first, each a reduction of its own (reduce_order.h C).
+  bool reduce(const LetArgs& args, Value& v) {
+    Use u;
+    if (!input(args, 0, u) || u.kind != Use::Kind::value) return false;
+    const OpInfo& op = args.op();
+    Polys dims = g_[u.value].dims;
+    size_t rank = dims.size();
+    std::vector<bool> reduced(rank, false);
+    bool keep = args.flag("keepdim");
+    if (op.def->loop.index == "to") {
+      if (!axes_of_sum_to(dims, v.dims, reduced)) return false;
+      keep = true;
+    } else {
+      Param axis = args.param("axis");
+      if (axis.kind == Param::Kind::unknown) return false;
+      auto list = args.integers("axis");
+      if (!axis.is_none() && !list) return false;
+      bool all = axis.is_none() || (list->empty() && axis.kind == Param::Kind::list);
+      if (all) reduced.assign(rank, true);
+      else
+        for (int64_t a : *list) {
+          auto w = wrap_axis(a, rank);
+          if (!w) return rank == 0;
+          reduced[static_cast<size_t>(*w)] = true;
+        }
+    }
+    DType element = g_[u.value].type;
+    DType combined = is_float(v.type) ? compute_type(v.type) : v.type;
+    ExprProgram before = before_program(op, element, combined);
+    bool bool_result = is_bool(v.type);
+    (void)bool_result;
+    return reduce_groups(v, u.value, dims, reduced, keep, op, before, combined);
+  }
+
+  static ExprProgram before_program(const OpInfo& op, DType element, DType combined) {
+    OpArgs a;
+    a.x[0] = make_arg(0);
+    a.integer = !is_float(element);
+    S e = op.def->loop.before ? op.def->loop.before(a) : a.x[0];
+    DType stored[] = {element};
+    DType compute = op.def->loop.before ? compute_type(element) : combined;
+    DType promoted[] = {compute};
+    return typed(e, stored, promoted, compute, combined);
+  }
+
+  bool reduce_groups(Value& v, ValueId source, Polys dims, const std::vector<bool>& reduced, bool keep, const OpInfo& op,
+                     const ExprProgram& before, DType combined) {
+    size_t rank = dims.size();
+    struct Group {
+      size_t begin, end;
+    };
+    std::vector<Group> groups;
+    for (size_t a = 0; a < rank;) {
+      if (!reduced[a]) {
+        ++a;
+        continue;
+      }
+      size_t e = a;
+      while (e < rank && reduced[e]) ++e;
+      groups.push_back({a, e});
+      a = e;
+    }
+    std::reverse(groups.begin(), groups.end());
+    if (groups.empty()) groups.push_back({rank, rank});  // over no axis: one element each
+    Polys final_dims = v.dims;
+    ValueId current = source;
+    for (size_t gi = 0; gi < groups.size(); ++gi) {
+      bool last_step = gi + 1 == groups.size();
+      Value r{.kind = Value::Kind::reduce, .type = last_step ? v.type : combined, .name = NameId::none, .let = v.let};
+      r.combine = op.def->loop.combine;
+      r.last = groups[gi].end == dims.size();
+      r.keepdim = keep;
+      r.inputs.push_back(Use::of(current));
+      if (gi == 0) r.program = before;
+      for (size_t a = groups[gi].begin; a < groups[gi].end; ++a) r.axes.push_back(static_cast<int>(a));
+      Polys out;
+      for (size_t a = 0; a < dims.size(); ++a) {
+        bool gone = a >= groups[gi].begin && a < groups[gi].end;
+        if (!gone) out.push_back(dims[a]);
+        else if (keep) out.push_back(1);
+      }
+      r.dims = out;
+      dims = out;
+      if (last_step) {
+        if (out.size() != final_dims.size()) {  // sum_to also drops leading axes
+          r.type = v.type;
+          current = add(std::move(r));
+          v.kind = Value::Kind::reshape;
+          v.inputs = {Use::of(current)};
+          return true;
+        }
+        r.name = v.name;
+        r.dims = final_dims;
+        v = std::move(r);
+        return true;
+      }
+      current = add(std::move(r));
+    }
+    return false;
+  }
+
+  static bool axes_of_sum_to(const Polys& from, const Polys& to, std::vector<bool>& reduced) {
+    if (to.size() > from.size()) return false;
+    size_t lead = from.size() - to.size();
+    for (size_t a = 0; a < from.size(); ++a) {
+      if (a < lead) reduced[a] = true;
+      else if (!(to[a - lead] == from[a])) {
+        if (!to[a - lead].is(1)) return false;
+        reduced[a] = true;
+      }
+    }
+    return true;
+  }
+
+  bool make(const LetArgs& args, Value& v);
+  bool gather(const LetArgs& args, Value& v, std::string_view rule);
+  bool scatter(const LetArgs& args, Value& v, std::string_view rule);
+  bool window(const LetArgs& args, Value& v, std::string_view rule);
+  bool unpool(const LetArgs& args, Value& v);
+  bool view(const LetArgs& args, Value& v, std::string_view rule);
+  bool permute(const LetArgs& args, Value& v, size_t rank);
+  bool expand(Value& v, const Polys& in);
+  bool unreduce(const LetArgs& args, Value& v, const Polys& in);
+  bool place(const LetArgs& args, Value& v, const Polys& in, std::string_view rule);
+  bool concatenate(const LetArgs& args, Value& v);
+
+  void finish(const Block& b) {
+    g_.users.resize(g_.values.size());
+    g_.live_out.assign(g_.values.size(), false);
+    for (ValueId v = 0; v < g_.values.size(); ++v)
+      for (const Use& u : g_[v].inputs)
+        if (u.kind == Use::Kind::value) g_.users[u.value].push_back(v);
+    auto needed = [&](Atom a) {
+      if (a.is_name() && g_.of_name[index(a.name())] != kNoValue) g_.live_out[g_.of_name[index(a.name())]] = true;
+    };
+    // Uses by lets that are no graph values, and by the terminator; names used in other blocks.
+    for (uint32_t i = 0; i < b.lets.size(); ++i) {
+      const Let& l = b.lets[i];
+      ValueId v = is_tensor(f_, l.result) ? g_.of_name[index(l.result)] : kNoValue;
+      bool in_graph = v != kNoValue && (g_[v].kind != Value::Kind::opaque) && l.op != prim::move;
+      if (!in_graph && l.op != prim::move) for_each_arg(f_, l, needed);
+    }
+    for (BlockId other = BlockId{0}; index(other) < f_.blocks.size(); other = BlockId{index(other) + 1}) {
+      if (other == g_.block) continue;
+      for_each_use(f_, f_.block(other), [&](uint32_t, NameId n) { needed(Atom(n)); });
+    }
+    auto terminator = [&](const Atom* a, uint32_t n) {
+      for (uint32_t i = 0; i < n; ++i) needed(a[i]);
+    };
+    if (!b.term.a.is_none()) needed(b.term.a);
+    if (!b.term.b.is_none()) needed(b.term.b);
+    for (const Target& t : b.term.targets) terminator(f_.args(t), t.nargs);
+    for_each_handover(f_, b, [&](uint32_t, const Handover& h) { terminator(f_.args(h), h.nargs); });
+  }
+
+  const Function& f_;
+  Graph g_;
+};
+
+// full, zeros, ones, ..._like: a program without inputs; arange of integers.
+bool Builder::make(const LetArgs& args, Value& v) {
+  std::string_view symbol = args.op().def->symbol;
+  if (symbol == "arange") {
+    if (!is_integer(v.type)) return false;
+    auto start = args.known_integer("start"), step = args.known_integer("step");
+    bool one = args.param("stop").is_none();
+    if ((!start && !one) || !step) return false;
+    v.kind = Value::Kind::iota;
+    v.starts = {Use::integer(one ? 0 : *start), Use::integer(*step)};
+    return true;
+  }
+  DType t = compute_type(v.type);
+  ExprStep step{.leaf = Leaf::constant, .type = t, .operand_type = t};
+  if (symbol == "ones" || symbol == "ones_like") step.imm = 1;
+  else if (symbol == "full" || symbol == "full_like") {
+    const auto* value = args.find("value");
+    auto u = value && value->atoms.size() == 1 ? scalar_use(f_, value->atoms[0]) : std::nullopt;
+    if (!u) return false;
+    step.leaf = Leaf::param;
+    v.params.push_back(*u);
+  } else if (symbol != "zeros" && symbol != "zeros_like") {
+    return false;
+  }
+  v.program = {{step}, 0};
+  v.kind = Value::Kind::elementwise;
+  return true;
+}
+
+bool Builder::gather(const LetArgs& args, Value& v, std::string_view rule) {
+  if (rule != "axis" && rule != "select") return false;
+  Use x, places;
+  auto axis = args.known_integer("axis");
+  if (!axis || !input(args, 0, x) || !input(args, 1, places)) return false;
+  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64) return false;
+  auto w = wrap_axis(*axis, g_[x.value].dims.size());
+  if (!w || (rule == "select" && g_[places.value].dims.size() != 1)) return false;
+  v.kind = Value::Kind::gather;
+  v.form = rule == "axis" ? Value::GatherForm::along : Value::GatherForm::select;
+  v.inputs = {x, places};
+  v.axes.push_back(*w);
+  return true;
+}
+
+bool Builder::scatter(const LetArgs& args, Value& v, std::string_view rule) {
+  if (rule == "plane add") return unpool(args, v);
+  if (rule != "axis add" && rule != "axis set") return false;
+  Use x, places, source;
+  auto axis = args.known_integer("axis");
+  if (!axis || !input(args, 0, x) || !input(args, 1, places) || !input(args, 2, source)) return false;
+  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64) return false;
+  const Polys &dims = g_[x.value].dims, &at = g_[places.value].dims;
+  auto w = wrap_axis(*axis, dims.size());
+  if (!w || at.size() != dims.size() || !at[static_cast<size_t>(*w)].is(1)) return false;
+  for (size_t a = 0; a < dims.size(); ++a)
+    if (a != static_cast<size_t>(*w) && !(at[a] == dims[a])) return false;
+  if (source.kind == Use::Kind::value && (g_[source.value].dims != at || g_[source.value].type != v.type)) return false;
+  if (g_[x.value].type != v.type || compute_type(v.type) != v.type) return false;
+  v.kind = Value::Kind::scatter_one;
+  v.flag = rule == "axis add";
+  v.inputs = {x, places, source};
+  v.axes.push_back(*w);
+  return true;
+}
+
+bool Builder::window(const LetArgs& args, Value& v, std::string_view rule) {
+  if (rule != "max" && rule != "argmax") return false;
+  Use x;
+  auto size = args.integers("kernel"), stride = args.integers("stride"), padding = args.integers("padding"), dilation = args.integers("dilation");
+  if (!input(args, 0, x) || x.kind != Use::Kind::value || !size || !stride || !padding || !dilation || args.flag("ceil_mode")) return false;
+  size_t n = size->size();
+  if (stride->size() != n || padding->size() != n || dilation->size() != n || n > g_[x.value].dims.size()) return false;
+  constexpr int64_t kUnrolled = 16;  // larger windows are the runtime's
+  int64_t elements = 1;
+  for (size_t i = 0; i < n; ++i) {
+    if ((*padding)[i] != 0) return false;
+    elements *= (*size)[i];
+    v.window.insert(v.window.end(), {(*size)[i], (*stride)[i], (*dilation)[i]});
+  }
+  if (elements > kUnrolled) return false;
+  v.inputs.push_back(x);
+  v.kind = rule == "max" ? Value::Kind::window : Value::Kind::window_index;
+  return true;
+}
+
+bool Builder::unpool(const LetArgs& args, Value& v) {
+  Use g, places;
+  if (!input(args, 0, g) || !input(args, 1, places) || g.kind != Use::Kind::value || places.kind != Use::Kind::value) return false;
+  const Value& p = g_[places.value];
+  if (p.kind != Value::Kind::window_index) return false;
+  for (size_t i = 0; i < p.window.size(); i += 3)
+    if (p.window[i] > p.window[i + 1] || p.window[i + 2] != 1) return false;  // windows overlap
+  v.kind = Value::Kind::unpool;
+  v.inputs = {g, places};
+  v.window = p.window;
+  return true;
+}
+
+bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
+  if (rule == "cat") return concatenate(args, v);
+  Use u;
+  if (!input(args, 0, u) || u.kind != Use::Kind::value) return false;
+  v.inputs.push_back(u);
+  const Polys in = g_[u.value].dims;
+  size_t rank = in.size();
+  if (rule == "reshape") {
+    v.kind = Value::Kind::reshape;
+    return true;
+  }
+  if (rule == "permute") return permute(args, v, rank);
+  if (rule == "expand") return expand(v, in);
+  if (rule == "unreduce") return unreduce(args, v, in);
+  if (rule == "pad" || rule == "narrow_back") return place(args, v, in, rule);
+  if (rule == "flip") {
+    auto axes = args.integers("dims");
+    if (!axes) return false;
+    for (int64_t a : *axes) {
+      auto w = wrap_axis(a, rank);
+      if (!w) return false;
+      v.axes.push_back(*w);
+    }
+    v.kind = Value::Kind::flip;
+    return true;
+  }
+  if (rule == "narrow") {
+    auto axis = args.known_integer("axis");
+    auto start = args.integer("start");
+    auto w = axis ? wrap_axis(*axis, rank) : std::nullopt;
+    if (!w || !start) return false;
+    if (start->kind == Use::Kind::number && start->i < 0) {
+      const Poly& d = in[static_cast<size_t>(*w)];
+      if (!d.known()) return false;
+      start = Use::integer(start->i + d.number());
+    } else if (start->kind != Use::Kind::number) {
+      return false;  // may be negative or out of range
+    }
+    v.kind = Value::Kind::narrow;
+    v.axes.push_back(*w);
+    v.starts.push_back(*start);
+    return true;
+  }
+  if (rule == "tril" || rule == "triu") {
+    auto k = args.integer("diagonal");
+    if (!k || rank < 2) return false;
+    v.kind = Value::Kind::triangle;
+    v.flag = rule == "triu";
+    v.starts.push_back(*k);
+    return true;
+  }
+  if (rule == "diagonal" || rule == "diagonal_back") {
+    auto offset = args.known_integer("offset"), d1 = args.known_integer("dim1"), d2 = args.known_integer("dim2");
+    size_t r = rule == "diagonal" ? rank : v.dims.size();
+    auto a = d1 ? wrap_axis(*d1, r) : std::nullopt, b = d2 ? wrap_axis(*d2, r) : std::nullopt;
+    if (!offset || !a || !b) return false;
+    v.kind = rule == "diagonal" ? Value::Kind::diagonal : Value::Kind::diagonal_back;
+    v.axes = {*a, *b, static_cast<int>(*offset)};
+    return true;
+  }
+  return false;
+}
+
+bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
+  std::string_view name = args.op().name;
+  std::vector<int> order(rank);  // out axis k is in axis order[k]
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
+  if (name == "t") {
+    std::reverse(order.begin(), order.end());
+  } else if (name == "transpose") {
+    auto a = args.known_integer("dim0"), b = args.known_integer("dim1");
+    auto x = a ? wrap_axis(*a, rank) : std::nullopt, y = b ? wrap_axis(*b, rank) : std::nullopt;
+    if (!x || !y) return rank == 0 ? (v.kind = Value::Kind::reshape, true) : false;
+    std::swap(order[static_cast<size_t>(*x)], order[static_cast<size_t>(*y)]);
+  } else if (name == "movedim") {
+    auto from = args.integers("source"), to = args.integers("destination");
+    if (!from || !to || from->size() != to->size()) return false;
+    std::vector<int> fixed(rank, -1);
+    std::vector<bool> taken(rank, false);
+    for (size_t i = 0; i < from->size(); ++i) {
+      auto a = wrap_axis((*from)[i], rank), b = wrap_axis((*to)[i], rank);
+      if (!a || !b) return false;
+      fixed[static_cast<size_t>(*b)] = *a;
+      taken[static_cast<size_t>(*a)] = true;
+    }
+    size_t next = 0;
+    for (size_t k = 0; k < rank; ++k) {
+      if (fixed[k] < 0) {
+        while (taken[next]) ++next;
+        fixed[k] = static_cast<int>(next++);
+      }
+      order[k] = fixed[k];
+    }
+  } else {
+    auto dims = args.integers("dims");
+    if (!dims || dims->size() != rank) return false;
+    std::vector<int> given(rank);
+    for (size_t k = 0; k < rank; ++k) {
+      auto a = wrap_axis((*dims)[k], rank);
+      if (!a) return false;
+      given[k] = *a;
+    }
+    if (name == "permute_back")
+      for (size_t k = 0; k < rank; ++k) order[static_cast<size_t>(given[k])] = static_cast<int>(k);
+    else order = given;
+  }
+  v.kind = Value::Kind::axis_map;
+  v.axes.resize(rank);
+  for (size_t k = 0; k < rank; ++k) v.axes[static_cast<size_t>(order[k])] = static_cast<int>(k);
+  return true;
+}
+
+bool Builder::expand(Value& v, const Polys& in) {
+  if (in.size() > v.dims.size()) return false;
+  size_t lead = v.dims.size() - in.size();
+  v.kind = Value::Kind::axis_map;
+  for (size_t a = 0; a < in.size(); ++a) v.axes.push_back(in[a].is(1) ? -1 : static_cast<int>(a + lead));
+  return true;
+}
+
+bool Builder::unreduce(const LetArgs& args, Value& v, const Polys& in) {
+  size_t rank = v.dims.size();
+  Param axis = args.param("axis");
+  auto list = args.integers("axis");
+  if (axis.kind == Param::Kind::unknown || (!axis.is_none() && !list)) return false;
+  std::vector<bool> reduced(rank, axis.is_none() || (list && list->empty() && axis.kind == Param::Kind::list));
+  if (list)
+    for (int64_t a : *list) {
+      auto w = wrap_axis(a, rank);
+      if (w) reduced[static_cast<size_t>(*w)] = true;
+    }
+  v.kind = Value::Kind::axis_map;
+  bool keep = in.size() == rank;
+  for (size_t a = 0; a < rank; ++a) {
+    if (!reduced[a]) v.axes.push_back(static_cast<int>(a));
+    else if (keep) v.axes.push_back(-1);
+  }
+  return v.axes.size() == in.size();
+}
+
+bool Builder::place(const LetArgs& args, Value& v, const Polys& in, std::string_view rule) {
+  v.kind = Value::Kind::place;
+  v.starts.assign(in.size(), Use::integer(0));
+  v.fill = Use::integer(0);
+  if (rule == "narrow_back") {
+    auto axis = args.known_integer("axis"), start = args.known_integer("start");
+    auto w = axis ? wrap_axis(*axis, in.size()) : std::nullopt;
+    if (!w || !start) return false;
+    if (*start < 0) {
+      const Poly& d = v.dims[static_cast<size_t>(*w)];
+      if (!d.known()) return false;
+      *start += d.number();
+    }
+    v.starts[static_cast<size_t>(*w)] = Use::integer(*start);
+    return true;
+  }
+  auto pads = args.integers("pad");
+  if (!pads) return false;
+  for (size_t k = 0; k * 2 < pads->size(); ++k) {
+    if (k >= in.size()) return false;
+    v.starts[in.size() - 1 - k] = Use::integer((*pads)[k * 2]);
+  }
+  const auto* fill = args.find("value");
+  if (fill && fill->given) {
+    auto u = fill->atoms.size() == 1 ? scalar_use(f_, fill->atoms[0]) : std::nullopt;
+    if (!u) return false;
+    v.fill = *u;
+  }
+  return true;
+}
+
+bool Builder::concatenate(const LetArgs& args, Value& v) {
+  const auto& list = args.slot(0);
+  std::vector<Atom> parts = list.atoms;
+  if (parts.size() == 1 && parts[0].is_name() && !is_tensor(f_, parts[0].name())) {
+    // A tuple or list made in this block.
+    const Let* maker = nullptr;
+    for (const Let& l : f_.block(g_.block).lets)
+      if (l.result == parts[0].name()) maker = &l;
+    if (!maker || (maker->op != prim::tuple && maker->op != prim::list)) return false;
+    parts.assign(f_.args(*maker), f_.args(*maker) + maker->nargs);
+  }
+  auto axis = args.known_integer("axis");
+  auto w = axis ? wrap_axis(*axis, v.dims.size()) : std::nullopt;
+  if (!w) return false;
+  for (Atom a : parts) {
+    if (!a.is_name() || !is_tensor(f_, a.name())) return false;
+    Use u = Use::of(value_of(a.name()));
+    if (g_[u.value].dims.size() != v.dims.size()) return false;  // the empty tensor of rank 1
+    v.inputs.push_back(u);
+  }
+  v.kind = Value::Kind::cat;
+  v.axes.push_back(*w);
+  return !v.inputs.empty();
+}
+
+}  // namespace
+
+Graph build_graph(const Function& f, BlockId block) { return Builder(f, block).run(); }
+
+int cost_of(const Value& v) {
+  int cost = 0;
+  if (v.kind == Value::Kind::window || v.kind == Value::Kind::window_index) {
+    cost = 2;
+    for (size_t i = 0; i < v.window.size(); i += 3) cost *= static_cast<int>(v.window[i]);
+  }
+  for (const ExprStep& s : v.program.steps) {
+    if (s.leaf <= Leaf::constant) continue;
+    cost += is_function(s.leaf) ? 12 : s.leaf == Leaf::div || s.leaf == Leaf::sqrt ? 4 : s.leaf == Leaf::idiv || s.leaf == Leaf::irem ? 20 : 1;
+  }
+  return cost;
+}
+
+std::string print(const Graph& g) {
+  constexpr std::string_view kKinds[] = {"input", "elementwise", "axis_map", "reshape", "flip", "narrow", "place", "cat", "diagonal",
+                                         "diagonal_back", "triangle", "reduce", "iota", "gather", "scatter_one", "window", "window_index", "unpool", "opaque"};
+  std::string out;
+  for (ValueId v = 0; v < g.values.size(); ++v) {
+    const Value& x = g[v];
+    std::string dims, args;
+    for (const Poly& d : x.dims) dims += (dims.empty() ? "" : ", ") + d.text();
+    for (const Use& u : x.inputs) {
+      std::string one = u.kind == Use::Kind::value    ? fmt::format("v{}", u.value)
+                        : u.kind == Use::Kind::number ? fmt::format("{}", is_float(u.type) ? u.f : static_cast<double>(u.i))
+                        : u.kind == Use::Kind::scalar ? fmt::format("%{}", index(u.name))
+                                                      : "none";
+      args += (args.empty() ? "" : ", ") + one;
+    }
+    out += fmt::format("v{} = {} {}[{}]({})", v, kKinds[static_cast<int>(x.kind)], name(x.type), dims, args);
+    if (!x.axes.empty()) {
+      std::string axes;
+      for (int a : x.axes) axes += (axes.empty() ? "" : ", ") + std::to_string(a);
+      out += " axes " + axes;
+    }
+    if (x.kind == Value::Kind::reduce) out += fmt::format(" {}{}", info(x.combine).name, x.last ? " last" : "");
+    if (g.live_out[v]) out += " out";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace ouro::ir::loops

@@ -1,0 +1,62 @@
+#include "ir/loops/poly.h"
+
+#include <algorithm>
+
+namespace ouro::ir::loops {
+
+Poly operator*(const Poly& a, const Poly& b) {
+  Poly out;
+  for (const auto& [m, c] : a.terms_)
+    for (const auto& [n, d] : b.terms_) {
+      std::vector<uint32_t> symbols = m;
+      symbols.insert(symbols.end(), n.begin(), n.end());
+      std::sort(symbols.begin(), symbols.end());
+      if ((out.terms_[symbols] += c * d) == 0) out.terms_.erase(symbols);
+    }
+  return out;
+}
+
+int64_t Poly::evaluate(const std::function<int64_t(uint32_t)>& value) const {
+  int64_t sum = 0;
+  for (const auto& [m, c] : terms_) {
+    int64_t term = c;
+    for (uint32_t s : m) term *= value(s);
+    sum += term;
+  }
+  return sum;
+}
+
+std::string Poly::text() const {
+  if (terms_.empty()) return "0";
+  std::string out;
+  for (auto it = terms_.rbegin(); it != terms_.rend(); ++it) {
+    const auto& [m, c] = *it;
+    if (!out.empty()) out += c < 0 ? " - " : " + ";
+    int64_t n = out.empty() ? c : c < 0 ? -c : c;
+    std::string factors;
+    for (uint32_t s : m) factors += (factors.empty() ? "s" : "*s") + std::to_string(s);
+    if (factors.empty() || n != 1) out += std::to_string(n) + (factors.empty() ? "" : "*");
+    out += factors;
+  }
+  return out;
+}
+
+Polys polys(std::span<const SymDim> dims) { return Polys(dims.begin(), dims.end()); }
+
+Poly product(std::span<const Poly> dims) {
+  Poly p = 1;
+  for (const Poly& d : dims) p = p * d;
+  return p;
+}
+
+Polys dense_strides(std::span<const Poly> dims) {
+  Polys out(dims.size());
+  Poly step = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    out[i] = step;
+    step = step * dims[i];
+  }
+  return out;
+}
+
+}  // namespace ouro::ir::loops
