@@ -13,11 +13,11 @@ namespace ouro::runtime {
 namespace {
 
 template <int words>
-struct Cell {
+struct SortCell {
   uint64_t w[2 * words];
   const Value& key() const { return *reinterpret_cast<const Value*>(w); }
 };
-static_assert(sizeof(Cell<1>) == sizeof(Value));
+static_assert(sizeof(SortCell<1>) == sizeof(Value));
 
 constexpr size_t kMinRun = 24;
 
@@ -183,13 +183,13 @@ bool sort_values(Session& s, Value* items, Value* keys, size_t n, bool reverse) 
   bool ok;
   // A reverse sort is stable too: turned around before and after.
   if (!keys) {
-    auto* cells = reinterpret_cast<Cell<1>*>(items);
+    auto* cells = reinterpret_cast<SortCell<1>*>(items);
     if (reverse) std::reverse(cells, cells + n);
     ok = sort_cells(s, cells, n, kind);
     if (reverse) std::reverse(cells, cells + n);
     return ok;
   }
-  std::vector<Cell<2>> cells(n);
+  std::vector<SortCell<2>> cells(n);
   for (size_t i = 0; i < n; ++i) {
     std::memcpy(cells[i].w, static_cast<void*>(keys + i), sizeof(Value));
     std::memcpy(cells[i].w + 2, static_cast<void*>(items + i), sizeof(Value));

@@ -1,0 +1,17 @@
+// Inside of dict: views and iterators (dict_views.cpp).
+#pragma once
+
+#include "runtime/value.h"
+
+namespace ouro::runtime {
+
+class Session;
+struct Dict;
+
+enum class DictPart : int64_t { keys, values, items };
+Value make_dict_iterator(const Value& dict, DictPart part, bool reversed);
+// dict.update(from): a mapping, or an iterable of pairs.
+[[nodiscard]] bool dict_update_from(Session& s, Dict* d, const Value& from);
+void register_dict_views(Session& s);
+
+}  // namespace ouro::runtime

@@ -1,0 +1,227 @@
+// dict.keys(), .values(), .items(), and iteration over dicts.
+#include "runtime/ops.h"
+#include "runtime/types/args.h"
+#include "runtime/types/dict_type.h"
+#include "runtime/types/sequence.h"
+
+namespace ouro::runtime {
+namespace {
+
+DictPart part_of(const Value& view) {
+  return kind_of(view) == ObjectKind::dict_keys ? DictPart::keys : kind_of(view) == ObjectKind::dict_values ? DictPart::values : DictPart::items;
+}
+Dict* dict_of(const Value& view) { return cast<Dict>(view.as<DictView>()->dict); }
+
+Value entry_part(const Dict::Entry& e, DictPart part) {
+  if (part == DictPart::keys) return e.key;
+  return part == DictPart::values ? e.value : make_tuple({e.key, e.value});
+}
+
+// index: next entry; stop: how many items there were at the start (-1: exhausted); step: the part.
+template <bool reversed>
+Value dict_next_entry(Session& s, Iterator& it) {
+  if (it.source.is_unbound()) return Value::end();
+  Dict* d = cast<Dict>(it.source);
+  if (static_cast<int64_t>(d->used) != it.stop) {
+    it.stop = -1;  // and so it stays
+    return raise_text(s, ExcKind::RuntimeError, "dictionary changed size during iteration");
+  }
+  if constexpr (reversed) {
+    if (it.index > static_cast<int64_t>(d->filled)) it.index = d->filled;
+    while (it.index > 0) {
+      const Dict::Entry& e = d->entries[--it.index];
+      if (!e.key.is_unbound()) return entry_part(e, static_cast<DictPart>(it.step));
+    }
+  } else {
+    while (it.index < static_cast<int64_t>(d->filled)) {
+      const Dict::Entry& e = d->entries[it.index++];
+      if (!e.key.is_unbound()) return entry_part(e, static_cast<DictPart>(it.step));
+    }
+  }
+  it.source = Value();
+  return Value::end();
+}
+template <bool reversed>
+Value dict_hint(Session&, Iterator& it) {
+  if (it.source.is_unbound()) return Value::integer(0);
+  Dict* d = cast<Dict>(it.source);
+  int64_t n = 0, from = reversed ? 0 : it.index, to = reversed ? it.index : d->filled;
+  for (int64_t i = from; i < to && i < static_cast<int64_t>(d->filled); ++i) n += !d->entries[i].key.is_unbound();
+  return Value::integer(n);
+}
+const IterDef kForward[] = {{"dict_keyiterator", dict_next_entry<false>, dict_hint<false>},
+                            {"dict_valueiterator", dict_next_entry<false>, dict_hint<false>},
+                            {"dict_itemiterator", dict_next_entry<false>, dict_hint<false>}};
+const IterDef kReversed[] = {{"dict_reversekeyiterator", dict_next_entry<true>, dict_hint<true>},
+                             {"dict_reversevalueiterator", dict_next_entry<true>, dict_hint<true>},
+                             {"dict_reverseitemiterator", dict_next_entry<true>, dict_hint<true>}};
+
+// ---- views
+
+Value view_repr(Session& s, const Value& v) {
+  ReprGuard guard(s, v);
+  if (!guard.entered()) return make_str("...");
+  OURO_TRY(l, list_of(s, v));
+  std::string out = std::string(kind_of(v) == ObjectKind::dict_keys ? "dict_keys" : kind_of(v) == ObjectKind::dict_values ? "dict_values" : "dict_items") + "([";
+  if (!repr_items(s, l.as<List>(), out)) return Value::error();
+  return make_str(out + "])");
+}
+int64_t view_length(Session&, const Value& v) { return dict_of(v)->used; }
+Value view_iter(Session&, const Value& v) { return make_dict_iterator(v.as<DictView>()->dict, part_of(v), false); }
+int keys_contains(Session& s, const Value& v, const Value& key) { return dict_contains(s, dict_of(v), key); }
+int items_contains(Session& s, const Value& v, const Value& item) {
+  Tuple* t = cast<Tuple>(item);
+  if (!t || t->size != 2) return 0;
+  Value found = dict_get(s, dict_of(v), (*t)[0]);
+  if (found.is_error()) return -1;
+  return found.is_unbound() ? 0 : item_equals(s, found, (*t)[1]);
+}
+
+bool is_set_like(const Value& v) {
+  ObjectKind k = kind_of(unwrap(v));
+  return k == ObjectKind::set || k == ObjectKind::frozenset || k == ObjectKind::dict_keys || k == ObjectKind::dict_items;
+}
+
+// Is everything of a in b? 1, 0, -1.
+int all_in(Session& s, const Value& a, const Value& b) {
+  int result = 1;
+  bool ok = for_each(s, a, [&](Value& x) {
+    if (result != 1) return true;
+    int c = contains(s, b, x);
+    if (c < 0) return false;
+    if (!c) result = 0;
+    return true;
+  });
+  return ok ? result : -1;
+}
+
+Value view_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
+  if (!is_set_like(b)) return Value::not_implemented();
+  int64_t n = length(s, a), m = length(s, b);
+  if (n < 0 || m < 0) return Value::error();
+  int r = 0;
+  switch (op) {
+    case CmpOp::eq:
+    case CmpOp::ne: r = n == m ? all_in(s, a, b) : 0; break;
+    case CmpOp::lt: r = n < m ? all_in(s, a, b) : 0; break;
+    case CmpOp::le: r = n <= m ? all_in(s, a, b) : 0; break;
+    case CmpOp::gt: r = n > m ? all_in(s, b, a) : 0; break;
+    case CmpOp::ge: r = n >= m ? all_in(s, b, a) : 0; break;
+  }
+  return r < 0 ? Value::error() : Value::boolean(op == CmpOp::ne ? !r : r);
+}
+
+Value set_from(Session& s, const Value& iterable) {
+  Value out = make_set();
+  return for_each(s, iterable, [&](Value& v) { return set_add(s, out.as<Set>(), v) >= 0; }) ? out : Value::error();
+}
+
+// Set operations give plain sets; the other operand may be any iterable.
+Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  bool mine = kind_of(a) == ObjectKind::dict_keys || kind_of(a) == ObjectKind::dict_items;
+  if (!mine && !is_set_like(a)) {  // reflected: iterable op view
+    OURO_TRY(left, set_from(s, a));
+    return view_binary(s, op, left, b);
+  }
+  switch (op) {
+    case BinOp::and_: {
+      Value small = a, big = b;
+      if (!is_set_like(b)) big = a, small = b;
+      else if (length(s, b) < length(s, a)) std::swap(small, big);
+      Value out = make_set();
+      bool ok = for_each(s, small, [&](Value& x) {
+        int c = contains(s, big, x);
+        return c >= 0 && (!c || set_add(s, out.as<Set>(), x) >= 0);
+      });
+      return ok ? out : Value::error();
+    }
+    case BinOp::or_: {
+      OURO_TRY(out, set_from(s, a));
+      return set_update(s, out.as<Set>(), b) ? out : Value::error();
+    }
+    case BinOp::sub: {
+      OURO_TRY(out, set_from(s, a));
+      bool ok = for_each(s, b, [&](Value& x) { return set_discard(s, out.as<Set>(), x) >= 0; });
+      return ok ? out : Value::error();
+    }
+    case BinOp::xor_: {
+      OURO_TRY(out, set_from(s, a));
+      OURO_TRY(other, set_from(s, b));
+      bool ok = for_each(s, other, [&](Value& x) {
+        int r = set_discard(s, out.as<Set>(), x);
+        return r >= 0 && (r || set_add(s, out.as<Set>(), x) >= 0);
+      });
+      return ok ? out : Value::error();
+    }
+    default: return Value::not_implemented();
+  }
+}
+
+Value m_isdisjoint(Session& s, const Args& a) {
+  if (!takes_one(s, a, "dict_keys.isdisjoint")) return Value::error();
+  bool disjoint = true;
+  bool ok = for_each(s, a[1], [&](Value& x) {
+    if (!disjoint) return true;
+    int c = contains(s, a[0], x);
+    if (c > 0) disjoint = false;
+    return c >= 0;
+  });
+  return ok ? Value::boolean(disjoint) : Value::error();
+}
+Value m_reversed(Session&, const Args& a) { return make_dict_iterator(a[0].as<DictView>()->dict, part_of(a[0]), true); }
+
+// ---- mappingproxy
+
+Value proxy_repr(Session& s, const Value& v) {
+  OURO_TRY(r, repr(s, v.as<DictView>()->dict));
+  return make_str("mappingproxy(" + std::string(cast<Str>(r)->view()) + ")");
+}
+Value proxy_get_item(Session& s, const Value& v, const Value& key) { return get_item(s, v.as<DictView>()->dict, key); }
+Value proxy_iter(Session& s, const Value& v) { return iter(s, v.as<DictView>()->dict); }
+Value proxy_compare(Session& s, CmpOp op, const Value& a, const Value& b) { return compare(s, op, a.as<DictView>()->dict, b); }
+template <int which>
+Value m_proxy(Session& s, const Args& a) {
+  static constexpr const char* kNames[] = {"get", "keys", "values", "items", "copy"};
+  Args rest = a;
+  rest.positional = a.positional.subspan(1);
+  return call_method(s, a[0].as<DictView>()->dict, intern(kNames[which]), rest);
+}
+
+constexpr NativeDef kSetMethods[] = {{.name = "isdisjoint", .fn = m_isdisjoint}, {.name = "__reversed__", .fn = m_reversed}};
+constexpr NativeDef kValueMethods[] = {{.name = "__reversed__", .fn = m_reversed}};
+constexpr NativeDef kProxyMethods[] = {{.name = "get", .fn = m_proxy<0>}, {.name = "keys", .fn = m_proxy<1>}, {.name = "values", .fn = m_proxy<2>},
+                                       {.name = "items", .fn = m_proxy<3>}, {.name = "copy", .fn = m_proxy<4>}};
+constexpr GetSetDef kGetSet[] = {{.name = "mapping", .get = [](Session&, const Value& v) {
+                                    auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
+                                    p->dict = v.as<DictView>()->dict;
+                                    return Value::steal(p);
+                                  }}};
+constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
+constexpr TypeSlots kKeysSlots{.binary = view_binary, .binary_ops = kSetOps, .compare = view_compare, .ordered = true, .unhashable = true, .repr = view_repr,
+                               .iter = view_iter, .length = view_length, .contains = keys_contains};
+constexpr TypeSlots kItemsSlots{.binary = view_binary, .binary_ops = kSetOps, .compare = view_compare, .ordered = true, .unhashable = true, .repr = view_repr,
+                                .iter = view_iter, .length = view_length, .contains = items_contains};
+constexpr TypeSlots kValuesSlots{.repr = view_repr, .iter = view_iter, .length = view_length};
+constexpr TypeSlots kProxySlots{.compare = proxy_compare, .unhashable = true, .repr = proxy_repr, .iter = proxy_iter, .length = view_length,
+                                .get_item = proxy_get_item, .contains = keys_contains};
+const TypeDef kDefs[] = {
+    {.name = "dict_keys", .kind = ObjectKind::dict_keys, .slots = &kKeysSlots, .methods = kSetMethods, .getset = kGetSet, .subclassable = false},
+    {.name = "dict_values", .kind = ObjectKind::dict_values, .slots = &kValuesSlots, .methods = kValueMethods, .getset = kGetSet, .subclassable = false},
+    {.name = "dict_items", .kind = ObjectKind::dict_items, .slots = &kItemsSlots, .methods = kSetMethods, .getset = kGetSet, .subclassable = false},
+    {.name = "mappingproxy", .kind = ObjectKind::mapping_proxy, .slots = &kProxySlots, .methods = kProxyMethods, .subclassable = false},
+};
+
+}  // namespace
+
+Value make_dict_iterator(const Value& dict, DictPart part, bool reversed) {
+  Dict* d = cast<Dict>(dict);
+  const IterDef& def = (reversed ? kReversed : kForward)[static_cast<int>(part)];
+  return make_iterator(def, dict, reversed ? d->filled : 0, d->used, static_cast<int64_t>(part));
+}
+
+void register_dict_views(Session& s) {
+  for (const TypeDef& d : kDefs)
+    if (!s.type(d.kind)) define_type(s, d);
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "runtime/value.h"
+
+namespace ouro::runtime {
+
+// iter(function, sentinel): calls until the result equals the sentinel.
+Value make_callable_iterator(const Value& function, const Value& sentinel);
+
+}  // namespace ouro::runtime
