@@ -61,6 +61,11 @@ class Suite:
         if os.path.isdir(data):
             os.symlink(data, os.path.join(self.scratch, "cache", "ouro", "data"))
 
+    def has_data(self, names):
+        """Are these data sets in the cache? What needs others is left out."""
+        return all(os.path.isdir(os.path.join(self.scratch, "cache", "ouro", "data", name))
+                   for name in names)
+
     @property
     def ouro(self):
         return os.path.abspath(self.args.ouro) if self.args.ouro else self.program("ouro")

@@ -101,7 +101,7 @@ def discover(suite):
             script = Script(path)
             modes = [m for m in suite.modes if (not script.modes or m in script.modes)
                      and suite.wants(f"{script.name}[{m}]")]
-            if not modes or not suite.tagged(script.tags):
+            if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
             if not suite.ouro:
                 return [Job("scripts", lambda: [Result("scripts", "ouro is not built")])]

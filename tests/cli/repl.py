@@ -1,0 +1,176 @@
+"""The prompt, through a pipe and on a pseudo-terminal."""
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+
+def piped(t, text, status=0):
+    return t.run(stdin=text, status=status)
+
+
+def test_values_are_shown_and_kept(t):
+    done = piped(t, "1 + 1\n_ * 10\n'a' 'b'\nNone\n_\nx = 5\nx\n[1, _]\n")
+    t.equal(done.out.splitlines(), ["2", "20", "'ab'", "'ab'", "5", "[1, 5]"])
+
+
+def test_statements_over_several_lines(t):
+    done = piped(t, "def f(x):\n    y = x * 2\n\n    return y\nif f(1) == 2:\n    print('two')\n"
+                    "else:\n    print('other')\nprint((f(2) +\n       1))\ns = '''a\nb'''\ns\n"
+                    "class A:\n    def g(self): return 7\nA().g()\n@staticmethod\ndef h():\n"
+                    "    return 3\nfor i in range(2): print(i)\n")
+    t.equal(done.out.splitlines(), ["two", "5", "'a\\nb'", "7", "0", "1"])
+    t.equal(done.err, "")
+
+
+def test_errors_never_end_it(t):
+    done = piped(t, "1/0\nx = = 1\nundefined\nraise KeyError('k')\nprint('still here')\n")
+    t.equal(done.out, "still here\n")
+    for part in ["ZeroDivisionError: division by zero", "SyntaxError: invalid syntax",
+                 "NameError: name 'undefined' is not defined", "KeyError: 'k'"]:
+        t.has(done.err, part)
+
+
+def test_a_traceback_shows_the_lines_of_its_cells(t):
+    done = piped(t, "def f(x):\n    return 1 / x\nf(0)\n")
+    for part in ['File "<cell 2>", line 1, in <module>', "f(0)", 'File "<cell 1>", line 2, in f',
+                 "return 1 / x"]:
+        t.has(done.err, part)
+
+
+def test_exit_status(t):
+    t.equal(piped(t, "1\nexit()\n2\n").out, "1\n")
+    t.equal(piped(t, "import sys\nsys.exit(3)\nprint('no')\n", status=3).out, "")
+    t.equal(piped(t, "raise SystemExit('bye')\n", status=1).err, "bye\n")
+
+
+def test_tensors_and_redefinition(t):
+    done = piped(t, "f = lambda x: x + 1\ng = lambda x: f(x) * 2\ng(tensor([1.0])).tolist()\n"
+                    "f = lambda x: x - 1\ng(tensor([1.0])).tolist()\n")
+    t.equal(done.out.splitlines(), ["[4.0]", "[0.0]"])
+
+
+class Terminal:
+    def __init__(self, t, home=None):
+        self.master, slave = pty.openpty()
+        home = home or t.folder
+        env = dict(t.suite.environment(), TERM="xterm", HOME=home,
+                   XDG_STATE_HOME=os.path.join(home, "state"))
+
+        def session():
+            os.setsid()
+            import fcntl
+            import termios
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        self.process = subprocess.Popen([t.ouro], stdin=slave, stdout=slave, stderr=slave, env=env,
+                                        cwd=t.folder, preexec_fn=session)
+        os.close(slave)
+        self.t, self.text = t, ""
+        self.scale = 6 if t.suite.sanitized else 1
+
+    def wait_for(self, pattern, seconds=10):
+        """Reads until `pattern` shows in what is new; returns that text."""
+        end = time.monotonic() + seconds * self.scale
+        while not re.search(pattern, self.text):
+            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                self.process.kill()
+                self.t.check(False, f"no {pattern!r} in {self.text!r}")
+            try:
+                chunk = os.read(self.master, 65536)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                self.t.check(False, f"it ended without {pattern!r}: {self.text!r}")
+            self.text += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", chunk.decode(errors="replace"))
+        text, self.text = self.text, ""
+        return text
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def end(self):
+        self.type("\x04")
+        status = self.process.wait(timeout=20 * self.scale)
+        os.close(self.master)
+        return status
+
+
+def test_a_terminal_gets_prompts_and_ctrl_d_ends_it(t):
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    p.type("6*7\n")
+    p.wait_for(r"42\r\n>>> $")
+    p.type("def f():\n")
+    p.wait_for(r"\.\.\. $")
+    p.type("    return 'done'\n")
+    p.wait_for(r"\.\.\. $")
+    p.type("\n")
+    p.wait_for(">>> $")
+    p.type("f()\n")
+    p.wait_for(r"'done'\r\n>>> $")
+    p.type("ü = 'ä€😀'\nü\n")
+    p.wait_for(r"'ä€😀'\r\n>>> $")
+    t.equal(p.end(), 0)
+
+
+def test_ctrl_c_stops_the_statement_only(t):
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    p.type("k = 0\nwhile True: k += 1\n\n")
+    p.wait_for(r"\.\.\. \r\n")
+    time.sleep(0.5)
+    p.type("\x03")
+    p.wait_for(r"KeyboardInterrupt[^>]*>>> $")
+    p.type("k > 0\n")
+    p.wait_for(r"True\r\n>>> $")
+    p.type("abc")
+    p.wait_for("abc$")
+    p.type("\x03")
+    p.wait_for(r"KeyboardInterrupt\r\n>>> $")
+    p.type("def f(:\n")
+    p.wait_for(r"SyntaxError|\.\.\. $")
+    p.type("\x03")
+    p.wait_for(r">>> $")
+    p.type("1+2\n")
+    p.wait_for(r"3\r\n>>> $")
+    t.equal(p.end(), 0)
+
+
+def test_tab_completes_names_and_attributes(t):
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    p.type("some_long_name = 'x'\n")
+    p.wait_for(r">>> $")
+    p.type("some_l\t")
+    p.wait_for("some_long_name$")
+    p.type(".isalph\t")
+    p.wait_for("isalpha$")
+    p.type("()\n")
+    p.wait_for(r"True\r\n>>> $")
+    p.type("[].re\t\t\x15")
+    p.type("'a'.join\x15")
+    p.type("some_long_name.is\t\t")
+    p.wait_for("isdigit[^$]*isupper")
+    p.type("\x15")
+    t.equal(p.end(), 0)
+
+
+def test_history_is_kept_between_sessions(t):
+    home = os.path.join(t.folder, "home")
+    os.mkdir(home)
+    p = Terminal(t, home)
+    p.wait_for(">>> $")
+    p.type("7 * 11\n")
+    p.wait_for(r"77\r\n>>> $")
+    t.equal(p.end(), 0)
+    with open(os.path.join(home, "state", "ouro", "history")) as f:
+        t.equal(f.read(), "7 * 11\n")
+    p = Terminal(t, home)
+    p.wait_for(">>> $")
+    p.type("\x1b[A\n")
+    p.wait_for(r"77\r\n>>> $")
+    t.equal(p.end(), 0)
