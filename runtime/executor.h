@@ -47,7 +47,7 @@ Code* frame_code(const Frame& f);
 // The register of a name; only names that are live at the frame's position have a meaning.
 Value& frame_value(Frame& f, ir::NameId name);
 void set_position(Frame& f, ir::BlockId block, uint32_t let);
-// Pushes the frame of an inlined call above `caller`, whose position is behind the call; the call's result goes to `result` of the
+// Pushes the frame of an inlined call above `caller`, whose position is the call itself; the call's result goes to `result` of the
 // caller (NameId::none: dropped). The new frame runs next.
 Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result);
 // The flattened code of a function, for counters and the entry slot.

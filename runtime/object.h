@@ -242,7 +242,7 @@ struct BoundMethod : GcObject {
 struct Generator : GcObject {
   Frame* frame = nullptr;  // null when finished
   Value name, qualname;
-  bool running = false;
+  bool running = false, started = false;
   static constexpr ObjectKind kKind = ObjectKind::generator;
   ~Generator();
 };
@@ -313,6 +313,7 @@ struct Type : GcObject {
   bool builtin = false;
   bool ready = false;              // a built-in type's rows have been put into `names`
   bool is_exception = false;
+  bool is_abc = false;             // derives from abc.ABC: abstract methods are checked
   bool has_dict = true;            // false: __slots__ only
   bool has_del = false;
   bool has_getattribute = false, has_setattr = false, has_getattr = false;  // overridden in the MRO by a script

@@ -224,6 +224,7 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
   root->type = t;
   root->id = s.next_version++;
   t->shape = root;
+  t->is_abc = is_abc(s, t);
   type_changed(s, t);
   if (!call_set_name(s, t) || !call_init_subclass(s, t, keywords)) return Value::error();
   return owner;
@@ -259,7 +260,7 @@ Value construct_bare(Session& s, Type* t, const Args& args) {
       if (own_new) return raise_type_error(s, "object.__new__() takes exactly one argument (the type to instantiate)");
       if (!own_init) return raise_type_error(s, "%s() takes no arguments", std::string(t->text()).c_str());
     }
-    if (!t->builtin && is_abc(s, t)) {
+    if (t->is_abc) {
       std::string missing = abstract_names(s, t);
       if (!missing.empty())
         return raise_type_error(s, "Can't instantiate abstract class %s with abstract method%s", std::string(t->text()).c_str(), missing.c_str());

@@ -1,0 +1,351 @@
+// Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything else is called.
+#include "runtime/bind.h"
+#include "runtime/collect.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/slow.h"
+#include "runtime/protocol/lookup.h"
+#include "support/small_vec.h"
+
+namespace ouro::runtime {
+
+Value find_method(Session& s, const Value& v, Symbol name);  // runtime/protocol/calls.cpp
+
+namespace {
+
+using Values = SmallVec<Value, 8>;
+
+void place_captures(Frame* to, Function* fn) {
+  Value* out = to->regs + fn->code->sig.count();
+  for (const Value& c : fn->captures) *out++ = c;
+}
+
+Value make_generator(Session& s, Frame* top_of_stack_frame, const Value& function) {
+  // The bound frame moves to the heap.
+  Frame* g = new_generator_frame(s, function);
+  for (uint32_t i = 0; i < g->code->nregs; ++i) g->regs[i] = std::move(top_of_stack_frame->regs[i]);
+  pop_frame(s);
+  auto* gen = new_object<Generator>(ObjectKind::generator);
+  Function* fn = function.as<Function>();
+  gen->frame = g;
+  gen->name = fn->name;
+  gen->qualname = fn->qualname;
+  g->generator = gen;
+  return Value::steal(gen);
+}
+
+// A call's arguments, evaluated into Values: positional ones, then keyword ones with names.
+struct Collected {
+  Values positional, keywords, names;
+  Args args() const { return {{positional.data(), positional.size()}, {keywords.data(), keywords.size()}, {names.data(), names.size()}}; }
+};
+
+std::string callee_text(Session& s, const Value& f) {
+  if (Function* fn = cast_exact<Function>(f))
+    if (Str* q = cast<Str>(fn->qualname)) return std::string(fn->module_name.is_unbound() ? "" : "") + std::string(q->view()) + "()";
+  if (Native* n = cast_exact<Native>(f)) return std::string(n->def->name) + "()";
+  if (BoundMethod* m = cast_exact<BoundMethod>(f)) return callee_text(s, m->function);
+  if (Type* t = cast_exact<Type>(f)) return std::string(t->text()) + "()";
+  return type_name(s, f) + " object";
+}
+
+std::string module_prefix(Session& s, const Value& f) {
+  const Value* target = &f;
+  if (BoundMethod* m = cast_exact<BoundMethod>(f)) target = &m->function;
+  if (Function* fn = cast_exact<Function>(*target)) {
+    Module* m = cast<Module>(fn->globals);
+    std::string name = m ? text_of(s, m->name) : "";
+    if (!name.empty() && name != "builtins") return name + ".";
+  }
+  if (Type* t = cast_exact<Type>(f); t && !t->builtin) return "__main__.";
+  return "";
+}
+
+bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v) {
+  for (const Value& n : out.names)
+    if (n.same(name) || n.as<Str>()->view() == name.as<Str>()->view()) {
+      raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), name.as<Str>()->data);
+      return false;
+    }
+  out.names.push_back(name);
+  out.keywords.push_back(std::move(v));
+  return true;
+}
+
+bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, const Value& f, Collected& out) {
+  for (size_t i = 0; i < sig.args.size(); ++i) {
+    Value v = take_operand(fr, ops[i]);
+    switch (sig.args[i].kind) {
+      case ir::CallSig::Kind::positional: out.positional.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::keyword:
+        if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v))) return false;
+        break;
+      case ir::CallSig::Kind::star: {
+        Value t = tuple_of(s, v);
+        if (t.is_error()) {
+          if (pending_is(s, ExcKind::TypeError) && (!is_a(s, v, s.object_type()) || find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound())) {
+            clear_pending(s);
+            raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
+          }
+          return false;
+        }
+        Tuple* items = t.as<Tuple>();
+        for (size_t k = 0; k < items->size; ++k) out.positional.push_back((*items)[k]);
+        break;
+      }
+      case ir::CallSig::Kind::double_star: {
+        Value d = v;
+        if (!cast<Dict>(d)) {
+          static const Symbol keys = intern("keys");
+          Value has = lookup_attr(s, v, keys);
+          if (has.is_error()) return false;
+          if (has.is_unbound()) {
+            raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
+            return false;
+          }
+          d = make_dict();
+          if (!dict_merge(s, d.as<Dict>(), v)) return false;
+        }
+        size_t pos = 0;
+        Value *k, *item;
+        while (dict_next(cast<Dict>(d), pos, k, item)) {
+          if (!cast<Str>(*k)) {
+            raise_type_error(s, "keywords must be strings");
+            return false;
+          }
+          if (!add_keyword(s, out, f, *k, *item)) return false;
+        }
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+// Pushes a frame for function `fv` with arguments from operands, after `self` if given. Positional only.
+bool push_simple(Session& s, Frame& fr, const Value& fv, const Value* self, const Operand* ops, uint32_t n, Frame*& pushed, Value& result) {
+  Function* fn = fv.as<Function>();
+  Code* code = compiled(s, fn);
+  const ir::Signature& sig = fn->code->sig;
+  uint32_t given = n + (self != nullptr);
+  Frame* to = push_frame(s, fv);
+  if (!to) return false;
+  size_t defaults = 0;
+  if (given != sig.positional)
+    if (Tuple* d = cast<Tuple>(fn->defaults)) defaults = d->size;
+  if (code->simple && given <= sig.positional && given + defaults >= sig.positional) {
+    Value* out = to->regs;
+    if (self) *out++ = *self;
+    for (uint32_t i = 0; i < n; ++i) *out++ = take_operand(fr, ops[i]);
+    if (given < sig.positional) {
+      Tuple* d = fn->defaults.as<Tuple>();
+      for (size_t i = given; i < sig.positional; ++i) *out++ = (*d)[i - (sig.positional - defaults)];
+    }
+  } else {
+    Values all;
+    if (self) all.push_back(*self);
+    for (uint32_t i = 0; i < n; ++i) all.push_back(take_operand(fr, ops[i]));
+    if (!bind_function(s, fn, Args{{all.data(), all.size()}, {}, {}}, to->regs)) {
+      pop_frame(s);
+      return false;
+    }
+  }
+  if (!fn->captures.empty()) place_captures(to, fn);
+  if (fn->code->is_generator) result = make_generator(s, to, Value(fv));
+  else pushed = to;
+  return true;
+}
+
+bool push_bound(Session& s, const Value& fv, const Args& args, Frame*& pushed, Value& result) {
+  Frame* to = push_frame(s, fv);
+  if (!to) return false;
+  Function* fn = fv.as<Function>();
+  if (!bind_function(s, fn, args, to->regs)) {
+    pop_frame(s);
+    return false;
+  }
+  if (!fn->captures.empty()) place_captures(to, fn);
+  if (fn->code->is_generator) result = make_generator(s, to, Value(fv));
+  else pushed = to;
+  return true;
+}
+
+// A class of scripts with nothing special about its making: the instance, and the __init__ to run in a frame.
+bool plain_class(Session& s, Type* t, Value& init) {
+  if (t->builtin || t->is_exception || t->is_abc || t->layout != ObjectKind::instance) return false;
+  auto* made = cast_exact<StaticMethod>(find_dunder(s, t, Dunder::new_));
+  if (!made || !cast_exact<Native>(made->function)) return false;
+  init = find_dunder(s, t, Dunder::init_);
+  return kind_of(init) == ObjectKind::function && !init.as<Function>()->code->is_generator;
+}
+
+// The method as cached at the site, when the receiver's class and shape are those of the last time.
+Object* cached_method(Session& s, const Cache& c, const Value& self) {
+  if (!c.object) return nullptr;
+  if (Instance* i = kind_of(self) == ObjectKind::instance ? self.as<Instance>() : nullptr)
+    return i->shape && i->shape->id == c.key && i->type->version == c.type_key ? c.object : nullptr;
+  if (c.key != 0 || !self.is_object()) return nullptr;
+  Type* t = s.type(self.object()->object_kind());
+  return t && t->version == c.type_key && self.object()->object_kind() != ObjectKind::iterator ? c.object : nullptr;
+}
+void remember_method(Session& s, Cache& c, const Value& self, const Value& method) {
+  c = {};
+  if (kind_of(self) == ObjectKind::exception || kind_of(self) == ObjectKind::opaque) return;
+  if (Instance* i = kind_of(self) == ObjectKind::instance ? self.as<Instance>() : nullptr) {
+    if (!i->shape) return;
+    c.key = i->shape->id;
+  }
+  c.type_key = type_of(s, self)->version;
+  c.object = method.object();
+}
+
+bool store(Frame& fr, const Instr& in, Value r) {
+  if (r.is_error()) return false;
+  fr.regs[in.dst] = std::move(r);
+  return true;
+}
+
+Value call_with(Session& s, Frame& fr, const Value& callee, const Value* self, const Operand* ops, uint32_t n) {
+  Values all;
+  all.reserve(n + 1);
+  if (self) all.push_back(*self);
+  for (uint32_t i = 0; i < n; ++i) all.push_back(take_operand(fr, ops[i]));
+  return call(s, callee, Args{{all.data(), all.size()}, {}, {}});
+}
+
+bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops, uint32_t n, Frame*& pushed) {
+  Value result;
+  switch (kind_of(callee)) {
+    case ObjectKind::function:
+      if (!push_simple(s, fr, callee, self, ops, n, pushed, result)) return false;
+      break;
+    case ObjectKind::bound_method: {
+      if (self) return store(fr, in, call_with(s, fr, callee, self, ops, n));
+      Value keep = callee;
+      auto* m = callee.as<BoundMethod>();
+      if (kind_of(m->function) != ObjectKind::function) return store(fr, in, call_with(s, fr, m->function, &m->self, ops, n));
+      if (!push_simple(s, fr, m->function, &m->self, ops, n, pushed, result)) return false;
+      break;
+    }
+    case ObjectKind::type: {
+      Value init;
+      Type* t = callee.as<Type>();
+      if (self || !plain_class(s, t, init)) return store(fr, in, call_with(s, fr, callee, self, ops, n));
+      Value instance = new_instance(s, t);
+      if (!push_simple(s, fr, init, &instance, ops, n, pushed, result)) return false;
+      pushed->instance = std::move(instance);
+      return true;
+    }
+    default: return store(fr, in, call_with(s, fr, callee, self, ops, n));
+  }
+  if (!pushed) fr.regs[in.dst] = std::move(result);
+  return true;
+}
+
+bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, const ir::CallSig& sig, const Value* self, const Operand* ops, Frame*& pushed) {
+  Collected c;
+  if (self) c.positional.push_back(*self);
+  Value target = callee;
+  if (BoundMethod* m = cast_exact<BoundMethod>(callee); m && !self && cast_exact<Function>(m->function)) {
+    c.positional.push_back(m->self);
+    target = m->function;
+  }
+  Value instance, init;
+  if (Type* t = cast_exact<Type>(callee); t && !self && plain_class(s, t, init)) {
+    instance = new_instance(s, t);
+    c.positional.push_back(instance);
+    target = init;
+  }
+  if (!collect(s, fr, sig, ops, callee, c)) return false;
+  if (kind_of(target) != ObjectKind::function) return store(fr, in, call(s, target, c.args()));
+  Value result;
+  if (!push_bound(s, target, c.args(), pushed, result)) return false;
+  if (pushed) pushed->instance = std::move(instance);
+  else fr.regs[in.dst] = std::move(result);
+  return true;
+}
+
+}  // namespace
+
+bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Frame*& pushed) {
+  const Site& x = fr.code->sites[static_cast<size_t>(in.a)];
+  const ir::CallSig& sig = fr.code->function->calls[x.attr];
+  const Operand* ops = fr.code->operands.data() + x.first;
+  uint32_t n = x.count - 1;
+  if (!method) {
+    Value callee = take_operand(fr, ops[0]);
+    return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed) : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
+  }
+  Cache& cache = fr.code->caches[x.cache];
+  Value self = take_operand(fr, ops[0]);
+  Value found;
+  if (Object* o = cached_method(s, cache, self)) {
+    found = Value::share(o);
+  } else {
+    found = find_method(s, self, sig.method);
+    if (!found.is_unbound()) remember_method(s, cache, self, found);
+  }
+  if (!found.is_unbound()) return full ? call_full(s, fr, in, found, sig, &self, ops + 1, pushed) : call_simple(s, fr, in, found, &self, ops + 1, n, pushed);
+  Value callee = get_attr(s, self, sig.method);
+  if (callee.is_error()) return false;
+  return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed) : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
+}
+
+// ---------------------------------------------------------------- from C++
+
+Value call_function(Session& s, const Value& function, const Args& args) {
+  char here;
+  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit) return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  Value keep = function, result;
+  Frame* pushed = nullptr;
+  if (!push_bound(s, keep, args, pushed, result)) return Value::error();
+  if (!pushed) return result;
+  pushed->entry = true;
+  if (++pushed->code->calls >= pushed->code->call_trigger || pushed->code->entry) {
+    Outcome o = Outcome::not_taken;
+    if (pushed->code->calls >= pushed->code->call_trigger && s.executor) o = s.executor->hot_function(s, *pushed, result);
+    if (o == Outcome::not_taken && pushed->code->entry) o = pushed->code->entry(s, *pushed, pushed->code->entry_data, result);
+    if (o == Outcome::returned) {
+      pop_frame(s);
+      return result;
+    }
+    if (o == Outcome::raised) return run_raising(s, s.interpreter->top);
+    if (o == Outcome::left) return run(s, s.interpreter->top);
+  }
+  return run(s, pushed);
+}
+
+Value make_function(Session& s, const ir::FunctionRef& code, const Value& globals, std::span<const Value> args) {
+  auto* f = new_object<Function>(ObjectKind::function);
+  f->code = code;
+  f->globals = globals;
+  f->name = s.str(code->name);
+  f->qualname = s.str(code->qualname ? code->qualname : code->name);
+  f->doc = code->doc == ir::ConstId::none ? Value::none() : make_str(code->constant(code->doc).text);
+  f->defaults = args.size() > 0 ? args[0] : Value::none();
+  if (Tuple* t = cast<Tuple>(f->defaults); t && t->size == 0) f->defaults = Value::none();
+  f->kwdefaults = args.size() > 1 ? args[1] : Value::none();
+  if (args.size() > 2 && !args[2].is_none()) f->annotations = args[2];
+  if (args.size() > 3) f->captures.assign(args.begin() + 3, args.end());
+  return Value::steal(f);
+}
+
+Value run_module(Session& s, const ir::FunctionRef& code, const Value& module) {
+  Value f = make_function(s, code, module, {});
+  return call_function(s, f, {});
+}
+
+bool safe_point(Session& s) {
+  uint32_t bits = s.poll.load(std::memory_order_relaxed);
+  if (bits & Session::kCollect) ouro::runtime::collect(s);
+  if (bits & Session::kFinalizers) run_finalizers(s);
+  if (s.executor && bits & (Session::kVersionReady | Session::kDemand)) s.executor->safe_point(s);
+  if (bits & (Session::kVersionReady | Session::kDemand)) s.poll.fetch_and(~static_cast<uint32_t>(Session::kVersionReady | Session::kDemand));
+  if (bits & Session::kInterrupt) {
+    s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
+    set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ouro::runtime

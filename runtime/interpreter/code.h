@@ -1,0 +1,136 @@
+// Register code: what the interpreter runs. A Function of ANF is flattened once (flatten.cpp):
+//
+//   - every name has a register; names of one source variable, and a block parameter and what is passed to it, share one where their
+//     lives do not meet (registers.cpp), so that most jumps move nothing;
+//   - operands are registers (>= 0) or constants (~index, < 0);
+//   - operands that die here are marked: a call moves them, other operations drop them afterwards. Nameless values die at their last
+//     use. Values of source variables stay until the variable is bound again or the function ends, as in CPython, unless they are
+//     tensors, which die at their last use so that updates happen in place (RULES C16);
+//   - a comparison or test and the branch on it are one instruction, so are iter.next, is.end and the branch;
+//   - instructions that may raise inside a `try` have a handover: a target and the moves that the handler's parameters need.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/anf.h"
+#include "runtime/executor.h"
+#include "runtime/object.h"
+
+namespace ouro::runtime {
+
+// clang-format off
+#define OURO_BIN_INSTRS(X) \
+  X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_)
+#define OURO_INSTRS(X) \
+  X(move) X(take) X(jump) X(jump_back) X(branch) X(branch_not) X(switch_) X(return_) X(raise) X(raise_again) X(reraise) \
+  X(yield) X(yield_from) X(unreachable) \
+  X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_) \
+  X(iadd) X(isub) X(imul) X(imatmul) X(itruediv) X(ifloordiv) X(imod) X(ipow) X(ilshift) X(irshift) X(iand) X(ior) X(ixor) \
+  X(neg) X(pos) X(invert) X(not_) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(is) X(is_not) X(in) X(not_in) X(truth) \
+  X(if_not_eq) X(if_not_ne) X(if_not_lt) X(if_not_le) X(if_not_gt) X(if_not_ge) X(if_not_truth) X(if_truth) X(if_not_is) X(if_is) \
+  X(check_bound) X(global_get) X(global_set) X(global_del) X(builtin_get) X(class_get) X(class_set) X(class_del) \
+  X(cell_new) X(cell_get) X(cell_set) X(function) X(make_class) X(call) X(call_method) X(call_full) X(call_method_full) \
+  X(attr_get) X(attr_set) X(attr_del) X(item_get) X(item_set) X(item_del) X(update) X(slice) \
+  X(tuple) X(list) X(set) X(dict) X(list_append) X(list_extend) X(list_to_tuple) X(set_add) X(set_update) X(dict_set) X(dict_update) \
+  X(tuple_get) X(unpack) X(unpack_star) X(format) X(str_concat) X(iter) X(iter_next) X(is_end) X(for_iter) \
+  X(exc_match) X(exc_enter) X(exc_leave) X(exc_current) X(generic) X(tensor_op) X(drop)
+// clang-format on
+
+enum class I : uint16_t {
+#define X(n) n,
+  OURO_INSTRS(X)
+#undef X
+  count_
+};
+
+// What happens to an operand after its use.
+enum class Use : uint8_t {
+  keep,
+  dies,        // a nameless value
+  dies_named,  // the value of a source variable: gone early only if it is a tensor
+};
+
+struct Instr {
+  I op;
+  uint8_t use_a, use_b;  // Use
+  int32_t dst;           // register; of jumps the target
+  int32_t a, b;          // operands, or indices as the operation says
+};
+static_assert(sizeof(Instr) == 16);
+
+struct Operand {
+  int32_t at = 0;
+  Use use = Use::keep;
+};
+
+// Operations with any number of operands, and everything rare: `a` of the instruction is the index of its Site.
+struct Site {
+  ir::Op op{};
+  uint32_t first = 0, count = 0;  // of Code::operands
+  uint32_t attr = 0;              // as in the let
+  uint32_t cache = 0;             // of Code::caches, where there is one
+};
+
+struct Cache {
+  uint32_t key = 0;       // version of a class, id of a shape, or version of a module
+  uint32_t type_key = 0;  // version of the shape's class
+  int32_t slot = -1;
+  const void* owner = nullptr;
+  Object* object = nullptr;  // borrowed: valid while the keys match
+};
+
+struct MoveTo {
+  int32_t dst;
+  Operand src;
+};
+struct HandoverTo {
+  uint32_t pc;
+  int32_t exception;  // register of the handler's first parameter
+  std::vector<MoveTo> moves;  // parallel
+};
+
+struct Code {
+  ir::FunctionRef function;
+  std::vector<Instr> instrs;
+  std::vector<Value> constants;
+  std::vector<Operand> operands;
+  std::vector<Site> sites;
+  std::vector<Cache> caches;
+  std::vector<std::vector<int32_t>> switches;  // targets
+  std::vector<HandoverTo> handovers;
+  std::vector<uint32_t> handover_of;  // per instruction, UINT32_MAX: none
+  std::vector<Span> spans;            // per instruction
+  std::vector<int32_t> reg_of;        // per name, -1: not in a register
+  std::vector<std::vector<uint32_t>> let_pc;  // per block: pc of each let and, last, of the terminator
+  uint32_t nregs = 0;
+  uint32_t nparams = 0;    // entry parameters: registers 0 .. nparams-1
+  bool simple = false;     // only positional parameters: calls bind them directly
+
+  // Tier-up.
+  uint32_t calls = 0, call_trigger = UINT32_MAX;
+  struct Loop {
+    ir::BlockId head;
+    uint32_t count = 0, trigger = UINT32_MAX;
+  };
+  std::vector<Loop> loops;
+  EntryFn entry = nullptr;
+  void* entry_data = nullptr;
+
+  uint32_t pc_of(const Instr* i) const { return static_cast<uint32_t>(i - instrs.data()); }
+};
+
+struct RegisterPlan {
+  std::vector<int32_t> reg_of;
+  uint32_t nregs = 0;
+};
+// Which register each name lives in; entry parameters are 0, 1, ...
+RegisterPlan assign_registers(const ir::Function& f, const std::vector<ir::BlockId>& order, const std::vector<std::vector<ir::NameId>>& live_in);
+
+std::unique_ptr<Code> flatten(Session& s, const ir::FunctionRef& f);
+// The runtime value of a constant.
+Value constant_value(Session& s, const ir::Function& f, ir::ConstId c);
+// Lists the instructions, for tests and --stage=code.
+std::string disassemble(const Code& code);
+
+}  // namespace ouro::runtime

@@ -1,0 +1,567 @@
+// ANF → register code (code.h).
+#include "runtime/interpreter/flatten.h"
+
+#include <algorithm>
+
+#include "ir/prim.h"
+#include "ir/walk.h"
+#include "runtime/tensor_hooks.h"
+#include "runtime/types/big_int.h"
+#include "support/diag.h"
+
+namespace ouro::runtime {
+using namespace ir;
+
+namespace {
+
+// Instructions of primitives with at most two operands in a and b; the rest are Sites.
+struct Plain {
+  Op op;
+  I instr;
+};
+constexpr Plain kPlain[] = {
+    {prim::neg, I::neg}, {prim::pos, I::pos}, {prim::invert, I::invert}, {prim::not_, I::not_},
+    {prim::add, I::add}, {prim::sub, I::sub}, {prim::mul, I::mul}, {prim::matmul, I::matmul}, {prim::truediv, I::truediv},
+    {prim::floordiv, I::floordiv}, {prim::mod, I::mod}, {prim::pow, I::pow}, {prim::lshift, I::lshift}, {prim::rshift, I::rshift},
+    {prim::and_, I::and_}, {prim::or_, I::or_}, {prim::xor_, I::xor_},
+    {prim::iadd, I::iadd}, {prim::isub, I::isub}, {prim::imul, I::imul}, {prim::imatmul, I::imatmul}, {prim::itruediv, I::itruediv},
+    {prim::ifloordiv, I::ifloordiv}, {prim::imod, I::imod}, {prim::ipow, I::ipow}, {prim::ilshift, I::ilshift},
+    {prim::irshift, I::irshift}, {prim::iand, I::iand}, {prim::ior, I::ior}, {prim::ixor, I::ixor},
+    {prim::eq, I::eq}, {prim::ne, I::ne}, {prim::lt, I::lt}, {prim::le, I::le}, {prim::gt, I::gt}, {prim::ge, I::ge},
+    {prim::is, I::is}, {prim::is_not, I::is_not}, {prim::in, I::in}, {prim::not_in, I::not_in}, {prim::truth, I::truth},
+    {prim::move, I::move}, {prim::cell_new, I::cell_new}, {prim::cell_set, I::cell_set}, {prim::item_get, I::item_get},
+    {prim::item_del, I::item_del}, {prim::list_append, I::list_append}, {prim::list_extend, I::list_extend},
+    {prim::list_to_tuple, I::list_to_tuple}, {prim::set_add, I::set_add}, {prim::set_update, I::set_update},
+    {prim::dict_update, I::dict_update}, {prim::iter, I::iter}, {prim::iter_next, I::iter_next}, {prim::is_end, I::is_end},
+    {prim::exc_match, I::exc_match}, {prim::exc_enter, I::exc_enter}, {prim::exc_leave, I::exc_leave},
+    {prim::exc_current, I::exc_current},
+};
+// Primitives with a symbol or integer: one operand in `a`, the Site in `b`; sites carry the attribute and a cache.
+constexpr Plain kSited[] = {
+    {prim::check_bound, I::check_bound}, {prim::global_get, I::global_get}, {prim::global_set, I::global_set},
+    {prim::global_del, I::global_del}, {prim::builtin_get, I::builtin_get}, {prim::class_get, I::class_get},
+    {prim::class_del, I::class_del}, {prim::cell_get, I::cell_get}, {prim::attr_get, I::attr_get}, {prim::attr_del, I::attr_del},
+    {prim::tuple_get, I::tuple_get}, {prim::unpack, I::unpack}, {prim::unpack_star, I::unpack_star},
+};
+// Primitives with operands in the Site's list.
+constexpr Plain kListed[] = {
+    {prim::function, I::function}, {prim::make_class, I::make_class}, {prim::attr_set, I::attr_set}, {prim::class_set, I::class_set},
+    {prim::item_set, I::item_set}, {prim::update, I::update}, {prim::slice, I::slice}, {prim::tuple, I::tuple}, {prim::list, I::list},
+    {prim::set, I::set}, {prim::dict, I::dict}, {prim::dict_set, I::dict_set}, {prim::format, I::format},
+    {prim::str_concat, I::str_concat},
+};
+
+enum class Form : uint8_t { generic, plain, sited, listed };
+struct Lowering {
+  I instr = I::generic;
+  Form form = Form::generic;
+};
+const std::vector<Lowering>& lowerings() {
+  static const std::vector<Lowering> table = [] {
+    std::vector<Lowering> t(prim::count_);
+    auto fill = [&](const Plain* rows, size_t n, Form form) {
+      for (size_t i = 0; i < n; ++i) t[static_cast<uint16_t>(rows[i].op)] = {rows[i].instr, form};
+    };
+    fill(kPlain, std::size(kPlain), Form::plain);
+    fill(kSited, std::size(kSited), Form::sited);
+    fill(kListed, std::size(kListed), Form::listed);
+    return t;
+  }();
+  return table;
+}
+
+constexpr bool is_compare(Op op) { return op >= prim::eq && op <= prim::ge; }
+
+class Flattener {
+ public:
+  Flattener(Session& s, const FunctionRef& ref) : s_(s), f_(*ref), code_(std::make_unique<Code>()) { code_->function = ref; }
+
+  std::unique_ptr<Code> run() {
+    order_ = reverse_postorder(f_);
+    Liveness live(f_);
+    live_in_ = std::move(live.live_in);
+    RegisterPlan plan = assign_registers(f_, order_, live_in_);
+    code_->reg_of = std::move(plan.reg_of);
+    code_->nregs = plan.nregs + 2;
+    sent_ = static_cast<int32_t>(plan.nregs);
+    scratch_ = sent_ + 1;
+    code_->nparams = static_cast<uint32_t>(f_.blocks[0].params.size());
+    code_->simple = !f_.sig.varargs && !f_.sig.varkw && f_.sig.kwonly == 0;
+    for (size_t i = 0; i < f_.constants.size(); ++i) code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
+    count_uses();
+    code_->let_pc.resize(f_.blocks.size());
+    block_pc_.assign(f_.blocks.size(), 0);
+    for (size_t i = 0; i < order_.size(); ++i) block(order_[i], i + 1 < order_.size() ? order_[i + 1] : BlockId::none);
+    late_parts();
+    patch();
+    return std::move(code_);
+  }
+
+ private:
+  // ---- operands
+  void count_uses() {
+    uses_.assign(f_.names.size(), 0);
+    for (BlockId id : order_) for_each_use(f_, f_.block(id), [&](uint32_t, NameId n) { ++uses_[index(n)]; });
+  }
+  int32_t at(Atom a) const {
+    if (a.is_const()) return ~static_cast<int32_t>(index(a.constant()));
+    int32_t r = code_->reg_of[index(a.name())];
+    if (r < 0) ouro_bug("name %u has no register in %s", index(a.name()), f_.name.c_str());
+    return r;
+  }
+  int32_t reg(NameId n) const { return n == NameId::none ? scratch_ : code_->reg_of[index(n)] < 0 ? scratch_ : code_->reg_of[index(n)]; }
+  Use death(NameId n) const { return f_.names[index(n)].hint ? Use::dies_named : Use::dies; }
+
+  // Which operands of let i (position n: the terminator) are not needed afterwards.
+  void find_deaths(const Block& b) {
+    size_t n = b.lets.size();
+    last_use_.assign(n + 1, {});
+    std::vector<bool>& live = scratch_live_;
+    live.assign(f_.names.size(), false);
+    for (const Target& t : b.term.targets) {
+      for (NameId x : live_in_[index(t.block)]) live[index(x)] = true;
+      for (uint32_t k = 0; k < t.nargs; ++k)
+        if (f_.args(t)[k].is_name()) live[index(f_.args(t)[k].name())] = true;
+    }
+    auto use = [&](size_t pos, Atom a) {
+      if (!a.is_name() || live[index(a.name())]) return;
+      live[index(a.name())] = true;
+      last_use_[pos].push_back(a.name());
+    };
+    auto hand_over = [&](uint32_t h) {
+      if (h == Let::kNoHandover) return;
+      const Handover& ho = f_.handovers[h];
+      for (uint32_t k = 0; k < ho.nargs; ++k)
+        if (f_.args(ho)[k].is_name()) live[index(f_.args(ho)[k].name())] = true;
+      for (NameId x : live_in_[index(ho.handler)]) live[index(x)] = true;
+    };
+    hand_over(b.term.handover);
+    use(n, b.term.a);
+    use(n, b.term.b);
+    for (size_t i = n; i-- > 0;) {
+      const Let& l = b.lets[i];
+      if (l.result != NameId::none) live[index(l.result)] = false;
+      // An update or in-place operation leaves its operand as it was when it fails, so the handler does not keep it alive.
+      bool restores = l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor);
+      if (restores && l.nargs) use(i, f_.args(l)[0]);
+      hand_over(l.handover);
+      for (uint32_t k = 0; k < l.nargs; ++k) use(i, f_.args(l)[k]);
+    }
+  }
+  Use use_at(size_t pos, Atom a) const {
+    if (!a.is_name()) return Use::keep;
+    for (NameId n : last_use_[pos])
+      if (n == a.name()) return death(n);
+    return Use::keep;
+  }
+  // Of several operands that are the same name only the last one dies.
+  Operand operand(size_t pos, const Atom* args, uint32_t k, uint32_t n) const {
+    Use u = use_at(pos, args[k]);
+    for (uint32_t j = k + 1; j < n && u != Use::keep; ++j)
+      if (args[j] == args[k]) u = Use::keep;
+    return {at(args[k]), u};
+  }
+
+  // ---- emission
+  uint32_t emit(I op, int32_t dst, int32_t a, int32_t b, Span span, uint32_t handover = UINT32_MAX, Use ua = Use::keep, Use ub = Use::keep) {
+    code_->instrs.push_back({op, static_cast<uint8_t>(ua), static_cast<uint8_t>(ub), dst, a, b});
+    code_->spans.push_back(span);
+    code_->handover_of.push_back(handover == Let::kNoHandover ? UINT32_MAX : handover_index(handover));
+    return static_cast<uint32_t>(code_->instrs.size() - 1);
+  }
+  uint32_t pc() const { return static_cast<uint32_t>(code_->instrs.size()); }
+
+  uint32_t handover_index(uint32_t h) {
+    if (handover_map_.empty()) handover_map_.assign(f_.handovers.size(), UINT32_MAX);
+    uint32_t& mapped = handover_map_[h];
+    if (mapped == UINT32_MAX) {
+      const Handover& ho = f_.handovers[h];
+      const Block& to = f_.block(ho.handler);
+      HandoverTo out;
+      out.pc = index(ho.handler);  // patched
+      out.exception = reg(to.params[0]);
+      for (uint32_t k = 0; k < ho.nargs; ++k) {
+        int32_t d = code_->reg_of[index(to.params[k + 1])], x = at(f_.args(ho)[k]);
+        if (d >= 0 && d != x) out.moves.push_back({d, {x, Use::keep}});
+      }
+      mapped = static_cast<uint32_t>(code_->handovers.size());
+      code_->handovers.push_back(std::move(out));
+    }
+    return mapped;
+  }
+
+  uint32_t site(const Let& l, size_t pos, bool cached) {
+    Site x;
+    x.op = l.op;
+    x.attr = l.attr;
+    x.first = static_cast<uint32_t>(code_->operands.size());
+    x.count = l.nargs;
+    for (uint32_t k = 0; k < l.nargs; ++k) code_->operands.push_back(operand(pos, f_.args(l), k, l.nargs));
+    if (cached) {
+      x.cache = static_cast<uint32_t>(code_->caches.size());
+      code_->caches.emplace_back();
+    }
+    code_->sites.push_back(x);
+    return static_cast<uint32_t>(code_->sites.size() - 1);
+  }
+
+  void let(const Let& l, size_t pos) {
+    int32_t dst = reg(l.result);
+    bool unused = l.result == NameId::none || uses_[index(l.result)] == 0;
+    if (is_tensor_op(l.op)) {
+      emit(I::tensor_op, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover);
+    } else if (l.op == prim::call || l.op == prim::call_method) {
+      const CallSig& sig = f_.calls[l.attr];
+      bool method = l.op == prim::call_method;
+      I op = sig.simple() ? (method ? I::call_method : I::call) : (method ? I::call_method_full : I::call_full);
+      emit(op, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover);
+    } else {
+      Lowering low = lowerings()[static_cast<uint16_t>(l.op)];
+      const Atom* args = f_.args(l);
+      switch (low.form) {
+        case Form::plain: {
+          Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{}, b = l.nargs > 1 ? operand(pos, args, 1, l.nargs) : Operand{};
+          emit(low.instr, dst, a.at, b.at, l.span, l.handover, a.use, b.use);
+          break;
+        }
+        case Form::sited: {
+          Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{};
+          emit(low.instr, dst, a.at, static_cast<int32_t>(site(l, pos, true)), l.span, l.handover, a.use);
+          break;
+        }
+        case Form::listed: emit(low.instr, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover); break;
+        case Form::generic: emit(I::generic, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover); break;
+      }
+    }
+    if (unused && dst != scratch_ && !f_.names[index(l.result)].hint) emit(I::drop, dst, 0, 0, l.span);
+    else if (l.result == NameId::none) {}
+  }
+
+  // ---- edges
+  bool has_moves(const Target& t) const {
+    const Block& to = f_.block(t.block);
+    for (uint32_t k = 0; k < t.nargs; ++k) {
+      int32_t d = code_->reg_of[index(to.params[k])];
+      if (d >= 0 && d != at(f_.args(t)[k])) return true;
+    }
+    return false;
+  }
+  bool live_into(BlockId b, NameId n) const {
+    const auto& l = live_in_[index(b)];
+    return std::find(l.begin(), l.end(), n) != l.end();
+  }
+  void edge_moves(const Target& t, Span span, int32_t sent = -1) {
+    const Block& to = f_.block(t.block);
+    std::vector<MoveTo> moves;
+    for (uint32_t k = 0; k < t.nargs; ++k) {
+      Atom a = f_.args(t)[k];
+      int32_t d = code_->reg_of[index(to.params[k])], x = at(a);
+      if (d < 0 || d == x) continue;
+      Use u = Use::keep;
+      if (a.is_name() && !live_into(t.block, a.name())) {
+        u = death(a.name());
+        for (uint32_t j = 0; j < t.nargs; ++j)
+          if (j != k && f_.args(t)[j] == a) u = Use::keep;
+      }
+      moves.push_back({d, {x, u}});
+    }
+    if (sent >= 0 && !to.params.empty()) {
+      int32_t d = code_->reg_of[index(to.params.back())];
+      if (d >= 0) moves.push_back({d, {sent, Use::dies}});
+    }
+    while (!moves.empty()) {
+      bool progress = false;
+      for (size_t i = 0; i < moves.size(); ++i) {
+        bool blocked = false;
+        for (size_t j = 0; j < moves.size(); ++j) blocked |= j != i && moves[j].src.at == moves[i].dst;
+        if (blocked) continue;
+        emit(moves[i].src.use == Use::dies ? I::take : I::move, moves[i].dst, moves[i].src.at, 0, span, UINT32_MAX, moves[i].src.use);
+        moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
+        progress = true;
+        break;
+      }
+      if (progress) continue;
+      int32_t blocked = moves[0].dst;  // a cycle: put what stands in the way aside
+      emit(I::take, scratch_, blocked, 0, span, UINT32_MAX, Use::dies);
+      for (MoveTo& m : moves)
+        if (m.src.at == blocked) m.src = {scratch_, Use::dies};
+    }
+  }
+  bool back_edge(BlockId, BlockId to) const { return f_.block(to).loop_head && block_done_[index(to)]; }
+
+  // Jumps to the target; falls through when it comes next.
+  void go(BlockId from, const Target& t, BlockId next, Span span, int32_t sent = -1) {
+    edge_moves(t, span, sent);
+    if (back_edge(from, t.block)) {
+      uint32_t loop = 0;
+      while (loop < code_->loops.size() && code_->loops[loop].head != t.block) ++loop;
+      if (loop == code_->loops.size()) code_->loops.push_back({t.block});
+      emit(I::jump_back, 0, static_cast<int32_t>(loop), 0, span);
+      jumps_.push_back({pc() - 1, t.block});
+    } else if (t.block != next) {
+      emit(I::jump, 0, 0, 0, span);
+      jumps_.push_back({pc() - 1, t.block});
+    }
+  }
+  // A place that control reaches when a branch is taken: the block itself, or moves to be emitted late.
+  void jump_to(uint32_t instr, BlockId from, const Target& t, Span span) {
+    if (!has_moves(t) && !back_edge(from, t.block)) jumps_.push_back({instr, t.block});
+    else stubs_.push_back({instr, from, &t, span});
+  }
+
+  // if_not_* and for_iter: the instruction jumps for one target, the other follows.
+  void two_ways(BlockId from, uint32_t instr, const Target& jump, const Target& fall, BlockId next, Span span) {
+    jump_to(instr, from, jump, span);
+    go(from, fall, next, span);
+  }
+
+  void terminator(BlockId id, BlockId next) {
+    const Block& b = f_.block(id);
+    const Terminator& t = b.term;
+    size_t n = b.lets.size();
+    switch (t.kind) {
+      case Terminator::Kind::return_: emit(I::return_, 0, at(t.a), 0, t.span, t.handover, returned_use(t.a)); break;
+      case Terminator::Kind::jump: go(id, t.targets[0], next, t.span); break;
+      case Terminator::Kind::branch: branch(id, next); break;
+      case Terminator::Kind::switch_: {
+        std::vector<int32_t> table;
+        uint32_t instr = emit(I::switch_, static_cast<int32_t>(code_->switches.size()), at(t.a), 0, t.span);
+        code_->switches.emplace_back(t.targets.size(), 0);
+        for (size_t i = 0; i < t.targets.size(); ++i) {
+          if (!has_moves(t.targets[i]) && !back_edge(id, t.targets[i].block)) switch_jumps_.push_back({code_->instrs[instr].dst, i, t.targets[i].block});
+          else switch_stubs_.push_back({code_->instrs[instr].dst, i, id, &t.targets[i], t.span});
+        }
+        break;
+      }
+      case Terminator::Kind::raise:
+        if (t.a.is_none()) emit(I::reraise, 0, 0, 0, t.span, t.handover);
+        else if (t.b.is_const() && f_.constant(t.b.constant()).kind == Constant::Kind::unbound)
+          emit(I::raise_again, 0, at(t.a), 0, t.span, t.handover);
+        else emit(I::raise, t.b.is_none() ? 0 : 1, at(t.a), t.b.is_none() ? 0 : at(t.b), t.span, t.handover);
+        break;
+      case Terminator::Kind::yield:
+      case Terminator::Kind::yield_from:
+        emit(t.kind == Terminator::Kind::yield ? I::yield : I::yield_from, sent_, at(t.a), 0, t.span, t.handover, use_at(n, t.a));
+        go(id, t.targets[0], next, t.span, sent_);
+        break;
+      default: emit(I::unreachable, 0, 0, 0, t.span); break;
+    }
+  }
+  Use returned_use(Atom a) const { return a.is_name() ? Use::dies : Use::keep; }
+
+  void branch(BlockId id, BlockId next) {
+    const Terminator& t = f_.block(id).term;
+    uint32_t instr = emit(I::branch_not, 0, at(t.a), 0, t.span);
+    two_ways(id, instr, t.targets[1], t.targets[0], next, t.span);
+  }
+
+  // The lets at the end of a block that become one instruction with its branch: how many (0: none).
+  struct Fusion {
+    uint32_t lets = 0;
+    I op = I::branch_not;
+    Atom a{}, b{};
+    uint32_t a_pos = 0;
+    bool jump_on_true = false;
+    const Let* from = nullptr;
+    int32_t dst = 0;
+  };
+  bool only_use(Atom a, NameId n) const { return a.is_name() && a.name() == n && uses_[index(n)] == 1; }
+  Fusion find_fusion(const Block& b) const {
+    Fusion x;
+    size_t n = b.lets.size();
+    if (b.term.kind != Terminator::Kind::branch || n == 0) return x;
+    const Let& last = b.lets[n - 1];
+    if (!only_use(b.term.a, last.result)) return x;
+    const Atom* args = f_.args(last);
+    auto compare = [&](const Let& c, uint32_t lets) {
+      x.lets = lets;
+      x.a = f_.args(c)[0];
+      x.b = f_.args(c)[1];
+      x.from = &c;
+      x.a_pos = static_cast<uint32_t>(n - lets);
+      if (is_compare(c.op)) x.op = static_cast<I>(static_cast<uint16_t>(I::if_not_eq) + static_cast<uint16_t>(c.op) - static_cast<uint16_t>(prim::eq));
+      else x.op = c.op == prim::is ? I::if_not_is : I::if_is;
+    };
+    if (is_compare(last.op) || last.op == prim::is || last.op == prim::is_not) {
+      compare(last, 1);
+    } else if (last.op == prim::truth) {
+      if (n >= 2 && is_compare(b.lets[n - 2].op) && only_use(args[0], b.lets[n - 2].result) && b.lets[n - 2].handover == last.handover) compare(b.lets[n - 2], 2);
+      else {
+        x.lets = 1;
+        x.op = I::if_not_truth;
+        x.a = args[0];
+        x.a_pos = static_cast<uint32_t>(n - 1);
+        x.from = &last;
+      }
+    } else if (last.op == prim::not_) {
+      x.lets = 1;
+      x.op = I::if_truth;
+      x.a = args[0];
+      x.a_pos = static_cast<uint32_t>(n - 1);
+      x.from = &last;
+    } else if (last.op == prim::is_end && n >= 2 && b.lets[n - 2].op == prim::iter_next && args[0].is_name() && args[0].name() == b.lets[n - 2].result) {
+      x.lets = 2;
+      x.op = I::for_iter;
+      x.from = &b.lets[n - 2];
+      x.a = f_.args(*x.from)[0];
+      x.a_pos = static_cast<uint32_t>(n - 2);
+      x.dst = reg(x.from->result);
+    }
+    return x;
+  }
+
+  void block(BlockId id, BlockId next) {
+    block_done_.resize(f_.blocks.size(), false);
+    block_done_[index(id)] = true;
+    const Block& b = f_.block(id);
+    block_pc_[index(id)] = pc();
+    find_deaths(b);
+    Fusion x = find_fusion(b);
+    size_t n = b.lets.size();
+    auto& pcs = code_->let_pc[index(id)];
+    pcs.assign(n + 1, 0);
+    for (size_t i = 0; i + x.lets < n; ++i) {
+      pcs[i] = pc();
+      let(b.lets[i], i);
+    }
+    pcs[n - x.lets] = pc();
+    if (!x.lets) return terminator(id, next);
+    const Terminator& t = b.term;
+    bool two = !x.b.is_none();
+    Operand oa = {at(x.a), use_at(x.a_pos, x.a)}, ob = two ? Operand{at(x.b), use_at(x.a_pos, x.b)} : Operand{};
+    if (two && x.a == x.b) oa.use = Use::keep;
+    if (x.op == I::for_iter) oa.use = Use::keep;
+    if (x.op == I::for_iter) {  // ends: jump to targets[0]
+      uint32_t instr = emit(x.op, 0, oa.at, x.dst, x.from->span, x.from->handover);
+      two_ways(id, instr, t.targets[0], t.targets[1], next, t.span);
+    } else {
+      uint32_t instr = emit(x.op, 0, oa.at, ob.at, x.from->span, x.from->handover, oa.use, ob.use);
+      two_ways(id, instr, t.targets[1], t.targets[0], next, t.span);
+    }
+    // Entering between the fused operations: they stand alone at the end of the code.
+    for (size_t i = n - x.lets + 1; i <= n; ++i) unfused_.push_back({id, i});
+  }
+
+  void late_parts() {
+    for (size_t i = 0; i < stubs_.size(); ++i) {
+      Stub x = stubs_[i];
+      code_->instrs[x.instr].dst = static_cast<int32_t>(pc());
+      go(x.from, *x.target, BlockId::none, x.span);
+    }
+    for (size_t i = 0; i < switch_stubs_.size(); ++i) {
+      SwitchStub x = switch_stubs_[i];
+      code_->switches[static_cast<size_t>(x.table)][x.entry] = static_cast<int32_t>(pc());
+      go(x.from, *x.target, BlockId::none, x.span);
+    }
+    size_t first = stubs_.size();
+    for (auto [id, pos] : unfused_) {
+      const Block& b = f_.block(id);
+      find_deaths(b);
+      code_->let_pc[index(id)][pos] = pc();
+      for (size_t i = pos; i < b.lets.size(); ++i) let(b.lets[i], i);
+      branch(id, BlockId::none);
+    }
+    for (size_t i = first; i < stubs_.size(); ++i) {
+      Stub x = stubs_[i];
+      code_->instrs[x.instr].dst = static_cast<int32_t>(pc());
+      go(x.from, *x.target, BlockId::none, x.span);
+    }
+  }
+
+  void patch() {
+    for (auto& [instr, to] : jumps_) code_->instrs[instr].dst = static_cast<int32_t>(block_pc_[index(to)]);
+    for (auto& j : switch_jumps_) code_->switches[static_cast<size_t>(j.table)][j.entry] = static_cast<int32_t>(block_pc_[index(j.to)]);
+    for (HandoverTo& h : code_->handovers) h.pc = block_pc_[h.pc];
+    emit(I::unreachable, 0, 0, 0, {});
+  }
+
+  struct Jump {
+    uint32_t instr;
+    BlockId to;
+  };
+  struct Stub {
+    uint32_t instr;
+    BlockId from;
+    const Target* target;
+    Span span;
+  };
+  struct SwitchJump {
+    int32_t table;
+    size_t entry;
+    BlockId to;
+  };
+  struct SwitchStub {
+    int32_t table;
+    size_t entry;
+    BlockId from;
+    const Target* target;
+    Span span;
+  };
+
+  Session& s_;
+  const ir::Function& f_;
+  std::unique_ptr<Code> code_;
+  std::vector<BlockId> order_;
+  std::vector<std::vector<NameId>> live_in_;
+  std::vector<uint32_t> uses_, block_pc_, handover_map_;
+  std::vector<std::vector<NameId>> last_use_;
+  std::vector<bool> scratch_live_, block_done_;
+  std::vector<Jump> jumps_;
+  std::vector<Stub> stubs_;
+  std::vector<SwitchJump> switch_jumps_;
+  std::vector<SwitchStub> switch_stubs_;
+  std::vector<std::pair<BlockId, size_t>> unfused_;
+  int32_t sent_ = 0, scratch_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Code> flatten(Session& s, const FunctionRef& f) { return Flattener(s, f).run(); }
+
+Value constant_value(Session& s, const ir::Function& f, ConstId id) {
+  const Constant& c = f.constant(id);
+  using K = Constant::Kind;
+  switch (c.kind) {
+    case K::none: return Value::none();
+    case K::true_: return Value::boolean(true);
+    case K::false_: return Value::boolean(false);
+    case K::ellipsis: return Value::ellipsis();
+    case K::not_implemented: return Value::not_implemented();
+    case K::unbound: return Value();
+    case K::integer: return Value::integer(c.i);
+    case K::big_integer: {
+      bool negative = !c.text.empty() && c.text[0] == '-';
+      return int_from_digits(s, std::string_view(c.text).substr(negative), 10, negative);
+    }
+    case K::floating: return Value::floating(c.f);
+    case K::string: return c.text.size() <= 64 ? s.str(intern(c.text)) : make_str(c.text);
+    case K::bytes: return make_bytes(c.text);
+    case K::tuple: {
+      std::vector<Value> items;
+      for (ConstId i : c.items) items.push_back(constant_value(s, f, i));
+      return make_tuple(std::span<const Value>(items));
+    }
+    case K::dtype: return s.tensors && s.tensors->make_dtype ? s.tensors->make_dtype(s, c.i) : Value::none();
+    case K::zero: return Value::zero_cotangent();
+    case K::code: return Value::none();  // used by `function` directly
+  }
+  return Value();
+}
+
+std::string disassemble(const Code& code) {
+  static constexpr const char* kNames[] = {
+#define X(n) #n,
+      OURO_INSTRS(X)
+#undef X
+  };
+  std::string out;
+  for (size_t i = 0; i < code.instrs.size(); ++i) {
+    const Instr& x = code.instrs[i];
+    out += std::to_string(i) + ": " + kNames[static_cast<size_t>(x.op)] + " " + std::to_string(x.dst) + " " + std::to_string(x.a) + (x.use_a ? "!" : "") + " " + std::to_string(x.b) + (x.use_b ? "!" : "");
+    if (code.handover_of[i] != UINT32_MAX) out += " handler " + std::to_string(code.handovers[code.handover_of[i]].pc);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,5 @@
+// ANF → register code.
+#pragma once
+
+#include "runtime/interpreter/code.h"
+#include "runtime/ops.h"

@@ -1,0 +1,145 @@
+#include "runtime/interpreter/frame.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/interpreter/flatten.h"
+#include "runtime/interpreter/interpreter.h"
+#include "support/diag.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+constexpr size_t kStackBytes = size_t{1} << 30, kSmallStackBytes = size_t{64} << 20;
+
+void drop_registers(Frame* f) {
+  Value* r = f->regs;
+  for (uint32_t i = 0, n = f->code->nregs; i < n; ++i) r[i].~Value();
+}
+
+}  // namespace
+
+// The stack is address space; the system gives memory where it is touched.
+Interpreter::Interpreter(Session& session) : s(session) {
+  for (size_t bytes : {kStackBytes, kSmallStackBytes}) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) continue;
+    stack = free = static_cast<char*>(p);
+    mapped = bytes;
+    end = stack + bytes;
+    return;
+  }
+  ouro_bug("no address space for the interpreter's stack");
+}
+Interpreter::~Interpreter() {
+  if (stack) munmap(stack, mapped);
+}
+
+Interpreter* make_interpreter(Session& s) { return new Interpreter(s); }
+void destroy_interpreter(Interpreter* i) { delete i; }
+
+Code* code_of(Session& s, const ir::FunctionRef& f) {
+  std::unique_ptr<Code>& c = s.interpreter->codes[f.get()];
+  if (!c) {
+    c = flatten(s, f);
+    if (s.executor) c->call_trigger = 2;
+    for (auto& l : c->loops)
+      if (s.executor) l.trigger = 50;
+  }
+  return c.get();
+}
+
+Code* compiled(Session& s, Function* f) {
+  if (!f->compiled) f->compiled = code_of(s, f->code);
+  return f->compiled;
+}
+
+Frame* push_frame(Session& s, const Value& function) {
+  Interpreter& in = *s.interpreter;
+  Function* fn = function.as<Function>();
+  Code* code = compiled(s, fn);
+  size_t bytes = sizeof(Frame) + code->nregs * sizeof(Value);
+  if (s.depth >= s.recursion_limit || in.free + bytes > in.end) {
+    raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+    return nullptr;
+  }
+  ++s.depth;
+  ++in.frames_pushed;
+  Frame* f = new (in.free) Frame;
+  in.free += bytes;
+  f->code = code;
+  f->regs = reinterpret_cast<Value*>(f + 1);
+  std::memset(static_cast<void*>(f->regs), 0, code->nregs * sizeof(Value));
+  f->pc = code->instrs.data();
+  f->function = function;
+  f->globals = fn->globals.as<Module>();
+  f->caller = in.top;
+  in.top = f;
+  return f;
+}
+
+void pop_frame(Session& s) {
+  Interpreter& in = *s.interpreter;
+  Frame* f = in.top;
+  --s.depth;
+  in.top = f->caller;
+  drop_registers(f);
+  if (!f->generator) in.free = reinterpret_cast<char*>(f);
+  f->~Frame();
+}
+
+Frame* new_generator_frame(Session& s, const Value& function) {
+  Function* fn = function.as<Function>();
+  Code* code = compiled(s, fn);
+  char* p = static_cast<char*>(allocate_memory(sizeof(Frame) + code->nregs * sizeof(Value)));
+  Frame* f = new (p) Frame;
+  f->code = code;
+  f->regs = reinterpret_cast<Value*>(f + 1);
+  std::memset(static_cast<void*>(f->regs), 0, code->nregs * sizeof(Value));
+  f->pc = code->instrs.data();
+  f->function = function;
+  f->globals = fn->globals.as<Module>();
+  return f;
+}
+
+void free_generator_frame(Frame* f) {
+  drop_registers(f);
+  size_t bytes = sizeof(Frame) + f->code->nregs * sizeof(Value);
+  f->~Frame();
+  free_memory(f, bytes);
+}
+
+void visit_frame(Frame& f, Visitor& v) {
+  v.visit(f.function);
+  v.visit(f.instance);
+  v.visit(f.handled);
+  for (uint32_t i = 0; i < f.code->nregs; ++i) v.visit(f.regs[i]);
+}
+
+Generator::~Generator() {
+  if (frame) free_generator_frame(frame);
+}
+
+// ---------------------------------------------------------------- for executors
+
+const ir::Function& frame_function(const Frame& f) { return *f.code->function; }
+Function* frame_closure(const Frame& f) { return f.function.as<Function>(); }
+Code* frame_code(const Frame& f) { return f.code; }
+Value& frame_value(Frame& f, ir::NameId name) {
+  int32_t r = f.code->reg_of[ir::index(name)];
+  if (r < 0) ouro_bug("name %u is not in a register", ir::index(name));
+  return f.regs[r];
+}
+void set_position(Frame& f, ir::BlockId block, uint32_t let) { f.pc = f.code->instrs.data() + f.code->let_pc[ir::index(block)][let]; }
+Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result) {
+  Frame* f = push_frame(s, function);
+  if (!f) return nullptr;
+  if (result == ir::NameId::none) f->discard = true;
+  else f->result = caller.code->reg_of[ir::index(result)];
+  return f;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,187 @@
+// Generators: a frame on the heap that is pushed, run until it yields or ends, and taken off again.
+#include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+
+void finish(Generator* g) {
+  if (!g->frame) return;
+  Frame* f = g->frame;
+  g->frame = nullptr;
+  free_generator_frame(f);
+}
+
+// Runs the frame; the generator is finished unless it yielded.
+Value run_frame(Session& s, Generator* g, bool raising) {
+  Frame* f = g->frame;
+  Interpreter& in = *s.interpreter;
+  if (s.depth >= s.recursion_limit) {
+    if (raising) clear_pending(s);
+    return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  }
+  char here;
+  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit) return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  ++s.depth;
+  f->caller = in.top;
+  f->entry = true;
+  in.top = f;
+  g->running = g->started = true;
+  Value outer = s.handled;
+  if (!f->handled.is_unbound()) s.handled = std::move(f->handled);
+  in.yielded = false;
+  ++g->refs;  // it may lose its last owner meanwhile
+  Value keep = Value::steal(g);
+  s.stop_value = Value();
+  Value r = raising ? run_raising(s, f) : run(s, f);
+  g->running = false;
+  if (in.yielded) {
+    in.yielded = false;
+    if (!s.handled.same(outer)) f->handled = s.handled;
+    s.handled = std::move(outer);
+    return r;
+  }
+  s.handled = std::move(outer);
+  finish(g);
+  if (r.is_error() && pending_is(s, ExcKind::StopIteration)) {
+    Value cause = take_pending(s);
+    raise_text(s, ExcKind::RuntimeError, "generator raised StopIteration");
+    auto* e = s.pending.as<Exception>();
+    e->cause = cause;
+    e->context = cause;
+    e->suppress_context = true;
+  }
+  return r;
+}
+
+// The iterator that the generator is waiting for in a `yield from`, or null.
+const Value* delegate(Generator* g) {
+  Frame* f = g->frame;
+  if (!g->started || f->pc->op != I::yield_from) return nullptr;
+  int32_t a = f->pc->a;
+  return a >= 0 ? &f->regs[a] : &f->code->constants[static_cast<size_t>(~a)];
+}
+
+// The delegate ended with s.stop_value: go on behind the `yield from`.
+Value after_delegate(Session& s, Generator* g) {
+  Frame* f = g->frame;
+  f->regs[f->pc->dst] = s.stop_value.is_unbound() ? Value::none() : std::move(s.stop_value);
+  ++f->pc;
+  return run_frame(s, g, false);
+}
+
+Value stop_to_end(Session& s, Value r) {
+  if (!r.is_error() || !pending_is(s, ExcKind::StopIteration)) return r;
+  Value e = take_pending(s);
+  s.stop_value = e.as<Exception>()->extra1;
+  return Value::end();
+}
+
+Value send_to_delegate(Session& s, const Value& sub, const Value& v) {
+  static const Symbol send = intern("send");
+  if (Generator* inner = cast_exact<Generator>(sub)) return resume_generator(s, inner, ResumeMode::send, v);
+  if (v.is_none()) return next(s, sub);
+  return stop_to_end(s, call_method(s, sub, send, {v}));
+}
+
+Value throw_to_delegate(Session& s, const Value& sub, const Value& exc, bool& handled) {
+  static const Symbol throw_name = intern("throw"), close = intern("close");
+  handled = true;
+  Generator* inner = cast_exact<Generator>(sub);
+  if (exception_is(s, exc, ExcKind::GeneratorExit)) {
+    handled = false;
+    Value r;
+    if (inner) r = resume_generator(s, inner, ResumeMode::close, Value::none());
+    else {
+      Value f = lookup_attr(s, sub, close);
+      if (f.is_error()) return f;
+      if (!f.is_unbound()) r = call(s, f, {});
+    }
+    return r.is_error() ? r : Value::none();
+  }
+  if (inner) return resume_generator(s, inner, ResumeMode::raise, exc);
+  Value f = lookup_attr(s, sub, throw_name);
+  if (f.is_error()) return f;
+  if (f.is_unbound()) {
+    handled = false;
+    return Value::none();
+  }
+  return stop_to_end(s, call(s, f, {exc}));
+}
+
+Value send(Session& s, Generator* g, const Value& v) {
+  if (!g->frame) {
+    s.stop_value = Value();
+    return Value::end();
+  }
+  Frame* f = g->frame;
+  if (!g->started) {
+    if (!v.is_none()) return raise_type_error(s, "can't send non-None value to a just-started generator");
+    return run_frame(s, g, false);
+  }
+  if (const Value* d = delegate(g)) {
+    Value sub = *d;
+    g->running = true;
+    Value r = send_to_delegate(s, sub, v);
+    g->running = false;
+    if (r.is_end()) return after_delegate(s, g);
+    if (r.is_error()) return run_frame(s, g, true);
+    return r;
+  }
+  f->regs[f->pc->dst] = v;
+  ++f->pc;
+  return run_frame(s, g, false);
+}
+
+Value raise_in(Session& s, Generator* g, const Value& exc) {
+  if (!g->frame) {
+    s.pending = exc;
+    return Value::error();
+  }
+  if (const Value* d = delegate(g)) {
+    Value sub = *d;
+    bool handled = false;
+    g->running = true;
+    Value r = throw_to_delegate(s, sub, exc, handled);
+    g->running = false;
+    if (r.is_error()) return run_frame(s, g, true);
+    if (handled) return r.is_end() ? after_delegate(s, g) : r;
+  }
+  s.pending = exc;
+  if (!g->started) {
+    add_traceback(s, exc, g->frame->code->function, g->frame->code->function->span, g->frame->function.as<Function>()->globals);
+    finish(g);
+    return Value::error();
+  }
+  return run_frame(s, g, true);
+}
+
+}  // namespace
+
+Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v) {
+  if (g->running) return raise_value_error(s, "generator already executing");
+  switch (mode) {
+    case ResumeMode::send: return send(s, g, v);
+    case ResumeMode::raise: return raise_in(s, g, v);
+    case ResumeMode::close: break;
+  }
+  if (!g->frame) return Value::none();
+  if (!g->started) {
+    finish(g);
+    return Value::none();
+  }
+  Value exit = make_exception(s, exception_type(s, ExcKind::GeneratorExit), Value());
+  Value r = raise_in(s, g, exit);
+  if (r.is_end()) return Value::none();
+  if (r.is_error()) {
+    if (!pending_is(s, ExcKind::GeneratorExit) && !pending_is(s, ExcKind::StopIteration)) return r;
+    clear_pending(s);
+    return Value::none();
+  }
+  return raise_error(s, ExcKind::RuntimeError, "generator ignored GeneratorExit");
+}
+
+}  // namespace ouro::runtime

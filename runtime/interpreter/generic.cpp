@@ -1,0 +1,347 @@
+// Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as owned values.
+#include "ir/prim.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/slow.h"
+#include "runtime/modules.h"
+#include "runtime/protocol/lookup.h"
+#include "support/diag.h"
+#include "support/small_vec.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+struct Ctx {
+  Session& s;
+  Frame& f;
+  uint32_t attr;
+  Symbol name() const { return Symbol::from_id(attr); }
+};
+using Fn = Value (*)(Ctx&, Value* a, uint32_t n);
+
+Value ok(bool b) { return b ? Value::none() : Value::error(); }
+
+Value name_error(Session& s, Symbol name, const char* text = "name '%s' is not defined") {
+  raise_error(s, ExcKind::NameError, text, name.c_str());
+  s.pending.as<Exception>()->extra1 = s.str(name);
+  return Value::error();
+}
+
+Value get_global(Ctx& c) {
+  if (Value* v = c.f.globals->names.find(c.name()); v && !v->is_unbound()) return *v;
+  Value v = builtin(c.s, c.name(), c.f.globals->ouro_names);
+  return v.is_unbound() ? name_error(c.s, c.name()) : v;
+}
+
+Value builtin_get(Ctx& c, Value*, uint32_t) {
+  Value v = builtin(c.s, c.name(), true);
+  return v.is_unbound() ? name_error(c.s, c.name()) : v;
+}
+Value class_get(Ctx& c, Value* a, uint32_t) {
+  if (Value* v = dict_find_symbol(c.s, a[0].as<Dict>(), c.name())) return *v;
+  return get_global(c);
+}
+Value class_set(Ctx& c, Value* a, uint32_t) { return ok(dict_set(c.s, a[0].as<Dict>(), c.s.str(c.name()), a[1])); }
+Value class_del(Ctx& c, Value* a, uint32_t) {
+  int r = dict_delete(c.s, a[0].as<Dict>(), c.s.str(c.name()));
+  return r == 1 ? Value::none() : r == 0 ? name_error(c.s, c.name()) : Value::error();
+}
+// A free variable without value is a NameError, the function's own an UnboundLocalError.
+Value cell_get(Ctx& c, Value* a, uint32_t) {
+  if (!a[0].as<Cell>()->value.is_unbound()) return a[0].as<Cell>()->value;
+  for (const ir::Capture& x : c.f.code->function->captures)
+    if (x.name == c.name()) return name_error(c.s, c.name(), "cannot access free variable '%s' where it is not associated with a value in enclosing scope");
+  raise_error(c.s, ExcKind::UnboundLocalError, "cannot access local variable '%s' where it is not associated with a value", c.name().c_str());
+  c.s.pending.as<Exception>()->extra1 = c.s.str(c.name());
+  return Value::error();
+}
+
+Value attr_del(Ctx& c, Value* a, uint32_t) { return ok(del_attr(c.s, a[0], c.name())); }
+Value item_set(Ctx& c, Value* a, uint32_t) {
+  if (kind_of(a[0]) == ObjectKind::tensor)
+    return raise_type_error(c.s, "a tensor is a value: only a variable, an attribute or an element can be assigned to, not the result of an expression");
+  return ok(set_item(c.s, a[0], a[1], a[2]));
+}
+Value item_del(Ctx& c, Value* a, uint32_t) { return ok(del_item(c.s, a[0], a[1])); }
+
+Value list_extend(Ctx& c, Value* a, uint32_t) {
+  List* l = a[0].as<List>();
+  Value items = a[1];
+  if (for_each(c.s, items, [&](Value& v) {
+        l->push(std::move(v));
+        return true;
+      }))
+    return Value::none();
+  ObjectKind k = kind_of(a[1]);
+  bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
+  if (pending_is(c.s, ExcKind::TypeError) && (scripted ? find_dunder(c.s, type_of(c.s, a[1]), Dunder::iter_).is_unbound() : !slots_of(c.s, a[1]).iter && !slots_of(c.s, a[1]).next)) {
+    clear_pending(c.s);
+    return raise_type_error(c.s, "Value after * must be an iterable, not %s", type_name(c.s, a[1]).c_str());
+  }
+  return Value::error();
+}
+Value list_to_tuple(Ctx&, Value* a, uint32_t) {
+  List* l = a[0].as<List>();
+  return make_tuple(std::span<const Value>(l->items, l->size));
+}
+Value set_add_(Ctx& c, Value* a, uint32_t) { return ok(set_add(c.s, a[0].as<Set>(), a[1]) >= 0); }
+Value set_update_(Ctx& c, Value* a, uint32_t) { return ok(set_update(c.s, a[0].as<Set>(), a[1])); }
+Value dict_set_(Ctx& c, Value* a, uint32_t) { return ok(dict_set(c.s, a[0].as<Dict>(), a[1], a[2])); }
+Value dict_update(Ctx& c, Value* a, uint32_t) {
+  static const Symbol keys = intern("keys");
+  if (!cast<Dict>(a[1])) {
+    Value k = lookup_attr(c.s, a[1], keys);
+    if (k.is_error()) return k;
+    if (k.is_unbound()) return raise_type_error(c.s, "'%s' object is not a mapping", type_name(c.s, a[1]).c_str());
+  }
+  return ok(dict_merge(c.s, a[0].as<Dict>(), a[1]));
+}
+
+Value with_check(Ctx& c, Value* a, uint32_t) {
+  Type* t = type_of(c.s, a[0]);
+  std::string name = type_name(c.s, a[0]);
+  if (find_dunder(c.s, t, Dunder::enter_).is_unbound())
+    return raise_type_error(c.s, "'%s' object does not support the context manager protocol", name.c_str());
+  if (find_dunder(c.s, t, Dunder::exit_).is_unbound())
+    return raise_type_error(c.s, "'%s' object does not support the context manager protocol (missed __exit__ method)", name.c_str());
+  return a[0];
+}
+
+// ---------------------------------------------------------------- match
+
+bool is_sequence_kind(ObjectKind k) { return k == ObjectKind::list || k == ObjectKind::tuple || k == ObjectKind::range; }
+Value match_sequence(Ctx& c, Value* a, uint32_t) {
+  (void)c;
+  return Value::boolean(is_sequence_kind(kind_of(unwrap(a[0]))) || kind_of(a[0]) == ObjectKind::tensor);
+}
+Value match_mapping(Ctx&, Value* a, uint32_t) {
+  ObjectKind k = kind_of(unwrap(a[0]));
+  return Value::boolean(k == ObjectKind::dict || k == ObjectKind::mapping_proxy);
+}
+Value match_keys(Ctx& c, Value* a, uint32_t) {
+  Tuple* keys = a[1].as<Tuple>();
+  Value out = alloc_tuple(keys->size);
+  Dict* d = cast<Dict>(a[0]);
+  for (size_t i = 0; i < keys->size; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      int same = equals(c.s, (*keys)[i], (*keys)[j]);
+      if (same < 0) return Value::error();
+      if (same) return raise_value_error(c.s, "mapping pattern checks duplicate key (%s)", repr_text(c.s, (*keys)[i]).c_str());
+    }
+    Value v = d ? dict_get(c.s, d, (*keys)[i]) : get_item(c.s, a[0], (*keys)[i]);
+    if (v.is_error()) {
+      if (d || !pending_is(c.s, ExcKind::KeyError)) return v;
+      clear_pending(c.s);
+      return Value::none();
+    }
+    if (v.is_unbound()) return Value::none();
+    (*out.as<Tuple>())[i] = std::move(v);
+  }
+  return out;
+}
+Value match_rest(Ctx& c, Value* a, uint32_t) {
+  Value out = make_dict();
+  if (!dict_merge(c.s, out.as<Dict>(), a[0])) return Value::error();
+  Tuple* keys = a[1].as<Tuple>();
+  for (size_t i = 0; i < keys->size; ++i)
+    if (dict_delete(c.s, out.as<Dict>(), (*keys)[i]) < 0) return Value::error();
+  return out;
+}
+
+// Built-in classes whose single positional subpattern is the subject itself.
+bool matches_itself(ObjectKind k) {
+  switch (k) {
+    case ObjectKind::boolean: case ObjectKind::bytearray: case ObjectKind::bytes: case ObjectKind::dict: case ObjectKind::floating:
+    case ObjectKind::frozenset: case ObjectKind::integer: case ObjectKind::list: case ObjectKind::set: case ObjectKind::str:
+    case ObjectKind::tuple: return true;
+    default: return false;
+  }
+}
+Value match_class(Ctx& c, Value* a, uint32_t) {
+  Session& s = c.s;
+  Type* t = cast_exact<Type>(a[1]);
+  if (!t) return raise_type_error(s, "called match pattern must be a class");
+  int is = is_instance(s, a[0], a[1]);
+  if (is < 0) return Value::error();
+  if (!is) return Value::none();
+  static const Symbol match_args = intern("__match_args__");
+  std::vector<Value> out;
+  std::vector<Symbol> seen;
+  auto attribute = [&](Symbol name) -> int {
+    for (Symbol x : seen)
+      if (x == name) {
+        raise_type_error(s, "%s() got multiple sub-patterns for attribute '%s'", std::string(t->text()).c_str(), name.c_str());
+        return -1;
+      }
+    seen.push_back(name);
+    Value v = lookup_attr(s, a[0], name);
+    if (v.is_error()) return -1;
+    if (v.is_unbound()) return 0;
+    out.push_back(std::move(v));
+    return 1;
+  };
+  uint32_t positional = c.attr;
+  if (positional) {
+    Value names = lookup_attr(s, a[1], match_args);
+    if (names.is_error()) return names;
+    size_t allowed = 0;
+    bool itself = false;
+    if (names.is_unbound()) {
+      itself = t->is_exception ? false : matches_itself(t->layout);
+      allowed = itself;
+    } else if (Tuple* tuple = cast_exact<Tuple>(names)) {
+      allowed = tuple->size;
+    } else {
+      return raise_type_error(s, "%s.__match_args__ must be a tuple (got %s)", std::string(t->text()).c_str(), type_name(s, names).c_str());
+    }
+    if (positional > allowed)
+      return raise_type_error(s, "%s() accepts %zu positional sub-pattern%s (%u given)", std::string(t->text()).c_str(), allowed, allowed == 1 ? "" : "s", positional);
+    if (itself) out.push_back(a[0]);
+    else
+      for (uint32_t i = 0; i < positional; ++i) {
+        Str* name = cast<Str>((*names.as<Tuple>())[i]);
+        if (!name) return raise_type_error(s, "__match_args__ elements must be strings (got %s)", type_name(s, (*names.as<Tuple>())[i]).c_str());
+        int r = attribute(str_symbol(name));
+        if (r <= 0) return r < 0 ? Value::error() : Value::none();
+      }
+  }
+  Tuple* keywords = a[2].as<Tuple>();
+  for (size_t i = 0; i < keywords->size; ++i) {
+    int r = attribute(str_symbol((*keywords)[i].as<Str>()));
+    if (r <= 0) return r < 0 ? Value::error() : Value::none();
+  }
+  return make_tuple_moved(out);
+}
+Value length_(Ctx& c, Value* a, uint32_t) {
+  int64_t n = length(c.s, a[0]);
+  return n < 0 ? Value::error() : Value::integer(n);
+}
+
+// ---------------------------------------------------------------- imports
+
+Value import_(Ctx& c, Value*, uint32_t) { return import_top(c.s, resolve_relative(c.s, *c.f.globals, c.name())); }
+Value import_as(Ctx& c, Value*, uint32_t) { return import_module(c.s, resolve_relative(c.s, *c.f.globals, c.name())); }
+Value import_from_(Ctx& c, Value* a, uint32_t) { return import_from(c.s, a[0], c.name()); }
+Value import_star_(Ctx& c, Value* a, uint32_t) { return ok(import_star(c.s, a[0], *c.f.globals)); }
+
+struct Row {
+  ir::Op op;
+  Fn fn;
+};
+const Fn* table() {
+  static const std::vector<Fn> all = [] {
+    const Row rows[] = {
+        {ir::prim::builtin_get, builtin_get}, {ir::prim::class_get, class_get}, {ir::prim::class_set, class_set}, {ir::prim::class_del, class_del},
+        {ir::prim::cell_get, cell_get}, {ir::prim::attr_del, attr_del}, {ir::prim::item_set, item_set}, {ir::prim::item_del, item_del},
+        {ir::prim::list_extend, list_extend}, {ir::prim::list_to_tuple, list_to_tuple}, {ir::prim::set_add, set_add_},
+        {ir::prim::set_update, set_update_}, {ir::prim::dict_set, dict_set_}, {ir::prim::dict_update, dict_update},
+        {ir::prim::with_check, with_check}, {ir::prim::match_sequence, match_sequence}, {ir::prim::match_mapping, match_mapping},
+        {ir::prim::match_keys, match_keys}, {ir::prim::match_rest, match_rest}, {ir::prim::match_class, match_class},
+        {ir::prim::length, length_}, {ir::prim::import, import_}, {ir::prim::import_as, import_as}, {ir::prim::import_from, import_from_},
+        {ir::prim::import_star, import_star_},
+    };
+    std::vector<Fn> t(ir::prim::count_, nullptr);
+    for (const Row& r : rows) t[static_cast<uint16_t>(r.op)] = r.fn;
+    return t;
+  }();
+  return all.data();
+}
+
+}  // namespace
+
+bool do_generic(Session& s, Frame& f, const Instr& in) {
+  Value few[3];
+  SmallVec<Value, 4> many;
+  Value* args = few;
+  Ctx c{s, f, 0};
+  Fn fn = nullptr;
+  uint32_t n = 0;
+  const Code& code = *f.code;
+  auto listed = [&](const Site& x) {
+    n = x.count;
+    if (n > 3) {
+      many.resize(n);
+      args = many.data();
+    }
+    for (uint32_t i = 0; i < n; ++i) args[i] = take_operand(f, code.operands[x.first + i]);
+    c.attr = x.attr;
+  };
+  switch (in.op) {
+    case I::builtin_get: case I::class_get: case I::class_del: case I::cell_get: case I::attr_del: {
+      const Site& x = code.sites[static_cast<size_t>(in.b)];
+      fn = table()[static_cast<uint16_t>(x.op)];
+      listed(x);
+      break;
+    }
+    case I::class_set: case I::item_set: case I::dict_set: case I::generic: {
+      const Site& x = code.sites[static_cast<size_t>(in.a)];
+      fn = table()[static_cast<uint16_t>(x.op)];
+      listed(x);
+      break;
+    }
+    default: {  // two operands in the instruction itself
+      static const std::pair<I, ir::Op> kDirect[] = {{I::item_del, ir::prim::item_del}, {I::list_extend, ir::prim::list_extend}, {I::list_to_tuple, ir::prim::list_to_tuple}, {I::set_add, ir::prim::set_add}, {I::set_update, ir::prim::set_update}, {I::dict_update, ir::prim::dict_update}};
+      for (auto& [i, op] : kDirect)
+        if (i == in.op) fn = table()[static_cast<uint16_t>(op)];
+      args[0] = take_operand(f, {in.a, static_cast<Use>(in.use_a)});
+      if (in.op != I::list_to_tuple) args[1] = take_operand(f, {in.b, static_cast<Use>(in.use_b)});
+      n = 2;
+    }
+  }
+  if (!fn) {
+    uint16_t op = in.op == I::generic ? static_cast<uint16_t>(code.sites[static_cast<size_t>(in.a)].op) : static_cast<uint16_t>(in.op);
+    raise_error(s, ExcKind::NotImplementedError, "operation '%s' cannot be interpreted", in.op == I::generic ? std::string(ir::kPrims[op].name).c_str() : "?");
+    return false;
+  }
+  Value r = fn(c, args, n);
+  if (r.is_error()) return false;
+  f.regs[in.dst] = std::move(r);
+  return true;
+}
+
+// ---------------------------------------------------------------- class statements
+
+bool do_make_class(Session& s, Frame& f, const Instr& in) {
+  const Site& x = f.code->sites[static_cast<size_t>(in.a)];
+  const ir::CallSig& sig = f.code->function->calls[x.attr];
+  const Operand* ops = f.code->operands.data() + x.first;
+  Value body = take_operand(f, ops[0]), name = take_operand(f, ops[1]);
+  std::vector<Value> bases, keywords, names;
+  static const Symbol metaclass = intern("metaclass"), entries = intern("__mro_entries__");
+  for (size_t i = 0; i < sig.args.size(); ++i) {
+    Value v = take_operand(f, ops[i + 2]);
+    switch (sig.args[i].kind) {
+      case ir::CallSig::Kind::positional: bases.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::star:
+        if (!for_each(s, v, [&](Value& b) {
+              bases.push_back(std::move(b));
+              return true;
+            }))
+          return false;
+        break;
+      case ir::CallSig::Kind::keyword:
+        if (sig.args[i].name == metaclass) break;  // only abc's and type itself pass the reader
+        names.push_back(s.str(sig.args[i].name));
+        keywords.push_back(std::move(v));
+        break;
+      case ir::CallSig::Kind::double_star: {
+        Dict* d = cast<Dict>(v);
+        size_t pos = 0;
+        Value *k, *item;
+        while (d && dict_next(d, pos, k, item)) names.push_back(*k), keywords.push_back(*item);
+        break;
+      }
+    }
+  }
+  (void)entries;
+  Value ns = make_dict();
+  Value cell = call(s, body, {ns});
+  if (cell.is_error()) return false;
+  Value t = make_class(s, name, make_tuple(std::span<const Value>(bases)), ns, Args{{}, keywords, names});
+  if (t.is_error()) return false;
+  if (Cell* c = cast_exact<Cell>(cell)) c->value = t;
+  f.regs[in.dst] = std::move(t);
+  return true;
+}
+
+}  // namespace ouro::runtime

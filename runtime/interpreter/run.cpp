@@ -1,0 +1,707 @@
+// The interpreter's loop: threaded code over register instructions. Numbers take fast paths here; everything else is in slow.h. Calls from
+// script to script push a frame and go on in the same activation of run().
+#include <cmath>
+
+#include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/slow.h"
+#include "support/diag.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+// Puts the handler's parameters in place. All sources are read before any is written.
+void hand_over(Frame& f, const HandoverTo& h, Value exception) {
+  Value few[8];
+  std::vector<Value> many;
+  size_t n = h.moves.size();
+  Value* values = few;
+  if (n > 8) {
+    many.resize(n);
+    values = many.data();
+  }
+  for (size_t i = 0; i < n; ++i) values[i] = operand(f, h.moves[i].src.at);
+  for (size_t i = 0; i < n; ++i) f.regs[h.moves[i].dst] = std::move(values[i]);
+  f.regs[h.exception] = std::move(exception);
+}
+
+bool check_constructed(Session& s, Frame* f, Value& result) {
+  if (!result.is_none()) {
+    raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, result).c_str());
+    return false;
+  }
+  result = std::move(f->instance);
+  return true;
+}
+
+}  // namespace
+
+// A computed goto runs no destructors: no Value that still owns something may be in scope at OURO_NEXT or OURO_GO.
+#define OURO_A operand_ref(regs, constants, pc->a)
+#define OURO_B operand_ref(regs, constants, pc->b)
+#define OURO_D regs[pc->dst]
+#define OURO_NEXT \
+  do {            \
+    ++pc;         \
+    goto* kLabels[static_cast<uint16_t>(pc->op)]; \
+  } while (0)
+#define OURO_GO(target)                       \
+  do {                                        \
+    pc = code_begin + (target);               \
+    goto* kLabels[static_cast<uint16_t>(pc->op)]; \
+  } while (0)
+#define OURO_SLOW(expr)      \
+  do {                       \
+    f->pc = pc;              \
+    if (!(expr)) goto failed; \
+    OURO_NEXT;               \
+  } while (0)
+
+#define OURO_ARITH(name, OP, overflow, float_op)                                   \
+  L_##name : {                                                                    \
+    const Value &a = OURO_A, &b = OURO_B;                                          \
+    if (a.is_int() && b.is_int()) {                                                \
+      int64_t r;                                                                   \
+      if (!overflow(a.as_int(), b.as_int(), &r)) {                                 \
+        OURO_D = Value::integer(r);                                                \
+        OURO_NEXT;                                                                 \
+      }                                                                            \
+    } else if (a.is_float()) {                                                     \
+      if (b.is_float()) {                                                          \
+        OURO_D = Value::floating(a.as_float() float_op b.as_float());              \
+        OURO_NEXT;                                                                 \
+      }                                                                            \
+      if (b.is_int()) {                                                            \
+        OURO_D = Value::floating(a.as_float() float_op static_cast<double>(b.as_int())); \
+        OURO_NEXT;                                                                 \
+      }                                                                            \
+    } else if (a.is_int() && b.is_float()) {                                       \
+      OURO_D = Value::floating(static_cast<double>(a.as_int()) float_op b.as_float()); \
+      OURO_NEXT;                                                                   \
+    }                                                                              \
+    OURO_SLOW(do_##OP);                                                            \
+  }
+
+// Comparing an int with a float goes the slow, exact way.
+#define OURO_COMPARE(name, cmp, op)                                  \
+  L_##name : {                                                       \
+    const Value &a = OURO_A, &b = OURO_B;                            \
+    if (a.is_int() && b.is_int()) {                                  \
+      OURO_D = Value::boolean(a.as_int() op b.as_int());             \
+      OURO_NEXT;                                                     \
+    }                                                                \
+    if (a.is_float() && b.is_float()) {                              \
+      OURO_D = Value::boolean(a.as_float() op b.as_float());         \
+      OURO_NEXT;                                                     \
+    }                                                                \
+    OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));                   \
+  }                                                                  \
+  L_if_not_##name : {                                                \
+    const Value &a = OURO_A, &b = OURO_B;                            \
+    bool r;                                                          \
+    if (a.is_int() && b.is_int()) r = a.as_int() op b.as_int();      \
+    else if (a.is_float() && b.is_float()) r = a.as_float() op b.as_float(); \
+    else {                                                           \
+      f->pc = pc;                                                    \
+      int t = do_compare_bool(s, *f, *pc, CmpOp::cmp);               \
+      if (t < 0) goto failed;                                        \
+      r = t != 0;                                                    \
+    }                                                                \
+    if (r) OURO_NEXT;                                                \
+    OURO_GO(pc->dst);                                                \
+  }
+
+static inline const Value& operand_ref(Value* regs, const Value* constants, int32_t at) { return at >= 0 ? regs[at] : constants[~at]; }
+
+// `pending`: starts by raising the pending exception at the frame's position.
+static Value run_loop(Session& s, Frame* f, bool pending) {
+  static const void* const kLabels[] = {
+#define X(n) &&L_##n,
+      OURO_INSTRS(X)
+#undef X
+  };
+  Interpreter& interpreter = *s.interpreter;
+  const Instr* code_begin = f->code->instrs.data();
+  const Instr* pc = f->pc;
+  Value* regs = f->regs;
+  const Value* constants = f->code->constants.data();
+  Frame* pushed = nullptr;
+  bool traced = true;
+
+#define OURO_LOAD()                             \
+  do {                                          \
+    code_begin = f->code->instrs.data();        \
+    regs = f->regs;                             \
+    constants = f->code->constants.data();      \
+    pc = f->pc;                                 \
+  } while (0)
+
+  if (pending) goto failed;
+  goto* kLabels[static_cast<uint16_t>(pc->op)];
+
+L_move : {
+  const Value& a = OURO_A;
+  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor) OURO_D = std::move(regs[pc->a]);
+  else OURO_D = a;
+  OURO_NEXT;
+}
+L_take:
+  OURO_D = std::move(regs[pc->a]);
+  OURO_NEXT;
+L_drop:
+  OURO_D = Value();
+  OURO_NEXT;
+L_jump:
+  OURO_GO(pc->dst);
+L_jump_back : {
+  Code::Loop& loop = f->code->loops[static_cast<size_t>(pc->a)];
+  if (++loop.count >= loop.trigger || s.poll.load(std::memory_order_relaxed)) {
+    f->pc = pc;
+    if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
+    if (loop.count >= loop.trigger && s.executor) {
+      Value result;
+      f->pc = code_begin + pc->dst;
+      switch (s.executor->hot_loop(s, *f, loop.head, result)) {
+        case Outcome::not_taken: f->pc = pc; break;
+        case Outcome::returned: f->pc = pc; goto return_result_of_compiled;
+        case Outcome::raised: OURO_LOAD(); goto failed;
+        case Outcome::left:
+          f = interpreter.top;
+          OURO_LOAD();
+          goto* kLabels[static_cast<uint16_t>(pc->op)];
+      }
+      goto jump_back_done;
+    return_result_of_compiled:
+      s.stop_value = std::move(result);
+      goto return_stop_value;
+    jump_back_done:;
+    }
+  }
+  OURO_GO(pc->dst);
+}
+L_branch:
+  if (OURO_A.as_bool()) OURO_GO(pc->dst);
+  OURO_NEXT;
+L_branch_not:
+  if (OURO_A.as_bool()) OURO_NEXT;
+  OURO_GO(pc->dst);
+L_switch_:
+  OURO_GO(f->code->switches[static_cast<size_t>(pc->dst)][static_cast<size_t>(OURO_A.as_int())]);
+
+return_stop_value : {
+  Value result = std::move(s.stop_value);
+  goto have_result;
+L_return_:
+  if (pc->use_a && pc->a >= 0) result = std::move(regs[pc->a]);
+  else result = OURO_A;
+have_result:
+  f->pc = pc;
+  if (!f->instance.is_unbound() && !check_constructed(s, f, result)) goto failed;
+  bool entry = f->entry, discard = f->discard;
+  int32_t dst = f->result;
+  if (f->generator) {
+    interpreter.top = f->caller;
+    --s.depth;
+    s.stop_value = std::move(result);
+    return Value::end();
+  }
+  pop_frame(s);
+  if (entry) return result;
+  f = interpreter.top;
+  OURO_LOAD();
+  if (!discard && dst >= 0) regs[dst] = std::move(result);
+  if (s.poll.load(std::memory_order_relaxed)) {
+    result = Value();
+    if (!safe_point(s)) goto failed;
+  }
+}
+  OURO_NEXT;
+
+L_raise : {
+  f->pc = pc;
+  raise_value(s, OURO_A, pc->dst ? OURO_B : Value());
+  goto failed;
+}
+L_raise_again:
+  f->pc = pc;
+  s.pending = OURO_A;
+  traced = false;
+  goto failed;
+L_reraise:
+  f->pc = pc;
+  if (s.handled.is_none()) {
+    raise_error(s, ExcKind::RuntimeError, "No active exception to reraise");
+  } else {
+    s.pending = s.handled;
+    traced = false;
+  }
+  goto failed;
+L_yield : {
+  f->pc = pc;
+  Value v = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
+  interpreter.top = f->caller;
+  --s.depth;
+  interpreter.yielded = true;
+  return v;
+}
+L_yield_from : {
+  f->pc = pc;
+  s.stop_value = Value();
+  Value v = next(s, OURO_A);
+  if (v.is_error()) goto failed;
+  if (v.is_end()) {
+    OURO_D = s.stop_value.is_unbound() ? Value::none() : std::move(s.stop_value);
+    OURO_NEXT;
+  }
+  interpreter.top = f->caller;
+  --s.depth;
+  interpreter.yielded = true;
+  return v;
+}
+L_unreachable:
+  ouro_bug("unreachable code was reached in %s", f->code->function->name.c_str());
+
+  OURO_ARITH(add, binary(s, *f, *pc, BinOp::add), __builtin_add_overflow, +)
+  OURO_ARITH(sub, binary(s, *f, *pc, BinOp::sub), __builtin_sub_overflow, -)
+  OURO_ARITH(mul, binary(s, *f, *pc, BinOp::mul), __builtin_mul_overflow, *)
+  OURO_ARITH(iadd, inplace(s, *f, *pc, BinOp::add), __builtin_add_overflow, +)
+  OURO_ARITH(isub, inplace(s, *f, *pc, BinOp::sub), __builtin_sub_overflow, -)
+  OURO_ARITH(imul, inplace(s, *f, *pc, BinOp::mul), __builtin_mul_overflow, *)
+
+L_truediv:
+L_itruediv : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (a.is_float() && b.is_float() && b.as_float() != 0) {
+    OURO_D = Value::floating(a.as_float() / b.as_float());
+    OURO_NEXT;
+  }
+  if (pc->op == I::truediv) OURO_SLOW(do_binary(s, *f, *pc, BinOp::truediv));
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::truediv));
+}
+L_floordiv:
+L_ifloordiv : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (a.is_int() && b.is_int() && b.as_int() > 0) {
+    int64_t x = a.as_int(), y = b.as_int(), q = x / y;
+    OURO_D = Value::integer(q - (x % y < 0));
+    OURO_NEXT;
+  }
+  if (pc->op == I::floordiv) OURO_SLOW(do_binary(s, *f, *pc, BinOp::floordiv));
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::floordiv));
+}
+L_mod:
+L_imod : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (a.is_int() && b.is_int() && b.as_int() > 0) {
+    int64_t r = a.as_int() % b.as_int();
+    OURO_D = Value::integer(r < 0 ? r + b.as_int() : r);
+    OURO_NEXT;
+  }
+  if (pc->op == I::mod) OURO_SLOW(do_binary(s, *f, *pc, BinOp::mod));
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::mod));
+}
+#define OURO_BITS(name, iname, OP, SIGN)                             \
+  L_##name : L_##iname : {                                          \
+    const Value &a = OURO_A, &b = OURO_B;                           \
+    if (a.is_int() && b.is_int()) {                                 \
+      OURO_D = Value::integer(a.as_int() SIGN b.as_int());          \
+      OURO_NEXT;                                                    \
+    }                                                               \
+    if (pc->op == I::name) OURO_SLOW(do_binary(s, *f, *pc, BinOp::OP)); \
+    OURO_SLOW(do_inplace(s, *f, *pc, BinOp::OP));                   \
+  }
+  OURO_BITS(and_, iand, and_, &)
+  OURO_BITS(or_, ior, or_, |)
+  OURO_BITS(xor_, ixor, xor_, ^)
+L_rshift : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 63) {
+    OURO_D = Value::integer(a.as_int() >> b.as_int());
+    OURO_NEXT;
+  }
+  OURO_SLOW(do_binary(s, *f, *pc, BinOp::rshift));
+}
+L_lshift : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 31 && a.as_int() == static_cast<int32_t>(a.as_int())) {
+    OURO_D = Value::integer(a.as_int() * (int64_t{1} << b.as_int()));
+    OURO_NEXT;
+  }
+  OURO_SLOW(do_binary(s, *f, *pc, BinOp::lshift));
+}
+L_matmul:
+  OURO_SLOW(do_binary(s, *f, *pc, BinOp::matmul));
+L_pow:
+  OURO_SLOW(do_binary(s, *f, *pc, BinOp::pow));
+L_imatmul:
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::matmul));
+L_ipow:
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::pow));
+L_ilshift:
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::lshift));
+L_irshift:
+  OURO_SLOW(do_inplace(s, *f, *pc, BinOp::rshift));
+L_neg : {
+  const Value& a = OURO_A;
+  if (a.is_int() && a.as_int() != INT64_MIN) {
+    OURO_D = Value::integer(-a.as_int());
+    OURO_NEXT;
+  }
+  if (a.is_float()) {
+    OURO_D = Value::floating(-a.as_float());
+    OURO_NEXT;
+  }
+  OURO_SLOW(do_unary(s, *f, *pc, UnOp::neg));
+}
+L_pos:
+  OURO_SLOW(do_unary(s, *f, *pc, UnOp::pos));
+L_invert:
+  OURO_SLOW(do_unary(s, *f, *pc, UnOp::invert));
+
+  OURO_COMPARE(eq, eq, ==)
+  OURO_COMPARE(ne, ne, !=)
+  OURO_COMPARE(lt, lt, <)
+  OURO_COMPARE(le, le, <=)
+  OURO_COMPARE(gt, gt, >)
+  OURO_COMPARE(ge, ge, >=)
+
+L_is : {
+  bool r = OURO_A.same(OURO_B);
+  OURO_D = Value::boolean(r);
+  OURO_NEXT;
+}
+L_is_not : {
+  bool r = !OURO_A.same(OURO_B);
+  OURO_D = Value::boolean(r);
+  OURO_NEXT;
+}
+L_if_not_is:
+  if (OURO_A.same(OURO_B)) OURO_NEXT;
+  OURO_GO(pc->dst);
+L_if_is:
+  if (!OURO_A.same(OURO_B)) OURO_NEXT;
+  OURO_GO(pc->dst);
+L_in:
+L_not_in : {
+  f->pc = pc;
+  int r = contains(s, OURO_B, OURO_A);
+  if (r < 0) goto failed;
+  drop_operand(*f, pc->a, pc->use_a);
+  drop_operand(*f, pc->b, pc->use_b);
+  OURO_D = Value::boolean((r != 0) == (pc->op == I::in));
+  OURO_NEXT;
+}
+L_truth:
+L_not_ : {
+  const Value& a = OURO_A;
+  int r;
+  if (a.is_bool()) r = a.as_bool();
+  else {
+    f->pc = pc;
+    r = truth(s, a);
+    if (r < 0) goto failed;
+    drop_operand(*f, pc->a, pc->use_a);
+  }
+  OURO_D = Value::boolean((r != 0) == (pc->op == I::truth));
+  OURO_NEXT;
+}
+L_if_not_truth:
+L_if_truth : {
+  const Value& a = OURO_A;
+  int r;
+  if (a.is_bool()) r = a.as_bool();
+  else {
+    f->pc = pc;
+    r = truth(s, a);
+    if (r < 0) goto failed;
+    drop_operand(*f, pc->a, pc->use_a);
+  }
+  if ((r != 0) == (pc->op == I::if_not_truth)) OURO_NEXT;
+  OURO_GO(pc->dst);
+}
+
+L_check_bound : {
+  const Value& a = OURO_A;
+  if (!a.is_unbound()) {
+    if (pc->dst != pc->a) OURO_D = a;
+    OURO_NEXT;
+  }
+  f->pc = pc;
+  Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
+  raise_text(s, ExcKind::UnboundLocalError, "cannot access local variable '" + name.str() + "' where it is not associated with a value");
+  goto failed;
+}
+L_global_get : {
+  const Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
+  if (c.owner == f->globals) {
+    if (c.object == nullptr) {
+      const Value& v = f->globals->names.at(static_cast<uint32_t>(c.slot));
+      if (!v.is_unbound()) {
+        OURO_D = v;
+        OURO_NEXT;
+      }
+    } else if (c.key == f->globals->version) {
+      OURO_D = Value::share(c.object);
+      OURO_NEXT;
+    }
+  }
+  OURO_SLOW(do_global_get(s, *f, *pc));
+}
+L_global_set : {
+  Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
+  if (c.owner != f->globals) {
+    Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
+    uint32_t before = static_cast<uint32_t>(f->globals->names.size());
+    c.slot = static_cast<int32_t>(f->globals->names.add(name, Value()));
+    if (f->globals->names.size() != before) f->globals->version = s.next_version++;
+    c.owner = f->globals;
+  }
+  Value v = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
+  Value& slot = f->globals->names.at(static_cast<uint32_t>(c.slot));
+  if (slot.is_unbound()) f->globals->version = s.next_version++;
+  slot.swap(v);
+}
+  OURO_NEXT;
+L_global_del : {
+  Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
+  Value* v = f->globals->names.find(name);
+  f->pc = pc;
+  if (!v || v->is_unbound()) {
+    raise_text(s, ExcKind::NameError, "name '" + name.str() + "' is not defined");
+    s.pending.as<Exception>()->extra1 = s.str(name);
+    goto failed;
+  }
+  f->globals->version = s.next_version++;
+  Value old = std::move(*v);
+}
+  OURO_NEXT;
+L_cell_new : {
+  Value v = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
+  OURO_D = make_cell(std::move(v));
+  OURO_NEXT;
+}
+L_cell_get : {
+  const Value& v = OURO_A.as<Cell>()->value;
+  if (!v.is_unbound()) {
+    OURO_D = v;
+    OURO_NEXT;
+  }
+  OURO_SLOW(do_generic(s, *f, *pc));
+}
+L_cell_set : {
+  Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
+  OURO_A.as<Cell>()->value.swap(v);
+}
+  OURO_NEXT;
+L_attr_get : {
+  const Value& a = OURO_A;
+  if (a.is_object() && a.object()->object_kind() == ObjectKind::instance) {
+    const Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
+    Instance* i = a.as<Instance>();
+    if (i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
+      const Value& v = i->slots[c.slot];
+      if (!v.is_unbound()) {
+        if (pc->use_a) {
+          Value keep = v;
+          drop_operand(*f, pc->a, pc->use_a);
+          OURO_D = std::move(keep);
+        } else {
+          OURO_D = v;
+        }
+        OURO_NEXT;
+      }
+    }
+  }
+  OURO_SLOW(do_attr_get(s, *f, *pc));
+}
+L_attr_set:
+  OURO_SLOW(do_attr_set(s, *f, *pc));
+L_item_get : {
+  const Value &a = OURO_A, &b = OURO_B;
+  if (b.is_int() && a.is_object()) {
+    Object* o = a.object();
+    int64_t i = b.as_int();
+    const Value* items = nullptr;
+    size_t n = 0;
+    if (o->object_kind() == ObjectKind::list) items = static_cast<List*>(o)->items, n = static_cast<List*>(o)->size;
+    else if (o->object_kind() == ObjectKind::tuple) items = static_cast<Tuple*>(o)->items(), n = static_cast<Tuple*>(o)->size;
+    if (i < 0) i += static_cast<int64_t>(n);
+    if (items && static_cast<uint64_t>(i) < n) {
+      if (pc->use_a) {
+        Value keep = items[i];
+        drop_operand(*f, pc->a, pc->use_a);
+        OURO_D = std::move(keep);
+      } else {
+        OURO_D = items[i];
+      }
+      OURO_NEXT;
+    }
+  }
+  f->pc = pc;
+  Value r = get_item(s, a, b);
+  if (r.is_error()) goto failed;
+  drop_operand(*f, pc->a, pc->use_a);
+  drop_operand(*f, pc->b, pc->use_b);
+  OURO_D = std::move(r);
+  OURO_NEXT;
+}
+L_update:
+  OURO_SLOW(do_update(s, *f, *pc));
+L_make_class:
+  OURO_SLOW(do_make_class(s, *f, *pc));
+L_function:
+  OURO_SLOW(do_function(s, *f, *pc));
+L_tensor_op:
+  OURO_SLOW(do_tensor_op(s, *f, *pc));
+L_tuple:
+L_list:
+L_set:
+L_dict:
+L_slice:
+L_format:
+L_str_concat:
+  OURO_SLOW(do_container(s, *f, *pc));
+L_unpack:
+L_unpack_star:
+  OURO_SLOW(do_unpack(s, *f, *pc));
+L_tuple_get:
+  OURO_D = Value((*OURO_A.as<Tuple>())[f->code->sites[static_cast<size_t>(pc->b)].attr]);
+  OURO_NEXT;
+L_list_append : {
+  Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
+  OURO_A.as<List>()->push(std::move(v));
+  OURO_NEXT;
+}
+L_iter:
+  OURO_SLOW(do_iter(s, *f, *pc));
+L_iter_next : {
+  f->pc = pc;
+  Value v = next(s, OURO_A);
+  if (v.is_error()) goto failed;
+  OURO_D = std::move(v);
+  OURO_NEXT;
+}
+L_is_end : {
+  bool r = OURO_A.is_end();
+  OURO_D = Value::boolean(r);
+  OURO_NEXT;
+}
+L_for_iter : {
+  const Value& a = regs[pc->a];
+  if (Iterator* it = kind_of(a) == ObjectKind::iterator ? a.as<Iterator>() : nullptr) {
+    if (it->def == &kRangeIterator) {
+      if (it->stop <= 0) OURO_GO(pc->dst);
+      --it->stop;
+      regs[pc->b] = Value::integer(it->index);
+      it->index = static_cast<int64_t>(static_cast<uint64_t>(it->index) + static_cast<uint64_t>(it->step));
+      OURO_NEXT;
+    }
+    if (it->def == &kListIterator && it->source.is_object()) {
+      List* l = it->source.as<List>();
+      if (static_cast<size_t>(it->index) >= l->size) {
+        it->source = Value();
+        OURO_GO(pc->dst);
+      }
+      regs[pc->b] = Value(l->items[it->index++]);
+      OURO_NEXT;
+    }
+  }
+  f->pc = pc;
+  Value v = next(s, a);
+  if (v.is_error()) goto failed;
+  if (v.is_end()) OURO_GO(pc->dst);
+  regs[pc->b] = std::move(v);
+  OURO_NEXT;
+}
+L_exc_match : {
+  f->pc = pc;
+  int r = exception_matches(s, OURO_A, OURO_B);
+  if (r < 0) goto failed;
+  OURO_D = Value::boolean(r != 0);
+  OURO_NEXT;
+}
+L_exc_enter : {
+  Value before = s.handled;
+  s.handled = OURO_A;
+  OURO_D = std::move(before);
+  OURO_NEXT;
+}
+L_exc_leave:
+  s.handled = OURO_A;
+  OURO_NEXT;
+L_exc_current:
+  OURO_D = s.handled;
+  OURO_NEXT;
+
+L_attr_del:
+L_item_del:
+L_item_set:
+L_builtin_get:
+L_class_get:
+L_class_set:
+L_class_del:
+L_list_extend:
+L_list_to_tuple:
+L_set_add:
+L_set_update:
+L_dict_set:
+L_dict_update:
+L_generic:
+  OURO_SLOW(do_generic(s, *f, *pc));
+
+L_call:
+L_call_method:
+L_call_full:
+L_call_method_full:
+  f->pc = pc;
+  pushed = nullptr;
+  if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
+  if (!do_call(s, *f, *pc, pc->op == I::call_method || pc->op == I::call_method_full, pc->op >= I::call_full, pushed)) goto failed;
+  if (!pushed) OURO_NEXT;
+  pushed->result = pc->dst;
+  f = pushed;
+  OURO_LOAD();
+  if (++f->code->calls >= f->code->call_trigger || f->code->entry) {
+    Value result;
+    Outcome o = Outcome::not_taken;
+    if (f->code->calls >= f->code->call_trigger && s.executor) o = s.executor->hot_function(s, *f, result);
+    if (o == Outcome::not_taken && f->code->entry) o = f->code->entry(s, *f, f->code->entry_data, result);
+    if (o == Outcome::returned) {
+      s.stop_value = std::move(result);
+      goto return_stop_value;
+    }
+    f = interpreter.top;
+    OURO_LOAD();
+    if (o == Outcome::raised) goto failed;
+  }
+  goto* kLabels[static_cast<uint16_t>(pc->op)];
+
+failed:
+  for (;;) {
+    uint32_t at = f->code->pc_of(f->pc);
+    if (traced) add_traceback(s, s.pending, f->code->function, f->code->spans[at], f->function.as<Function>()->globals);
+    traced = true;
+    if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX) {
+      const HandoverTo& to = f->code->handovers[h];
+      hand_over(*f, to, take_pending(s));
+      f->pc = f->code->instrs.data() + to.pc;
+      OURO_LOAD();
+      goto* kLabels[static_cast<uint16_t>(pc->op)];
+    }
+    bool entry = f->entry;
+    if (f->generator) {
+      interpreter.top = f->caller;
+      --s.depth;
+      return Value::error();
+    }
+    pop_frame(s);
+    if (entry) return Value::error();
+    f = interpreter.top;
+  }
+}
+
+Value run(Session& s, Frame* frame) { return run_loop(s, frame, false); }
+Value run_raising(Session& s, Frame* frame) { return run_loop(s, frame, true); }
+
+}  // namespace ouro::runtime

@@ -1,0 +1,480 @@
+#include "runtime/interpreter/slow.h"
+
+#include "ir/prim.h"
+#include "runtime/bind.h"
+#include "runtime/collect.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/protocol/lookup.h"
+#include "runtime/tensor_hooks.h"
+#include "support/small_vec.h"
+
+namespace ouro::runtime {
+
+Value take_operand(Frame& f, Operand o) {
+  if (o.at < 0) return f.code->constants[static_cast<size_t>(~o.at)];
+  Value& r = f.regs[o.at];
+  if (o.use == Use::dies || (o.use == Use::dies_named && kind_of(r) == ObjectKind::tensor)) return std::move(r);
+  return r;
+}
+
+namespace {
+
+void drop_both(Frame& f, const Instr& in) {
+  drop_operand(f, in.a, in.use_a);
+  drop_operand(f, in.b, in.use_b);
+}
+
+bool finish(Frame& f, const Instr& in, Value r) {
+  if (r.is_error()) return false;
+  drop_both(f, in);
+  f.regs[in.dst] = std::move(r);
+  return true;
+}
+
+const Site& site_of(const Frame& f, int32_t i) { return f.code->sites[static_cast<size_t>(i)]; }
+Symbol symbol_of(const Site& x) { return Symbol::from_id(x.attr); }
+
+}  // namespace
+
+bool do_binary(Session& s, Frame& f, const Instr& in, BinOp op) {
+  return finish(f, in, binary(s, op, operand(f, in.a), operand(f, in.b)));
+}
+bool do_unary(Session& s, Frame& f, const Instr& in, UnOp op) { return finish(f, in, unary(s, op, operand(f, in.a))); }
+bool do_compare(Session& s, Frame& f, const Instr& in, CmpOp op) {
+  return finish(f, in, compare(s, op, operand(f, in.a), operand(f, in.b)));
+}
+int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op) {
+  int r = compare_bool(s, op, operand(f, in.a), operand(f, in.b));
+  if (r >= 0) drop_both(f, in);
+  return r;
+}
+
+// The operand leaves its register when it dies, so that its count can be 1; it comes back if the operation fails.
+bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
+  if (in.a < 0 || in.use_a == static_cast<uint8_t>(Use::keep)) return finish(f, in, inplace(s, op, operand(f, in.a), operand(f, in.b)));
+  Value& slot = f.regs[in.a];
+  Value r;
+  if (kind_of(slot) == ObjectKind::tensor && s.tensors && s.tensors->update_item) {
+    if (!s.tensors->update_item(s, slot, {}, op, operand(f, in.b))) return false;
+    r = std::move(slot);
+  } else if (in.b >= 0 && in.a != in.b && slots_of(s, slot).inplace && kind_of(slot) == ObjectKind::str) {
+    Value taken = std::move(slot);
+    r = slots_of(s, taken).inplace(s, op, taken, operand(f, in.b));
+    if (r.is(Tag::not_implemented)) r = binary(s, op, taken, operand(f, in.b));
+    if (r.is_error()) {
+      f.regs[in.a] = std::move(taken);
+      return false;
+    }
+  } else {
+    r = inplace(s, op, slot, operand(f, in.b));
+  }
+  return finish(f, in, std::move(r));
+}
+
+// ---------------------------------------------------------------- attributes and names
+
+bool do_attr_get(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.b);
+  const Value& a = operand(f, in.a);
+  Symbol name = symbol_of(x);
+  Value r = get_attr(s, a, name);
+  if (r.is_error()) return false;
+  if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr; i && i->shape && !i->type->has_getattribute) {
+    int slot = i->shape->find(name);
+    if (slot >= 0 && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
+      Cache& c = f.code->caches[x.cache];
+      c.key = i->shape->id;
+      c.type_key = i->type->version;
+      c.slot = slot;
+    }
+  }
+  drop_operand(f, in.a, in.use_a);
+  f.regs[in.dst] = std::move(r);
+  return true;
+}
+
+bool do_attr_set(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  const Operand *target = &f.code->operands[x.first], *value = target + 1;
+  const Value& a = operand(f, target->at);
+  Cache& c = f.code->caches[x.cache];
+  Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
+  if (i && i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
+    Value v = take_operand(f, *value);
+    if (!c.owner) {
+      i->slots[c.slot].swap(v);
+    } else {  // adds the attribute: the transition is known
+      auto* next = static_cast<Shape*>(const_cast<void*>(c.owner));
+      grow_slots(i, next->count);
+      new (i->slots + c.slot) Value(std::move(v));
+      i->shape = next;
+    }
+  } else {
+    Symbol name = symbol_of(x);
+    Shape* before = i ? i->shape : nullptr;
+    Value keep = a, v = operand(f, value->at);
+    if (!set_attr(s, keep, name, v)) return false;
+    if (before && i->shape && !i->type->has_setattr && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
+      c.key = before->id;
+      c.type_key = i->type->version;
+      c.slot = i->shape->find(name);
+      c.owner = i->shape == before ? nullptr : i->shape;
+      if (i->shape != before && i->shape->parent != before) c.key = 0;
+    }
+    v = Value();
+    drop_operand(f, value->at, static_cast<uint8_t>(value->use));
+  }
+  drop_operand(f, target->at, static_cast<uint8_t>(target->use));
+  return true;
+}
+
+bool do_global_get(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.b);
+  Symbol name = symbol_of(x);
+  Module* m = f.globals;
+  Cache& c = f.code->caches[x.cache];
+  uint32_t at = m->names.position(name);
+  if (at != NameTable<Value>::kAbsent && !m->names.at(at).is_unbound()) {
+    c = {};
+    c.owner = m;
+    c.slot = static_cast<int32_t>(at);
+    f.regs[in.dst] = m->names.at(at);
+    return true;
+  }
+  Value v = builtin(s, name, m->ouro_names);
+  if (v.is_error()) return false;
+  if (v.is_unbound()) {
+    raise_text(s, ExcKind::NameError, "name '" + name.str() + "' is not defined");
+    s.pending.as<Exception>()->extra1 = s.str(name);
+    return false;
+  }
+  if (v.is_object()) {  // builtins live as long as the session
+    c = {};
+    c.owner = m;
+    c.key = m->version;
+    c.object = v.object();
+  }
+  f.regs[in.dst] = std::move(v);
+  return true;
+}
+
+// ---------------------------------------------------------------- making things
+
+bool do_container(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  const Operand* ops = f.code->operands.data() + x.first;
+  uint32_t n = x.count;
+  Value r;
+  switch (in.op) {
+    case I::tuple: {
+      r = alloc_tuple(n);
+      for (uint32_t i = 0; i < n; ++i) (*r.as<Tuple>())[i] = take_operand(f, ops[i]);
+      break;
+    }
+    case I::list: {
+      r = make_list_reserved(n);
+      for (uint32_t i = 0; i < n; ++i) r.as<List>()->push(take_operand(f, ops[i]));
+      break;
+    }
+    case I::set: {
+      r = make_set();
+      for (uint32_t i = 0; i < n; ++i)
+        if (set_add(s, r.as<Set>(), take_operand(f, ops[i])) < 0) return false;
+      break;
+    }
+    case I::dict: {
+      r = make_dict();
+      for (uint32_t i = 0; i + 1 < n; i += 2) {
+        Value k = take_operand(f, ops[i]);
+        if (!dict_set(s, r.as<Dict>(), k, take_operand(f, ops[i + 1]))) return false;
+      }
+      break;
+    }
+    case I::slice: r = make_slice(take_operand(f, ops[0]), take_operand(f, ops[1]), take_operand(f, ops[2])); break;
+    case I::format: {
+      Value v = take_operand(f, ops[0]), spec = take_operand(f, ops[1]);
+      if (x.attr == 'r') v = repr(s, v);
+      else if (x.attr == 's') v = str(s, v);
+      else if (x.attr == 'a') v = ascii(s, v);
+      if (v.is_error()) return false;
+      Str* t = cast<Str>(spec);
+      std::string_view text = t ? t->view() : std::string_view();
+      r = text.empty() && cast_exact<Str>(v) ? v : format(s, v, text);
+      if (r.is_error()) return false;
+      break;
+    }
+    case I::str_concat: {
+      size_t size = 0;
+      for (uint32_t i = 0; i < n; ++i) size += operand(f, ops[i].at).as<Str>()->size;
+      Str* out = alloc_str(size);
+      char* to = out->data;
+      for (uint32_t i = 0; i < n; ++i) {
+        Str* part = operand(f, ops[i].at).as<Str>();
+        std::memcpy(to, part->data, part->size);
+        to += part->size;
+      }
+      r = Value::steal(out);
+      for (uint32_t i = 0; i < n; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
+      break;
+    }
+    default: break;
+  }
+  f.regs[in.dst] = std::move(r);
+  return true;
+}
+
+bool do_function(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  SmallVec<Value, 8> args;
+  for (uint32_t i = 0; i < x.count; ++i) args.push_back(take_operand(f, f.code->operands[x.first + i]));
+  const ir::Constant& c = f.code->function->constant(ir::ConstId{x.attr});
+  Value g = Value::share(f.globals);
+  f.regs[in.dst] = make_function(s, c.code, g, std::span<const Value>(args.data(), args.size()));
+  return true;
+}
+
+bool do_tensor_op(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  SmallVec<Value, 8> args;
+  for (uint32_t i = 0; i < x.count; ++i) args.push_back(take_operand(f, f.code->operands[x.first + i]));
+  Value statics = x.attr == ir::kNoAttr ? Value() : f.code->constants[x.attr];
+  if (!s.tensors || !s.tensors->operation) {
+    raise_error(s, ExcKind::SystemError, "tensor operations are not available");
+    return false;
+  }
+  Value r = s.tensors->operation(s, x.op, std::span<Value>(args.data(), args.size()), statics);
+  if (r.is_error()) return false;
+  f.regs[in.dst] = std::move(r);
+  return true;
+}
+
+// ---------------------------------------------------------------- iteration
+
+namespace {
+
+Value next_range(Session&, Iterator& it) {
+  if (it.stop <= 0) return Value::end();
+  --it.stop;
+  Value v = Value::integer(it.index);
+  it.index = static_cast<int64_t>(static_cast<uint64_t>(it.index) + static_cast<uint64_t>(it.step));
+  return v;
+}
+Value next_list(Session&, Iterator& it) {
+  if (!it.source.is_object()) return Value::end();
+  List* l = it.source.as<List>();
+  if (static_cast<size_t>(it.index) < l->size) return l->items[it.index++];
+  it.source = Value();
+  return Value::end();
+}
+Value next_tuple(Session&, Iterator& it) {
+  if (!it.source.is_object()) return Value::end();
+  Tuple* t = it.source.as<Tuple>();
+  if (static_cast<size_t>(it.index) < t->size) return (*t)[static_cast<size_t>(it.index++)];
+  it.source = Value();
+  return Value::end();
+}
+
+}  // namespace
+
+const IterDef kRangeIterator{"range_iterator", next_range};
+const IterDef kListIterator{"list_iterator", next_list};
+const IterDef kTupleIterator{"tuple_iterator", next_tuple};
+
+bool do_iter(Session& s, Frame& f, const Instr& in) {
+  const Value& a = operand(f, in.a);
+  Value r;
+  switch (kind_of(a)) {
+    case ObjectKind::range:
+      if (!a.as<Range>()->big()) {
+        auto* g = a.as<Range>();
+        r = make_iterator(kRangeIterator, Value(), g->start, g->length(), g->step);
+        break;
+      }
+      r = iter(s, a);
+      break;
+    case ObjectKind::list: r = make_iterator(kListIterator, a); break;
+    case ObjectKind::tuple: r = make_iterator(kTupleIterator, a); break;
+    default: r = iter(s, a); break;
+  }
+  return finish(f, in, std::move(r));
+}
+
+bool do_unpack(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.b);
+  const Value& a = operand(f, in.a);
+  bool star = in.op == I::unpack_star;
+  size_t before = star ? x.attr & 0xffff : x.attr, after = star ? x.attr >> 16 : 0;
+  if (Tuple* t = cast_exact<Tuple>(a); t && !star && t->size == before) return finish(f, in, a);
+  Value it = iter(s, a);
+  if (it.is_error()) {
+    ObjectKind k = kind_of(a);
+    bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
+    if (pending_is(s, ExcKind::TypeError) && (!scripted || (find_dunder(s, type_of(s, a), Dunder::iter_).is_unbound()))) {
+      clear_pending(s);
+      raise_type_error(s, "cannot unpack non-iterable %s object", type_name(s, a).c_str());
+    }
+    return false;
+  }
+  std::vector<Value> items;
+  for (;;) {
+    if (!star && items.size() == before) {
+      Value extra = next(s, it);
+      if (extra.is_error()) return false;
+      if (extra.is_end()) break;
+      raise_value_error(s, "too many values to unpack (expected %zu)", before);
+      return false;
+    }
+    Value v = next(s, it);
+    if (v.is_error()) return false;
+    if (v.is_end()) break;
+    items.push_back(std::move(v));
+  }
+  if (items.size() < before + after) {
+    raise_value_error(s, "not enough values to unpack (expected %s%zu, got %zu)", star ? "at least " : "", before + after, items.size());
+    return false;
+  }
+  if (!star) return finish(f, in, make_tuple_moved(items));
+  Value r = alloc_tuple(before + 1 + after);
+  Tuple& t = *r.as<Tuple>();
+  size_t middle = items.size() - before - after;
+  for (size_t i = 0; i < before; ++i) t[i] = std::move(items[i]);
+  t[before] = make_list_moved(std::span(items.data() + before, middle));
+  for (size_t i = 0; i < after; ++i) t[before + 1 + i] = std::move(items[before + middle + i]);
+  return finish(f, in, std::move(r));
+}
+
+// ---------------------------------------------------------------- places (RULES C16)
+
+namespace {
+
+struct PlaceWrite {
+  Session& s;
+  const ir::PlacePath& path;
+  const Value* items;  // one per item step
+  const Value& value;
+  BinOp op;
+
+  bool whole(Value& place) {  // `place op= value`
+    if (kind_of(place) == ObjectKind::tensor && s.tensors && s.tensors->update_item) return s.tensors->update_item(s, place, {}, op, value);
+    Value r = inplace(s, op, place, value);
+    if (r.is_error()) return false;
+    place = std::move(r);
+    return true;
+  }
+
+  bool tensor(Value& place, size_t step, const Value* keys) {
+    size_t n = path.steps.size() - step;
+    for (size_t i = step; i < path.steps.size(); ++i)
+      if (!path.steps[i].is_item) {
+        raise_error(s, ExcKind::AttributeError, "cannot set attribute '%s' of a tensor's element", path.steps[i].attr.c_str());
+        return false;
+      }
+    std::span<const Value> all(keys, n);
+    return path.augmented ? s.tensors->update_item(s, place, all, op, value) : s.tensors->set_item(s, place, all, value);
+  }
+
+  // Writes through steps `step`... of `place`; `place` is rebound only if it is a tensor. `keys`: the items of the remaining steps.
+  bool write(Value& place, size_t step, const Value* keys) {
+    if (step == path.steps.size()) return whole(place);
+    if (kind_of(place) == ObjectKind::tensor && path.steps[step].is_item) return tensor(place, step, keys);
+    bool last = step + 1 == path.steps.size();
+    return path.steps[step].is_item ? write_item(place, step, keys, last) : write_attr(place, path.steps[step].attr, step, keys, last);
+  }
+
+  // A tensor inside a list, dict or attribute is taken out while it is written, so that its count can be 1.
+  static Value* inner_slot(Session& s, const Value& place, const Value& key) {
+    if (List* l = cast_exact<List>(place); l && key.is_int()) {
+      int64_t i = key.as_int() < 0 ? key.as_int() + static_cast<int64_t>(l->size) : key.as_int();
+      return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
+    }
+    if (Dict* d = cast_exact<Dict>(place)) {
+      Value* v = dict_find(s, d, key);
+      if (s.has_error()) clear_pending(s);
+      return v;
+    }
+    return nullptr;
+  }
+  bool write_taken(Value* slot, size_t step, const Value* keys) {
+    Value child = std::move(*slot);
+    *slot = Value::none();  // never seen: tensor writes run no script
+    bool ok = write(child, step, keys);
+    *slot = std::move(child);
+    return ok;
+  }
+
+  bool write_item(Value& place, size_t step, const Value* keys, bool last) {
+    if (last && !path.augmented) return set_item(s, place, keys[0], value);
+    if (Value* slot = inner_slot(s, place, keys[0]); slot && kind_of(*slot) == ObjectKind::tensor) return write_taken(slot, step + 1, keys + 1);
+    Value child = get_item(s, place, keys[0]);
+    if (child.is_error()) return false;
+    bool put_back = last || kind_of(child) == ObjectKind::tensor;
+    if (!write(child, step + 1, keys + 1)) return false;
+    return !put_back || set_item(s, place, keys[0], child);
+  }
+
+  bool write_attr(Value& place, Symbol name, size_t step, const Value* keys, bool last) {
+    if (last && !path.augmented) return set_attr(s, place, name, value);
+    if (Instance* i = cast<Instance>(place)) {
+      Value* slot = instance_slot(i, name);
+      if (slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_setattr && !i->type->has_getattribute &&
+          !is_data_descriptor(s, type_lookup(s, i->type, name)))
+        return write_taken(slot, step + 1, keys);
+    }
+    Value child = get_attr(s, place, name);
+    if (child.is_error()) return false;
+    bool put_back = last || kind_of(child) == ObjectKind::tensor;
+    if (!write(child, step + 1, keys)) return false;
+    return !put_back || set_attr(s, place, name, child);
+  }
+};
+
+bool unbound_variable(Session& s, ExcKind kind, const std::string& text, Symbol name) {
+  raise_text(s, kind, text);
+  s.pending.as<Exception>()->extra1 = s.str(name);
+  return false;
+}
+
+}  // namespace
+
+bool do_update(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  const ir::PlacePath& path = f.code->function->paths[x.attr];
+  const Operand* ops = f.code->operands.data() + x.first;
+  uint32_t first = path.root == ir::PlacePath::Root::global ? 0 : 1;
+  SmallVec<Value, 4> keys;
+  for (uint32_t i = first; i + 1 < x.count; ++i) keys.push_back(operand(f, ops[i].at));
+  Value value = take_operand(f, ops[x.count - 1]);
+  BinOp op = path.augmented ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add)) : BinOp::add;
+  PlaceWrite w{s, path, keys.data(), value, op};
+  Value* root = nullptr;
+  Value copy;
+  switch (path.root) {
+    case ir::PlacePath::Root::value:
+      if (ops[0].at >= 0 && ops[0].use != Use::keep) root = &f.regs[ops[0].at];
+      else root = &(copy = operand(f, ops[0].at));
+      if (!w.write(*root, 0, keys.data())) return false;
+      if (root != &f.regs[in.dst]) f.regs[in.dst] = root == &copy ? std::move(copy) : std::move(*root);
+      return true;
+    case ir::PlacePath::Root::cell: root = &operand(f, ops[0].at).as<Cell>()->value; break;
+    case ir::PlacePath::Root::global: root = f.globals->names.find(path.name); break;
+  }
+  if (!root || root->is_unbound()) {
+    if (path.root == ir::PlacePath::Root::cell)
+      return unbound_variable(s, ExcKind::UnboundLocalError, "cannot access local variable '" + path.name.str() + "' where it is not associated with a value", path.name);
+    Value b = builtin(s, path.name, f.globals->ouro_names);
+    if (b.is_unbound()) return unbound_variable(s, ExcKind::NameError, "name '" + path.name.str() + "' is not defined", path.name);
+    if (!w.write(b, 0, keys.data())) return false;
+    if (path.steps.empty()) f.globals->names.set(path.name, b);
+    return true;
+  }
+  if (kind_of(*root) == ObjectKind::tensor) return w.write(*root, 0, keys.data());
+  Value held = *root;  // a script may rebind the variable meanwhile
+  if (!w.write(held, 0, keys.data())) return false;
+  if (path.steps.empty()) {
+    if (path.root == ir::PlacePath::Root::cell) operand(f, ops[0].at).as<Cell>()->value = std::move(held);
+    else f.globals->names.set(path.name, std::move(held));
+  }
+  return true;
+}
+
+}  // namespace ouro::runtime

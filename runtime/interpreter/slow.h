@@ -1,0 +1,46 @@
+// The parts of the interpreter that are not in its loop: each does one instruction's work for a frame. False or error: an exception is
+// pending.
+#pragma once
+
+#include "runtime/interpreter/frame.h"
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+inline const Value& operand(const Frame& f, int32_t at) { return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)]; }
+// The operand as an owned value: moved out of its register if it dies.
+Value take_operand(Frame& f, Operand o);
+// After an operation that only borrowed: lets go of an operand that dies.
+inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
+  if (use == static_cast<uint8_t>(Use::keep) || at < 0) return;
+  Value& r = f.regs[at];
+  if (r.is_object() && (use == static_cast<uint8_t>(Use::dies) || r.object()->object_kind() == ObjectKind::tensor)) r = Value();
+}
+
+bool do_binary(Session& s, Frame& f, const Instr& in, BinOp op);
+bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op);
+bool do_unary(Session& s, Frame& f, const Instr& in, UnOp op);
+bool do_compare(Session& s, Frame& f, const Instr& in, CmpOp op);
+int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op);  // for if_not_*: 1, 0, -1
+bool do_attr_get(Session& s, Frame& f, const Instr& in);
+bool do_attr_set(Session& s, Frame& f, const Instr& in);
+bool do_global_get(Session& s, Frame& f, const Instr& in);
+bool do_update(Session& s, Frame& f, const Instr& in);
+bool do_make_class(Session& s, Frame& f, const Instr& in);
+bool do_generic(Session& s, Frame& f, const Instr& in);
+bool do_tensor_op(Session& s, Frame& f, const Instr& in);
+bool do_function(Session& s, Frame& f, const Instr& in);
+bool do_iter(Session& s, Frame& f, const Instr& in);
+bool do_unpack(Session& s, Frame& f, const Instr& in);
+bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dict slice format str_concat ...
+
+// One call. If a script function is to run, its frame is pushed and true returned with `pushed` set; else the result is in place.
+bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
+
+// Interrupts, finalizers, collection, the executor. False: an exception is pending.
+bool safe_point(Session& s);
+
+// Iterators of `for` that the loop advances itself.
+extern const IterDef kRangeIterator, kListIterator, kTupleIterator;
+
+}  // namespace ouro::runtime

@@ -1,0 +1,283 @@
+// Functions, methods, natives, generators and cells as values.
+#include "runtime/bind.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/model/model.h"
+#include "runtime/ops.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+std::string address(const Value& v) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "0x%012llx", static_cast<unsigned long long>(v.bits()));
+  return buffer;
+}
+std::string text(const Value& v) {
+  Str* t = cast<Str>(v);
+  return t ? std::string(t->view()) : "";
+}
+
+// ---------------------------------------------------------------- function
+
+Function* fn(const Value& v) { return v.as<Function>(); }
+
+Value function_repr(Session&, const Value& v) { return make_str("<function " + text(fn(v)->qualname) + " at " + address(v) + ">"); }
+Value function_get_attr(Session& s, const Value& v, Symbol name) {
+  Function* f = fn(v);
+  if (!f->dict.is_object()) return Value();
+  Value* x = dict_find_symbol(s, f->dict.as<Dict>(), name);
+  return x ? *x : Value();
+}
+bool function_set_attr(Session& s, const Value& v, Symbol name, const Value& x) {
+  Function* f = fn(v);
+  if (!f->dict.is_object()) f->dict = make_dict();
+  if (!x.is_unbound()) {
+    dict_set_symbol(s, f->dict.as<Dict>(), name, x);
+    return true;
+  }
+  if (dict_delete(s, f->dict.as<Dict>(), s.str(name)) == 1) return true;
+  raise_error(s, ExcKind::AttributeError, "'function' object has no attribute '%s'", name.c_str());
+  return false;
+}
+template <Value Function::*field>
+Value get_field(Session&, const Value& v) {
+  const Value& x = fn(v)->*field;
+  return x.is_unbound() ? Value::none() : x;
+}
+template <Value Function::*field>
+bool set_field(Session&, const Value& v, const Value& x) {
+  fn(v)->*field = x.is_unbound() ? Value::none() : x;
+  return true;
+}
+bool set_str_field(Session& s, const Value& x, Value& field, const char* name) {
+  if (!cast<Str>(x)) {
+    raise_type_error(s, "%s must be set to a string object", name);
+    return false;
+  }
+  field = x;
+  return true;
+}
+bool set_name(Session& s, const Value& v, const Value& x) { return set_str_field(s, x, fn(v)->name, "__name__"); }
+bool set_qualname(Session& s, const Value& v, const Value& x) { return set_str_field(s, x, fn(v)->qualname, "__qualname__"); }
+Value get_module(Session&, const Value& v) {
+  Function* f = fn(v);
+  if (!f->module_name.is_unbound()) return f->module_name;
+  Module* m = cast<Module>(f->globals);
+  static const Symbol name = intern("__name__");
+  Value* n = m ? m->names.find(name) : nullptr;
+  return n && !n->is_unbound() ? *n : m ? m->name : Value::none();
+}
+Value get_dict(Session&, const Value& v) {
+  Function* f = fn(v);
+  if (!f->dict.is_object()) f->dict = make_dict();
+  return f->dict;
+}
+Value get_annotations(Session&, const Value& v) {
+  Function* f = fn(v);
+  if (!f->annotations.is_object()) f->annotations = make_dict();
+  return f->annotations;
+}
+Value get_globals(Session& s, const Value& v) {
+  Value d = make_dict();
+  for (auto& e : fn(v)->globals.as<Module>()->names.entries())
+    if (e.name && !e.value.is_unbound()) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);
+  return d;
+}
+Value get_closure(Session&, const Value& v) {
+  Function* f = fn(v);
+  if (f->captures.empty()) return Value::none();
+  std::vector<Value> cells;
+  for (const Value& c : f->captures) cells.push_back(cast_exact<Cell>(c) ? c : make_cell(c));
+  return make_tuple_moved(cells);
+}
+// __code__: what scripts look at, as a record of its own.
+Value get_code(Session& s, const Value& v);
+constexpr GetSetDef kFunctionGetSet[] = {
+    {"__name__", get_field<&Function::name>, set_name},
+    {"__qualname__", get_field<&Function::qualname>, set_qualname},
+    {"__doc__", get_field<&Function::doc>, set_field<&Function::doc>},
+    {"__module__", get_module, set_field<&Function::module_name>},
+    {"__defaults__", get_field<&Function::defaults>, set_field<&Function::defaults>},
+    {"__kwdefaults__", get_field<&Function::kwdefaults>, set_field<&Function::kwdefaults>},
+    {"__annotations__", get_annotations, set_field<&Function::annotations>},
+    {"__dict__", get_dict},
+    {"__globals__", get_globals},
+    {"__closure__", get_closure},
+    {"__code__", get_code},
+};
+Value function_call(Session& s, const Value& f, const Args& a) { return call_function(s, f, a); }
+Value function_get(Session& s, const Args& a) {
+  (void)s;
+  return a[1].is_none() ? a[0] : make_bound_method(a[0], a[1]);
+}
+constexpr NativeDef kFunctionMethods[] = {{"__get__", "instance, owner=None, /", function_get, ""}};
+constexpr TypeSlots kFunctionSlots{.repr = function_repr, .get_attr = function_get_attr, .set_attr = function_set_attr, .call = function_call};
+constexpr TypeDef kFunction{.name = "function", .kind = ObjectKind::function, .slots = &kFunctionSlots, .methods = kFunctionMethods, .getset = kFunctionGetSet, .subclassable = false};
+
+// ---------------------------------------------------------------- code
+
+struct CodeObject {
+  ir::FunctionRef f;
+};
+const ir::Function& code_function(const Value& v) { return *static_cast<CodeObject*>(v.as<Opaque>()->data.get())->f; }
+Value code_name(Session& s, const Value& v) { return s.str(code_function(v).name); }
+Value code_qualname(Session& s, const Value& v) { return s.str(code_function(v).qualname); }
+Value code_argcount(Session&, const Value& v) { return Value::integer(code_function(v).sig.positional); }
+Value code_kwonly(Session&, const Value& v) { return Value::integer(code_function(v).sig.kwonly); }
+Value code_posonly(Session&, const Value& v) { return Value::integer(code_function(v).sig.posonly); }
+Value code_line(Session& s, const Value& v) {
+  const SourceFile* f = s.sources.file(code_function(v).span.file);
+  return Value::integer(f ? f->line_col(code_function(v).span.begin).line : 0);
+}
+Value code_file(Session& s, const Value& v) {
+  const SourceFile* f = s.sources.file(code_function(v).span.file);
+  return make_str(f ? f->name() : "<unknown>");
+}
+// CPython's order: positional, keyword-only, *args, **kw, then locals.
+Value code_varnames(Session& s, const Value& v) {
+  const ir::Function& f = code_function(v);
+  const ir::Signature& g = f.sig;
+  std::vector<Symbol> names(g.names.begin(), g.names.begin() + g.positional);
+  for (size_t i = 0; i < g.kwonly; ++i) names.push_back(g.names[g.positional + g.varargs + i]);
+  if (g.varargs) names.push_back(g.names[g.positional]);
+  if (g.varkw) names.push_back(g.names.back());
+  for (const ir::NameInfo& n : f.names) {
+    bool there = !n.hint || n.hint.text().starts_with('.');
+    for (Symbol x : names) there |= x == n.hint;
+    for (const ir::Capture& c : f.captures) there |= c.name == n.hint;
+    if (!there) names.push_back(n.hint);
+  }
+  std::vector<Value> out;
+  for (Symbol n : names) out.push_back(s.str(n));
+  return make_tuple_moved(out);
+}
+constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name}, {"co_qualname", code_qualname}, {"co_argcount", code_argcount},
+                                     {"co_kwonlyargcount", code_kwonly}, {"co_posonlyargcount", code_posonly}, {"co_firstlineno", code_line},
+                                     {"co_filename", code_file}, {"co_varnames", code_varnames}};
+constexpr TypeSlots kCodeSlots{};
+constexpr TypeDef kCode{.name = "code", .kind = ObjectKind::code, .slots = &kCodeSlots, .getset = kCodeGetSet, .subclassable = false};
+Value get_code(Session& s, const Value& v) { return make_opaque(s.type(ObjectKind::code), std::make_shared<CodeObject>(CodeObject{fn(v)->code})); }
+
+// ---------------------------------------------------------------- natives
+
+Native* native(const Value& v) { return v.as<Native>(); }
+
+Value native_repr(Session& s, const Value& v) {
+  Native* n = native(v);
+  std::string name(n->def->name);
+  if (!n->self.is_unbound()) return make_str("<built-in method " + name + " of " + type_name(s, n->self) + " object at " + address(n->self) + ">");
+  if (n->owner) return make_str("<method '" + name + "' of '" + std::string(n->owner->text()) + "' objects>");
+  return make_str("<built-in function " + name + ">");
+}
+Value native_name(Session&, const Value& v) { return make_str(native(v)->def->name); }
+Value native_qualname(Session& s, const Value& v) {
+  Native* n = native(v);
+  std::string name(n->def->name);
+  if (n->owner) name = std::string(n->owner->text()) + "." + name;
+  else if (!n->self.is_unbound()) name = type_name(s, n->self) + "." + name;
+  return make_str(name);
+}
+Value native_doc(Session&, const Value& v) { return native(v)->def->doc.empty() ? Value::none() : make_str(native(v)->def->doc); }
+Value native_module(Session&, const Value& v) {
+  Native* n = native(v);
+  if (!n->module_name.is_unbound()) return n->module_name;
+  return n->owner || !n->self.is_unbound() ? Value::none() : make_str("builtins");
+}
+Value native_self(Session&, const Value& v) { return native(v)->self.is_unbound() ? Value::none() : native(v)->self; }
+Value native_compare(Session&, CmpOp op, const Value& a, const Value& b) {
+  if (kind_of(b) != ObjectKind::native || (op != CmpOp::eq && op != CmpOp::ne)) return Value::not_implemented();
+  Native *x = native(a), *y = native(b);
+  bool same = x->def == y->def && x->self.same(y->self);
+  return Value::boolean(same == (op == CmpOp::eq));
+}
+bool native_hash(Session&, const Value& v, int64_t& out) {
+  Native* n = native(v);
+  out = static_cast<int64_t>(reinterpret_cast<uintptr_t>(n->def) >> 4 ^ static_cast<uintptr_t>(n->self.bits()));
+  if (out == -1) out = -2;
+  return true;
+}
+constexpr GetSetDef kNativeGetSet[] = {{"__name__", native_name}, {"__qualname__", native_qualname}, {"__doc__", native_doc},
+                                       {"__module__", native_module}, {"__self__", native_self}};
+Value native_call(Session& s, const Value& f, const Args& a) { return call_native(s, native(f), a); }
+constexpr TypeSlots kNativeSlots{.compare = native_compare, .hash = native_hash, .repr = native_repr, .call = native_call};
+constexpr TypeDef kNative{.name = "builtin_function_or_method", .kind = ObjectKind::native, .slots = &kNativeSlots, .getset = kNativeGetSet, .subclassable = false};
+
+// ---------------------------------------------------------------- bound methods
+
+BoundMethod* method(const Value& v) { return v.as<BoundMethod>(); }
+
+Value method_repr(Session& s, const Value& v) {
+  auto* m = method(v);
+  Function* f = cast_exact<Function>(m->function);
+  std::string name = f ? text(f->qualname) : repr_text(s, m->function);
+  OURO_TRY(self, repr(s, m->self));
+  return make_str("<bound method " + name + " of " + text(self) + ">");
+}
+Value method_get_attr(Session& s, const Value& v, Symbol name) { return lookup_attr(s, method(v)->function, name); }
+Value method_self(Session&, const Value& v) { return method(v)->self; }
+Value method_func(Session&, const Value& v) { return method(v)->function; }
+Value method_compare(Session&, CmpOp op, const Value& a, const Value& b) {
+  if (!cast_exact<BoundMethod>(b) || (op != CmpOp::eq && op != CmpOp::ne)) return Value::not_implemented();
+  bool same = method(a)->function.same(method(b)->function) && method(a)->self.same(method(b)->self);
+  return Value::boolean(same == (op == CmpOp::eq));
+}
+bool method_hash(Session& s, const Value& v, int64_t& out) {
+  int64_t a, b;
+  if (!hash(s, method(v)->function, a)) return false;
+  b = static_cast<int64_t>(static_cast<uint64_t>(method(v)->self.bits()) >> 4);
+  out = a ^ b;
+  if (out == -1) out = -2;
+  return true;
+}
+Value method_call(Session& s, const Value& f, const Args& a) { return call(s, f, a); }
+constexpr GetSetDef kMethodGetSet[] = {{"__self__", method_self}, {"__func__", method_func}};
+constexpr TypeSlots kMethodSlots{.compare = method_compare, .hash = method_hash, .repr = method_repr, .get_attr = method_get_attr, .call = method_call};
+constexpr TypeDef kMethod{.name = "method", .kind = ObjectKind::bound_method, .slots = &kMethodSlots, .getset = kMethodGetSet, .subclassable = false};
+
+// ---------------------------------------------------------------- generators, cells
+
+Generator* gen(const Value& v) { return v.as<Generator>(); }
+
+Value generator_repr(Session&, const Value& v) { return make_str("<generator object " + text(gen(v)->qualname) + " at " + address(v) + ">"); }
+Value generator_iter(Session&, const Value& v) { return v; }
+Value generator_next(Session& s, const Value& v) { return resume_generator(s, gen(v), ResumeMode::send, Value::none()); }
+Value end_to_stop(Session& s, Value r) { return r.is_end() ? raise_stop_iteration(s, std::move(s.stop_value)) : r; }
+Value generator_send(Session& s, const Args& a) { return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::send, a[1])); }
+Value generator_throw(Session& s, const Args& a) {
+  Value exc = a[1];
+  if (cast_exact<Type>(exc)) {
+    if (a.size() > 2 && cast<Exception>(a[2])) exc = a[2];
+    else exc = a.size() > 2 && !a[2].is_unbound() && !a[2].is_none() ? call(s, a[1], {a[2]}) : call(s, a[1], std::span<const Value>());
+    if (exc.is_error()) return exc;
+  }
+  if (!cast<Exception>(exc)) return raise_type_error(s, "exceptions must be classes or instances deriving from BaseException, not %s", type_name(s, exc).c_str());
+  return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::raise, exc));
+}
+Value generator_close(Session& s, const Args& a) { return resume_generator(s, gen(a[0]), ResumeMode::close, Value::none()); }
+constexpr NativeDef kGeneratorMethods[] = {
+    {"send", "value, /", generator_send, "Resume the generator with a value."},
+    {"throw", "typ, val=None, tb=None, /", generator_throw, "Raise an exception in the generator."},
+    {"close", "", generator_close, "Raise GeneratorExit inside the generator."}};
+Value generator_name(Session&, const Value& v) { return gen(v)->name; }
+Value generator_qualname(Session&, const Value& v) { return gen(v)->qualname; }
+Value generator_running(Session&, const Value& v) { return Value::boolean(gen(v)->running); }
+constexpr GetSetDef kGeneratorGetSet[] = {{"__name__", generator_name}, {"__qualname__", generator_qualname}, {"gi_running", generator_running}};
+constexpr TypeSlots kGeneratorSlots{.repr = generator_repr, .iter = generator_iter, .next = generator_next};
+constexpr TypeDef kGenerator{.name = "generator", .kind = ObjectKind::generator, .slots = &kGeneratorSlots, .methods = kGeneratorMethods, .getset = kGeneratorGetSet, .subclassable = false};
+
+Value cell_contents(Session& s, const Value& v) {
+  const Value& x = v.as<Cell>()->value;
+  return x.is_unbound() ? raise_value_error(s, "Cell is empty") : x;
+}
+constexpr GetSetDef kCellGetSet[] = {{"cell_contents", cell_contents}};
+constexpr TypeSlots kCellSlots{};
+constexpr TypeDef kCell{.name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};
+
+}  // namespace
+
+void register_function_types(Session& s) {
+  for (const TypeDef* d : {&kFunction, &kCode, &kNative, &kMethod, &kGenerator, &kCell}) define_type(s, *d);
+}
+
+}  // namespace ouro::runtime

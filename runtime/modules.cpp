@@ -1,0 +1,321 @@
+// Import: modules already there, then beside the script and on the path (NAME.ouro, NAME.py, NAME/__init__.ouro|py), then natives, then the
+// library that is embedded in the program.
+#include "runtime/modules.h"
+
+#include <unistd.h>
+
+#include "frontend/module.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/ops.h"
+#include "support/source.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+struct Builtins {
+  std::unordered_map<uint32_t, const NativeDef*> python_rows, ouro_rows;
+  std::unordered_map<uint32_t, Value> python, ouro;
+  bool indexed = false;
+};
+
+void index_builtins(Session& s, Builtins& b) {
+  b.indexed = true;
+  for (const NativeModule* m : s.native_modules) {
+    auto* rows = m->name == kPython ? &b.python_rows : m->name == kOuro ? &b.ouro_rows : nullptr;
+    if (rows)
+      for (const NativeDef& d : m->functions) rows->emplace(intern(d.name).id(), &d);
+  }
+  for (Type* t : s.types)
+    if (t && t->def) {
+      if (t->def->module == kPython && t->def->subclassable | true) b.python.emplace(intern(t->text()).id(), Value::share(t));
+      else if (t->def->module == kOuro) b.ouro.emplace(intern(t->text()).id(), Value::share(t));
+    }
+  for (Type* t : s.exceptions) b.python.insert_or_assign(intern(t->text()).id(), Value::share(t));
+  for (const char* hidden : {"function", "NoneType", "NotImplementedType", "ellipsis", "module", "builtin_function_or_method", "method",
+                             "generator", "cell", "traceback", "member_descriptor", "getset_descriptor", "mappingproxy", "dict_keys",
+                             "dict_values", "dict_items", "iterator", "code", "frame", "GenericAlias"})
+    b.python.erase(intern(hidden).id());
+  auto put = [&](const char* name, Value v) { b.python.insert_or_assign(intern(name).id(), std::move(v)); };
+  put("None", Value::none());
+  put("True", Value::boolean(true));
+  put("False", Value::boolean(false));
+  put("Ellipsis", Value::ellipsis());
+  put("NotImplemented", Value::not_implemented());
+  put("__debug__", Value::boolean(true));
+  for (auto [alias, kind] : {std::pair{"EnvironmentError", ExcKind::OSError}, std::pair{"IOError", ExcKind::OSError}})
+    put(alias, Value::share(exception_type(s, kind)));
+}
+
+Value from_rows(Session& s, std::unordered_map<uint32_t, Value>& made, std::unordered_map<uint32_t, const NativeDef*>& rows,
+                std::string_view module, Symbol name) {
+  if (auto it = made.find(name.id()); it != made.end()) return it->second;
+  if (auto it = rows.find(name.id()); it != rows.end()) return made[name.id()] = make_native(*it->second);
+  for (const NativeModule* m : s.native_modules) {
+    if (m->name != module || !m->constant) continue;
+    Value v = m->constant(s, name.text());
+    if (v.is_error() || !v.is_unbound()) return v.is_error() ? v : made[name.id()] = v;
+  }
+  return Value();
+}
+
+}  // namespace
+
+Value builtin(Session& s, Symbol name, bool ouro_names) {
+  Builtins& b = s.state<Builtins>();
+  if (!b.indexed) index_builtins(s, b);
+  Value v = from_rows(s, b.python, b.python_rows, kPython, name);
+  if (!v.is_unbound() || !ouro_names) return v;
+  return from_rows(s, b.ouro, b.ouro_rows, kOuro, name);
+}
+
+namespace {
+
+void set_name(Session& s, Module* m, const char* name, Value v) {
+  m->names.set(intern(name), std::move(v));
+  m->version = s.next_version++;
+}
+
+Value new_module(Session& s, std::string_view name, Value file) {
+  Value v = make_module(s, name);
+  Module* m = v.as<Module>();
+  m->file = file;
+  set_name(s, m, "__name__", make_str(name));
+  set_name(s, m, "__doc__", Value::none());
+  set_name(s, m, "__package__", name == "__main__" ? Value::none() : make_str(name.substr(0, name.rfind('.') == name.npos ? 0 : name.rfind('.'))));
+  set_name(s, m, "__loader__", Value::none());
+  set_name(s, m, "__spec__", Value::none());
+  if (!file.is_none()) set_name(s, m, "__file__", file);
+  return v;
+}
+
+// A native module makes its names at first use.
+Value load_native(Session& s, Module& m, Symbol name) {
+  for (const NativeModule* rows : s.native_modules) {
+    if (m.rows != static_cast<const void*>(rows) && rows->name != static_cast<const NativeModule*>(m.rows)->name) continue;
+    for (const NativeDef& d : rows->functions)
+      if (d.name == name.text()) {
+        Value f = make_native(d);
+        f.as<Native>()->module_name = m.name;
+        return f;
+      }
+    if (rows->constant) {
+      Value v = rows->constant(s, name.text());
+      if (!v.is_unbound()) return v;
+    }
+  }
+  if (static_cast<const NativeModule*>(m.rows)->name == kOuro || static_cast<const NativeModule*>(m.rows)->name == kPython)
+    return builtin(s, name, static_cast<const NativeModule*>(m.rows)->name == kOuro);
+  return Value();
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
+
+struct Found {
+  std::string file;      // display name
+  std::string text;
+  bool package = false, python = false, there = false;
+  std::string folder;
+};
+
+Found find_in(const std::string& folder, std::string_view leaf) {
+  Found f;
+  std::string base = folder.empty() ? std::string(leaf) : folder + "/" + std::string(leaf);
+  struct Form {
+    const char* tail;
+    bool package, python;
+  };
+  for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false}, Form{".py", false, true}}) {
+    std::string path = base + form.tail;
+    if (!exists(path) || !read_file(path, f.text)) continue;
+    f.file = path;
+    f.package = form.package;
+    f.python = form.python;
+    f.there = true;
+    f.folder = base;
+    return f;
+  }
+  return f;
+}
+
+Value no_module(Session& s, std::string_view name, std::string_view whole_of = {}) {
+  std::string text = "No module named '" + std::string(name) + "'";
+  if (!whole_of.empty()) text += "; '" + std::string(whole_of) + "' is not a package";
+  raise_text(s, ExcKind::ModuleNotFoundError, text);
+  s.pending.as<Exception>()->extra1 = Value();
+  return Value::error();
+}
+
+Value run_found(Session& s, Symbol name, const Found& f) {
+  Value m = new_module(s, name.text(), make_str(f.file));
+  Module* mod = m.as<Module>();
+  mod->ouro_names = !f.python;
+  mod->is_package = f.package;
+  mod->search_path = f.folder;
+  s.modules.set(name, m);
+  Value r = run_source(s, f.file, f.text, m);
+  if (r.is_error()) {
+    s.modules.set(name, Value());
+    return r;
+  }
+  return m;
+}
+
+Value load_module(Session& s, Symbol name, Module* parent) {
+  std::string_view full = name.text();
+  std::string_view leaf = full.substr(full.rfind('.') == full.npos ? 0 : full.rfind('.') + 1);
+  if (parent) {
+    if (parent->is_package && !parent->search_path.empty()) {
+      Found f = find_in(parent->search_path, leaf);
+      if (f.there) return run_found(s, name, f);
+    }
+  } else {
+    for (const std::string& folder : s.path) {
+      Found f = find_in(folder, leaf);
+      if (f.there) return run_found(s, name, f);
+    }
+  }
+  if (const Session::Embedded* e = s.find_embedded ? s.find_embedded(full) : nullptr) {
+    Found f;
+    f.file = std::string(e->path);
+    f.text = std::string(e->text);
+    f.package = e->is_package;
+    return run_found(s, name, f);
+  }
+  if (const NativeModule* rows = s.find_natives(full)) {
+    Value m = new_module(s, full, Value::none());
+    m.as<Module>()->load = load_native;
+    m.as<Module>()->rows = rows;
+    s.modules.set(name, m);
+    return m;
+  }
+  if (parent && !parent->is_package && !parent->load) return no_module(s, full, full.substr(0, full.rfind('.')));
+  return no_module(s, full);
+}
+
+}  // namespace
+
+Value import_module(Session& s, Symbol dotted) {
+  if (Value* m = s.modules.find(dotted); m && !m->is_unbound()) return *m;
+  std::string_view text = dotted.text();
+  size_t dot = text.rfind('.');
+  Value parent;
+  if (dot != text.npos) {
+    parent = import_module(s, intern(text.substr(0, dot)));
+    if (parent.is_error()) return parent;
+    if (Value* m = s.modules.find(dotted); m && !m->is_unbound()) return *m;
+  }
+  OURO_TRY(m, load_module(s, dotted, cast<Module>(parent)));
+  if (Module* p = cast<Module>(parent)) {
+    p->names.set(intern(text.substr(dot + 1)), m);
+    p->version = s.next_version++;
+  }
+  return m;
+}
+
+Value import_top(Session& s, Symbol dotted) {
+  OURO_TRY(m, import_module(s, dotted));
+  std::string_view text = dotted.text();
+  size_t dot = text.find('.');
+  return dot == text.npos ? m : import_module(s, intern(text.substr(0, dot)));
+}
+
+Value import_from(Session& s, const Value& module, Symbol name) {
+  Value v = lookup_attr(s, module, name);
+  if (!v.is_unbound()) return v;
+  Module* m = cast<Module>(module);
+  if (!m) return raise_error(s, ExcKind::ImportError, "cannot import name '%s'", name.c_str());
+  std::string base = text_of(s, m->name);
+  Symbol full = intern(base + "." + name.str());
+  if (m->is_package) {
+    v = import_module(s, full);
+    if (!v.is_error()) return v;
+    if (!pending_is(s, ExcKind::ModuleNotFoundError)) return v;
+    clear_pending(s);
+  }
+  std::string where = m->file.is_none() || m->file.is_unbound() ? "unknown location" : text_of(s, m->file);
+  raise_text(s, ExcKind::ImportError, "cannot import name '" + name.str() + "' from '" + base + "' (" + where + ")");
+  return Value::error();
+}
+
+bool import_star(Session& s, const Value& module, Module& into) {
+  Module* m = cast<Module>(module);
+  static const Symbol all = intern("__all__");
+  Value names = m ? lookup_attr(s, module, all) : Value();
+  if (names.is_error()) return false;
+  auto copy = [&](Symbol n) {
+    Value v = get_attr(s, module, n);
+    if (v.is_error()) return false;
+    into.names.set(n, std::move(v));
+    return true;
+  };
+  bool good = true;
+  if (!names.is_unbound()) {
+    good = for_each(s, names, [&](Value& n) { return cast<Str>(n) && copy(str_symbol(cast<Str>(n))); });
+  } else if (m) {
+    if (m->rows)
+      for (const NativeModule* rows : s.native_modules) {
+        if (rows->name != static_cast<const NativeModule*>(m->rows)->name) continue;
+        for (const NativeDef& d : rows->functions) good = good && copy(intern(d.name));
+        for (std::string_view c : rows->constants) good = good && copy(intern(c));
+      }
+    std::vector<Symbol> own;
+    for (auto& e : m->names.entries())
+      if (e.name && !e.value.is_unbound() && !e.name.text().starts_with('_')) own.push_back(e.name);
+    for (Symbol n : own) good = good && copy(n);
+  }
+  into.version = s.next_version++;
+  return good;
+}
+
+Symbol resolve_relative(Session& s, const Module& from, Symbol name) {
+  std::string_view text = name.text();
+  if (!text.starts_with('.')) return name;
+  size_t dots = 0;
+  while (dots < text.size() && text[dots] == '.') ++dots;
+  std::string base = text_of(s, from.name);
+  for (size_t i = from.is_package ? 1 : 0; i < dots; ++i) {
+    size_t dot = base.rfind('.');
+    base = dot == base.npos ? "" : base.substr(0, dot);
+  }
+  std::string rest(text.substr(dots));
+  return intern(base.empty() ? rest : rest.empty() ? base : base + "." + rest);
+}
+
+namespace {
+
+// A diagnostic of the reader as an exception value; extra2 holds what CPython prints for it.
+Value raise_diagnostic(Session& s, const Diagnostic& d) {
+  ExcKind kind = ExcKind::SyntaxError;
+  for (auto [text, k] : {std::pair{"IndentationError", ExcKind::IndentationError}, std::pair{"TabError", ExcKind::TabError},
+                         std::pair{"RecursionError", ExcKind::RecursionError}, std::pair{"MemoryError", ExcKind::MemoryError},
+                         std::pair{"ValueError", ExcKind::ValueError}, std::pair{"OverflowError", ExcKind::OverflowError}})
+    if (d.kind == text) kind = k;
+  Value e = make_exception(s, kind, d.text);
+  e.as<Exception>()->extra2 = make_str(render(d, s.sources));
+  return set_pending(s, std::move(e));
+}
+
+}  // namespace
+
+Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module, bool interactive) {
+  const SourceFile& file = s.sources.add(std::string(file_name), text);
+  Diagnostics diags;
+  ir::FunctionRef code = frontend::compile_module(file, diags, {.interactive = interactive, .is_py = !module.as<Module>()->ouro_names});
+  if (!code) {
+    const Diagnostic* d = diags.first_error();
+    return d ? raise_diagnostic(s, *d) : raise_error(s, ExcKind::SyntaxError, "invalid syntax");
+  }
+  return run_module(s, code, module);
+}
+
+Value make_main_module(Session& s, std::string_view file, bool ouro_names) {
+  Value m = new_module(s, "__main__", file.empty() ? Value::none() : make_str(file));
+  m.as<Module>()->ouro_names = ouro_names;
+  static const Symbol builtins = intern("__builtins__");
+  s.modules.set(intern("__main__"), m);
+  (void)builtins;
+  return m;
+}
+
+}  // namespace ouro::runtime
