@@ -235,12 +235,15 @@ Value bytes_construct(Session& s, Type* cls, const Args& a) {
   std::string out;
   return build(s, a, "bytes", out) ? make_bytes(out) : Value::error();
 }
-Value bytearray_construct(Session&, Type*, const Args&) { return make_bytearray(""); }
 bool bytearray_init(Session& s, const Value& self, const Args& a) {
   std::string out;
   if (!build(s, a, "bytearray", out)) return false;
   cast<ByteArray>(self)->data = std::move(out);
   return true;
+}
+Value bytearray_construct(Session& s, Type*, const Args& a) {
+  Value v = make_bytearray("");
+  return bytearray_init(s, v, a) ? v : Value::error();
 }
 
 // ---- methods of both

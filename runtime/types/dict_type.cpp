@@ -124,11 +124,14 @@ bool dict_del_item(Session& s, const Value& v, const Value& key) {
 }
 int dict_contains_slot(Session& s, const Value& v, const Value& key) { return dict_contains(s, cast<Dict>(v), key); }
 
-Value dict_construct(Session&, Type*, const Args&) { return make_dict(); }
 bool dict_init(Session& s, const Value& self, const Args& a) {
   if (a.size() > 1) return raise_type_error(s, "dict expected at most 1 argument, got %zu", a.size()), false;
   Dict* d = cast<Dict>(self);
   return (a.size() == 0 || dict_update_from(s, d, a[0])) && add_keywords(s, d, a);
+}
+Value dict_construct(Session& s, Type*, const Args& a) {
+  Value v = make_dict();
+  return dict_init(s, v, a) ? v : Value::error();
 }
 
 // ---- methods

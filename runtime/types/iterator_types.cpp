@@ -240,7 +240,8 @@ Value make_callable_iterator(const Value& function, const Value& sentinel) {
 }
 
 void register_iterator_types(Session& s) {
-  for (const TypeDef& d : kDefs) define_type(s, d);
+  for (const TypeDef& d : kDefs)
+    if (!s.type(d.kind)) define_type(s, d);
 }
 
 }  // namespace ouro::runtime

@@ -218,12 +218,15 @@ int list_contains(Session& s, const Value& v, const Value& item) {
   return 0;
 }
 
-Value list_construct(Session&, Type*, const Args&) { return make_list(); }
 bool list_init(Session& s, const Value& self, const Args& a) {
   if (!takes(s, a, "list", 0, 1, 0)) return false;
   List* l = cast<List>(self);
   if (l->size) l->clear();
   return a.size() == 0 || extend(s, l, a[0]);
+}
+Value list_construct(Session& s, Type*, const Args& a) {
+  Value v = make_list();
+  return list_init(s, v, a) ? v : Value::error();
 }
 
 // ---- methods

@@ -7,7 +7,6 @@ class Session;
 
 void register_int_types(Session& s);       // int, bool
 void register_float_type(Session& s);
-void register_singletons(Session& s);      // None, NotImplemented, Ellipsis
 void register_str_type(Session& s);
 void register_bytes_types(Session& s);     // bytes, bytearray
 void register_list_type(Session& s);
@@ -15,6 +14,6 @@ void register_tuple_type(Session& s);
 void register_dict_types(Session& s);      // dict, its views
 void register_set_types(Session& s);       // set, frozenset
 void register_range_types(Session& s);     // range, slice
-void register_iterator_types(Session& s);  // hidden iterators, enumerate, zip, map, filter, reversed
+void register_iterator_types(Session& s);  // enumerate, zip, map, filter, reversed; the hidden ones' class
 
 }  // namespace ouro::runtime

@@ -235,12 +235,15 @@ const IterDef kSetIterator{"set_iterator", set_next_slot, [](Session&, Iterator&
                            }};
 Value set_iter(Session&, const Value& v) { return make_iterator(kSetIterator, v, 0, static_cast<int64_t>(cast<Set>(v)->used)); }
 
-Value set_construct(Session&, Type*, const Args&) { return make_set(); }
 bool set_init(Session& s, const Value& self, const Args& a) {
   if (!takes(s, a, "set", 0, 1, 0)) return false;
   Set* t = cast<Set>(self);
   if (t->used) set_clear(t);
   return a.size() == 0 || set_update(s, t, a[0]);
+}
+Value set_construct(Session& s, Type*, const Args& a) {
+  Value v = make_set();
+  return set_init(s, v, a) ? v : Value::error();
 }
 Value frozenset_construct(Session& s, Type* cls, const Args& a) {
   if (!takes(s, a, "frozenset", 0, 1, 0)) return Value::error();
