@@ -1,0 +1,426 @@
+// Attributes, items and places of abstract values.
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::kind_of;
+using runtime::ObjectKind;
+
+// What the class of `a` says, as a known value or closure: unbound if there is nothing.
+AVal Specialiser::class_lookup(const AVal& a, Symbol name) {
+  Value cls = class_of(a);
+  return type_attr(cls, name);
+}
+
+AVal Specialiser::type_attr(const Value& cls, Symbol name) {
+  Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
+  if (v.is_unbound()) return {};
+  AccessNode n;
+  n.step = AccessNode::Step::class_attr;
+  n.object = cls;
+  n.name = name;
+  return wrap(v, n);
+}
+
+Value Specialiser::class_of(const AVal& a) {
+  switch (a.kind) {
+    case AKind::known: return Value::share(runtime::type_of(session, a.known));
+    case AKind::tuple: return Value::share(session.type(ObjectKind::tuple));
+    case AKind::closure: return Value::share(session.type(ObjectKind::function));
+    case AKind::bound: return Value::share(session.type(ObjectKind::bound_method));
+    case AKind::slice: return Value::share(session.type(ObjectKind::slice));
+    case AKind::dynamic:
+      if (!a.type) abandon("the class of a boxed value");
+      switch (a.type->kind) {
+        case ir::TypeKind::tensor: return Value::share(session.type(ObjectKind::tensor));
+        case ir::TypeKind::integer: return Value::share(session.type(ObjectKind::integer));
+        case ir::TypeKind::floating: return Value::share(session.type(ObjectKind::floating));
+        case ir::TypeKind::boolean: return Value::share(session.type(ObjectKind::boolean));
+        default: abandon("the class of a computed value");
+      }
+    case AKind::ref: {
+      const AObject& o = read(a.heap);
+      switch (o.kind) {
+        case AObject::Kind::instance: return o.cls;
+        case AObject::Kind::list: return Value::share(session.type(ObjectKind::list));
+        case AObject::Kind::dict: return Value::share(session.type(ObjectKind::dict));
+        case AObject::Kind::set: return Value::share(session.type(ObjectKind::set));
+        default: abandon("the class of an iterator");
+      }
+    }
+    default: abandon("the class of a value that is not known");
+  }
+}
+
+AVal Specialiser::bind(const AVal& f, const AVal& self) { return AVal::compound(AKind::bound, {f, self}); }
+
+// A class attribute as seen through an instance (descriptors).
+AVal Specialiser::bind_descriptor(const AVal& d, const AVal& self) {
+  if (d.is(AKind::closure)) return bind(d, self);
+  if (!d.is(AKind::known)) return d;
+  if (auto* p = runtime::cast_exact<runtime::Property>(d.known)) {
+    AccessNode n;  // the getter is fixed by the class's version
+    return call(concrete_function(p->get), {self});
+  }
+  if (auto* m = runtime::cast_exact<runtime::StaticMethod>(d.known)) return concrete_function(m->function);
+  if (auto* m = runtime::cast_exact<runtime::ClassMethod>(d.known))
+    return bind(concrete_function(m->function), AVal::of(class_of(self)));
+  if (runtime::cast_exact<runtime::Native>(d.known)) return bind(d, self);
+  if (runtime::cast_exact<runtime::GetSet>(d.known) || runtime::cast_exact<runtime::Member>(d.known)) return AVal::marker(AKind::poison);
+  return d;
+}
+
+// A function that hangs on something immutable: no path of its own is needed when it captures nothing.
+AVal Specialiser::concrete_function(const Value& v) {
+  auto* f = runtime::cast_exact<runtime::Function>(v);
+  if (!f) return AVal::of(v);
+  AccessNode n;
+  n.step = AccessNode::Step::class_attr;
+  auto parts = std::make_shared<AParts>();
+  parts->code = f->code;
+  parts->function = v;
+  parts->globals = f->globals;
+  if (!f->captures.empty()) {
+    for (const Value& c : f->captures) {
+      if (runtime::cast_exact<runtime::Cell>(c) == nullptr) {
+        parts->items.push_back(AVal::of(c));
+        continue;
+      }
+      AObject cell;
+      cell.kind = AObject::Kind::cell;
+      const Value& inside = c.as<runtime::Cell>()->value;
+      if (kind_of(inside) != ObjectKind::type) abandon("a descriptor's function with captures");
+      cell.slots.push_back({Symbol{}, AVal::of(inside), AVal::of(inside), false});
+      parts->items.push_back(AVal::of_heap(allocate(std::move(cell))));
+    }
+  }
+  if (auto* d = runtime::cast_exact<runtime::Tuple>(f->defaults))
+    for (size_t i = 0; i < d->size; ++i) parts->defaults.push_back(AVal::of((*d)[i]));
+  AVal out = AVal::marker(AKind::closure);
+  out.parts = std::move(parts);
+  return out;
+}
+
+AVal Specialiser::get_attr(const AVal& a, Symbol name) {
+  AVal v = lookup_attr(a, name);
+  if (v.is(AKind::unbound)) abandon(fmt::format("attribute {} is not there", name.text()));
+  return v;
+}
+
+AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
+  std::string_view n = name.text();
+  if (a.is(AKind::super)) return super_attr(a, name);
+  if (is_tensor(a)) return tensor_attr(a, name);
+  if (a.is(AKind::known)) {
+    if (auto* t = runtime::cast_exact<runtime::Type>(a.known)) {
+      AVal v = type_attr(a.known, name);
+      if (v.is(AKind::known) && runtime::cast_exact<runtime::ClassMethod>(v.known))
+        return bind(concrete_function(v.known.as<runtime::ClassMethod>()->function), a);
+      if (v.is(AKind::known) && runtime::cast_exact<runtime::StaticMethod>(v.known))
+        return concrete_function(v.known.as<runtime::StaticMethod>()->function);
+      if (!v.is(AKind::unbound) && !(v.is(AKind::known) && runtime::cast_exact<runtime::GetSet>(v.known))) return v;
+      (void)t;
+    }
+    if (auto* m = runtime::cast_exact<runtime::Module>(a.known)) {
+      AccessNode node;
+      node.step = AccessNode::Step::global;
+      node.object = a.known;
+      node.name = name;
+      if (Value* slot = m->names.find(name); slot && !slot->is_unbound()) return wrap(*slot, node);
+    }
+    Value v = runtime::lookup_attr(session, a.known, name);
+    if (v.is_error()) {
+      session.pending = Value();
+      abandon("an attribute that raises");
+    }
+    if (v.is_unbound()) return {};
+    ObjectKind k = kind_of(v);
+    if (k == ObjectKind::tensor || k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::instance)
+      abandon(fmt::format("attribute {} of an object that is not followed", n));
+    return AVal::of(v);
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
+    if (read(a.heap).poisoned) abandon("an object that differs between branches");
+    AVal cls_attr = class_lookup(a, name);
+    // Data descriptors of the class come first.
+    if (cls_attr.is(AKind::known)) {
+      if (runtime::cast_exact<runtime::Property>(cls_attr.known)) return bind_descriptor(cls_attr, a);
+      if (runtime::cast_exact<runtime::Member>(cls_attr.known)) return load_slot(a.heap, name);
+    }
+    AVal own = load_slot(a.heap, name);
+    if (!own.is(AKind::unbound)) {
+      if (own.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", n));
+      return own;
+    }
+    if (n == "__class__") return AVal::of(read(a.heap).cls);
+    if (!cls_attr.is(AKind::unbound)) {
+      AVal bound = bind_descriptor(cls_attr, a);
+      if (bound.is(AKind::poison)) abandon(fmt::format("attribute {}", n));
+      return bound;
+    }
+    auto* t = read(a.heap).cls.as<runtime::Type>();
+    if (t->has_getattr || t->has_getattribute) abandon("__getattr__");
+    return {};
+  }
+  if (a.is(AKind::closure)) {
+    if (n == "__name__" || n == "__qualname__")
+      return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
+    abandon(fmt::format("attribute {} of a function", n));
+  }
+  if (a.is(AKind::bound) && n == "__self__") return a.items()[1];
+  if (a.is(AKind::bound) && n == "__func__") return a.items()[0];
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::attr_get, {a}, name.id());
+  // Methods of built-in containers and numbers.
+  Value cls = class_of(a);
+  Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
+  if (v.is_unbound()) return {};
+  return bind(AVal::of(v), a);
+}
+
+AVal Specialiser::super_attr(const AVal& a, Symbol name) {
+  Value start = need_constant(a.items()[0], "is super's class");
+  const AVal& self = a.items()[1];
+  Value cls = self.is(AKind::known) && runtime::cast_exact<runtime::Type>(self.known) ? self.known : class_of(self);
+  auto* t = cls.as<runtime::Type>();
+  bool after = false;
+  for (runtime::Type* m : t->mro) {
+    if (after) {
+      if (Value* v = m->names.find(name)) {
+        AVal d = concrete_function(*v);
+        return bind_descriptor(d, self);
+      }
+    }
+    if (m == start.as<runtime::Type>()) after = true;
+  }
+  return {};
+}
+
+void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
+  if (v.is(AKind::poison)) abandon("a value that differs between branches is stored");
+  if (a.is(AKind::dynamic) && !a.type) {
+    boxed(prim::attr_set, {a, v}, name.id());
+    return;
+  }
+  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance) abandon(fmt::format("assignment to attribute {}", name.text()));
+  auto* t = read(a.heap).cls.as<runtime::Type>();
+  if (t->has_setattr) abandon("__setattr__");
+  AVal d = class_lookup(a, name);
+  if (d.is(AKind::known)) {
+    if (auto* p = runtime::cast_exact<runtime::Property>(d.known)) {
+      call(concrete_function(p->set), {a, v});
+      return;
+    }
+    if (kind_of(d.known) == ObjectKind::get_set) abandon("assignment to a computed attribute");
+  }
+  load_slot(a.heap, name);
+  AObject& o = write(a.heap);
+  if (AObject::Slot* s = o.find(name)) {
+    s->value = std::move(v);
+    s->dirty = true;
+  } else {
+    o.slots.push_back({name, std::move(v), {}, true});
+  }
+}
+
+AVal Specialiser::get_item(const AVal& a, const AVal& key) {
+  if (is_tensor(a)) return tensor_index(a, key);
+  if (auto x = concrete(a))
+    if (auto k = concrete(key)) {
+      Value v = runtime::get_item(session, *x, *k);
+      if (v.is_error()) {
+        session.pending = Value();
+        abandon("an operation that raises");
+      }
+      return AVal::of(v);
+    }
+  bool is_list = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
+  if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
+    if (is_list && read(a.heap).poisoned) abandon("a list that differs between branches");
+    std::vector<AVal> items = items_of(a, "is indexed");
+    if (key.is(AKind::slice)) {
+      auto sl = concrete_slice(key);
+      int64_t start, stop, step;
+      int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start, stop, step);
+      if (n < 0) abandon("an operation that raises");
+      std::vector<AVal> out;
+      for (int64_t i = 0; i < n; ++i) out.push_back(items[static_cast<size_t>(start + i * step)]);
+      return is_list ? new_list(std::move(out)) : AVal::tuple(std::move(out));
+    }
+    int64_t i = need_int(key, "is an index");
+    if (i < 0) i += static_cast<int64_t>(items.size());
+    if (i < 0 || i >= static_cast<int64_t>(items.size())) abandon("index out of range");
+    return items[static_cast<size_t>(i)];
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict) {
+    int i = dict_position(a.heap, key);
+    if (i < 0) abandon("KeyError");
+    return read(a.heap).items[static_cast<size_t>(i)];
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
+    AVal m = class_lookup(a, intern("__getitem__"));
+    if (!m.is(AKind::unbound)) return call(m, {a, key});
+  }
+  return boxed(prim::item_get, {a, key});
+}
+
+int Specialiser::dict_position(HeapId id, const AVal& key) {
+  if (read(id).poisoned) abandon("a dict that differs between branches");
+  Value k = need_constant(key, "is a key");
+  const AObject& o = read(id);
+  for (size_t i = 0; i < o.keys.size(); ++i)
+    if (runtime::equals(session, o.keys[i].known, k) == 1) return static_cast<int>(i);
+  return -1;
+}
+
+void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
+  if (a.is(AKind::ref)) {
+    if (read(a.heap).poisoned) abandon("an object that differs between branches");
+    AObject& o = write(a.heap);
+    if (o.kind == AObject::Kind::list) {
+      if (key.is(AKind::slice)) abandon("assignment to a slice of a list");
+      int64_t i = need_int(key, "is an index");
+      if (i < 0) i += static_cast<int64_t>(o.items.size());
+      if (i < 0 || i >= static_cast<int64_t>(o.items.size())) abandon("index out of range");
+      o.items[static_cast<size_t>(i)] = std::move(v);
+      o.dirty = true;
+      return;
+    }
+    if (o.kind == AObject::Kind::dict) {
+      int i = dict_position(a.heap, key);
+      AObject& w = write(a.heap);
+      if (i >= 0) {
+        w.items[static_cast<size_t>(i)] = std::move(v);
+      } else {
+        w.keys.push_back(AVal::of(need_constant(key, "is a key")));
+        w.items.push_back(std::move(v));
+      }
+      w.dirty = true;
+      return;
+    }
+    if (o.kind == AObject::Kind::instance) {
+      AVal m = class_lookup(a, intern("__setitem__"));
+      if (!m.is(AKind::unbound)) {
+        call(m, {a, key, std::move(v)});
+        return;
+      }
+    }
+  }
+  if (a.is(AKind::dynamic) && !a.type) {
+    boxed(prim::item_set, {a, key, v});
+    return;
+  }
+  abandon("assignment to an item");
+}
+
+// A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.
+AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items, size_t item,
+                              const AVal& value) {
+  if (step == path.steps.size()) {
+    AVal v = path.augmented ? binary(in_place_form(path.in_place), root, value) : value;
+    return v;
+  }
+  const ir::PlacePath::Step& st = path.steps[step];
+  bool last = step + 1 == path.steps.size();
+  if (!st.is_item) {
+    if (last && !path.augmented) {
+      set_attr(root, st.attr, value);
+      return root;
+    }
+    AVal inner = get_attr(root, st.attr);
+    AVal changed = update_path(inner, path, step + 1, items, item, value);
+    if (last || (is_tensor(inner) && !same(inner, changed))) set_attr(root, st.attr, changed);
+    return root;
+  }
+  const AVal& key = items[item];
+  if (is_tensor(root)) {
+    if (last && !path.augmented) return tensor_store(root, key, value);
+    AVal inner = tensor_index(root, key);
+    AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
+    return tensor_store(root, key, changed);
+  }
+  if (last && !path.augmented) {
+    set_item(root, key, value);
+    return root;
+  }
+  AVal inner = get_item(root, key);
+  AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
+  if (last || (is_tensor(inner) && !same(inner, changed))) set_item(root, key, changed);
+  return root;
+}
+
+ir::Op Specialiser::in_place_form(ir::Op op) {
+  static_assert(static_cast<int>(prim::ixor) - static_cast<int>(prim::iadd) == static_cast<int>(prim::xor_) - static_cast<int>(prim::add));
+  int i = static_cast<int>(op);
+  if (i >= static_cast<int>(prim::add) && i <= static_cast<int>(prim::xor_))
+    return static_cast<ir::Op>(i - static_cast<int>(prim::add) + static_cast<int>(prim::iadd));
+  return op;
+}
+
+AVal Specialiser::update(AFrame& f, const ir::Let& let) {
+  const ir::PlacePath& path = f.code->paths[let.attr];
+  std::vector<AVal> args;
+  for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
+  AVal value = args.back();
+  args.pop_back();
+  using Root = ir::PlacePath::Root;
+  AVal root;
+  size_t first = path.root == Root::global ? 0 : 1;
+  if (path.root == Root::value) root = args[0];
+  if (path.root == Root::cell) root = cell_get(args[0]);
+  if (path.root == Root::global) root = global(f.globals, path.name);
+  std::vector<AVal> items(args.begin() + static_cast<long>(first), args.end());
+  AVal changed = update_path(root, path, 0, items, 0, value);
+  if (!same(root, changed)) {
+    if (path.root == Root::cell) cell_set(args[0], changed);
+    if (path.root == Root::global) set_global(f.globals, path.name, changed);
+  }
+  return changed;
+}
+
+AVal Specialiser::cell_get(const AVal& cell) {
+  if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
+  AVal v = load_slot(cell.heap, Symbol{});
+  if (v.is(AKind::unbound)) abandon("a variable without a value");
+  if (v.is(AKind::poison)) abandon("a variable that differs between branches");
+  return v;
+}
+
+void Specialiser::cell_set(const AVal& cell, AVal v) {
+  if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
+  load_slot(cell.heap, Symbol{});
+  AObject& o = write(cell.heap);
+  if (o.slots.empty()) o.slots.push_back({Symbol{}, {}, {}, false});
+  o.slots[0].value = std::move(v);
+  o.slots[0].dirty = true;
+}
+
+HeapId Specialiser::module_object(const Value& module) {
+  auto [at, fresh] = modules_.try_emplace(module.object(), 0u);
+  if (fresh) at->second = next_heap_++;
+  if (at->second >= heap_.size()) heap_.resize(at->second + 1);
+  if (!heap_[at->second]) {
+    auto o = std::make_shared<AObject>();
+    o->kind = AObject::Kind::globals;
+    o->external = true;
+    o->concrete = module;
+    heap_[at->second] = std::move(o);
+  }
+  return at->second;
+}
+
+void Specialiser::set_global(const Value& module, Symbol name, AVal v) {
+  AObject& o = write(module_object(module));
+  AObject::Slot* s = o.find(name);
+  if (!s) {
+    o.slots.push_back({name, {}, {}, false});
+    s = &o.slots.back();
+  }
+  s->value = std::move(v);
+  s->dirty = true;
+}
+
+}  // namespace ouro::jit

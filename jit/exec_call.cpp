@@ -1,0 +1,185 @@
+// Calls of abstract values: argument binding as the interpreter does it, constructors, methods, natives, and the fallback to a boxed
+// call when a callee cannot be specialised.
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+
+// Arguments → entry parameters. A call that binds wrongly raises: that is the interpreter's to do.
+std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  const ir::Function& fn = *f.parts->code;
+  const ir::Signature& sig = fn.sig;
+  std::vector<AVal> out(sig.count());
+  size_t vararg_at = sig.positional, kwonly_at = sig.positional + (sig.varargs ? 1 : 0), varkw_at = kwonly_at + sig.kwonly;
+  size_t n = std::min<size_t>(args.size(), sig.positional);
+  for (size_t i = 0; i < n; ++i) out[i] = args[i];
+  if (args.size() > sig.positional && !sig.varargs) abandon(fmt::format("{}: too many arguments", fn.name.text()));
+  if (sig.varargs) out[vararg_at] = AVal::tuple({args.begin() + static_cast<long>(n), args.end()});
+  std::vector<AVal> extra_keys, extra_values;
+  for (const auto& [name, v] : keywords) {
+    bool found = false;
+    for (size_t i = 0; i < sig.count(); ++i) {
+      bool by_name = (i >= sig.posonly && i < sig.positional) || (i >= kwonly_at && i < varkw_at);
+      if (!by_name || sig.names[i] != name) continue;
+      if (!out[i].is(AKind::unbound)) abandon(fmt::format("{}: argument {} twice", fn.name.text(), name.text()));
+      out[i] = v;
+      found = true;
+    }
+    if (found) continue;
+    if (!sig.varkw) abandon(fmt::format("{}: no argument {}", fn.name.text(), name.text()));
+    extra_keys.push_back(AVal::of(session.str(name)));
+    extra_values.push_back(v);
+  }
+  if (sig.varkw) out[varkw_at] = new_dict(std::move(extra_keys), std::move(extra_values));
+  const auto& defaults = f.parts->defaults;
+  for (size_t i = 0; i < sig.positional; ++i) {
+    if (!out[i].is(AKind::unbound)) continue;
+    size_t from_end = sig.positional - i;
+    if (from_end > defaults.size()) abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+    out[i] = defaults[defaults.size() - from_end];
+  }
+  for (size_t i = kwonly_at; i < varkw_at; ++i) {
+    if (!out[i].is(AKind::unbound)) continue;
+    for (const auto& [name, v] : f.parts->kwdefaults)
+      if (name == sig.names[i]) out[i] = v;
+    if (out[i].is(AKind::unbound)) abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+  }
+  for (const AVal& c : f.items()) out.push_back(c);
+  return out;
+}
+
+AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  Span here = span;
+  Residual::Mark mark = code.mark();
+  AHeap saved = heap_;
+  size_t notes = fallbacks_.size();
+  bool effects = effects_done_;
+  try {
+    return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, here);
+  } catch (const Abandon& a) {
+    // The callee stays with the interpreter; it runs as one boxed operation here.
+    if (abandon_symbol_ || !can_box(f, args, keywords)) throw;
+    code.rollback(mark);
+    restore_heap(saved);
+    fallbacks_.resize(notes);
+    effects_done_ = effects;
+    span = here;
+    AVal out = boxed_call(f, args, keywords);
+    fallbacks_.push_back({a.reason, a.span.known() ? a.span : here, f.parts->code->name});
+    return out;
+  }
+}
+
+AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  switch (f.kind) {
+    case AKind::closure:
+      return call_closure(f, args, keywords);
+    case AKind::bound: {
+      std::vector<AVal> all{f.items()[1]};
+      all.insert(all.end(), args.begin(), args.end());
+      return call(f.items()[0], all, keywords);
+    }
+    case AKind::known: {
+      ObjectKind k = kind_of(f.known);
+      if (k == ObjectKind::native) {
+        auto* n = f.known.as<runtime::Native>();
+        if (n->self.is_unbound()) return call_native(f, args, keywords);
+        std::vector<AVal> all{AVal::of(n->self)};
+        all.insert(all.end(), args.begin(), args.end());
+        return call_native(f, all, keywords);
+      }
+      if (k == ObjectKind::type) return call_type(f, args, keywords);
+      if (k == ObjectKind::function) return call(concrete_function(f.known), args, keywords);
+      if (k == ObjectKind::opaque) return call_opaque(f, args, keywords);
+      if (k == ObjectKind::bound_method) {
+        auto* m = f.known.as<runtime::BoundMethod>();
+        return call(bind(AVal::of(m->function), AVal::of(m->self)), args, keywords);
+      }
+      break;
+    }
+    case AKind::ref:
+      if (read(f.heap).kind == AObject::Kind::instance) {
+        AVal m = class_lookup(f, intern("__call__"));
+        if (!m.is(AKind::unbound)) {
+          std::vector<AVal> all{f};
+          all.insert(all.end(), args.begin(), args.end());
+          return call(m, all, keywords);
+        }
+      }
+      break;
+    case AKind::plain_form:
+    case AKind::plain_pullback:
+      return call_plain(f, args, keywords);
+    case AKind::kept:
+      return call(f.items()[0], args, keywords);
+    case AKind::dynamic:
+      if (!f.type) return boxed_call(f, args, keywords);
+      break;
+    default:
+      break;
+  }
+  abandon("a call of something that is not followed");
+}
+
+AVal Specialiser::call_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
+  if (a.is(AKind::dynamic) && !a.type) return boxed_method(a, name, args, keywords);
+  return call(get_attr(a, name), args, keywords);
+}
+
+// C(args): a new object of a script class, or a conversion of a built-in one.
+AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  auto* t = f.known.as<runtime::Type>();
+  if (t->builtin) return call_builtin_type(f, args, keywords);
+  if (t->layout != ObjectKind::instance) abandon(fmt::format("an object of class {}", t->text()));
+  AVal make = type_attr(f.known, intern("__new__"));
+  if (make.is(AKind::closure)) abandon(fmt::format("{}.__new__", t->text()));
+  AObject o;
+  o.kind = AObject::Kind::instance;
+  o.cls = f.known;
+  AVal self = AVal::of_heap(allocate(std::move(o)));
+  AVal init = type_attr(f.known, intern("__init__"));
+  if (init.is(AKind::closure)) {
+    std::vector<AVal> all{self};
+    all.insert(all.end(), args.begin(), args.end());
+    call(init, all, keywords);
+  } else if (!args.empty() || !keywords.empty()) {
+    abandon(fmt::format("{}() takes no arguments", t->text()));
+  }
+  return self;
+}
+
+AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
+  const ir::CallSig& sig = f.code->calls[let.attr];
+  const ir::Atom* atoms = f.code->args(let);
+  AVal callee = atom_value(f, atoms[0]);
+  std::vector<AVal> args;
+  Keywords keywords;
+  for (size_t i = 0; i < sig.args.size(); ++i) {
+    AVal v = atom_value(f, atoms[i + 1]);
+    switch (sig.args[i].kind) {
+      case ir::CallSig::Kind::positional: args.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::star:
+        for (AVal& item : items_of(v, "is spread over arguments")) args.push_back(std::move(item));
+        break;
+      case ir::CallSig::Kind::keyword: keywords.push_back({sig.args[i].name, std::move(v)}); break;
+      case ir::CallSig::Kind::double_star: {
+        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict) abandon("** of something that is not followed");
+        const AObject o = read(v.heap);
+        for (size_t k = 0; k < o.keys.size(); ++k) {
+          auto* s = runtime::cast_exact<runtime::Str>(o.keys[k].known);
+          if (!s) abandon("keywords must be strings");
+          keywords.push_back({runtime::str_symbol(s), o.items[k]});
+        }
+      }
+    }
+  }
+  return let.op == prim::call_method ? call_method(callee, sig.method, args, keywords) : call(callee, args, keywords);
+}
+
+}  // namespace ouro::jit

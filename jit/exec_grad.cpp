@@ -1,0 +1,503 @@
+// Autodiff's primitives on abstract values: what runtime/autodiff does with values, done now. Pullbacks, rules, shadow maps and residual
+// sequences are structure, so differentiated code leaves nothing of them in the residual program.
+#include <fmt/format.h>
+
+#include "ir/grad/reverse.h"
+#include "jit/specialiser.h"
+#include "runtime/autodiff/state.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+namespace ad = runtime::autodiff;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Args_ = std::vector<AVal>;
+
+namespace {
+
+AVal none() { return AVal::of(Value::none()); }
+AVal zero() { return AVal::marker(AKind::zero); }
+bool is_none(const AVal& a) { return a.is(AKind::known) && a.known.is_none(); }
+bool is_zero(const AVal& a) { return a.is(AKind::zero) || is_none(a) || (a.is(AKind::known) && a.known.is(runtime::Tag::zero_cotangent)); }
+
+bool all_zero(const AVal& a) {
+  if (is_zero(a)) return true;
+  if (!a.is(AKind::tuple)) return false;
+  for (const AVal& i : a.items())
+    if (!all_zero(i)) return false;
+  return true;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- forward forms
+
+AVal Specialiser::adapter(std::string_view name, const Args_& args) {
+  Value f = ad::rules_function(session, name);
+  if (f.is_error() || f.is_unbound()) {
+    session.pending = Value();
+    abandon(fmt::format("the rule {} is not there", name));
+  }
+  return call(concrete_function(f), args);
+}
+
+AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
+  ad::State::Pair& p = ad::state(session).pairs[f.parts->code.get()];
+  if (!p.source) p.source = f.parts->code;
+  ir::FunctionRef& form = flat ? p.flat : p.forward;
+  if (!form && p.error.empty()) form = ir::grad::reverse(*f.parts->code, flat, &p.error);
+  if (!form) return AVal::compound(AKind::plain_form, {f});
+  auto parts = std::make_shared<AParts>(*f.parts);
+  parts->code = form;
+  parts->function = Value();
+  parts->items.push_back(f);
+  if (flat) {
+    parts->defaults.clear();
+    parts->kwdefaults.clear();
+  }
+  AVal out = AVal::marker(AKind::closure);
+  out.parts = std::move(parts);
+  return out;
+}
+
+AVal Specialiser::forward_of_native(const Value& f) {
+  auto* n = f.as<runtime::Native>();
+  if (ad::rules_module(session).is_error()) {
+    session.pending = Value();
+    abandon("the rules of differentiation are not there");
+  }
+  auto& natives = ad::state(session).natives;
+  auto at = natives.find(n->def);
+  if (at == natives.end()) return AVal::compound(AKind::plain_form, {AVal::of(f)});
+  AVal form = concrete_function(at->second);
+  if (n->self.is_unbound()) return form;
+  return adapter("with_self", {form, AVal::of(n->self)});
+}
+
+AVal Specialiser::forward_form(const AVal& f) {
+  switch (f.kind) {
+    case AKind::closure: return forward_of_closure(f, false);
+    case AKind::kept: return forward_form(f.items()[0]);
+    case AKind::bound: return adapter("with_self", {forward_form(f.items()[0]), f.items()[1]});
+    case AKind::known: {
+      ObjectKind k = kind_of(f.known);
+      if (k == ObjectKind::none) return f;
+      if (k == ObjectKind::native) return forward_of_native(f.known);
+      if (k == ObjectKind::function) return forward_form(concrete_function(f.known));
+      if (k == ObjectKind::static_method) return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
+      if (k == ObjectKind::type) {
+        auto* t = f.known.as<runtime::Type>();
+        ad::rules_module(session);
+        auto& classes = ad::state(session).classes;
+        if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
+        if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return AVal::compound(AKind::plain_form, {f});
+        AVal init = type_attr(f.known, intern("__init__")), make = type_attr(f.known, intern("__new__"));
+        if (!init.is(AKind::closure) || make.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
+        return adapter("constructor", {f, init});
+      }
+      return AVal::compound(AKind::plain_form, {f});
+    }
+    case AKind::ref:
+      if (read(f.heap).kind == AObject::Kind::instance) {
+        if (AVal rule = lookup_attr(f, intern("__forward_form__")); !rule.is(AKind::unbound)) return rule;
+        if (AVal as = lookup_attr(f, intern("__differentiates_as__")); !as.is(AKind::unbound)) return forward_form(as);
+        AVal method = class_lookup(f, intern("__call__"));
+        if (method.is(AKind::closure)) return adapter("with_self", {forward_form(method), f});
+      }
+      return AVal::compound(AKind::plain_form, {f});
+    case AKind::plain_form:
+    case AKind::plain_pullback: return AVal::compound(AKind::plain_form, {f});
+    default: abandon("the derivative of a function that is not followed");
+  }
+}
+
+AVal Specialiser::forward_method(const AVal& receiver, Symbol name) {
+  bool instance = receiver.is(AKind::ref) && read(receiver.heap).kind == AObject::Kind::instance;
+  if (instance) {
+    AVal method = class_lookup(receiver, name);
+    if (method.is(AKind::closure) && load_slot(receiver.heap, name).is(AKind::unbound)) return forward_of_closure(method, false);
+  } else if (!(receiver.is(AKind::known) && (kind_of(receiver.known) == ObjectKind::module || kind_of(receiver.known) == ObjectKind::type)) &&
+             !receiver.is(AKind::super) && !receiver.is(AKind::closure)) {
+    Value cls = class_of(receiver);
+    Value method = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
+    if (kind_of(method) == ObjectKind::native && method.as<runtime::Native>()->self.is_unbound()) return forward_of_native(method);
+  }
+  return adapter("without_self", {forward_form(get_attr(receiver, name))});
+}
+
+// A forward form or pullback of something without a rule is called.
+AVal Specialiser::call_plain(const AVal& f, const Args_& args, const std::vector<std::pair<Symbol, AVal>>& keywords) {
+  if (f.is(AKind::plain_form)) {
+    AVal y = call(f.items()[0], args, keywords);
+    return AVal::tuple({y, AVal::compound(AKind::plain_pullback, {f.items()[0]})});
+  }
+  if (all_zero(args.at(0))) return none();
+  abandon(fmt::format("'{}' is not differentiable", callee_name(f.items()[0])));
+}
+
+// ---------------------------------------------------------------- operators that call
+
+AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
+  auto scripted = [&](const AVal& a) { return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance; };
+  auto is_list = [&](const AVal& a) { return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list; };
+  auto of_rule = [&](std::string_view rule) {
+    Value f = ad::rules_function(session, rule);
+    if (f.is_error() || f.is_unbound()) {
+      session.pending = Value();
+      abandon(fmt::format("the rule {} is not there", rule));
+    }
+    return forward_form(kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f));
+  };
+  auto script_method = [&](const AVal& a, std::string_view dunder) {
+    return scripted(a) && class_lookup(a, intern(dunder)).is(AKind::closure);
+  };
+  if (name.starts_with("op.") || name.starts_with("iop.")) {
+    bool any = false, lists = false;
+    for (const AVal& a : args) {
+      any |= scripted(a);
+      lists |= is_list(a);
+    }
+    if (any) {
+      AVal f = adapter("operator_call", {AVal::of(runtime::make_str(name))});
+      return is_none(f) ? f : forward_form(f);
+    }
+    if (!lists || args.size() < 2) return none();
+    if (name == "op.add") return of_rule("list_add");
+    if (name == "iop.add") return of_rule("list_iadd");
+    if (name == "op.mul") return of_rule("list_mul");
+    return none();
+  }
+  if (name == "attr.get") {
+    auto* attr = cast_exact<runtime::Str>(need_constant(args.at(1), "is an attribute's name"));
+    if (is_tensor(args[0])) {
+      std::string_view n = attr->view();
+      return n == "T" || n == "mT" || n == "H" ? of_rule("tensor_attr") : none();
+    }
+    if (!scripted(args[0])) return none();
+    AVal found = class_lookup(args[0], runtime::str_symbol(attr));
+    if (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) return of_rule("property_get");
+    return none();
+  }
+  if (name == "attr.set") {
+    if (!scripted(args.at(0))) return none();
+    auto* attr = cast_exact<runtime::Str>(need_constant(args.at(1), "is an attribute's name"));
+    AVal found = class_lookup(args[0], runtime::str_symbol(attr));
+    if (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) return of_rule("property_set");
+    return none();
+  }
+  if (name == "item.get") {
+    if (script_method(args.at(0), "__getitem__")) return of_rule("getitem_call");
+    if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_slice");
+    return none();
+  }
+  if (name == "item.set") {
+    if (script_method(args.at(0), "__setitem__")) return of_rule("setitem_call");
+    if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_set_slice");
+    return none();
+  }
+  if (name == "item.del") return script_method(args.at(0), "__delitem__") ? of_rule("delitem_call") : none();
+  if (name == "iter") return script_method(args.at(0), "__iter__") ? of_rule("iter_call") : none();
+  return none();
+}
+
+AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
+  for (const ir::PrimDef& p : ir::kPrims) {
+    if (p.name != name) continue;
+    if (name.starts_with("op.") || name.starts_with("iop.")) return a.size() == 1 ? unary(p.op, a[0]) : binary(p.op, a[0], a[1]);
+    auto attr = [&] { return runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name"))); };
+    if (p.op == prim::attr_get) return get_attr(a[0], attr());
+    if (p.op == prim::attr_set) return set_attr(a[0], attr(), a[2]), none();
+    if (p.op == prim::item_get) return get_item(a[0], a[1]);
+    if (p.op == prim::item_set) return set_item(a[0], a[1], a[2]), none();
+    if (p.op == prim::iter) return make_iterator(a[0]);
+    if (p.op == prim::iter_next) return next(a[0]);
+  }
+  abandon(fmt::format("{} in differentiated code", name));
+}
+
+// ---------------------------------------------------------------- cotangents
+
+AVal Specialiser::like_of(const AVal& v) {
+  const ir::Type* t = type_of(v);
+  if (t && t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0));
+  if (is_tensor(v)) {
+    if (!is_float(v.type->dtype)) return none();
+    AVal out = AVal::marker(AKind::like);
+    out.type = v.type;
+    return out;
+  }
+  if (v.is(AKind::dynamic) && !v.type) abandon("the derivative of a value whose type is not known");
+  if (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str)) return none();
+  if (t) return none();
+  return v;
+}
+
+AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
+  if (is_zero(a) || a.is(AKind::unbound)) return is_zero(b) ? zero() : b;
+  if (is_zero(b)) return a;
+  if (a.is(AKind::tuple) && b.is(AKind::tuple)) {
+    std::vector<AVal> out;
+    size_t n = std::max(a.items().size(), b.items().size());
+    for (size_t i = 0; i < n; ++i)
+      out.push_back(cotangent_add(i < a.items().size() ? a.items()[i] : zero(), i < b.items().size() ? b.items()[i] : zero()));
+    return AVal::tuple(std::move(out));
+  }
+  if (a.is(AKind::kept) || a.is(AKind::closure)) return a;
+  return binary(prim::add, a, b);
+}
+
+AVal Specialiser::cotangent_item(const AVal& t, int64_t i) {
+  if (is_zero(t)) return zero();
+  if (t.is(AKind::tuple)) {
+    if (static_cast<size_t>(i) >= t.items().size()) return zero();
+    const AVal& v = t.items()[static_cast<size_t>(i)];
+    return is_none(v) ? zero() : v;
+  }
+  if (t.is(AKind::known) && cast_exact<runtime::Tuple>(t.known)) {
+    std::vector<AVal> items = items_of(t, "is a cotangent");
+    return static_cast<size_t>(i) < items.size() && !is_none(items[static_cast<size_t>(i)]) ? items[static_cast<size_t>(i)] : zero();
+  }
+  return zero();
+}
+
+AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env) {
+  if (is_zero(dy) || is_none(kept) || kept.is(AKind::kept)) return sum;
+  if (kept.is(AKind::like)) {
+    AVal base = is_zero(sum) ? zero_of(kept.type, kept) : sum;
+    AVal at = tensor_index(base, index);
+    AVal added = is_tensor(index) ? tensor_op("index_add", {base, AVal::of(Value::integer(0)), index, dy})
+                                  : tensor_store_at(base, index, binary(prim::add, at, dy));
+    return added;
+  }
+  if (kept.is(AKind::tuple)) {
+    std::vector<AVal> d(kept.items().size(), zero());
+    if (index.is(AKind::slice)) {
+      Value sl = concrete_slice(index);
+      int64_t start, stop, step;
+      int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(d.size()), start, stop, step);
+      for (int64_t k = 0; k < n; ++k) d[static_cast<size_t>(start + k * step)] = cotangent_item(dy, k);
+    } else {
+      int64_t i = need_int(index, "is an index");
+      if (i < 0) i += static_cast<int64_t>(d.size());
+      d.at(static_cast<size_t>(i)) = dy;
+    }
+    return cotangent_add(sum, AVal::tuple(std::move(d)));
+  }
+  if (kept.is(AKind::ref)) shadow_add(env, kept, index, dy);
+  return sum;
+}
+
+// The reverse of x[key]: zeros with the value at key, added. Only basic keys come here.
+AVal Specialiser::tensor_store_at(const AVal& x, const AVal& key, const AVal& v) {
+  if (key.is(AKind::tuple) && !key.items().empty()) {
+    std::vector<AVal> rest(key.items().begin() + 1, key.items().end());
+    if (rest.empty()) return tensor_store(x, key.items()[0], v);
+    const AVal& first = key.items()[0];
+    AVal inner = tensor_index(x, first);
+    std::vector<AVal> inner_key = rest;
+    if (first.is(AKind::slice)) abandon("the derivative of an index with several slices");
+    return tensor_store(x, first, tensor_store_at(inner, AVal::tuple(std::move(inner_key)), v));
+  }
+  return tensor_store(x, key, v);
+}
+
+// ---------------------------------------------------------------- shadow maps
+
+std::string Specialiser::identity_text(const AVal& a) {
+  switch (a.kind) {
+    case AKind::ref: return fmt::format("h{}", a.heap);
+    case AKind::closure: {
+      const AVal* f = &a;
+      while (ir::grad::is_forward_form(*f->parts->code) && !f->items().empty() && f->items().back().is(AKind::closure)) f = &f->items().back();
+      if (!f->parts->function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f->parts->function.object()));
+      pinned_.push_back(f->parts);
+      return fmt::format("c{:x}", reinterpret_cast<uintptr_t>(f->parts.get()));
+    }
+    case AKind::bound: return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
+    case AKind::known:
+      if (auto* s = cast_exact<runtime::Str>(a.known)) return fmt::format("s{}:{}", s->size, s->view());
+      if (a.known.is_int() || a.known.is_bool()) return fmt::format("i{}", a.known.as_int());
+      if (a.known.is_object() && kind_of(a.known) != ObjectKind::tuple) return fmt::format("k{:x}", reinterpret_cast<uintptr_t>(a.known.object()));
+      if (kind_of(a.known) == ObjectKind::tuple) {
+        std::string out = "t(";
+        for (const AVal& i : items_of(a, "is a key")) out += identity_text(i) + ",";
+        return out + ")";
+      }
+      return {};
+    case AKind::tuple: {
+      std::string out = "t(";
+      for (const AVal& i : a.items()) out += identity_text(i) + ",";
+      return out + ")";
+    }
+    case AKind::dynamic:
+      if (a.type && a.type->kind == ir::TypeKind::integer) return fmt::format("i{}", need_int(a, "is a key"));
+      abandon("the derivative through an object that is not followed");
+    default: abandon("the derivative through an object that is not followed");
+  }
+}
+
+static int find_slot(const AObject& env, const std::string& key) {
+  for (size_t i = 0; i < env.keys.size(); ++i)
+    if (env.keys[i].known.as<runtime::Str>()->view() == key) return static_cast<int>(i);
+  return -1;
+}
+
+std::string Specialiser::shadow_key(const AVal& object, const AVal& slot) { return identity_text(object) + "|" + identity_text(slot); }
+
+void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
+  if (is_zero(d)) return;
+  shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
+}
+
+AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
+  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  int i = find_slot(read(env.heap), shadow_key(object, slot));
+  if (i < 0) return zero();
+  const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
+  if (v.is(AKind::poison)) abandon("a cotangent that differs between branches");
+  return v;
+}
+
+AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& slot) {
+  AVal v = shadow_peek(env, object, slot);
+  if (!is_zero(v)) shadow_put(env, object, slot, zero());
+  return v;
+}
+
+void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
+  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  std::string key = shadow_key(object, slot);
+  AObject& e = write(env.heap);
+  int i = find_slot(e, key);
+  if (i >= 0) {
+    e.items[static_cast<size_t>(i)] = d;
+  } else if (!is_zero(d)) {
+    e.keys.push_back(AVal::of(runtime::make_str(key)));
+    e.items.push_back(d);
+  }
+}
+
+// ---------------------------------------------------------------- the table
+
+namespace {
+
+using S = Specialiser;
+using L = ir::Let;
+
+AVal g_rule(S& s, const L& l, const Args_& a, bool always) {
+  for (size_t i = 1; i < a.size(); ++i)
+    if (a[i].is(AKind::kept)) return s.rules_value("special");
+  if (!always && is_zero(a[0])) return none();
+  Value rule = ad::find_rule(s.session, Symbol::from_id(l.attr).text());
+  if (rule.is_error()) {
+    s.session.pending = Value();
+    s.abandon("a rule that raises");
+  }
+  if (!rule.is_unbound()) return kind_of(rule) == ObjectKind::function ? s.concrete_function(rule) : AVal::of(rule);
+  if (always && is_zero(a[0])) return none();
+  s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
+}
+
+AVal pair_item(S& s, const AVal& pair, size_t i) {
+  if (is_none(pair)) return none();
+  return s.items_of(pair, "is a pair").at(i);
+}
+
+AVal g_keep(S& s, const Args_& a) {
+  if (is_none(a[0])) return a[1];
+  return AVal::compound(AKind::kept, {pair_item(s, a[0], 1)});
+}
+
+AVal g_try_call(S& s, AFrame& f, const L& l, const Args_& a) {
+  if (is_none(a[0])) return none();
+  return s.exec_call(f, l);
+}
+
+AVal g_seq_push(S& s, const Args_& a) {
+  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
+  AObject& q = s.write(a[0].heap);
+  int64_t width = static_cast<int64_t>(a.size()) - 1;
+  q.cursor = AVal::of(Value::integer(width));
+  int64_t at = width ? static_cast<int64_t>(q.items.size()) / width : 0;
+  q.items.insert(q.items.end(), a.begin() + 1, a.end());
+  return AVal::of(Value::integer(at));
+}
+
+AVal g_seq_get(S& s, const L& l, const Args_& a) {
+  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
+  auto i = s.concrete(a[1]);
+  if (!i) s.abandon("the reverse of a loop of computed length");
+  const AObject& q = s.read(a[0].heap);
+  auto width = s.concrete(q.cursor);
+  size_t at = static_cast<size_t>(i->as_int() * width->as_int()) + l.attr;
+  if (at >= q.items.size()) s.abandon("residuals that are not there");
+  return q.items[at];
+}
+
+AVal g_seq_len(S& s, const Args_& a) {
+  const AObject& q = s.read(a[0].heap);
+  auto width = s.concrete(q.cursor);
+  return AVal::of(Value::integer(width && width->is_int() && width->as_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0));
+}
+
+}  // namespace
+
+AVal Specialiser::rules_value(std::string_view name) {
+  Value f = ad::rules_function(session, name);
+  if (f.is_error() || f.is_unbound()) {
+    session.pending = Value();
+    abandon(fmt::format("the rule {} is not there", name));
+  }
+  return kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f);
+}
+
+void register_grad_prims(PrimHandler* t) {
+  auto set = [&](ir::Op op, PrimHandler h) { t[static_cast<size_t>(op)] = h; };
+#define H(op, body) set(prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, Args_& a) -> AVal { (void)s, (void)f, (void)l, (void)a; body })
+  H(ad_forward, return s.forward_form(a[0]););
+  H(ad_method, return s.forward_method(a[0], Symbol::from_id(l.attr)););
+  H(ad_special, return s.forward_special(Symbol::from_id(l.attr).text(), a););
+  H(ad_try_call, return g_try_call(s, f, l, a););
+  H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0); return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()}););
+  H(ad_bind, return s.bind_call(f.code->calls[l.attr], a););
+  H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]););
+  H(ad_flat, return a[0].is(AKind::closure) && ir::grad::is_forward_form(*a[0].parts->code) ? s.forward_of_closure(a[0].items().back(), true) : a[0];);
+  H(ad_part, return pair_item(s, a[0], l.attr););
+  H(ad_keep, return g_keep(s, a););
+  H(ad_like, return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a););
+  H(ad_select, return is_none(a[0]) == (l.attr == 0) ? a[1] : zero(););
+  H(ad_rule, return g_rule(s, l, a, false););
+  H(ad_always, return g_rule(s, l, a, true););
+  H(ad_get, return s.cotangent_item(a[0], l.attr););
+  H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]); return AVal::tuple(std::move(t)););
+  H(ad_add, return s.cotangent_add(a[0], a[1]););
+  H(ad_item, return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]););
+  H(ad_index, return s.list_index(a[0], a[1]););
+  H(ad_acc, s.shadow_add(a[0], a[1], a[2], a[3]); return none(););
+  H(ad_take, return s.shadow_take(a[0], a[1], a[2]););
+  H(ad_peek, return s.shadow_peek(a[0], a[1], a[2]););
+  H(ad_put, s.shadow_put(a[0], a[1], a[2], a[3]); return none(););
+  H(ad_source, return s.iterator_source(a[0]););
+  H(ad_globals, return AVal::of(f.globals););
+  H(ad_place, return s.place_of(f.code->paths[l.attr], f.globals, a););
+  H(ad_fail, if (is_zero(a[0])) return none(); s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text())););
+  H(seq_new, AObject o; o.kind = AObject::Kind::seq; return AVal::of_heap(s.allocate(std::move(o))););
+  H(seq_push, return g_seq_push(s, a););
+  H(seq_get, return g_seq_get(s, l, a););
+  H(seq_len, return g_seq_len(s, a););
+  H(seq_prev, return s.binary(prim::sub, a[0], AVal::of(Value::integer(1))););
+#undef H
+}
+
+AVal Specialiser::list_index(const AVal& container, const AVal& index) {
+  if (container.is(AKind::ref) && read(container.heap).kind == AObject::Kind::list && is_number(index)) {
+    int64_t i = need_int(index, "is an index");
+    if (i < 0) i += static_cast<int64_t>(read(container.heap).items.size());
+    return AVal::of(Value::integer(i));
+  }
+  return index;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,540 @@
+// The table of built-in functions and methods: how each is executed on abstract values. One that is not here is computed now when its
+// arguments are known, and boxed otherwise.
+#include <fmt/format.h>
+
+#include "ir/ops/registry.h"
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+using Arguments = std::vector<AVal>;
+using Handler = AVal (*)(Specialiser&, const Arguments&, const Keywords&);
+
+namespace {
+
+bool is_bool(const AVal& v, bool b) { return v.is(AKind::known) && v.known.is_bool() && v.known.as_bool() == b; }
+
+AVal n_len(Specialiser& s, const Arguments& a, const Keywords&) { return s.length(a.at(0)); }
+
+bool subclass_of(const Value& cls, const Value& of) {
+  if (auto* t = cast_exact<runtime::Tuple>(of)) {
+    for (size_t i = 0; i < t->size; ++i)
+      if (subclass_of(cls, (*t)[i])) return true;
+    return false;
+  }
+  auto* t = cast_exact<runtime::Type>(of);
+  return t && runtime::is_subtype(cls.as<runtime::Type>(), t);
+}
+AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
+  auto of = s.concrete(a.at(1));
+  if (!of) s.abandon("isinstance of computed classes");
+  return AVal::of(Value::boolean(subclass_of(s.class_of(a[0]), *of)));
+}
+AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
+  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  auto* str = cast_exact<runtime::Str>(name);
+  if (!str) s.abandon("getattr without a name");
+  AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
+  if (!v.is(AKind::unbound)) return v;
+  if (a.size() < 3) s.abandon(fmt::format("attribute {} is not there", str->view()));
+  return a[2];
+}
+AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
+  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  auto* str = cast_exact<runtime::Str>(name);
+  if (!str) s.abandon("hasattr without a name");
+  if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance) return AVal::of(Value::boolean(true));
+  return AVal::of(Value::boolean(!s.lookup_attr(a[0], runtime::str_symbol(str)).is(AKind::unbound)));
+}
+AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
+  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  auto* str = cast_exact<runtime::Str>(name);
+  if (!str) s.abandon("setattr without a name");
+  s.set_attr(a[0], runtime::str_symbol(str), a.at(2));
+  return AVal::of(Value::none());
+}
+AVal n_callable(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (auto v = s.concrete(a.at(0))) return AVal::of(Value::boolean(runtime::is_callable(s.session, *v)));
+  if (a[0].is(AKind::closure) || a[0].is(AKind::bound)) return AVal::of(Value::boolean(true));
+  if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
+    return AVal::of(Value::boolean(!s.class_lookup(a[0], intern("__call__")).is(AKind::unbound)));
+  return AVal::of(Value::boolean(false));
+}
+AVal n_abs(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (s.is_tensor(a.at(0))) return s.tensor_op("abs", {a[0]});
+  s.abandon("abs of a computed number");
+}
+AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal total = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
+  for (const AVal& v : s.items_of(a.at(0), "is summed")) total = s.binary(prim::add, total, v);
+  return total;
+}
+AVal all_any(Specialiser& s, const Arguments& a, bool all) {
+  for (const AVal& v : s.items_of(a.at(0), "is tested")) {
+    AVal t = s.truth(v);
+    if (!s.concrete(t)) s.abandon("all or any of computed values");
+    if (is_bool(t, !all)) return AVal::of(Value::boolean(!all));
+  }
+  return AVal::of(Value::boolean(all));
+}
+AVal n_all(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, true); }
+AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, false); }
+AVal n_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
+AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
+  AVal v = s.next(a.at(0));
+  if (v.is(AKind::maybe_end)) s.abandon("next of an iterator of computed length");
+  if (!v.is(AKind::end)) return v;
+  if (a.size() < 2) s.abandon("StopIteration");
+  return a[1];
+}
+AVal n_id(Specialiser& s, const Arguments&, const Keywords&) { s.abandon("id of an object"); }
+
+AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
+  const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
+  if (t && t->kind == ir::TypeKind::integer) return a[0];
+  if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, a[0], AVal::of(Value::integer(0)));
+  s.abandon("int of a computed value");
+}
+AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
+  const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
+  if (t && t->kind == ir::TypeKind::floating) return a[0];
+  if (t && t->kind == ir::TypeKind::integer) return s.binary(prim::truediv, a[0], AVal::of(Value::integer(1)));
+  s.abandon("float of a computed value");
+}
+AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
+  return a.empty() ? AVal::of(Value::boolean(false)) : s.truth(a[0]);
+}
+AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
+  return s.new_list(a.empty() ? std::vector<AVal>{} : s.items_of(a[0], "becomes a list"));
+}
+AVal t_tuple(Specialiser& s, const Arguments& a, const Keywords&) {
+  return AVal::tuple(a.empty() ? std::vector<AVal>{} : s.items_of(a[0], "becomes a tuple"));
+}
+AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal d = s.new_dict({}, {});
+  if (!a.empty()) {
+    if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::dict) {
+      const AObject o = s.read(a[0].heap);
+      for (size_t i = 0; i < o.keys.size(); ++i) s.set_item(d, o.keys[i], o.items[i]);
+    } else {
+      for (const AVal& pair : s.items_of(a[0], "becomes a dict")) {
+        auto kv = s.items_of(pair, "is a pair");
+        if (kv.size() != 2) s.abandon("a pair of another length");
+        s.set_item(d, kv[0], kv[1]);
+      }
+    }
+  }
+  for (const auto& [name, v] : k) s.set_item(d, AVal::of(s.session.str(name)), v);
+  return d;
+}
+AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
+  AObject o;
+  o.kind = AObject::Kind::set;
+  if (!a.empty())
+    for (const AVal& v : s.items_of(a[0], "becomes a set")) o.keys.push_back(AVal::of(s.need_constant(v, "is in a set")));
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.size() != 1) s.abandon("a class made inside");
+  return AVal::of(s.class_of(a[0]));
+}
+AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
+  AVal zero = AVal::of(Value::integer(0)), one = AVal::of(Value::integer(1));
+  for (const AVal& v : a)
+    if (!s.is_number(v)) s.abandon("range of something that is no number");
+  if (a.size() == 1) return AVal::compound(AKind::range, {zero, a[0], one});
+  if (a.size() == 2) return AVal::compound(AKind::range, {a[0], a[1], one});
+  return AVal::compound(AKind::range, {a.at(0), a.at(1), a.at(2)});
+}
+AVal t_zip(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!k.empty()) s.abandon("zip with strict");
+  AVal z = s.new_iterator(AObject::Iter::zip, {});
+  for (const AVal& v : a) {
+    AVal it = s.make_iterator(v);
+    s.write(z.heap).parts.push_back(it);
+  }
+  return z;
+}
+AVal t_enumerate(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal it = s.make_iterator(a.at(0));
+  AVal e = s.new_iterator(AObject::Iter::enumerate, it);
+  s.write(e.heap).cursor = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
+  return e;
+}
+AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {
+  AVal m = s.new_iterator(AObject::Iter::map, {});
+  s.write(m.heap).parts.push_back(a.at(0));
+  for (size_t i = 1; i < a.size(); ++i) {
+    AVal it = s.make_iterator(a[i]);
+    s.write(m.heap).parts.push_back(it);
+  }
+  return m;
+}
+AVal t_reversed(Specialiser& s, const Arguments& a, const Keywords&) {
+  std::vector<AVal> items = s.items_of(a.at(0), "is reversed");
+  return s.make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
+}
+AVal t_super(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.size() != 2) s.abandon("super");
+  return AVal::compound(AKind::super, {a[0], a[1]});
+}
+
+AVal m_list_append(Specialiser& s, const Arguments& a, const Keywords&) {
+  s.list_append(a.at(0), a.at(1));
+  return AVal::of(Value::none());
+}
+AVal m_list_extend(Specialiser& s, const Arguments& a, const Keywords&) {
+  for (const AVal& v : s.items_of(a.at(1), "is appended")) s.list_append(a[0], v);
+  return AVal::of(Value::none());
+}
+AVal m_list_pop(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (!a[0].is(AKind::ref)) s.abandon("pop");
+  int64_t n = static_cast<int64_t>(s.read(a[0].heap).items.size());
+  int64_t i = a.size() > 1 ? s.need_int(a[1], "is an index") : -1;
+  if (i < 0) i += n;
+  if (i < 0 || i >= n) s.abandon("pop from another length");
+  AObject& o = s.write(a[0].heap);
+  AVal v = o.items[static_cast<size_t>(i)];
+  o.items.erase(o.items.begin() + i);
+  o.dirty = true;
+  return v;
+}
+AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
+  int i = s.dict_position(a.at(0).heap, a.at(1));
+  if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
+  return a.size() > 2 ? a[2] : AVal::of(Value::none());
+}
+AVal dict_view(Specialiser& s, const Arguments& a, bool keys, bool values) {
+  if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
+  const AObject o = s.read(a[0].heap);
+  if (o.poisoned) s.abandon("a dict that differs between branches");
+  std::vector<AVal> out;
+  for (size_t i = 0; i < o.keys.size(); ++i)
+    out.push_back(keys && values ? AVal::tuple({o.keys[i], o.items[i]}) : keys ? o.keys[i] : o.items[i]);
+  return AVal::tuple(std::move(out));
+}
+AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, false); }
+AVal m_dict_values(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, false, true); }
+AVal m_dict_items(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, true); }
+
+struct FunctionRow {
+  std::string_view name;
+  Handler handler;
+};
+const FunctionRow kFunctions[] = {
+    {"len", n_len}, {"isinstance", n_isinstance}, {"getattr", n_getattr}, {"hasattr", n_hasattr}, {"setattr", n_setattr},
+    {"callable", n_callable}, {"abs", n_abs}, {"sum", n_sum}, {"all", n_all}, {"any", n_any}, {"iter", n_iter},
+    {"next", n_next}, {"id", n_id},
+};
+const FunctionRow kTypes[] = {
+    {"int", t_int}, {"float", t_float}, {"bool", t_bool}, {"list", t_list}, {"tuple", t_tuple}, {"dict", t_dict},
+    {"set", t_set}, {"type", t_type}, {"range", t_range}, {"zip", t_zip}, {"enumerate", t_enumerate}, {"map", t_map},
+    {"reversed", t_reversed}, {"super", t_super},
+};
+struct MethodRow {
+  ObjectKind kind;
+  std::string_view name;
+  Handler handler;
+};
+const MethodRow kMethods[] = {
+    {ObjectKind::list, "append", m_list_append}, {ObjectKind::list, "extend", m_list_extend}, {ObjectKind::list, "pop", m_list_pop},
+    {ObjectKind::dict, "get", m_dict_get}, {ObjectKind::dict, "keys", m_dict_keys}, {ObjectKind::dict, "values", m_dict_values},
+    {ObjectKind::dict, "items", m_dict_items},
+};
+// Natives that neither read nor write what scripts can reach.
+const std::string_view kOutputOnly[] = {"print"};
+
+}  // namespace
+
+// Handlers by the identity of a native's row, or of a class.
+struct NativeTable {
+  std::unordered_map<const void*, Handler> handlers;
+  std::unordered_map<const void*, bool> output_only;
+  explicit NativeTable(Specialiser& s) {
+    auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
+    for (const FunctionRow& r : kFunctions)
+      if (auto* n = native(runtime::builtin(s.session, intern(r.name), false))) handlers[n->def] = r.handler;
+    for (const FunctionRow& r : kTypes) {
+      Value v = runtime::builtin(s.session, intern(r.name), false);
+      if (v.is_object()) handlers[v.object()] = r.handler;
+    }
+    for (const MethodRow& r : kMethods)
+      if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name)))) handlers[n->def] = r.handler;
+    for (std::string_view name : kOutputOnly)
+      if (auto* n = native(runtime::builtin(s.session, intern(name), false))) output_only[n->def] = true;
+  }
+};
+
+NativeTable& Specialiser::natives() {
+  if (!natives_) natives_ = std::make_shared<NativeTable>(*this);
+  return *natives_;
+}
+
+AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywords& keywords) {
+  auto* n = f.known.as<runtime::Native>();
+  // Known arguments of a pure native: now. (Everything known is immutable.)
+  if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
+  if (AVal v; transform_call(*n, args, keywords, v)) return v;
+  bool output_only = natives().output_only.count(n->def);
+  bool all_known = true;
+  Arguments known_args;
+  for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
+  for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();
+  if (all_known && pure_native(*n)) {
+    std::vector<Value> values, kw, names;
+    for (const AVal& a : args) values.push_back(*concrete(a));
+    for (const auto& [name, v] : keywords) {
+      kw.push_back(*concrete(v));
+      names.push_back(session.str(name));
+    }
+    Value out = runtime::call(session, Value::share(n), Args{values, kw, names});
+    if (out.is_error()) {
+      session.pending = Value();
+      abandon(fmt::format("{} raises", n->def->name));
+    }
+    if (plain_result(out)) return AVal::of(out);
+  }
+  auto h = natives().handlers.find(n->def);
+  if (h != natives().handlers.end()) return h->second(*this, args, keywords);
+  if (output_only) return boxed_output(f, args, keywords);
+  return boxed_call(f, args, keywords);
+}
+
+AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const Keywords& keywords) {
+  bool all_known = keywords.empty();
+  for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
+  ObjectKind layout = f.known.as<runtime::Type>()->layout;
+  bool immutable = layout == ObjectKind::integer || layout == ObjectKind::floating || layout == ObjectKind::boolean ||
+                   layout == ObjectKind::str || layout == ObjectKind::range || layout == ObjectKind::tuple;
+  if (all_known && immutable && !args.empty()) {
+    std::vector<Value> values;
+    for (const AVal& a : args) values.push_back(*concrete(a));
+    Value out = runtime::call(session, f.known, Args{values, {}, {}});
+    if (out.is_error()) {
+      session.pending = Value();
+      abandon("a conversion that raises");
+    }
+    return AVal::of(out);
+  }
+  auto h = natives().handlers.find(f.known.object());
+  if (h != natives().handlers.end()) return h->second(*this, args, keywords);
+  return boxed_call(f, args, keywords);
+}
+
+// A result that may be kept as a constant.
+bool Specialiser::plain_result(const Value& v) {
+  switch (kind_of(v)) {
+    case ObjectKind::none: case ObjectKind::boolean: case ObjectKind::integer: case ObjectKind::floating: case ObjectKind::str: case ObjectKind::bytes:
+    case ObjectKind::type: case ObjectKind::native: case ObjectKind::dtype: case ObjectKind::device: case ObjectKind::range: return true;
+    case ObjectKind::tuple:
+      for (Value& i : *v.as<runtime::Tuple>())
+        if (!plain_result(i)) return false;
+      return true;
+    default: return false;
+  }
+}
+
+// Natives whose result depends on their (immutable) arguments alone.
+bool Specialiser::pure_native(const runtime::Native& n) {
+  static const std::string_view kPure[] = {"abs", "min", "max", "pow", "round", "divmod", "len", "sum", "repr", "str", "ord", "chr",
+                                           "sqrt", "exp", "log", "sin", "cos", "tan", "floor", "ceil", "isinstance", "issubclass",
+                                           "callable", "hasattr", "prod", "any", "all", "hash", "bin", "hex", "format"};
+  if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
+  for (std::string_view name : kPure)
+    if (n.def->name == name) return true;
+  return false;
+}
+
+// ---------------------------------------------------------------- iteration
+
+AVal Specialiser::make_iterator(const AVal& a) {
+  if (a.is(AKind::ref)) {
+    const AObject& o = read(a.heap);
+    if (o.kind == AObject::Kind::iterator) return a;
+    if (o.poisoned) abandon("an object that differs between branches");
+    if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
+    if (o.kind == AObject::Kind::dict) return new_iterator(AObject::Iter::tuple, AVal::tuple(o.keys));
+    if (o.kind == AObject::Kind::set) abandon("iteration over a set");
+    if (o.kind == AObject::Kind::instance) {
+      AVal m = class_lookup(a, intern("__iter__"));
+      if (!m.is(AKind::unbound)) return make_iterator(call(m, {a}));
+    }
+    abandon("iteration over an object");
+  }
+  if (a.is(AKind::tuple)) return new_iterator(AObject::Iter::tuple, a);
+  if (a.is(AKind::range)) {
+    AVal it = new_iterator(AObject::Iter::range, a);
+    AObject& o = write(it.heap);
+    o.cursor = a.items()[0];
+    o.stop = a.items()[1];
+    o.step = a.items()[2];
+    return it;
+  }
+  if (is_tensor(a)) return new_iterator(AObject::Iter::tensor, a);
+  if (a.is(AKind::known)) {
+    if (auto* r = cast_exact<runtime::Range>(a.known); r && !r->big())
+      return make_iterator(AVal::compound(AKind::range, {AVal::of(Value::integer(r->start)), AVal::of(Value::integer(r->stop)),
+                                                         AVal::of(Value::integer(r->step))}));
+    return new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
+  }
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::iter, {a});
+  abandon("iteration over this value");
+}
+
+AVal Specialiser::next(const AVal& it) {
+  if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
+  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) abandon("next of this value");
+  AVal zero = AVal::of(Value::integer(0));
+  switch (read(it.heap).iter) {
+    case AObject::Iter::list:
+    case AObject::Iter::tuple: {
+      AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
+      auto i = concrete(at);
+      if (!i) abandon("a loop over a list whose length is not followed");
+      const AVal& source = read(it.heap).source;
+      if (source.is(AKind::ref) && read(source.heap).poisoned) abandon("a list that differs between branches");
+      const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
+      if (i->as_int() >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
+      AVal v = items[static_cast<size_t>(i->as_int())];
+      if (v.is(AKind::poison)) abandon("an item that differs between branches");
+      write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      return v;
+    }
+    case AObject::Iter::range: {
+      AVal cursor = read(it.heap).cursor, stop = read(it.heap).stop, step = read(it.heap).step;
+      int64_t by = need_int(step, "is a range's step");
+      if (by == 0) abandon("range with step 0");
+      AVal done = compare(by > 0 ? prim::ge : prim::le, cursor, stop);
+      if (auto known = concrete(done)) {
+        if (known->as_bool()) return AVal::marker(AKind::end);
+        write(it.heap).cursor = binary(prim::add, cursor, step);
+        return cursor;
+      }
+      write(it.heap).cursor = binary(prim::add, cursor, step);
+      AVal out = AVal::compound(AKind::maybe_end, {cursor});
+      out.atom = done.atom;
+      return out;
+    }
+    case AObject::Iter::zip: {
+      std::vector<AVal> items;
+      std::vector<AVal> parts = read(it.heap).parts;
+      if (parts.empty()) return AVal::marker(AKind::end);
+      for (const AVal& p : parts) {
+        AVal v = next(p);
+        if (v.is(AKind::end)) return v;
+        if (v.is(AKind::maybe_end) || v.is(AKind::dynamic)) {
+          if (v.is(AKind::maybe_end)) abandon("zip with a computed length");
+        }
+        items.push_back(std::move(v));
+      }
+      return AVal::tuple(std::move(items));
+    }
+    case AObject::Iter::enumerate: {
+      AVal v = next(read(it.heap).source);
+      if (v.is(AKind::end)) return v;
+      AVal n = read(it.heap).cursor;
+      write(it.heap).cursor = binary(prim::add, n, AVal::of(Value::integer(1)));
+      if (v.is(AKind::maybe_end)) {
+        AVal out = AVal::compound(AKind::maybe_end, {AVal::tuple({n, v.items()[0]})});
+        out.atom = v.atom;
+        return out;
+      }
+      return AVal::tuple({n, v});
+    }
+    case AObject::Iter::map: {
+      std::vector<AVal> parts = read(it.heap).parts, items;
+      for (size_t i = 1; i < parts.size(); ++i) {
+        AVal v = next(parts[i]);
+        if (v.is(AKind::end)) return v;
+        if (v.is(AKind::maybe_end)) abandon("map with a computed length");
+        items.push_back(std::move(v));
+      }
+      return call(parts[0], items);
+    }
+    case AObject::Iter::tensor: {
+      AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
+      const AVal source = read(it.heap).source;
+      if (source.type->rank() == 0) abandon("iteration over a 0-d tensor");
+      auto i = concrete(at);
+      if (!i || !source.type->dims[0].known()) abandon("a loop over a tensor of computed length");
+      if (i->as_int() >= source.type->dims[0].c) return AVal::marker(AKind::end);
+      write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      return tensor_index(source, at);
+    }
+    default: abandon("next of this iterator");
+  }
+}
+
+std::vector<AVal> Specialiser::items_of(const AVal& a, std::string_view what) {
+  if (a.is(AKind::tuple)) return a.items();
+  if (a.is(AKind::ref) && !read(a.heap).poisoned) {
+    if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items;
+    if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys;
+  }
+  if (a.is(AKind::known)) {
+    std::vector<AVal> out;
+    ObjectKind k = kind_of(a.known);
+    if (k == ObjectKind::tuple || k == ObjectKind::range || k == ObjectKind::str || k == ObjectKind::bytes) {
+      int64_t n = runtime::length(session, a.known);
+      if (n > 100000) abandon("a long sequence");
+      bool ok = runtime::for_each(session, a.known, [&](Value& v) {
+        out.push_back(AVal::of(v));
+        return true;
+      });
+      if (!ok) abandon("an operation that raises");
+      return out;
+    }
+  }
+  if (a.is(AKind::ref) || a.is(AKind::range) || is_tensor(a)) {
+    AVal it = make_iterator(a);
+    std::vector<AVal> out;
+    for (;;) {
+      AVal v = next(it);
+      if (v.is(AKind::end)) return out;
+      if (v.is(AKind::maybe_end) || out.size() > 4096) abandon(fmt::format("a sequence of computed length {}", what));
+      out.push_back(std::move(v));
+    }
+  }
+  abandon(fmt::format("a value that {} is not followed", what));
+}
+
+AVal Specialiser::length(const AVal& a) {
+  if (auto v = concrete(a)) {
+    int64_t n = runtime::length(session, *v);
+    if (n < 0) {
+      session.pending = Value();
+      abandon("an operation that raises");
+    }
+    return AVal::of(Value::integer(n));
+  }
+  if (is_tensor(a)) {
+    if (a.type->rank() == 0) abandon("len() of a 0-d tensor");
+    return size(a.type->dims[0]);
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
+    AVal m = class_lookup(a, intern("__len__"));
+    if (!m.is(AKind::unbound)) return call(m, {a});
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set) return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});
+  return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
+}
+
+void Specialiser::list_append(const AVal& list, AVal v) {
+  if (list.is(AKind::dynamic) && !list.type) {
+    boxed(prim::list_append, {list, v});
+    return;
+  }
+  if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list || read(list.heap).poisoned)
+    abandon("append to a list that is not followed");
+  AObject& o = write(list.heap);
+  o.items.push_back(std::move(v));
+  o.dirty = true;
+}
+
+}  // namespace ouro::jit

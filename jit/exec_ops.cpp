@@ -1,0 +1,356 @@
+// Operators on abstract operands: known ones are computed now by the runtime, numbers become typed residual operations, tensors rows
+// of the registry, objects calls of their special methods.
+#include <fmt/format.h>
+
+#include "ir/ops/registry.h"
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+using ir::Op;
+using ir::TypeKind;
+namespace prim = ir::prim;
+using runtime::BinOp;
+using runtime::CmpOp;
+
+namespace {
+
+struct BinRow {
+  Op op, in_place;
+  BinOp runtime;
+  std::string_view row;            // tensor operation
+  std::string_view dunder, reflected, augmented;
+};
+const BinRow kBinary[] = {
+    {prim::add, prim::iadd, BinOp::add, "add", "__add__", "__radd__", "__iadd__"},
+    {prim::sub, prim::isub, BinOp::sub, "sub", "__sub__", "__rsub__", "__isub__"},
+    {prim::mul, prim::imul, BinOp::mul, "mul", "__mul__", "__rmul__", "__imul__"},
+    {prim::matmul, prim::imatmul, BinOp::matmul, "matmul", "__matmul__", "__rmatmul__", "__imatmul__"},
+    {prim::truediv, prim::itruediv, BinOp::truediv, "div", "__truediv__", "__rtruediv__", "__itruediv__"},
+    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide", "__floordiv__", "__rfloordiv__", "__ifloordiv__"},
+    {prim::mod, prim::imod, BinOp::mod, "remainder", "__mod__", "__rmod__", "__imod__"},
+    {prim::pow, prim::ipow, BinOp::pow, "pow", "__pow__", "__rpow__", "__ipow__"},
+    {prim::lshift, prim::ilshift, BinOp::lshift, "bitwise_left_shift", "__lshift__", "__rlshift__", "__ilshift__"},
+    {prim::rshift, prim::irshift, BinOp::rshift, "bitwise_right_shift", "__rshift__", "__rrshift__", "__irshift__"},
+    {prim::and_, prim::iand, BinOp::and_, "bitwise_and", "__and__", "__rand__", "__iand__"},
+    {prim::or_, prim::ior, BinOp::or_, "bitwise_or", "__or__", "__ror__", "__ior__"},
+    {prim::xor_, prim::ixor, BinOp::xor_, "bitwise_xor", "__xor__", "__rxor__", "__ixor__"},
+};
+struct CmpRow {
+  Op op;
+  CmpOp runtime;
+  std::string_view row, dunder, reflected;
+};
+const CmpRow kCompare[] = {
+    {prim::eq, CmpOp::eq, "eq", "__eq__", "__eq__"}, {prim::ne, CmpOp::ne, "ne", "__ne__", "__ne__"},
+    {prim::lt, CmpOp::lt, "lt", "__lt__", "__gt__"}, {prim::le, CmpOp::le, "le", "__le__", "__ge__"},
+    {prim::gt, CmpOp::gt, "gt", "__gt__", "__lt__"}, {prim::ge, CmpOp::ge, "ge", "__ge__", "__le__"},
+};
+
+const BinRow* find_binary(Op op, bool& augmented) {
+  for (const BinRow& r : kBinary) {
+    augmented = r.in_place == op;
+    if (r.op == op || augmented) return &r;
+  }
+  return nullptr;
+}
+
+bool is_scalar(const ir::Type* t) {
+  return t && (t->kind == TypeKind::integer || t->kind == TypeKind::floating || t->kind == TypeKind::boolean);
+}
+
+}  // namespace
+
+// The result of a runtime operation on known values; an exception means that the call is the interpreter's to make.
+static AVal computed(Specialiser& s, Value v) {
+  if (v.is_error()) {
+    s.session.pending = Value();
+    s.abandon("an operation that raises");
+  }
+  return AVal::of(std::move(v));
+}
+
+// The witness of a number that was made of others.
+void Specialiser::derive_witness(const AVal& out, const std::vector<const AVal*>& from, Value v) {
+  if (!out.is(AKind::dynamic) || !out.atom.is_name()) return;
+  Residual::Name& n = code.name(out.atom.name());
+  n.witness = std::move(v);
+  for (const AVal* a : from)
+    if (a->is(AKind::dynamic) && a->atom.is_name()) {
+      const auto& leaves = code.name(a->atom.name()).leaves;
+      n.leaves.insert(n.leaves.end(), leaves.begin(), leaves.end());
+    }
+}
+
+std::optional<Value> Specialiser::witness(const AVal& a) const {
+  if (auto v = concrete(a)) return v;
+  if (!a.is(AKind::dynamic) || !a.atom.is_name()) return std::nullopt;
+  const Value& w = code.name(a.atom.name()).witness;
+  if (w.is_unbound()) return std::nullopt;
+  return w;
+}
+
+AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
+  bool augmented = false;
+  const BinRow* row = find_binary(op, augmented);
+  if (!row) ouro_bug("specialise: operator %d", static_cast<int>(op));
+  if (auto x = concrete(a))
+    if (auto y = concrete(b)) return computed(*this, runtime::binary(session, row->runtime, *x, *y));
+  if (is_tensor(a) || is_tensor(b)) {
+    if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) {
+      // `x op= v` keeps x's dtype, and its shape (OPS: promotion is PyTorch's).
+      AVal out = tensor_op(row->row, {a, b});
+      if (augmented && is_tensor(a) && type_of(out) != type_of(a)) abandon("an in-place operation that changes the dtype or shape");
+      return out;
+    }
+  }
+  if (a.is(AKind::zero) || b.is(AKind::zero)) abandon("arithmetic on a symbolic zero");
+  const ir::Type *ta = type_of(a), *tb = type_of(b);
+  if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(row->op, row->runtime, a, b, ta, tb);
+  // Sequences of known length.
+  auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
+    return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::list ? &read(v.heap).items : nullptr;
+  };
+  if (row->op == prim::add && a.is(AKind::tuple) && b.is(AKind::tuple)) {
+    std::vector<AVal> items = a.items();
+    items.insert(items.end(), b.items().begin(), b.items().end());
+    return AVal::tuple(std::move(items));
+  }
+  if (row->op == prim::add && (a.is(AKind::tuple) || b.is(AKind::tuple))) {
+    if ((a.is(AKind::tuple) || a.is(AKind::known)) && (b.is(AKind::tuple) || b.is(AKind::known))) {
+      std::vector<AVal> items = items_of(a, "is added to"), more = items_of(b, "is added");
+      items.insert(items.end(), more.begin(), more.end());
+      return AVal::tuple(std::move(items));
+    }
+  }
+  if (row->op == prim::add && list_items(a) && (list_items(b) || augmented)) {
+    std::vector<AVal> more = items_of(b, "is added");
+    if (augmented) {
+      AObject& o = write(a.heap);
+      o.items.insert(o.items.end(), more.begin(), more.end());
+      o.dirty = true;
+      return a;
+    }
+    std::vector<AVal> items = *list_items(a);
+    items.insert(items.end(), more.begin(), more.end());
+    return new_list(std::move(items));
+  }
+  if (row->op == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
+    int64_t n = need_int(b, "is the length of a sequence");
+    const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : *list_items(a);
+    if (n * static_cast<int64_t>(base.size()) > 4096) abandon("a long list");
+    std::vector<AVal> items;
+    for (int64_t i = 0; i < n; ++i) items.insert(items.end(), base.begin(), base.end());
+    return a.is(AKind::tuple) ? AVal::tuple(std::move(items)) : new_list(std::move(items));
+  }
+  if (row->op == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
+  // Special methods of script classes.
+  auto is_instance = [&](const AVal& v) { return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::instance; };
+  if (is_instance(a)) {
+    if (augmented)
+      if (AVal m = class_lookup(a, intern(row->augmented)); !m.is(AKind::unbound)) return call(m, {a, b});
+    if (AVal m = class_lookup(a, intern(row->dunder)); !m.is(AKind::unbound)) return call(m, {a, b});
+  }
+  if (is_instance(b))
+    if (AVal m = class_lookup(b, intern(row->reflected)); !m.is(AKind::unbound)) return call(m, {b, a});
+  return boxed(op, {a, b});
+}
+
+AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta, const ir::Type* tb) {
+  bool floats = ta->kind == TypeKind::floating || tb->kind == TypeKind::floating;
+  const ir::Type* t = nullptr;
+  if (op == prim::add || op == prim::sub || op == prim::mul || op == prim::floordiv || op == prim::mod)
+    t = floats ? ir::types::floating() : ir::types::integer();
+  else if (op == prim::truediv)
+    t = ir::types::floating();
+  else if (op == prim::pow) {
+    if (floats) {
+      t = ir::types::floating();  // a negative base with a fraction leaves the version
+    } else {
+      auto n = concrete(b);
+      if (!n || !n->is_int() || n->as_int() < 0) abandon("an int power whose type depends on its sign");
+      t = ir::types::integer();
+    }
+  } else if (!floats && op != prim::matmul) {
+    t = ta->kind == TypeKind::boolean && tb->kind == TypeKind::boolean && (op == prim::and_ || op == prim::or_ || op == prim::xor_)
+            ? ir::types::boolean()
+            : ir::types::integer();
+  }
+  if (!t) abandon("an operator that these numbers do not have");
+  AVal out = emit(op, {a, b}, t);
+  auto x = witness(a), y = witness(b);
+  if (x && y) {
+    Value w = runtime::binary(session, rop, *x, *y);
+    if (w.is_error()) session.pending = Value();
+    else derive_witness(out, {&a, &b}, std::move(w));
+  }
+  return out;
+}
+
+AVal Specialiser::unary(Op op, const AVal& a) {
+  if (op == prim::not_) {
+    AVal t = truth(a);
+    if (auto v = concrete(t)) return AVal::of(Value::boolean(!v->as_bool()));
+    return emit(prim::not_, {t}, ir::types::boolean());
+  }
+  runtime::UnOp rop = op == prim::neg ? runtime::UnOp::neg : op == prim::pos ? runtime::UnOp::pos : runtime::UnOp::invert;
+  if (auto v = concrete(a)) return computed(*this, runtime::unary(session, rop, *v));
+  if (is_tensor(a)) {
+    if (op == prim::pos) return a;
+    return tensor_op(op == prim::neg ? "neg" : "bitwise_not", {a});
+  }
+  const ir::Type* t = type_of(a);
+  if (is_scalar(t)) {
+    if (op == prim::invert && t->kind == TypeKind::floating) abandon("~ of a float");
+    AVal out = emit(op, {a}, t->kind == TypeKind::boolean ? ir::types::integer() : t);
+    if (auto w = witness(a)) {
+      Value r = runtime::unary(session, rop, *w);
+      if (!r.is_error()) derive_witness(out, {&a}, std::move(r));
+    }
+    return out;
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
+    AVal m = class_lookup(a, intern(op == prim::neg ? "__neg__" : op == prim::pos ? "__pos__" : "__invert__"));
+    if (!m.is(AKind::unbound)) return call(m, {a});
+  }
+  return boxed(op, {a});
+}
+
+AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
+  if (op == prim::is || op == prim::is_not) {
+    int r = identical(a, b);
+    if (r < 0) abandon("identity of computed values");
+    return AVal::of(Value::boolean((r == 1) == (op == prim::is)));
+  }
+  if (op == prim::in || op == prim::not_in) return membership(op, a, b);
+  const CmpRow* row = nullptr;
+  for (const CmpRow& r : kCompare)
+    if (r.op == op) row = &r;
+  if (auto x = concrete(a))
+    if (auto y = concrete(b)) return computed(*this, runtime::compare(session, row->runtime, *x, *y));
+  if (is_tensor(a) || is_tensor(b)) {
+    if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) return tensor_op(row->row, {a, b});
+    if (op == prim::eq || op == prim::ne) return AVal::of(Value::boolean(op == prim::ne));
+  }
+  const ir::Type *ta = type_of(a), *tb = type_of(b);
+  if (is_scalar(ta) && is_scalar(tb)) {
+    // A size against a number, both symbolic alike, is settled.
+    AVal out = emit(op, {a, b}, ir::types::boolean());
+    return out;
+  }
+  bool equality = op == prim::eq || op == prim::ne;
+  if (equality && a.is(AKind::tuple) && (b.is(AKind::tuple) || b.is(AKind::known))) {
+    if (b.is(AKind::known) && !runtime::cast_exact<runtime::Tuple>(b.known)) return AVal::of(Value::boolean(op == prim::ne));
+    std::vector<AVal> x = a.items(), y = items_of(b, "is compared");
+    if (x.size() != y.size()) return AVal::of(Value::boolean(op == prim::ne));
+    for (size_t i = 0; i < x.size(); ++i) {
+      AVal e = truth(compare(prim::eq, x[i], y[i]));
+      auto known = concrete(e);
+      if (!known) {  // sizes and the like: their values decide
+        Value c = need_constant(e, "is compared");
+        known = c;
+      }
+      if (!known->as_bool()) return AVal::of(Value::boolean(op == prim::ne));
+    }
+    return AVal::of(Value::boolean(op == prim::eq));
+  }
+  if (equality && b.is(AKind::tuple) && a.is(AKind::known)) return compare(op, b, a);
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
+    AVal m = class_lookup(a, intern(row->dunder));
+    if (m.is(AKind::closure)) return call(m, {a, b});
+    if (equality && b.is(AKind::ref)) return AVal::of(Value::boolean((a.heap == b.heap) == (op == prim::eq)));
+  }
+  if (equality && ((a.is(AKind::known) && a.known.is_none()) || (b.is(AKind::known) && b.known.is_none())))
+    if (int r = identical(a, b); r == 0) return AVal::of(Value::boolean(op == prim::ne));
+  return boxed(op, {a, b});
+}
+
+// 1 the same, 0 different, -1 not known
+int Specialiser::identical(const AVal& a, const AVal& b) {
+  if (a.is(AKind::known) && b.is(AKind::known)) return runtime::is_same(a.known, b.known);
+  if (a.is(AKind::ref) && b.is(AKind::ref)) return a.heap == b.heap;
+  const ir::Type *ta = type_of(a), *tb = type_of(b);
+  bool boxed_a = a.is(AKind::dynamic) && !ta, boxed_b = b.is(AKind::dynamic) && !tb;
+  if (boxed_a || boxed_b) return -1;
+  if (a.is(AKind::zero) || b.is(AKind::zero)) return a.kind == b.kind;
+  if (a.is(AKind::known) || b.is(AKind::known)) {
+    const AVal &k = a.is(AKind::known) ? a : b, &o = a.is(AKind::known) ? b : a;
+    if (k.known.is_none() || k.known.is(runtime::Tag::not_implemented) || k.known.is(runtime::Tag::ellipsis)) return 0;
+    if (o.is(AKind::dynamic)) return ta && tb && ta->kind == tb->kind ? -1 : 0;
+    if (o.is(AKind::closure) && !o.parts->function.is_unbound()) return runtime::is_same(k.known, o.parts->function);
+    return 0;
+  }
+  if (a.is(AKind::closure) && b.is(AKind::closure)) {
+    if (a.parts == b.parts) return 1;
+    if (!a.parts->function.is_unbound() && !b.parts->function.is_unbound()) return runtime::is_same(a.parts->function, b.parts->function);
+    return a.parts->code == b.parts->code ? -1 : 0;
+  }
+  if (a.is(AKind::dynamic) && b.is(AKind::dynamic) && a.atom == b.atom) return 1;
+  if (a.kind != b.kind) return 0;
+  return -1;
+}
+
+AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
+  auto answer = [&](bool in) { return AVal::of(Value::boolean(in == (op == prim::in))); };
+  if (auto x = concrete(a))
+    if (auto y = concrete(b)) {
+      int r = runtime::contains(session, *y, *x);
+      if (r < 0) {
+        session.pending = Value();
+        abandon("an operation that raises");
+      }
+      return answer(r == 1);
+    }
+  if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
+    if (read(b.heap).poisoned) abandon("a dict that differs between branches");
+    Value key = need_constant(a, "is looked up");
+    for (const AVal& k : read(b.heap).keys)
+      if (runtime::equals(session, k.known, key) == 1) return answer(true);
+    return answer(false);
+  }
+  if (b.is(AKind::tuple) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
+    for (const AVal& item : items_of(b, "is searched")) {
+      if (identical(a, item) == 1) return answer(true);
+      AVal e = truth(compare(prim::eq, a, item));
+      if (need_constant(e, "decides membership").as_bool()) return answer(true);
+    }
+    return answer(false);
+  }
+  return boxed(op, {a, b});
+}
+
+AVal Specialiser::truth(const AVal& a) {
+  if (auto v = concrete(a)) {
+    int r = runtime::truth(session, *v);
+    if (r < 0) {
+      session.pending = Value();
+      abandon("an operation that raises");
+    }
+    return AVal::of(Value::boolean(r == 1));
+  }
+  switch (a.kind) {
+    case AKind::tuple: return AVal::of(Value::boolean(!a.items().empty()));
+    case AKind::closure: case AKind::bound: case AKind::super: case AKind::slice: return AVal::of(Value::boolean(true));
+    case AKind::ref: {
+      const AObject& o = read(a.heap);
+      if (o.poisoned) abandon("an object that differs between branches");
+      if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set || o.kind == AObject::Kind::seq)
+        return AVal::of(Value::boolean(!(o.kind == AObject::Kind::set ? o.keys.empty() : o.items.empty())));
+      if (o.kind == AObject::Kind::instance) {
+        if (AVal m = class_lookup(a, intern("__bool__")); !m.is(AKind::unbound)) return truth(call(m, {a}));
+        if (AVal m = class_lookup(a, intern("__len__")); !m.is(AKind::unbound)) return truth(call(m, {a}));
+      }
+      return AVal::of(Value::boolean(true));
+    }
+    case AKind::dynamic: {
+      const ir::Type* t = a.type;
+      if (t && t->kind == TypeKind::boolean) return a;
+      if (is_scalar(t)) return emit(prim::truth, {a}, ir::types::boolean());
+      // A tensor of one element, or anything boxed: the runtime decides.
+      return emit(prim::truth, {a}, ir::types::boolean());
+    }
+    default: abandon("truth of a value that is not known");
+  }
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,62 @@
+// The compiler as the interpreter sees it: which functions are compiled when, which version serves a call, and what happens when none does.
+//
+// Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which waits. `auto`: what
+// `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until the background
+// thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter; results are the same bits.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "jit/compile_queue.h"
+#include "jit/version.h"
+#include "runtime/executor.h"
+#include "runtime/session.h"
+
+namespace ouro::jit {
+
+class JitExecutor final : public runtime::Executor {
+ public:
+  explicit JitExecutor(Session& s);
+  ~JitExecutor() override;
+
+  runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
+  runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, ir::BlockId head, Value& result) override;
+  void safe_point(Session& s) override;
+
+  /// Marks a function's code as `@jit` does.
+  void mark(const ir::FunctionRef& code);
+  /// All functions that were looked at, in order (explain).
+  const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }
+  uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
+
+ private:
+  FunctionVersions& versions_of(const ir::FunctionRef& code);
+  static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
+  runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
+  runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, Value& result);
+  std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::vector<Value>& args,
+                                        const std::string& why);
+  void start_compile(Session& s, const std::shared_ptr<Version>& v);
+  void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
+  bool wants(Session& s, const std::vector<Value>& args) const;
+
+  Session& session_;
+  std::unordered_map<const ir::Function*, FunctionVersions*> index_;
+  std::deque<std::unique_ptr<FunctionVersions>> order_;
+  // Scratch of one call, reused: no allocation in the steady state. One per depth of nested compiled calls.
+  struct Scratch {
+    std::vector<Value> args, nodes, inputs, outputs;
+  };
+  std::deque<Scratch> scratch_;
+  size_t depth_ = 0;
+  std::unique_ptr<CompileQueue> queue_;
+};
+
+/// Gives a session its compiler (modes graph and auto).
+void install(Session& s);
+/// The session's compiler, or null (mode eager).
+JitExecutor* executor_of(Session& s);
+
+}  // namespace ouro::jit

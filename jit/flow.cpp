@@ -1,0 +1,177 @@
+// Control flow facts of a function, for the specialiser: post-dominators (Cooper, Harvey, Kennedy 2001, on the reversed graph),
+// liveness, natural loops. Edges to exception handlers are left out: the specialiser follows only the way without exceptions.
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+using ir::BlockId;
+using ir::index;
+
+namespace {
+
+std::vector<BlockId> post_dominators(const ir::Function& f) {
+  size_t n = f.blocks.size(), exit = n;
+  std::vector<std::vector<size_t>> succ(n + 1), pred(n + 1);
+  for (size_t i = 0; i < n; ++i) {
+    for (const ir::Target& t : f.blocks[i].term.targets) succ[i].push_back(index(t.block));
+    if (f.blocks[i].term.targets.empty()) succ[i].push_back(exit);
+    for (size_t s : succ[i]) pred[s].push_back(i);
+  }
+  // Postorder of the reversed graph from the exit.
+  std::vector<size_t> order, number(n + 1, SIZE_MAX);
+  std::vector<std::pair<size_t, size_t>> stack{{exit, 0}};
+  std::vector<bool> seen(n + 1, false);
+  seen[exit] = true;
+  while (!stack.empty()) {
+    auto& [b, i] = stack.back();
+    if (i < pred[b].size()) {
+      size_t p = pred[b][i++];
+      if (!seen[p]) {
+        seen[p] = true;
+        stack.push_back({p, 0});
+      }
+    } else {
+      number[b] = order.size();
+      order.push_back(b);
+      stack.pop_back();
+    }
+  }
+  std::vector<size_t> idom(n + 1, SIZE_MAX);
+  idom[exit] = exit;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t k = order.size(); k-- > 0;) {
+      size_t b = order[k];
+      if (b == exit) continue;
+      size_t best = SIZE_MAX;
+      for (size_t s : succ[b]) {
+        if (idom[s] == SIZE_MAX) continue;
+        if (best == SIZE_MAX) {
+          best = s;
+          continue;
+        }
+        size_t x = s;
+        while (x != best) {
+          while (number[x] < number[best]) x = idom[x];
+          while (number[best] < number[x]) best = idom[best];
+        }
+      }
+      if (best != idom[b]) {
+        idom[b] = best;
+        changed = true;
+      }
+    }
+  }
+  std::vector<BlockId> out(n, BlockId::none);
+  for (size_t i = 0; i < n; ++i)
+    if (idom[i] != SIZE_MAX && idom[i] != exit) out[i] = BlockId{static_cast<uint32_t>(idom[i])};
+  return out;
+}
+
+std::vector<std::vector<bool>> liveness(const ir::Function& f) {
+  size_t n = f.blocks.size();
+  std::vector<std::vector<bool>> live(n, std::vector<bool>(f.names.size(), false));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = n; i-- > 0;) {
+      const ir::Block& b = f.blocks[i];
+      std::vector<bool> now(f.names.size(), false);
+      auto use = [&](ir::Atom a) {
+        if (a.is_name()) now[index(a.name())] = true;
+      };
+      for (const ir::Target& t : b.term.targets) {
+        const std::vector<bool>& in = live[index(t.block)];
+        std::vector<bool> mine = in;
+        for (ir::NameId p : f.block(t.block).params) mine[index(p)] = false;
+        for (size_t k = 0; k < mine.size(); ++k)
+          if (mine[k]) now[k] = true;
+        for (uint32_t k = 0; k < t.nargs; ++k) use(f.args(t)[k]);
+      }
+      if (!b.term.a.is_none()) use(b.term.a);
+      if (!b.term.b.is_none()) use(b.term.b);
+      for (size_t k = b.lets.size(); k-- > 0;) {
+        now[index(b.lets[k].result)] = false;
+        for (uint32_t j = 0; j < b.lets[k].nargs; ++j) use(f.args(b.lets[k])[j]);
+      }
+      if (now != live[i]) {
+        live[i] = std::move(now);
+        changed = true;
+      }
+    }
+  }
+  // A block's own parameters count as live at its entry.
+  for (size_t i = 0; i < n; ++i)
+    for (ir::NameId p : f.blocks[i].params) live[i][index(p)] = true;
+  return live;
+}
+
+std::vector<std::vector<BlockId>> loops_of(const ir::Function& f) {
+  size_t n = f.blocks.size();
+  std::vector<std::vector<size_t>> pred(n);
+  for (size_t i = 0; i < n; ++i)
+    for (const ir::Target& t : f.blocks[i].term.targets) pred[index(t.block)].push_back(i);
+  // Back edges: targets on the depth-first stack.
+  std::map<size_t, std::vector<size_t>> latches;
+  std::vector<int> color(n, 0);
+  std::vector<std::pair<size_t, size_t>> stack{{0, 0}};
+  color[0] = 1;
+  while (!stack.empty()) {
+    auto& [b, i] = stack.back();
+    const auto& targets = f.blocks[b].term.targets;
+    if (i < targets.size()) {
+      size_t t = index(targets[i++].block), from = b;
+      if (color[t] == 1) latches[t].push_back(from);
+      if (color[t] == 0) {
+        color[t] = 1;
+        stack.push_back({t, 0});
+      }
+    } else {
+      color[b] = 2;
+      stack.pop_back();
+    }
+  }
+  std::vector<std::pair<size_t, std::vector<size_t>>> bodies;
+  for (auto& [head, from] : latches) {
+    std::vector<bool> in(n, false);
+    in[head] = true;
+    std::vector<size_t> work = from, body{head};
+    while (!work.empty()) {
+      size_t b = work.back();
+      work.pop_back();
+      if (in[b]) continue;
+      in[b] = true;
+      body.push_back(b);
+      for (size_t p : pred[b]) work.push_back(p);
+    }
+    bodies.push_back({head, body});
+  }
+  std::sort(bodies.begin(), bodies.end(), [](auto& a, auto& b) { return a.second.size() > b.second.size(); });
+  std::vector<std::vector<BlockId>> out(n);
+  for (auto& [head, body] : bodies)
+    for (size_t b : body) out[b].push_back(BlockId{static_cast<uint32_t>(head)});
+  return out;
+}
+
+}  // namespace
+
+const FlowInfo& flow_of(const ir::FunctionRef& f) {
+  // Immutable facts of immutable functions: shared by all sessions.
+  static std::mutex lock;
+  static std::map<const ir::Function*, std::pair<std::weak_ptr<const ir::Function>, std::unique_ptr<FlowInfo>>> table;
+  std::scoped_lock hold(lock);
+  auto& slot = table[f.get()];
+  if (!slot.second || slot.first.lock() != f) {
+    auto info = std::make_unique<FlowInfo>();
+    info->post_dominator = post_dominators(*f);
+    info->live_in = liveness(*f);
+    info->loops = loops_of(*f);
+    slot = {f, std::move(info)};
+  }
+  return *slot.second;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,341 @@
+#include "jit/join.h"
+
+#include <fmt/format.h>
+
+namespace ouro::jit {
+
+using ir::Atom;
+using ir::BlockId;
+using ir::index;
+
+bool Specialiser::same(const AVal& a, const AVal& b) const {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case AKind::unbound: case AKind::end: case AKind::zero: return true;
+    case AKind::like: return a.type == b.type;
+    case AKind::poison: return true;
+    case AKind::known: {
+      if (a.known.same(b.known)) return true;
+      auto* x = runtime::cast_exact<runtime::Str>(a.known);
+      auto* y = runtime::cast_exact<runtime::Str>(b.known);
+      return x && y && x->view() == y->view();
+    }
+    case AKind::dynamic: return a.atom == b.atom;
+    case AKind::ref: return a.heap == b.heap;
+    case AKind::closure:
+      if (a.parts->code != b.parts->code) return false;
+      [[fallthrough]];
+    default:
+      if (a.is(AKind::maybe_end) && a.atom != b.atom) return false;
+      if (a.parts == b.parts) return true;
+      if (a.items().size() != b.items().size()) return false;
+      for (size_t i = 0; i < a.items().size(); ++i)
+        if (!same(a.items()[i], b.items()[i])) return false;
+      return true;
+  }
+}
+
+void Specialiser::restore_heap(const AHeap& saved) {
+  heap_.resize(std::max(heap_.size(), saved.size()));
+  for (size_t i = 0; i < heap_.size(); ++i) heap_[i] = i < saved.size() ? saved[i] : nullptr;
+}
+
+// ---------------------------------------------------------------- joins
+
+AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
+  if (same(a, b)) return a;
+  const ir::Type *ta = type_of(a), *tb = type_of(b);
+  // A symbolic zero meets a number: it becomes one.
+  if (a.is(AKind::zero) && tb) {
+    BlockId here = code.current();
+    code.switch_to(fa.end);
+    AVal zero = zero_of(tb, b);
+    fa.end = code.current();
+    code.switch_to(here);
+    return merge(zero, b, fa, fb, j);
+  }
+  if (b.is(AKind::zero) && ta) {
+    BlockId here = code.current();
+    code.switch_to(fb.end);
+    AVal zero = zero_of(ta, a);
+    fb.end = code.current();
+    code.switch_to(here);
+    return merge(a, zero, fa, fb, j);
+  }
+  bool boxed_a = a.is(AKind::dynamic) && !ta, boxed_b = b.is(AKind::dynamic) && !tb;
+  if ((ta && ta == tb) || (boxed_a && boxed_b)) {
+    Symbol hint{};
+    ir::NameId p = code.block_param(j.block, ta, hint);
+    j.from_a.push_back(atom(a));
+    j.from_b.push_back(atom(b));
+    return AVal::dynamic(p, ta);
+  }
+  bool compound = a.is(AKind::tuple) || a.is(AKind::closure) || a.is(AKind::bound);
+  if (a.kind == b.kind && compound && a.items().size() == b.items().size() && a.parts->code == b.parts->code) {
+    auto parts = std::make_shared<AParts>(*a.parts);
+    for (size_t i = 0; i < parts->items.size(); ++i) parts->items[i] = merge(a.items()[i], b.items()[i], fa, fb, j);
+    AVal out = a;
+    out.node = kNoNode;
+    out.parts = std::move(parts);
+    return out;
+  }
+  AVal p = AVal::marker(AKind::poison);
+  if (ta && tb)
+    p.known = runtime::make_str(fmt::format("{} on one branch, {} on the other", ir::to_string(ta), ir::to_string(tb)));
+  return p;
+}
+
+void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
+  size_t n = std::max(a.heap.size(), b.heap.size());
+  a.heap.resize(n);
+  b.heap.resize(n);
+  heap_.assign(n, nullptr);
+  for (size_t i = 0; i < n; ++i) {
+    if (!a.heap[i] || !b.heap[i] || a.heap[i] == b.heap[i]) {
+      heap_[i] = a.heap[i] ? a.heap[i] : b.heap[i];
+      continue;
+    }
+    const AObject &x = *a.heap[i], &y = *b.heap[i];
+    auto o = std::make_shared<AObject>(x);
+    o->dirty = x.dirty || y.dirty;
+    o->escaped = x.escaped || y.escaped;
+    if (x.escaped != y.escaped) o->poisoned = true;
+    for (const AObject::Slot& s : y.slots)
+      if (!o->find(s.name)) {
+        o->slots.push_back(s);
+        if (s.dirty || !x.external) o->slots.back().value = AVal::marker(AKind::poison);
+      }
+    for (AObject::Slot& s : o->slots) {
+      AObject::Slot* in_y = b.heap[i]->find(s.name);
+      if (!in_y) {
+        if (s.dirty || !x.external) s.value = AVal::marker(AKind::poison);
+        continue;
+      }
+      AObject::Slot* in_x = a.heap[i]->find(s.name);
+      if (!in_x) continue;
+      s.dirty = in_x->dirty || in_y->dirty;
+      s.value = merge(in_x->value, in_y->value, a, b, j);
+    }
+    if (x.kind == AObject::Kind::shadow) {
+      merge_shadows(*o, x, y, a, b, j);
+      heap_[i] = std::move(o);
+      continue;
+    }
+    if (x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) {
+      o->poisoned = true;
+    } else {
+      for (size_t k = 0; k < x.items.size(); ++k) o->items[k] = merge(x.items[k], y.items[k], a, b, j);
+      for (size_t k = 0; k < x.keys.size(); ++k)
+        if (!same(x.keys[k], y.keys[k])) o->poisoned = true;
+    }
+    if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
+    heap_[i] = std::move(o);
+  }
+}
+
+// A slot that only one side has is zero on the other.
+void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
+  auto find = [](const AObject& m, const AVal& key) -> AVal {
+    for (size_t i = 0; i < m.keys.size(); ++i)
+      if (runtime::cast_exact<runtime::Str>(m.keys[i].known)->view() == runtime::cast_exact<runtime::Str>(key.known)->view()) return m.items[i];
+    return AVal::marker(AKind::zero);
+  };
+  o.keys.clear();
+  o.items.clear();
+  for (const AObject* m : {&x, &y})
+    for (const AVal& key : m->keys) {
+      if (!find(o, key).is(AKind::zero)) continue;
+      o.keys.push_back(key);
+      o.items.push_back(merge(find(x, key), find(y, key), a, b, j));
+    }
+}
+
+Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at) {
+  using K = Outcome::Kind;
+  auto adopt = [&](Fork& x) {
+    f.env = std::move(x.env);
+    heap_ = std::move(x.heap);
+    code.switch_to(x.end);
+    return x.outcome;
+  };
+  if (a.outcome.kind == K::dead && b.outcome.kind == K::dead) return {};
+  if (a.outcome.kind == K::dead) return adopt(b);
+  if (b.outcome.kind == K::dead) return adopt(a);
+  if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
+  JoinBlock j;
+  j.block = code.new_block();
+  Outcome out;
+  out.kind = a.outcome.kind;
+  if (out.kind == K::returned) {
+    out.value = merge(a.outcome.value, b.outcome.value, a, b, j);
+  } else {
+    const std::vector<bool>& live = f.flow->live_in[index(at)];
+    std::vector<AVal> env(a.env.size());
+    for (size_t i = 0; i < env.size(); ++i)
+      if (live[i]) env[i] = merge(a.env[i], b.env[i], a, b, j);
+    f.env = std::move(env);
+  }
+  merge_heaps(a, b, j);
+  code.switch_to(a.end);
+  code.jump(j.block, j.from_a);
+  code.switch_to(b.end);
+  code.jump(j.block, j.from_b);
+  code.switch_to(j.block);
+  return out;
+}
+
+// ---------------------------------------------------------------- loop heads
+
+AVal Specialiser::generalise(const AVal& v, const ir::Type* wider, LoopHead& lh) {
+  if (v.is(AKind::zero) && wider) return generalise(zero_of(wider, v), nullptr, lh);
+  const ir::Type* t = type_of(v);
+  if (t || (v.is(AKind::dynamic) && !t)) {
+    if (t && (t->kind == ir::TypeKind::none || t->kind == ir::TypeKind::string)) return v;
+    ir::NameId p = code.block_param(lh.block, t);
+    lh.initial.push_back(atom(v));
+    lh.params.insert(index(p));
+    return AVal::dynamic(p, t);
+  }
+  if (v.is(AKind::tuple) || v.is(AKind::closure) || v.is(AKind::bound)) {
+    auto parts = std::make_shared<AParts>(*v.parts);
+    for (AVal& item : parts->items) item = generalise(item, nullptr, lh);
+    AVal out = v;
+    out.node = kNoNode;
+    out.parts = std::move(parts);
+    return out;
+  }
+  return v;
+}
+
+static AVal* part_of(AObject& o, const HeapLocation& l) {
+  switch (l.part) {
+    case HeapLocation::Part::slot: {
+      AObject::Slot* s = o.find(Symbol::from_id(l.index));
+      return s ? &s->value : nullptr;
+    }
+    case HeapLocation::Part::item: return l.index < o.items.size() ? &o.items[l.index] : nullptr;
+    case HeapLocation::Part::cursor: return &o.cursor;
+  }
+  return nullptr;
+}
+
+void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh) {
+  for (uint32_t n : plan.names) {
+    auto w = plan.wider_names.find(n);
+    f.env[n] = generalise(f.env[n], w == plan.wider_names.end() ? nullptr : w->second, lh);
+  }
+  for (const HeapLocation& l : plan.heap) {
+    auto w = plan.wider_heap.find(l);
+    AObject& o = write(l.object);
+    AVal* v = part_of(o, l);
+    if (!v) abandon("an attribute that a loop makes");
+    *v = generalise(*v, w == plan.wider_heap.end() ? nullptr : w->second, lh);
+    if (l.part == HeapLocation::Part::slot) o.find(Symbol::from_id(l.index))->dirty = true;
+    if (l.part == HeapLocation::Part::item) o.dirty = true;
+  }
+}
+
+// Does the value of a back edge fit the generalised one at the head? A symbolic zero at the head that meets a number asks for `wider`.
+bool Specialiser::matches(const AVal& head, const AVal& back, const ir::Type** wider) {
+  if (head.is(AKind::zero)) {
+    if (back.is(AKind::zero)) return true;
+    if (const ir::Type* t = type_of(back)) {
+      *wider = t;
+      return false;
+    }
+  }
+  if (head.is(AKind::dynamic)) {
+    if (back.is(AKind::zero) && head.type) return true;
+    if (head.type != type_of(back))
+      abandon(fmt::format("a loop variable that is {} and then {}", head.type ? ir::to_string(head.type) : "any",
+                          type_of(back) ? ir::to_string(type_of(back)) : "structure"));
+    return true;
+  }
+  if (head.kind != back.kind) abandon("a loop variable that changes its structure");
+  if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound)) {
+    if (head.items().size() != back.items().size() || head.parts->code != back.parts->code)
+      abandon("a loop variable that changes its structure");
+    for (size_t i = 0; i < head.items().size(); ++i) matches(head.items()[i], back.items()[i], wider);
+    return true;
+  }
+  if (!same(head, back)) abandon("a loop variable that changes its structure");
+  return true;
+}
+
+bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
+  bool ok = true;
+  const std::vector<bool>& live = f.flow->live_in[index(head)];
+  auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto add) {
+    if (same(h, b)) return;
+    const ir::Type* wider = nullptr;
+    if (in_plan && (matches(h, b, &wider) || !wider)) return;
+    add(wider);
+    ok = false;
+  };
+  for (uint32_t n = 0; n < live.size(); ++n)
+    if (live[n])
+      look(at_head.env[n], edge.env[n], plan.names.count(n), [&](const ir::Type* w) {
+        plan.names.insert(n);
+        if (w) plan.wider_names[n] = w;
+      });
+  for (HeapId id = 0; id < at_head.heap.size(); ++id) {
+    const auto &x = at_head.heap[id], &y = edge.heap[id];
+    if (!x || !y || x == y) continue;
+    if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size()) {
+      // Cotangents that the loop makes first: they are zero before it.
+      for (size_t k = x->keys.size(); k < y->keys.size(); ++k)
+        shadow_preload_[id].push_back(y->keys[k]);
+      ok = false;
+      continue;
+    }
+    if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
+    auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
+      look(h, b, plan.heap.count(l), [&](const ir::Type* w) {
+        plan.heap.insert(l);
+        if (w) plan.wider_heap[l] = w;
+      });
+    };
+    for (size_t k = 0; k < x->items.size(); ++k)
+      heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
+    for (const AObject::Slot& s : y->slots) {
+      AObject::Slot* before = x->find(s.name);
+      if (before)
+        heap_look(before->value, s.value, {id, HeapLocation::Part::slot, s.name.id()});
+      else if (s.dirty || !x->external) {
+        // First assigned inside: load it before the loop, so that the head has it.
+        if (x->external && !s.original.is(AKind::unbound)) {
+          preload_.insert({id, s.name.id()});
+          ok = false;
+        } else {
+          abandon(fmt::format("attribute {} is made in a loop", s.name.text()));
+        }
+      }
+    }
+    if (x->kind == AObject::Kind::iterator) heap_look(x->cursor, y->cursor, {id, HeapLocation::Part::cursor, 0});
+  }
+  return ok;
+}
+
+static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh, std::vector<Atom>& out) {
+  if (head.is(AKind::dynamic)) {
+    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) {
+      if (back.is(AKind::zero))
+        out.push_back(s.atom(s.zero_of(head.type, head)));
+      else
+        out.push_back(s.atom(back));
+    }
+    return;
+  }
+  if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound))
+    for (size_t i = 0; i < head.items().size(); ++i) collect(s, head.items()[i], back.items()[i], lh, out);
+}
+
+std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge, const LoopHead& lh) {
+  std::vector<Atom> out;
+  for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, out);
+  for (const HeapLocation& l : plan.heap)
+    collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, out);
+  return out;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,39 @@
+// Joining two states, and generalising the state at a loop head.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+// The residual join point that two forks jump to.
+struct JoinBlock {
+  ir::BlockId block{};
+  std::vector<ir::Atom> from_a, from_b;
+};
+
+// A number somewhere in the abstract heap.
+struct HeapLocation {
+  HeapId object = 0;
+  enum class Part : uint8_t { slot, item, cursor } part = Part::slot;
+  uint32_t index = 0;  // symbol id, item, -
+  auto operator<=>(const HeapLocation&) const = default;
+};
+
+// What a residual loop's head takes as parameters. Grows until the back edges fit.
+struct LoopPlan {
+  std::set<uint32_t> names;
+  std::set<HeapLocation> heap;
+  std::map<uint32_t, const ir::Type*> wider_names;      // a symbolic zero that becomes a number of this type
+  std::map<HeapLocation, const ir::Type*> wider_heap;
+};
+
+struct LoopHead {
+  ir::BlockId block{};
+  std::vector<ir::Atom> initial;
+  std::set<uint32_t> params;  // names
+};
+
+}  // namespace ouro::jit

@@ -1,0 +1,181 @@
+#include "jit/residual.h"
+
+#include <bit>
+
+namespace ouro::jit {
+
+using ir::Atom;
+using ir::BlockId;
+using ir::Constant;
+using ir::NameId;
+
+Residual::Residual() { current_ = new_block(); }
+
+NameId Residual::new_name(const ir::Type* type, Symbol hint) {
+  names_.push_back({type, hint, {}, {}});
+  return NameId{static_cast<uint32_t>(names_.size() - 1)};
+}
+NameId Residual::entry_param(const ir::Type* type, Symbol hint) { return block_param(BlockId{0}, type, hint); }
+BlockId Residual::new_block() {
+  blocks_.emplace_back();
+  return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
+}
+NameId Residual::block_param(BlockId b, const ir::Type* type, Symbol hint) {
+  NameId n = new_name(type, hint);
+  blocks_[ir::index(b)].params.push_back(n);
+  return n;
+}
+NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, const ir::Type* type, Span span) {
+  NameId n = new_name(type, {});
+  blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span});
+  ++let_count_;
+  return n;
+}
+NameId Residual::let_call(ir::Op op, const std::vector<Atom>& args, ir::CallSig sig, const ir::Type* type, Span span) {
+  NameId n = let(op, args, 0, type, span);
+  blocks_[ir::index(current_)].lets.back().call = static_cast<int>(calls_.size());
+  calls_.push_back(std::move(sig));
+  return n;
+}
+void Residual::jump(BlockId to, const std::vector<Atom>& args) {
+  auto& b = blocks_[ir::index(current_)];
+  b.term = ir::Terminator::Kind::jump;
+  b.targets = {{to, args}};
+}
+void Residual::branch(Atom condition, BlockId if_true, BlockId if_false) {
+  auto& b = blocks_[ir::index(current_)];
+  b.term = ir::Terminator::Kind::branch;
+  b.a = condition;
+  b.targets = {{if_true, {}}, {if_false, {}}};
+}
+void Residual::return_(Atom value) {
+  auto& b = blocks_[ir::index(current_)];
+  b.term = ir::Terminator::Kind::return_;
+  b.a = value;
+}
+void Residual::leave(std::string_view why) {
+  Atom reason = string(why);
+  auto& b = blocks_[ir::index(current_)];
+  b.term = ir::Terminator::Kind::raise;
+  b.a = reason;
+}
+void Residual::mark_loop_head(BlockId b) { blocks_[ir::index(b)].loop_head = true; }
+
+Atom Residual::constant(Constant c) {
+  std::string key(1, static_cast<char>(c.kind));
+  key += std::to_string(c.i) + ":" + std::to_string(std::bit_cast<uint64_t>(c.f)) + ":" + c.text;
+  for (ir::ConstId i : c.items) key += "," + std::to_string(ir::index(i));
+  if (c.code) key += "@" + std::to_string(reinterpret_cast<uintptr_t>(c.code.get()));
+  auto [at, fresh] = constant_index_.try_emplace(key, static_cast<uint32_t>(constants_.size()));
+  if (fresh) constants_.push_back(std::move(c));
+  return ir::ConstId{at->second};
+}
+Atom Residual::integer(int64_t v) {
+  Constant c;
+  c.kind = Constant::Kind::integer;
+  c.i = v;
+  return constant(std::move(c));
+}
+Atom Residual::floating(double v) {
+  Constant c;
+  c.kind = Constant::Kind::floating;
+  c.f = v;
+  return constant(std::move(c));
+}
+Atom Residual::boolean(bool v) {
+  Constant c;
+  c.kind = v ? Constant::Kind::true_ : Constant::Kind::false_;
+  return constant(std::move(c));
+}
+Atom Residual::none() { return constant(Constant{}); }
+Atom Residual::string(std::string_view s) {
+  Constant c;
+  c.kind = Constant::Kind::string;
+  c.text = s;
+  return constant(std::move(c));
+}
+Atom Residual::dtype(DType t) {
+  Constant c;
+  c.kind = Constant::Kind::dtype;
+  c.i = static_cast<int64_t>(t);
+  return constant(std::move(c));
+}
+Atom Residual::tuple(const std::vector<Atom>& constants) {
+  Constant c;
+  c.kind = Constant::Kind::tuple;
+  for (Atom a : constants) c.items.push_back(a.constant());
+  return constant(std::move(c));
+}
+
+Residual::Mark Residual::mark() const {
+  Mark m{names_.size(), blocks_.size(), let_count_, blocks_[0].params.size(), current_, {}, {}, {}};
+  for (const RBlock& b : blocks_) {
+    m.block_lets.push_back(b.lets.size());
+    m.block_params.push_back(b.params.size());
+    m.terminated.push_back(b.term != ir::Terminator::Kind::none);
+  }
+  return m;
+}
+
+// Entry parameters made since the mark stay (inputs that were loaded once are loaded), and so do their names.
+void Residual::rollback(const Mark& m) {
+  blocks_.resize(m.blocks);
+  for (size_t i = 0; i < m.blocks; ++i) {
+    blocks_[i].lets.resize(m.block_lets[i]);
+    if (i > 0) blocks_[i].params.resize(m.block_params[i]);
+    if (!m.terminated[i]) {
+      blocks_[i].term = ir::Terminator::Kind::none;
+      blocks_[i].targets.clear();
+    }
+  }
+  let_count_ = m.lets;
+  current_ = m.current;
+}
+
+ir::FunctionRef Residual::finish(Symbol name, Span span) {
+  auto f = std::make_shared<ir::Function>();
+  f->name = f->qualname = name;
+  f->span = span;
+  std::vector<NameId> renumber(names_.size(), NameId::none);
+  auto define = [&](NameId n) {
+    renumber[ir::index(n)] = NameId{static_cast<uint32_t>(f->names.size())};
+    f->names.push_back({names_[ir::index(n)].hint, names_[ir::index(n)].type});
+    return renumber[ir::index(n)];
+  };
+  for (const RBlock& b : blocks_) {
+    for (NameId p : b.params) define(p);
+    for (const RLet& l : b.lets) define(l.result);
+  }
+  auto pool = [&](const std::vector<Atom>& args) {
+    uint32_t begin = static_cast<uint32_t>(f->atoms.size());
+    for (Atom a : args) f->atoms.push_back(a.is_name() ? Atom(renumber[ir::index(a.name())]) : a);
+    return begin;
+  };
+  for (const RBlock& b : blocks_) {
+    ir::Block out;
+    out.loop_head = b.loop_head;
+    for (NameId p : b.params) out.params.push_back(renumber[ir::index(p)]);
+    for (const RLet& l : b.lets) {
+      ir::Let let;
+      let.op = l.op;
+      let.result = renumber[ir::index(l.result)];
+      let.args_begin = pool(l.args);
+      let.nargs = static_cast<uint16_t>(l.args.size());
+      let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : l.attr;
+      let.span = l.span;
+      out.lets.push_back(let);
+    }
+    out.term.kind = b.term == ir::Terminator::Kind::none ? ir::Terminator::Kind::unreachable : b.term;
+    if (!b.a.is_none()) out.term.a = b.a.is_name() ? Atom(renumber[ir::index(b.a.name())]) : b.a;
+    for (const RTarget& t : b.targets)
+      out.term.targets.push_back({t.block, pool(t.args), static_cast<uint32_t>(t.args.size())});
+    f->blocks.push_back(std::move(out));
+  }
+  f->sig.positional = static_cast<uint16_t>(blocks_[0].params.size());
+  for (size_t i = 0; i < blocks_[0].params.size(); ++i) f->sig.names.push_back(intern("x" + std::to_string(i)));
+  f->constants = constants_;
+  f->calls = calls_;
+  return f;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,98 @@
+// Residual code: the typed program a specialisation writes. Like ir/build.h, but without SSA construction (the specialiser knows
+// what every block takes) and with marks to roll back to, because loops are specialised several times until their state is stable.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/anf.h"
+#include "ir/type.h"
+#include "runtime/value.h"
+
+namespace ouro::jit {
+
+class Residual {
+ public:
+  struct Name {
+    const ir::Type* type = nullptr;
+    Symbol hint{};
+    runtime::Value witness;          // of a number: what it was when the version was made, or unbound
+    std::vector<uint32_t> leaves;    // access nodes the witness depends on
+  };
+
+  Residual();
+  // Names and code.
+  ir::NameId entry_param(const ir::Type* type, Symbol hint);  // any time: the entry block's parameters only grow
+  ir::BlockId new_block();
+  ir::NameId block_param(ir::BlockId b, const ir::Type* type, Symbol hint = {});
+  void switch_to(ir::BlockId b) { current_ = b; }
+  ir::BlockId current() const { return current_; }
+  ir::NameId let(ir::Op op, const std::vector<ir::Atom>& args, uint32_t attr, const ir::Type* type, Span span);
+  ir::NameId let_call(ir::Op op, const std::vector<ir::Atom>& args, ir::CallSig sig, const ir::Type* type, Span span);
+  void jump(ir::BlockId to, const std::vector<ir::Atom>& args);
+  void branch(ir::Atom condition, ir::BlockId if_true, ir::BlockId if_false);
+  void return_(ir::Atom value);
+  void leave(std::string_view why);  // `raise` of a string constant: the version is left
+  void mark_loop_head(ir::BlockId b);
+  Name& name(ir::NameId n) { return names_[ir::index(n)]; }
+  const Name& name(ir::NameId n) const { return names_[ir::index(n)]; }
+
+  // Constants, shared.
+  ir::Atom constant(ir::Constant c);
+  ir::Atom integer(int64_t v);
+  ir::Atom floating(double v);
+  ir::Atom boolean(bool v);
+  ir::Atom none();
+  ir::Atom string(std::string_view s);
+  ir::Atom dtype(DType t);
+  ir::Atom tuple(const std::vector<ir::Atom>& constants);
+  const ir::Constant& constant(ir::Atom a) const { return constants_[ir::index(a.constant())]; }
+
+  // Everything since a mark can be forgotten.
+  struct Mark {
+    size_t names, blocks, lets, entry_params;
+    ir::BlockId current;
+    std::vector<size_t> block_lets;
+    std::vector<size_t> block_params;
+    std::vector<bool> terminated;
+  };
+  Mark mark() const;
+  void rollback(const Mark& m);
+  size_t size() const { return let_count_; }
+
+  ir::FunctionRef finish(Symbol name, Span span);
+
+ private:
+  struct RLet {
+    ir::Op op;
+    ir::NameId result;
+    std::vector<ir::Atom> args;
+    uint32_t attr;
+    int call = -1;
+    Span span;
+  };
+  struct RTarget {
+    ir::BlockId block;
+    std::vector<ir::Atom> args;
+  };
+  struct RBlock {
+    std::vector<ir::NameId> params;
+    std::vector<RLet> lets;
+    ir::Terminator::Kind term = ir::Terminator::Kind::none;
+    ir::Atom a{};
+    std::vector<RTarget> targets;
+    bool loop_head = false;
+  };
+  ir::NameId new_name(const ir::Type* type, Symbol hint);
+
+  std::vector<Name> names_;
+  std::vector<RBlock> blocks_;
+  std::vector<ir::Constant> constants_;
+  std::map<std::string, uint32_t> constant_index_;
+  std::vector<ir::CallSig> calls_;
+  ir::BlockId current_{};
+  size_t let_count_ = 0;
+};
+
+}  // namespace ouro::jit

@@ -1,0 +1,191 @@
+#include "jit/specialise.h"
+
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using ir::Atom;
+
+Specialiser::Specialiser(Session& s, const SpecialiseRequest& request) : session(s), request_(request) {}
+
+namespace {
+
+// Results as trees over the typed function's outputs.
+class OutputBuilder {
+ public:
+  OutputBuilder(Specialiser& s) : s_(s) {}
+
+  OutputTree tree(const AVal& a) {
+    OutputTree t;
+    switch (a.kind) {
+      case AKind::known:
+        t.constant = a.known;
+        return t;
+      case AKind::dynamic: {
+        if (a.atom.is_const()) {
+          t.kind = OutputTree::Kind::output;
+        }
+        t.kind = OutputTree::Kind::output;
+        for (size_t i = 0; i < outputs.size(); ++i)
+          if (outputs[i] == a.atom) {
+            t.index = static_cast<int>(i);
+            return t;
+          }
+        t.index = static_cast<int>(outputs.size());
+        outputs.push_back(a.atom);
+        return t;
+      }
+      case AKind::tuple:
+        t.kind = OutputTree::Kind::tuple;
+        for (const AVal& i : a.items()) t.parts.push_back(tree(i));
+        return t;
+      case AKind::closure:
+        if (a.parts->function.is_unbound()) s_.abandon("a function made inside is returned");
+        if (a.node != kNoNode) {
+          t.kind = OutputTree::Kind::node;
+          t.index = static_cast<int>(a.node);
+        } else {
+          t.constant = a.parts->function;
+        }
+        return t;
+      case AKind::ref: return object(a.heap);
+      default: s_.abandon("a result that exists only inside");
+    }
+  }
+
+  std::vector<Atom> outputs;
+
+ private:
+  OutputTree object(HeapId id) {
+    const AObject o = s_.read(id);
+    OutputTree t;
+    if (o.poisoned) s_.abandon("an object that differs between branches");
+    if (o.escaped) {
+      t.kind = OutputTree::Kind::output;
+      t.index = static_cast<int>(outputs.size());
+      outputs.push_back(o.boxed);
+      return t;
+    }
+    if (o.external) {
+      t.kind = OutputTree::Kind::node;
+      t.index = static_cast<int>(o.node);
+      return t;
+    }
+    t.share = id;
+    bool first = made_.insert(id).second;
+    switch (o.kind) {
+      case AObject::Kind::list:
+        t.kind = OutputTree::Kind::list;
+        if (first)
+          for (const AVal& i : o.items) t.parts.push_back(tree(i));
+        return t;
+      case AObject::Kind::dict:
+        t.kind = OutputTree::Kind::dict;
+        if (first)
+          for (size_t i = 0; i < o.keys.size(); ++i) {
+            t.keys.push_back(o.keys[i].known);
+            t.parts.push_back(tree(o.items[i]));
+          }
+        return t;
+      case AObject::Kind::instance:
+        t.kind = OutputTree::Kind::instance;
+        t.constant = o.cls;
+        if (first)
+          for (const AObject::Slot& slot : o.slots) {
+            t.names.push_back(slot.name);
+            t.parts.push_back(tree(slot.value));
+          }
+        return t;
+      default: s_.abandon("a result that exists only inside");
+    }
+  }
+
+  Specialiser& s_;
+  std::set<HeapId> made_;
+};
+
+}  // namespace
+
+void Specialiser::collect_outputs(const AVal& result) {
+  OutputBuilder b(*this);
+  result_->result = b.tree(result);
+  for (HeapId id = 0; id < heap_.size(); ++id) {
+    if (!heap_[id] || !heap_[id]->external) continue;
+    const AObject o = *heap_[id];
+    WriteBack w;
+    w.node = o.node;
+    for (const AObject::Slot& slot : o.slots) {
+      if (!slot.dirty || same(slot.value, slot.original)) continue;
+      if (slot.value.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", slot.name.text()));
+      w.name = slot.name;
+      w.kind = o.kind == AObject::Kind::cell ? WriteBack::Kind::cell : o.kind == AObject::Kind::globals ? WriteBack::Kind::global : WriteBack::Kind::attribute;
+      if (o.kind == AObject::Kind::globals) w.object = o.concrete;
+      w.value = b.tree(slot.value);
+      result_->writes.push_back(w);
+    }
+    if (!o.dirty) continue;
+    if (o.poisoned) abandon("an object that differs between branches");
+    if (o.kind == AObject::Kind::list && o.items.size() == o.original_items.size()) {
+      w.kind = WriteBack::Kind::item;
+      for (size_t i = 0; i < o.items.size(); ++i) {
+        if (same(o.items[i], o.original_items[i])) continue;
+        w.index = static_cast<uint32_t>(i);
+        w.value = b.tree(o.items[i]);
+        result_->writes.push_back(w);
+      }
+    } else if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) {
+      w.kind = o.kind == AObject::Kind::list ? WriteBack::Kind::list_contents : WriteBack::Kind::dict_contents;
+      w.value.kind = o.kind == AObject::Kind::list ? OutputTree::Kind::list : OutputTree::Kind::dict;
+      for (size_t i = 0; i < o.items.size(); ++i) {
+        if (o.kind == AObject::Kind::dict) w.value.keys.push_back(o.keys[i].known);
+        w.value.parts.push_back(b.tree(o.items[i]));
+      }
+      result_->writes.push_back(w);
+    }
+  }
+  Atom t = code.let(prim::tuple, b.outputs, 0, nullptr, span);
+  code.return_(t);
+}
+
+SpecialiseResult Specialiser::run() {
+  SpecialiseResult r;
+  result_ = &r;
+  auto* fn = request_.function.as<runtime::Function>();
+  span = fn->code->span;
+  function_name = fn->code->name;
+  try {
+    AccessNode self;
+    self.step = AccessNode::Step::function;
+    AVal f = wrap(request_.function, self);
+    std::vector<AVal> params;
+    for (size_t i = 0; i < request_.args.size(); ++i) {
+      AccessNode n;
+      n.step = AccessNode::Step::argument;
+      n.index = static_cast<uint32_t>(i);
+      n.name = i < fn->code->sig.names.size() ? fn->code->sig.names[i] : Symbol{};
+      params.push_back(wrap(request_.args[i], n));
+    }
+    for (const AVal& c : f.items()) params.push_back(c);
+    AVal result = exec_function(f.parts->code, std::move(params), f.parts->globals, span);
+    collect_outputs(result);
+    r.typed = code.finish(fn->code->name, fn->code->span);
+    r.access = std::move(access);
+    r.has_effects = effects_done_;
+    r.ok = true;
+  } catch (const Abandon& a) {
+    r.failure = {a.reason, a.reason, a.span, function_name};
+    r.needs_number = abandon_symbol_;
+  } catch (const DeadPath&) {
+    r.failure = {"every path raises", "every path raises", span, function_name};
+  }
+  for (Fallback& n : fallbacks_) r.fallbacks.push_back({n.reason, n.reason, n.span, n.function});
+  session.pending = Value();
+  return r;
+}
+
+SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) { return Specialiser(s, request).run(); }
+
+}  // namespace ouro::jit

@@ -1,0 +1,303 @@
+// The specialiser: runs untyped ANF on abstract values and writes typed ANF (docs/design/specialise.md).
+//
+// One object makes one version. Its parts, by file:
+//   exec_control.cpp  blocks, branches, joins, loops        exec_call.cpp     calls and argument binding
+//   exec_prims.cpp    the table of primitives               exec_ops.cpp      operators on numbers, tensors, objects
+//   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
+//   exec_tensor.cpp   rows of tensor operations             exec_grad.cpp     autodiff's primitives
+//   external.cpp      loading what is outside               materialise.cpp   making virtual things real
+// Everything here runs on the session's thread, reads its heap and changes nothing in it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ops/registry.h"
+#include "ir/prim.h"
+#include "ir/ops/sig.h"
+#include "jit/abstract.h"
+#include "jit/access.h"
+#include "jit/residual.h"
+#include "jit/specialise.h"
+#include "runtime/ops.h"
+#include "support/diag.h"
+
+namespace ouro::jit {
+
+using runtime::Args;
+struct NativeTable;
+
+// What the specialiser needs to know of a function's control flow, computed once per function.
+struct FlowInfo {
+  std::vector<ir::BlockId> post_dominator;      // nearest common one of each block; none: the exit
+  std::vector<std::vector<bool>> live_in;       // [block][name]
+  std::vector<std::vector<ir::BlockId>> loops;  // [block]: heads of the loops it is in, outermost first
+};
+const FlowInfo& flow_of(const ir::FunctionRef& f);
+
+// One activation of a script function that is being executed abstractly.
+struct AFrame {
+  ir::FunctionRef code;
+  const FlowInfo* flow = nullptr;
+  std::vector<AVal> env;
+  Value globals;            // Module
+  AFrame* caller = nullptr;
+  Span call_site{};
+  struct LoopState {
+    ir::BlockId head{};
+    ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
+    int trips = 0;
+    bool structural = false;  // runs over structure (modules, parameters): unrolled further than numbers are
+    std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
+  };
+  std::vector<LoopState> loops;  // entered, outermost first
+};
+
+struct Outcome {
+  enum class Kind : uint8_t { reached, returned, dead } kind = Kind::dead;
+  AVal value;
+};
+
+// One of several states that meet.
+struct Fork {
+  std::vector<AVal> env;
+  AHeap heap;
+  ir::BlockId end = ir::BlockId::none;  // residual block it stands in
+  Outcome outcome;
+};
+
+// Every path of the code being executed leaves the version.
+struct DeadPath {};
+
+struct Fallback {
+  std::string reason;
+  Span span{};
+  Symbol function{};
+};
+
+class Specialiser {
+ public:
+  Specialiser(Session& s, const SpecialiseRequest& request);
+  SpecialiseResult run();
+
+  // ---- control (exec_control.cpp)
+  AVal exec_function(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals, Span call_site);
+
+  // ---- primitives
+  AVal exec_let(AFrame& f, const ir::Let& let);
+  AVal binary(ir::Op op, const AVal& a, const AVal& b);
+  AVal scalar_binary(ir::Op op, runtime::BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta, const ir::Type* tb);
+  AVal unary(ir::Op op, const AVal& a);
+  AVal membership(ir::Op op, const AVal& a, const AVal& b);
+  int identical(const AVal& a, const AVal& b);
+  std::optional<Value> witness(const AVal& a) const;
+  void derive_witness(const AVal& out, const std::vector<const AVal*>& from, Value v);
+  AVal class_lookup(const AVal& a, Symbol name);  // by the MRO of a's class, unbound if absent
+  AVal type_attr(const Value& cls, Symbol name);
+  AVal bind(const AVal& f, const AVal& self);
+  AVal bind_descriptor(const AVal& d, const AVal& self);
+  AVal concrete_function(const Value& v);
+  AVal super_attr(const AVal& a, Symbol name);
+  int dict_position(HeapId id, const AVal& key);  // -1: not there
+  Value concrete_slice(const AVal& a);
+  AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items, size_t item,
+                   const AVal& value);
+  static ir::Op in_place_form(ir::Op op);
+  AVal cell_get(const AVal& cell);
+  void cell_set(const AVal& cell, AVal v);
+  HeapId module_object(const Value& module);
+  void set_global(const Value& module, Symbol name, AVal v);
+  AVal compare(ir::Op op, const AVal& a, const AVal& b);
+  AVal truth(const AVal& a);
+  AVal get_attr(const AVal& a, Symbol name);
+  AVal lookup_attr(const AVal& a, Symbol name);  // unbound when there is none
+  void set_attr(const AVal& a, Symbol name, AVal v);
+  AVal get_item(const AVal& a, const AVal& key);
+  void set_item(const AVal& a, const AVal& key, AVal v);
+  AVal update(AFrame& f, const ir::Let& let);
+  AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
+  AVal exec_call(AFrame& f, const ir::Let& let);
+  std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_closure(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_native(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_type(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_builtin_type(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_opaque(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  bool can_box(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  NativeTable& natives();
+  const ir::OpInfo* row_of(const runtime::Native& n) const;      // the tensor operation it stands for
+  AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  bool transform_call(const runtime::Native& n, const std::vector<AVal>& args,
+                      const std::vector<std::pair<Symbol, AVal>>& keywords, AVal& out);  // grad, jit, ... (exec_grad.cpp)
+  bool plain_result(const Value& v);
+  bool pure_native(const runtime::Native& n);
+  AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal special_constant(const ir::Constant& c);
+  void list_append(const AVal& list, AVal v);
+  AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
+                   const std::vector<std::pair<Symbol, AVal>>& keywords = {});
+  AVal make_iterator(const AVal& a);
+  AVal next(const AVal& iterator);
+  std::vector<AVal> items_of(const AVal& a, std::string_view what);  // of known length, else Abandon
+  AVal length(const AVal& a);
+  AVal global(const Value& module, Symbol name);
+
+  // ---- tensors (exec_tensor.cpp)
+  // A row applied to its parameters in the order of its signature (absent ones: unbound or None as declared).
+  AVal tensor_op(ir::Op op, std::vector<AVal> params);
+  AVal tensor_op(std::string_view row, std::vector<AVal> params);
+  AVal zero_of(const ir::Type* t, const AVal& like);  // zeros of that type
+  AVal tensor_attr(const AVal& a, Symbol name);
+  const ir::Type* result_type(const ir::TensorType& t);
+  std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
+  ir::Param to_param(const AVal& a);
+  AVal from_param(const ir::Param& p);
+  ir::Atom parameter_atom(const AVal& a);
+  AVal call_source(const ir::OpInfo& op, const std::vector<AVal>& params);  // a row that is Ouro source
+  AVal tensor_index(const AVal& a, const AVal& key);
+  AVal tensor_store(const AVal& a, const AVal& key, const AVal& value);
+  bool is_tensor(const AVal& a) const;
+  bool is_number(const AVal& a) const;
+
+  // ---- autodiff (exec_grad.cpp; runtime/autodiff is the meaning)
+  AVal adapter(std::string_view name, const std::vector<AVal>& args);
+  AVal rules_value(std::string_view name);
+  AVal forward_form(const AVal& f);
+  AVal forward_of_closure(const AVal& f, bool flat);
+  AVal forward_of_native(const Value& f);
+  AVal forward_method(const AVal& receiver, Symbol name);
+  AVal forward_special(std::string_view name, const std::vector<AVal>& args);
+  AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal plain_primitive(std::string_view name, const std::vector<AVal>& args);
+  AVal like_of(const AVal& v);
+  AVal cotangent_add(const AVal& a, const AVal& b);
+  AVal cotangent_item(const AVal& t, int64_t i);
+  AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
+  AVal tensor_store_at(const AVal& x, const AVal& key, const AVal& v);
+  std::string identity_text(const AVal& a);
+  std::string shadow_key(const AVal& object, const AVal& slot);
+  void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
+  AVal shadow_peek(const AVal& env, const AVal& object, const AVal& slot);
+  AVal shadow_take(const AVal& env, const AVal& object, const AVal& slot);
+  void shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
+  AVal list_index(const AVal& container, const AVal& index);
+  AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
+  AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
+  AVal place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args);
+  AVal iterator_source(const AVal& it);
+
+  // ---- facts
+  int64_t need_int(const AVal& a, std::string_view why);   // adds a value guard when it came from outside
+  Value need_constant(const AVal& a, std::string_view why);
+  std::optional<Value> concrete(const AVal& a) const;       // the value if it is known (tuples of known included)
+  const ir::Type* type_of(const AVal& a) const;             // null: Any or structure
+  Value class_of(const AVal& a);                            // Type object, else Abandon
+  bool same(const AVal& a, const AVal& b) const;            // identical abstract values
+
+  // ---- external things (external.cpp)
+  AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
+  AVal load_slot(HeapId id, Symbol name);      // of an external instance; unbound if absent
+  AVal wrap_number(const Value& v, uint32_t node);
+  AVal wrap_tensor(const Value& v, uint32_t node);
+  AVal wrap_function(const Value& v, uint32_t node);
+  AVal wrap_object(const Value& v, uint32_t node);
+  AVal input(const ir::Type* type, uint32_t node, const Value& witness);
+  AVal size(ir::SymDim d);                        // a dim as a number
+  ir::SymDim dim_of(const AVal& a);               // a number as a dim: symbolic if it came from one
+  uint32_t add_node(AccessNode n, bool* fresh);
+
+  // ---- heap
+  AObject& write(HeapId id);
+  const AObject& read(HeapId id) const { return *heap_[id]; }
+  HeapId allocate(AObject o);
+  AVal new_list(std::vector<AVal> items);
+  AVal new_dict(std::vector<AVal> keys, std::vector<AVal> values);
+  AVal new_iterator(AObject::Iter kind, AVal source);
+
+  // ---- residual (materialise.cpp)
+  ir::Atom atom(const AVal& a);                // of a number, or materialised
+  ir::Atom materialise(const AVal& a);         // as a boxed value
+  AVal emit(ir::Op op, const std::vector<AVal>& args, const ir::Type* type, uint32_t attr = 0);
+  AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0);  // executed by the runtime; effects unknown
+  AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  ir::Atom pool(const Value& v);               // a concrete object as a boxed input
+  void flush_effects();                        // carry out writes to external objects now
+  void before_unknown(const std::vector<AVal>& args);
+  void after_unknown();                        // forget what the interpreter may have changed
+  ir::Atom constant_atom(const Value& v);      // none if it has no constant form
+  ir::Atom node_input(uint32_t node);
+  AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  std::string callee_name(const AVal& f);
+  Symbol current_function() const;
+
+  [[noreturn]] void abandon(std::string reason);
+
+  Session& session;
+  Residual code;
+  AccessProgram access;
+  Span span{};            // of what is being executed
+  Symbol function_name{};
+
+ private:
+  friend struct NativeTable;
+  // exec_control.cpp
+  Outcome run(AFrame& f, ir::BlockId from, ir::BlockId stop, bool entered = false);
+  Outcome run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, ir::BlockId from, ir::BlockId stop,
+                     ir::BlockId& next);
+  bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
+  Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start);
+  void take_edge(AFrame& f, const ir::Target& t);
+  AVal atom_value(AFrame& f, ir::Atom a);
+  AVal constant_value(const ir::Function& f, ir::ConstId c);
+  // join.cpp
+  Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at);
+  AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
+  void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
+  void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
+  void generalise_state(AFrame& f, const struct LoopPlan& plan, struct LoopHead& lh);
+  AVal generalise(const AVal& v, const ir::Type* wider, LoopHead& lh);
+  bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
+  bool matches(const AVal& head, const AVal& back, const ir::Type** wider);
+  std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge, const LoopHead& lh);
+  void restore_heap(const AHeap& saved);
+
+  // results
+  void collect_outputs(const AVal& result);
+
+  const SpecialiseRequest& request_;
+  AHeap heap_;
+  std::unordered_map<const void*, HeapId> external_;   // concrete object → its abstract one
+  std::unordered_map<const void*, ir::Atom> pooled_;
+  std::unordered_map<std::string, uint32_t> node_index_;
+  std::unordered_map<uint32_t, ir::Atom> node_inputs_;   // nodes passed on boxed
+  std::vector<AVal> node_values_;                      // of nodes that are no heap objects
+  std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;
+  std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
+  std::unordered_map<const void*, HeapId> modules_;
+  uint32_t next_heap_ = 0;
+  bool abandon_symbol_ = false;  // a size had to be a number
+  std::unordered_map<uint32_t, ir::Atom> extents_;     // symbol → its int input
+  std::deque<AFrame*> frames_;
+  std::vector<Fallback> fallbacks_;
+  SpecialiseResult* result_ = nullptr;
+  int depth_ = 0;
+  size_t steps_ = 0;
+  bool effects_done_ = false;
+  bool in_try_ = false;
+  std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
+  bool testing_end_ = false;  // the operand is read by is.end
+  std::shared_ptr<NativeTable> natives_;
+  std::map<HeapId, std::vector<AVal>> shadow_preload_;   // slots of shadow maps a loop head must have
+  std::set<std::pair<HeapId, uint32_t>> preload_;        // attributes a loop head must have
+  std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
+};
+
+// exec_grad.cpp: autodiff's primitives into the table of exec_prims.cpp.
+using PrimHandler = AVal (*)(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>&);
+void register_grad_prims(PrimHandler* table);
+
+}  // namespace ouro::jit

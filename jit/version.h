@@ -1,0 +1,40 @@
+// A version: one function, specialised for one key, and everything a call of it needs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/plan/plan.h"
+#include "jit/specialise.h"
+
+namespace ouro::jit {
+
+struct Version {
+  enum class State : uint8_t { compiling, ready, failed, retired };
+  std::atomic<State> state{State::compiling};
+  SpecialiseResult made;       // typed program, access program, outputs
+  PlanRef plan;                // set before `state` becomes ready
+  std::string error;           // of a failed compilation
+  // What explain tells.
+  double specialise_ms = 0, compile_ms = 0;
+  std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
+  std::string why;             // which guard of the versions before it failed
+  bool symbolic = false;
+};
+
+// All versions of one function.
+struct FunctionVersions {
+  ir::FunctionRef code;
+  bool marked = false;         // @jit, or --mode=graph: as soon as possible
+  std::vector<std::shared_ptr<Version>> versions;   // newest first
+  std::vector<SpecialiseNote> failures;
+  std::string refused;         // why it stays interpreted, once decided
+  uint64_t interpreted_calls = 0;
+};
+
+constexpr size_t kMaxVersions = 8;
+constexpr size_t kMaxFailures = 3;
+
+}  // namespace ouro::jit
