@@ -395,6 +395,7 @@ class Reverse {
   void seq_get_let(const Let& l);
   void bind_let(const Let& l);
   void unbind_let(const Let& l);
+  void ad_update_let(const Let& l);
   static const std::map<Op, PrimForm>& forms();
 
   // ---- pullback -------------------------------------------------------------------------------------------------

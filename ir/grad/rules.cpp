@@ -242,21 +242,62 @@ void Reverse::item_del_let(const Let& l) {
   adjoint([=, this] { apply_rule("item.del", bwd_.zero(), {get(rx), get(ri)}, true); });
 }
 
+// Only `root[key] = v` and `root[key] op= v` may call methods of a root that is an instance: then the update is that call.
 void Reverse::update_let(const Let& l) {
   std::vector<Atom> args = fargs(l);
-  NameId place = fwd_.let(prim::ad_place, args, fwd_.add_path(f_.paths[l.attr]));
-  bind(l, copy(l, args));
-  Residual r = save(place);
+  const PlacePath& path = f_.paths[l.attr];
+  NameId place = fwd_.let(prim::ad_place, args, fwd_.add_path(path));
   NameId y = l.result;
-  bool global = f_.paths[l.attr].root == PlacePath::Root::global;
+  bool global = path.root == PlacePath::Root::global;
   Atom root = global ? Atom() : f_.args(l)[0], value = f_.args(l)[l.nargs - 1];
+  bool may_call = path.root == PlacePath::Root::value && path.steps.size() == 1 && path.steps[0].is_item;
+  if (!may_call) {
+    bind(l, copy(l, args));
+    Residual r = save(place);
+    adjoint([=, this] {
+      Atom dy = cotangent(y);
+      set_cotangent(y, bwd_.zero());
+      NameId d = bwd_.let(prim::ad_update, {dy, env_, get(r)});
+      if (!global) accumulate(root, item(d, 0));
+      accumulate(value, item(d, 1));
+    });
+    return;
+  }
+  std::vector<Atom> operands{args[0], args[1], args[2], fwd_.string(path.augmented ? op_name(path.in_place) : "")};
+  NameId form = fwd_.let(prim::ad_special, operands, attr("update"));
+  BlockId called = fwd_.new_block(), plain_update = fwd_.new_block(), join = fwd_.new_block();
+  NameId result = fwd_.block_param(join, {}), kept = fwd_.block_param(join, {});
+  fwd_.branch(fwd_.let(prim::is, {form, fwd_.none()}), plain_update, called);
+  fwd_.seal(plain_update);
+  fwd_.switch_to(plain_update);
+  fwd_.jump(join, {copy(l, args), place});
+  fwd_.seal(called);
+  fwd_.switch_to(called);
+  NameId pair = call_f(form, operands, prim::call);
+  fwd_.jump(join, {args[0], keep(pair, fwd_.none())});
+  fwd_.seal(join);
+  fwd_.switch_to(join);
+  bind(l, result);
+  Residual r = save(kept);
+  Atom key = f_.args(l)[1];
   adjoint([=, this] {
-    Atom dy = cotangent(y);
+    Atom dy = cotangent(y), k = get(r);
     set_cotangent(y, bwd_.zero());
-    Atom d = apply_rule("update", dy, {get(r)}, true);
-    if (!global) accumulate(root, item(d, 0));
-    accumulate(value, item(d, 1));
+    Atom d = apply_rule("update.call", bwd_.zero(), {k}, true);  // None unless a method was called
+    accumulate(key, item(d, 1));
+    accumulate(value, item(d, 2));
+    NameId du = bwd_.let(prim::ad_update, {dy, env_, k});
+    accumulate(root, item(du, 0));
+    accumulate(value, item(du, 1));
   });
+}
+
+// Order two: by the same rule in Ouro.
+void Reverse::ad_update_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  NameId rule = fwd_.let(prim::ad_always, {fwd_.zero()}, attr("ad.update"));
+  NameId form = fwd_.let(prim::ad_forward, {rule});
+  finish_call(l, call_f(form, args), 0, l.nargs, prim::call);
 }
 
 // ---- containers --------------------------------------------------------------------------------------------------
@@ -650,7 +691,7 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::ad_take, F::custom, "", &R::take_let}, {prim::ad_peek, F::custom, "", &R::peek_let},
       {prim::ad_put, F::custom, "", &R::put_let}, {prim::seq_push, F::custom, "", &R::push_let},
       {prim::seq_get, F::custom, "", &R::seq_get_let}, {prim::ad_bind, F::custom, "", &R::bind_let},
-      {prim::ad_unbind, F::custom, "", &R::unbind_let},
+      {prim::ad_unbind, F::custom, "", &R::unbind_let}, {prim::ad_update, F::custom, "", &R::ad_update_let},
   };
   static const std::map<Op, PrimForm> table = [] {
     std::map<Op, PrimForm> m;

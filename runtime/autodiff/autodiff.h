@@ -1,0 +1,116 @@
+// What reverse mode needs at run time (ir/grad/reverse.cpp has the theory): forward forms of whatever is called, shadow maps,
+// cotangents, sequences of residuals, records of gradients.
+//
+// A *forward form* of a callable takes its arguments and gives the tuple (y, pullback); a *pullback* takes (dy, env) and gives a tuple
+// of cotangents, one per argument (None: all zero). For script functions both are derived ANF; for natives, classes and operators they are functions
+// of the module `grad_rules` (stdlib/grad_rules.ouro), where the rules stand by name in the dict `RULES`.
+//
+// Cotangents of numbers and tensors are numbers and tensors; of tuples, tuples (possibly shorter: the rest is zero); of everything
+// else they are slots in the ShadowMap `env`. The symbolic zero is Value::zero_cotangent(); None counts as zero.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/anf.h"
+#include "runtime/ops.h"
+#include "support/dtype.h"
+
+namespace ouro::runtime::autodiff {
+
+// ---- objects
+
+// Records of one loop of a forward form, appended while it runs, read by its pullback.
+struct Seq : GcObject {
+  std::vector<Value> items;
+  size_t width = 0;  // items per record
+  size_t records() const { return width ? items.size() / width : 0; }
+  static constexpr ObjectKind kKind = ObjectKind::seq;
+};
+
+// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are ints, strings or any
+// hashable key of a dict, or the (object, slot) pair of an inner map.
+struct ShadowMap : GcObject {
+  struct Slots {
+    Value object;
+    std::vector<Value> list;                      // slots that are small ints
+    std::vector<std::pair<Value, Value>> others;  // few
+    std::unordered_map<std::string, size_t> index;  // of others that are text, once there are many
+  };
+  std::unordered_map<const Object*, Slots> objects;
+  static constexpr ObjectKind kKind = ObjectKind::shadow_map;
+};
+
+// Marks what ad.keep kept as a pullback.
+struct Pullback : GcObject {
+  Value function;
+  static constexpr ObjectKind kKind = ObjectKind::pullback;
+};
+
+// Attributes by name: the gradient of an object.
+struct Record : GcObject {
+  Value name;  // Str: the class of what it is the gradient of
+  NameTable<Value> fields;
+  static constexpr ObjectKind kKind = ObjectKind::record;
+};
+
+// Shape and dtype of a float tensor, in place of its value.
+struct Like : Object {
+  DType dtype = DType::f32;
+  std::vector<int64_t> dims;
+  static constexpr ObjectKind kKind = ObjectKind::opaque_zero;
+};
+
+// ---- forward forms (forward.cpp)
+Value forward_form(Session& s, const Value& f);                          // ad.forward
+Value forward_method(Session& s, const Value& receiver, Symbol name);    // ad.method: takes the receiver first
+Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
+Value flat_form(Session& s, const Value& form);                          // ad.flat
+// A function of grad_rules by name (unbound if absent), and a rule of its RULES.
+Value rules_function(Session& s, std::string_view name);
+Value find_rule(Session& s, std::string_view name);
+
+// ---- plain operation by primitive name, for ad.value (value.cpp)
+Value plain_primitive(Session& s, std::string_view prim, std::span<Value> args);
+
+// ---- cotangents (cotangent.cpp)
+inline bool is_zero(const Value& v) { return v.is(Tag::zero_cotangent) || v.is_none(); }
+Value add(Session& s, Value a, const Value& b);
+Value like(Session& s, const Value& v);
+Value fit(Session& s, const Value& dy, const Value& like);  // dy reduced to what `like` is: sum over broadcast dims, dtype, kind
+Value item(const Value& tuple, int64_t i);
+Value one_hot(const Value& v, int64_t i);
+Value add_item(Session& s, Value sum, const Value& dy, const Value& index, const Value& kept, const Value& env);  // ad.item
+Value dense(Session& s, const Value& dy, const Value& y);   // zeros like y if dy is zero
+bool is_tensor(const Value& v);
+bool is_float_tensor(Session& s, const Value& v);
+bool active(Session& s, const Value& v);  // could have a cotangent of its own: float, float tensor, tuple
+
+// ---- shadow maps (shadow.cpp)
+Value make_env();
+[[nodiscard]] bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d);
+Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot);
+Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot);
+[[nodiscard]] bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d);
+// Lists: an item was inserted at i (its slot goes, the others move down), or removed (a zero slot comes).
+void shadow_close(const Value& env, const Value& list, int64_t i);
+void shadow_open(const Value& env, const Value& list, int64_t i);
+// The object whose slots a derived closure's captures are: the function it was made of.
+const Value& slot_owner(const Value& object);
+
+// ---- places and calls (place.cpp, call.cpp)
+Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
+Value source_of(Session& s, const Value& iterator);                                                     // ad.source
+Value update_back(Session& s, Value dy, const Value& env, const Value& place);                          // ad.update
+[[nodiscard]] bool feed(Session& s, const Value& env, const Value& place, const Value& d);
+Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);   // ad.bind
+Value bind_args(Session& s, const Value& form, const Args& args);             // the same for arguments already collected
+Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& env);
+Value rebind_call(Session& s, const Value& plan, const Value& d);             // the transpose of unbind_call
+
+// ---- the ad.* and seq.* primitives, for the interpreter (prims.cpp)
+// Args that die with the operation are moved in. ad.try_call is the interpreter's own.
+Value run_primitive(Session& s, const ir::Function& code, const Value& globals, ir::Op op, uint32_t attr, std::span<Value> args);
+
+}  // namespace ouro::runtime::autodiff

@@ -1,0 +1,321 @@
+// Forward forms of everything that can be called, by kind.
+#include "ir/grad/reverse.h"
+#include "runtime/autodiff/state.h"
+#include "runtime/bind.h"
+#include "runtime/protocol/lookup.h"
+
+namespace ouro::runtime::autodiff {
+
+const Value& rules_module(Session& s) {
+  State& st = state(s);
+  if (st.rules.is_unbound()) {
+    st.rules = Value::none();  // while it is imported nothing in it is differentiated
+    st.rules = import_module(s, intern("ouro.grad_rules"));
+    if (!st.rules.is_error()) st.table = get_attr(s, st.rules, "RULES");
+  }
+  return st.rules;
+}
+
+Value rules_function(Session& s, std::string_view name) {
+  State& st = state(s);
+  auto it = st.found.find(std::string(name));
+  if (it != st.found.end()) return it->second;
+  const Value& module = rules_module(s);
+  if (module.is_error()) return module;
+  Value f = lookup_attr(s, module, intern(name));
+  if (!f.is_unbound() && !f.is_error()) st.found.emplace(name, f);
+  return f;
+}
+
+Value find_rule(Session& s, std::string_view name) {
+  State& st = state(s);
+  std::string key = "rule " + std::string(name);
+  auto it = st.found.find(key);
+  if (it != st.found.end()) return it->second;
+  const Value& module = rules_module(s);
+  if (module.is_error()) return module;
+  Value f = dict_get_str(s, st.table.as<Dict>(), name);
+  if (!f.is_error()) st.found.emplace(std::move(key), f);
+  return f;
+}
+
+namespace {
+
+// (y, pullback) of a callable without a rule: y as it is; an error if y's cotangent is wanted.
+Value plain_forward(Session& s, const Args& args);
+Value plain_pullback(Session& s, const Args& args);
+constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
+constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
+
+Value plain_forward(Session& s, const Args& args) {
+  Args rest{args.positional.subspan(1), args.keywords, args.names};
+  OURO_TRY(y, call(s, args.positional[0], rest));
+  if (kind_of(y) == ObjectKind::generator && kind_of(args.positional[0]) == ObjectKind::function)
+    state(s).opaque_generators.insert(y.object());
+  Value pullback = make_native(kPlainPullback, args.positional[0]);
+  return make_tuple({y, pullback});
+}
+
+bool all_zero(const Value& d) {
+  if (is_zero(d)) return true;
+  Tuple* t = cast_exact<Tuple>(d);
+  if (!t) return false;
+  for (const Value& v : *t)
+    if (!all_zero(v)) return false;
+  return true;
+}
+
+std::string callable_name(Session& s, const Value& f) {
+  if (Native* n = cast_exact<Native>(f)) {
+    if (n->def == &kPlainForward) return callable_name(s, n->self);
+    std::string name(n->def->name);
+    return n->owner ? std::string(n->owner->text()) + "." + name : name;
+  }
+  if (Function* g = cast_exact<Function>(f)) return g->code->qualname.str();
+  if (Type* t = cast_exact<Type>(f)) return std::string(t->text());
+  return repr_text(s, f);
+}
+
+// args: the callable, dy, env
+Value plain_pullback(Session& s, const Args& args) {
+  if (all_zero(args.positional[1])) return Value::none();
+  const Value& f = args.positional[0];
+  if (Function* g = cast_exact<Function>(f)) {
+    auto it = state(s).pairs.find(g->code.get());
+    if (it != state(s).pairs.end() && !it->second.error.empty())
+      return raise_error(s, ExcKind::TypeError, "cannot differentiate through %s yet", it->second.error.c_str());
+  }
+  return raise_error(s, ExcKind::TypeError, "'%s' is not differentiable", callable_name(s, f).c_str());
+}
+
+Value plain_form(const Value& f) { return make_native(kPlainForward, f); }
+
+State::Pair& pair_of(Session& s, const ir::FunctionRef& code) {
+  State::Pair& p = state(s).pairs[code.get()];
+  if (!p.source) p.source = code;
+  return p;
+}
+
+Value derived_function(Function* f, const ir::FunctionRef& code) {
+  Value v = Value::steal(new_object<Function>(ObjectKind::function));
+  Function* d = v.as<Function>();
+  d->code = code;
+  d->globals = f->globals;
+  d->name = f->name, d->qualname = f->qualname, d->doc = f->doc;
+  d->defaults = f->defaults, d->kwdefaults = f->kwdefaults;
+  d->module_name = f->module_name;
+  d->captures = f->captures;
+  d->captures.push_back(Value::share(f));
+  return v;
+}
+
+Value of_function(Session& s, const Value& v) {
+  Function* f = v.as<Function>();
+  State::Pair& p = pair_of(s, f->code);
+  if (!p.forward && p.error.empty()) p.forward = ir::grad::reverse(*f->code, false, &p.error);
+  return p.forward ? derived_function(f, p.forward) : plain_form(v);
+}
+
+Value adapter(Session& s, std::string_view name, std::initializer_list<Value> args) {
+  OURO_TRY(f, rules_function(s, name));
+  return call(s, f, args);
+}
+
+Value of_native(Session& s, const Value& v) {
+  Native* n = v.as<Native>();
+  if (rules_module(s).is_error()) return Value::error();
+  auto it = state(s).natives.find(n->def);
+  if (it == state(s).natives.end()) return plain_form(v);
+  if (n->self.is_unbound()) return it->second;
+  return adapter(s, "with_self", {it->second, n->self});
+}
+
+// Classes made by scripts: a bare instance, then __init__ under differentiation.
+Value of_class(Session& s, const Value& v) {
+  Type* t = v.as<Type>();
+  if (rules_module(s).is_error()) return Value::error();
+  auto it = state(s).classes.find(t);
+  if (it != state(s).classes.end()) return it->second;
+  if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return plain_form(v);
+  Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
+  if (kind_of(init) != ObjectKind::function || kind_of(make) == ObjectKind::static_method || kind_of(make) == ObjectKind::function)
+    return plain_form(v);
+  return adapter(s, "constructor", {v, init});
+}
+
+Value of_instance(Session& s, const Value& v) {
+  Value rule = lookup_attr(s, v, intern("__forward_form__"));  // custom_vjp, checkpoint: library classes
+  if (rule.is_error()) return rule;
+  if (!rule.is_unbound()) return rule;
+  Value wrapped = lookup_attr(s, v, intern("__differentiates_as__"));
+  if (wrapped.is_error()) return wrapped;
+  if (!wrapped.is_unbound()) return forward_form(s, wrapped);
+  Value method = find_dunder(s, type_of(s, v), Dunder::call_);
+  if (kind_of(method) != ObjectKind::function) return plain_form(v);
+  OURO_TRY(form, of_function(s, method));
+  return adapter(s, "with_self", {form, v});
+}
+
+}  // namespace
+
+Value forward_form(Session& s, const Value& f) {
+  switch (kind_of(f)) {
+    case ObjectKind::none: return f;
+    case ObjectKind::function: return of_function(s, f);
+    case ObjectKind::native: return of_native(s, f);
+    case ObjectKind::pullback: return forward_form(s, f.as<Pullback>()->function);
+    case ObjectKind::type: return of_class(s, f);
+    case ObjectKind::bound_method: {
+      auto* m = f.as<BoundMethod>();
+      OURO_TRY(form, forward_form(s, m->function));
+      return adapter(s, "with_self", {form, m->self});
+    }
+    case ObjectKind::static_method: return forward_form(s, f.as<StaticMethod>()->function);
+    case ObjectKind::instance:
+    case ObjectKind::opaque: return of_instance(s, f);
+    default: return plain_form(f);
+  }
+}
+
+Value forward_method(Session& s, const Value& receiver, Symbol name) {
+  if (Instance* i = cast_exact<Instance>(receiver); i && i->type && !i->type->has_getattribute) {
+    Value method = type_lookup(s, i->type, name);
+    if (kind_of(method) == ObjectKind::function && !instance_slot(i, name)) return of_function(s, method);
+  } else if (receiver.is_object() || receiver.is_float() || receiver.is_int() || receiver.is_bool()) {
+    ObjectKind k = kind_of(receiver);
+    if (k != ObjectKind::module && k != ObjectKind::type && k != ObjectKind::super && k != ObjectKind::instance) {
+      Value method = type_lookup(s, type_of(s, receiver), name);
+      if (kind_of(method) == ObjectKind::native && method.as<Native>()->self.is_unbound()) return of_native(s, method);
+    }
+  }
+  OURO_TRY(f, get_attr(s, receiver, name));
+  OURO_TRY(form, forward_form(s, f));
+  return adapter(s, "without_self", {form});
+}
+
+Value flat_form(Session& s, const Value& form) {
+  Function* f = cast_exact<Function>(form);
+  if (!f || !ir::grad::is_forward_form(*f->code)) return form;
+  Function* source = cast_exact<Function>(f->captures.back());
+  State::Pair& p = pair_of(s, source->code);
+  if (!p.flat) p.flat = ir::grad::reverse(*source->code, true, &p.error);
+  Value flat = derived_function(source, p.flat);
+  flat.as<Function>()->defaults = Value::none();
+  flat.as<Function>()->kwdefaults = Value::none();
+  return flat;
+}
+
+// ---- operators that call ------------------------------------------------------------------------------------------
+
+namespace {
+
+bool scripted(const Value& v) { return kind_of(v) == ObjectKind::instance || kind_of(v) == ObjectKind::exception; }
+
+bool has_script_dunder(Session& s, const Value& v, Dunder d) {
+  return scripted(v) && kind_of(find_dunder(s, type_of(s, v), d)) == ObjectKind::function;
+}
+
+Value form_of_rule(Session& s, std::string_view name) {
+  OURO_TRY(f, rules_function(s, name));
+  return forward_form(s, f);
+}
+
+// op.X and iop.X: methods of instances; lists make lists, whose items are slots.
+Value special_operator(Session& s, std::string_view prim, std::span<const Value> args) {
+  bool any = false, lists = false;
+  for (const Value& a : args) {
+    any = any || scripted(a);
+    lists = lists || kind_of(a) == ObjectKind::list;
+  }
+  if (any) {
+    OURO_TRY(maker, rules_function(s, "operator_call"));
+    OURO_TRY(f, call(s, maker, {make_str(prim)}));
+    return f.is_none() ? f : forward_form(s, f);
+  }
+  if (!lists) return Value::none();
+  if (prim == "op.add") return form_of_rule(s, "list_add");
+  if (prim == "iop.add") return form_of_rule(s, "list_iadd");
+  if (prim == "op.mul") return form_of_rule(s, "list_mul");
+  return Value::none();
+}
+
+Value special_attr_get(Session& s, std::span<const Value> args) {
+  const Value& v = args[0];
+  if (is_tensor(v)) {
+    std::string_view name = args[1].as<Str>()->view();
+    return name == "T" || name == "mT" || name == "H" ? form_of_rule(s, "tensor_attr") : Value::none();
+  }
+  Instance* i = cast_exact<Instance>(v);
+  if (!i || !i->type) return Value::none();
+  Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
+  if (kind_of(found) == ObjectKind::property) return form_of_rule(s, "property_get");
+  if (scripted(found)) {
+    if (has_script_dunder(s, found, Dunder::get_)) return form_of_rule(s, "descriptor_get");
+    return Value::none();
+  }
+  if (i->type->has_getattr && found.is_unbound() && !instance_slot(i, str_symbol(args[1].as<Str>())))
+    return form_of_rule(s, "getattr_call");
+  return Value::none();
+}
+
+Value special_attr_set(Session& s, std::span<const Value> args) {
+  Instance* i = cast_exact<Instance>(args[0]);
+  if (!i || !i->type) return Value::none();
+  if (i->type->has_setattr) return form_of_rule(s, "setattr_call");
+  Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
+  if (kind_of(found) == ObjectKind::property) return form_of_rule(s, "property_set");
+  if (has_script_dunder(s, found, Dunder::set_)) return form_of_rule(s, "descriptor_set");
+  return Value::none();
+}
+
+Value special_item_get(Session& s, std::span<const Value> args) {
+  if (has_script_dunder(s, args[0], Dunder::getitem_)) return form_of_rule(s, "getitem_call");
+  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_slice");
+  return Value::none();
+}
+Value special_item_set(Session& s, std::span<const Value> args) {
+  if (has_script_dunder(s, args[0], Dunder::setitem_)) return form_of_rule(s, "setitem_call");
+  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_set_slice");
+  return Value::none();
+}
+Value special_item_del(Session& s, std::span<const Value> args) {
+  if (has_script_dunder(s, args[0], Dunder::delitem_)) return form_of_rule(s, "delitem_call");
+  return Value::none();
+}
+Value special_iter(Session& s, std::span<const Value> args) {
+  return has_script_dunder(s, args[0], Dunder::iter_) ? form_of_rule(s, "iter_call") : Value::none();
+}
+Value special_update(Session& s, std::span<const Value> args) {
+  if (args[3].as<Str>()->size == 0) return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
+  return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
+}
+Value special_next(Session&, std::span<const Value>) { return Value::none(); }
+Value special_unary(Session& s, std::string_view prim, std::span<const Value> args) {
+  return scripted(args[0]) ? special_operator(s, prim, args) : Value::none();
+}
+
+struct SpecialRow {
+  std::string_view prim;
+  Value (*fn)(Session&, std::span<const Value>);
+};
+constexpr SpecialRow kSpecials[] = {
+    {"attr.get", special_attr_get}, {"attr.set", special_attr_set}, {"item.get", special_item_get},
+    {"item.set", special_item_set}, {"item.del", special_item_del}, {"iter", special_iter}, {"iter.next", special_next},
+    {"update", special_update},
+};
+
+}  // namespace
+
+Value forward_special(Session& s, std::string_view prim, std::span<const Value> args) {
+  bool unboxed = true;
+  for (const Value& a : args) unboxed = unboxed && (!a.is_object() || is_tensor(a));
+  if (prim.starts_with("op.") || prim.starts_with("iop.")) {
+    if (unboxed) return Value::none();
+    return args.size() == 1 ? special_unary(s, prim, args) : special_operator(s, prim, args);
+  }
+  for (const SpecialRow& r : kSpecials)
+    if (r.prim == prim) return r.fn(s, args);
+  return Value::none();
+}
+
+}  // namespace ouro::runtime::autodiff

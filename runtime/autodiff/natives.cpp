@@ -1,0 +1,166 @@
+// Module `_ad`: what the rules in Ouro (stdlib/grad_rules.ouro) are written with.
+#include "runtime/autodiff/natives.h"
+
+#include "runtime/autodiff/state.h"
+#include "runtime/autodiff/tensor_access.h"
+#include "runtime/bind.h"
+#include "runtime/protocol/lookup.h"
+#include "support/small_vec.h"
+
+namespace ouro::runtime {
+using namespace autodiff;
+
+namespace {
+
+Value done(bool ok) { return ok ? Value::none() : Value::error(); }
+
+Value n_forward(Session& s, const Args& a) { return forward_form(s, a[0]); }
+Value n_env(Session&, const Args&) { return make_env(); }
+Value n_is_zero(Session&, const Args& a) { return Value::boolean(is_zero(a[0])); }
+Value n_zero(Session&, const Args&) { return Value::zero_cotangent(); }
+Value n_add(Session& s, const Args& a) { return autodiff::add(s, a[0], a[1]); }
+Value n_like(Session& s, const Args& a) { return like(s, a[0]); }
+Value n_active(Session& s, const Args& a) { return Value::boolean(active(s, a[0])); }
+// fit(dy, x): dy summed and converted to what x is. x is a value or what `like` keeps of one.
+Value n_fit(Session& s, const Args& a) {
+  if (is_zero(a[0])) return Value::zero_cotangent();
+  OURO_TRY(kept, like(s, a[1]));
+  return fit(s, a[0], kept);
+}
+// expand(d, x): the transpose of fit: d broadcast to what x is.
+Value n_expand(Session& s, const Args& a) {
+  if (is_zero(a[0])) return a[0];
+  OURO_TRY(kept, like(s, a[1]));
+  if (kept.is_none()) return Value::zero_cotangent();
+  if (Like* l = cast_exact<Like>(kept)) return broadcast_like(s, a[0], l->dims, l->dtype);
+  return fit(s, a[0], kept);
+}
+Value n_get(Session&, const Args& a) { return item(a[0], a[1].as_int()); }
+Value n_one_hot(Session&, const Args& a) { return one_hot(a[0], a[1].as_int()); }
+Value n_dense(Session& s, const Args& a) { return dense(s, a[0], a[1]); }
+Value n_acc(Session& s, const Args& a) { return done(shadow_add(s, a[0], a[1], a[2], a[3])); }
+Value n_take(Session& s, const Args& a) { return shadow_take(s, a[0], a[1], a[2]); }
+Value n_peek(Session& s, const Args& a) { return shadow_peek(s, a[0], a[1], a[2]); }
+Value n_put(Session& s, const Args& a) { return done(shadow_put(s, a[0], a[1], a[2], a[3])); }
+Value n_open(Session&, const Args& a) { return shadow_open(a[0], a[1], a[2].as_int()), Value::none(); }
+Value n_close(Session&, const Args& a) { return shadow_close(a[0], a[1], a[2].as_int()), Value::none(); }
+Value n_feed(Session& s, const Args& a) { return done(feed(s, a[0], a[1], a[2])); }
+Value n_is_pullback(Session&, const Args& a) { return Value::boolean(kind_of(a[0]) == ObjectKind::pullback); }
+Value n_kind(Session& s, const Args& a) {
+  switch (kind_of(unwrap(a[0]))) {
+    case ObjectKind::list: return make_str("list");
+    case ObjectKind::tuple: return make_str("tuple");
+    case ObjectKind::dict: return make_str("dict");
+    case ObjectKind::floating: return make_str("float");
+    case ObjectKind::tensor: return make_str(is_float_tensor(s, a[0]) ? "tensor" : "");
+    case ObjectKind::opaque_zero: return make_str("tensor");
+    case ObjectKind::instance: return make_str("object");
+    case ObjectKind::record: return make_str("record");
+    default: return make_str("");
+  }
+}
+
+// define(callable, forward): the forward form of a native or a built-in class.
+Value n_define(Session& s, const Args& a) {
+  if (Native* n = cast_exact<Native>(a[0])) state(s).natives[n->def] = a[1];
+  else if (Type* t = cast_exact<Type>(a[0])) state(s).classes[t] = a[1];
+  else return raise_type_error(s, "define: a native or a class is expected");
+  return Value::none();
+}
+
+// bind(form, args, keywords) and unbind, rebind: see call.cpp.
+Value n_bind(Session& s, const Args& a) {
+  Tuple* positional = cast<Tuple>(a[1]);
+  std::vector<Value> names, keywords;
+  if (Dict* d = cast<Dict>(a[2])) {
+    size_t pos = 0;
+    Value *k, *v;
+    while (dict_next(d, pos, k, v)) names.push_back(*k), keywords.push_back(*v);
+  }
+  Args args{std::span<const Value>(positional->items(), positional->size), keywords, names};
+  return bind_args(s, a[0], args);
+}
+Value n_unbind(Session& s, const Args& a) { return unbind_call(s, a[0], a[1], a[2]); }
+Value n_rebind(Session& s, const Args& a) { return rebind_call(s, a[0], a[1]); }
+Value n_flat(Session& s, const Args& a) { return flat_form(s, a[0]); }
+Value n_bare(Session& s, const Args& a) { return new_instance(s, a[0].as<ouro::runtime::Type>()); }
+
+Value n_property(Session& s, const Args& a) {  // the property object that attribute `name` of a's class is
+  return type_lookup(s, type_of(s, a[0]), str_symbol(a[1].as<Str>()));
+}
+Value n_record(Session& s, const Args& a) {
+  Value v = Value::steal(new_object<Record>(ObjectKind::record));
+  v.as<Record>()->name = make_str(type_name(s, a[0]));
+  return v;
+}
+// Data attributes of an object, in order of assignment: a list of names.
+Value n_fields(Session& s, const Args& a) {
+  Value names = make_list();
+  Instance* i = cast<Instance>(a[0]);
+  if (!i) {
+    if (Record* r = cast_exact<Record>(a[0]))
+      for (const auto& e : r->fields.entries())
+        if (e.name) names.as<List>()->push(s.str(e.name));
+    return names;
+  }
+  if (i->shape) {
+    for (const auto& e : i->shape->slots.entries())
+      if (e.name && !i->slots[e.value].is_unbound()) names.as<List>()->push(s.str(e.name));
+  } else if (Dict* d = cast<Dict>(i->dict)) {
+    size_t pos = 0;
+    Value *k, *v;
+    while (dict_next(d, pos, k, v)) names.as<List>()->push(*k);
+  }
+  return names;
+}
+Value n_fail(Session& s, const Args& a) { return raise_error(s, ExcKind::TypeError, "%s", text_of(s, a[0]).c_str()); }
+Value n_stop_gradient(Session&, const Args& a) { return a[0]; }
+Value n_sum_to_float(Session& s, const Args& a) { return is_tensor(a[0]) ? tensor_to_float(s, a[0]) : a[0]; }
+Value n_iterator_source(Session&, const Args& a) {
+  Iterator* it = cast_iterator(a[0]);
+  return it && !it->source.is_unbound() ? it->source : Value::none();
+}
+
+constexpr NativeDef kFunctions[] = {
+    {.name = "forward", .params = "f, /", .fn = n_forward, .doc = "The forward form of a callable."},
+    {.name = "new_env", .params = "", .fn = n_env, .doc = "An empty shadow map.", .raw = true},
+    {.name = "is_zero", .params = "d, /", .fn = n_is_zero, .doc = "Is a cotangent the symbolic zero?"},
+    {.name = "zero", .params = "", .fn = n_zero, .doc = "The symbolic zero.", .raw = true},
+    {.name = "add", .params = "a, b, /", .fn = n_add, .doc = "Sum of two cotangents."},
+    {.name = "like", .params = "x, /", .fn = n_like, .doc = "Kind, shape and dtype of a value."},
+    {.name = "active", .params = "x, /", .fn = n_active, .doc = "Could a value have a cotangent?"},
+    {.name = "fit", .params = "d, x, /", .fn = n_fit, .doc = "A cotangent reduced to the kind and shape of x."},
+    {.name = "expand", .params = "d, x, /", .fn = n_expand, .doc = "The transpose of fit."},
+    {.name = "get", .params = "d, i, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},
+    {.name = "one_hot", .params = "d, i, /", .fn = n_one_hot, .doc = "The transpose of get."},
+    {.name = "dense", .params = "d, y, /", .fn = n_dense, .doc = "A cotangent with numbers: zeros like y for the symbolic zero."},
+    {.name = "acc", .params = "env, o, slot, d, /", .fn = n_acc, .doc = "Add to the cotangent of a slot."},
+    {.name = "take", .params = "env, o, slot, /", .fn = n_take, .doc = "Read and clear the cotangent of a slot."},
+    {.name = "peek", .params = "env, o, slot, /", .fn = n_peek, .doc = "The cotangent of a slot."},
+    {.name = "put", .params = "env, o, slot, d, /", .fn = n_put, .doc = "Set the cotangent of a slot."},
+    {.name = "open_slot", .params = "env, list, i, /", .fn = n_open, .doc = "A zero slot at i; the others move up."},
+    {.name = "close_slot", .params = "env, list, i, /", .fn = n_close, .doc = "Slot i goes; the others move down."},
+    {.name = "feed", .params = "env, place, d, /", .fn = n_feed, .doc = "Add to the cotangent of a place."},
+    {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
+    {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
+    {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
+    {.name = "bind", .params = "form, args, keywords, /", .fn = n_bind, .doc = "Bind arguments to a forward form."},
+    {.name = "unbind", .params = "plan, d, env, /", .fn = n_unbind, .doc = "Cotangents of arguments from those of parameters."},
+    {.name = "rebind", .params = "plan, d, /", .fn = n_rebind, .doc = "The transpose of unbind."},
+    {.name = "flat", .params = "form, /", .fn = n_flat, .doc = "A forward form that takes entry parameters."},
+    {.name = "bare", .params = "cls, /", .fn = n_bare, .doc = "An instance without __init__."},
+    {.name = "class_attribute", .params = "x, name, /", .fn = n_property, .doc = "What the class of x has under a name."},
+    {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
+    {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
+    {.name = "fail", .params = "text, /", .fn = n_fail, .doc = "Raise TypeError."},
+    {.name = "stop_gradient", .params = "x, /", .fn = n_stop_gradient, .doc = "x, as a constant to differentiation."},
+    {.name = "total", .params = "x, /", .fn = n_sum_to_float, .doc = "The sum of a tensor's elements as a float."},
+    {.name = "iterator_source", .params = "it, /", .fn = n_iterator_source, .doc = "What an iterator runs over, or None."},
+};
+constexpr NativeModule kModule{"_ad", kFunctions};
+
+}  // namespace
+
+void register_autodiff_natives(Session& s) { s.register_natives(&kModule); }
+
+}  // namespace ouro::runtime

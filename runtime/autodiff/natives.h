@@ -1,0 +1,7 @@
+// The natives that the rules in Ouro use (module `_ad`).
+#pragma once
+
+namespace ouro::runtime {
+class Session;
+void register_autodiff_natives(Session& s);
+}  // namespace ouro::runtime

@@ -1,0 +1,102 @@
+// Kinds of objects of reverse mode.
+#include "runtime/autodiff/autodiff.h"
+#include "runtime/autodiff/natives.h"
+
+namespace ouro::runtime {
+using namespace autodiff;
+
+namespace {
+
+void visit_seq(Object* o, Visitor& v) {
+  for (const Value& x : static_cast<Seq*>(o)->items) v.visit(x);
+}
+void clear_seq(Object* o) { auto gone = std::move(static_cast<Seq*>(o)->items); }
+
+void visit_shadow(Object* o, Visitor& v) {
+  for (const auto& [key, slots] : static_cast<ShadowMap*>(o)->objects) {
+    v.visit(slots.object);
+    for (const Value& x : slots.list) v.visit(x);
+    for (const auto& [k, x] : slots.others) v.visit(k), v.visit(x);
+  }
+}
+void clear_shadow(Object* o) { auto gone = std::move(static_cast<ShadowMap*>(o)->objects); }
+
+void visit_pullback(Object* o, Visitor& v) { v.visit(static_cast<Pullback*>(o)->function); }
+
+void visit_record(Object* o, Visitor& v) {
+  for (const auto& e : static_cast<Record*>(o)->fields.entries()) v.visit(e.value);
+}
+void clear_record(Object* o) {
+  auto& fields = static_cast<Record*>(o)->fields;
+  NameTable<Value> gone = std::move(fields);
+  fields.clear();
+}
+
+Value call_pullback(Session& s, const Value& self, const Args& args) { return call(s, self.as<Pullback>()->function, args); }
+
+// A record reads like the object it is the gradient of.
+Value record_get(Session&, const Value& self, Symbol name) {
+  const Value* v = self.as<Record>()->fields.find(name);
+  return v ? *v : Value();
+}
+bool record_set(Session& s, const Value& self, Symbol name, const Value& v) {
+  if (v.is_unbound()) {
+    if (self.as<Record>()->fields.erase(name)) return true;
+    raise_error(s, ExcKind::AttributeError, "'gradient' object has no attribute '%s'", name.c_str());
+    return false;
+  }
+  self.as<Record>()->fields.set(name, v);
+  return true;
+}
+Value record_repr(Session& s, const Value& self) {
+  ReprGuard guard(s, self);
+  Record* r = self.as<Record>();
+  std::string text = "gradient of " + std::string(r->name.as<Str>()->view()) + "(";
+  if (!guard.entered()) return make_str(text + "...)");
+  bool first = true;
+  for (const auto& e : r->fields.entries()) {
+    if (!e.name) continue;
+    std::string field = repr_text(s, e.value);
+    if (s.has_error()) return Value::error();
+    text += (first ? "" : ", ") + e.name.str() + "=" + field;
+    first = false;
+  }
+  return make_str(text + ")");
+}
+Value record_dir(Session& s, const Value& self) {
+  Value names = make_list();
+  for (const auto& e : self.as<Record>()->fields.entries())
+    if (e.name) names.as<List>()->push(s.str(e.name));
+  return names;
+}
+
+constexpr TypeSlots kNone{};
+constexpr TypeSlots kPullbackSlots{.call = call_pullback};
+constexpr TypeSlots kRecordSlots{.repr = record_repr, .get_attr = record_get, .set_attr = record_set, .dir = record_dir};
+
+constexpr TypeDef kTypes[] = {
+    {.name = "seq", .kind = ObjectKind::seq, .slots = &kNone, .subclassable = false},
+    {.name = "shadow_map", .kind = ObjectKind::shadow_map, .slots = &kNone, .subclassable = false},
+    {.name = "pullback", .kind = ObjectKind::pullback, .slots = &kPullbackSlots, .subclassable = false},
+    {.name = "gradient", .kind = ObjectKind::record, .slots = &kRecordSlots, .subclassable = false},
+    {.name = "like", .kind = ObjectKind::opaque_zero, .slots = &kNone, .subclassable = false},
+};
+
+void register_kinds() {
+  register_kind(ObjectKind::seq, {destroy_object<Seq>, visit_seq, clear_seq});
+  register_kind(ObjectKind::shadow_map, {destroy_object<ShadowMap>, visit_shadow, clear_shadow});
+  register_kind(ObjectKind::pullback, {destroy_object<Pullback>, visit_pullback, nullptr});
+  register_kind(ObjectKind::record, {destroy_object<Record>, visit_record, clear_record});
+  register_kind(ObjectKind::opaque_zero, {destroy_object<Like>, nullptr, nullptr});
+}
+
+}  // namespace
+
+void register_autodiff_types(Session& s) {
+  static const bool registered = (register_kinds(), true);
+  (void)registered;
+  for (const TypeDef& t : kTypes) define_type(s, t);
+  register_autodiff_natives(s);
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,155 @@
+// Shadow maps (RULES B8). Slots with small int keys stand in an array, so that a list's cotangents cost what the list does.
+#include "ir/grad/reverse.h"
+#include "runtime/autodiff/autodiff.h"
+
+namespace ouro::runtime::autodiff {
+namespace {
+
+constexpr int64_t kListLimit = int64_t{1} << 32;
+
+bool same_slot(Session& s, const Value& a, const Value& b) {
+  if (a.same(b)) return true;
+  Tuple *p = cast_exact<Tuple>(a), *q = cast_exact<Tuple>(b);
+  if (p && q) {
+    if (p->size != q->size) return false;
+    for (size_t i = 0; i < p->size; ++i)
+      if (!same_slot(s, (*p)[i], (*q)[i])) return false;
+    return true;
+  }
+  Str *x = cast_exact<Str>(a), *y = cast_exact<Str>(b);
+  if (x && y) return x->view() == y->view();
+  if (a.is_object() && b.is_object() && kind_of(a) != kind_of(b)) return false;
+  // Keys of dicts that are numbers or instances.
+  if (kind_of(a) == ObjectKind::instance || a.is_float() || b.is_float() || a.is_bool() || b.is_bool()) {
+    int r = equals(s, a, b);
+    if (r < 0) clear_pending(s);
+    return r == 1;
+  }
+  return false;
+}
+
+// The slots of an object whose keys are pairs (index, item): records of a seq, flattened into the array.
+bool array_index(const Value& object, const Value& slot, size_t& i) {
+  if (slot.is_int() && slot.as_int() >= 0 && slot.as_int() < kListLimit) {
+    ObjectKind k = kind_of(object);
+    if (k == ObjectKind::dict) return false;  // any int may be a key: no array
+    i = static_cast<size_t>(slot.as_int());
+    return true;
+  }
+  if (Seq* q = cast_exact<Seq>(object))
+    if (Tuple* t = cast_exact<Tuple>(slot); t && t->size == 2 && (*t)[0].is_int() && (*t)[1].is_int()) {
+      i = static_cast<size_t>((*t)[0].as_int()) * q->width + static_cast<size_t>((*t)[1].as_int());
+      return true;
+    }
+  return false;
+}
+
+// A hashable text for a slot, when it has one that equality follows; empty otherwise.
+std::string text_key(const Value& slot) {
+  if (Str* t = cast_exact<Str>(slot)) return "s" + std::string(t->view());
+  if (slot.is_int()) return "i" + std::to_string(slot.as_int());
+  if (Tuple* t = cast_exact<Tuple>(slot)) {
+    std::string key = "t";
+    for (const Value& v : *t) {
+      std::string part = v.is_object() && !cast_exact<Str>(v) && !cast_exact<Tuple>(v)
+                             ? "o" + std::to_string(reinterpret_cast<uintptr_t>(v.object()))
+                             : text_key(v);
+      if (part.empty()) return {};
+      key += std::to_string(part.size()) + ":" + part;
+    }
+    return key;
+  }
+  return {};
+}
+
+// Inner maps have slots per (object, slot) pair: always by text.
+Value* find(Session& s, ShadowMap* env, const Value& object, const Value& slot, bool make) {
+  if (!object.is_object()) return nullptr;
+  auto it = env->objects.find(object.object());
+  if (it == env->objects.end()) {
+    if (!make) return nullptr;
+    it = env->objects.emplace(object.object(), ShadowMap::Slots{object, {}, {}, {}}).first;
+  }
+  ShadowMap::Slots& slots = it->second;
+  size_t i;
+  if (array_index(object, slot, i)) {
+    if (i >= slots.list.size()) {
+      if (!make) return nullptr;
+      slots.list.resize(i + 1, Value::zero_cotangent());
+    }
+    return &slots.list[i];
+  }
+  std::string key = text_key(slot);
+  if (!key.empty()) {
+    auto found = slots.index.find(key);
+    if (found != slots.index.end()) return &slots.others[found->second].second;
+    if (!make) return nullptr;
+    slots.index.emplace(std::move(key), slots.others.size());
+    slots.others.emplace_back(slot, Value::zero_cotangent());
+    return &slots.others.back().second;
+  }
+  for (auto& [k, v] : slots.others)
+    if (same_slot(s, k, slot)) return &v;
+  if (!make) return nullptr;
+  slots.others.emplace_back(slot, Value::zero_cotangent());
+  return &slots.others.back().second;
+}
+
+ShadowMap* map_of(const Value& env) { return env.as<ShadowMap>(); }
+
+}  // namespace
+
+Value make_env() { return Value::steal(new_object<ShadowMap>(ObjectKind::shadow_map)); }
+
+const Value& slot_owner(const Value& object) {
+  const Value* v = &object;
+  while (Function* f = cast_exact<Function>(*v)) {
+    if (!ir::grad::is_forward_form(*f->code) || f->captures.empty() || !cast_exact<Function>(f->captures.back())) break;
+    v = &f->captures.back();
+  }
+  return *v;
+}
+
+bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {
+  if (is_zero(d)) return true;
+  Value* v = find(s, map_of(env), slot_owner(object), slot, true);
+  if (!v) return true;
+  Value sum = add(s, std::move(*v), d);
+  if (sum.is_error()) return false;
+  *find(s, map_of(env), slot_owner(object), slot, true) = std::move(sum);  // a script's __add__ may have changed the map
+  return true;
+}
+
+Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot) {
+  Value* v = find(s, map_of(env), slot_owner(object), slot, false);
+  if (!v || v->is_unbound()) return Value::zero_cotangent();
+  return std::exchange(*v, Value::zero_cotangent());
+}
+
+Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot) {
+  Value* v = find(s, map_of(env), slot_owner(object), slot, false);
+  return v && !v->is_unbound() ? *v : Value::zero_cotangent();
+}
+
+bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d) {
+  bool zero = is_zero(d);
+  Value* v = find(s, map_of(env), slot_owner(object), slot, !zero);
+  if (v) *v = zero ? Value::zero_cotangent() : std::move(d);
+  return true;
+}
+
+void shadow_close(const Value& env, const Value& list, int64_t i) {
+  auto it = map_of(env)->objects.find(list.object());
+  if (it == map_of(env)->objects.end()) return;
+  auto& slots = it->second.list;
+  if (static_cast<size_t>(i) < slots.size()) slots.erase(slots.begin() + i);
+}
+
+void shadow_open(const Value& env, const Value& list, int64_t i) {
+  auto it = map_of(env)->objects.find(list.object());
+  if (it == map_of(env)->objects.end()) return;
+  auto& slots = it->second.list;
+  if (static_cast<size_t>(i) < slots.size()) slots.insert(slots.begin() + i, Value::zero_cotangent());
+}
+
+}  // namespace ouro::runtime::autodiff

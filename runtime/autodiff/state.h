@@ -1,0 +1,31 @@
+// Per-session caches of reverse mode.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/autodiff/autodiff.h"
+
+namespace ouro::runtime::autodiff {
+
+struct State {
+  struct Pair {
+    ir::FunctionRef source, forward, flat;  // null: not made yet
+    std::string error;                      // why there is none
+  };
+  std::unordered_map<const ir::Function*, Pair> pairs;
+  std::unordered_map<const NativeDef*, Value> natives;  // forward forms in grad_rules
+  std::unordered_map<const Type*, Value> classes;
+  std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
+  Value rules;   // module grad_rules
+  Value table;   // its RULES
+  std::unordered_map<std::string, Value> found;  // rules and functions by name
+};
+
+inline State& state(Session& s) { return s.state<State>(); }
+
+// The module grad_rules, imported at first use; error with an exception set.
+const Value& rules_module(Session& s);
+
+}  // namespace ouro::runtime::autodiff
