@@ -1,4 +1,5 @@
 // Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything else is called.
+#include "ir/prim.h"
 #include "runtime/bind.h"
 #include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
@@ -273,6 +274,11 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
   uint32_t n = x.count - 1;
   if (!method) {
     Value callee = take_operand(fr, ops[0]);
+    if (callee.is_none() && x.op == ir::prim::ad_try_call) {  // nothing to call
+      fr.regs[in.dst] = Value::none();
+      for (uint32_t i = 1; i <= n; ++i) drop_operand(fr, ops[i].at, static_cast<uint8_t>(ops[i].use));
+      return true;
+    }
     return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed) : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }
   Cache& cache = fr.code->caches[x.cache];

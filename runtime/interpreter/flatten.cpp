@@ -210,7 +210,7 @@ class Flattener {
     bool unused = l.result == NameId::none || uses_[index(l.result)] == 0;
     if (is_tensor_op(l.op)) {
       emit(I::tensor_op, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover);
-    } else if (l.op == prim::call || l.op == prim::call_method) {
+    } else if (l.op == prim::call || l.op == prim::call_method || l.op == prim::ad_try_call) {
       const CallSig& sig = f_.calls[l.attr];
       bool method = l.op == prim::call_method;
       I op = sig.simple() ? (method ? I::call_method : I::call) : (method ? I::call_method_full : I::call_full);

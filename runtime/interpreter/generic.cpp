@@ -1,5 +1,6 @@
 // Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as owned values.
 #include "ir/prim.h"
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/modules.h"
@@ -287,6 +288,13 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
       if (in.op != I::list_to_tuple) args[1] = take_operand(f, {in.b, static_cast<Use>(in.use_b)});
       n = 2;
     }
+  }
+  if (in.op == I::generic && code.sites[static_cast<size_t>(in.a)].op >= ir::prim::ad_forward) {  // the operations of reverse mode
+    const Site& x = code.sites[static_cast<size_t>(in.a)];
+    Value r = autodiff::run_primitive(s, *code.function, Value::share(f.globals), x.op, x.attr, {args, n});
+    if (r.is_error()) return false;
+    f.regs[in.dst] = std::move(r);
+    return true;
   }
   if (!fn) {
     uint16_t op = in.op == I::generic ? static_cast<uint16_t>(code.sites[static_cast<size_t>(in.a)].op) : static_cast<uint16_t>(in.op);
