@@ -7,20 +7,30 @@ constexpr const char* kKindNames[] = {
 #define X(name) #name,
     OURO_AST_STMTS(X) OURO_AST_EXPRS(X) OURO_AST_PATTERNS(X)
 #undef X
-    "Module", "arguments", "arg", "keyword", "alias", "withitem", "match_case", "comprehension", "ExceptHandler",
+        "Module",
+    "arguments",
+    "arg",
+    "keyword",
+    "alias",
+    "withitem",
+    "match_case",
+    "comprehension",
+    "ExceptHandler",
 };
 
 struct OperatorRow {
   const char* name;
   const char* token;
 };
-constexpr OperatorRow kOperators[] = {{"Add", "+"},     {"Sub", "-"},     {"Mult", "*"},  {"MatMult", "@"}, {"Div", "/"},
-                                      {"Mod", "%"},     {"Pow", "**"},    {"LShift", "<<"}, {"RShift", ">>"}, {"BitOr", "|"},
-                                      {"BitXor", "^"},  {"BitAnd", "&"},  {"FloorDiv", "//"}};
+constexpr OperatorRow kOperators[] = {
+    {"Add", "+"},    {"Sub", "-"},    {"Mult", "*"},     {"MatMult", "@"}, {"Div", "/"},
+    {"Mod", "%"},    {"Pow", "**"},   {"LShift", "<<"},  {"RShift", ">>"}, {"BitOr", "|"},
+    {"BitXor", "^"}, {"BitAnd", "&"}, {"FloorDiv", "//"}};
 constexpr OperatorRow kUnary[] = {{"Invert", "~"}, {"Not", "not"}, {"UAdd", "+"}, {"USub", "-"}};
 constexpr OperatorRow kBool[] = {{"And", "and"}, {"Or", "or"}};
-constexpr OperatorRow kCmp[] = {{"Eq", "=="}, {"NotEq", "!="}, {"Lt", "<"},         {"LtE", "<="}, {"Gt", ">"},
-                                {"GtE", ">="}, {"Is", "is"},   {"IsNot", "is not"}, {"In", "in"},  {"NotIn", "not in"}};
+constexpr OperatorRow kCmp[] = {{"Eq", "=="}, {"NotEq", "!="},    {"Lt", "<"},  {"LtE", "<="},
+                                {"Gt", ">"},  {"GtE", ">="},      {"Is", "is"}, {"IsNot", "is not"},
+                                {"In", "in"}, {"NotIn", "not in"}};
 
 }  // namespace
 

@@ -1,28 +1,37 @@
 // The abstract syntax tree: Python's own, node for node.
 //
-// Names of nodes and fields are those of CPython 3.11's `ast` module, so https://docs.python.org/3.11/library/ast.html is
-// the documentation of this file, and dump_ast.h prints what `ast.dump` prints. Differences in spelling only:
-//   - the bases `expr`, `stmt`, `pattern` are ExprNode, StmtNode, PatternNode; helper nodes are Arguments, Arg, Keyword,
+// Names of nodes and fields are those of CPython 3.11's `ast` module, so
+// https://docs.python.org/3.11/library/ast.html is the documentation of this file, and dump_ast.h
+// prints what `ast.dump` prints. Differences in spelling only:
+//   - the bases `expr`, `stmt`, `pattern` are ExprNode, StmtNode, PatternNode; helper nodes are
+//   Arguments, Arg, Keyword,
 //     Alias, WithItem, MatchCase, Comprehension, ExceptHandler;
 //   - a Constant's value is the fields value_kind, int_value, float_value, text;
-//   - type comments do not exist; names are Symbols (mangling of `__x` in classes is left to resolve).
+//   - type comments do not exist; names are Symbols (mangling of `__x` in classes is left to
+//   resolve).
 //
-// Ownership: plain structs in an Arena, which the caller keeps as long as the tree. Optional children are null, optional
-// names are the default Symbol. Lists are spans of pointers; an element is null only where said.
+// Ownership: plain structs in an Arena, which the caller keeps as long as the tree. Optional
+// children are null, optional names are the default Symbol. Lists are spans of pointers; an element
+// is null only where said.
 //
-// Spans are byte ranges of the source; a def or class begins at its keyword, not at its decorators (as lineno does).
-// A value inside an f-string has its true place in the file.
+// Spans are byte ranges of the source; a def or class begins at its keyword, not at its decorators
+// (as lineno does). A value inside an f-string has its true place in the file.
 //
 // Guaranteed by build_ast, so that later stages need not check:
-//   - targets are assignable and carry Store or Del; everything else carries Load; at most one Starred per target list;
-//   - argument names of one function are distinct, defaults in order; keywords in a call are not repeated;
-//   - capture names in patterns are bound once, alternatives of MatchOr bind the same names, irrefutable cases are last;
-//   - names are in NFKC; `from __future__` stands first and names known features; literals are in range;
+//   - targets are assignable and carry Store or Del; everything else carries Load; at most one
+//   Starred per target list;
+//   - argument names of one function are distinct, defaults in order; keywords in a call are not
+//   repeated;
+//   - capture names in patterns are bound once, alternatives of MatchOr bind the same names,
+//   irrefutable cases are last;
+//   - names are in NFKC; `from __future__` stands first and names known features; literals are in
+//   range;
 //   - none of the refused constructs (grammar/refused.h) occurs;
 //   - no path from the Module is longer than kMaxDepth nodes, so recursive walks are safe.
-// Left to resolve, because they need scopes: 'return' outside function, 'yield' outside function, 'break' outside loop and
-// 'continue' not properly in loop, global and nonlocal rules (used before, also a parameter, at module level, no binding
-// found), `:=` against comprehension targets, `import *` outside module level.
+// Left to resolve, because they need scopes: 'return' outside function, 'yield' outside function,
+// 'break' outside loop and 'continue' not properly in loop, global and nonlocal rules (used before,
+// also a parameter, at module level, no binding found), `:=` against comprehension targets, `import
+// *` outside module level.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +74,8 @@ const char* kind_name(Kind k);
 
 struct Node {
   Kind kind;
-  uint16_t height;  // nodes on the longest path down from here, this one included; at most kMaxDepth
+  uint16_t
+      height;  // nodes on the longest path down from here, this one included; at most kMaxDepth
   Span span;
 };
 struct StmtNode : Node {};
@@ -80,13 +90,28 @@ using Names = std::span<const Symbol>;
 
 enum class Context : uint8_t { Load, Store, Del };
 enum class Operator : uint8_t {
-  Add, Sub, Mult, MatMult, Div, Mod, Pow, LShift, RShift, BitOr, BitXor, BitAnd, FloorDiv,
+  Add,
+  Sub,
+  Mult,
+  MatMult,
+  Div,
+  Mod,
+  Pow,
+  LShift,
+  RShift,
+  BitOr,
+  BitXor,
+  BitAnd,
+  FloorDiv,
 };
 enum class UnaryOperator : uint8_t { Invert, Not, UAdd, USub };
 enum class BoolOperator : uint8_t { And, Or };
 enum class CmpOperator : uint8_t { Eq, NotEq, Lt, LtE, Gt, GtE, Is, IsNot, In, NotIn };
 enum class ConstantKind : uint8_t {
-  None, True, False, Ellipsis,
+  None,
+  True,
+  False,
+  Ellipsis,
   Int,     // int_value
   BigInt,  // does not fit int64: decimal digits without sign in text
   Float,   // float_value
@@ -103,7 +128,8 @@ const char* operator_token(UnaryOperator op);  // "-", "not"
 const char* operator_token(BoolOperator op);   // "and"
 const char* operator_token(CmpOperator op);    // "!="
 
-// ---- helpers ----------------------------------------------------------------------------------------------------------
+// ---- helpers
+// ----------------------------------------------------------------------------------------------------------
 
 struct Arg : Node {
   static constexpr Kind kKind = Kind::Arg;
@@ -166,7 +192,8 @@ struct Module : Node {
   Stmts body;
 };
 
-// ---- statements -------------------------------------------------------------------------------------------------------
+// ---- statements
+// -------------------------------------------------------------------------------------------------------
 
 struct FunctionDef : StmtNode {
   static constexpr Kind kKind = Kind::FunctionDef;
@@ -308,7 +335,8 @@ struct Continue : StmtNode {
   static constexpr Kind kKind = Kind::Continue;
 };
 
-// ---- expressions ------------------------------------------------------------------------------------------------------
+// ---- expressions
+// ------------------------------------------------------------------------------------------------------
 
 struct BoolOp : ExprNode {
   static constexpr Kind kKind = Kind::BoolOp;
@@ -411,7 +439,7 @@ struct Call : ExprNode {
 struct FormattedValue : ExprNode {  // only inside a JoinedStr
   static constexpr Kind kKind = Kind::FormattedValue;
   ExprNode* value;
-  int conversion;        // -1, 's', 'r' or 'a'
+  int conversion;         // -1, 's', 'r' or 'a'
   ExprNode* format_spec;  // a JoinedStr or null
 };
 
@@ -474,7 +502,8 @@ struct Slice : ExprNode {  // only inside a Subscript
   ExprNode* step;
 };
 
-// ---- patterns ---------------------------------------------------------------------------------------------------------
+// ---- patterns
+// ---------------------------------------------------------------------------------------------------------
 
 struct MatchValue : PatternNode {
   static constexpr Kind kKind = Kind::MatchValue;
@@ -522,7 +551,8 @@ struct MatchOr : PatternNode {
   Seq<PatternNode> patterns;
 };
 
-// ---- access -----------------------------------------------------------------------------------------------------------
+// ---- access
+// -----------------------------------------------------------------------------------------------------------
 
 /// The node as a T, or null if it is null or of another kind.
 template <class T>
@@ -540,12 +570,14 @@ bool is(const Node* n) {
 /// The node as a T; it must be one.
 template <class T>
 T& as(Node* n) {
-  if (!n || n->kind != T::kKind) ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
+  if (!n || n->kind != T::kKind)
+    ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
   return *static_cast<T*>(n);
 }
 template <class T>
 const T& as(const Node* n) {
-  if (!n || n->kind != T::kKind) ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
+  if (!n || n->kind != T::kKind)
+    ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
   return *static_cast<const T*>(n);
 }
 

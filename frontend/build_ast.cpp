@@ -45,13 +45,19 @@ uint16_t check_height(const Node* node, const SourceFile& file) {
   bool counts = node->kind < Kind::MatchValue;  // CPython counts statements and expressions
   int height = below + counts;
   if (height > kMaxDepth)
-    throw BuildError{{file.span(node->span.begin, node->span.end), "limit.depth",
-                      "maximum recursion depth exceeded during compilation", {}, Severity::error, "RecursionError", false}};
+    throw BuildError{{file.span(node->span.begin, node->span.end),
+                      "limit.depth",
+                      "maximum recursion depth exceeded during compilation",
+                      {},
+                      Severity::error,
+                      "RecursionError",
+                      false}};
   return static_cast<uint16_t>(height);
 }
 
 void Builder::fail(Span where, std::string code, std::string text) {
-  throw BuildError{{where, std::move(code), std::move(text), {}, Severity::error, "SyntaxError", true}};
+  throw BuildError{
+      {where, std::move(code), std::move(text), {}, Severity::error, "SyntaxError", true}};
 }
 
 void Builder::refuse(grammar::Refused what, Span where) {
@@ -59,9 +65,7 @@ void Builder::refuse(grammar::Refused what, Span where) {
   fail(where, row.code, row.text);
 }
 
-Symbol Builder::name(std::string_view text, Span where) {
-  if (text == "__debug__") return intern(text);
-  (void)where;
+Symbol Builder::name(std::string_view text) {
   for (char c : text)
     if (static_cast<signed char>(c) < 0) return intern(normalize_name(text));
   return intern(text);
@@ -113,7 +117,8 @@ auto build(const SourceFile& file, grammar::Start start, Arena& arena, Diagnosti
 }  // namespace
 
 Module* parse_module(const SourceFile& file, Arena& arena, Diagnostics& diags) {
-  return build(file, grammar::Start::file, arena, diags, [](Builder& b, Ref root) { return b.module(root); });
+  return build(file, grammar::Start::file, arena, diags,
+               [](Builder& b, Ref root) { return b.module(root); });
 }
 
 ExprNode* parse_expression(const SourceFile& file, Arena& arena, Diagnostics& diags) {

@@ -1,4 +1,4 @@
-// Parameters and arguments: the order rules of both, in CPython's words.
+// Functions and classes; parameters and arguments with their order rules, in CPython's words.
 #include <algorithm>
 
 #include "frontend/builder.h"
@@ -37,9 +37,12 @@ Arguments* Builder::params(Ref n) {
   auto arg = [&](const ParamParts& p) {
     Arg* x = make<Arg>(span(p.name.begin(), p.annotation ? p.annotation.end() : p.name.end()));
     x->arg = name(p.name);
-    if (p.annotation) x->annotation = p.annotation.is(Rule::star_test) ? star_item(p.annotation) : test(p.annotation);
+    if (p.annotation)
+      x->annotation =
+          p.annotation.is(Rule::star_test) ? star_item(p.annotation) : test(p.annotation);
     if (std::find(seen.begin(), seen.end(), x->arg) != seen.end())
-      fail(x->span, "syntax.duplicate_argument", "duplicate argument '" + x->arg.str() + "' in function definition");
+      fail(x->span, "syntax.duplicate_argument",
+           "duplicate argument '" + x->arg.str() + "' in function definition");
     if (x->arg == intern("__debug__")) fail(x->span, "syntax.debug", "cannot assign to __debug__");
     seen.push_back(x->arg);
     return done(x);
@@ -68,8 +71,10 @@ Arguments* Builder::params(Ref n) {
       kw_defaults.push_back(p.default_value ? test(p.default_value) : nullptr);
     } else {
       plain.push_back(arg(p));
-      if (p.default_value) defaults.push_back(test(p.default_value));
-      else if (!defaults.empty()) bad(c[0], "non-default argument follows default argument");
+      if (p.default_value)
+        defaults.push_back(test(p.default_value));
+      else if (!defaults.empty())
+        bad(c[0], "non-default argument follows default argument");
     }
   }
   if (star && !a->vararg && kwonly.empty()) {
@@ -109,14 +114,17 @@ void Builder::call_args(Ref n, ExprVec& args, SmallVec<Keyword*, 4>& keywords, R
       } else {
         Ref key = innermost(c[0]);
         if (key.is(Tok::TRUE) || key.is(Tok::FALSE) || key.is(Tok::NONE))
-          fail(span(key.begin(), c[1].end()), "syntax.keyword_target", "cannot assign to " + std::string(text(key)));
+          fail(span(key.begin(), c[1].end()), "syntax.keyword_target",
+               "cannot assign to " + std::string(text(key)));
         if (!key.is(Tok::NAME))
           fail(span(c[0].begin(), c[1].end()), "syntax.keyword_target",
                "expression cannot contain assignment, perhaps you meant \"==\"?");
         k->arg = name(key);
-        if (k->arg == intern("__debug__")) fail(where.span(), "syntax.debug", "cannot assign to __debug__");
+        if (k->arg == intern("__debug__"))
+          fail(where.span(), "syntax.debug", "cannot assign to __debug__");
         if (std::find(seen.begin(), seen.end(), k->arg) != seen.end())
-          fail(where.span(), "syntax.keyword_repeated", "keyword argument repeated: " + k->arg.str());
+          fail(where.span(), "syntax.keyword_repeated",
+               "keyword argument repeated: " + k->arg.str());
         seen.push_back(k->arg);
         named_seen = true;
         k->value = test(c[2]);
@@ -124,13 +132,66 @@ void Builder::call_args(Ref n, ExprVec& args, SmallVec<Keyword*, 4>& keywords, R
       keywords.push_back(done(k));
     } else {
       if (c.size() > 1 && c[1].is(Rule::comp_for))
-        fail(where.span(), "syntax.generator_parentheses", "Generator expression must be parenthesized");
+        fail(where.span(), "syntax.generator_parentheses",
+             "Generator expression must be parenthesized");
       if (unpacked)
-        fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument unpacking");
-      if (named_seen) fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument");
+        fail(close.span(), "syntax.argument_order",
+             "positional argument follows keyword argument unpacking");
+      if (named_seen)
+        fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument");
       args.push_back(named_test(where));
     }
   }
+}
+
+// ------------------------------------------------------------------------------------------------------
+
+StmtNode* Builder::decorated(Ref n) {
+  ExprVec decorators;
+  auto c = list(n);
+  for (Ref d : c)
+    if (d.is(Rule::decorator)) decorators.push_back(named_test(list(d)[1]));
+  Exprs all = arena_.copy(decorators);
+  Ref def = c.back();
+  if (def.is(Rule::async_stmt)) {
+    if (!list(def)[1].is(Rule::func_def)) invalid(list(def)[1].first());
+    refuse(grammar::Refused::async_def, def.first().span());
+  }
+  return def.is(Rule::func_def) ? func_def(def, all) : class_def(def, all);
+}
+
+StmtNode* Builder::func_def(Ref n, Exprs decorators) {
+  auto c = list(n);
+  Arguments* args = params(child(n, Rule::params));
+  ExprNode* returns = has(n, Tok::ARROW) ? test(child(n, Rule::test)) : nullptr;
+  Stmts body = suite(c.back());
+  FunctionDef* f = make<FunctionDef>(to_end_of(n, body));
+  f->name = name(c[1]);
+  f->args = args;
+  f->body = body;
+  f->decorator_list = decorators;
+  f->returns = returns;
+  return done(f);
+}
+
+StmtNode* Builder::class_def(Ref n, Exprs decorators) {
+  auto c = list(n);
+  ExprVec bases;
+  SmallVec<Keyword*, 4> keywords;
+  Ref args = child(n, Rule::args);
+  if (args)
+    if (Ref generator = child(args.first(), Rule::comp_for)) invalid(generator.first());
+  if (args) call_args(args, bases, keywords, child(n, Tok::RPAR));
+  for (Keyword* k : keywords)
+    if (k->arg == intern("metaclass")) refuse(grammar::Refused::metaclass, k->span);
+  Stmts body = suite(c.back());
+  ClassDef* d = make<ClassDef>(to_end_of(n, body));
+  d->name = name(c[1]);
+  d->bases = arena_.copy(bases);
+  d->keywords = arena_.copy(keywords);
+  d->body = body;
+  d->decorator_list = decorators;
+  return done(d);
 }
 
 }  // namespace ouro::frontend

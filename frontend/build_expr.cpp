@@ -1,5 +1,6 @@
-// Expressions. Operators stand in the tree as a flat list (operand, operator, operand, ...); Dijkstra's shunting-yard
-// algorithm gives them structure from the table below, with explicit stacks, so that a chain of any length is no recursion.
+// Expressions. Operators stand in the tree as a flat list (operand, operator, operand, ...);
+// Dijkstra's shunting-yard algorithm gives them structure from the table below, with explicit
+// stacks, so that a chain of any length is no recursion.
 #include <algorithm>
 #include <array>
 
@@ -101,7 +102,8 @@ ExprNode* Builder::operation(Ref n) {
       x = {done(u), top.begin, x.end};
       return;
     }
-    size_t count = 2;  // operands taken; chains of one boolean operator, or of comparisons, are one node
+    size_t count =
+        2;  // operands taken; chains of one boolean operator, or of comparisons, are one node
     SmallVec<CmpOperator, 4> ops{static_cast<CmpOperator>(top.row->op)};
     if (top.row->fix != Fix::binary) {
       while (!pending.empty() && pending.back().row->precedence == top.row->precedence) {
@@ -149,7 +151,8 @@ ExprNode* Builder::operation(Ref n) {
     if (c.is(Tok::AWAIT)) refuse(grammar::Refused::await_expr, c.span());
     if (want_operand) {
       const OperatorRow* row = &kPrefixOf[static_cast<size_t>(c.tok())];
-      if (row->tok == Tok::NOT && !pending.empty() && pending.back().row->precedence > kNot) invalid(c);
+      if (row->tok == Tok::NOT && !pending.empty() && pending.back().row->precedence > kNot)
+        invalid(c);
       pending.push_back({row, c.begin()});
       continue;
     }
@@ -214,14 +217,16 @@ ExprNode* Builder::named(ExprNode* target, Ref target_ref, Ref value) {
   return done(e);
 }
 
-// A list without comma is its item. A lone `*x` is right only as a target, which has its own message.
+// A list without comma is its item. A lone `*x` is right only as a target, which has its own
+// message.
 ExprNode* Builder::star_list(Ref n, bool target) {
   no_double_comma(n);
   auto c = list(n);
   auto item = [&](Ref r) { return r.is(Rule::test) ? test(r) : star_item(r); };
   if (c.size() == 1) {
     ExprNode* e = item(c[0]);
-    if (is<Starred>(e) && !target) fail(e->span, "syntax.lone_star", "can't use starred expression here");
+    if (is<Starred>(e) && !target)
+      fail(e->span, "syntax.lone_star", "can't use starred expression here");
     return e;
   }
   ExprVec elts;
@@ -253,7 +258,7 @@ ExprNode* Builder::primary(Ref n) {
     while (i < c.size() && c[i].is(Tok::STRING)) ++i;
     e = strings(c[0], static_cast<uint32_t>(i));
   } else {
-    e = atom(c[0], c.size() > 1 ? c[1] : Ref());
+    e = atom(c[0]);
     i = 1;
   }
   for (; i < c.size(); ++i) {
@@ -279,7 +284,7 @@ ExprNode* Builder::primary(Ref n) {
   return e;
 }
 
-ExprNode* Builder::atom(Ref n, Ref) {
+ExprNode* Builder::atom(Ref n) {
   auto constant = [&](ConstantKind k) {
     Constant* c = make<Constant>(n.span());
     c->value_kind = k;
@@ -291,149 +296,20 @@ ExprNode* Builder::atom(Ref n, Ref) {
       x->id = name(n);
       return done(x);
     }
-    case Tok::NUMBER: return number(n);
-    case Tok::NONE: return constant(ConstantKind::None);
-    case Tok::TRUE: return constant(ConstantKind::True);
-    case Tok::FALSE: return constant(ConstantKind::False);
-    case Tok::ELLIPSIS: return constant(ConstantKind::Ellipsis);
-    default: break;
+    case Tok::NUMBER:
+      return number(n);
+    case Tok::NONE:
+      return constant(ConstantKind::None);
+    case Tok::TRUE:
+      return constant(ConstantKind::True);
+    case Tok::FALSE:
+      return constant(ConstantKind::False);
+    case Tok::ELLIPSIS:
+      return constant(ConstantKind::Ellipsis);
+    default:
+      break;
   }
   return n.is(Rule::paren) ? paren(n) : n.is(Rule::bracket) ? bracket(n) : brace(n);
-}
-
-Seq<Comprehension> Builder::comp_fors(Ref parent) {
-  SmallVec<Comprehension*, 4> out;
-  for (Ref c : children(parent))
-    if (c.is(Rule::comp_for)) out.push_back(comp_for(c));
-  return arena_.copy(out);
-}
-
-Comprehension* Builder::comp_for(Ref n) {
-  auto c = list(n);
-  if (c[0].is(Tok::ASYNC)) refuse(grammar::Refused::async_comprehension, c[0].span());
-  Comprehension* g = make<Comprehension>(n.span());
-  g->target = target_list(c[1]);
-  g->iter = operation(c[3]);
-  ExprVec ifs;
-  for (size_t i = 5; i < c.size(); i += 2) ifs.push_back(operation(c[i]));
-  g->ifs = arena_.copy(ifs);
-  return done(g);
-}
-
-ExprNode* Builder::paren(Ref n) {
-  auto c = list(n);
-  if (c.size() == 2) return done(make<Tuple>(n.span()));
-  return group(n, n.span());
-}
-
-// What stands in parentheses, or in the braces of an f-string, which CPython reads as parentheses; `where` is their span.
-ExprNode* Builder::group(Ref n, Span where) {
-  SmallVec<Ref, 8> c;
-  for (Ref r : children(n))
-    if (!r.is(Tok::LPAR) && !r.is(Tok::RPAR)) c.push_back(r);
-  if (c[0].is(Rule::yield_expr)) return yield_expr(c[0]);
-  no_double_comma(n);
-  ExprNode* first = star_item(c[0]);
-  if (c.size() == 1) {
-    if (first->kind == Kind::Starred) fail(first->span, "syntax.star_group", "cannot use starred expression here");
-    return first;
-  }
-  if (c[1].is(Rule::comp_for)) {
-    if (first->kind == Kind::Starred)
-      fail(first->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
-    GeneratorExp* g = make<GeneratorExp>(where);
-    g->elt = first;
-    g->generators = comp_fors(n);
-    return done(g);
-  }
-  ExprVec elts{first};
-  for (size_t i = 1; i < c.size(); ++i)
-    if (c[i].is(Rule::named_item)) elts.push_back(star_item(c[i]));
-  Tuple* t = make<Tuple>(where);
-  t->elts = arena_.copy(elts);
-  return done(t);
-}
-
-ExprNode* Builder::bracket(Ref n) {
-  no_double_comma(n);
-  auto c = list(n);
-  if (c.size() > 3 && c[2].is(Rule::comp_for)) {
-    ListComp* l = make<ListComp>(n.span());
-    l->elt = star_item(c[1]);
-    if (l->elt->kind == Kind::Starred)
-      fail(l->elt->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
-    l->generators = comp_fors(n);
-    return done(l);
-  }
-  ExprVec elts;
-  for (Ref r : c)
-    if (r.is(Rule::named_item)) elts.push_back(star_item(r));
-  List* l = make<List>(n.span());
-  l->elts = arena_.copy(elts);
-  return done(l);
-}
-
-namespace {
-
-enum class BraceItem : uint8_t { element, pair, unpack };
-
-BraceItem kind_of(const SmallVec<Ref, 8>& item) {
-  if (item[0].is(Tok::DOUBLESTAR)) return BraceItem::unpack;
-  return item.size() == 3 && item[1].is(Tok::COLON) ? BraceItem::pair : BraceItem::element;
-}
-
-}  // namespace
-
-ExprNode* Builder::brace(Ref n) {
-  no_double_comma(n);
-  auto c = list(n);
-  if (c.size() == 2) return done(make<Dict>(n.span()));
-  auto first = list(c[1]);
-  BraceItem kind = kind_of(first);
-  bool comprehension = c[2].is(Rule::comp_for);
-  if (comprehension && kind == BraceItem::unpack)
-    fail(first[0].span(), "syntax.dict_unpack_comprehension", "dict unpacking cannot be used in dict comprehension");
-  if (comprehension && kind == BraceItem::pair) {
-    DictComp* d = make<DictComp>(n.span());
-    d->key = test(first[0]);
-    d->value = test(first[2]);
-    d->generators = comp_fors(n);
-    return done(d);
-  }
-  if (comprehension) {
-    SetComp* s = make<SetComp>(n.span());
-    s->elt = star_item(c[1]);
-    if (s->elt->kind == Kind::Starred)
-      fail(s->elt->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
-    s->generators = comp_fors(n);
-    return done(s);
-  }
-  ExprVec keys, values;
-  for (Ref r : c) {
-    if (!r.is(Rule::brace_item)) continue;
-    auto item = list(r);
-    BraceItem k = kind_of(item);
-    if ((k == BraceItem::element) != (kind == BraceItem::element)) {
-      if (kind == BraceItem::element) invalid(k == BraceItem::pair ? item[1] : item[0]);
-      if (item[0].is(Tok::STAR)) invalid(item[0]);
-      fail(span(item[0].end() - 1, item[0].end()), "syntax.dict_pair", "':' expected after dictionary key");
-    }
-    if (k == BraceItem::element) {
-      values.push_back(star_item(r));
-      continue;
-    }
-    keys.push_back(k == BraceItem::pair ? test(item[0]) : nullptr);
-    values.push_back(k == BraceItem::pair ? test(item[2]) : operation(item[1]));
-  }
-  if (kind == BraceItem::element) {
-    Set* s = make<Set>(n.span());
-    s->elts = arena_.copy(values);
-    return done(s);
-  }
-  Dict* d = make<Dict>(n.span());
-  d->keys = arena_.copy(keys);
-  d->values = arena_.copy(values);
-  return done(d);
 }
 
 ExprNode* Builder::subscripts(Ref n) {
@@ -456,8 +332,10 @@ ExprNode* Builder::subscript(Ref n) {
   if (c.size() == 2) s->lower = test(c[0]);
   int colons = 0;
   for (Ref r : children(c.back())) {
-    if (r.is(Tok::COLON)) ++colons;
-    else (colons == 1 ? s->upper : s->step) = test(r);
+    if (r.is(Tok::COLON))
+      ++colons;
+    else
+      (colons == 1 ? s->upper : s->step) = test(r);
   }
   return done(s);
 }
@@ -469,7 +347,8 @@ ExprNode* Builder::call(ExprNode* func, Span where, Ref args, Ref close, Ref ope
   SmallVec<Keyword*, 4> keywords;
   if (args) {
     auto first = list(args.first());
-    bool lone_generator = first.size() > 1 && first[1].is(Rule::comp_for) && ++args.children_begin() == args.children_end();
+    bool lone_generator = first.size() > 1 && first[1].is(Rule::comp_for) &&
+                          ++args.children_begin() == args.children_end();
     if (lone_generator) {
       GeneratorExp* g = make<GeneratorExp>(span(open.begin(), close.end()));
       g->elt = test(first[0]);

@@ -1,4 +1,5 @@
-// The match statement and its patterns (PEP 634), with the checks of binding that CPython's compiler makes.
+// The match statement and its patterns (PEP 634), with the checks of binding that CPython's
+// compiler makes.
 #include <algorithm>
 
 #include "frontend/builder.h"
@@ -28,10 +29,14 @@ void bound_names(const PatternNode* p, NameVec& out) {
     for (const PatternNode* x : list) bound_names(x, out);
   };
   switch (p->kind) {
-    case Kind::MatchSequence: return all(as<MatchSequence>(p).patterns);
-    case Kind::MatchMapping: return all(as<MatchMapping>(p).patterns), bind(as<MatchMapping>(p).rest);
-    case Kind::MatchClass: return all(as<MatchClass>(p).patterns), all(as<MatchClass>(p).kwd_patterns);
-    case Kind::MatchStar: return bind(as<MatchStar>(p).name);
+    case Kind::MatchSequence:
+      return all(as<MatchSequence>(p).patterns);
+    case Kind::MatchMapping:
+      return all(as<MatchMapping>(p).patterns), bind(as<MatchMapping>(p).rest);
+    case Kind::MatchClass:
+      return all(as<MatchClass>(p).patterns), all(as<MatchClass>(p).kwd_patterns);
+    case Kind::MatchStar:
+      return bind(as<MatchStar>(p).name);
     case Kind::MatchAs:
       if (as<MatchAs>(p).pattern) bound_names(as<MatchAs>(p).pattern, out);
       return bind(as<MatchAs>(p).name);
@@ -42,12 +47,14 @@ void bound_names(const PatternNode* p, NameVec& out) {
         bound_names(x, names);
         std::sort(names.begin(), names.end());
         if (x == as<MatchOr>(p).patterns[0]) first = names;
-        if (!(names == first)) throw PatternFault{p->span, "alternative patterns bind different names"};
+        if (!(names == first))
+          throw PatternFault{p->span, "alternative patterns bind different names"};
       }
       for (Symbol s : first) bind(s);
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -61,7 +68,9 @@ void check_reachable(const PatternNode* p, bool last) {
   const MatchAs* a = dyn<MatchAs>(p);
   if (!a || last) return;
   if (a->pattern) return check_reachable(a->pattern, last);
-  if (a->name) throw PatternFault{a->span, "name capture '" + a->name.str() + "' makes remaining patterns unreachable"};
+  if (a->name)
+    throw PatternFault{a->span,
+                       "name capture '" + a->name.str() + "' makes remaining patterns unreachable"};
   throw PatternFault{a->span, "wildcard makes remaining patterns unreachable"};
 }
 
@@ -162,19 +171,24 @@ PatternNode* Builder::closed_pattern(Ref n) {
     return done(s);
   };
   switch (c[0].tok()) {
-    case Tok::NONE: return singleton(ConstantKind::None);
-    case Tok::TRUE: return singleton(ConstantKind::True);
-    case Tok::FALSE: return singleton(ConstantKind::False);
+    case Tok::NONE:
+      return singleton(ConstantKind::None);
+    case Tok::TRUE:
+      return singleton(ConstantKind::True);
+    case Tok::FALSE:
+      return singleton(ConstantKind::False);
     case Tok::LPAR:
       if (c.size() == 2) return done(make<MatchSequence>(n.span()));
       return pattern_list(c[1], false, n.span());
     case Tok::LSQB:
       if (c.size() == 2) return done(make<MatchSequence>(n.span()));
       return pattern_list(c[1], true, n.span());
-    case Tok::LBRACE: return mapping_pattern(n);
+    case Tok::LBRACE:
+      return mapping_pattern(n);
     case Tok::STRING: {
       ExprNode* e = strings(c[0], static_cast<uint32_t>(c.size()));
-      if (is<JoinedStr>(e)) fail(e->span, "syntax.pattern", "patterns may only match literals and attribute lookups");
+      if (is<JoinedStr>(e))
+        fail(e->span, "syntax.pattern", "patterns may only match literals and attribute lookups");
       return value(e);
     }
     case Tok::NUMBER:
@@ -193,7 +207,8 @@ PatternNode* Builder::closed_pattern(Ref n) {
       }
       return value(e);
     }
-    default: break;
+    default:
+      break;
   }
   if (c.size() == 1) {
     MatchAs* a = make<MatchAs>(n.span());
@@ -225,7 +240,9 @@ PatternNode* Builder::class_pattern(Ref n, ExprNode* cls, Ref args) {
     auto c = list(arg);
     if (c.size() == 1) {
       patterns.push_back(pattern(c[0]));
-      if (!attrs.empty()) fail(patterns.back()->span, "syntax.pattern", "positional patterns follow keyword patterns");
+      if (!attrs.empty())
+        fail(patterns.back()->span, "syntax.pattern",
+             "positional patterns follow keyword patterns");
       continue;
     }
     Ref key = innermost(c[0]);
@@ -233,7 +250,8 @@ PatternNode* Builder::class_pattern(Ref n, ExprNode* cls, Ref args) {
     Symbol attr = name(key);
     kwd_patterns.push_back(pattern(c[2]));
     if (std::find(attrs.begin(), attrs.end(), attr) != attrs.end())
-      fail(kwd_patterns.back()->span, "syntax.pattern", "attribute name repeated in class pattern: " + attr.str());
+      fail(kwd_patterns.back()->span, "syntax.pattern",
+           "attribute name repeated in class pattern: " + attr.str());
     attrs.push_back(attr);
   }
   m->patterns = arena_.copy(patterns);

@@ -10,16 +10,26 @@ using namespace ast;
 void Builder::stmt(Ref n, StmtVec& out) {
   Ref s = n.first();
   switch (s.rule()) {
-    case Rule::simple_stmts: return simple_stmts(s, out);
-    case Rule::if_stmt: return out.push_back(if_stmt(s));
-    case Rule::while_stmt: return out.push_back(while_stmt(s));
-    case Rule::for_stmt: return out.push_back(for_stmt(s));
-    case Rule::try_stmt: return out.push_back(try_stmt(s));
-    case Rule::with_stmt: return out.push_back(with_stmt(s));
-    case Rule::func_def: return out.push_back(func_def(s, {}));
-    case Rule::class_def: return out.push_back(class_def(s, {}));
-    case Rule::decorated: return out.push_back(decorated(s));
-    case Rule::match_stmt: return out.push_back(match_stmt(s));
+    case Rule::simple_stmts:
+      return simple_stmts(s, out);
+    case Rule::if_stmt:
+      return out.push_back(if_stmt(s));
+    case Rule::while_stmt:
+      return out.push_back(while_stmt(s));
+    case Rule::for_stmt:
+      return out.push_back(for_stmt(s));
+    case Rule::try_stmt:
+      return out.push_back(try_stmt(s));
+    case Rule::with_stmt:
+      return out.push_back(with_stmt(s));
+    case Rule::func_def:
+      return out.push_back(func_def(s, {}));
+    case Rule::class_def:
+      return out.push_back(class_def(s, {}));
+    case Rule::decorated:
+      return out.push_back(decorated(s));
+    case Rule::match_stmt:
+      return out.push_back(match_stmt(s));
     case Rule::async_stmt: {
       auto c = list(s);
       refuse(c[1].is(Rule::func_def)   ? grammar::Refused::async_def
@@ -27,7 +37,8 @@ void Builder::stmt(Ref n, StmtVec& out) {
                                        : grammar::Refused::async_with,
              c[0].span());
     }
-    default: ouro_bug("no statement: %s", grammar::rule_name(s.rule()));
+    default:
+      ouro_bug("no statement: %s", grammar::rule_name(s.rule()));
   }
 }
 
@@ -57,7 +68,8 @@ StmtNode* Builder::simple_stmt(Ref n) {
   if (s.is(Tok::CONTINUE)) return done(make<Continue>(where));
   auto c = list(s);
   switch (s.rule()) {
-    case Rule::expr_stmt: return expr_stmt(s);
+    case Rule::expr_stmt:
+      return expr_stmt(s);
     case Rule::return_stmt: {
       Return* r = make<Return>(where);
       if (c.size() > 1) r->value = star_list(c[1]);
@@ -75,16 +87,23 @@ StmtNode* Builder::simple_stmt(Ref n) {
       if (c.size() > 3) a->msg = test(c[3]);
       return done(a);
     }
-    case Rule::import_name: return import_name(s);
-    case Rule::import_from: return import_from(s);
-    case Rule::global_stmt: return global_stmt(s);
-    case Rule::del_stmt: return del_stmt(s);
-    case Rule::type_stmt: refuse(grammar::Refused::type_statement, where);
-    default: ouro_bug("no simple statement: %s", grammar::rule_name(s.rule()));
+    case Rule::import_name:
+      return import_name(s);
+    case Rule::import_from:
+      return import_from(s);
+    case Rule::global_stmt:
+      return global_stmt(s);
+    case Rule::del_stmt:
+      return del_stmt(s);
+    case Rule::type_stmt:
+      refuse(grammar::Refused::type_statement, where);
+    default:
+      ouro_bug("no simple statement: %s", grammar::rule_name(s.rule()));
   }
 }
 
-// ---- assignment -------------------------------------------------------------------------------------------------------
+// ---- assignment
+// -------------------------------------------------------------------------------------------------------
 
 ExprNode* Builder::assigned(Ref n, bool target) {
   Ref c = n.first();
@@ -103,17 +122,21 @@ StmtNode* Builder::expr_stmt(Ref n) {
 
 namespace {
 
-// `f() = 1`: the item before a single `=` binds tighter than comparisons, so `==` may have been meant.
+// `f() = 1`: the item before a single `=` binds tighter than comparisons, so `==` may have been
+// meant.
 bool meant_to_compare(ExprNode* target, ExprNode* bad, Ref assigned) {
   Tuple* tuple = dyn<Tuple>(target);
-  ExprNode* last = tuple && !tuple->elts.empty() && !innermost(assigned).is(Rule::paren) ? tuple->elts.back() : target;
+  ExprNode* last = tuple && !tuple->elts.empty() && !innermost(assigned).is(Rule::paren)
+                       ? tuple->elts.back()
+                       : target;
   if (last != bad) return false;
   Constant* c = dyn<Constant>(bad);
   if (is<GeneratorExp>(bad) || (c && c->value_kind <= ConstantKind::False)) return false;
   auto items = list(assigned.first());
   if (innermost(items.back()).is(Rule::paren)) return true;
   UnaryOp* u = dyn<UnaryOp>(bad);
-  return !is<BoolOp>(bad) && !is<Compare>(bad) && !is<IfExp>(bad) && !is<Lambda>(bad) && !(u && u->op == UnaryOperator::Not);
+  return !is<BoolOp>(bad) && !is<Compare>(bad) && !is<IfExp>(bad) && !is<Lambda>(bad) &&
+         !(u && u->op == UnaryOperator::Not);
 }
 
 }  // namespace
@@ -130,7 +153,8 @@ StmtNode* Builder::assignment(Ref n) {
     ExprNode* bad = invalid_target(t, TargetKind::assign);
     if (bad && c.size() == 3 && meant_to_compare(t, bad, c[i]))
       fail(bad->span, "syntax.target",
-           std::string("cannot assign to ") + expression_name(bad) + " here. Maybe you meant '==' instead of '='?");
+           std::string("cannot assign to ") + expression_name(bad) +
+               " here. Maybe you meant '==' instead of '='?");
     assign_to(t, TargetKind::assign);
     targets.push_back(t);
   }
@@ -155,7 +179,8 @@ StmtNode* Builder::augmented(Ref n, Ref op) {
   bool single = is<Name>(a->target) || is<Attribute>(a->target) || is<Subscript>(a->target);
   if (!single)
     fail(a->target->span, "syntax.augmented_target",
-         std::string("'") + expression_name(a->target) + "' is an illegal expression for augmented assignment");
+         std::string("'") + expression_name(a->target) +
+             "' is an illegal expression for augmented assignment");
   set_context(a->target, Context::Store);
   for (auto [tok, value] : kOps)
     if (op.is(tok)) a->op = value;
@@ -170,7 +195,8 @@ StmtNode* Builder::annotated(Ref n) {
   const char* container = is<List>(a->target) ? "list" : is<Tuple>(a->target) ? "tuple" : nullptr;
   bool bare_tuple = is<Tuple>(a->target) && !innermost(c[0]).is(Rule::paren);
   if (container)
-    fail(bare_tuple ? as<Tuple>(a->target).elts[0]->span : a->target->span, "syntax.annotation_target",
+    fail(bare_tuple ? as<Tuple>(a->target).elts[0]->span : a->target->span,
+         "syntax.annotation_target",
          std::string("only single target (not ") + container + ") can be annotated");
   if (!is<Name>(a->target) && !is<Attribute>(a->target) && !is<Subscript>(a->target))
     fail(a->target->span, "syntax.annotation_target", "illegal target for annotation");
@@ -196,7 +222,8 @@ StmtNode* Builder::del_stmt(Ref n) {
   return done(d);
 }
 
-// ---- names ------------------------------------------------------------------------------------------------------------
+// ---- names
+// ------------------------------------------------------------------------------------------------------------
 
 Symbol Builder::dotted_name(Ref n) {
   std::string whole;
@@ -239,7 +266,8 @@ StmtNode* Builder::import_from(Ref n) {
     no_double_comma(c);
     auto items = list(c);
     if (!bracket && items.back().is(Tok::COMMA))
-      fail(span(c.end(), c.end()), "syntax.import_comma", "trailing comma not allowed without surrounding parentheses");
+      fail(span(c.end(), c.end()), "syntax.import_comma",
+           "trailing comma not allowed without surrounding parentheses");
     for (Ref i : items)
       if (i.is(Rule::import_as)) names.push_back(alias(i, name(i.first())));
   }
@@ -272,25 +300,33 @@ void Builder::check_future(Stmts body) {
     bool future = from && from->level == 0 && from->module == intern("__future__");
     if (!future) {
       Expr* e = dyn<Expr>(s);
-      bool doc = docstring && e && is<Constant>(e->value) && as<Constant>(e->value).value_kind == ConstantKind::Str;
+      bool doc = docstring && e && is<Constant>(e->value) &&
+                 as<Constant>(e->value).value_kind == ConstantKind::Str;
       docstring = false;
       first = first && doc;
       continue;
     }
-    if (!first) fail(s->span, "syntax.future_place", "from __future__ imports must occur at the beginning of the file");
+    if (!first)
+      fail(s->span, "syntax.future_place",
+           "from __future__ imports must occur at the beginning of the file");
     docstring = false;
     for (Alias* a : from->names) {
-      if (a->name == intern("braces")) fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "not a chance");
-      if (std::find(std::begin(kFeatures), std::end(kFeatures), a->name.text()) == std::end(kFeatures))
-        fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "future feature " + a->name.str() + " is not defined");
+      if (a->name == intern("braces"))
+        fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "not a chance");
+      if (std::find(std::begin(kFeatures), std::end(kFeatures), a->name.text()) ==
+          std::end(kFeatures))
+        fail(span(s->span.begin, s->span.begin), "syntax.future_feature",
+             "future feature " + a->name.str() + " is not defined");
     }
   }
 }
 
-// ---- control flow -----------------------------------------------------------------------------------------------------
+// ---- control flow
+// -----------------------------------------------------------------------------------------------------
 
 StmtNode* Builder::if_stmt(Ref n) {
-  // if t : s  (elif t : s)*  else_part?   built from the last clause up, so that long chains are no recursion
+  // if t : s  (elif t : s)*  else_part?   built from the last clause up, so that long chains are no
+  // recursion
   auto c = list(n);
   Stmts orelse;
   size_t clauses = c.size();
@@ -385,7 +421,8 @@ StmtNode* Builder::try_stmt(Ref n) {
       last = finalbody = suite(part[2]);
       continue;
     }
-    if (part[1].is(Tok::STAR)) refuse(grammar::Refused::except_star, span(part[0].begin(), part[1].end()));
+    if (part[1].is(Tok::STAR))
+      refuse(grammar::Refused::except_star, span(part[0].begin(), part[1].end()));
     if (!handlers.empty() && !handlers.back()->type)
       fail(handlers.back()->span, "syntax.default_except", "default 'except:' must be last");
     ExprNode* type = part[1].is(Rule::test) ? test(part[1]) : nullptr;
@@ -426,7 +463,8 @@ StmtNode* Builder::with_stmt(Ref n) {
     items.push_back(done(w));
   }
   // `with (a, b):` holds two items, not a tuple, unless an element is starred or named.
-  Tuple* tuple = items.size() == 1 && !items[0]->optional_vars ? dyn<Tuple>(items[0]->context_expr) : nullptr;
+  Tuple* tuple =
+      items.size() == 1 && !items[0]->optional_vars ? dyn<Tuple>(items[0]->context_expr) : nullptr;
   bool plain = tuple && !tuple->elts.empty() &&
                std::none_of(tuple->elts.begin(), tuple->elts.end(),
                             [](ExprNode* e) { return is<Starred>(e) || is<NamedExpr>(e); });
@@ -443,56 +481,6 @@ StmtNode* Builder::with_stmt(Ref n) {
   w->items = arena_.copy(items);
   w->body = body;
   return done(w);
-}
-
-// ---- definitions ------------------------------------------------------------------------------------------------------
-
-StmtNode* Builder::decorated(Ref n) {
-  ExprVec decorators;
-  auto c = list(n);
-  for (Ref d : c)
-    if (d.is(Rule::decorator)) decorators.push_back(named_test(list(d)[1]));
-  Exprs all = arena_.copy(decorators);
-  Ref def = c.back();
-  if (def.is(Rule::async_stmt)) {
-    if (!list(def)[1].is(Rule::func_def)) invalid(list(def)[1].first());
-    refuse(grammar::Refused::async_def, def.first().span());
-  }
-  return def.is(Rule::func_def) ? func_def(def, all) : class_def(def, all);
-}
-
-StmtNode* Builder::func_def(Ref n, Exprs decorators) {
-  auto c = list(n);
-  Arguments* args = params(child(n, Rule::params));
-  ExprNode* returns = has(n, Tok::ARROW) ? test(child(n, Rule::test)) : nullptr;
-  Stmts body = suite(c.back());
-  FunctionDef* f = make<FunctionDef>(to_end_of(n, body));
-  f->name = name(c[1]);
-  f->args = args;
-  f->body = body;
-  f->decorator_list = decorators;
-  f->returns = returns;
-  return done(f);
-}
-
-StmtNode* Builder::class_def(Ref n, Exprs decorators) {
-  auto c = list(n);
-  ExprVec bases;
-  SmallVec<Keyword*, 4> keywords;
-  Ref args = child(n, Rule::args);
-  if (args)
-    if (Ref generator = child(args.first(), Rule::comp_for)) invalid(generator.first());
-  if (args) call_args(args, bases, keywords, child(n, Tok::RPAR));
-  for (Keyword* k : keywords)
-    if (k->arg == intern("metaclass")) refuse(grammar::Refused::metaclass, k->span);
-  Stmts body = suite(c.back());
-  ClassDef* d = make<ClassDef>(to_end_of(n, body));
-  d->name = name(c[1]);
-  d->bases = arena_.copy(bases);
-  d->keywords = arena_.copy(keywords);
-  d->body = body;
-  d->decorator_list = decorators;
-  return done(d);
 }
 
 }  // namespace ouro::frontend

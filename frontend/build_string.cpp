@@ -1,7 +1,8 @@
-// Literals: numbers, strings, and f-strings, whose expressions are parsed by the same grammar in their place.
+// Literals: numbers, strings, and f-strings, whose expressions are parsed by the same grammar in
+// their place.
 //
-// Positions are CPython 3.11's: every part of a concatenation has the span of the whole, only the expressions inside an
-// f-string keep their own.
+// Positions are CPython 3.11's: every part of a concatenation has the span of the whole, only the
+// expressions inside an f-string keep their own.
 #include <charconv>
 #include <cstdlib>
 
@@ -63,7 +64,8 @@ ExprNode* Builder::number(Ref token) {
     char kind = static_cast<char>(digits[1] | 0x20);
     base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;
   }
-  if (base == 10 && (digits.back() | 0x20) == 'j') refuse(grammar::Refused::complex_number, token.span());
+  if (base == 10 && (digits.back() | 0x20) == 'j')
+    refuse(grammar::Refused::complex_number, token.span());
   if (base == 10 && digits.find_first_of(".eE") != digits.npos) {
     c->value_kind = ConstantKind::Float;
     c->float_value = to_double(digits);
@@ -71,14 +73,17 @@ ExprNode* Builder::number(Ref token) {
   }
   if (base != 10) digits.erase(0, 2);
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), c->int_value, base);
+  auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), c->int_value, base);
   (void)end;
   c->value_kind = ConstantKind::Int;
   if (error == std::errc()) return done(c);
   if (base == 10 && digits.size() > kMaxDigits)
     fail(token.span(), "limit.digits",
-         "Exceeds the limit (4300 digits) for integer string conversion: value has " + std::to_string(digits.size()) +
-             " digits; use sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge integer "
+         "Exceeds the limit (4300 digits) for integer string conversion: value has " +
+             std::to_string(digits.size()) +
+             " digits; use sys.set_int_max_str_digits() to increase the limit - Consider "
+             "hexadecimal for huge integer "
              "literals to avoid decimal conversion limits.");
   c->value_kind = ConstantKind::BigInt;
   c->int_value = 0;
@@ -93,7 +98,9 @@ class StringBuilder {
   StringBuilder(Builder& b, Span whole, Span behind, bool u_prefix)
       : b_(b), whole_(whole), behind_(behind), u_prefix_(u_prefix) {}
 
-  void plain(Span literal, const StringParts& p) { add_text(literal.begin + p.begin, literal.begin + p.end, p.raw, literal); }
+  void plain(Span literal, const StringParts& p) {
+    add_text(literal.begin + p.begin, literal.begin + p.end, p.raw, literal);
+  }
   void formatted(Span literal, const StringParts& p) {
     has_formatted_ = true;
     at_ = literal.begin + p.begin;
@@ -113,7 +120,9 @@ class StringBuilder {
  private:
   char here() const { return b_.file_.text()[at_]; }
   char peek(uint32_t n) const { return at_ + n < end_ ? b_.file_.text()[at_ + n] : '\0'; }
-  [[noreturn]] void fail(std::string text) { b_.fail(behind_, "syntax.fstring", "f-string: " + std::move(text)); }
+  [[noreturn]] void fail(std::string text) {
+    b_.fail(behind_, "syntax.fstring", "f-string: " + std::move(text));
+  }
 
   Constant* constant(Span where) {
     Constant* c = b_.make<Constant>(where);
@@ -135,7 +144,8 @@ class StringBuilder {
     }
     EscapeResult r = decode_str(body, text_);
     if (r.fault == EscapeFault::error) b_.fail(behind_, "syntax.escape", r.message);
-    if (r.fault == EscapeFault::named_character) b_.refuse(grammar::Refused::named_character, literal);
+    if (r.fault == EscapeFault::named_character)
+      b_.refuse(grammar::Refused::named_character, literal);
   }
 
   // Literal text and replacement fields up to the end, or to the brace that closes a nested format.
@@ -233,7 +243,8 @@ class StringBuilder {
     int quote_size = 0;
     for (; at_ < end_; ++at_) {
       char c = here();
-      if (c == '\\') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include a backslash");
+      if (c == '\\')
+        b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include a backslash");
       if (quote) {
         if (c != quote || (quote_size == 3 && (peek(1) != c || peek(2) != c))) continue;
         at_ += static_cast<uint32_t>(quote_size) - 1;
@@ -251,7 +262,8 @@ class StringBuilder {
         brackets.push_back(c);
         continue;
       }
-      if (c == '#') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include '#'");
+      if (c == '#')
+        b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include '#'");
       if (brackets.empty() && ends_expression(c)) break;
       if (c == ')' || c == ']' || c == '}') close_bracket(brackets, c);
     }
@@ -275,15 +287,16 @@ class StringBuilder {
     brackets.pop_back();
     char want = open == '(' ? ')' : open == '[' ? ']' : '}';
     if (c != want)
-      fail(std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" + open + "'");
+      fail(std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" +
+           open + "'");
   }
 
   ExprNode* expression(uint32_t begin, uint32_t end) {
     std::string_view inside = b_.file_.text().substr(begin, end - begin);
-    if (inside.find_first_not_of(" \t\f\r\n") == inside.npos)
-      fail("empty expression not allowed");
+    if (inside.find_first_not_of(" \t\f\r\n") == inside.npos) fail("empty expression not allowed");
     grammar::Tree tree;
-    if (std::optional<Diagnostic> error = grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
+    if (std::optional<Diagnostic> error =
+            grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
       if (is_syntax_error_kind(error->kind) && !error->text.starts_with("f-string: "))
         error->text = "f-string: " + error->text;
       throw BuildError{std::move(*error)};
@@ -310,9 +323,11 @@ ExprNode* Builder::strings(Ref first, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     bytes += split_string(file_.text(span(tokens[i].begin, tokens[i].end))).bytes;
   Span behind = span(tokens[count].begin, tokens[count].end);
-  if (bytes && bytes != count) fail(behind, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
+  if (bytes && bytes != count)
+    fail(behind, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
   std::string data;
-  StringBuilder builder(*this, whole, behind, split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
+  StringBuilder builder(*this, whole, behind,
+                        split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
   for (uint32_t i = 0; i < count; ++i) {
     Span literal = span(tokens[i].begin, tokens[i].end);
     std::string_view source = file_.text(literal);
@@ -327,8 +342,10 @@ ExprNode* Builder::strings(Ref first, uint32_t count) {
         if (static_cast<signed char>(c) < 0)
           fail(behind, "syntax.bytes_ascii", "bytes can only contain ASCII literal characters");
       EscapeResult r;
-      if (p.raw) data += body;
-      else r = decode_bytes(body, data);
+      if (p.raw)
+        data += body;
+      else
+        r = decode_bytes(body, data);
       if (r.fault == EscapeFault::error) fail(behind, "syntax.escape", r.message);
     }
   }

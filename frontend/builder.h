@@ -28,7 +28,8 @@ using ExprVec = SmallVec<ast::ExprNode*, 8>;
 
 class Builder {
  public:
-  Builder(const SourceFile& file, Arena& arena, const grammar::Tree& tree) : file_(file), arena_(arena), tree_(&tree) {}
+  Builder(const SourceFile& file, Arena& arena, const grammar::Tree& tree)
+      : file_(file), arena_(arena), tree_(&tree) {}
 
   ast::Module* module(Ref file_input);
   ast::ExprNode* star_list(Ref n, bool target = false);  // also test_list, named_list
@@ -56,8 +57,8 @@ class Builder {
   T* done(T* node);
   Span span(uint32_t begin, uint32_t end) const { return {tree_->file, begin, end}; }
   std::string_view text(Ref token) const { return file_.text(token.span()); }
-  Symbol name(Ref token) { return name(text(token), token.span()); }
-  Symbol name(std::string_view text, Span span);
+  Symbol name(Ref token) { return name(text(token)); }
+  Symbol name(std::string_view text);  // in NFKC
   void no_double_comma(Ref list);
 
   // build_stmt.cpp
@@ -79,33 +80,37 @@ class Builder {
   ast::StmtNode* for_stmt(Ref n);
   ast::StmtNode* try_stmt(Ref n);
   ast::StmtNode* with_stmt(Ref n);
-  ast::StmtNode* decorated(Ref n);
-  ast::StmtNode* func_def(Ref n, ast::Exprs decorators);
-  ast::StmtNode* class_def(Ref n, ast::Exprs decorators);
   ast::ExprNode* assigned(Ref n, bool target = false);
   ast::ExprNode* target_list(Ref n);
   Symbol dotted_name(Ref n);
   ast::Alias* alias(Ref n, Symbol name_symbol);
   void check_future(ast::Stmts body);
   /// What all compound statements share: span from the keyword to the end of the last block.
-  Span to_end_of(Ref first, ast::Stmts block) const { return {tree_->file, first.begin(), block.back()->span.end}; }
+  Span to_end_of(Ref first, ast::Stmts block) const {
+    return {tree_->file, first.begin(), block.back()->span.end};
+  }
 
   // build_def.cpp
+  ast::StmtNode* decorated(Ref n);
+  ast::StmtNode* func_def(Ref n, ast::Exprs decorators);
+  ast::StmtNode* class_def(Ref n, ast::Exprs decorators);
   ast::Arguments* params(Ref n);  // params, lambda_params, or no node
   void call_args(Ref n, ExprVec& args, SmallVec<ast::Keyword*, 4>& keywords, Ref close);
 
   // build_expr.cpp
   ast::ExprNode* primary(Ref n);
-  ast::ExprNode* atom(Ref n, Ref next_token);
-  ast::ExprNode* paren(Ref n);
-  ast::ExprNode* group(Ref n, Span where);
-  ast::ExprNode* bracket(Ref n);
-  ast::ExprNode* brace(Ref n);
+  ast::ExprNode* atom(Ref n);
   ast::ExprNode* lambda(Ref n);
   ast::ExprNode* call(ast::ExprNode* func, Span where, Ref args, Ref close, Ref open);
   ast::ExprNode* subscripts(Ref n);
   ast::ExprNode* subscript(Ref n);
   ast::ExprNode* named(ast::ExprNode* target, Ref target_ref, Ref value);
+
+  // build_display.cpp
+  ast::ExprNode* paren(Ref n);
+  ast::ExprNode* group(Ref n, Span where);
+  ast::ExprNode* bracket(Ref n);
+  ast::ExprNode* brace(Ref n);
   ast::Comprehension* comp_for(Ref n);
   ast::Seq<ast::Comprehension> comp_fors(Ref parent);
 
@@ -123,8 +128,7 @@ class Builder {
   ast::PatternNode* mapping_pattern(Ref n);
 
   // check_target.cpp
-  void store(ast::ExprNode* target, TargetKind kind);
-  /// Makes an expression a target; `ref` is where it stands, for errors.
+  /// Makes an expression a target, or fails.
   void assign_to(ast::ExprNode* e, TargetKind kind);
   void set_context(ast::ExprNode* e, ast::Context ctx);
 

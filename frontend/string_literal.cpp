@@ -15,36 +15,49 @@ int hex_value(char c) {
 // Escapes of one character, for str and bytes alike; -1 for others.
 int simple_escape(char c) {
   switch (c) {
-    case '\\': return '\\';
-    case '\'': return '\'';
-    case '"': return '"';
-    case 'a': return 7;
-    case 'b': return 8;
-    case 'f': return 12;
-    case 'n': return 10;
-    case 'r': return 13;
-    case 't': return 9;
-    case 'v': return 11;
-    default: return -1;
+    case '\\':
+      return '\\';
+    case '\'':
+      return '\'';
+    case '"':
+      return '"';
+    case 'a':
+      return 7;
+    case 'b':
+      return 8;
+    case 'f':
+      return 12;
+    case 'n':
+      return 10;
+    case 'r':
+      return 13;
+    case 't':
+      return 9;
+    case 'v':
+      return 11;
+    default:
+      return -1;
   }
 }
 
 // Up to three octal digits at body[i]; moves i.
 uint32_t octal(std::string_view body, size_t& i) {
   uint32_t v = 0;
-  for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; ++k) v = v * 8 + (body[i++] - '0');
+  for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; ++k)
+    v = v * 8 + (body[i++] - '0');
   return v;
 }
 
 std::string codec_error(size_t from, size_t to, const char* what) {
-  return "(unicode error) 'unicodeescape' codec can't decode bytes in position " + std::to_string(from) + "-" +
-         std::to_string(to) + ": " + what;
+  return "(unicode error) 'unicodeescape' codec can't decode bytes in position " +
+         std::to_string(from) + "-" + std::to_string(to) + ": " + what;
 }
 
 }  // namespace
 
 EscapeResult decode_str(std::string_view body, std::string& out) {
-  size_t shown = 0;  // position as CPython counts it: it writes other characters as \UXXXXXXXX first
+  size_t shown =
+      0;  // position as CPython counts it: it writes other characters as \UXXXXXXXX first
   for (size_t i = 0; i < body.size();) {
     unsigned char c = static_cast<unsigned char>(body[i]);
     if (c != '\\') {
@@ -77,12 +90,17 @@ EscapeResult decode_str(std::string_view body, std::string& out) {
         }
         v = v * 16 + static_cast<uint32_t>(h);
       }
-      if (v > 0x10FFFF) return {EscapeFault::error, codec_error(shown, shown + 9, "illegal Unicode character")};
+      if (v > 0x10FFFF)
+        return {EscapeFault::error, codec_error(shown, shown + 9, "illegal Unicode character")};
       append_utf8(out, v);
     } else if (e == 'N') {
-      if (i >= body.size() || body[i] != '{' || body.find('}', i) == body.npos || body.find('}', i) == i + 1) {
-        size_t close = i < body.size() && body[i] == '{' ? std::min(body.find('}', i), body.size() - 1) : at + 1;
-        return {EscapeFault::error, codec_error(shown, shown + (close - at), "malformed \\N character escape")};
+      if (i >= body.size() || body[i] != '{' || body.find('}', i) == body.npos ||
+          body.find('}', i) == i + 1) {
+        size_t close = i < body.size() && body[i] == '{'
+                           ? std::min(body.find('}', i), body.size() - 1)
+                           : at + 1;
+        return {EscapeFault::error,
+                codec_error(shown, shown + (close - at), "malformed \\N character escape")};
       }
       return {EscapeFault::named_character, {}};
     } else {
@@ -111,9 +129,11 @@ EscapeResult decode_bytes(std::string_view body, std::string& out) {
       --i;
       out += static_cast<char>(octal(body, i));
     } else if (e == 'x') {
-      int hi = i < body.size() ? hex_value(body[i]) : -1, lo = i + 1 < body.size() ? hex_value(body[i + 1]) : -1;
+      int hi = i < body.size() ? hex_value(body[i]) : -1,
+          lo = i + 1 < body.size() ? hex_value(body[i + 1]) : -1;
       if (hi < 0 || lo < 0)
-        return {EscapeFault::error, "(value error) invalid \\x escape at position " + std::to_string(at)};
+        return {EscapeFault::error,
+                "(value error) invalid \\x escape at position " + std::to_string(at)};
       out += static_cast<char>(hi * 16 + lo);
       i += 2;
     } else {
@@ -134,7 +154,8 @@ StringParts split_string(std::string_view literal) {
     p.formatted |= c == 'f';
     p.u_prefix |= literal[i] == 'u';
   }
-  bool triple = literal.size() >= i + 6 && literal[i + 1] == literal[i] && literal[i + 2] == literal[i];
+  bool triple =
+      literal.size() >= i + 6 && literal[i + 1] == literal[i] && literal[i + 2] == literal[i];
   uint32_t quote = triple ? 3 : 1;
   p.begin = i + quote;
   p.end = static_cast<uint32_t>(literal.size()) - quote;

@@ -14,8 +14,8 @@ struct EscapeResult {
   std::string message;  // CPython's, for EscapeFault::error
 };
 
-/// Appends `body` with its escapes resolved (Python language reference 2.4.1); unknown ones stay as they are.
-/// Surrogates from \u escapes are written in their three-byte form.
+/// Appends `body` with its escapes resolved (Python language reference 2.4.1); unknown ones stay as
+/// they are. Surrogates from \u escapes are written in their three-byte form.
 EscapeResult decode_str(std::string_view body, std::string& out);
 EscapeResult decode_bytes(std::string_view body, std::string& out);
 

@@ -1,10 +1,12 @@
 // Text → tokens: the raw lexer's matches, plus everything that needs memory.
 //
-// NEWLINE, INDENT and DEDENT follow CPython's tokenizer: a stack of columns with tabs to multiples of 8, a second stack
-// with tabs of width 1 to find inconsistent use of tabs, blank and comment lines ignored, nothing inside brackets. Names
-// become keywords by table, soft keywords by place. Limits are CPython's: 200 open brackets, 100 indents.
+// NEWLINE, INDENT and DEDENT follow CPython's tokenizer: a stack of columns with tabs to multiples
+// of 8, a second stack with tabs of width 1 to find inconsistent use of tabs, blank and comment
+// lines ignored, nothing inside brackets. Names become keywords by table, soft keywords by place.
+// Limits are CPython's: 200 open brackets, 100 indents.
 //
-// The first lexical error ends the list with an ERROR token; the parser decides whether an earlier token is wrong first.
+// The first lexical error ends the list with an ERROR token; the parser decides whether an earlier
+// token is wrong first.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,9 @@ namespace ouro::grammar {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_char(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || static_cast<signed char>(c) < 0; }
+bool is_name_char(char c) {
+  return isalnum(static_cast<unsigned char>(c)) || c == '_' || static_cast<signed char>(c) < 0;
+}
 
 // CPython lets these words follow a number without a blank (`1if x else 2`).
 bool keyword_follows(std::string_view rest) {
@@ -21,10 +23,15 @@ struct Base {
   int base;
   const char* name;
 };
-constexpr Base kBases[] = {{'x', 'X', 16, "hexadecimal"}, {'o', 'O', 8, "octal"}, {'b', 'B', 2, "binary"}};
+constexpr Base kBases[] = {
+    {'x', 'X', 16, "hexadecimal"}, {'o', 'O', 8, "octal"}, {'b', 'B', 2, "binary"}};
 
-NumberError invalid(uint32_t at, std::string text) { return {at, at + 1, "syntax.number", std::move(text)}; }
-NumberError invalid_kind(uint32_t at, const char* kind) { return invalid(at, std::string("invalid ") + kind + " literal"); }
+NumberError invalid(uint32_t at, std::string text) {
+  return {at, at + 1, "syntax.number", std::move(text)};
+}
+NumberError invalid_kind(uint32_t at, const char* kind) {
+  return invalid(at, std::string("invalid ") + kind + " literal");
+}
 
 }  // namespace
 
@@ -48,11 +55,13 @@ std::optional<NumberError> check_number(std::string_view text, uint32_t begin, u
   bool imaginary = number.back() == 'j' || number.back() == 'J';
   bool integer = number.find_first_of(".eEjJ") == number.npos;
   if (next == '_') return invalid_kind(end, "decimal");
-  if (is_name_char(next) && !keyword_follows(rest)) return invalid_kind(end - 1, imaginary ? "imaginary" : "decimal");
+  if (is_name_char(next) && !keyword_follows(rest))
+    return invalid_kind(end - 1, imaginary ? "imaginary" : "decimal");
   if (integer && number[0] == '0' && number.find_first_not_of("0_") != number.npos) {
     uint32_t zeros = static_cast<uint32_t>(number.find_first_not_of("0_"));
     return NumberError{begin, begin + zeros, "syntax.number",
-                       "leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers"};
+                       "leading zeros in decimal integer literals are not permitted; use an 0o "
+                       "prefix for octal integers"};
   }
   return std::nullopt;
 }

@@ -14,8 +14,9 @@ struct NumberError {
   std::string text;
 };
 
-/// Checks the NUMBER match text[begin, end) and what follows it: leading zeros, digits of another base, a name glued to it.
-/// Whether a decimal has too many digits is checked where it is converted.
+/// Checks the NUMBER match text[begin, end) and what follows it: leading zeros, digits of another
+/// base, a name glued to it. Whether a decimal has too many digits is checked where it is
+/// converted.
 std::optional<NumberError> check_number(std::string_view text, uint32_t begin, uint32_t end);
 
 }  // namespace ouro::grammar

@@ -38,7 +38,8 @@ void run(OuroParser& parser, Start start) {
   }
 }
 
-// Drops the statement that failed and closes the file: what is left is a well-formed tree of the statements before it.
+// Drops the statement that failed and closes the file: what is left is a well-formed tree of the
+// statements before it.
 void close_tree(Tree& tree, const std::vector<uint32_t>& open) {
   if (open.size() < 2 || tree.nodes[open[0]].kind != static_cast<uint8_t>(Rule::file_input)) {
     tree.nodes.clear();
@@ -50,18 +51,27 @@ void close_tree(Tree& tree, const std::vector<uint32_t>& open) {
 }
 
 Diagnostic too_deep(const SourceFile& file, const Token& at) {
-  return {file.span(at.begin, at.end), "limit.nesting", "", {}, Severity::error, "MemoryError", false};
+  return {
+      file.span(at.begin, at.end), "limit.nesting", "", {}, Severity::error, "MemoryError", false};
 }
 
 }  // namespace
 
-std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end, Tree& tree) {
+std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end,
+                                Tree& tree) {
   tree.file = file.id();
   tree.nodes.clear();
   if (!file.decode_error().empty()) {
-    return Diagnostic{file.span(0, 0), "syntax.encoding", file.decode_error(), {}, Severity::error, "SyntaxError", false};
+    return Diagnostic{file.span(0, 0),
+                      "syntax.encoding",
+                      file.decode_error(),
+                      {},
+                      Severity::error,
+                      "SyntaxError",
+                      false};
   }
-  TokenList lexed = tokenize(file, begin, end, start == Start::file ? LexMode::file : LexMode::bracket);
+  TokenList lexed =
+      tokenize(file, begin, end, start == Start::file ? LexMode::file : LexMode::bracket);
   tree.tokens = std::move(lexed.tokens);
   tree.nodes.reserve(tree.tokens.size() * 4);
   KindStream stream(tree.tokens);
@@ -74,7 +84,11 @@ std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t be
     run(parser, start);
     return std::nullopt;
   } catch (const ParseStop& stop) {
-    Failure f{file, tree, lexed, {}, std::min(stop.token, static_cast<uint32_t>(tree.tokens.size() - 1)),
+    Failure f{file,
+              tree,
+              lexed,
+              {},
+              std::min(stop.token, static_cast<uint32_t>(tree.tokens.size() - 1)),
               start == Start::fstring};
     f.open = parser.failed_open;
     Diagnostic d = stop.too_deep ? too_deep(file, tree.tokens[f.token]) : describe_failure(f);
@@ -86,7 +100,7 @@ std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t be
 namespace {
 
 template <class F>
-uint32_t match_rule(const Tree& tree, uint32_t token, F rule) {
+uint32_t match_rule(const Tree& tree, uint32_t token, uint32_t* furthest, F rule) {
   Tree scratch;
   KindStream stream(tree.tokens);
   stream.at = token;
@@ -94,25 +108,27 @@ uint32_t match_rule(const Tree& tree, uint32_t token, F rule) {
   parser.nodes = &scratch.nodes;
   try {
     rule(parser);
+    if (furthest) *furthest = stream.at;
     return stream.at;
-  } catch (const ParseStop&) {
+  } catch (const ParseStop& stop) {
+    if (furthest) *furthest = stop.token;
     return 0;
   }
 }
 
 }  // namespace
 
-uint32_t match_expression(const Tree& tree, uint32_t token) {
-  return match_rule(tree, token, [](OuroParser& p) { p.test(); });
+uint32_t match_expression(const Tree& tree, uint32_t token, uint32_t* furthest) {
+  return match_rule(tree, token, furthest, [](OuroParser& p) { p.test(); });
 }
-uint32_t match_expressions(const Tree& tree, uint32_t token) {
-  return match_rule(tree, token, [](OuroParser& p) { p.star_list(); });
+uint32_t match_expressions(const Tree& tree, uint32_t token, uint32_t* furthest) {
+  return match_rule(tree, token, furthest, [](OuroParser& p) { p.star_list(); });
 }
-uint32_t match_arith(const Tree& tree, uint32_t token) {
-  return match_rule(tree, token, [](OuroParser& p) { p.arith(); });
+uint32_t match_arith(const Tree& tree, uint32_t token, uint32_t* furthest) {
+  return match_rule(tree, token, furthest, [](OuroParser& p) { p.arith(); });
 }
-uint32_t match_comprehension(const Tree& tree, uint32_t token) {
-  return match_rule(tree, token, [](OuroParser& p) { p.comp_for(); });
+uint32_t match_comprehension(const Tree& tree, uint32_t token, uint32_t* furthest) {
+  return match_rule(tree, token, furthest, [](OuroParser& p) { p.comp_for(); });
 }
 
 }  // namespace ouro::grammar

@@ -15,9 +15,11 @@ enum class Start : uint8_t {
   fstring,     // what stands in the braces of an f-string, without conversion and format
 };
 
-/// Parses text [begin, end) of the file into `tree`. On failure returns the error as CPython 3.11 words it; the tree then
-/// holds the tokens read, and as nodes the statements before the one that failed (closed, so that they can be checked for
-/// errors that come first). Nesting beyond the limits is an error, never a crash. Safe from any thread.
-std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end, Tree& tree);
+/// Parses text [begin, end) of the file into `tree`. On failure returns the error as CPython 3.11
+/// words it; the tree then holds the tokens read, and as nodes the statements before the one that
+/// failed (closed, so that they can be checked for errors that come first). Nesting beyond the
+/// limits is an error, never a crash. Safe from any thread.
+std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end,
+                                Tree& tree);
 
 }  // namespace ouro::grammar

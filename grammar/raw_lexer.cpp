@@ -7,9 +7,9 @@
 namespace ouro::grammar {
 namespace {
 
-// The generated lexer caches its automaton's edges for symbols up to 127 only, so all bytes of multi-byte characters are
-// shown as 127, which the grammar allows in names, strings and comments. A true DEL is shown as 1, which it allows nowhere
-// but in strings and comments.
+// The generated lexer caches its automaton's edges for symbols up to 127 only, so all bytes of
+// multi-byte characters are shown as 127, which the grammar allows in names, strings and comments.
+// A true DEL is shown as 1, which it allows nowhere but in strings and comments.
 constexpr std::array<uint8_t, 256> kShown = [] {
   std::array<uint8_t, 256> t{};
   for (int i = 0; i < 256; ++i) t[i] = static_cast<uint8_t>(i < 127 ? i : i == 127 ? 1 : 127);
@@ -50,7 +50,9 @@ OURO_TOKENS(X)
 
 struct RawLexer::Impl {
   explicit Impl(std::string_view text)
-      : stream(text), lexer(&stream), simulator(lexer.getInterpreter<antlr4::atn::LexerATNSimulator>()) {}
+      : stream(text),
+        lexer(&stream),
+        simulator(lexer.getInterpreter<antlr4::atn::LexerATNSimulator>()) {}
   ByteStream stream;
   OuroLexer lexer;
   antlr4::atn::LexerATNSimulator* simulator;

@@ -13,7 +13,8 @@ class RawLexer {
   explicit RawLexer(std::string_view text);
   ~RawLexer();
 
-  /// The kind of the longest token at `begin`; `end` becomes the offset behind it. END only at the end of the text.
+  /// The kind of the longest token at `begin`; `end` becomes the offset behind it. END only at the
+  /// end of the text.
   Tok match(uint32_t begin, uint32_t& end);
 
  private:

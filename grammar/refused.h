@@ -1,4 +1,5 @@
-// What Ouro does not have, in one table: the parser refuses it with these words and the documentation prints them.
+// What Ouro does not have, in one table: the parser refuses it with these words and the
+// documentation prints them.
 #pragma once
 
 #include <span>
@@ -6,7 +7,15 @@
 namespace ouro::grammar {
 
 enum class Refused : unsigned char {
-  async_def, async_for, async_with, async_comprehension, await_expr, type_statement, except_star, metaclass, complex_number,
+  async_def,
+  async_for,
+  async_with,
+  async_comprehension,
+  await_expr,
+  type_statement,
+  except_star,
+  metaclass,
+  complex_number,
   named_character,
 };
 
@@ -18,12 +27,16 @@ struct RefusedRow {
 };
 
 inline constexpr RefusedRow kRefused[] = {
-    {Refused::async_def, "refused.async_def", "async def", "'async def' is not part of Ouro: write a plain function or a generator"},
-    {Refused::async_for, "refused.async_for", "async for", "'async for' is not part of Ouro: write a plain 'for'"},
-    {Refused::async_with, "refused.async_with", "async with", "'async with' is not part of Ouro: write a plain 'with'"},
+    {Refused::async_def, "refused.async_def", "async def",
+     "'async def' is not part of Ouro: write a plain function or a generator"},
+    {Refused::async_for, "refused.async_for", "async for",
+     "'async for' is not part of Ouro: write a plain 'for'"},
+    {Refused::async_with, "refused.async_with", "async with",
+     "'async with' is not part of Ouro: write a plain 'with'"},
     {Refused::async_comprehension, "refused.async_comprehension", "asynchronous comprehensions",
      "asynchronous comprehensions are not part of Ouro: write a plain comprehension"},
-    {Refused::await_expr, "refused.await", "await", "'await' is not part of Ouro: call the function"},
+    {Refused::await_expr, "refused.await", "await",
+     "'await' is not part of Ouro: call the function"},
     {Refused::type_statement, "refused.type_statement", "type statements",
      "type statements are not part of Ouro: assign the type to a name"},
     {Refused::except_star, "refused.except_star", "except*",

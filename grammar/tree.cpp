@@ -7,10 +7,9 @@ struct TokenRow {
   const char* name;
   const char* text;
 };
-constexpr TokenRow kTokens[] = {
-    {"END", ""},
+constexpr TokenRow kTokens[] = {{"END", ""},
 #define X(name, text) {#name, text},
-    OURO_TOKENS(X)
+                                OURO_TOKENS(X)
 #undef X
 };
 constexpr const char* kRules[] = {
@@ -22,9 +21,12 @@ constexpr const char* kRules[] = {
 std::string quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) {
-    if (c == '\n') out += "\\n";
-    else if (c == '\\' || c == '\'') (out += '\\') += c;
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\\' || c == '\'')
+      (out += '\\') += c;
+    else
+      out += c;
   }
   return out + "'";
 }

@@ -1,7 +1,8 @@
 // Tokens and the syntax tree, in a neutral form: what the rest of Ouro sees of the grammar.
 //
-// A Tree is two flat arrays. Tokens are in source order; nodes are in pre-order, each knowing where its subtree ends, so
-// that a child is one index away and nothing is allocated per node. A node is a rule of OuroParser.g4 or a token.
+// A Tree is two flat arrays. Tokens are in source order; nodes are in pre-order, each knowing where
+// its subtree ends, so that a child is one index away and nothing is allocated per node. A node is
+// a rule of OuroParser.g4 or a token.
 #pragma once
 
 #include <cstdint>
@@ -72,10 +73,10 @@ struct Token {
 
 struct TreeNode {
   bool is_token;
-  uint8_t kind;         // Tok or Rule
-  uint32_t first;       // index of its first token
-  uint32_t last;        // index behind its last token
-  uint32_t next;        // index behind its subtree
+  uint8_t kind;    // Tok or Rule
+  uint32_t first;  // index of its first token
+  uint32_t last;   // index behind its last token
+  uint32_t next;   // index behind its subtree
 };
 
 struct Tree {
@@ -92,8 +93,12 @@ class Ref {
 
   explicit operator bool() const { return tree_ != nullptr; }
   bool is_token() const { return node().is_token; }
-  bool is(Tok t) const { return tree_ && node().is_token && node().kind == static_cast<uint8_t>(t); }
-  bool is(Rule r) const { return tree_ && !node().is_token && node().kind == static_cast<uint8_t>(r); }
+  bool is(Tok t) const {
+    return tree_ && node().is_token && node().kind == static_cast<uint8_t>(t);
+  }
+  bool is(Rule r) const {
+    return tree_ && !node().is_token && node().kind == static_cast<uint8_t>(r);
+  }
   Tok tok() const { return node().is_token ? static_cast<Tok>(node().kind) : Tok::END; }
   Rule rule() const { return static_cast<Rule>(node().kind); }
   uint32_t index() const { return index_; }
@@ -101,11 +106,15 @@ class Ref {
   uint32_t last_token() const { return node().last; }
   const Token& token() const { return tree_->tokens[node().first]; }
   uint32_t begin() const { return tree_->tokens[node().first].begin; }
-  uint32_t end() const { return node().last > node().first ? tree_->tokens[node().last - 1].end : begin(); }
+  uint32_t end() const {
+    return node().last > node().first ? tree_->tokens[node().last - 1].end : begin();
+  }
   Span span() const { return {tree_->file, begin(), end()}; }
 
   /// First child, or no node.
-  Ref first() const { return node().next > index_ + 1 && !is_token() ? Ref(tree_, index_ + 1) : Ref(); }
+  Ref first() const {
+    return node().next > index_ + 1 && !is_token() ? Ref(tree_, index_ + 1) : Ref();
+  }
 
   struct Iterator {
     const Tree* tree;
@@ -137,7 +146,8 @@ inline Children children(Ref node) { return {node}; }
 
 /// `ouro ir --stage=tokens`: one line per token: line:col-line:col, kind, text.
 std::string dump_tokens(const SourceFile& file, const std::vector<Token>& tokens);
-/// `ouro ir --stage=tree`: the tree, indented; rules with a single rule below them are joined by dots.
+/// `ouro ir --stage=tree`: the tree, indented; rules with a single rule below them are joined by
+/// dots.
 std::string dump_tree(const SourceFile& file, const Tree& tree);
 
 }  // namespace ouro::grammar

@@ -1,5 +1,6 @@
-// Base class of the generated parser: builds the neutral Tree while ANTLR's code recognises, without ANTLR's own tree,
-// token objects, recovery or prediction. Included by generated code; nothing else outside this folder may include it.
+// Base class of the generated parser: builds the neutral Tree while ANTLR's code recognises,
+// without ANTLR's own tree, token objects, recovery or prediction. Included by generated code;
+// nothing else outside this folder may include it.
 #pragma once
 
 #include <antlr4-runtime.h>

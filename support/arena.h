@@ -1,7 +1,7 @@
 // Bump allocation: memory that lives as long as its arena.
 //
-// Objects made here are never destroyed one by one, so their types must be trivially destructible; blocks double in size
-// up to 1 MiB. Not shared between threads.
+// Objects made here are never destroyed one by one, so their types must be trivially destructible;
+// blocks double in size up to 1 MiB. Not shared between threads.
 #pragma once
 
 #include <cstddef>

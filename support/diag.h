@@ -1,14 +1,15 @@
 // What a person did wrong, and what we did wrong: two different calls.
 //
-// A Diagnostic is a message with a place. Messages about the text of a program print exactly as CPython prints them:
+// A Diagnostic is a message with a place. Messages about the text of a program print exactly as
+// CPython prints them:
 //
 //       File "f.ouro", line 3
 //         x = = 1
 //             ^
 //     SyntaxError: invalid syntax
 //
-// `user_error` throws UserError and never crosses generated code; parsers collect into Diagnostics instead.
-// `ouro_bug` is for broken invariants of Ouro itself: it prints where, and aborts.
+// `user_error` throws UserError and never crosses generated code; parsers collect into Diagnostics
+// instead. `ouro_bug` is for broken invariants of Ouro itself: it prints where, and aborts.
 #pragma once
 
 #include <exception>
@@ -31,7 +32,8 @@ struct Diagnostic {
   /// One sentence of help, or empty.
   std::string suggestion;
   Severity severity = Severity::error;
-  /// Python's exception class: SyntaxError, IndentationError, TabError, RecursionError, MemoryError, ...
+  /// Python's exception class: SyntaxError, IndentationError, TabError, RecursionError,
+  /// MemoryError, ...
   std::string kind = "SyntaxError";
   /// CPython raises some errors without a range; then only a line is shown, without carets.
   bool show_caret = true;
@@ -44,8 +46,9 @@ bool is_syntax_error_kind(std::string_view kind);
 std::string render(const Diagnostic& d, const SourceManager& sources);
 std::string render(const Diagnostic& d, const SourceFile* file);
 
-/// The source line of an error with carets under [col, end_col), indented by four as CPython does: two lines ending in
-/// \n, or one if there is nothing to underline. Columns are bytes of `line`, from 0; end_col <= col underlines one.
+/// The source line of an error with carets under [col, end_col), indented by four as CPython does:
+/// two lines ending in \n, or one if there is nothing to underline. Columns are bytes of `line`,
+/// from 0; end_col <= col underlines one.
 std::string render_caret(std::string_view line, uint32_t col, uint32_t end_col);
 
 /// Where a stage puts its messages. The first error is the one CPython would have raised.
@@ -72,8 +75,8 @@ struct UserError : std::exception {
 };
 
 /// Throws UserError. `kind` is the Python exception class it counts as.
-[[noreturn]] void user_error(Span span, std::string code, std::string text, std::string suggestion = {},
-                             std::string kind = "SyntaxError");
+[[noreturn]] void user_error(Span span, std::string code, std::string text,
+                             std::string suggestion = {}, std::string kind = "SyntaxError");
 
 [[noreturn]] void ouro_bug_at(const char* file, int line, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -84,7 +87,7 @@ struct UserError : std::exception {
 /// printf-style; prints "internal error" with the place in Ouro's own source, and aborts.
 #define ouro_bug(...) ::ouro::support::ouro_bug_at(__FILE__, __LINE__, __VA_ARGS__)
 /// Checks an invariant of Ouro in every build.
-#define OURO_CHECK(cond)                                 \
-  do {                                                   \
-    if (!(cond)) ouro_bug("check failed: %s", #cond);    \
+#define OURO_CHECK(cond)                              \
+  do {                                                \
+    if (!(cond)) ouro_bug("check failed: %s", #cond); \
   } while (0)

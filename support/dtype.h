@@ -1,9 +1,11 @@
-// Element types of tensors: names, sizes, and PyTorch's promotion of dtypes (torch.result_type), 0-d tensors and
-// Python scalars included. Everything is constexpr, so rows of operations can use it in their own constexpr tables.
+// Element types of tensors: names, sizes, and PyTorch's promotion of dtypes (torch.result_type),
+// 0-d tensors and Python scalars included. Everything is constexpr, so rows of operations can use
+// it in their own constexpr tables.
 //
-// Promotion works by category (bool < integer < float) and by kind of operand: tensors with dimensions outrank 0-d
-// tensors, which outrank Python scalars. An operand of lower kind changes the result only if its category is higher.
-// Source: aten/src/ATen/native/TypeProperties.cpp, c10/core/ScalarType.cpp.
+// Promotion works by category (bool < integer < float) and by kind of operand: tensors with
+// dimensions outrank 0-d tensors, which outrank Python scalars. An operand of lower kind changes
+// the result only if its category is higher. Source: aten/src/ATen/native/TypeProperties.cpp,
+// c10/core/ScalarType.cpp.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +28,11 @@ struct DTypeInfo {
   bool is_signed;
 };
 inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"bool", "bool", 1, 0, false},      {"u8", "uint8", 1, 1, false},
-    {"i8", "int8", 1, 1, true},         {"i16", "int16", 2, 1, true},
-    {"i32", "int32", 4, 1, true},       {"i64", "int64", 8, 1, true},
-    {"f16", "float16", 2, 2, true},     {"bf16", "bfloat16", 2, 2, true},
-    {"f32", "float32", 4, 2, true},     {"f64", "float64", 8, 2, true},
+    {"bool", "bool", 1, 0, false},  {"u8", "uint8", 1, 1, false},
+    {"i8", "int8", 1, 1, true},     {"i16", "int16", 2, 1, true},
+    {"i32", "int32", 4, 1, true},   {"i64", "int64", 8, 1, true},
+    {"f16", "float16", 2, 2, true}, {"bf16", "bfloat16", 2, 2, true},
+    {"f32", "float32", 4, 2, true}, {"f64", "float64", 8, 2, true},
 };
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<int>(t)]; }
@@ -40,13 +42,16 @@ constexpr bool is_float(DType t) { return info(t).category == 2; }
 constexpr bool is_integer(DType t) { return info(t).category == 1; }  // without bool
 constexpr bool is_bool(DType t) { return t == DType::boolean; }
 
-// The dtype of a name in either form ("f32", "float32", also PyTorch's "double", "float", "half", "long", "int", "short").
+// The dtype of a name in either form ("f32", "float32", also PyTorch's "double", "float", "half",
+// "long", "int", "short").
 constexpr std::optional<DType> dtype_from_name(std::string_view text) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (text == kDTypes[i].name || text == kDTypes[i].long_name) return static_cast<DType>(i);
-  constexpr struct { std::string_view name; DType type; } kAliases[] = {
-      {"double", DType::f64}, {"float", DType::f32}, {"half", DType::f16},
-      {"long", DType::i64},   {"int", DType::i32},   {"short", DType::i16}};
+  constexpr struct {
+    std::string_view name;
+    DType type;
+  } kAliases[] = {{"double", DType::f64}, {"float", DType::f32}, {"half", DType::f16},
+                  {"long", DType::i64},   {"int", DType::i32},   {"short", DType::i16}};
   for (const auto& a : kAliases)
     if (text == a.name) return a.type;
   return std::nullopt;
@@ -62,7 +67,7 @@ constexpr DType promote(DType a, DType b) {
     return x.size > y.size ? a : b;
   }
   if (x.is_signed == y.is_signed) return x.size > y.size ? a : b;
-  DType wide = x.is_signed ? a : b;             // the other is u8
+  DType wide = x.is_signed ? a : b;  // the other is u8
   return wide == DType::i8 ? DType::i16 : wide;
 }
 
@@ -85,12 +90,11 @@ class Promotion {
     slot = slot ? promote(*slot, o.dtype) : o.dtype;
   }
   // Precondition: at least one operand was added.
-  constexpr DType dtype() const {
-    return *combine(best_[0], combine(best_[1], best_[2]));
-  }
+  constexpr DType dtype() const { return *combine(best_[0], combine(best_[1], best_[2])); }
 
  private:
-  static constexpr std::optional<DType> combine(std::optional<DType> high, std::optional<DType> low) {
+  static constexpr std::optional<DType> combine(std::optional<DType> high,
+                                                std::optional<DType> low) {
     if (!high) return low;
     if (!low || is_float(*high)) return high;
     if (is_bool(*high) || is_float(*low)) return promote(*high, *low);

@@ -12,7 +12,8 @@ namespace ouro {
 inline namespace support {
 namespace {
 
-// Texts live in chunks that double and never move, so a reader needs only the chunk's pointer: chunk k holds 1024 << k.
+// Texts live in chunks that double and never move, so a reader needs only the chunk's pointer:
+// chunk k holds 1024 << k.
 constexpr uint32_t kFirstChunk = 1024;
 constexpr int kChunks = 22;
 

@@ -1,7 +1,8 @@
 // Names as small integers.
 //
-// A Symbol stands for one immutable string; equal strings have equal symbols, so names compare and hash as integers. The
-// table is process-wide, grows only, and is safe from any thread: text() takes no lock, intern() takes one.
+// A Symbol stands for one immutable string; equal strings have equal symbols, so names compare and
+// hash as integers. The table is process-wide, grows only, and is safe from any thread: text()
+// takes no lock, intern() takes one.
 #pragma once
 
 #include <compare>
@@ -48,5 +49,7 @@ uint32_t symbol_count();
 
 template <>
 struct std::hash<ouro::support::Symbol> {
-  size_t operator()(ouro::support::Symbol s) const noexcept { return s.id() * size_t{0x9E3779B97F4A7C15}; }
+  size_t operator()(ouro::support::Symbol s) const noexcept {
+    return s.id() * size_t{0x9E3779B97F4A7C15};
+  }
 };

@@ -13,7 +13,8 @@
 namespace ouro {
 inline namespace support {
 
-/// Like std::vector, with room for N elements inside. Moving one whose elements are inside moves them one by one.
+/// Like std::vector, with room for N elements inside. Moving one whose elements are inside moves
+/// them one by one.
 template <class T, size_t N>
 class SmallVec {
  public:

@@ -14,7 +14,8 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 
-// The name in `# -*- coding: name -*-`, or empty: PEP 263's  ^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)
+// The name in `# -*- coding: name -*-`, or empty: PEP 263's  ^[ \t\f]*#.*?coding[:=][
+// \t]*([-_.a-zA-Z0-9]+)
 std::string find_cookie(std::string_view line) {
   size_t i = 0;
   while (i < line.size() && is_blank(line[i])) ++i;
@@ -25,7 +26,9 @@ std::string find_cookie(std::string_view line) {
     ++p;
     while (p < line.size() && (line[p] == ' ' || line[p] == '\t')) ++p;
     size_t start = p;
-    auto part = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.'; };
+    auto part = [](char c) {
+      return isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    };
     while (p < line.size() && part(line[p])) ++p;
     if (p > start) return std::string(line.substr(start, p - start));
   }
@@ -33,8 +36,11 @@ std::string find_cookie(std::string_view line) {
 }
 
 std::string normal_encoding(std::string name) {
-  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(tolower(static_cast<unsigned char>(c)));
-  auto is = [&](std::string_view stem) { return name == stem || name.starts_with(std::string(stem) + "-"); };
+  for (char& c : name)
+    c = c == '_' ? '-' : static_cast<char>(tolower(static_cast<unsigned char>(c)));
+  auto is = [&](std::string_view stem) {
+    return name == stem || name.starts_with(std::string(stem) + "-");
+  };
   if (is("utf-8") || name == "utf8" || name == "u8") return "utf-8";
   if (is("latin-1") || is("iso-8859-1") || is("iso-latin-1") || name == "latin1") return "latin-1";
   if (name == "ascii" || name == "us-ascii") return "ascii";
@@ -91,7 +97,8 @@ Span cover(Span a, Span b) {
   return {a.file, std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes) : id_(id), name_(std::move(name)) {
+SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes)
+    : id_(id), name_(std::move(name)) {
   bool bom = bytes.starts_with("\xEF\xBB\xBF");
   if (bom) bytes.remove_prefix(3);
   std::string cookie = declared_encoding(bytes);
@@ -114,8 +121,8 @@ SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes) : 
   decode_error_line_ = line_col(static_cast<uint32_t>(bad)).line;
   char hex[8];
   std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(text_[bad]));
-  decode_error_ = std::string("Non-UTF-8 code starting with '") + hex + "' in file " + name_ + " on line " +
-                  std::to_string(decode_error_line_) +
+  decode_error_ = std::string("Non-UTF-8 code starting with '") + hex + "' in file " + name_ +
+                  " on line " + std::to_string(decode_error_line_) +
                   ", but no encoding declared; see https://peps.python.org/pep-0263/ for details";
   decode_error_line_ = 0;
 }
@@ -166,7 +173,7 @@ std::string_view SourceManager::text(Span s) const {
 bool read_file(const std::string& path, std::string& out) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  struct stat st{};
+  struct stat st {};
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) out.reserve(static_cast<size_t>(st.st_size));
   char buffer[65536];
   ssize_t n;

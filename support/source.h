@@ -1,13 +1,15 @@
 // Source text and places in it.
 //
-// A SourceFile is immutable text in UTF-8 with a table of line starts. A Span is a half-open byte range [begin, end) of
-// one file: 12 bytes, cheap to store on every node. Line and column are computed only when a message is printed.
+// A SourceFile is immutable text in UTF-8 with a table of line starts. A Span is a half-open byte
+// range [begin, end) of one file: 12 bytes, cheap to store on every node. Line and column are
+// computed only when a message is printed.
 //
-// Bytes become text as in CPython (PEP 263): a UTF-8 byte order mark is dropped, an encoding cookie in the first two
-// lines is obeyed (utf-8, latin-1, ascii), and \r\n and \r become \n. A file that cannot be decoded still gets a
-// SourceFile; the parser reports decode_error() as SyntaxError.
+// Bytes become text as in CPython (PEP 263): a UTF-8 byte order mark is dropped, an encoding cookie
+// in the first two lines is obeyed (utf-8, latin-1, ascii), and \r\n and \r become \n. A file that
+// cannot be decoded still gets a SourceFile; the parser reports decode_error() as SyntaxError.
 //
-// Threads: a SourceManager belongs to a session and only its thread adds files; SourceFiles may be read by any thread.
+// Threads: a SourceManager belongs to a session and only its thread adds files; SourceFiles may be
+// read by any thread.
 #pragma once
 
 #include <cstdint>
@@ -102,7 +104,8 @@ bool read_file(const std::string& path, std::string& out);
 uint32_t utf8_length(std::string_view text);
 /// Appends a code point in UTF-8; surrogates get their three-byte form (WTF-8).
 void append_utf8(std::string& out, uint32_t code_point);
-/// Decodes the code point at text[i] and moves i behind it; a malformed byte gives 0xFFFFFFFF and moves by 1.
+/// Decodes the code point at text[i] and moves i behind it; a malformed byte gives 0xFFFFFFFF and
+/// moves by 1.
 uint32_t next_code_point(std::string_view text, size_t& i);
 
 }  // namespace support

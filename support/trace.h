@@ -1,8 +1,9 @@
 // Timers and the event log: what the program did, for whoever asks.
 //
-// Events are short facts ("compiled step in 14 ms", "fallback: ..."). They go to the log always, to stderr only when stderr
-// is a terminal or --verbose was given, and never to stdout (RULES F). Timers add up time per named stage; a Timer on the
-// stack measures its scope. Safe from any thread.
+// Events are short facts ("compiled step in 14 ms", "fallback: ..."). They go to the log always, to
+// stderr only when stderr is a terminal or --verbose was given, and never to stdout (RULES F).
+// Timers add up time per named stage; a Timer on the stack measures its scope. Safe from any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -37,7 +38,8 @@ void clear_event_log();
 /// Nanoseconds on the monotonic clock.
 inline uint64_t now_ns() {
   using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(
+      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
 struct StageTime {

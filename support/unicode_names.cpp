@@ -1,5 +1,5 @@
-// Unicode tables for names. NFKC as in Unicode Standard Annex 15: decompose fully (compatibility forms, Hangul by
-// arithmetic), order combining marks by class, compose canonically.
+// Unicode tables for names. NFKC as in Unicode Standard Annex 15: decompose fully (compatibility
+// forms, Hangul by arithmetic), order combining marks by class, compose canonically.
 #include "support/unicode_names.h"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ struct Composite {
 
 template <class R, size_t N>
 const R* find_range(const R (&table)[N], uint32_t cp) {
-  const R* r = std::upper_bound(table, table + N, cp, [](uint32_t c, const R& x) { return c < x.first; });
+  const R* r =
+      std::upper_bound(table, table + N, cp, [](uint32_t c, const R& x) { return c < x.first; });
   return r != table && cp <= r[-1].last ? r - 1 : nullptr;
 }
 
@@ -40,7 +41,8 @@ uint32_t combining_class(uint32_t cp) {
 }
 
 // Hangul syllables, Unicode Standard 3.12.
-constexpr uint32_t kS = 0xAC00, kL = 0x1100, kV = 0x1161, kT = 0x11A7, kVs = 21, kTs = 28, kSs = 11172, kLs = 19;
+constexpr uint32_t kS = 0xAC00, kL = 0x1100, kV = 0x1161, kT = 0x11A7, kVs = 21, kTs = 28,
+                   kSs = 11172, kLs = 19;
 
 void decompose(uint32_t cp, std::vector<uint32_t>& out) {
   if (cp - kS < kSs) {
@@ -71,8 +73,9 @@ void order_marks(std::vector<uint32_t>& text) {
     size_t end = i + 1;
     if (combining_class(text[i]) != 0) {
       while (end < text.size() && combining_class(text[end]) != 0) ++end;
-      std::stable_sort(text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(end),
-                       [](uint32_t a, uint32_t b) { return combining_class(a) < combining_class(b); });
+      std::stable_sort(
+          text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(end),
+          [](uint32_t a, uint32_t b) { return combining_class(a) < combining_class(b); });
     }
     i = end;
   }
@@ -104,7 +107,8 @@ bool is_xid_continue(uint32_t cp) { return find_range(kXidContinue, cp) != nullp
 bool is_printable(uint32_t cp) { return find_range(kPrintable, cp) != nullptr; }
 
 std::string normalize_name(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; }))
+  if (std::all_of(text.begin(), text.end(),
+                  [](char c) { return static_cast<signed char>(c) >= 0; }))
     return std::string(text);
   std::vector<uint32_t> parts;
   for (size_t i = 0; i < text.size();) decompose(next_code_point(text, i), parts);

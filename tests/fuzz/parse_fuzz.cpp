@@ -1,5 +1,5 @@
-// libFuzzer: any bytes at all go through the whole front end up to the AST, and a tree that comes out is printed.
-// Nothing may crash, hang or run out of stack. Built by the preset `fuzz`:
+// libFuzzer: any bytes at all go through the whole front end up to the AST, and a tree that comes
+// out is printed. Nothing may crash, hang or run out of stack. Built by the preset `fuzz`:
 //   build-fuzz/parse_fuzz -max_len=4096 -dict=tests/fuzz/ouro.dict CORPUS
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Prints stages of the front end, for check_ast.py and check_errors.py.
 //   ast_dump --stage=ast|positions|tokens|tree FILE...   one block per file, ended by a line "---"
-//   ast_dump --time FILE                                 microseconds of the first parse and of ten more
+//   ast_dump --time FILE                                 microseconds of the first parse and of ten
+//   more
 #include <cstdio>
 #include <cstring>
 
@@ -16,10 +17,12 @@ namespace {
 
 std::string show(const SourceFile& file, const std::string& stage, Diagnostics& diags) {
   if (stage == "tokens")
-    return grammar::dump_tokens(file, grammar::tokenize(file, 0, file.size(), grammar::LexMode::file).tokens);
+    return grammar::dump_tokens(
+        file, grammar::tokenize(file, 0, file.size(), grammar::LexMode::file).tokens);
   if (stage == "tree") {
     grammar::Tree tree;
-    if (auto error = grammar::parse(file, grammar::Start::file, 0, file.size(), tree)) diags.report(*error);
+    if (auto error = grammar::parse(file, grammar::Start::file, 0, file.size(), tree))
+      diags.report(*error);
     return grammar::dump_tree(file, tree);
   }
   Arena arena;
