@@ -103,6 +103,10 @@ Value load_native(Session& s, Module& m, Symbol name) {
       Value v = rows->constant(s, name.text());
       if (!v.is_unbound()) return v;
     }
+    if (rows->attribute) {
+      Value v = rows->attribute(s, name.text());
+      if (!v.is_unbound()) return v;
+    }
   }
   if (static_cast<const NativeModule*>(m.rows)->name == kOuro || static_cast<const NativeModule*>(m.rows)->name == kPython)
     return builtin(s, name, static_cast<const NativeModule*>(m.rows)->name == kOuro);

@@ -59,6 +59,8 @@ struct NativeModule {
   // Names that are no functions, made at first use (null: none). Unbound: no such name.
   Value (*constant)(Session&, std::string_view name) = nullptr;
   std::span<const std::string_view> constants = {};  // their names, for dir() and import *
+  // Names that only the module has (`ouro.nn`), never a bare name: made when first asked for. Unbound: no such name.
+  Value (*attribute)(Session&, std::string_view name) = nullptr;
 };
 inline constexpr std::string_view kPython = "builtins";
 inline constexpr std::string_view kOuro = "ouro";

@@ -3,10 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "frontend/module.h"
-#include "runtime/interpreter/interpreter.h"
+#include "runtime/modules.h"
 #include "runtime/ops.h"
-#include "support/diag.h"
 #include "tools/cell.h"
 #include "tools/complete.h"
 #include "tools/line_source.h"
@@ -54,11 +52,7 @@ bool read_cell(LineSource& lines, std::string& text) {
 
 class Repl {
  public:
-  explicit Repl(Session& s) : s_(s), module_(make_module(s, "__main__")) {
-    auto* module = module_.as<Module>();
-    module->ouro_names = true;
-    s.modules.set(intern("__main__"), module_);
-  }
+  explicit Repl(Session& s) : s_(s), module_(make_main_module(s, "", true)) {}
   int run();
 
  private:
@@ -97,16 +91,8 @@ bool Repl::run_cell(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
   const std::string_view word = std::string_view(text).substr(begin, end - begin + 1);
   if (word == "exit" || word == "quit" || word == "exit()" || word == "quit()") return false;
-  const SourceFile& file = s_.sources.add("<cell " + std::to_string(++cells_) + ">", text);
-  Diagnostics diagnostics;
-  frontend::CompileOptions options;
-  options.interactive = true;
-  const ir::FunctionRef code = frontend::compile_module(file, diagnostics, options);
-  if (!code) {
-    if (const Diagnostic* d = diagnostics.first_error()) s_.err.write(render(*d, s_.sources));
-    return true;
-  }
-  const Value value = run_module(s_, code, module_);
+  const std::string name = "<cell " + std::to_string(++cells_) + ">";
+  const Value value = run_source(s_, name, text, module_, /*interactive=*/true);
   if (value.is_error()) return report_error();
   return show(value);
 }

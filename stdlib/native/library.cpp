@@ -1,0 +1,61 @@
+#include "stdlib/native/library.h"
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "runtime/ops.h"
+#include "stdlib/embedded.h"
+#include "stdlib/native/file_modules.h"
+
+namespace ouro::stdlib {
+
+using namespace runtime;
+
+namespace {
+
+// `ouro.nn` of a script is `nn` of stdlib/; Python's own modules stand in stdlib/python/.
+const Session::Embedded* find_library(std::string_view dotted) {
+  constexpr std::string_view kPrefix = "ouro.";
+  const EmbeddedModule* m = dotted.starts_with(kPrefix)
+                                ? find_embedded(dotted.substr(kPrefix.size()))
+                                : find_embedded("python." + std::string(dotted));
+  if (!m) return nullptr;
+  static thread_local std::map<std::string_view, Session::Embedded> found;
+  auto it = found.try_emplace(m->name, Session::Embedded{m->path, m->text, m->is_package}).first;
+  return &it->second;
+}
+
+// Names of module `ouro` that are modules of the library, or stand in one of the same name.
+constexpr struct {
+  std::string_view name;
+  bool is_member;  // ouro.progress is the class `progress` of the module
+} kNames[] = {{"nn", false}, {"optim", false}, {"data", false}, {"progress", true}};
+
+Value library_name(Session& s, std::string_view name) {
+  for (const auto& row : kNames) {
+    if (row.name != name) continue;
+    OURO_TRY(module, import_module(s, intern("ouro." + std::string(name))));
+    if (!row.is_member) return module;
+    OURO_TRY(member, get_attr(s, module, intern(name)));
+    // Importing bound the module under its name: `ouro.progress` is to mean what stands in it.
+    Value* ouro = s.modules.find(intern("ouro"));
+    if (ouro && !set_attr(s, *ouro, intern(name), member)) return Value::error();
+    return member;
+  }
+  return Value();
+}
+
+constexpr NativeModule kOuroModule{.name = kOuro, .functions = {}, .attribute = library_name};
+constexpr NativeModule kNativePackage{.name = "ouro.native", .functions = {}};
+
+}  // namespace
+
+void register_library(Session& s) {
+  s.find_embedded = find_library;
+  s.register_natives(&kOuroModule);
+  s.register_natives(&kNativePackage);
+  register_file_modules(s);
+}
+
+}  // namespace ouro::stdlib
