@@ -283,6 +283,7 @@ class Builder {
   bool window(const LetArgs& args, Value& v, std::string_view rule);
   bool unpool(const LetArgs& args, Value& v);
   bool view(const LetArgs& args, Value& v, std::string_view rule);
+  static bool same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes);
   bool permute(const LetArgs& args, Value& v, size_t rank);
   bool expand(Value& v, const Polys& in);
   bool unreduce(const LetArgs& args, Value& v, const Polys& in);
@@ -429,6 +430,7 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
   size_t rank = in.size();
   if (rule == "reshape") {
     v.kind = Value::Kind::reshape;
+    if (same_but_for_ones(in, v.dims, v.axes)) v.kind = Value::Kind::axis_map;
     return true;
   }
   if (rule == "permute") return permute(args, v, rank);
@@ -481,6 +483,25 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
     return true;
   }
   return false;
+}
+
+// squeeze, unsqueeze: the dims other than 1 are the same. Then axes are those of an axis_map.
+bool Builder::same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes) {
+  size_t k = 0;
+  SmallVec<int, 4> map;
+  for (const Poly& d : in) {
+    if (d.is(1)) {
+      map.push_back(-1);
+      continue;
+    }
+    while (k < out.size() && out[k].is(1)) ++k;
+    if (k == out.size() || !(out[k] == d)) return false;
+    map.push_back(static_cast<int>(k++));
+  }
+  while (k < out.size() && out[k].is(1)) ++k;
+  if (k != out.size()) return false;
+  axes = map;
+  return true;
 }
 
 bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
