@@ -1,0 +1,134 @@
+#include "runtime/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ouro::runtime {
+
+namespace {
+
+struct Job {
+  PartFn fn;
+  void* context;
+  int64_t parts;
+  int helpers;                      // how many workers may still join
+  int inside = 0;                   // workers at it
+  std::atomic<int64_t> next{0};
+  Job* link = nullptr;
+  void work() {
+    for (int64_t p; (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
+  }
+};
+
+class Pool {
+ public:
+  ~Pool() {
+    {
+      std::lock_guard guard(lock_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& t : workers_) t.join();
+  }
+
+  void run(int threads, Job& job) {
+    {
+      std::lock_guard guard(lock_);
+      while (static_cast<int>(workers_.size()) < threads - 1) workers_.emplace_back([this] { serve(); });
+      job.link = jobs_;
+      jobs_ = &job;
+      pending_.fetch_add(1, std::memory_order_release);
+    }
+    for (int i = 0; i < job.helpers; ++i) wake_.notify_one();
+    job.work();
+    std::unique_lock guard(lock_);
+    for (Job** j = &jobs_; *j; j = &(*j)->link)
+      if (*j == &job) {
+        *j = job.link;
+        pending_.fetch_sub(1, std::memory_order_relaxed);
+        break;
+      }
+    done_.wait(guard, [&] { return job.inside == 0; });
+  }
+
+ private:
+  Job* take() {  // with the lock held
+    for (Job* j = jobs_; j; j = j->link)
+      if (j->helpers > 0 && j->next.load(std::memory_order_relaxed) < j->parts) {
+        --j->helpers;
+        ++j->inside;
+        return j;
+      }
+    return nullptr;
+  }
+
+  void serve() {
+    for (;;) {
+      Job* job = nullptr;
+      // Jobs of one step follow each other closely: look a moment before sleeping.
+      for (int i = 0; i < 2000 && pending_.load(std::memory_order_acquire) == 0; ++i) __builtin_ia32_pause();
+      {
+        std::unique_lock guard(lock_);
+        wake_.wait(guard, [&] { return stop_ || (job = take()); });
+        if (!job) return;
+      }
+      job->work();
+      std::lock_guard guard(lock_);
+      if (--job->inside == 0) done_.notify_all();
+    }
+  }
+
+  std::mutex lock_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> workers_;
+  Job* jobs_ = nullptr;
+  std::atomic<int> pending_{0};
+  bool stop_ = false;
+};
+
+Pool& pool() {
+  static Pool p;
+  return p;
+}
+
+// CPU bandwidth of the cgroup in cores, or 0.
+int quota_cores() {
+  long quota = 0, period = 0;
+  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    if (std::fscanf(f, "%ld %ld", &quota, &period) != 2) quota = 0;
+    std::fclose(f);
+  }
+  return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
+}
+
+}  // namespace
+
+void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
+  Job job{.fn = fn, .context = context, .parts = parts, .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1};
+  if (job.helpers <= 0) {
+    job.work();
+    return;
+  }
+  pool().run(job.helpers + 1, job);
+}
+
+int available_cores() {
+  static const int cores = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+    int q = quota_cores();
+    if (q > 0) n = std::min(n, q);
+    return std::max(n, 1);
+  }();
+  return cores;
+}
+
+}  // namespace ouro::runtime
