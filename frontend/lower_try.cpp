@@ -200,7 +200,7 @@ void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assig
     if (h->type) {
       BlockId body = b_.new_block();
       Atom type = expr(h->type);
-      Atom matches = let(h->type->span, prim::exc_match, {exception, type});
+      Atom matches = let(h->span, prim::exc_match, {exception, type});
       b_.branch(matches, body, next);
       start(body);
     }
