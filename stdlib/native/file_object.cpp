@@ -1,0 +1,370 @@
+// Files and the standard streams. Text is UTF-8 with universal newlines; a buffer of the C library lies below; standard output goes
+// through the session, which hosts may redirect.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "runtime/ops.h"
+#include "runtime/text/utf8.h"
+#include "runtime/types/args.h"
+#include "runtime/types/text_format.h"
+#include "stdlib/native/tables.h"
+
+namespace ouro::stdlib {
+namespace {
+
+using namespace runtime;
+
+struct File {
+  FILE* f = nullptr;
+  Output* out = nullptr;  // standard output and error
+  bool text = true, read = false, write = false, closed = false, owned = true, universal = true;
+  bool skip_lf = false;    // the last character read was a carriage return given as a newline
+  Value name;
+  std::string mode, encoding = "utf-8", errors = "strict", newline;
+  ~File() {
+    if (f && owned && !closed) std::fclose(f);
+  }
+};
+
+struct FileState {
+  Value text_type, binary_type;
+  Value streams[3];
+};
+
+File* file_of(const Value& v) { return static_cast<File*>(v.as<Opaque>()->data.get()); }
+
+// The open file behind a method's receiver, or null with ValueError.
+File* open_of(Session& s, const Args& a, bool reading = false, bool writing = false) {
+  File* f = file_of(a[0]);
+  if (f->closed) {
+    raise_value_error(s, f->text ? "I/O operation on closed file." : "I/O operation on closed file");
+    return nullptr;
+  }
+  if ((reading && !f->read) || (writing && !f->write)) {
+    static const Symbol unsupported = intern("UnsupportedOperation");
+    (void)unsupported;
+    raise_text(s, ExcKind::OSError, reading ? f->text ? "not readable" : "read" : f->text ? "not writable" : "write");
+    return nullptr;
+  }
+  return f;
+}
+
+Value io_error(Session& s, const File* f) { return raise_os_error(s, errno, cast<Str>(f->name) ? cast<Str>(f->name)->view() : ""); }
+
+// One byte as the reader sees it: newlines made \n.
+int next_byte(File* f) {
+  int c = getc_unlocked(f->f);
+  if (f->skip_lf) {
+    f->skip_lf = false;
+    if (c == '\n') c = getc_unlocked(f->f);
+  }
+  if (c == '\r' && f->text && f->universal) {
+    f->skip_lf = true;
+    return '\n';
+  }
+  return c;
+}
+
+Value finish_read(Session& s, File* f, const std::string& raw) {
+  if (std::ferror(f->f)) return io_error(s, f);
+  if (!f->text) return make_bytes(raw);
+  return decode_bytes(s, make_bytes(raw), raw, f->encoding, f->errors);
+}
+
+// Reads `count` characters (bytes of a binary file), everything if negative.
+Value read_some(Session& s, File* f, int64_t count) {
+  std::string raw;
+  if (f->f == stdin) (void)s.out.flush();
+  for (int64_t n = 0; count < 0 || n < count;) {
+    int c = next_byte(f);
+    if (c == EOF) break;
+    raw += static_cast<char>(c);
+    if (f->text && c >= 0xC0 && f->encoding == "utf-8")
+      for (unsigned left = text::sequence_length(static_cast<unsigned char>(c)) - 1; left; --left) {
+        c = next_byte(f);
+        if (c == EOF) break;
+        raw += static_cast<char>(c);
+      }
+    ++n;
+  }
+  return finish_read(s, f, raw);
+}
+
+Value read_line(Session& s, File* f, int64_t limit = -1) {
+  std::string raw;
+  while (limit < 0 || static_cast<int64_t>(raw.size()) < limit) {
+    int c = next_byte(f);
+    if (c == EOF) break;
+    raw += static_cast<char>(c);
+    if (c == '\n') break;
+  }
+  return finish_read(s, f, raw);
+}
+
+bool count_argument(Session& s, const Args& a, int64_t& n) {
+  n = -1;
+  return a.size() < 2 || a[1].is_none() || to_index(s, a[1], n);
+}
+
+Value m_read(Session& s, const Args& a) {
+  if (!takes(s, a, "read", 0, 1)) return Value::error();
+  int64_t n;
+  File* f = open_of(s, a, true);
+  return f && count_argument(s, a, n) ? read_some(s, f, n) : Value::error();
+}
+Value m_readline(Session& s, const Args& a) {
+  if (!takes(s, a, "readline", 0, 1)) return Value::error();
+  int64_t n;
+  File* f = open_of(s, a, true);
+  return f && count_argument(s, a, n) ? read_line(s, f, n) : Value::error();
+}
+bool is_empty(const Value& line) {
+  if (Str* t = cast<Str>(line)) return t->size == 0;
+  return cast<Bytes>(line)->size == 0;
+}
+Value m_readlines(Session& s, const Args& a) {
+  if (!takes(s, a, "readlines", 0, 1)) return Value::error();
+  File* f = open_of(s, a, true);
+  if (!f) return Value::error();
+  Value out = make_list();
+  for (;;) {
+    OURO_TRY(line, read_line(s, f));
+    if (is_empty(line)) return out;
+    out.as<List>()->push(line);
+  }
+}
+
+Value m_write(Session& s, const Args& a) {
+  File* f = file_of(a[0]);
+  const char* qualified = f->text ? "TextIOWrapper.write" : "BufferedWriter.write";
+  if (!takes_one(s, a, qualified)) return Value::error();
+  f = open_of(s, a, false, true);
+  if (!f) return Value::error();
+  std::string encoded;
+  std::string_view raw;
+  int64_t count;
+  if (f->text) {
+    Str* t = cast<Str>(a[1]);
+    if (!t) return raise_type_error(s, "write() argument must be str, not %s", type_name(s, a[1]).c_str());
+    if (!encode_text(s, unwrap(a[1]), f->encoding, f->errors, encoded)) return Value::error();
+    raw = encoded;
+    count = str_length(t);
+  } else {
+    if (Bytes* b = cast<Bytes>(a[1])) raw = b->view();
+    else if (ByteArray* b = cast<ByteArray>(a[1])) raw = b->data;
+    else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
+    count = static_cast<int64_t>(raw.size());
+  }
+  if (f->out) f->out->write(raw);
+  else if (std::fwrite(raw.data(), 1, raw.size(), f->f) != raw.size()) return io_error(s, f);
+  return Value::integer(count);
+}
+Value m_writelines(Session& s, const Args& a) {
+  if (!takes_one(s, a, "writelines")) return Value::error();
+  bool ok = for_each(s, a[1], [&](Value& line) {
+    Value pair[2] = {a[0], line};
+    return !m_write(s, Args{pair, {}, {}}).is_error();
+  });
+  return ok ? Value::none() : Value::error();
+}
+Value m_flush(Session& s, const Args& a) {
+  File* f = open_of(s, a);
+  if (!f) return Value::error();
+  bool ok = f->out ? f->out->flush() : !f->write || std::fflush(f->f) == 0;
+  return ok ? Value::none() : io_error(s, f);
+}
+Value m_close(Session& s, const Args& a) {
+  File* f = file_of(a[0]);
+  if (f->closed) return Value::none();
+  f->closed = true;
+  if (f->out) return f->out->flush() ? Value::none() : io_error(s, f);
+  return std::fclose(std::exchange(f->f, nullptr)) == 0 ? Value::none() : io_error(s, f);
+}
+Value m_seek(Session& s, const Args& a) {
+  if (!takes(s, a, "seek", 1, 2)) return Value::error();
+  File* f = open_of(s, a);
+  int64_t offset, whence = 0;
+  if (!f || !to_index(s, a[1], offset) || (a.size() == 3 && !to_index(s, a[2], whence))) return Value::error();
+  if (f->text && whence != 0 && offset != 0) return raise_text(s, ExcKind::OSError, whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
+  if (whence < 0 || whence > 2) return raise_value_error(s, "invalid whence (%lld, should be 0, 1 or 2)", static_cast<long long>(whence));
+  if (offset < 0 && whence == 0) return raise_value_error(s, "negative seek position %lld", static_cast<long long>(offset));
+  f->skip_lf = false;
+  if (!f->f || std::fseek(f->f, offset, static_cast<int>(whence)) != 0) return io_error(s, f);
+  return Value::integer(std::ftell(f->f));
+}
+Value m_tell(Session& s, const Args& a) {
+  File* f = open_of(s, a);
+  if (!f) return Value::error();
+  if (!f->f) return raise_os_error(s, ESPIPE, "");
+  return Value::integer(std::ftell(f->f));
+}
+Value m_truncate(Session& s, const Args& a) {
+  File* f = open_of(s, a, false, true);
+  if (!f || !f->f) return Value::error();
+  int64_t n = std::ftell(f->f);
+  if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], n)) return Value::error();
+  if (std::fflush(f->f) != 0 || ftruncate(fileno(f->f), n) != 0) return io_error(s, f);
+  return Value::integer(n);
+}
+Value m_fileno(Session& s, const Args& a) {
+  File* f = open_of(s, a);
+  return f ? Value::integer(f->out ? f->out->fd() : fileno(f->f)) : Value::error();
+}
+Value m_isatty(Session& s, const Args& a) {
+  File* f = open_of(s, a);
+  return f ? Value::boolean(isatty(f->out ? f->out->fd() : fileno(f->f))) : Value::error();
+}
+Value m_readable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->read) : Value::error(); }
+Value m_writable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->write) : Value::error(); }
+Value m_seekable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->f && file_of(a[0])->owned) : Value::error(); }
+Value m_enter(Session& s, const Args& a) { return open_of(s, a) ? a[0] : Value::error(); }
+Value m_exit(Session& s, const Args& a) { return m_close(s, Args{a.positional.first(1), {}, {}}); }
+
+Value file_next(Session& s, const Value& v) {
+  Value self[1] = {v};
+  File* f = open_of(s, Args{self, {}, {}}, true);
+  if (!f) return Value::error();
+  OURO_TRY(line, read_line(s, f));
+  return is_empty(line) ? Value::end() : line;
+}
+Value file_iter(Session&, const Value& v) { return v; }
+Value file_repr(Session& s, const Value& v) {
+  File* f = file_of(v);
+  std::string name = f->name.is_unbound() ? "None" : repr_text(s, f->name);
+  if (f->text) return make_str("<_io.TextIOWrapper name=" + name + " mode='" + f->mode + "' encoding='" + (f->encoding == "utf-8" && f->owned ? "UTF-8" : f->encoding) + "'>");
+  return make_str(std::string("<_io.Buffered") + (f->read && f->write ? "Random" : f->read ? "Reader" : "Writer") + " name=" + name + ">");
+}
+
+constexpr NativeDef kMethods[] = {
+    {.name = "read", .fn = m_read},         {.name = "readline", .fn = m_readline}, {.name = "readlines", .fn = m_readlines},
+    {.name = "write", .fn = m_write},       {.name = "writelines", .fn = m_writelines}, {.name = "flush", .fn = m_flush},
+    {.name = "close", .fn = m_close},       {.name = "seek", .fn = m_seek},         {.name = "tell", .fn = m_tell},
+    {.name = "truncate", .fn = m_truncate}, {.name = "fileno", .fn = m_fileno},     {.name = "isatty", .fn = m_isatty},
+    {.name = "readable", .fn = m_readable}, {.name = "writable", .fn = m_writable}, {.name = "seekable", .fn = m_seekable},
+    {.name = "__enter__", .fn = m_enter},   {.name = "__exit__", .fn = m_exit},
+};
+constexpr GetSetDef kGetSet[] = {
+    {.name = "closed", .get = [](Session&, const Value& v) { return Value::boolean(file_of(v)->closed); }},
+    {.name = "name", .get = [](Session&, const Value& v) { return file_of(v)->name; }},
+    {.name = "mode", .get = [](Session&, const Value& v) { return make_str(file_of(v)->mode); }},
+    {.name = "encoding", .get = [](Session&, const Value& v) { return make_str(file_of(v)->owned ? "UTF-8" : "utf-8"); }},
+    {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},
+    {.name = "newlines", .get = [](Session&, const Value&) { return Value::none(); }},
+    {.name = "buffer", .get = [](Session&, const Value& v) { return v; }},
+};
+constexpr TypeSlots kSlots{.repr = file_repr, .iter = file_iter, .next = file_next};
+const TypeDef kTextDef{.name = "TextIOWrapper", .kind = ObjectKind::opaque, .slots = &kSlots, .methods = kMethods, .getset = kGetSet, .subclassable = false, .module = "_io"};
+const TypeDef kBinaryDef{.name = "BufferedReader", .kind = ObjectKind::opaque, .slots = &kSlots, .methods = kMethods, .getset = kGetSet, .subclassable = false, .module = "_io"};
+
+Value make_file(Session& s, std::shared_ptr<File> f) {
+  auto& st = s.state<FileState>();
+  Value& type = f->text ? st.text_type : st.binary_type;
+  if (type.is_unbound()) type = Value::share(define_type(s, f->text ? kTextDef : kBinaryDef));
+  return make_opaque(type.as<Type>(), std::move(f));
+}
+
+// "r+b" etc.: the C library's mode. Null: invalid.
+bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) {
+  char main = 0;
+  bool plus = false, binary = false, text = false, valid = !mode.empty();
+  for (char c : mode) {
+    if (c == 'r' || c == 'w' || c == 'a' || c == 'x') {
+      if (main) return raise_value_error(s, "must have exactly one of create/read/write/append mode"), false;
+      main = c;
+    } else if (c == '+' && !plus) {
+      plus = true;
+    } else if (c == 'b' && !binary) {
+      binary = true;
+    } else if (c == 't' && !text) {
+      text = true;
+    } else {
+      valid = false;
+    }
+  }
+  if (!valid) return raise_value_error(s, "invalid mode: '%s'", std::string(mode).c_str()), false;
+  if (binary && text) return raise_value_error(s, "can't have text and binary mode at once"), false;
+  if (!main) return raise_value_error(s, "Must have exactly one of create/read/write/append mode and at most one plus"), false;
+  f.text = !binary;
+  f.read = main == 'r' || plus;
+  f.write = main != 'r' || plus;
+  flags = std::string(1, main == 'x' ? 'w' : main) + (plus ? "+" : "") + (main == 'x' ? "x" : "") + "e";
+  return true;
+}
+
+}  // namespace
+
+Value open_file(Session& s, const Args& a) {
+  Value v[8];
+  if (!takes_named(s, a, "open", {"file", "mode", "buffering", "encoding", "errors", "newline", "closefd", "opener"}, 1, 8, v, 0)) return Value::error();
+  auto f = std::make_shared<File>();
+  std::string flags;
+  auto option = [&](const Value& x, const char* name, std::string& to) {
+    if (x.is_unbound() || x.is_none()) return true;
+    Str* t = cast<Str>(x);
+    if (!t) return raise_type_error(s, "open() argument '%s' must be str or None, not %s", name, type_name(s, x).c_str()), false;
+    to = t->view();
+    return true;
+  };
+  f->mode = "r";
+  if (!v[1].is_unbound() && !cast<Str>(v[1])) return raise_type_error(s, "open() argument 'mode' must be str, not %s", type_name(s, v[1]).c_str());
+  if (!option(v[1], "mode", f->mode) || !option(v[3], "encoding", f->encoding) || !option(v[4], "errors", f->errors) || !option(v[5], "newline", f->newline))
+    return Value::error();
+  Value path = v[0];
+  if (!is_integer(path) && !cast<Str>(path) && !cast<Bytes>(path)) {
+    path = call_dunder(s, v[0], Dunder::fspath_);
+    if (path.is_error()) return path;
+    if (path.is_unbound()) return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, v[0]).c_str());
+  }
+  if (!parse_mode(s, f->mode, *f, flags)) return Value::error();
+  if (!f->text) {
+    for (int i = 3; i < 6; ++i)
+      if (!v[i].is_unbound() && !v[i].is_none())
+        return raise_value_error(s, "binary mode doesn't take %s argument", i == 3 ? "an encoding" : i == 4 ? "an errors" : "a newline");
+  }
+  f->universal = v[5].is_unbound() || v[5].is_none();
+  f->name = path;
+  if (is_integer(path)) {
+    int64_t fd;
+    if (!to_index(s, path, fd)) return Value::error();
+    f->f = fdopen(static_cast<int>(fd), flags.c_str());
+    if (!f->f) return raise_os_error(s, errno, "");
+    return make_file(s, std::move(f));
+  }
+  std::string name(cast<Str>(path) ? cast<Str>(path)->view() : cast<Bytes>(path)->view());
+  if (name.find('\0') != std::string::npos) return raise_value_error(s, "embedded null byte");
+  struct stat st;
+  if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, name);
+  f->f = std::fopen(name.c_str(), flags.c_str());
+  if (!f->f) return raise_os_error(s, errno, name);
+  return make_file(s, std::move(f));
+}
+
+Value standard_stream(Session& s, Stream which) {
+  Value& v = s.state<FileState>().streams[static_cast<int>(which)];
+  if (v.is_unbound()) {
+    auto f = std::make_shared<File>();
+    f->owned = false;
+    f->mode = which == Stream::in ? "r" : "w";
+    f->name = make_str(which == Stream::in ? "<stdin>" : which == Stream::out ? "<stdout>" : "<stderr>");
+    f->read = which == Stream::in;
+    f->write = !f->read;
+    if (which == Stream::in) f->f = stdin;
+    else f->out = which == Stream::out ? &s.out : &s.err;
+    v = make_file(s, std::move(f));
+  }
+  return v;
+}
+
+Value replaced_stream(Session& s, Stream which) {
+  static const Symbol sys = intern("sys"), names[] = {intern("stdin"), intern("stdout"), intern("stderr")};
+  Value* m = s.modules.find(sys);
+  Module* module = m ? cast_exact<Module>(*m) : nullptr;
+  Value* v = module ? module->names.find(names[static_cast<int>(which)]) : nullptr;
+  if (!v || v->is_unbound() || v->same(s.state<FileState>().streams[static_cast<int>(which)])) return Value();
+  return *v;
+}
+
+}  // namespace ouro::stdlib

@@ -1,0 +1,31 @@
+// The tables behind register_python_natives, one per file.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "runtime/native.h"
+#include "runtime/session.h"
+
+namespace ouro::stdlib {
+
+using runtime::Args;
+using runtime::NativeDef;
+using runtime::NativeModule;
+using runtime::Session;
+using runtime::Value;
+
+std::span<const NativeDef> object_functions();    // builtins_object.cpp: getattr, isinstance, id, ...
+std::span<const NativeDef> number_functions();    // builtins_number.cpp: abs, round, pow, ...
+std::span<const NativeDef> sequence_functions();  // builtins_sequence.cpp: len, sum, max, sorted, ...
+std::span<const NativeDef> io_functions();        // builtins_io.cpp: print, input, open
+extern const NativeModule kMathModule, kTimeModule, kSysModule;
+
+// Standard streams and files (file_object.cpp).
+enum class Stream { in, out, err };
+Value standard_stream(Session& s, Stream which);
+Value open_file(Session& s, const Args& args);
+// sys.stdout as scripts have set it: unbound if it is the real one.
+Value replaced_stream(Session& s, Stream which);
+
+}  // namespace ouro::stdlib

@@ -1,0 +1,183 @@
+// The module time.
+#include <poll.h>
+#include <time.h>
+
+#include <cmath>
+#include <string>
+
+#include "runtime/ops.h"
+#include "runtime/types/args.h"
+#include "stdlib/native/tables.h"
+
+namespace ouro::stdlib {
+namespace {
+
+using namespace runtime;
+
+int64_t nanoseconds(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+template <clockid_t clock>
+Value f_seconds(Session& s, const Args& a) {
+  if (!takes_none(s, a, "time.clock", 0)) return Value::error();
+  return Value::floating(static_cast<double>(nanoseconds(clock)) * 1e-9);
+}
+template <clockid_t clock>
+Value f_ns(Session& s, const Args& a) {
+  if (!takes_none(s, a, "time.clock_ns", 0)) return Value::error();
+  return Value::integer(nanoseconds(clock));
+}
+
+// Sleeps in short pieces, so that an interrupt is seen soon.
+Value f_sleep(Session& s, const Args& a) {
+  if (!takes_one(s, a, "time.sleep", 0)) return Value::error();
+  double seconds;
+  if (!a[0].is_float() && !is_integer(a[0]) && find_dunder(s, type_of(s, a[0]), Dunder::index_).is_unbound() && find_dunder(s, type_of(s, a[0]), Dunder::float_).is_unbound())
+    return raise_type_error(s, "'%s' object cannot be interpreted as an integer", type_name(s, a[0]).c_str());
+  if (!to_double(s, a[0], seconds)) return Value::error();
+  if (std::isnan(seconds)) return raise_value_error(s, "Invalid value NaN (not a number)");
+  if (seconds < 0) return raise_value_error(s, "sleep length must be non-negative");
+  (void)s.out.flush();
+  int64_t end = nanoseconds(CLOCK_MONOTONIC) + static_cast<int64_t>(std::min(seconds, 9e9) * 1e9);
+  for (;;) {
+    int64_t left = end - nanoseconds(CLOCK_MONOTONIC);
+    if (left <= 0 || (s.poll.load(std::memory_order_relaxed) & Session::kInterrupt)) return Value::none();
+    int64_t piece = std::min<int64_t>(left, 20000000);
+    timespec t{static_cast<time_t>(piece / 1000000000), static_cast<long>(piece % 1000000000)};
+    nanosleep(&t, nullptr);
+  }
+}
+
+bool time_argument(Session& s, const Args& a, time_t& out) {
+  if (a.size() == 0 || a[0].is_none()) {
+    out = time(nullptr);
+    return true;
+  }
+  double d;
+  if (!to_double(s, a[0], d)) return false;
+  out = static_cast<time_t>(std::floor(d));
+  return true;
+}
+
+// struct_time is a plain tuple class with named fields.
+Value struct_time(Session& s, const tm& t) {
+  struct Cls {
+    Value type;
+  };
+  auto& cls = s.state<Cls>();
+  if (cls.type.is_unbound()) {
+    Value ns = make_dict();
+    dict_set_str(s, ns.as<Dict>(), "__module__", make_str("time"));
+    cls.type = make_class(s, make_str("struct_time"), make_tuple({Value::share(s.type(ObjectKind::tuple))}), ns, Args{});
+    if (cls.type.is_error()) return std::exchange(cls.type, Value());
+  }
+  int64_t fields[9] = {t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, (t.tm_wday + 6) % 7, t.tm_yday + 1, t.tm_isdst};
+  static constexpr const char* kNames[9] = {"tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_sec", "tm_wday", "tm_yday", "tm_isdst"};
+  std::vector<Value> items;
+  for (int64_t f : fields) items.push_back(Value::integer(f));
+  OURO_TRY(v, call(s, cls.type, {make_tuple_moved(items)}));
+  for (int i = 0; i < 9; ++i)
+    if (!set_attr(s, v, intern(kNames[i]), Value::integer(fields[i]))) return Value::error();
+  return v;
+}
+template <bool local>
+Value f_broken_down(Session& s, const Args& a) {
+  if (!takes(s, a, local ? "localtime" : "gmtime", 0, 1, 0)) return Value::error();
+  time_t t;
+  if (!time_argument(s, a, t)) return Value::error();
+  tm parts;
+  local ? localtime_r(&t, &parts) : gmtime_r(&t, &parts);
+  return struct_time(s, parts);
+}
+bool tm_of(Session& s, const Value& v, tm& out) {
+  Tuple* t = cast<Tuple>(v);
+  if (!t || t->size != 9) return raise_type_error(s, "Tuple or struct_time argument required"), false;
+  int64_t f[9];
+  for (size_t i = 0; i < 9; ++i)
+    if (!to_index(s, (*t)[i], f[i])) return false;
+  out = tm{};
+  out.tm_year = static_cast<int>(f[0] - 1900);
+  out.tm_mon = static_cast<int>(f[1] - 1);
+  out.tm_mday = static_cast<int>(f[2]);
+  out.tm_hour = static_cast<int>(f[3]);
+  out.tm_min = static_cast<int>(f[4]);
+  out.tm_sec = static_cast<int>(f[5]);
+  out.tm_wday = static_cast<int>((f[6] + 1) % 7);
+  out.tm_yday = static_cast<int>(f[7] - 1);
+  out.tm_isdst = static_cast<int>(f[8]);
+  return true;
+}
+bool tm_argument(Session& s, const Args& a, size_t i, tm& out) {
+  if (a.size() > i) return tm_of(s, a[i], out);
+  time_t now = time(nullptr);
+  localtime_r(&now, &out);
+  return true;
+}
+Value f_strftime(Session& s, const Args& a) {
+  if (!takes(s, a, "strftime", 1, 2, 0)) return Value::error();
+  Str* format = cast<Str>(a[0]);
+  if (!format) return raise_type_error(s, "strftime() argument 1 must be str, not %s", type_name(s, a[0]).c_str());
+  tm t;
+  if (!tm_argument(s, a, 1, t)) return Value::error();
+  std::string f(format->view()), out(f.size() * 16 + 256, '\0');
+  out.resize(f.empty() ? 0 : strftime(out.data(), out.size(), f.c_str(), &t));
+  return make_str(out);
+}
+Value f_mktime(Session& s, const Args& a) {
+  if (!takes_one(s, a, "time.mktime", 0)) return Value::error();
+  tm t;
+  if (!tm_of(s, a[0], t)) return Value::error();
+  return Value::floating(static_cast<double>(mktime(&t)));
+}
+Value asctime_text(const tm& t) {
+  char buffer[64];
+  asctime_r(&t, buffer);
+  return make_str(std::string_view(buffer).substr(0, std::string_view(buffer).find('\n')));
+}
+Value f_asctime(Session& s, const Args& a) {
+  tm t;
+  return tm_argument(s, a, 0, t) ? asctime_text(t) : Value::error();
+}
+Value f_ctime(Session& s, const Args& a) {
+  time_t t;
+  if (!time_argument(s, a, t)) return Value::error();
+  tm parts;
+  localtime_r(&t, &parts);
+  return asctime_text(parts);
+}
+
+constexpr NativeDef kFunctions[] = {
+    {.name = "time", .fn = f_seconds<CLOCK_REALTIME>, .doc = "Seconds since the epoch."},
+    {.name = "time_ns", .fn = f_ns<CLOCK_REALTIME>, .doc = "Nanoseconds since the epoch."},
+    {.name = "perf_counter", .fn = f_seconds<CLOCK_MONOTONIC>, .doc = "Performance counter for benchmarking."},
+    {.name = "perf_counter_ns", .fn = f_ns<CLOCK_MONOTONIC>, .doc = "Performance counter for benchmarking as nanoseconds."},
+    {.name = "monotonic", .fn = f_seconds<CLOCK_MONOTONIC>, .doc = "Monotonic clock, cannot go backward."},
+    {.name = "monotonic_ns", .fn = f_ns<CLOCK_MONOTONIC>, .doc = "Monotonic clock as nanoseconds."},
+    {.name = "process_time", .fn = f_seconds<CLOCK_PROCESS_CPUTIME_ID>, .doc = "Process time for profiling."},
+    {.name = "process_time_ns", .fn = f_ns<CLOCK_PROCESS_CPUTIME_ID>, .doc = "Process time for profiling as nanoseconds."},
+    {.name = "thread_time", .fn = f_seconds<CLOCK_THREAD_CPUTIME_ID>, .doc = "Thread time for profiling."},
+    {.name = "sleep", .fn = f_sleep, .doc = "Delay execution for a given number of seconds."},
+    {.name = "localtime", .fn = f_broken_down<true>, .doc = "Seconds to local time."},
+    {.name = "gmtime", .fn = f_broken_down<false>, .doc = "Seconds to UTC."},
+    {.name = "strftime", .fn = f_strftime, .doc = "Convert a time tuple to a string according to a format specification."},
+    {.name = "mktime", .fn = f_mktime, .doc = "Local time to seconds."},
+    {.name = "asctime", .fn = f_asctime, .doc = "Convert a time tuple to a string."},
+    {.name = "ctime", .fn = f_ctime, .doc = "Convert a time in seconds to a string."},
+};
+
+Value constant(Session&, std::string_view name) {
+  tzset();
+  if (name == "timezone") return Value::integer(timezone);
+  if (name == "tzname") return make_tuple({make_str(tzname[0]), make_str(tzname[1])});
+  if (name == "daylight") return Value::integer(daylight);
+  return Value();
+}
+constexpr std::string_view kNames[] = {"timezone", "tzname", "daylight"};
+
+}  // namespace
+
+const NativeModule kTimeModule{.name = "time", .functions = kFunctions, .constant = constant, .constants = kNames};
+
+}  // namespace ouro::stdlib
