@@ -1,5 +1,5 @@
-// What the surface syntax means, as far as it is data: operator tables, the chain of a place, and which expressions are so
-// simple that the moment of their evaluation cannot be observed.
+// What the surface syntax means, as far as it is data: operator tables, the chain of a place, and
+// which expressions are so simple that the moment of their evaluation cannot be observed.
 #pragma once
 
 #include "frontend/ast.h"
@@ -8,14 +8,16 @@
 
 namespace ouro::frontend {
 
-ir::Op op_of(ast::Operator op);          // op.add
+ir::Op op_of(ast::Operator op);           // op.add
 ir::Op in_place_op_of(ast::Operator op);  // iop.add
 ir::Op op_of(ast::UnaryOperator op);
 ir::Op op_of(ast::CmpOperator op);
 
-/// A subscript target as a place (RULES C16): `base[i][j]` or `base.attr[i][j]`, indices in source order.
+/// A subscript target as a place (RULES C16): `base[i][j]` or `base.attr[i][j]`, indices in source
+/// order.
 struct PlaceChain {
-  const ast::ExprNode* base = nullptr;  // evaluated as a value; a Name without `attr` is the variable itself
+  const ast::ExprNode* base =
+      nullptr;  // evaluated as a value; a Name without `attr` is the variable itself
   const ast::Attribute* attr = nullptr;
   SmallVec<const ast::ExprNode*, 2> indices;
   const ast::Name* root_name() const { return attr ? nullptr : ast::dyn<ast::Name>(base); }
@@ -24,8 +26,9 @@ struct PlaceChain {
 };
 PlaceChain place_chain(const ast::Subscript& target);
 
-/// Made of constants, names, attributes and + - * @ only: evaluated before or after the load of an augmented target, it gives the
-/// same. (CPython loads the target first; an `update` evaluates the value first, so that the place is not held twice.)
+/// Made of constants, names, attributes and + - * @ only: evaluated before or after the load of an
+/// augmented target, it gives the same. (CPython loads the target first; an `update` evaluates the
+/// value first, so that the place is not held twice.)
 bool is_quiet(const ast::ExprNode* e);
 
 /// The number that a constant, or a minus before one, stands for.

@@ -1,6 +1,7 @@
-// AST → ANF: what every construct means, in operations of ir/prim.h. One Function per scope; inner functions are constants of the
-// one around them. Evaluation order is CPython 3.11's, to the letter, except that an item target's container is loaded after
-// its index (RULES C16: the place is taken, written and put back at once).
+// AST → ANF: what every construct means, in operations of ir/prim.h. One Function per scope; inner
+// functions are constants of the one around them. Evaluation order is CPython 3.11's, to the
+// letter, except that an item target's container is loaded after its index (RULES C16: the place is
+// taken, written and put back at once).
 //
 // Each let has the span of the expression that CPython underlines for it in a traceback.
 #pragma once
@@ -11,8 +12,8 @@
 
 namespace ouro::frontend {
 
-/// Lowers a resolved module. `last_value`: the module returns the value of its last statement if that is an expression (a cell of
-/// the prompt), else None.
+/// Lowers a resolved module. `last_value`: the module returns the value of its last statement if
+/// that is an expression (a cell of the prompt), else None.
 ir::FunctionRef lower(const ast::Module& module, const Resolution& names, bool last_value);
 
 }  // namespace ouro::frontend

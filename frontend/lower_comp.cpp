@@ -1,10 +1,12 @@
-// Comprehensions: functions of their first iterator, as in CPython 3.11. The iterable of the first `for` is evaluated outside.
+// Comprehensions: functions of their first iterator, as in CPython 3.11. The iterable of the first
+// `for` is evaluated outside.
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
 using namespace ast;
 
-Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generators, const ExprNode* elt, const ExprNode* value) {
+Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generators,
+                                 const ExprNode* elt, const ExprNode* value) {
   Scope& inner = names_.of(&e);
   FunctionRef code = Lowerer(names_, inner, e.span).comprehension(e, generators, elt, value);
   Atom f = closure(inner, std::move(code), b_.tuple_const({}), b_.none(), b_.none(), e.span);
@@ -14,14 +16,16 @@ Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generator
   return b_.call(f, {iterator});
 }
 
-FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generators, const ExprNode* elt,
-                                   const ExprNode* value) {
+FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generators,
+                                   const ExprNode* elt, const ExprNode* value) {
   bool lazy = scope_.kind == Scope::Kind::generator_exp;
   begin(lazy ? ir::Function::Kind::generator : ir::Function::Kind::comprehension, nullptr);
   Atom iterator = b_.read_var(slots_[var_index(intern(".0"))].var);
   Atom result;
   if (!lazy) {
-    ir::Op make = scope_.kind == Scope::Kind::list_comp ? prim::list : scope_.kind == Scope::Kind::set_comp ? prim::set : prim::dict;
+    ir::Op make = scope_.kind == Scope::Kind::list_comp  ? prim::list
+                  : scope_.kind == Scope::Kind::set_comp ? prim::set
+                                                         : prim::dict;
     result = let(e.span, make);
   }
   generator(generators, 0, iterator, result, elt, value);
@@ -29,19 +33,26 @@ FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generat
   return end();
 }
 
-void Lowerer::generator(Seq<Comprehension> generators, size_t i, Atom iterator, Atom result, const ExprNode* elt,
-                        const ExprNode* value) {
+void Lowerer::generator(Seq<Comprehension> generators, size_t i, Atom iterator, Atom result,
+                        const ExprNode* elt, const ExprNode* value) {
   if (i == generators.size()) {
     Atom item = expr(elt);
     switch (scope_.kind) {
-      case Scope::Kind::list_comp: let(elt->span, prim::list_append, {result, item}); return;
-      case Scope::Kind::set_comp: let(elt->span, prim::set_add, {result, item}); return;
+      case Scope::Kind::list_comp:
+        let(elt->span, prim::list_append, {result, item});
+        return;
+      case Scope::Kind::set_comp:
+        let(elt->span, prim::set_add, {result, item});
+        return;
       case Scope::Kind::dict_comp: {
         Atom v = expr(value);
         let(cover(elt->span, value->span), prim::dict_set, {result, item, v});
         return;
       }
-      default: b_.set_span(elt->span); b_.yield(item); return;
+      default:
+        b_.set_span(elt->span);
+        b_.yield(item);
+        return;
     }
   }
   const Comprehension& g = *generators[i];

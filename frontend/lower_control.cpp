@@ -10,12 +10,18 @@ void Lowerer::statement(const StmtNode& s) {
     case Kind::Expr:
       if (!is<Constant>(as<Expr>(&s).value)) expr(as<Expr>(&s).value);
       return;
-    case Kind::Assign: return assign_statement(as<Assign>(&s));
-    case Kind::AugAssign: return aug_assign(as<AugAssign>(&s));
-    case Kind::AnnAssign: return ann_assign(as<AnnAssign>(&s));
-    case Kind::If: return if_(as<If>(&s));
-    case Kind::While: return while_(as<While>(&s));
-    case Kind::For: return for_(as<For>(&s));
+    case Kind::Assign:
+      return assign_statement(as<Assign>(&s));
+    case Kind::AugAssign:
+      return aug_assign(as<AugAssign>(&s));
+    case Kind::AnnAssign:
+      return ann_assign(as<AnnAssign>(&s));
+    case Kind::If:
+      return if_(as<If>(&s));
+    case Kind::While:
+      return while_(as<While>(&s));
+    case Kind::For:
+      return for_(as<For>(&s));
     case Kind::Return: {
       auto& r = as<Return>(&s);
       Atom value = expr_or_none(r.value);
@@ -28,21 +34,32 @@ void Lowerer::statement(const StmtNode& s) {
       for (Frame* f : frames_)
         if (f->kind == Frame::Kind::loop) loop = f;
       b_.set_span(s.span);
-      return leave({s.kind == Kind::Break ? ExitKind::break_ : ExitKind::continue_, loop}, b_.none());
+      return leave({s.kind == Kind::Break ? ExitKind::break_ : ExitKind::continue_, loop},
+                   b_.none());
     }
-    case Kind::Raise: return raise(as<Raise>(&s));
-    case Kind::Try: return try_(as<Try>(&s));
-    case Kind::With: return with(as<With>(&s), 0);
-    case Kind::Match: return match(as<Match>(&s));
-    case Kind::Assert: return assert_(as<Assert>(&s));
+    case Kind::Raise:
+      return raise(as<Raise>(&s));
+    case Kind::Try:
+      return try_(as<Try>(&s));
+    case Kind::With:
+      return with(as<With>(&s), 0);
+    case Kind::Match:
+      return match(as<Match>(&s));
+    case Kind::Assert:
+      return assert_(as<Assert>(&s));
     case Kind::Delete:
       for (const ExprNode* t : as<Delete>(&s).targets) delete_target(t);
       return;
-    case Kind::FunctionDef: return function_def(as<FunctionDef>(&s));
-    case Kind::ClassDef: return class_def(as<ClassDef>(&s));
-    case Kind::Import: return import(as<Import>(&s));
-    case Kind::ImportFrom: return import_from(as<ImportFrom>(&s));
-    default: return;  // pass, global, nonlocal
+    case Kind::FunctionDef:
+      return function_def(as<FunctionDef>(&s));
+    case Kind::ClassDef:
+      return class_def(as<ClassDef>(&s));
+    case Kind::Import:
+      return import(as<Import>(&s));
+    case Kind::ImportFrom:
+      return import_from(as<ImportFrom>(&s));
+    default:
+      return;  // pass, global, nonlocal
   }
 }
 
@@ -60,7 +77,8 @@ static bool has_star(Exprs elts) {
 
 void Lowerer::assign_statement(const Assign& s) {
   Exprs to = display_of(s.targets[0]), from = display_of(s.value);
-  if (s.targets.size() == 1 && to.size() == from.size() && !to.empty() && !has_star(to) && !has_star(from)) {
+  if (s.targets.size() == 1 && to.size() == from.size() && !to.empty() && !has_star(to) &&
+      !has_star(from)) {
     Atoms values;  // `a, b = b, a` makes no tuple
     for (const ExprNode* e : from) values.push_back(expr(e));
     for (size_t i = 0; i < to.size(); ++i) store(to[i], values[i]);
@@ -126,8 +144,12 @@ void Lowerer::if_(const If& first) {
 }
 
 void Lowerer::while_(const While& s) {
-  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
-  Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
+  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(),
+          after = b_.new_block();
+  Frame loop{.kind = Frame::Kind::loop,
+             .handlers = b_.handler_depth(),
+             .on_break = after,
+             .on_continue = head};
   b_.set_span(s.span);
   b_.jump(head, {});
   b_.switch_to(head);
@@ -152,8 +174,12 @@ void Lowerer::while_(const While& s) {
 }
 
 void Lowerer::for_(const For& s) {
-  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
-  Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
+  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(),
+          after = b_.new_block();
+  Frame loop{.kind = Frame::Kind::loop,
+             .handlers = b_.handler_depth(),
+             .on_break = after,
+             .on_continue = head};
   Atom iterable = expr(s.iter);
   Atom iterator = let(s.span, prim::iter, {iterable});
   b_.jump(head, {});

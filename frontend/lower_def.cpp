@@ -1,11 +1,13 @@
-// def and lambda: defaults and annotations are evaluated here, then the closure is made and handed to the decorators.
+// def and lambda: defaults and annotations are evaluated here, then the closure is made and handed
+// to the decorators.
 #include "frontend/lowerer.h"
 #include "frontend/unparse.h"
 
 namespace ouro::frontend {
 using namespace ast;
 
-Atom Lowerer::closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults, Atom annotations, Span span) {
+Atom Lowerer::closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults,
+                      Atom annotations, Span span) {
   Atoms args;
   args.push_back(defaults);
   args.push_back(kw_defaults);

@@ -6,8 +6,10 @@ using namespace ast;
 
 Atom Lowerer::expr(const ExprNode* e) {
   switch (e->kind) {
-    case Kind::Constant: return constant(as<Constant>(e));
-    case Kind::Name: return load(mangled(as<Name>(e).id), e->span);
+    case Kind::Constant:
+      return constant(as<Constant>(e));
+    case Kind::Name:
+      return load(mangled(as<Name>(e).id), e->span);
     case Kind::BinOp: {
       auto& n = as<BinOp>(e);
       Atom l = expr(n.left);
@@ -20,16 +22,20 @@ Atom Lowerer::expr(const ExprNode* e) {
       Atom a = expr(n.operand);
       return let(e->span, op_of(n.op), {a});
     }
-    case Kind::BoolOp: return bool_op(as<BoolOp>(e));
-    case Kind::Compare: return compare(as<Compare>(e));
-    case Kind::IfExp: return if_exp(as<IfExp>(e));
+    case Kind::BoolOp:
+      return bool_op(as<BoolOp>(e));
+    case Kind::Compare:
+      return compare(as<Compare>(e));
+    case Kind::IfExp:
+      return if_exp(as<IfExp>(e));
     case Kind::NamedExpr: {
       auto& n = as<NamedExpr>(e);
       Atom a = expr(n.value);
       store(n.target, a);
       return a;
     }
-    case Kind::Call: return call(as<Call>(e));
+    case Kind::Call:
+      return call(as<Call>(e));
     case Kind::Attribute: {
       auto& n = as<Attribute>(e);
       Atom a = expr(n.value);
@@ -41,19 +47,32 @@ Atom Lowerer::expr(const ExprNode* e) {
       Atom i = expr(n.slice);
       return let(e->span, prim::item_get, {a, i});
     }
-    case Kind::Slice: return slice(as<Slice>(e));
-    case Kind::List: return list_or_set(*e, as<List>(e).elts, false);
-    case Kind::Set: return list_or_set(*e, as<Set>(e).elts, true);
-    case Kind::Tuple: return tuple(as<Tuple>(e));
-    case Kind::Dict: return dict(as<Dict>(e));
-    case Kind::JoinedStr: return joined_str(as<JoinedStr>(e));
-    case Kind::FormattedValue: return formatted(as<FormattedValue>(e));
-    case Kind::Lambda: return lambda_expr(as<Lambda>(e));
-    case Kind::ListComp: return comprehension_expr(*e, as<ListComp>(e).generators, as<ListComp>(e).elt, nullptr);
-    case Kind::SetComp: return comprehension_expr(*e, as<SetComp>(e).generators, as<SetComp>(e).elt, nullptr);
-    case Kind::DictComp: return comprehension_expr(*e, as<DictComp>(e).generators, as<DictComp>(e).key, as<DictComp>(e).value);
+    case Kind::Slice:
+      return slice(as<Slice>(e));
+    case Kind::List:
+      return list_or_set(*e, as<List>(e).elts, false);
+    case Kind::Set:
+      return list_or_set(*e, as<Set>(e).elts, true);
+    case Kind::Tuple:
+      return tuple(as<Tuple>(e));
+    case Kind::Dict:
+      return dict(as<Dict>(e));
+    case Kind::JoinedStr:
+      return joined_str(as<JoinedStr>(e));
+    case Kind::FormattedValue:
+      return formatted(as<FormattedValue>(e));
+    case Kind::Lambda:
+      return lambda_expr(as<Lambda>(e));
+    case Kind::ListComp:
+      return comprehension_expr(*e, as<ListComp>(e).generators, as<ListComp>(e).elt, nullptr);
+    case Kind::SetComp:
+      return comprehension_expr(*e, as<SetComp>(e).generators, as<SetComp>(e).elt, nullptr);
+    case Kind::DictComp:
+      return comprehension_expr(*e, as<DictComp>(e).generators, as<DictComp>(e).key,
+                                as<DictComp>(e).value);
     case Kind::GeneratorExp:
-      return comprehension_expr(*e, as<GeneratorExp>(e).generators, as<GeneratorExp>(e).elt, nullptr);
+      return comprehension_expr(*e, as<GeneratorExp>(e).generators, as<GeneratorExp>(e).elt,
+                                nullptr);
     case Kind::Yield: {
       Atom a = expr_or_none(as<Yield>(e).value);
       b_.set_span(e->span);
@@ -64,7 +83,8 @@ Atom Lowerer::expr(const ExprNode* e) {
       NameId it = let(e->span, prim::iter, {a});
       return b_.yield_from(it);
     }
-    default: ouro_bug("expression %s where it cannot stand", kind_name(e->kind));
+    default:
+      ouro_bug("expression %s where it cannot stand", kind_name(e->kind));
   }
 }
 
@@ -141,7 +161,8 @@ Atom Lowerer::if_exp(const IfExp& e) {
   return result;
 }
 
-// ---- conditions ----------------------------------------------------------------------------------------------------
+// ---- conditions
+// ----------------------------------------------------------------------------------------------------
 
 // 1: true, 0: false, -1: known at run time only.
 static int constant_truth(const ExprNode* e) {
@@ -149,12 +170,17 @@ static int constant_truth(const ExprNode* e) {
   if (!c) return -1;
   switch (c->value_kind) {
     case ConstantKind::None:
-    case ConstantKind::False: return 0;
-    case ConstantKind::Int: return c->int_value != 0;
-    case ConstantKind::Float: return c->float_value != 0;
+    case ConstantKind::False:
+      return 0;
+    case ConstantKind::Int:
+      return c->int_value != 0;
+    case ConstantKind::Float:
+      return c->float_value != 0;
     case ConstantKind::Str:
-    case ConstantKind::Bytes: return !c->text.empty();
-    default: return 1;
+    case ConstantKind::Bytes:
+      return !c->text.empty();
+    default:
+      return 1;
   }
 }
 
@@ -174,7 +200,8 @@ Lowerer::Outcome Lowerer::condition(const ExprNode* e, BlockId if_true, BlockId 
     Outcome o = condition(u->operand, if_false, if_true);
     return {o.if_false, o.if_true};
   }
-  if (auto* c = dyn<Compare>(e); c && c->ops.size() > 1) return condition_compare(*c, if_true, if_false);
+  if (auto* c = dyn<Compare>(e); c && c->ops.size() > 1)
+    return condition_compare(*c, if_true, if_false);
   auto* n = dyn<BoolOp>(e);
   if (!n) return branch_on(e->span, expr(e), if_true, if_false);
   bool is_and = n->op == BoolOperator::And;
@@ -182,7 +209,8 @@ Lowerer::Outcome Lowerer::condition(const ExprNode* e, BlockId if_true, BlockId 
   for (size_t i = 0; i < n->values.size(); ++i) {
     bool last = i + 1 == n->values.size();
     BlockId next = last ? (is_and ? if_true : if_false) : b_.new_block();
-    Outcome o = is_and ? condition(n->values[i], next, if_false) : condition(n->values[i], if_true, next);
+    Outcome o =
+        is_and ? condition(n->values[i], next, if_false) : condition(n->values[i], if_true, next);
     Assigned& leaves = is_and ? all.if_false : all.if_true;
     Assigned& leaves_now = is_and ? o.if_false : o.if_true;
     if (i == 0)

@@ -8,15 +8,24 @@ using namespace ast;
 
 Atom Lowerer::constant(const Constant& c) {
   switch (c.value_kind) {
-    case ConstantKind::None: return b_.none();
-    case ConstantKind::True: return b_.boolean(true);
-    case ConstantKind::False: return b_.boolean(false);
-    case ConstantKind::Ellipsis: return b_.ellipsis();
-    case ConstantKind::Int: return b_.integer(c.int_value);
-    case ConstantKind::BigInt: return b_.big_integer(c.text);
-    case ConstantKind::Float: return b_.floating(c.float_value);
-    case ConstantKind::Str: return b_.string(c.text);
-    case ConstantKind::Bytes: return b_.bytes(c.text);
+    case ConstantKind::None:
+      return b_.none();
+    case ConstantKind::True:
+      return b_.boolean(true);
+    case ConstantKind::False:
+      return b_.boolean(false);
+    case ConstantKind::Ellipsis:
+      return b_.ellipsis();
+    case ConstantKind::Int:
+      return b_.integer(c.int_value);
+    case ConstantKind::BigInt:
+      return b_.big_integer(c.text);
+    case ConstantKind::Float:
+      return b_.floating(c.float_value);
+    case ConstantKind::Str:
+      return b_.string(c.text);
+    case ConstantKind::Bytes:
+      return b_.bytes(c.text);
   }
   return {};
 }

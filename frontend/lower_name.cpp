@@ -18,11 +18,15 @@ Atom Lowerer::load(Symbol name, Span span) {
       if (assigned_.has(i) || !b_.reachable()) return a;
       return let(span, prim::check_bound, {a}, name);
     }
-    case Storage::cell: return let(span, prim::cell_get, {slots_[i].cell}, name);
+    case Storage::cell:
+      return let(span, prim::cell_get, {slots_[i].cell}, name);
     case Storage::captured:
-      return scope_.captures[v.slot].cell() ? let(span, prim::cell_get, {captures_[v.slot]}, name) : captures_[v.slot];
-    case Storage::global: return let(span, prim::global_get, {}, name);
-    case Storage::class_name: return let(span, prim::class_get, {namespace_}, name);
+      return scope_.captures[v.slot].cell() ? let(span, prim::cell_get, {captures_[v.slot]}, name)
+                                            : captures_[v.slot];
+    case Storage::global:
+      return let(span, prim::global_get, {}, name);
+    case Storage::class_name:
+      return let(span, prim::class_get, {namespace_}, name);
   }
   return {};
 }
@@ -35,10 +39,18 @@ void Lowerer::assign(Symbol name, Atom value, Span span) {
       b_.write_var(slots_[i].var, value);
       assigned_.add(i);
       return;
-    case Storage::cell: let(span, prim::cell_set, {slots_[i].cell, value}); return;
-    case Storage::captured: let(span, prim::cell_set, {captures_[v.slot], value}); return;
-    case Storage::global: let(span, prim::global_set, {value}, name); return;
-    case Storage::class_name: let(span, prim::class_set, {namespace_, value}, name); return;
+    case Storage::cell:
+      let(span, prim::cell_set, {slots_[i].cell, value});
+      return;
+    case Storage::captured:
+      let(span, prim::cell_set, {captures_[v.slot], value});
+      return;
+    case Storage::global:
+      let(span, prim::global_set, {value}, name);
+      return;
+    case Storage::class_name:
+      let(span, prim::class_set, {namespace_, value}, name);
+      return;
   }
 }
 
@@ -62,15 +74,20 @@ void Lowerer::forget(Symbol name) {
       b_.write_var(slots_[i].var, b_.unbound());
       assigned_.remove(i);
       return;
-    case Storage::cell: b_.let(prim::cell_set, {slots_[i].cell, b_.unbound()}); return;
-    case Storage::captured: b_.let(prim::cell_set, {captures_[v.slot], b_.unbound()}); return;
+    case Storage::cell:
+      b_.let(prim::cell_set, {slots_[i].cell, b_.unbound()});
+      return;
+    case Storage::captured:
+      b_.let(prim::cell_set, {captures_[v.slot], b_.unbound()});
+      return;
     default:  // None first, so that deleting cannot fail
       assign(name, b_.none(), b_.span());
       remove(name, b_.span());
   }
 }
 
-// What a closure made here captures: the cell or the value of one of our variables, or what we captured ourselves.
+// What a closure made here captures: the cell or the value of one of our variables, or what we
+// captured ourselves.
 Atom Lowerer::captured(const ScopeCapture& c) {
   if (c.owner == &scope_) {
     if (c.owner_var == ScopeCapture::kClassCell) return class_cell_;

@@ -1,6 +1,7 @@
-// Assignment targets and places (RULES C16). A target `root[i][j]` or `object.attr[i][j]` is written by one `update`, whose result
-// becomes the root's value again: tensors are values, so writing an item gives the variable (cell, global, attribute) a
-// new one. Anything else is written through a reference: attr.set, item.set.
+// Assignment targets and places (RULES C16). A target `root[i][j]` or `object.attr[i][j]` is
+// written by one `update`, whose result becomes the root's value again: tensors are values, so
+// writing an item gives the variable (cell, global, attribute) a new one. Anything else is written
+// through a reference: attr.set, item.set.
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -9,18 +10,24 @@ using ir::PlacePath;
 
 void Lowerer::store(const ExprNode* target, Atom value) {
   switch (target->kind) {
-    case Kind::Name: return assign(mangled(as<Name>(target).id), value, target->span);
+    case Kind::Name:
+      return assign(mangled(as<Name>(target).id), value, target->span);
     case Kind::Attribute: {
       auto& a = as<Attribute>(target);
       Atom object = expr(a.value);
       let(target->span, prim::attr_set, {object, value}, mangled(a.attr));
       return;
     }
-    case Kind::Subscript: return store_item(as<Subscript>(target), value);
-    case Kind::Tuple: return unpack(*target, as<Tuple>(target).elts, value);
-    case Kind::List: return unpack(*target, as<List>(target).elts, value);
-    case Kind::Starred: return store(as<Starred>(target).value, value);
-    default: ouro_bug("%s is no target", kind_name(target->kind));
+    case Kind::Subscript:
+      return store_item(as<Subscript>(target), value);
+    case Kind::Tuple:
+      return unpack(*target, as<Tuple>(target).elts, value);
+    case Kind::List:
+      return unpack(*target, as<List>(target).elts, value);
+    case Kind::Starred:
+      return store(as<Starred>(target).value, value);
+    default:
+      ouro_bug("%s is no target", kind_name(target->kind));
   }
 }
 
@@ -29,8 +36,10 @@ void Lowerer::unpack(const ExprNode& target, Exprs elts, Atom value) {
   for (size_t i = 0; i < n; ++i)
     if (is<Starred>(elts[i])) star = i;
   NameId items = star == n ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
-                           : let(target.span, prim::unpack_star, {value}, static_cast<uint32_t>(star | (n - star - 1) << 16));
-  for (size_t i = 0; i < n; ++i) store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
+                           : let(target.span, prim::unpack_star, {value},
+                                 static_cast<uint32_t>(star | (n - star - 1) << 16));
+  for (size_t i = 0; i < n; ++i)
+    store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
 }
 
 static PlacePath item_path(size_t items, Symbol attr) {
@@ -41,7 +50,8 @@ static PlacePath item_path(size_t items, Symbol attr) {
 }
 
 // The root is a variable: its value is replaced by the update's result.
-void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value, Span span) {
+void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value,
+                              Span span) {
   Symbol name = mangled(root.id);
   uint32_t i = var_index(name);
   const Variable& v = scope_.vars[i];
@@ -49,7 +59,9 @@ void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& ite
   path.name = name;
   bool is_value = false;
   switch (v.storage) {
-    case Storage::global: path.root = PlacePath::Root::global; break;
+    case Storage::global:
+      path.root = PlacePath::Root::global;
+      break;
     case Storage::cell:
       path.root = PlacePath::Root::cell;
       args.push_back(slots_[i].cell);
@@ -100,22 +112,28 @@ void Lowerer::store_item(const Subscript& target, Atom value) {
   b_.update(item_path(chain.indices.size(), mangled(chain.attr->attr)), view(args));
 }
 
-// ---- augmented -----------------------------------------------------------------------------------------------------
-// CPython: load the target, evaluate the value, operate, store. Where the value is quiet the order cannot be told apart from
-// that of an `update`, which evaluates the value first and then has the place for itself.
+// ---- augmented
+// -----------------------------------------------------------------------------------------------------
+// CPython: load the target, evaluate the value, operate, store. Where the value is quiet the order
+// cannot be told apart from that of an `update`, which evaluates the value first and then has the
+// place for itself.
 
 void Lowerer::aug_assign(const AugAssign& s) {
   switch (s.target->kind) {
-    case Kind::Name: return aug_assign_name(s, as<Name>(s.target));
-    case Kind::Attribute: return aug_assign_attribute(s, as<Attribute>(s.target));
-    default: return aug_assign_item(s, as<Subscript>(s.target));
+    case Kind::Name:
+      return aug_assign_name(s, as<Name>(s.target));
+    case Kind::Attribute:
+      return aug_assign_attribute(s, as<Attribute>(s.target));
+    default:
+      return aug_assign_item(s, as<Subscript>(s.target));
   }
 }
 
 void Lowerer::aug_assign_name(const AugAssign& s, const Name& target) {
   Symbol name = mangled(target.id);
   Storage where = scope_.vars[var_index(name)].storage;
-  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) && is_quiet(s.value)) {
+  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) &&
+      is_quiet(s.value)) {
     PlacePath path;
     path.augmented = true;
     path.in_place = op_of(s.op);
@@ -169,10 +187,12 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
   Atoms items;
   const ExprNode* step = &target;
   SmallVec<Span, 2> spans;
-  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value) spans.push_back(step->span);
+  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value)
+    spans.push_back(step->span);
   for (size_t i = 0; i < chain.indices.size(); ++i) {
     items.push_back(expr(chain.indices[i]));
-    if (!quiet) container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
+    if (!quiet)
+      container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
   }
   Atom value = expr(s.value);
   PlacePath path = item_path(items.size(), root ? Symbol() : mangled(chain.attr->attr));
@@ -182,7 +202,8 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
   } else {
     value = let(s.span, op, {container, value});
   }
-  if (root) return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
+  if (root)
+    return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
   Atoms args;
   args.push_back(base);
   args.append(items.begin(), items.end());
@@ -193,7 +214,8 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
 
 void Lowerer::delete_target(const ExprNode* target) {
   switch (target->kind) {
-    case Kind::Name: return remove(mangled(as<Name>(target).id), target->span);
+    case Kind::Name:
+      return remove(mangled(as<Name>(target).id), target->span);
     case Kind::Attribute: {
       auto& a = as<Attribute>(target);
       Atom object = expr(a.value);
@@ -213,7 +235,8 @@ void Lowerer::delete_target(const ExprNode* target) {
     case Kind::List:
       for (const ExprNode* t : as<List>(target).elts) delete_target(t);
       return;
-    default: ouro_bug("%s cannot be deleted", kind_name(target->kind));
+    default:
+      ouro_bug("%s cannot be deleted", kind_name(target->kind));
   }
 }
 

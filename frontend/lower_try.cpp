@@ -1,11 +1,13 @@
 // try, and leaving statements early.
 //
-// A `finally` is one join point with the parameters (kind, value, previous): kind says how it was entered (fell through,
-// raised, returned, broke out of a loop, ...; each in the order of first use), value is the exception or the value to
-// return, previous the handled exception before. It ends in a switch that goes on as kind says (RULES A2).
+// A `finally` is one join point with the parameters (kind, value, previous): kind says how it was
+// entered (fell through, raised, returned, broke out of a loop, ...; each in the order of first
+// use), value is the exception or the value to return, previous the handled exception before. It
+// ends in a switch that goes on as kind says (RULES A2).
 //
-// While an except clause, or a finally that was entered by an exception, runs, that exception is the handled one: exc.enter at
-// its start, exc.leave on every way out, the exceptional ones by a handler of their own that leaves and raises again.
+// While an except clause, or a finally that was entered by an exception, runs, that exception is
+// the handled one: exc.enter at its start, exc.leave on every way out, the exceptional ones by a
+// handler of their own that leaves and raises again.
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -100,12 +102,15 @@ void Lowerer::restore_if_raised(std::span<const Exit> exits, Atom selector, Atom
 
 void Lowerer::go_on(const Exit& exit, Atom value, Atom previous, BlockId after) {
   switch (exit.kind) {
-    case ExitKind::fall: b_.jump(after, {}); return;
+    case ExitKind::fall:
+      b_.jump(after, {});
+      return;
     case ExitKind::raise:
       b_.let(prim::exc_leave, {previous});
       rethrow(value);
       return;
-    default: leave(exit, value);
+    default:
+      leave(exit, value);
   }
 }
 
@@ -187,7 +192,8 @@ void Lowerer::try_except(const Try& s) {
   if (any_end) assigned_ = at_end;
 }
 
-void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assigned& at_end, bool& any_end) {
+void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assigned& at_end,
+                             bool& any_end) {
   Atom exception = b_.exception_of(handler);
   Atom previous = let(s.span, prim::exc_enter, {exception});
   Frame clause{.kind = Frame::Kind::handler, .handlers = b_.handler_depth()};

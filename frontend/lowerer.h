@@ -61,8 +61,8 @@ class Lowerer {
   FunctionRef module(const ast::Module& m, bool last_value);
   FunctionRef function(const ast::FunctionDef& f);
   FunctionRef lambda(const ast::Lambda& l);
-  FunctionRef comprehension(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators, const ast::ExprNode* elt,
-                            const ast::ExprNode* value);
+  FunctionRef comprehension(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators,
+                            const ast::ExprNode* elt, const ast::ExprNode* value);
   FunctionRef class_body(const ast::ClassDef& c);
 
  private:
@@ -90,7 +90,9 @@ class Lowerer {
     b_.set_span(span);
     return b_.let(op, view(args));
   }
-  Atom builtin(Span span, std::string_view name) { return let(span, prim::builtin_get, {}, intern(name)); }
+  Atom builtin(Span span, std::string_view name) {
+    return let(span, prim::builtin_get, {}, intern(name));
+  }
   Symbol mangled(Symbol n) const { return mangle(scope_.private_class, n); }
   BlockId start(BlockId b) {  // a block that gets no further edges
     b_.seal(b);
@@ -137,8 +139,8 @@ class Lowerer {
   Atom joined_str(const ast::JoinedStr& e);
   Atom formatted(const ast::FormattedValue& e);
   Atom slice(const ast::Slice& e);
-  Atom comprehension_expr(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators, const ast::ExprNode* elt,
-                          const ast::ExprNode* value);
+  Atom comprehension_expr(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators,
+                          const ast::ExprNode* elt, const ast::ExprNode* value);
 
   // ---- conditions: jump to one of two blocks; each gets what is assigned on the way
   struct Outcome {
@@ -153,7 +155,8 @@ class Lowerer {
   void store_item(const ast::Subscript& target, Atom value);
   void unpack(const ast::ExprNode& target, ast::Exprs elts, Atom value);
   /// Writes to the place rooted at variable `name`.
-  void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value, Span span);
+  void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value,
+                       Span span);
   void aug_assign(const ast::AugAssign& s);
   void aug_assign_name(const ast::AugAssign& s, const ast::Name& target);
   void aug_assign_attribute(const ast::AugAssign& s, const ast::Attribute& target);
@@ -188,14 +191,14 @@ class Lowerer {
     enum class Kind : uint8_t { loop, finally, handler, finally_body } kind;
     size_t handlers = 0;  // builder handlers outside of it
     BlockId on_break = BlockId::none, on_continue = BlockId::none;
-    std::vector<Assigned> at_breaks;                // loop: what is assigned at each break
-    BlockId join = BlockId::none;                   // finally: the join point (kind, value, previous)
-    std::vector<Exit> exits;                        // finally: what each kind is
-    std::vector<Assigned> at_exits;                 // finally: what is assigned where the join is entered
-    Atom selector, value;                           // finally, finally_body: the join point's parameters
-    Atom previous;                                  // the same, and handler: the handled exception before
-    std::span<const Exit> entered;                  // finally_body: what each kind is
-    Symbol name;                                    // handler: `as name`
+    std::vector<Assigned> at_breaks;  // loop: what is assigned at each break
+    BlockId join = BlockId::none;     // finally: the join point (kind, value, previous)
+    std::vector<Exit> exits;          // finally: what each kind is
+    std::vector<Assigned> at_exits;   // finally: what is assigned where the join is entered
+    Atom selector, value;             // finally, finally_body: the join point's parameters
+    Atom previous;                    // the same, and handler: the handled exception before
+    std::span<const Exit> entered;    // finally_body: what each kind is
+    Symbol name;                      // handler: `as name`
     uint32_t exit_index(const Exit& e);
   };
   void leave(Exit exit, Atom value);
@@ -214,7 +217,8 @@ class Lowerer {
   void try_(const ast::Try& s);
   void try_finally(const ast::Try& s);
   void try_except(const ast::Try& s);
-  void except_clauses(const ast::Try& s, BlockId handler, BlockId after, Assigned& at_end, bool& any_end);
+  void except_clauses(const ast::Try& s, BlockId handler, BlockId after, Assigned& at_end,
+                      bool& any_end);
   void except_body(const ast::ExceptHandler& h, Atom exception, Frame& clause);
   void with(const ast::With& s, size_t i);
   void with_exit(Atom manager, const Frame& f, BlockId after);
@@ -224,7 +228,8 @@ class Lowerer {
   // ---- definitions (lower_def.cpp, lower_class.cpp)
   void function_def(const ast::FunctionDef& s);
   void class_def(const ast::ClassDef& s);
-  Atom closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults, Atom annotations, Span span);
+  Atom closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults,
+               Atom annotations, Span span);
   Atom lambda_expr(const ast::Lambda& e);
   Atom defaults_of(const ast::Arguments& a, Span span);
   Atom kw_defaults_of(const ast::Arguments& a, Span span);
@@ -233,8 +238,8 @@ class Lowerer {
   void make_annotations_dict(Span span);
 
   // ---- comprehensions (lower_comp.cpp)
-  void generator(ast::Seq<ast::Comprehension> generators, size_t i, Atom iterator, Atom result, const ast::ExprNode* elt,
-                 const ast::ExprNode* value);
+  void generator(ast::Seq<ast::Comprehension> generators, size_t i, Atom iterator, Atom result,
+                 const ast::ExprNode* elt, const ast::ExprNode* value);
 
   // ---- patterns (lower_pattern.cpp)
   struct Captures {
@@ -247,18 +252,20 @@ class Lowerer {
   void pattern_class(const ast::MatchClass& p, Atom subject, BlockId fail, Captures& out);
   void pattern_or(const ast::MatchOr& p, Atom subject, BlockId fail, Captures& out);
   void require(Span span, Atom boolean, BlockId fail);
-  void require_truth(Span span, Atom value, BlockId fail) { require(span, truth(span, value), fail); }
+  void require_truth(Span span, Atom value, BlockId fail) {
+    require(span, truth(span, value), fail);
+  }
 
   const Resolution& names_;
   Scope& scope_;
   ir::FunctionBuilder b_;
-  std::vector<Slot> slots_;      // parallel to scope_.vars
-  std::vector<Atom> captures_;   // parallel to scope_.captures: values or cells
+  std::vector<Slot> slots_;     // parallel to scope_.vars
+  std::vector<Atom> captures_;  // parallel to scope_.captures: values or cells
   std::vector<Frame*> frames_;
   Assigned assigned_;
   Assigned deletable_;  // locals that some `del` unbinds: not sure at loop heads and in handlers
-  Atom namespace_;   // of a class body
-  Atom class_cell_;  // of a class body
+  Atom namespace_;      // of a class body
+  Atom class_cell_;     // of a class body
 };
 
 }  // namespace ouro::frontend

@@ -1,19 +1,24 @@
 // Names: AST → scopes. For every name of every scope: where does its value live?
 //
-// Rules and messages are those of CPython 3.11's symtable.c: local, global, nonlocal, free; class bodies are invisible to the
-// scopes inside them; comprehensions are functions whose first iterable is evaluated outside; `:=` in a comprehension
-// binds in the function around it; `__x` in a class is mangled; `__class__` is a cell of the class body.
-// Checks that CPython makes while it generates code ('return' outside function, 'break' outside loop) are made here too
-// and reported only if the scopes are right.
+// Rules and messages are those of CPython 3.11's symtable.c: local, global, nonlocal, free; class
+// bodies are invisible to the scopes inside them; comprehensions are functions whose first iterable
+// is evaluated outside; `:=` in a comprehension binds in the function around it; `__x` in a class
+// is mangled; `__class__` is a cell of the class body. Checks that CPython makes while it generates
+// code ('return' outside function, 'break' outside loop) are made here too and reported only if the
+// scopes are right.
 //
-// What is Ouro's own is how captured variables are kept (RULES A4). A variable v of function F that an inner closure uses is
-// captured *by value* if nothing can change it once the closure exists:
+// What is Ouro's own is how captured variables are kept (RULES A4). A variable v of function F that
+// an inner closure uses is captured *by value* if nothing can change it once the closure exists:
 //   - no inner scope assigns v, and v is never deleted;
-//   - at each creation of a closure that captures v, v is bound: a binding stands earlier, in a region that encloses the creation
-//     (a region is a part of a function that runs from its start: a branch, a loop body, a try body, ...);
-//   - v has one binding, outside loops; or all closures that capture v run at once and are gone (list, set and dict
+//   - at each creation of a closure that captures v, v is bound: a binding stands earlier, in a
+//   region that encloses the creation
+//     (a region is a part of a function that runs from its start: a branch, a loop body, a try
+//     body, ...);
+//   - v has one binding, outside loops; or all closures that capture v run at once and are gone
+//   (list, set and dict
 //     comprehensions, class bodies).
-// Otherwise it lives in a `cell`. `v[i] = x` counts as an assignment of v (tensors are values: it gives v a new one).
+// Otherwise it lives in a `cell`. `v[i] = x` counts as an assignment of v (tensors are values: it
+// gives v a new one).
 #pragma once
 
 #include <deque>
@@ -45,12 +50,19 @@ struct Binding {
 /// A name of one scope.
 struct Variable {
   enum Flag : uint32_t {
-    kGlobal = 1, kLocal = 2, kParam = 4, kNonlocal = 8, kUse = 16, kAnnot = 32, kCompIter = 64, kImport = 128,
-    kDeleted = 256,       // `del`, or the end of an except clause
-    kInLoop = 512,        // bound inside a loop
-    kInnerWrite = 1024,   // an inner scope assigns it
-    kCaptured = 2048,     // an inner scope uses it
-    kPlace = 4096,        // `v[i] = x`: v is the root of a place that is written
+    kGlobal = 1,
+    kLocal = 2,
+    kParam = 4,
+    kNonlocal = 8,
+    kUse = 16,
+    kAnnot = 32,
+    kCompIter = 64,
+    kImport = 128,
+    kDeleted = 256,      // `del`, or the end of an except clause
+    kInLoop = 512,       // bound inside a loop
+    kInnerWrite = 1024,  // an inner scope assigns it
+    kCaptured = 2048,    // an inner scope uses it
+    kPlace = 4096,       // `v[i] = x`: v is the root of a place that is written
     kBound = kLocal | kParam | kImport,
   };
   Symbol name;
@@ -72,7 +84,16 @@ struct ScopeCapture {
 };
 
 struct Scope {
-  enum class Kind : uint8_t { module, function, lambda, class_, list_comp, set_comp, dict_comp, generator_exp };
+  enum class Kind : uint8_t {
+    module,
+    function,
+    lambda,
+    class_,
+    list_comp,
+    set_comp,
+    dict_comp,
+    generator_exp
+  };
   Kind kind = Kind::module;
   Symbol name, qualname;
   Symbol private_class;  // class whose name mangles `__x` in here
@@ -96,7 +117,8 @@ struct Scope {
   Variable& add(Symbol name);
   bool binds(Symbol name) const;
 
-  // Dominance (see above): where in the parent this scope is created, and the tree of this scope's regions.
+  // Dominance (see above): where in the parent this scope is created, and the tree of this scope's
+  // regions.
   Binding created;
   std::vector<uint32_t> region_parent;
   // Bookkeeping of the walk.

@@ -9,10 +9,29 @@ using namespace ast;
 namespace {
 
 // Binding strengths, as in ast_unparse.c.
-enum Level { kTuple, kTest, kOr, kAnd, kNot, kCmp, kBitOr, kBitXor, kBitAnd, kShift, kArith, kTerm, kFactor, kPower, kAwait, kAtom };
+enum Level {
+  kTuple,
+  kTest,
+  kOr,
+  kAnd,
+  kNot,
+  kCmp,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kArith,
+  kTerm,
+  kFactor,
+  kPower,
+  kAwait,
+  kAtom
+};
 
-constexpr Level kBinaryLevel[] = {kArith, kArith, kTerm, kTerm, kTerm, kTerm, kPower, kShift, kShift, kBitOr, kBitXor, kBitAnd, kTerm};
-constexpr const char* kCompareText[] = {" == ", " != ", " < ", " <= ", " > ", " >= ", " is ", " is not ", " in ", " not in "};
+constexpr Level kBinaryLevel[] = {kArith, kArith, kTerm,  kTerm,   kTerm,   kTerm, kPower,
+                                  kShift, kShift, kBitOr, kBitXor, kBitAnd, kTerm};
+constexpr const char* kCompareText[] = {" == ", " != ", " < ",      " <= ", " > ",
+                                        " >= ", " is ", " is not ", " in ", " not in "};
 
 class Unparser {
  public:
@@ -92,17 +111,25 @@ void Unparser::quoted(std::string_view text, bool bytes) {
 
 void Unparser::constant(const Constant& c) {
   switch (c.value_kind) {
-    case ConstantKind::None: return put("None");
-    case ConstantKind::True: return put("True");
-    case ConstantKind::False: return put("False");
-    case ConstantKind::Ellipsis: return put("...");
-    case ConstantKind::Int: return put(std::to_string(c.int_value));
-    case ConstantKind::BigInt: return put(c.text);
-    case ConstantKind::Float: return number(c.float_value);
+    case ConstantKind::None:
+      return put("None");
+    case ConstantKind::True:
+      return put("True");
+    case ConstantKind::False:
+      return put("False");
+    case ConstantKind::Ellipsis:
+      return put("...");
+    case ConstantKind::Int:
+      return put(std::to_string(c.int_value));
+    case ConstantKind::BigInt:
+      return put(c.text);
+    case ConstantKind::Float:
+      return number(c.float_value);
     case ConstantKind::Str:
       if (c.u_prefix) put("u");
       return quoted(c.text, false);
-    case ConstantKind::Bytes: return quoted(c.text, true);
+    case ConstantKind::Bytes:
+      return quoted(c.text, true);
   }
 }
 
@@ -171,7 +198,8 @@ void Unparser::arguments(const Arguments& a) {
 
 void Unparser::call(const Call& e) {
   expr(e.func, kAtom);
-  if (e.args.size() == 1 && e.keywords.empty() && is<GeneratorExp>(e.args[0])) return expr(e.args[0], kTest);
+  if (e.args.size() == 1 && e.keywords.empty() && is<GeneratorExp>(e.args[0]))
+    return expr(e.args[0], kTest);
   put("(");
   list(e.args);
   bool first = e.args.empty();
@@ -250,10 +278,14 @@ void Unparser::slice(const ExprNode* e) {
 
 void Unparser::expr(const ExprNode* e, int level) {
   switch (e->kind) {
-    case Kind::Constant: return constant(as<Constant>(e));
-    case Kind::Name: return put(as<Name>(e).id.text());
-    case Kind::BinOp: return bin_op(as<BinOp>(e), level);
-    case Kind::UnaryOp: return unary_op(as<UnaryOp>(e), level);
+    case Kind::Constant:
+      return constant(as<Constant>(e));
+    case Kind::Name:
+      return put(as<Name>(e).id.text());
+    case Kind::BinOp:
+      return bin_op(as<BinOp>(e), level);
+    case Kind::UnaryOp:
+      return unary_op(as<UnaryOp>(e), level);
     case Kind::BoolOp: {
       auto& b = as<BoolOp>(e);
       int l = b.op == BoolOperator::And ? kAnd : kOr;
@@ -273,7 +305,8 @@ void Unparser::expr(const ExprNode* e, int level) {
     case Kind::Lambda:
       return parens(level > kTest, [&] {
         auto& l = as<Lambda>(e);
-        bool any = !l.args->posonlyargs.empty() || !l.args->args.empty() || l.args->vararg || !l.args->kwonlyargs.empty() || l.args->kwarg;
+        bool any = !l.args->posonlyargs.empty() || !l.args->args.empty() || l.args->vararg ||
+                   !l.args->kwonlyargs.empty() || l.args->kwarg;
         put(any ? "lambda " : "lambda");
         arguments(*l.args);
         put(": ");
@@ -304,8 +337,14 @@ void Unparser::expr(const ExprNode* e, int level) {
       }
       return put("}");
     }
-    case Kind::Set: put("{"); list(as<Set>(e).elts); return put("}");
-    case Kind::List: put("["); list(as<List>(e).elts); return put("]");
+    case Kind::Set:
+      put("{");
+      list(as<Set>(e).elts);
+      return put("}");
+    case Kind::List:
+      put("[");
+      list(as<List>(e).elts);
+      return put("]");
     case Kind::Tuple: {
       auto& t = as<Tuple>(e);
       if (t.elts.empty()) return put("()");
@@ -320,8 +359,16 @@ void Unparser::expr(const ExprNode* e, int level) {
         if (t.elts.size() == 1) put(",");
       });
     }
-    case Kind::ListComp: put("["); expr(as<ListComp>(e).elt, kTest); comprehension(as<ListComp>(e).generators); return put("]");
-    case Kind::SetComp: put("{"); expr(as<SetComp>(e).elt, kTest); comprehension(as<SetComp>(e).generators); return put("}");
+    case Kind::ListComp:
+      put("[");
+      expr(as<ListComp>(e).elt, kTest);
+      comprehension(as<ListComp>(e).generators);
+      return put("]");
+    case Kind::SetComp:
+      put("{");
+      expr(as<SetComp>(e).elt, kTest);
+      comprehension(as<SetComp>(e).generators);
+      return put("}");
     case Kind::GeneratorExp:
       put("(");
       expr(as<GeneratorExp>(e).elt, kTest);
@@ -341,7 +388,10 @@ void Unparser::expr(const ExprNode* e, int level) {
         expr(as<Yield>(e).value, kTest);
       }
       return put(")");
-    case Kind::YieldFrom: put("(yield from "); expr(as<YieldFrom>(e).value, kTest); return put(")");
+    case Kind::YieldFrom:
+      put("(yield from ");
+      expr(as<YieldFrom>(e).value, kTest);
+      return put(")");
     case Kind::Compare: {
       auto& c = as<Compare>(e);
       return parens(level > kCmp, [&] {
@@ -352,8 +402,10 @@ void Unparser::expr(const ExprNode* e, int level) {
         }
       });
     }
-    case Kind::Call: return call(as<Call>(e));
-    case Kind::JoinedStr: return joined(as<JoinedStr>(e));
+    case Kind::Call:
+      return call(as<Call>(e));
+    case Kind::JoinedStr:
+      return joined(as<JoinedStr>(e));
     case Kind::Attribute: {
       auto& a = as<Attribute>(e);
       expr(a.value, kAtom);
@@ -368,9 +420,13 @@ void Unparser::expr(const ExprNode* e, int level) {
       slice(s.slice);
       return put("]");
     }
-    case Kind::Starred: put("*"); return expr(as<Starred>(e).value, kBitOr);
-    case Kind::Slice: return slice(e);
-    default: return;
+    case Kind::Starred:
+      put("*");
+      return expr(as<Starred>(e).value, kBitOr);
+    case Kind::Slice:
+      return slice(e);
+    default:
+      return;
   }
 }
 

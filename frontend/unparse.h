@@ -1,4 +1,5 @@
-// Expressions back to text, as CPython writes annotations under `from __future__ import annotations` (ast_unparse.c).
+// Expressions back to text, as CPython writes annotations under `from __future__ import
+// annotations` (ast_unparse.c).
 #pragma once
 
 #include <string>

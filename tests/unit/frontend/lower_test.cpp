@@ -1,5 +1,6 @@
-// AST → ANF: golden texts (tests/lower/*.ouro beside *.anf; OURO_BLESS=1 writes them), and for every script of tests/lang: the
-// lowered module verifies, and its text reads back as the same function.
+// AST → ANF: golden texts (tests/lower/*.ouro beside *.anf; OURO_BLESS=1 writes them), and for
+// every script of tests/lang: the lowered module verifies, and its text reads back as the same
+// function.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -32,7 +33,8 @@ static std::string contents(const fs::path& p) {
   return s;
 }
 
-static ir::FunctionRef compile(const fs::path& p, SourceManager& sources, std::string& error, bool interactive = false) {
+static ir::FunctionRef compile(const fs::path& p, SourceManager& sources, std::string& error,
+                               bool interactive = false) {
   const SourceFile* file = sources.load(p.string());
   REQUIRE(file);
   Diagnostics diags;
@@ -86,7 +88,8 @@ TEST_CASE("lowering_a_long_script_is_quick") {
   std::string text;
   for (int i = 0; i < 25; ++i) {
     std::string n = std::to_string(i);
-    text += "def f" + n + "(a, b=" + n + "):\n    xs = [a * i for i in range(b)]\n    for x in xs:\n        if x > " + n +
+    text += "def f" + n + "(a, b=" + n +
+            "):\n    xs = [a * i for i in range(b)]\n    for x in xs:\n        if x > " + n +
             ": a += x\n    return a\n";
   }
   SourceManager sources;
@@ -96,7 +99,9 @@ TEST_CASE("lowering_a_long_script_is_quick") {
     auto begin = std::chrono::steady_clock::now();
     Diagnostics diags;
     REQUIRE(frontend::compile_module(file, diags));
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(
+        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                  .count());
   }
   WARN("125 lines: " << best << " ms");
   CHECK(best < 200);
