@@ -1,6 +1,7 @@
 #include "stdlib/native/library.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -14,12 +15,16 @@ using namespace runtime;
 
 namespace {
 
-// `ouro.nn` of a script is `nn` of stdlib/; Python's own modules stand in stdlib/python/.
+// Python's own modules that are written in Ouro.
+constexpr std::string_view kPythonModules[] = {"__future__", "abc", "typing"};
+
+// `ouro.nn` of a script is `nn` of stdlib/.
 const Session::Embedded* find_library(std::string_view dotted) {
   constexpr std::string_view kPrefix = "ouro.";
-  const EmbeddedModule* m = dotted.starts_with(kPrefix)
-                                ? find_embedded(dotted.substr(kPrefix.size()))
-                                : find_embedded("python." + std::string(dotted));
+  const bool python = std::find(std::begin(kPythonModules), std::end(kPythonModules), dotted) !=
+                      std::end(kPythonModules);
+  if (!python && !dotted.starts_with(kPrefix)) return nullptr;
+  const EmbeddedModule* m = find_embedded(python ? dotted : dotted.substr(kPrefix.size()));
   if (!m) return nullptr;
   static thread_local std::map<std::string_view, Session::Embedded> found;
   auto it = found.try_emplace(m->name, Session::Embedded{m->path, m->text, m->is_package}).first;
