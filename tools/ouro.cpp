@@ -1,0 +1,300 @@
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `version`, `help`, and the prompt. Everything is parsed by hand, because the start of
+// `ouro -c` is measured: nothing is loaded or set up that the run does not need.
+//
+// Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing file, SystemExit's
+// own, and death by SIGINT after an uncaught KeyboardInterrupt.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/collect.h"
+#include "runtime/modules.h"
+#include "runtime/ops.h"
+#include "stdlib/native/library.h"
+#include "stdlib/native/python.h"
+#include "support/source.h"
+#include "support/trace.h"
+#include "tools/ir_command.h"
+#include "tools/repl.h"
+
+namespace ouro::tools {
+
+using namespace runtime;
+
+namespace {
+
+constexpr std::string_view kVersion = "0.1.0";
+
+constexpr std::string_view kHelp =
+    "usage: ouro [options] [FILE | -c CODE | -] [ARGS...]\n"
+    "       ouro run [options] FILE [ARGS...]   run a script (what `ouro FILE` does)\n"
+    "       ouro ir --stage=STAGE FILE          print a stage of the pipeline: tokens, tree, ast, anf, code\n"
+    "       ouro version | help\n"
+    "       ouro                                a prompt\n"
+    "\n"
+    "options:\n"
+    "  --mode=eager|graph|auto  how functions run (default: auto)\n"
+    "  --threads=N              threads of kernels\n"
+    "  --device=NAME            where tensors are made\n"
+    "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
+    "  --cpu=NAME               use no newer instructions than that processor's\n"
+    "  --verbose                notices on standard error\n"
+    "  -c CODE                  run the text\n"
+    "  -                        run standard input\n";
+
+struct Command {
+  Options options;
+  enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
+  std::string file, text, stage;
+  std::vector<std::string> args;  // sys.argv[1:]
+};
+
+int usage(const std::string& message) {
+  std::fprintf(stderr, "ouro: %s\nTry `ouro help'.\n", message.c_str());
+  return 2;
+}
+
+// An option of the form --name=value. 0: not an option, 1: taken, 2: wrong.
+int take_option(Command& c, std::string_view arg, std::string& error) {
+  auto value = [&](std::string_view name, std::string& out) {
+    if (!arg.starts_with(name) || arg.size() <= name.size() || arg[name.size()] != '=') return false;
+    out = std::string(arg.substr(name.size() + 1));
+    return true;
+  };
+  std::string v;
+  if (arg == "--verbose") c.options.verbose = true;
+  else if (arg == "--stress-exits") c.options.stress_exits = true;
+  else if (value("--mode", v)) {
+    if (v == "eager") c.options.mode = Mode::eager;
+    else if (v == "graph") c.options.mode = Mode::graph;
+    else if (v == "auto") c.options.mode = Mode::auto_;
+    else error = "--mode is eager, graph or auto, not '" + v + "'";
+  } else if (value("--threads", v)) {
+    char* end = nullptr;
+    long n = std::strtol(v.c_str(), &end, 10);
+    if (v.empty() || *end || n < 1 || n > 1024) error = "--threads is a number from 1 to 1024, not '" + v + "'";
+    else c.options.threads = static_cast<int>(n);
+  } else if (value("--numerics", v)) {
+    if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
+    c.options.fast_numerics = v == "fast";
+  } else if (value("--cpu", v)) c.options.cpu = v;
+  else if (value("--device", v)) c.options.device = v;
+  else if (value("--stage", v)) c.stage = v;
+  else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
+    error = "unknown option '" + std::string(arg) + "'";
+    return 2;
+  } else {
+    return 0;
+  }
+  return error.empty() ? 1 : 2;
+}
+
+bool parse(int argc, char** argv, Command& c, std::string& error) {
+  int i = 1;
+  using W = Command::What;
+  bool run = false;
+  if (i < argc) {
+    std::string_view first = argv[i];
+    if (first == "version" || first == "--version" || first == "-V") return c.what = W::version, true;
+    if (first == "help" || first == "--help" || first == "-h") return c.what = W::help, true;
+    if (first == "ir") {
+      c.what = W::ir;
+      ++i;
+    } else if (first == "run") {
+      run = true;
+      ++i;
+    }
+  }
+  for (; i < argc; ++i) {
+    std::string_view arg = argv[i];
+    int taken = take_option(c, arg, error);
+    if (taken == 2) return false;
+    if (taken == 1) continue;
+    if (arg == "-c") {
+      if (++i >= argc) return error = "-c needs a text", false;
+      c.text = argv[i];
+      if (c.what != W::ir) c.what = W::text;
+    } else if (arg == "-") {
+      if (c.what != W::ir) c.what = W::standard_input;
+      c.file = "-";
+    } else {
+      c.file = argv[i];
+      if (c.what != W::ir) c.what = W::file;
+    }
+    for (++i; i < argc; ++i) c.args.emplace_back(argv[i]);
+  }
+  if (run && c.what == W::prompt) return error = "run needs a file", false;
+  return true;
+}
+
+Session* g_interrupted = nullptr;
+
+void on_interrupt(int) {
+  if (g_interrupted) g_interrupted->poll.fetch_or(Session::kInterrupt);
+}
+
+void die_by_interrupt() {
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  sigaction(SIGINT, &plain, nullptr);
+  kill(getpid(), SIGINT);
+}
+
+// What becomes of an exception that nobody caught: its text, and the exit status.
+int report_uncaught(Session& s) {
+  Value e = take_pending(s);
+  if (exception_is(s, e, ExcKind::SystemExit)) {
+    Value code = e.as<Exception>()->extra1;
+    if (code.is_none() || code.is_unbound()) return 0;
+    if (code.is_int() || code.is_bool()) return static_cast<int>(code.bits()) & 0xff;
+    (void)s.out.flush();
+    s.err.write(text_of(s, code) + "\n");
+    return 1;
+  }
+  (void)s.out.flush();
+  s.err.write(format_exception(s, e));
+  (void)s.err.flush();
+  if (exception_is(s, e, ExcKind::KeyboardInterrupt)) {
+    die_by_interrupt();
+    return 130;
+  }
+  return 1;
+}
+
+// The end of a program: finalizers of what the main module still held, the rest of the output.
+int finish(Session& s, int status) {
+  run_finalizers(s);
+  if (Value* m = s.modules.find(intern("__main__")); m && cast<Module>(*m)) {
+    Value keep = *m;
+    for (auto& e : cast<Module>(keep)->names.entries()) {
+      if (!e.name || e.name.text().starts_with("__")) continue;
+      Value gone = std::move(e.value);
+      gone = Value();
+      if (!s.finalizers.empty()) run_finalizers(s);
+    }
+  }
+  collect(s);
+  run_finalizers(s);
+  if (!s.out.flush()) {
+    std::fprintf(stderr, "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nOSError: [Errno %d] %s\n", errno, std::strerror(errno));
+    return status ? status : 120;
+  }
+  return status;
+}
+
+void add_paths(Session& s, std::string folder) {
+  s.path.push_back(std::move(folder));
+  if (const char* more = std::getenv("OUROPATH")) {
+    std::string_view rest = more;
+    while (!rest.empty()) {
+      size_t colon = rest.find(':');
+      if (colon != 0) s.path.emplace_back(rest.substr(0, colon));
+      rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
+    }
+  }
+}
+
+std::string read_standard_input() {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(0, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  return text;
+}
+
+int run_program(const Command& c) {
+  std::string name, text;
+  bool python = false;
+  switch (c.what) {
+    case Command::What::text:
+      name = "<string>";
+      text = c.text;
+      break;
+    case Command::What::standard_input:
+      name = "<stdin>";
+      text = read_standard_input();
+      break;
+    default:
+      name = c.file;
+      python = name.ends_with(".py");
+      if (!read_file(name, text)) {
+        if (errno == EISDIR) std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str());
+        else std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno, std::strerror(errno));
+        return 2;
+      }
+  }
+  Session s(c.options);
+  SessionScope scope(s);
+  stdlib::register_python_natives(s);
+  stdlib::register_library(s);
+  if (c.options.verbose) set_notice_mode(NoticeMode::always);
+  g_interrupted = &s;
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  if (c.what == Command::What::prompt) {
+    s.argv = {""};
+    add_paths(s, "");
+    return finish(s, run_repl(s));
+  }
+  s.argv.push_back(c.what == Command::What::text ? "-c" : c.file);
+  for (const std::string& a : c.args) s.argv.push_back(a);
+  size_t slash = name.rfind('/');
+  add_paths(s, c.what == Command::What::file && slash != name.npos ? name.substr(0, slash) : "");
+  Value module = make_main_module(s, c.what == Command::What::file ? name : "", !python);
+  Value r = run_source(s, name, text, module);
+  int status = r.is_error() ? report_uncaught(s) : 0;
+  status = finish(s, status);
+  // The process ends here: nothing is taken apart that the system gives back anyway.
+  (void)s.err.flush();
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+// Scripts may recurse in C++ (natives that call back, deep comparisons), so the program runs on a large stack: address space, which is
+// only backed where it is touched.
+void ensure_stack(char** argv) {
+  constexpr rlim_t kWanted = rlim_t{512} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kWanted) return;
+  (void)argv;
+  // The main thread's stack grows up to the limit in force when it faults, so raising it now is enough on Linux.
+  limit.rlim_cur = limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= kWanted ? kWanted : limit.rlim_max;
+  setrlimit(RLIMIT_STACK, &limit);
+}
+
+}  // namespace
+
+int main_command(int argc, char** argv) {
+  Command c;
+  std::string error;
+  if (!parse(argc, argv, c, error)) return usage(error);
+  switch (c.what) {
+    case Command::What::version:
+      std::printf("ouro %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
+      return 0;
+    case Command::What::help:
+      std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
+      return 0;
+    case Command::What::ir: return print_stage(c.stage, c.file, c.text);
+    case Command::What::prompt:
+      if (!isatty(0)) c.what = Command::What::standard_input;
+      break;
+    default: break;
+  }
+  ensure_stack(argv);
+  return run_program(c);
+}
+
+}  // namespace ouro::tools
+
+int main(int argc, char** argv) { return ouro::tools::main_command(argc, argv); }
