@@ -48,12 +48,14 @@ constexpr std::string_view kHelp =
     "  --cpu=NAME               use no newer instructions than that processor's\n"
     "  --verbose                notices on standard error\n"
     "  -c CODE                  run the text\n"
-    "  -                        run standard input\n";
+    "  -                        run standard input\n"
+    "  -i                       a prompt, also when standard input is no terminal\n";
 
 struct Command {
   Options options;
   enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
   std::string file, text, stage;
+  bool interactive = false;
   std::vector<std::string> args;  // sys.argv[1:]
 };
 
@@ -71,6 +73,7 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
   };
   std::string v;
   if (arg == "--verbose") c.options.verbose = true;
+  else if (arg == "-i") c.interactive = true;
   else if (arg == "--stress-exits") c.options.stress_exits = true;
   else if (value("--mode", v)) {
     if (v == "eager") c.options.mode = Mode::eager;
@@ -287,7 +290,7 @@ int main_command(int argc, char** argv) {
       return 0;
     case Command::What::ir: return print_stage(c.stage, c.file, c.text);
     case Command::What::prompt:
-      if (!isatty(0)) c.what = Command::What::standard_input;
+      if (!c.interactive && !isatty(0)) c.what = Command::What::standard_input;
       break;
     default: break;
   }
