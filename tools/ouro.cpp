@@ -224,6 +224,7 @@ int run_program(const Command& c) {
       name = "<stdin>";
       text = read_standard_input();
       break;
+    case Command::What::prompt: break;
     default:
       name = c.file;
       python = name.ends_with(".py");
