@@ -18,6 +18,18 @@ constexpr int64_t kLibraryFrom = 4096;       // m n k from which a library's cal
 constexpr int64_t kPartWork = 1 << 21;       // multiplications of one part
 constexpr int64_t kImageChunk = 8;           // images summed into one partial weight gradient
 
+// row += x y, elementwise: a product, then a sum, each rounded (no contraction), so every width has the same bits.
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(float* row, const float* y, float x, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
+}
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(double* row, const double* y, double x, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
+}
+template <class T>
+void add_scaled(T* row, const T* y, T x, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) row[j] = static_cast<T>(row[j] + static_cast<T>(x * y[j]));
+}
+
 // Half floats are computed in f32 (runtime/tensor casts around); everything else in itself, bool as a sum of products modulo 2.
 template <class T>
 void plain_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, int64_t row1, bool add) {
@@ -33,8 +45,7 @@ void plain_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, int
     if (!add) std::fill(row, row + d.n, T(0));
     for (int64_t p = 0; p < d.k; ++p) {
       const T x = d.a_transposed ? a[p * d.m + i] : a[i * d.k + p];
-      const T* y = b + p * d.n;
-      for (int64_t j = 0; j < d.n; ++j) row[j] = static_cast<T>(row[j] + static_cast<T>(x * y[j]));
+      add_scaled(row, b + p * d.n, x, d.n);
     }
   }
 }
