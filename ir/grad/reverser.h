@@ -372,6 +372,7 @@ class Reverse {
   void dict_set_let(const Let& l);
   void rule_let(const Let& l);
   void always_let(const Let& l);
+  void unpack_star_let(const Let& l);
   void iter_let(const Let& l);
   void iter_next_let(const Let& l);
   void cell_new_let(const Let& l);

@@ -62,7 +62,7 @@ void Reverse::value_let(const Let& l) {
     std::vector<Residual> residuals;
     for (uint32_t i = 1; i < l.nargs; ++i) {
       Atom a = fatom(f_.args(l)[i]);
-      residuals.push_back(save(it->second[i - 1] == 'l' ? Atom(like(fwd_.let(prim::move, {fwd_.none()}), a)) : a));
+      residuals.push_back(save(it->second[i - 1] == 'l' ? Atom(like(fwd_.none(), a)) : a));
     }
     std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
     adjoint([=, this] {
@@ -81,6 +81,7 @@ void Reverse::value_let(const Let& l) {
   std::vector<Residual> residuals;
   for (uint32_t i = 1; i < l.nargs; ++i) residuals.push_back(save(fatom(f_.args(l)[i])));
   residuals.push_back(save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
+  residuals.push_back(save(y));
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
   adjoint([=, this] {
     Atom dy = cotangent(result);
@@ -194,7 +195,7 @@ void Reverse::attr_set_let(const Let& l) {
   adjoint([=, this, symbol = l.attr] {
     Atom d = apply_rule("attr.set", bwd_.zero(), {get(r), name_string(bwd_, symbol)}, true);
     accumulate(a, item(d, 0));
-    accumulate(b, item(d, 1));
+    accumulate(b, item(d, 2));
   });
 }
 
@@ -371,11 +372,11 @@ void Reverse::list_append_let(const Let& l) {
 void Reverse::list_extend_let(const Let& l) {
   Atom object = fatom(f_.args(l)[0]), b = f_.args(l)[1];
   NameId n = fwd_.let(prim::length, {object});
-  Atom kept = like(fwd_.let(prim::move, {fwd_.none()}), fatom(b));
+  Atom kept = like(fwd_.none(), fatom(b));
   plain(l);
-  Residual r = save(object), at = save(n), rb = save(kept);
+  Residual r = save(object), at = save(n), to = save(fwd_.let(prim::length, {object})), rb = save(kept);
   adjoint([=, this] {
-    accumulate(b, item(apply_rule("list.extend", bwd_.zero(), {get(r), get(at), get(rb)}, true), 0));
+    accumulate(b, item(apply_rule("list.extend", bwd_.zero(), {get(r), get(at), get(to), get(rb)}, true), 0));
   });
 }
 
@@ -390,13 +391,28 @@ void Reverse::dict_set_let(const Let& l) {
 // A result by a rule in Ouro: rule(dy, env, kind of a, attr) gives the cotangent of a.
 void Reverse::rule_let(const Let& l) {
   Atom a = f_.args(l)[0];
-  Residual r = save(like(fwd_.let(prim::move, {fwd_.none()}), fatom(a)));
+  Residual r = save(like(fwd_.none(), fatom(a)));
   plain(l);
   NameId y = l.result;
   adjoint([=, this, name = std::string(op_name(l.op)), attr = static_cast<int64_t>(l.attr)] {
     Atom dy = cotangent(y);
     set_cotangent(y, bwd_.zero());
     accumulate(a, item(apply_rule(name, dy, {get(r), bwd_.integer(attr)}), 0));
+  });
+}
+
+void Reverse::unpack_star_let(const Let& l) {
+  Atom a = f_.args(l)[0];
+  Residual r = save(like(fwd_.none(), fatom(a)));
+  plain(l);
+  uint32_t before = l.attr & 0xffff, after = l.attr >> 16;
+  Residual middle = save(fwd_.let(prim::tuple_get, {map_[index(l.result)]}, before));
+  NameId y = l.result;
+  adjoint([=, this] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    Atom d = apply_rule("unpack.star", dy, {get(r), bwd_.integer(before), bwd_.integer(after), get(middle)}, true);
+    accumulate(a, item(d, 0));
   });
 }
 
@@ -679,7 +695,7 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::list, F::custom, "", &R::list_let}, {prim::dict, F::custom, "", &R::dict_let},
       {prim::list_append, F::custom, "", &R::list_append_let}, {prim::list_extend, F::custom, "", &R::list_extend_let},
       {prim::list_to_tuple, F::custom, "", &R::rule_let}, {prim::unpack, F::custom, "", &R::rule_let},
-      {prim::unpack_star, F::custom, "", &R::rule_let}, {prim::dict_set, F::custom, "", &R::dict_set_let},
+      {prim::unpack_star, F::custom, "", &R::unpack_star_let}, {prim::dict_set, F::custom, "", &R::dict_set_let},
       {prim::dict_update, F::custom, "", &R::always_let},
       {prim::iter, F::custom, "", &R::iter_let}, {prim::iter_next, F::custom, "", &R::iter_next_let},
       {prim::match_keys, F::fail}, {prim::match_rest, F::fail}, {prim::match_class, F::fail}, {prim::class_get, F::fail},

@@ -128,6 +128,7 @@ Value dense(Session& s, const Value& dy, const Value& y) {
     if (!tensor_info(s, y, t)) return Value::error();
     return full_tensor(s, t.dims, t.dtype, Value::integer(0));
   }
+  if (Like* l = cast_exact<Like>(y)) return full_tensor(s, l->dims, l->dtype, Value::integer(0));
   if (Tuple* t = cast_exact<Tuple>(y)) {
     Value d = alloc_tuple(t->size);
     for (size_t i = 0; i < t->size; ++i) (*d.as<Tuple>())[i] = Value::none();

@@ -85,8 +85,9 @@ Value n_rebind(Session& s, const Args& a) { return rebind_call(s, a[0], a[1]); }
 Value n_flat(Session& s, const Args& a) { return flat_form(s, a[0]); }
 Value n_bare(Session& s, const Args& a) { return new_instance(s, a[0].as<ouro::runtime::Type>()); }
 
-Value n_property(Session& s, const Args& a) {  // the property object that attribute `name` of a's class is
-  return type_lookup(s, type_of(s, a[0]), str_symbol(a[1].as<Str>()));
+Value n_class_attribute(Session& s, const Args& a) {
+  Value v = type_lookup(s, type_of(s, a[0]), str_symbol(a[1].as<Str>()));
+  return v.is_unbound() ? Value::none() : v;
 }
 Value n_record(Session& s, const Args& a) {
   Value v = Value::steal(new_object<Record>(ObjectKind::record));
@@ -116,9 +117,22 @@ Value n_fields(Session& s, const Args& a) {
 Value n_fail(Session& s, const Args& a) { return raise_error(s, ExcKind::TypeError, "%s", text_of(s, a[0]).c_str()); }
 Value n_stop_gradient(Session&, const Args& a) { return a[0]; }
 Value n_sum_to_float(Session& s, const Args& a) { return is_tensor(a[0]) ? tensor_to_float(s, a[0]) : a[0]; }
-Value n_iterator_source(Session&, const Args& a) {
+// The iterators that zip, enumerate and reversed run over; an iterator over a container itself.
+Value n_inner_iterators(Session&, const Args& a) {
   Iterator* it = cast_iterator(a[0]);
-  return it && !it->source.is_unbound() ? it->source : Value::none();
+  if (!it) return make_list();
+  if (!it->more.empty()) return make_list(std::span<const Value>(it->more));
+  if (it->def->type_name == "enumerate") return make_list({it->source});
+  return make_list({a[0]});
+}
+Value n_place_source(Session& s, const Args& a) { return source_of(s, a[0]); }
+Value n_special(Session& s, const Args& a) { return forward_special(s, a[0].as<Str>()->view(), a.positional.subspan(1)); }
+// plain(f, *args, **kw): f as it is, without derivative.
+Value n_plain(Session& s, const Args& a) { return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names}); }
+Value n_add_item(Session& s, const Args& a) { return add_item(s, a[0], a[1], a[2], a[3], a[4]); }
+Value n_length_of(Session&, const Args& a) {
+  Like* l = cast_exact<Like>(a[0]);
+  return Value::integer(l && !l->dims.empty() ? l->dims[0] : 0);
 }
 
 constexpr NativeDef kFunctions[] = {
@@ -149,13 +163,18 @@ constexpr NativeDef kFunctions[] = {
     {.name = "rebind", .params = "plan, d, /", .fn = n_rebind, .doc = "The transpose of unbind."},
     {.name = "flat", .params = "form, /", .fn = n_flat, .doc = "A forward form that takes entry parameters."},
     {.name = "bare", .params = "cls, /", .fn = n_bare, .doc = "An instance without __init__."},
-    {.name = "class_attribute", .params = "x, name, /", .fn = n_property, .doc = "What the class of x has under a name."},
+    {.name = "class_attribute", .params = "x, name, /", .fn = n_class_attribute, .doc = "What the class of x has under a name."},
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
     {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
     {.name = "fail", .params = "text, /", .fn = n_fail, .doc = "Raise TypeError."},
     {.name = "stop_gradient", .params = "x, /", .fn = n_stop_gradient, .doc = "x, as a constant to differentiation."},
     {.name = "total", .params = "x, /", .fn = n_sum_to_float, .doc = "The sum of a tensor's elements as a float."},
-    {.name = "iterator_source", .params = "it, /", .fn = n_iterator_source, .doc = "What an iterator runs over, or None."},
+    {.name = "inner_iterators", .params = "it, /", .fn = n_inner_iterators, .doc = "The iterators that an iterator runs over."},
+    {.name = "place_source", .params = "it, /", .fn = n_place_source, .doc = "Where an iterator's last value came from."},
+    {.name = "special", .params = "prim, *args", .fn = n_special, .doc = "The form of what a primitive calls, or None.", .raw = true},
+    {.name = "plain", .params = "f, *args, **kw", .fn = n_plain, .doc = "A call without derivative.", .raw = true},
+    {.name = "add_item", .params = "sum, d, index, kept, env, /", .fn = n_add_item, .doc = "sum plus the cotangent of x in x[index]."},
+    {.name = "rows_of", .params = "kept, /", .fn = n_length_of, .doc = "How many rows a tensor has, by what was kept of it."},
 };
 constexpr NativeModule kModule{"_ad", kFunctions};
 

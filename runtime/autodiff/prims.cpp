@@ -41,7 +41,7 @@ Value value(Call& c) {
 
 Value rule_of(Call& c, bool always) {
   for (size_t i = 1; i < c.args.size(); ++i)
-    if (kind_of(c.args[i]) == ObjectKind::pullback) return rules_function(c.s, "special");
+    if (kind_of(c.args[i]) == ObjectKind::pullback) return rules_function(c.s, "special_caller");
   if (!always && is_zero(c.args[0])) return Value::none();
   Value rule = find_rule(c.s, c.symbol().text());
   if (!rule.is_unbound()) return rule;
