@@ -9,7 +9,7 @@ import time
 
 
 def piped(t, text, status=0):
-    return t.run(stdin=text, status=status)
+    return t.run("-i", stdin=text, status=status)
 
 
 def test_values_are_shown_and_kept(t):
@@ -143,18 +143,14 @@ def test_ctrl_c_stops_the_statement_only(t):
 def test_tab_completes_names_and_attributes(t):
     p = Terminal(t)
     p.wait_for(">>> $")
-    p.type("some_long_name = 'x'\n")
+    p.type("some_long_name = 'x1'\n")
     p.wait_for(r">>> $")
-    p.type("some_l\t")
-    p.wait_for("some_long_name$")
-    p.type(".isalph\t")
-    p.wait_for("isalpha$")
-    p.type("()\n")
-    p.wait_for(r"True\r\n>>> $")
-    p.type("[].re\t\t\x15")
-    p.type("'a'.join\x15")
+    p.type("some_l\t.isalph\t()\n")
+    p.wait_for(r"False\r\n>>> $")
+    p.type("def f():\n\treturn 'tab'\n\nf()\n")
+    p.wait_for(r"'tab'\r\n>>> $")
     p.type("some_long_name.is\t\t")
-    p.wait_for("isdigit[^$]*isupper")
+    p.wait_for("isdigit(.|\n)*isupper")
     p.type("\x15")
     t.equal(p.end(), 0)
 
