@@ -1,0 +1,541 @@
+#include "runtime/tensor/indexing.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/ops.h"
+#include "runtime/tensor/call.h"
+#include "runtime/tensor/elementwise.h"
+#include "runtime/tensor/kernels.h"
+#include "runtime/tensor/move.h"
+#include "runtime/tensor/reduce.h"
+#include "runtime/threads.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+bool fail(Session& s, ExcKind kind, const std::string& text) {
+  raise_text(s, kind, text);
+  return false;
+}
+
+struct Advanced {
+  int64_t stride, size;
+  int axis;                    // of x, for messages
+  size_t before;               // how many kept axes stand before it
+  std::vector<int64_t> shape;  // of the index
+  std::vector<int64_t> values;
+};
+
+struct KeyReader {
+  Session& s;
+  const Tensor* x;
+  IndexMap& map;
+  std::vector<int64_t> from;
+  std::vector<Advanced> advanced;
+  std::vector<size_t> int_positions;
+  int axis = 0;
+  bool separated = false, seen_advanced = false, last_advanced = false;
+
+  // How many axes of x an item of a key stands for; -1: the ellipsis.
+  int width(const Value& v) {
+    if (v.is_none()) return 0;
+    if (v.is(Tag::ellipsis)) return -1;
+    if (v.is_bool()) return 0;
+    if (auto* t = cast<Tensor>(v); t && t->dtype == DType::boolean) return t->rank;
+    return 1;
+  }
+
+  bool read(std::span<const Value> items) {
+    int used = 0, ellipses = 0;
+    for (const Value& v : items) {
+      int w = width(v);
+      if (w < 0) ++ellipses;
+      else used += w;
+    }
+    if (ellipses > 1) return fail(s, ExcKind::IndexError, "an index can only have a single ellipsis ('...')");
+    if (used > x->rank) return fail(s, ExcKind::IndexError, "too many indices for a tensor of " + std::to_string(x->rank) + " dimensions: " + std::to_string(used));
+    bool any = false;
+    for (const Value& v : items) any |= cast<Tensor>(v) || cast<List>(v) || v.is_bool();
+    for (const Value& v : items) {
+      if (v.is(Tag::ellipsis)) {
+        for (int k = x->rank - used; k > 0; --k) keep_all();
+        last_advanced = false;
+      } else if (!item(v, any)) {
+        return false;
+      }
+    }
+    while (axis < x->rank) keep_all();
+    return finish();
+  }
+  void keep_all() {
+    map.dims.push_back(x->dim(axis));
+    map.strides.push_back(from[axis]);
+    ++axis;
+  }
+  bool item(const Value& v, bool any_advanced) {
+    if (v.is_none()) {
+      map.dims.push_back(1), map.strides.push_back(0);
+      last_advanced = false;
+      return true;
+    }
+    if (auto* sl = cast<Slice>(v)) {
+      int64_t start, stop, step, n = slice_indices(s, *sl, x->dim(axis), start, stop, step);
+      if (n < 0) return false;
+      map.offset += n > 0 ? start * from[axis] : 0;
+      map.dims.push_back(n), map.strides.push_back(from[axis] * step);
+      ++axis;
+      last_advanced = false;
+      return true;
+    }
+    if (v.is_bool()) {  // a new axis of size 1 or 0
+      add_advanced({0, 1, axis, map.dims.size(), {v.as_bool() ? 1 : 0}, std::vector<int64_t>(v.as_bool() ? 1 : 0)});
+      return true;
+    }
+    if (cast<List>(v)) {
+      Value t = tensor_from(s, v, {});
+      if (t.is_error()) return false;
+      if (t.as<Tensor>()->size == 0 && is_float(t.as<Tensor>()->dtype)) t = cast_tensor(s, t, DType::i64);
+      return !t.is_error() && tensor(t);
+    }
+    if (cast<Tensor>(v)) {
+      auto* t = cast<Tensor>(v);
+      if (t->rank == 0 && is_integer(t->dtype) && !any_other_advanced) return integer(tensor_item(s, t, 0).as_int(), false);
+      return tensor(unwrap(v));
+    }
+    int64_t i;
+    if (!to_index(s, v, i)) {
+      clear_pending(s);
+      return fail(s, ExcKind::IndexError, "tensor indices must be integers, slices, None, ..., tensors or lists, not '" + type_name(s, v) + "'");
+    }
+    return integer(i, any_advanced);
+  }
+  bool any_other_advanced = true;
+  bool integer(int64_t i, bool as_advanced) {
+    int64_t n = x->dim(axis);
+    if (i < -n || i >= n) return fail(s, ExcKind::IndexError, "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) + " with size " + std::to_string(n));
+    if (i < 0) i += n;
+    if (as_advanced) {
+      add_advanced({from[axis], n, axis, map.dims.size(), {}, {i}});
+    } else {
+      map.offset += i * from[axis];
+    }
+    ++axis;
+    return true;
+  }
+  void add_advanced(Advanced a) {
+    if (seen_advanced && !last_advanced) separated = true;
+    seen_advanced = last_advanced = true;
+    advanced.push_back(std::move(a));
+  }
+  bool tensor(const Value& v) {
+    auto* t = v.as<Tensor>();
+    std::vector<int64_t> shape(t->dims(), t->dims() + t->rank);
+    if (t->dtype == DType::boolean) {
+      if (t->rank == 0) return add_advanced({0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, std::vector<int64_t>(*t->bytes() ? 1 : 0)}), true;
+      for (int k = 0; k < t->rank; ++k)
+        if (t->dim(k) != x->dim(axis + k))
+          return fail(s, ExcKind::IndexError, "the shape of the mask " + shape_text(t->shape()) + " at index " + std::to_string(k) + " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " + std::to_string(axis + k));
+      std::vector<int64_t> hits;
+      for (int64_t i = 0; i < t->size; ++i)
+        if (t->bytes()[i]) hits.push_back(i);
+      std::vector<int64_t> steps = row_major(t->shape());
+      for (int k = 0; k < t->rank; ++k) {
+        Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), {static_cast<int64_t>(hits.size())}, hits};
+        for (int64_t& h : a.values) h = h / steps[k] % t->dim(k);
+        add_advanced(std::move(a));
+        ++axis;
+      }
+      return true;
+    }
+    if (!is_integer(t->dtype)) return fail(s, ExcKind::IndexError, "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
+    Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, std::vector<int64_t>(t->size)};
+    kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](a.values.data(), t->data(), t->size);
+    for (int64_t& i : a.values) {
+      if (i < -a.size || i >= a.size)
+        return fail(s, ExcKind::IndexError, "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) + " with size " + std::to_string(a.size));
+      if (i < 0) i += a.size;
+    }
+    add_advanced(std::move(a));
+    ++axis;
+    return true;
+  }
+  bool finish() {
+    if (advanced.empty()) return true;
+    map.advanced = true;
+    for (const Advanced& a : advanced)
+      if (!broadcast_shapes(map.broadcast, a.shape, map.broadcast)) {
+        std::string text;
+        for (const Advanced& b : advanced) text += (text.empty() ? "" : ", ") + shape_text(b.shape);
+        return fail(s, ExcKind::IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes " + text);
+      }
+    map.at = separated ? 0 : advanced[0].before;
+    int64_t n = element_count(map.broadcast);
+    map.places.assign(n, 0);
+    std::vector<int64_t> spread(n);
+    for (const Advanced& a : advanced) {
+      if (n == 0) continue;
+      BroadcastReader r(a.shape, map.broadcast, 8);
+      if (r.single()) std::fill(spread.begin(), spread.end(), a.values[0]);
+      else r.read(spread.data(), reinterpret_cast<const char*>(a.values.data()), 0, n);
+      for (int64_t i = 0; i < n; ++i) map.places[i] += spread[i] * a.stride;
+    }
+    return true;
+  }
+};
+
+// Calls row(place in x, place in the result) for every innermost run of kept axes behind B; the run is inner_dims over inner_strides.
+struct Walk {
+  const IndexMap& m;
+  std::span<const int64_t> outer_dims, outer_strides, inner_dims, inner_strides;
+  int64_t inner = 1, outer = 1;
+  explicit Walk(const IndexMap& map) : m(map) {
+    size_t at = map.advanced ? map.at : map.dims.size();
+    if (!map.advanced) at = 0;
+    outer_dims = std::span(map.dims).first(at), outer_strides = std::span(map.strides).first(at);
+    inner_dims = std::span(map.dims).subspan(at), inner_strides = std::span(map.strides).subspan(at);
+    for (int64_t d : inner_dims) inner *= d;
+    for (int64_t d : outer_dims) outer *= d;
+  }
+  template <class F>
+  void each(F&& row) const {
+    if (inner == 0) return;
+    std::vector<int64_t> index(outer_dims.size());
+    int64_t to = 0;
+    for (int64_t o = 0; o < outer; ++o) {
+      int64_t base = m.offset;
+      for (size_t i = 0; i < index.size(); ++i) base += index[i] * outer_strides[i];
+      if (!m.advanced) {
+        row(base, to);
+        to += inner;
+      } else {
+        for (int64_t p : m.places) {
+          row(base + p, to);
+          to += inner;
+        }
+      }
+      for (size_t i = index.size(); i-- > 0;) {
+        if (++index[i] < outer_dims[i]) break;
+        index[i] = 0;
+      }
+    }
+  }
+};
+
+template <class T>
+void gather_elements(T* out, const T* x, const IndexMap& m) {
+  for (size_t i = 0; i < m.places.size(); ++i) out[i] = x[m.offset + m.places[i]];
+}
+
+void read_map(char* out, const char* x, const IndexMap& m, size_t z, int threads) {
+  Walk w(m);
+  if (m.advanced && w.inner == 1 && w.outer == 1) {
+    switch (z) {
+      case 1: return gather_elements(reinterpret_cast<uint8_t*>(out), reinterpret_cast<const uint8_t*>(x), m);
+      case 2: return gather_elements(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(x), m);
+      case 4: return gather_elements(reinterpret_cast<uint32_t*>(out), reinterpret_cast<const uint32_t*>(x), m);
+      default: return gather_elements(reinterpret_cast<uint64_t*>(out), reinterpret_cast<const uint64_t*>(x), m);
+    }
+  }
+  std::vector<int64_t> to_strides = row_major(w.inner_dims);
+  bool whole = std::equal(to_strides.begin(), to_strides.end(), w.inner_strides.begin());
+  w.each([&](int64_t place, int64_t to) {
+    if (whole) std::memcpy(out + to * z, x + place * static_cast<int64_t>(z), w.inner * z);
+    else copy_nd(w.inner_dims, out + to * z, to_strides.data(), x + place * static_cast<int64_t>(z), w.inner_strides.data(), z, threads);
+  });
+}
+
+void write_map(char* x, const char* v, const IndexMap& m, size_t z) {
+  Walk w(m);
+  std::vector<int64_t> from_strides = row_major(w.inner_dims);
+  w.each([&](int64_t place, int64_t from) { copy_nd(w.inner_dims, x + place * static_cast<int64_t>(z), w.inner_strides.data(), v + from * z, from_strides.data(), z); });
+}
+
+void accumulate_map(char* x, const char* v, const IndexMap& m, DType t) {
+  Walk w(m);
+  size_t z = size_of(t);
+  LeafKernel add = kernels().leaf[static_cast<int>(ir::Leaf::add)][static_cast<int>(t)];
+  std::vector<int64_t> v_strides = row_major(w.inner_dims);
+  std::vector<char> row(w.inner * z + 64);
+  bool whole = std::equal(v_strides.begin(), v_strides.end(), w.inner_strides.begin());
+  w.each([&](int64_t place, int64_t from) {
+    char* p = x + place * static_cast<int64_t>(z);
+    if (whole) return add(p, p, v + from * z, nullptr, w.inner);
+    copy_nd(w.inner_dims, row.data(), v_strides.data(), p, w.inner_strides.data(), z);
+    add(row.data(), row.data(), v + from * z, nullptr, w.inner);
+    copy_nd(w.inner_dims, p, w.inner_strides.data(), row.data(), v_strides.data(), z);
+  });
+}
+
+}  // namespace
+
+std::vector<int64_t> IndexMap::shape() const {
+  std::vector<int64_t> s(dims.begin(), dims.begin() + static_cast<int64_t>(advanced ? at : 0));
+  if (advanced) s.insert(s.end(), broadcast.begin(), broadcast.end());
+  s.insert(s.end(), dims.begin() + static_cast<int64_t>(advanced ? at : 0), dims.end());
+  return s;
+}
+bool IndexMap::basic_whole(const Tensor* x) const {
+  if (advanced || offset != 0) return false;
+  std::vector<int64_t> d, st;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] != 1) d.push_back(dims[i]), st.push_back(strides[i]);
+  int64_t n = 1;
+  for (size_t i = d.size(); i-- > 0;) {
+    if (st[i] != n) return false;
+    n *= d[i];
+  }
+  return n == x->size;
+}
+
+bool make_index_map(Session& s, const Tensor* x, const Value& key, IndexMap& map) {
+  KeyReader r{s, x, map, row_major(x->shape()), {}, {}};
+  std::span<const Value> items(&key, 1);
+  if (auto* t = cast<Tuple>(key)) items = {t->items(), t->size};
+  int tensors = 0;
+  for (const Value& v : items) {
+    auto* t = cast<Tensor>(v);
+    tensors += (t && !(t->rank == 0 && is_integer(t->dtype))) || cast<List>(v) || v.is_bool();
+  }
+  r.any_other_advanced = tensors > 0;
+  return r.read(items);
+}
+
+Value index_get(Session& s, const Value& v, const Value& key) {
+  auto* x = v.as<Tensor>();
+  if (key.is_int() && x->rank > 0) {  // the usual case
+    int64_t i = key.as_int(), n = x->dim(0);
+    if (i < -n || i >= n) return raise_error(s, ExcKind::IndexError, "index %lld is out of bounds for dimension 0 with size %lld", static_cast<long long>(i), static_cast<long long>(n));
+    if (i < 0) i += n;
+    OURO_TRY(r, make_tensor(s, x->dtype, x->shape().subspan(1)));
+    size_t bytes = r.as<Tensor>()->nbytes();
+    std::memcpy(r.as<Tensor>()->data(), x->bytes() + i * static_cast<int64_t>(bytes), bytes);
+    return r;
+  }
+  IndexMap map;
+  if (!make_index_map(s, x, key, map)) return Value::error();
+  std::vector<int64_t> shape = map.shape();
+  if (map.basic_whole(x)) return share_tensor(x, shape);
+  OURO_TRY(r, make_tensor(s, x->dtype, shape));
+  if (r.as<Tensor>()->size) read_map(r.as<Tensor>()->bytes(), x->bytes(), map, size_of(x->dtype), session_threads(s));
+  return r;
+}
+
+bool index_set(Session& s, Value& target, const Value& key, const Value& v, bool accumulate) {
+  auto* x = target.as<Tensor>();
+  IndexMap map;
+  if (!make_index_map(s, x, key, map)) return false;
+  std::vector<int64_t> shape = map.shape();
+  // The value in the type and shape of x[key].
+  Value w = tensor_from(s, v, cast<Tensor>(v) ? std::optional<DType>() : std::optional<DType>(x->dtype));
+  if (w.is_error()) return false;
+  w = cast_tensor(s, w, x->dtype);
+  if (w.is_error()) return false;
+  auto* t = w.as<Tensor>();
+  std::span<const int64_t> have = t->shape();
+  while (have.size() > shape.size() && have[0] == 1) have = have.subspan(1);
+  std::vector<int64_t> joined;
+  if (have.size() > shape.size() || !broadcast_shapes(have, shape, joined) || joined != shape)
+    return fail(s, ExcKind::ValueError, "x[...] = v: " + shape_text(t->shape()) + " does not fit into " + shape_text(shape));
+  int64_t n = element_count(shape);
+  size_t z = size_of(x->dtype);
+  Scratch spread(n == t->size ? 0 : n * z);
+  const char* data = t->bytes();
+  if (n != t->size && n > 0) {
+    BroadcastReader r(have, shape, z);
+    if (r.single()) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, data, z);
+      kernels().fill[__builtin_ctz(static_cast<unsigned>(z))](spread.data(), bits, n);
+    } else {
+      r.read(spread.data(), data, 0, n);
+    }
+    data = spread.data();
+  }
+  if (!make_unique(s, target)) return false;
+  if (n == 0) return true;
+  x = target.as<Tensor>();
+  if (!accumulate) {
+    write_map(x->bytes(), data, map, z);
+    return true;
+  }
+  DType compute = ir::compute_type(x->dtype);
+  if (compute == x->dtype) {
+    accumulate_map(x->bytes(), data, map, x->dtype);
+    return true;
+  }
+  Value wide = cast_tensor(s, target, compute), addend = make_tensor(s, compute, shape);
+  if (wide.is_error() || addend.is_error()) return false;
+  kernels().cast[static_cast<int>(x->dtype)][static_cast<int>(compute)](addend.as<Tensor>()->data(), data, n);
+  accumulate_map(wide.as<Tensor>()->bytes(), addend.as<Tensor>()->bytes(), map, compute);
+  wide = cast_tensor(s, wide, x->dtype);
+  if (wide.is_error()) return false;
+  target = std::move(wide);
+  return true;
+}
+
+// ---------------------------------------------------------------- rows
+
+namespace {
+
+Value row_getitem(OpCall& c) { return index_get(c.s, c.inputs[0], c.argument("key")); }
+Value row_put(OpCall& c) {
+  bool add = c.op.def->loop.index == "key add";
+  Value x = std::move(c.inputs[0]);
+  c.args[c.op.input_at[0]] = Value();  // so that an unshared tensor is seen as such
+  if (!index_set(c.s, x, c.argument("key"), c.inputs[1], add)) return Value::error();
+  return x;
+}
+
+struct AxisIndex {
+  int64_t outer = 1, n = 1, inner = 1;  // of the indexed tensor
+};
+AxisIndex split_at(const Tensor* x, int axis) {
+  AxisIndex a;
+  for (int i = 0; i < x->rank; ++i) (i < axis ? a.outer : i == axis ? a.n : a.inner) *= x->dim(i);
+  return a;
+}
+// index values as checked, non-negative i64.
+bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>& out) {
+  const int64_t* p = index->data<int64_t>();
+  out.assign(p, p + index->size);
+  for (int64_t& i : out) {
+    if (i < -n || i >= n) return c.raise("IndexError", c.op.name + ": index " + std::to_string(i) + " is out of bounds for an axis of size " + std::to_string(n)), false;
+    if (i < 0) i += n;
+  }
+  return true;
+}
+
+// Places in x of each element of an index tensor that replaces `axis` (gather, scatter).
+bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<int64_t>& places) {
+  int axis = c.axis("axis", x->rank);
+  if (!read_index(c, index, x->rank ? x->dim(axis) : 1, places)) return false;
+  if (x->rank == 0) return true;
+  std::vector<int64_t> steps = row_major(x->shape()), at(index->rank);
+  for (int64_t i = 0; i < index->size; ++i) {
+    int64_t p = places[i] * steps[axis];
+    for (int d = 0; d < index->rank; ++d)
+      if (d != axis) p += at[d] * steps[d];
+    places[i] = p;
+    for (int d = index->rank - 1; d >= 0 && ++at[d] == index->dim(d); --d) at[d] = 0;
+  }
+  return true;
+}
+IndexMap places_map(std::vector<int64_t> places) {
+  IndexMap m;
+  m.advanced = true;
+  m.broadcast = {static_cast<int64_t>(places.size())};
+  m.places = std::move(places);
+  return m;
+}
+Value row_gather(OpCall& c) {
+  const Tensor *x = c.in(0), *index = c.in(1);
+  std::vector<int64_t> places;
+  if (!axis_places(c, x, index, places)) return Value::error();
+  OURO_TRY(r, c.result());
+  read_map(r.as<Tensor>()->bytes(), x->bytes(), places_map(std::move(places)), size_of(x->dtype), 1);
+  return r;
+}
+// out = x with src written or added at the places.
+Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool add) {
+  Value x = std::move(c.inputs[0]);
+  c.args[c.op.input_at[0]] = Value();
+  Value v = cast_tensor(c.s, src, x.as<Tensor>()->dtype);
+  if (v.is_error() || !make_unique(c.s, x)) return Value::error();
+  DType t = x.as<Tensor>()->dtype;
+  IndexMap m = places_map(std::move(places));
+  if (!add) {
+    write_map(x.as<Tensor>()->bytes(), v.as<Tensor>()->bytes(), m, size_of(t));
+    return x;
+  }
+  DType compute = ir::compute_type(t);
+  x = cast_tensor(c.s, x, compute), v = cast_tensor(c.s, v, compute);
+  if (x.is_error() || v.is_error()) return Value::error();
+  auto go = [&]<class T>(T) {
+    T* out = x.as<Tensor>()->data<T>();
+    const T* in = v.as<Tensor>()->data<T>();
+    for (size_t i = 0; i < m.places.size(); ++i) out[m.places[i]] = static_cast<T>(out[m.places[i]] + in[i]);
+  };
+  visit_type(compute, go);
+  return cast_tensor(c.s, x, t);
+}
+Value row_scatter(OpCall& c) {
+  const Tensor *x = c.in(0), *index = c.in(1);
+  std::vector<int64_t> places;
+  if (x->rank != index->rank) return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " must have as many dimensions as " + shape_text(x->shape()));
+  if (!axis_places(c, x, index, places)) return Value::error();
+  Value src = c.inputs[2];
+  auto* t = src.as<Tensor>();
+  if (t->rank == 0) {
+    src = cast_tensor(c.s, src, x->dtype);
+    if (src.is_error()) return src;
+    uint64_t bits = 0;
+    std::memcpy(&bits, src.as<Tensor>()->data(), size_of(x->dtype));
+    OURO_TRY(full, make_tensor(c.s, x->dtype, index->shape()));
+    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](full.as<Tensor>()->data(), bits, index->size);
+    src = std::move(full);
+  } else {
+    bool fits = t->rank == index->rank;
+    for (int i = 0; fits && i < t->rank; ++i) fits = t->dim(i) >= index->dim(i);
+    if (!fits) return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " is larger than src " + shape_text(t->shape()));
+    if (t->size != index->size) {
+      OURO_TRY(cut, make_tensor(c.s, t->dtype, index->shape()));
+      copy_nd(index->shape(), cut.as<Tensor>()->bytes(), row_major(index->shape()).data(), t->bytes(), row_major(t->shape()).data(), size_of(t->dtype));
+      src = std::move(cut);
+    }
+  }
+  return scatter_at(c, std::move(places), src, c.op.def->loop.index == "axis add");
+}
+Value row_select(OpCall& c) {
+  const Tensor* x = c.in(0);
+  int axis = c.axis("axis", x->rank);
+  AxisIndex a = split_at(x, axis);
+  std::vector<int64_t> index;
+  if (!read_index(c, c.in(1), a.n, index)) return Value::error();
+  OURO_TRY(r, c.result());
+  char* out = r.as<Tensor>()->bytes();
+  size_t run = a.inner * size_of(x->dtype);
+  int64_t m = static_cast<int64_t>(index.size());
+  parallel_for(r.as<Tensor>()->size > 131072 ? session_threads(c.s) : 1, a.outer * ((m + 255) / 256), [&](int64_t p) {
+    int64_t o = p / ((m + 255) / 256), b = p % ((m + 255) / 256) * 256;
+    for (int64_t i = b; i < std::min(m, b + 256); ++i) std::memcpy(out + (o * m + i) * run, x->bytes() + (o * a.n + index[i]) * run, run);
+  });
+  return r;
+}
+Value row_index_add(OpCall& c) {
+  const Tensor* x = c.in(0);
+  int axis = c.axis("axis", x->rank);
+  AxisIndex a = split_at(x, axis);
+  std::vector<int64_t> index;
+  if (!read_index(c, c.in(1), a.n, index)) return Value::error();
+  const Tensor* src = c.in(2);
+  int64_t m = static_cast<int64_t>(index.size());
+  if (src->size != a.outer * m * a.inner) return c.raise("RuntimeError", "index_add: source " + shape_text(src->shape()) + " does not fit an index of " + std::to_string(m) + " and " + shape_text(x->shape()));
+  Value target = std::move(c.inputs[0]);
+  c.args[c.op.input_at[0]] = Value();
+  DType t = target.as<Tensor>()->dtype, compute = ir::compute_type(t);
+  target = cast_tensor(c.s, target, compute);
+  Value v = cast_tensor(c.s, c.inputs[2], compute);
+  if (target.is_error() || v.is_error() || !make_unique(c.s, target)) return Value::error();
+  LeafKernel add = kernels().leaf[static_cast<int>(ir::Leaf::add)][static_cast<int>(compute)];
+  size_t run = a.inner * size_of(compute);
+  char* out = target.as<Tensor>()->bytes();
+  for (int64_t o = 0; o < a.outer; ++o)
+    for (int64_t i = 0; i < m; ++i) {
+      char* p = out + (o * a.n + index[i]) * run;
+      add(p, p, v.as<Tensor>()->bytes() + (o * m + i) * run, nullptr, a.inner);
+    }
+  return cast_tensor(c.s, target, t);
+}
+
+constexpr ExecutorRow kRows[] = {
+    {"gather key", row_getitem, false}, {"scatter key set", row_put}, {"scatter key add", row_put}, {"gather axis", row_gather},
+    {"scatter axis set", row_scatter}, {"scatter axis add", row_scatter}, {"gather select", row_select}, {"scatter select add", row_index_add},
+};
+
+}  // namespace
+
+std::span<const ExecutorRow> index_executors() { return kRows; }
+
+}  // namespace ouro::runtime

@@ -1,0 +1,138 @@
+// Constructors and sorting.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "runtime/tensor/call.h"
+#include "runtime/tensor/kernels.h"
+#include "runtime/tensor/reduce.h"
+#include "runtime/threads.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+Value filled(OpCall& c, const Value& v) {
+  uint64_t bits = 0;
+  if (!store_number(c.dtype(), &bits, v)) return c.raise("TypeError", c.op.name + ": the value must be a number");
+  OURO_TRY(r, c.result());
+  auto* x = r.as<Tensor>();
+  if (bits == 0) std::memset(x->data(), 0, x->nbytes());
+  else kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](x->data(), bits, x->size);
+  return r;
+}
+Value zeros(OpCall& c) { return filled(c, Value::integer(0)); }
+Value ones(OpCall& c) { return filled(c, Value::integer(1)); }
+Value full(OpCall& c) {
+  const Value& v = c.argument("value");
+  if (auto* t = cast<Tensor>(v); t && t->size == 1) return filled(c, tensor_item(c.s, t, 0));
+  return filled(c, v);
+}
+Value eye(OpCall& c) {
+  Value r = zeros(c);
+  if (r.is_error()) return r;
+  auto* x = r.as<Tensor>();
+  char one[8];
+  store_number(x->dtype, one, Value::integer(1));
+  size_t z = size_of(x->dtype);
+  for (int64_t i = 0; i < std::min(x->dim(0), x->dim(1)); ++i) std::memcpy(x->bytes() + i * (x->dim(1) + 1) * z, one, z);
+  return r;
+}
+// start + i * step, in i64 or f64, then as the dtype.
+Value sequence(OpCall& c, bool integers, int64_t i0, int64_t istep, double f0, double fstep) {
+  OURO_TRY(r, make_tensor(c.s, integers ? DType::i64 : DType::f64, c.shape));
+  auto* x = r.as<Tensor>();
+  if (integers)
+    for (int64_t i = 0; i < x->size; ++i) x->data<int64_t>()[i] = i0 + i * istep;
+  else
+    for (int64_t i = 0; i < x->size; ++i) x->data<double>()[i] = f0 + static_cast<double>(i) * fstep;
+  return cast_tensor(c.s, r, c.dtype());
+}
+Value arange(OpCall& c) {
+  bool one = c.param("stop").is_none();
+  bool integers = c.param("start").kind != ir::Param::Kind::floating && c.param("stop").kind != ir::Param::Kind::floating && c.param("step").kind != ir::Param::Kind::floating;
+  return sequence(c, integers, one ? 0 : c.integer("start"), c.integer("step", 1), one ? 0 : c.number("start"), c.number("step", 1));
+}
+Value linspace(OpCall& c) {  // symmetric: from both ends, as PyTorch
+  double a = c.number("start"), b = c.number("stop");
+  OURO_TRY(r, make_tensor(c.s, DType::f64, c.shape));
+  auto* x = r.as<Tensor>();
+  int64_t n = x->size;
+  double step = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
+  for (int64_t i = 0; i < n; ++i) x->data<double>()[i] = i < (n + 1) / 2 ? a + step * static_cast<double>(i) : b - step * static_cast<double>(n - 1 - i);
+  if (n > 1) x->data<double>()[n - 1] = b;
+  return cast_tensor(c.s, r, c.dtype());
+}
+
+// ---------------------------------------------------------------- order
+
+Value argsort(OpCall& c) {
+  const Tensor* x = c.in();
+  DType t = ir::compute_type(x->dtype);
+  OURO_TRY(input, cast_tensor(c.s, c.inputs[0], t));
+  x = input.as<Tensor>();
+  int64_t outer = 1, n = 1, inner = 1;
+  if (x->rank > 0) {
+    int a = c.axis("axis", x->rank);
+    n = x->dim(a);
+    for (int i = 0; i < a; ++i) outer *= x->dim(i);
+    for (int i = a + 1; i < x->rank; ++i) inner *= x->dim(i);
+  }
+  bool down = c.flag("descending");
+  OURO_TRY(r, c.result());
+  int64_t* out = r.as<Tensor>()->data<int64_t>();
+  auto go = [&]<class T>(T) {
+    parallel_for(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, [&](int64_t p) {
+      const T* row = x->data<T>() + p / inner * n * inner + p % inner;
+      std::vector<int64_t> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      auto less = [](T a, T b) { return a < b || (b != b && a == a); };  // NaN is the largest
+      if (down) std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return less(row[j * inner], row[i * inner]); });
+      else std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return less(row[i * inner], row[j * inner]); });
+      for (int64_t i = 0; i < n; ++i) out[p / inner * n * inner + i * inner + p % inner] = order[i];
+    });
+  };
+  visit_type(t, go);
+  return r;
+}
+Value searchsorted(OpCall& c) {
+  bool right = c.flag("right");
+  OURO_TRY(r, c.result());
+  int64_t* out = r.as<Tensor>()->data<int64_t>();
+  DType t = ir::compute_type(c.in(0)->dtype);
+  Value a = cast_tensor(c.s, c.inputs[0], t), b = cast_tensor(c.s, c.inputs[1], t);
+  if (a.is_error() || b.is_error()) return Value::error();
+  visit_type(t, [&]<class T>(T) {
+    const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
+    int64_t n = a.as<Tensor>()->size;
+    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
+  });
+  return r;
+}
+Value nonzero(OpCall& c) {
+  OURO_TRY(mask, cast_tensor(c.s, c.inputs[0], DType::boolean));
+  auto* m = mask.as<Tensor>();
+  std::vector<int64_t> hits;
+  for (int64_t i = 0; i < m->size; ++i)
+    if (m->bytes()[i]) hits.push_back(i);
+  int64_t shape[2] = {static_cast<int64_t>(hits.size()), m->rank};
+  OURO_TRY(r, make_tensor(c.s, DType::i64, shape));
+  int64_t* out = r.as<Tensor>()->data<int64_t>();
+  for (size_t i = 0; i < hits.size(); ++i) {
+    int64_t rest = hits[i];
+    for (int d = m->rank - 1; d >= 0; --d) out[i * m->rank + d] = rest % m->dim(d), rest /= m->dim(d);
+  }
+  return r;
+}
+
+constexpr ExecutorRow kMake[] = {{"full", full}, {"zeros", zeros}, {"ones", ones}, {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
+                                 {"eye", eye}, {"arange", arange}, {"linspace", linspace}};
+constexpr ExecutorRow kOrder[] = {{"argsort", argsort}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
+
+}  // namespace
+
+std::span<const ExecutorRow> make_executors() { return kMake; }
+std::span<const ExecutorRow> order_executors() { return kOrder; }
+
+}  // namespace ouro::runtime

@@ -1,0 +1,236 @@
+// Reductions and scans, eagerly, in the orders of ir/ops/reduce_order.h.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/tensor/call.h"
+#include "runtime/tensor/kernels.h"
+#include "runtime/tensor/elementwise.h"
+#include "runtime/tensor/reduce.h"
+#include "runtime/threads.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+Combine combine_of(ir::Leaf l) {
+  switch (l) {
+    case ir::Leaf::add: return Combine::add;
+    case ir::Leaf::mul: return Combine::mul;
+    case ir::Leaf::max: return Combine::max;
+    case ir::Leaf::min: return Combine::min;
+    case ir::Leaf::and_: return Combine::and_;
+    default: return Combine::or_;
+  }
+}
+
+// The type that a reduction's arithmetic uses.
+DType arithmetic_type(Combine c, DType t) {
+  if (c == Combine::and_ || c == Combine::or_) return DType::boolean;
+  if (is_float(t)) return ir::compute_type(t);
+  if (c == Combine::max || c == Combine::min) return t;
+  return DType::i64;
+}
+
+struct Group {
+  int64_t n;
+  bool reduced;
+};
+std::vector<Group> merge_axes(std::span<const int64_t> shape, const std::vector<int>& axes) {
+  std::vector<Group> g;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    bool r = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
+    if (shape[i] == 1 && r) continue;  // combining one element with the identity changes no bits but -0 + 0; see below
+    if (!g.empty() && g.back().reduced == r) g.back().n *= shape[i];
+    else g.push_back({shape[i], r});
+  }
+  return g;
+}
+
+// [outer, r, inner] -> [outer, inner]
+bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int64_t outer, int64_t r, int64_t inner, bool last, int threads) {
+  const KernelTable& k = kernels();
+  size_t z = size_of(t);
+  int64_t total = outer * r * inner;
+  if (last) {  // by the structure, not by sizes: a kept axis of size 1 behind counts as kept
+    auto f = k.fold[static_cast<int>(op)][static_cast<int>(t)];
+    if (outer == 1 && r > 4096 * 8) {  // one long row: its blocks in parallel, then the rest of the tree
+      int64_t blocks = (r + 4095) / 4096;
+      OURO_BUFFER(partial, static_cast<size_t>(blocks) * z);
+      parallel_for(threads, (blocks + 15) / 16, [&](int64_t g) {
+        for (int64_t b = g * 16; b < std::min(blocks, g * 16 + 16); ++b) f(partial.data() + b * z, in + b * 4096 * z, std::min<int64_t>(4096, r - b * 4096));
+      });
+      return reduce_one(s, op, t, partial.data(), out, 1, blocks, 1, true, 1);
+    }
+    int64_t group = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, r));
+    parallel_for(total > 65536 ? threads : 1, (outer + group - 1) / group, [&](int64_t g) {
+      for (int64_t o = g * group; o < std::min(outer, (g + 1) * group); ++o) f(out + o * z, in + o * r * z, r);
+    });
+    return true;
+  }
+  auto f = k.columns[static_cast<int>(op)][static_cast<int>(t)];
+  constexpr int64_t wide = 1024;
+  int64_t strips = (inner + wide - 1) / wide;
+  parallel_for(total > 65536 ? threads : 1, outer * strips, [&](int64_t p) {
+    int64_t o = p / strips, j = p % strips * wide;
+    f(out + (o * inner + j) * z, in + (o * r * inner + j) * z, r, std::min(wide, inner - j), inner);
+  });
+  return true;
+}
+
+Value reduce_run(OpCall& c) {
+  const Tensor* x = c.in();
+  std::vector<int> axes;
+  if (c.op.def->loop.index == "to") {  // sum_to: the axes that broadcasting repeats
+    std::span<const int64_t> want = c.in(1)->shape();
+    if (want.size() == x->shape().size() && std::equal(want.begin(), want.end(), x->shape().begin())) return c.inputs[0];
+    std::vector<int64_t> joined;
+    if (!broadcast_shapes(want, x->shape(), joined) || joined.size() != x->shape().size() || !std::equal(joined.begin(), joined.end(), x->shape().begin()))
+      return c.raise("ValueError", "sum_to: " + shape_text(x->shape()) + " is not " + shape_text(want) + " repeated");
+    int off = x->rank - static_cast<int>(want.size());
+    for (int i = 0; i < x->rank; ++i)
+      if (i < off || (want[i - off] == 1 && x->dim(i) != 1)) axes.push_back(i);
+  } else {
+    axes = c.axes(x->rank);
+  }
+  Combine op = combine_of(c.op.def->loop.combine);
+  Value input = c.inputs[0];
+  if (c.op.def->loop.before && x->dtype != DType::boolean) {
+    const ir::OpInfo* ne = ir::find_op("ne");
+    Value pair[2] = {input, Value::integer(0)};
+    input = run_elementwise(c.s, *ne, pair, {}, false);
+    if (input.is_error()) return input;
+  }
+  // `dtype=`: the input is cast first.
+  if (c.op.def->shape == "sum" && c.param("dtype").kind == ir::Param::Kind::dtype) {
+    input = cast_tensor(c.s, input, c.dtype());
+    if (input.is_error()) return input;
+  }
+  return reduce_axes(c.s, op, input, axes, c.shape, c.dtype());
+}
+
+Value arg_run(OpCall& c) {
+  Value input = c.inputs[0];
+  const Tensor* x = input.as<Tensor>();
+  bool largest = c.op.def->loop.combine == ir::Leaf::max;
+  bool flat = c.param("axis").is_none();
+  int64_t outer = 1, n = x->size, inner = 1;
+  if (!flat && x->rank > 0) {
+    int a = c.axis("axis", x->rank);
+    n = x->dim(a);
+    for (int i = 0; i < a; ++i) outer *= x->dim(i);
+    for (int i = a + 1; i < x->rank; ++i) inner *= x->dim(i);
+  }
+  DType t = is_float(x->dtype) ? ir::compute_type(x->dtype) : x->dtype == DType::boolean ? DType::u8 : x->dtype;
+  if (t != x->dtype && x->dtype != DType::boolean) {
+    input = cast_tensor(c.s, input, t);
+    if (input.is_error()) return input;
+    x = input.as<Tensor>();
+  }
+  OURO_TRY(r, c.result());
+  auto* out = r.as<Tensor>()->data<int64_t>();
+  auto go = [&]<class T>(T) {
+    const T* p = x->data<T>();
+    parallel_for(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
+      for (int64_t j = 0; j < inner; ++j) {
+        const T* row = p + o * n * inner + j;
+        int64_t best = 0;
+        T v = row[0];
+        for (int64_t i = 1; i < n && v == v; ++i) {
+          T w = row[i * inner];
+          if ((largest ? w > v : w < v) || w != w) best = i, v = w;
+        }
+        out[o * inner + j] = best;
+      }
+    });
+  };
+  visit_type(t, go);
+  return r;
+}
+
+Value scan_run(OpCall& c) {
+  Value input = c.inputs[0];
+  Combine op = combine_of(c.op.def->loop.combine);
+  DType result = c.dtype(), t = arithmetic_type(op, result);
+  if (t == DType::boolean) t = DType::u8;
+  input = cast_tensor(c.s, input, result);
+  if (input.is_error()) return input;
+  input = cast_tensor(c.s, input, t);
+  if (input.is_error()) return input;
+  const Tensor* x = input.as<Tensor>();
+  OURO_TRY(r, make_tensor(c.s, t, x->shape()));
+  auto* y = r.as<Tensor>();
+  int64_t outer = 1, n = 1, inner = 1;
+  if (x->rank > 0) {
+    int a = c.axis("axis", x->rank);
+    n = x->dim(a);
+    for (int i = 0; i < a; ++i) outer *= x->dim(i);
+    for (int i = a + 1; i < x->rank; ++i) inner *= x->dim(i);
+  }
+  if (x->size > 0) {
+    LeafKernel f = kernels().leaf[static_cast<int>(c.op.def->loop.combine)][static_cast<int>(t)];
+    size_t z = size_of(t);
+    auto go = [&]<class T>(T) {
+      parallel_for(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
+        const char* in = x->bytes() + o * n * inner * z;
+        char* out = y->bytes() + o * n * inner * z;
+        std::memcpy(out, in, inner * z);
+        if (inner > 1) {
+          for (int64_t i = 1; i < n; ++i) f(out + i * inner * z, out + (i - 1) * inner * z, in + i * inner * z, nullptr, inner);
+          return;
+        }
+        auto* a = reinterpret_cast<const T*>(in);
+        auto* b = reinterpret_cast<T*>(out);
+        T v = a[0];
+        for (int64_t i = 1; i < n; ++i) {
+          T w = a[i];
+          if (op == Combine::add) v = static_cast<T>(v + w);
+          else if (op == Combine::mul) v = static_cast<T>(v * w);
+          else if (op == Combine::max) v = v > w || v != v ? v : w;
+          else v = v < w || v != v ? v : w;
+          b[i] = v;
+        }
+      });
+    };
+    visit_type(t, go);
+  }
+  return result == DType::boolean ? share_as(c.s, r, result) : cast_tensor(c.s, r, result);
+}
+
+constexpr ExecutorRow kRows[] = {{"reduce", reduce_run}, {"reduce to", reduce_run}, {"arg", arg_run}, {"scan", scan_run}};
+
+}  // namespace
+
+Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape, DType result) {
+  DType t = arithmetic_type(op, input.as<Tensor>()->dtype);
+  input = cast_tensor(s, input, t);
+  if (input.is_error()) return input;
+  std::vector<Group> groups = merge_axes(input.as<Tensor>()->shape(), axes);
+  bool any = false;
+  for (const Group& g : groups) any |= g.reduced;
+  if (!any && !axes.empty()) groups.push_back({1, true});  // all reduced axes have size 1: still one step of the tree
+  for (;;) {
+    size_t at = groups.size();
+    while (at > 0 && !groups[at - 1].reduced) --at;
+    if (at == 0) break;
+    --at;
+    int64_t outer = 1, inner = 1;
+    for (size_t i = 0; i < at; ++i) outer *= groups[i].n;
+    for (size_t i = at + 1; i < groups.size(); ++i) inner *= groups[i].n;
+    int64_t dims[2] = {outer, inner};
+    OURO_TRY(r, make_tensor(s, t, dims));
+    reduce_one(s, op, t, input.as<Tensor>()->bytes(), r.as<Tensor>()->bytes(), outer, groups[at].n, inner, at + 1 == groups.size(), session_threads(s));
+    groups.erase(groups.begin() + static_cast<int64_t>(at));
+    // Neighbours that now touch are one group again.
+    for (size_t i = 1; i < groups.size();)
+      if (groups[i].reduced == groups[i - 1].reduced) groups[i - 1].n *= groups[i].n, groups.erase(groups.begin() + static_cast<int64_t>(i));
+      else ++i;
+    input = std::move(r);
+  }
+  input = cast_tensor(s, input, result);
+  if (input.is_error()) return input;
+  return share_tensor(input.as<Tensor>(), shape);
+}
+
+std::span<const ExecutorRow> reduce_executors() { return kRows; }
+
+}  // namespace ouro::runtime
