@@ -1,5 +1,6 @@
 // Pooling, eagerly, over one to three trailing axes. A window's elements are combined in row-major order from the identity.
 #include <algorithm>
+#include <limits>
 #include <cstring>
 
 #include "runtime/tensor/call.h"
