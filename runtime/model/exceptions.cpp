@@ -2,6 +2,7 @@
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/types/unicode_error.h"
 
 namespace ouro::runtime {
 
@@ -20,6 +21,8 @@ Value exception_str(Session& s, const Args& a) {
     if (cast<Str>(e->extra2)) out += ": " + repr_text(s, e->extra2);
     return make_str(out);
   }
+  if (args->size >= 4)
+    if (Value text = unicode_error_text(s, e); !text.is_unbound()) return text;
   if (args->size == 0) return make_str("");
   if (args->size > 1) return repr(s, e->args);
   return is_subtype(e->type, exception_type(s, ExcKind::KeyError)) ? repr(s, (*args)[0]) : str(s, (*args)[0]);
@@ -180,6 +183,9 @@ std::span<const GetSetDef> fields_of(ExcKind k) {
     case ExcKind::ImportError: return kImportFields;
     case ExcKind::OSError: return kOsFields;
     case ExcKind::SyntaxError: return kSyntaxFields;
+    case ExcKind::UnicodeEncodeError:
+    case ExcKind::UnicodeDecodeError: return unicode_error_fields(false);
+    case ExcKind::UnicodeTranslateError: return unicode_error_fields(true);
     default: return {};
   }
 }

@@ -189,11 +189,12 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
     if (!coded) return true;
     return error(raise_type_error(s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
   }
-  if (Str* t = cast<Str>(v[0])) {
-    (void)t;
-    if (v[1].is_unbound()) return error(raise_type_error(s, coded ? "string argument without an encoding" : "string argument without an encoding"));
+  for (int i = 1; i < 3; ++i)
+    if (!v[i].is_unbound() && !cast<Str>(v[i]))
+      return error(raise_type_error(s, "%s() argument '%s' must be str, not %s", name, i == 1 ? "encoding" : "errors", type_name(s, v[i]).c_str()));
+  if (cast<Str>(v[0])) {
+    if (v[1].is_unbound()) return error(raise_type_error(s, "string argument without an encoding"));
     Str *e = cast<Str>(v[1]), *h = cast<Str>(v[2]);
-    if (!e) return error(raise_type_error(s, "%s() argument 'encoding' must be str, not %s", name, type_name(s, v[1]).c_str()));
     return encode_text(s, v[0], e->view(), h ? h->view() : "strict", out);
   }
   if (coded) return error(raise_type_error(s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));

@@ -43,7 +43,7 @@ const IterDef kEnumerate{"enumerate", enumerate_next};
 
 Value enumerate_construct(Session& s, Type*, const Args& a) {
   Value v[2];
-  if (a.size() + a.keywords.size() == 0) return raise_type_error(s, "enumerate() missing required argument 'iterable' (pos 1)");
+  if (a.size() + a.keywords.size() == 0) return raise_type_error(s, "enumerate() missing required argument 'iterable'");
   if (!takes_named(s, a, "enumerate", {"iterable", "start"}, 1, 2, v, 0)) return Value::error();
   Value start = Value::integer(0);
   if (!v[1].is_unbound()) {
@@ -104,7 +104,7 @@ Value zip_construct(Session& s, Type*, const Args& a) {
   int strict = 0;
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view name = a.names[k].as<Str>()->view();
-    if (name != "strict") return raise_type_error(s, "zip() got an unexpected keyword argument '%s'", std::string(name).c_str());
+    if (name != "strict") return raise_type_error(s, "'%s' is an invalid keyword argument for zip()", std::string(name).c_str());
     strict = truth(s, a.keywords[k]);
     if (strict < 0) return Value::error();
   }

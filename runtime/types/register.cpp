@@ -5,6 +5,7 @@
 namespace ouro::runtime {
 
 void register_builtin_types(Session& s) {
+  register_singleton_types(s);
   register_int_types(s);
   register_float_type(s);
   register_str_type(s);

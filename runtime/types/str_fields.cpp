@@ -18,7 +18,7 @@ class Fields {
   Fields(Session& s, const Args& args, const Value& mapping) : s_(s), args_(args), mapping_(mapping) {}
 
   bool build(std::string_view f, int depth, std::string& out) {
-    if (depth < 0) return fail(raise_value_error(s_, "Max string recursion exceeded"));
+    if (depth <= 0) return fail(raise_value_error(s_, "Max string recursion exceeded"));
     size_t i = 0;
     while (i < f.size()) {
       size_t at = f.find_first_of("{}", i);

@@ -97,7 +97,7 @@ class Percent {
   }
 
   bool one() {
-    ++i_;
+    size_t start = i_++;
     by_key_ = false;
     Spec spec;
     if (i_ >= f_.size()) return incomplete();
@@ -128,7 +128,7 @@ class Percent {
     size_t at = i_;
     uint32_t c = bytes_ ? static_cast<unsigned char>(*p) : text::decode(p);
     i_ = bytes_ ? i_ + 1 : static_cast<size_t>(p - f_.data());
-    if (c == '%') {
+    if (c == '%' && at == start + 1) {
       out_ += '%';
       return true;
     }
