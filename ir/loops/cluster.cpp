@@ -49,7 +49,9 @@ class Clusterer {
     bool alive = true;
   };
 
-  bool computed(ValueId v) const { return g_[v].kind != Value::Kind::input && g_[v].kind != Value::Kind::opaque; }
+  bool computed(ValueId v) const {
+    return g_[v].kind != Value::Kind::input && g_[v].kind != Value::Kind::opaque && !is_contraction(g_[v]);
+  }
   // Computed in some kernel, and not just another name.
   bool in_kernels(ValueId v) const { return computed(v) && root_[v] == v; }
 
@@ -64,6 +66,8 @@ class Clusterer {
     for (ValueId v = 0; v < g_.values.size(); ++v) {
       if (g_[v].kind == Value::Kind::reshape) store(v);
       if (g_.live_out[v]) store(v);
+      if (is_contraction(g_[v]))
+        for (const Use& u : g_[v].inputs) store(u.value);
       if (needs_index_check(g_[v])) store(g_[v].inputs[1].value);
     }
   }

@@ -86,6 +86,8 @@ class Builder {
     const LoopSpec& loop = op.def->loop;
     if (loop.kind == LoopKind::reduce) return reduce(args, v);
     if (loop.kind == LoopKind::view) return view(args, v, loop.index);
+    if (loop.kind == LoopKind::contract) return matmul(args, v, loop.index);
+    if (loop.kind == LoopKind::conv) return convolve(args, v, loop.index);
     if (loop.kind == LoopKind::gather) return gather(args, v, loop.index);
     if (loop.kind == LoopKind::scatter) return scatter(args, v, loop.index);
     if (loop.kind == LoopKind::window) return window(args, v, loop.index);
@@ -277,6 +279,9 @@ class Builder {
     return true;
   }
 
+  bool two_inputs(const LetArgs& args, Value& v);
+  bool matmul(const LetArgs& args, Value& v, std::string_view index);
+  bool convolve(const LetArgs& args, Value& v, std::string_view which);
   bool make(const LetArgs& args, Value& v);
   bool gather(const LetArgs& args, Value& v, std::string_view rule);
   bool scatter(const LetArgs& args, Value& v, std::string_view rule);
@@ -322,6 +327,50 @@ class Builder {
   const Function& f_;
   Graph g_;
 };
+
+// Both inputs in the result's float type.
+bool Builder::two_inputs(const LetArgs& args, Value& v) {
+  Use a, b;
+  if (!input(args, 0, a) || !input(args, 1, b) || a.kind != Use::Kind::value || b.kind != Use::Kind::value) return false;
+  if (!is_float(v.type) || g_[a.value].type != v.type || g_[b.value].type != v.type) return false;
+  v.inputs = {a, b};
+  return true;
+}
+
+// Matrices and batches of them; a batch that is repeated in part is the runtime's.
+bool Builder::matmul(const LetArgs& args, Value& v, std::string_view index) {
+  if ((v.type != DType::f32 && v.type != DType::f64) || !two_inputs(args, v)) return false;
+  Polys lead[2];
+  for (int i = 0; i < 2; ++i) {
+    const Polys& d = g_[v.inputs[static_cast<size_t>(i)].value].dims;
+    if (d.size() > 2) lead[i].assign(d.begin(), d.end() - 2);
+    if (d.empty()) return v.inputs.clear(), false;
+  }
+  Poly na = product(lead[0]), nb = product(lead[1]);
+  if (!na.is(1) && !nb.is(1) && lead[0] != lead[1]) return v.inputs.clear(), false;
+  v.kind = Value::Kind::matmul;
+  v.flag = index.starts_with("km");
+  v.keepdim = index.substr(3, 2) == "nk";
+  return true;
+}
+
+bool Builder::convolve(const LetArgs& args, Value& v, std::string_view which) {
+  auto stride = args.integers("stride"), padding = args.integers("padding"), dilation = args.integers("dilation");
+  auto groups = args.known_integer("groups");
+  if ((v.type != DType::f32 && v.type != DType::f64) || !stride || !padding || !dilation || !groups || !two_inputs(args, v)) return false;
+  size_t rank = stride->size();
+  bool ok = rank >= 1 && rank <= 3 && padding->size() == rank && dilation->size() == rank && v.dims.size() == rank + 2;
+  for (const Use& u : v.inputs) ok = ok && g_[u.value].dims.size() == rank + 2;
+  if (!ok) {
+    v.inputs.clear();
+    return false;
+  }
+  v.kind = Value::Kind::convolve;
+  v.form = which == "forward" ? Value::GatherForm::conv_forward : which == "input" ? Value::GatherForm::conv_input : Value::GatherForm::conv_weight;
+  for (auto* list : {&*stride, &*padding, &*dilation}) v.window.insert(v.window.end(), list->begin(), list->end());
+  v.window.push_back(*groups);
+  return true;
+}
 
 // full, zeros, ones, ..._like: a program without inputs; arange of integers.
 bool Builder::make(const LetArgs& args, Value& v) {
@@ -656,7 +705,7 @@ int cost_of(const Value& v) {
 
 std::string print(const Graph& g) {
   constexpr std::string_view kKinds[] = {"input", "elementwise", "axis_map", "reshape", "flip", "narrow", "place", "cat", "diagonal",
-                                         "diagonal_back", "triangle", "reduce", "iota", "gather", "scatter_one", "window", "window_index", "unpool", "opaque"};
+                                         "diagonal_back", "triangle", "reduce", "iota", "gather", "scatter_one", "window", "window_index", "unpool", "matmul", "convolve", "opaque"};
   std::string out;
   for (ValueId v = 0; v < g.values.size(); ++v) {
     const Value& x = g[v];

@@ -55,9 +55,11 @@ struct Value {
     window,       // the largest of each window of the trailing axes
     window_index, // the flat place of that in its plane
     unpool,       // inputs[0] at the places inputs[1] (a window_index without overlap) of planes of zeros
+    matmul,       // a library call: inputs[0] inputs[1], matrices (flag: inputs[0] transposed; keepdim: inputs[1] transposed)
+    convolve,     // a library call: `form` forward, input or weight gradient; window: stride, padding, dilation of each dim, then groups
     opaque,       // the let is run as it is
   };
-  enum class GatherForm : uint8_t { select, along };  // select: rank-1 (or any rank) indices replace the axis; along: same rank as inputs[0]
+  enum class GatherForm : uint8_t { select, along, conv_forward, conv_input, conv_weight };  // select: rank-1 (or any rank) indices replace the axis; along: same rank as inputs[0]
 
   Kind kind = Kind::input;
   DType type = DType::f32;
@@ -90,6 +92,8 @@ struct Graph {
 /// The graph of a block. Effects of lets are not looked at: tensor lets are pure.
 Graph build_graph(const Function& f, BlockId block);
 
+/// Run by a library on buffers.
+inline bool is_contraction(const Value& v) { return v.kind == Value::Kind::matmul || v.kind == Value::Kind::convolve; }
 /// Does computing v need the places in inputs[1] to be in range? Then they are checked in memory, before.
 inline bool needs_index_check(const Value& v) { return v.kind == Value::Kind::gather || v.kind == Value::Kind::scatter_one; }
 /// How many scalar instructions one element costs, roughly.

@@ -5,7 +5,7 @@ namespace ouro::ir::loops {
 LetArgs::LetArgs(const Function& f, const Let& let) : f_(f), op_(op_info(let.op)), slots_(op_.params.size()) {
   // Atoms first, then the items of the tuple of static arguments.
   std::vector<Atom> all(f.args(let), f.args(let) + let.nargs);
-  if (let.attr != kNoAttr)
+  if (all.size() < op_.params.size() && let.attr < f.constants.size() && f.constants[let.attr].kind == Constant::Kind::tuple)
     for (ConstId item : f.constant(ConstId{let.attr}).items) all.push_back(Atom(item));
   size_t next = 0;
   for (size_t i = 0; i < slots_.size() && next < all.size(); ++i) {
@@ -18,6 +18,7 @@ LetArgs::LetArgs(const Function& f, const Let& let) : f_(f), op_(op_info(let.op)
     s.given = true;
     for (size_t k = 0; k < take; ++k) s.atoms.push_back(all[next++]);
     if (s.atoms.size() == 1 && s.atoms[0].is_const()) s.constant = s.atoms[0].constant();
+    if (s.constant && op_.params[i].input && f.constant(*s.constant).kind == Constant::Kind::none) s.given = false;
   }
 }
 

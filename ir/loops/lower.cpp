@@ -369,10 +369,16 @@ class Lowering {
     return b_.leaf(Leaf::select, loaded_type(v.type), on, e, b_.constant(loaded_type(v.type), 0));
   }
 
+  // Negative places count from the end.
+  NodeId from_end(NodeId place, const Poly& n) {
+    NodeId negative = compare(Leaf::lt, place, b_.ix(0));
+    return b_.leaf(Leaf::select, DType::i64, negative, b_.leaf(Leaf::add, DType::i64, place, size(n)), place);
+  }
+
   NodeId gather(const Value& v, const Index& at) {
     size_t k = static_cast<size_t>(v.axes[0]);
     bool along = v.form == Value::GatherForm::along;
-    NodeId place = element(v.inputs[1].value, along ? at : Index{at[k]});
+    NodeId place = from_end(element(v.inputs[1].value, along ? at : Index{at[k]}), g_[v.inputs[0].value].dims[k]);
     Index sub = at;
     sub[k] = place;
     return element(v.inputs[0].value, sub);
@@ -382,7 +388,7 @@ class Lowering {
     size_t k = static_cast<size_t>(v.axes[0]);
     Index line = at;
     line[k] = b_.ix(0);
-    NodeId here = compare(Leaf::eq, element(v.inputs[1].value, line), at[k]);
+    NodeId here = compare(Leaf::eq, from_end(element(v.inputs[1].value, line), v.dims[k]), at[k]);
     NodeId old = element(v.inputs[0].value, at);
     NodeId source = v.inputs[2].kind == Use::Kind::value ? element(v.inputs[2].value, line) : scalar(v.inputs[2], v.type);
     if (v.flag) source = b_.leaf(Leaf::add, v.type, old, source);

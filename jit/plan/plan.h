@@ -1,0 +1,74 @@
+// The compiled step: a typed function as a flat program of kernel launches, library calls and scalar operations.
+//
+//   typed ANF ──graph, clusters, loops (ir/loops)──► kernels of one module + instructions (this)
+//
+// Registers hold values by name. A tensor that only kernels see lives in the arena of the activation (RULES D23); one that a library call,
+// another block or the caller sees has a buffer of its own: that of a dead input which nobody else holds, where a kernel may work in place, or
+// one kept from the last run, else a new one. So a step that updates its arguments makes no tensor after the first runs.
+//
+// Sizes are polynomials in the symbols of the parameters' dims, evaluated when they change. The thread count is an argument of run().
+//
+// Typed ANF as build_plan() takes it (jit/specialise writes it): names are typed as tensors, int, float, bool, or untyped (boxed); lets are
+// tensor rows (one atom per parameter of the row), scalar operations, tuples, and language primitives on boxed values, which the runtime
+// runs; blocks end in return_ of a tuple, jump, branch, or raise of a string: the version is left there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/anf.h"
+#include "runtime/backend.h"
+#include "runtime/session.h"
+#include "runtime/value.h"
+
+namespace ouro::jit {
+
+struct PlanOptions {
+  std::shared_ptr<runtime::Backend> backend;
+  runtime::KernelDump* dump = nullptr;
+};
+
+struct RunContext {
+  runtime::Session& session;
+  int threads = 1;
+};
+
+enum class PlanExit : uint8_t {
+  returned,
+  raised,   // the exception is pending in the session
+  left,     // `outputs` is empty; Plan::leave_reason tells
+};
+
+struct PlanCounters {
+  uint64_t runs = 0, launches = 0, tensors_made = 0, donated = 0, rows = 0, boxed = 0;
+};
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  /// Runs the step. `inputs` are the entry parameters' values and are moved from: a tensor that only the caller's span held may be written
+  /// in place. `outputs` gets the items of the returned tuple (or the one value). One thread at a time per session; the plan itself may be
+  /// shared by sessions.
+  virtual PlanExit run(std::span<runtime::Value> inputs, std::vector<runtime::Value>& outputs, RunContext& context) = 0;
+
+  /// Why the last run on this thread left, and where.
+  virtual const std::string& leave_reason() const = 0;
+  virtual size_t inputs() const = 0;
+  virtual size_t kernels() const = 0;
+  virtual size_t code_bytes() const = 0;
+  virtual PlanCounters counters() const = 0;
+  /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.
+  virtual int64_t peak_bytes() const = 0;
+  /// Instructions as text.
+  virtual std::string text() const = 0;
+};
+using PlanRef = std::shared_ptr<Plan>;
+
+/// Compiles. Reads only the function: may run on a background thread. Null and `error` set when the backend fails.
+PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error);
+
+}  // namespace ouro::jit

@@ -1,0 +1,386 @@
+// Running a program: an activation per call in progress, kept for the next one.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "jit/plan/plan_program.h"
+#include "runtime/contract.h"
+#include "runtime/exception.h"
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+#include "support/diag.h"
+
+namespace ouro::jit {
+namespace {
+
+using runtime::Session;
+using runtime::Tensor;
+using runtime::Value;
+
+alignas(64) char empty_memory[64];  // where the address of no element points
+
+struct Activation {
+  std::vector<Value> regs, caches, constants;
+  std::vector<int64_t> symbols, sizes, offsets;
+  bool sized = false;
+  char* arena = nullptr;
+  int64_t arena_bytes = 0;
+  std::shared_ptr<runtime::Backend> backend;  // that gave the arena
+  // Scratch of one instruction.
+  std::vector<void*> pointers;
+  std::vector<int64_t> numbers;
+  std::vector<runtime::ScalarArg> scalars;
+  std::vector<Value> values;
+
+  ~Activation() {
+    if (arena) backend->release(arena, static_cast<size_t>(arena_bytes));
+  }
+};
+
+// The activations of all plans in one session; those of plans that are gone are dropped now and then.
+struct SessionActivations {
+  struct Entry {
+    std::weak_ptr<void> plan;
+    std::vector<std::unique_ptr<Activation>> idle;
+  };
+  std::map<uint64_t, Entry> plans;
+  uint32_t until_sweep = 64;
+
+  Entry& of(uint64_t id, const std::shared_ptr<void>& token) {
+    if (--until_sweep == 0) {
+      until_sweep = 64;
+      std::erase_if(plans, [](const auto& e) { return e.second.plan.expired(); });
+    }
+    Entry& e = plans[id];
+    if (e.plan.expired()) e.plan = token;
+    return e;
+  }
+};
+
+thread_local std::string leave_text;
+
+class CompiledPlan final : public Plan {
+ public:
+  CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module)
+      : p_(std::move(p)), backend_(std::move(backend)), module_(std::move(module)), token_(std::make_shared<char>()) {
+    static std::atomic<uint64_t> serial{0};
+    id_ = ++serial;
+  }
+
+  PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
+  const std::string& leave_reason() const override { return leave_text; }
+  size_t inputs() const override { return p_.params.size(); }
+  size_t kernels() const override { return p_.kernels.size(); }
+  size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
+  PlanCounters counters() const override { return counters_; }
+  int64_t peak_bytes() const override { return peak_; }
+  std::string text() const override { return print(p_); }
+
+ private:
+  friend struct Runner;
+  Program p_;
+  std::shared_ptr<runtime::Backend> backend_;
+  runtime::KernelModuleRef module_;
+  std::shared_ptr<void> token_;
+  uint64_t id_ = 0;
+  PlanCounters counters_;
+  int64_t peak_ = 0;
+};
+
+// One run.
+struct Runner {
+  CompiledPlan& plan;
+  const Program& p;
+  Activation& a;
+  RunContext& ctx;
+  Session& s;
+
+  Value& reg(Reg r) { return a.regs[r]; }
+  int64_t size(SizeId id) const { return a.sizes[id]; }
+
+  // ---- sizes
+  bool bind(const ir::Type* t, const Value& v) {
+    auto* tensor = v.is_object() && runtime::kind_of(v) == runtime::ObjectKind::tensor ? v.as<Tensor>() : nullptr;
+    if (!tensor || tensor->rank != t->dims.size()) return true;
+    bool same = true;
+    for (size_t i = 0; i < t->dims.size(); ++i) {
+      const ir::SymDim& d = t->dims[i];
+      if (d.known()) continue;
+      auto it = p.symbol_index.find(d.symbol);
+      if (it == p.symbol_index.end()) continue;
+      int64_t value = (tensor->dim(static_cast<int>(i)) - d.c) / d.m;
+      if (a.symbols[it->second] != value) same = false;
+      a.symbols[it->second] = value;
+    }
+    return same;
+  }
+
+  void evaluate_sizes() {
+    a.sizes.resize(p.sizes.size());
+    auto value = [&](uint32_t symbol) { return a.symbols[p.symbol_index.at(symbol)]; };
+    for (size_t i = 0; i < p.sizes.size(); ++i) a.sizes[i] = p.sizes[i].evaluate(value);
+  }
+
+  bool place_arena() {
+    std::vector<ir::loops::ArenaItem> items;
+    for (const ArenaSlot& slot : p.arena)
+      items.push_back({.first = slot.first, .last = slot.last, .bytes = size(slot.bytes), .in_place_of = slot.in_place_of});
+    int64_t bytes = ir::loops::plan_arena(items);
+    a.offsets.clear();
+    for (const auto& i : items) a.offsets.push_back(i.offset);
+    plan.peak_ = bytes;
+    if (bytes > a.arena_bytes) {
+      if (a.arena) a.backend->release(a.arena, static_cast<size_t>(a.arena_bytes));
+      a.arena = static_cast<char*>(plan.backend_->allocate(static_cast<size_t>(bytes)));
+      a.backend = plan.backend_;
+      a.arena_bytes = a.arena ? bytes : 0;
+      if (!a.arena) {
+        runtime::raise_error(s, runtime::ExcKind::MemoryError, "a compiled step needs %lld bytes", static_cast<long long>(bytes));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool start(std::span<Value> inputs) {
+    a.regs.resize(p.registers);
+    a.caches.resize(p.caches);
+    a.constants.resize(p.function->constants.size());
+    a.symbols.resize(p.symbols.size(), -1);
+    bool same = a.sized;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (p.param_types[i] && p.param_types[i]->is_tensor() && !bind(p.param_types[i], inputs[i])) same = false;
+      reg(p.params[i]) = std::move(inputs[i]);
+    }
+    if (same) return true;
+    evaluate_sizes();
+    a.sized = place_arena();
+    return a.sized;
+  }
+
+  // ---- memory
+  void* pointer(const BufferRef& b) {
+    if (b.arena) return a.arena + a.offsets[b.index];
+    void* data = reg(b.index).as<Tensor>()->buffer->data;
+    return data ? data : empty_memory;
+  }
+
+  bool make(const MakeTensor& m) {
+    Value& to = reg(m.reg);
+    a.numbers.clear();
+    for (SizeId d : m.dims) a.numbers.push_back(size(d));
+    for (Reg donor : m.donors) {
+      Value& v = reg(donor);
+      if (!v.is_object() || !v.as<Tensor>()->unshared()) continue;
+      to = v;  // both, until the instruction is done: the donor's register is dropped then
+      ++plan.counters_.donated;
+      return true;
+    }
+    if (m.cache != UINT32_MAX) {
+      Value& kept = a.caches[m.cache];
+      if (kept.is_object() && kept.as<Tensor>()->unshared() && std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) {
+        to = kept;
+        return true;
+      }
+    }
+    to = runtime::make_tensor(s, m.dtype, a.numbers);
+    if (to.is_error()) return false;
+    ++plan.counters_.tensors_made;
+    if (m.cache != UINT32_MAX) a.caches[m.cache] = to;
+    return true;
+  }
+
+  Value operand(const Operand& o) {
+    if (o.reg != kNoReg) return reg(o.reg);
+    if (o.constant == ir::ConstId::none) return Value::none();
+    Value& c = a.constants[index(o.constant)];
+    if (c.is_unbound()) c = constant_value(s, *p.function, o.constant);
+    return c;
+  }
+
+  // ---- instructions
+  bool kernel(const Instr& i) {
+    for (const MakeTensor& m : i.make)
+      if (!make(m)) return false;
+    a.pointers.clear();
+    for (const BufferRef& b : i.buffers) a.pointers.push_back(pointer(b));
+    a.numbers.clear();
+    for (SizeId id : i.sizes) a.numbers.push_back(size(id));
+    a.scalars.clear();
+    for (const ScalarRef& r : i.scalars) a.scalars.push_back(scalar(reg(r.reg), r.is_float));
+    ++plan.counters_.launches;
+    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), size(i.range), size(i.work)};
+    std::string error;
+    if (plan.backend_->launch(*plan.module_, i.kernel, args, ctx.threads, error)) return true;
+    runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
+    return false;
+  }
+
+  static runtime::ScalarArg scalar(const Value& v, bool is_float) {
+    runtime::ScalarArg out;
+    if (is_float) out.f = v.is_float() ? v.as_float() : static_cast<double>(v.as_int());
+    else out.i = v.is_float() ? static_cast<int64_t>(v.as_float()) : v.as_int();
+    return out;
+  }
+
+  bool contraction(const Instr& i) {
+    for (const MakeTensor& m : i.make)
+      if (!make(m)) return false;
+    const void *x = pointer(i.buffers[0]), *y = pointer(i.buffers[1]);
+    void* out = pointer(i.buffers[2]);
+    if (i.kind == Instr::Kind::matmul) {
+      runtime::matmul(matmul_of(i), x, y, out, ctx.threads);
+      return true;
+    }
+    runtime::Convolution d = i.convolution;
+    d.batch = size(i.sizes[0]);
+    d.in_channels = size(i.sizes[1]);
+    d.out_channels = size(i.sizes[2]);
+    size_t r = static_cast<size_t>(d.rank);
+    for (size_t k = 0; k < r; ++k) {
+      d.in[k] = size(i.sizes[3 + k]);
+      d.out[k] = size(i.sizes[3 + r + k]);
+      d.kernel[k] = size(i.sizes[3 + 2 * r + k]);
+    }
+    runtime::convolve(d, x, y, out, ctx.threads);
+    return true;
+  }
+
+  // As the eager row describes it (runtime/tensor/contract.cpp).
+  runtime::Matmul matmul_of(const Instr& i) const {
+    runtime::Matmul d = i.matmul;
+    d.m = size(i.sizes[0]), d.n = size(i.sizes[1]), d.k = size(i.sizes[2]);
+    int64_t na = size(i.sizes[3]), nb = size(i.sizes[4]), total = size(i.sizes[5]);
+    d.batch = d.m * d.n > 0 ? total / (d.m * d.n) : 0;
+    d.a_stride = na == 1 ? 0 : d.m * d.k;
+    d.b_stride = nb == 1 ? 0 : d.k * d.n;
+    d.c_stride = d.m * d.n;
+    if (nb == 1 && !d.a_transposed && d.batch > 1 && na == d.batch) {  // one b for all: the batches of a are rows of one matrix
+      d.m *= d.batch;
+      d.batch = 1;
+    }
+    return d;
+  }
+
+  bool check_places(const Instr& i) {
+    const auto* places = static_cast<const int64_t*>(pointer(i.buffers[0]));
+    int64_t n = size(i.sizes[0]), bound = size(i.sizes[1]);
+    int64_t low = 0, high = 0;
+    for (int64_t k = 0; k < n; ++k) low = std::min(low, places[k]), high = std::max(high, places[k]);
+    if (low >= -bound && (high < bound || n == 0)) return true;
+    int64_t bad = *std::find_if(places, places + n, [&](int64_t x) { return x < -bound || x >= bound; });
+    runtime::raise_text(s, runtime::ExcKind::IndexError,
+                        fmt::format("{}: index {} is out of bounds for an axis of size {}", i.why, bad, bound));
+    return false;
+  }
+
+  bool share(const Instr& i) {
+    a.numbers.clear();
+    for (SizeId d : i.dims) a.numbers.push_back(size(d));
+    reg(i.result) = runtime::share_tensor(reg(i.source).as<Tensor>(), a.numbers);
+    return !reg(i.result).is_error();
+  }
+
+  bool boxed(const Instr& i) {
+    a.values.clear();
+    for (const Operand& o : i.args) a.values.push_back(operand(o));
+    bool row = i.kind == Instr::Kind::row;
+    if (row)  // a tensor that dies here may be overwritten
+      for (Reg r : i.drop) reg(r) = Value();
+    ++(row ? plan.counters_.rows : plan.counters_.boxed);
+    std::vector<Value> args = std::move(a.values);  // a boxed call may come back to this plan
+    Value v = row ? runtime::run_operation(s, ir::op_info(i.op), args) : run_primitive(s, *p.function, i, args);
+    args.clear();
+    a.values = std::move(args);
+    if (v.is_error()) return false;
+    if (i.binds && i.type && !bind(i.type, v)) evaluate_sizes();
+    reg(i.result) = std::move(v);
+    return true;
+  }
+
+  uint32_t follow(const Instr::Edge& e) {
+    std::vector<Value> moved;
+    moved.reserve(e.moves.size());
+    for (const auto& [to, from] : e.moves) moved.push_back(operand(from));
+    for (size_t k = 0; k < moved.size(); ++k) reg(e.moves[k].first) = std::move(moved[k]);
+    return e.target;
+  }
+
+  bool step(const Instr& i) {
+    switch (i.kind) {
+      case Instr::Kind::kernel: return kernel(i);
+      case Instr::Kind::matmul:
+      case Instr::Kind::convolve: return contraction(i);
+      case Instr::Kind::check_places: return check_places(i);
+      case Instr::Kind::share: return share(i);
+      case Instr::Kind::row:
+      case Instr::Kind::prim: return boxed(i);
+      case Instr::Kind::bind:
+        if (!bind(i.type, reg(i.source))) evaluate_sizes();
+        return true;
+      default: ouro_bug("a plan's instruction is not a step");
+    }
+  }
+
+  PlanExit execute(std::vector<Value>& outputs) {
+    outputs.clear();
+    for (uint32_t at = 0;;) {
+      const Instr& i = p.code[at];
+      switch (i.kind) {
+        case Instr::Kind::jump: at = follow(i.edges[0]); continue;
+        case Instr::Kind::branch: at = follow(i.edges[operand(i.condition).as_bool() ? 0 : 1]); continue;
+        case Instr::Kind::return_: return_values(i, outputs); return PlanExit::returned;
+        case Instr::Kind::leave: leave_text = i.why; return PlanExit::left;
+        default: break;
+      }
+      if (!step(i)) return PlanExit::raised;
+      for (Reg r : i.drop) reg(r) = Value();
+      ++at;
+    }
+  }
+
+  void return_values(const Instr& i, std::vector<Value>& outputs) {
+    for (const Operand& o : i.args) outputs.push_back(operand(o));
+    if (i.attr || outputs.size() != 1 || !outputs[0].is_object() || runtime::kind_of(outputs[0]) != runtime::ObjectKind::tuple) return;
+    Value whole = std::move(outputs[0]);
+    outputs.clear();
+    for (const Value& v : *whole.as<runtime::Tuple>()) outputs.push_back(v);
+  }
+};
+
+PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) {
+  auto& entry = context.session.state<SessionActivations>().of(id_, token_);
+  std::unique_ptr<Activation> a;
+  if (entry.idle.empty()) {
+    a = std::make_unique<Activation>();
+  } else {
+    a = std::move(entry.idle.back());
+    entry.idle.pop_back();
+  }
+  ++counters_.runs;
+  Runner r{*this, p_, *a, context, context.session};
+  PlanExit exit = r.start(inputs) ? r.execute(outputs) : PlanExit::raised;
+  for (Value& v : a->regs) v = Value();
+  context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
+  return exit;
+}
+
+}  // namespace
+
+PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
+  Program p = build_program(std::move(typed));
+  std::vector<const ir::loops::Kernel*> kernels;
+  for (const auto& k : p.kernels) kernels.push_back(&k.kernel);
+  runtime::KernelModuleRef module;
+  if (!kernels.empty()) {
+    module = options.backend->compile(kernels, error, options.dump);
+    if (!module) return nullptr;
+  }
+  return std::make_shared<CompiledPlan>(std::move(p), options.backend, std::move(module));
+}
+
+}  // namespace ouro::jit
