@@ -100,7 +100,7 @@ struct AVal {
 
 // One object of the abstract heap.
 struct AObject {
-  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals };
+  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record };
   Kind kind = Kind::instance;
   bool external = false;   // exists outside the version: reached by `node`, `concrete` is the witness
   bool complete = true;    // external instance: slots not in `slots` may still be loaded

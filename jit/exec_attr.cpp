@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
-#include "runtime/tensor.h"
 
 namespace ouro::jit {
 
@@ -48,6 +47,7 @@ Value Specialiser::class_of(const AVal& a) {
         case AObject::Kind::instance: return o.cls;
         case AObject::Kind::list: return Value::share(session.type(ObjectKind::list));
         case AObject::Kind::dict: return Value::share(session.type(ObjectKind::dict));
+        case AObject::Kind::record: return Value::share(session.type(ObjectKind::record));
         case AObject::Kind::set: return Value::share(session.type(ObjectKind::set));
         default: abandon("the class of an iterator");
       }
@@ -166,6 +166,12 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (t->has_getattr || t->has_getattribute) abandon("__getattr__");
     return {};
   }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
+    const AObject& o = read(a.heap);
+    for (const AObject::Slot& s : o.slots)
+      if (s.name == name) return s.value;
+    return {};
+  }
   if (a.is(AKind::closure)) {
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
@@ -203,6 +209,12 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
   if (v.is(AKind::poison)) abandon("a value that differs between branches is stored");
   if (a.is(AKind::dynamic) && !a.type) {
     boxed(prim::attr_set, {a, v}, name.id());
+    return;
+  }
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
+    AObject& o = write(a.heap);
+    if (AObject::Slot* s = o.find(name)) s->value = std::move(v);
+    else o.slots.push_back({name, std::move(v), {}, true});
     return;
   }
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance) abandon(fmt::format("assignment to attribute {}", name.text()));

@@ -5,6 +5,7 @@
 #include "ir/grad/reverse.h"
 #include "jit/specialiser.h"
 #include "runtime/autodiff/state.h"
+#include "runtime/tensor.h"
 
 namespace ouro::jit {
 
@@ -232,6 +233,42 @@ AVal Specialiser::like_of(const AVal& v) {
   if (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str)) return none();
   if (t) return none();
   return v;
+}
+
+bool Specialiser::cotangent_is_zero(const AVal& a) { return is_zero(a); }
+
+// dy as a cotangent of what `kept` stands for: summed over broadcast dims, in its dtype and kind.
+AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
+  if (is_zero(dy) || is_none(kept)) return zero();
+  const ir::Type* t = type_of(kept);
+  if (t && t->kind == ir::TypeKind::floating) {
+    const ir::Type* d = type_of(dy);
+    if (d && d->kind == ir::TypeKind::floating) return dy;
+    if (d && (d->kind == ir::TypeKind::integer || d->kind == ir::TypeKind::boolean)) return binary(prim::truediv, dy, AVal::of(Value::integer(1)));
+    if (is_tensor(dy)) abandon("the derivative of a number that meets a tensor");
+    return dy;
+  }
+  if (!kept.is(AKind::like)) return dy;
+  AVal dtype = AVal::of(runtime::make_dtype(session, kept.type->dtype));
+  std::vector<AVal> shape;
+  for (const ir::SymDim& d : kept.type->dims) shape.push_back(size(d));
+  if (!is_tensor(dy)) return tensor_op("full", {AVal::tuple(std::move(shape)), dy, dtype});
+  AVal out = dy;
+  if (out.type->dims != kept.type->dims) {
+    size_t extra = out.type->rank() > kept.type->rank() ? out.type->rank() - kept.type->rank() : 0;
+    std::vector<AVal> axes;
+    for (size_t i = 0; i < out.type->rank(); ++i) {
+      bool repeated = i < extra || (kept.type->dims[i - extra] == ir::SymDim::number(1) && out.type->dims[i] != ir::SymDim::number(1));
+      if (repeated) axes.push_back(AVal::of(Value::integer(static_cast<int64_t>(i))));
+    }
+    if (!axes.empty()) out = tensor_op("sum", {out, AVal::tuple(std::move(axes))});
+    if (out.type->dims != kept.type->dims) {
+      bool same_rank = out.type->rank() == kept.type->rank();
+      out = tensor_op(same_rank ? "expand" : "reshape", {out, AVal::tuple(std::move(shape))});
+    }
+  }
+  if (out.type->dtype != kept.type->dtype) out = tensor_op("astype", {out, dtype});
+  return out;
 }
 
 AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
@@ -463,7 +500,7 @@ void register_grad_prims(PrimHandler* t) {
   H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0); return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()}););
   H(ad_bind, return s.bind_call(f.code->calls[l.attr], a););
   H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]););
-  H(ad_flat, return a[0].is(AKind::closure) && ir::grad::is_forward_form(*a[0].parts->code) ? s.forward_of_closure(a[0].items().back(), true) : a[0];);
+  H(ad_flat, return s.flat_form(a[0]););
   H(ad_part, return pair_item(s, a[0], l.attr););
   H(ad_keep, return g_keep(s, a););
   H(ad_like, return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a););
@@ -489,6 +526,11 @@ void register_grad_prims(PrimHandler* t) {
   H(seq_len, return g_seq_len(s, a););
   H(seq_prev, return s.binary(prim::sub, a[0], AVal::of(Value::integer(1))););
 #undef H
+}
+
+AVal Specialiser::flat_form(const AVal& form) {
+  if (form.is(AKind::closure) && ir::grad::is_forward_form(*form.parts->code)) return forward_of_closure(form.items().back(), true);
+  return form;
 }
 
 AVal Specialiser::list_index(const AVal& container, const AVal& index) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
-#include "jit/specialiser.h"
+#include "jit/native_table.h"
 
 namespace ouro::jit {
 
@@ -92,7 +92,13 @@ AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() < 2) s.abandon("StopIteration");
   return a[1];
 }
-AVal n_id(Specialiser& s, const Arguments&, const Keywords&) { s.abandon("id of an object"); }
+// Only as good as an identity: the number itself differs from run to run anyway.
+AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer((int64_t{1} << 40) + a[0].heap));
+  if (a[0].is(AKind::known) && a[0].known.is_object()) return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
+  if (a[0].is(AKind::tuple) || a[0].is(AKind::closure)) return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].parts.get()))));
+  s.abandon("id of a value");
+}
 
 AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
@@ -265,6 +271,13 @@ struct NativeTable {
     }
     for (const MethodRow& r : kMethods)
       if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name)))) handlers[n->def] = r.handler;
+    Value module = runtime::import_module(s.session, intern("_ad"));
+    if (!module.is_error())
+      for (const NativeRow& r : autodiff_natives()) {
+        Value v = runtime::get_attr(s.session, module, r.name);
+        if (auto* n = native(v)) handlers[n->def] = r.handler;
+      }
+    s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
       if (auto* n = native(runtime::builtin(s.session, intern(name), false))) output_only[n->def] = true;
   }
@@ -279,10 +292,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   auto* n = f.known.as<runtime::Native>();
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
-  if (AVal v; transform_call(*n, args, keywords, v)) return v;
   bool output_only = natives().output_only.count(n->def);
+  auto h = natives().handlers.find(n->def);
   bool all_known = true;
-  Arguments known_args;
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
   for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();
   if (all_known && pure_native(*n)) {
@@ -299,7 +311,6 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
     }
     if (plain_result(out)) return AVal::of(out);
   }
-  auto h = natives().handlers.find(n->def);
   if (h != natives().handlers.end()) return h->second(*this, args, keywords);
   if (output_only) return boxed_output(f, args, keywords);
   return boxed_call(f, args, keywords);

@@ -40,6 +40,7 @@ class JitExecutor final : public runtime::Executor {
                                         const std::string& why);
   void start_compile(Session& s, const std::shared_ptr<Version>& v);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
+  std::shared_ptr<runtime::Backend> backend(Session& s);
   bool wants(Session& s, const std::vector<Value>& args) const;
 
   Session& session_;
@@ -51,6 +52,7 @@ class JitExecutor final : public runtime::Executor {
   };
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
+  std::shared_ptr<runtime::Backend> backend_;
   std::unique_ptr<CompileQueue> queue_;
 };
 

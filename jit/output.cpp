@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/ops.h"
 
 namespace ouro::jit {
@@ -47,6 +48,18 @@ class Builder {
           if (!runtime::set_item(s_, dict, t.keys[i], v)) return Value::error();
         }
         return dict;
+      }
+      case K::record: {
+        if (auto old = made_.find(t.share); old != made_.end()) return old->second;
+        auto* r = runtime::new_object<runtime::autodiff::Record>(runtime::ObjectKind::record);
+        Value object = Value::steal(r);
+        r->name = t.constant;
+        made_[t.share] = object;
+        for (size_t i = 0; i < t.parts.size(); ++i) {
+          OURO_TRY(v, build(t.parts[i]));
+          if (!runtime::set_attr(s_, object, t.names[i], v)) return Value::error();
+        }
+        return object;
       }
       case K::instance: {
         if (auto old = made_.find(t.share); old != made_.end()) return old->second;

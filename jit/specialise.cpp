@@ -90,8 +90,9 @@ class OutputBuilder {
             t.parts.push_back(tree(o.items[i]));
           }
         return t;
+      case AObject::Kind::record:
       case AObject::Kind::instance:
-        t.kind = OutputTree::Kind::instance;
+        t.kind = o.kind == AObject::Kind::record ? OutputTree::Kind::record : OutputTree::Kind::instance;
         t.constant = o.cls;
         if (first)
           for (const AObject::Slot& slot : o.slots) {

@@ -20,9 +20,9 @@ struct SpecialiseRequest {
 
 // How a result is made from the typed function's outputs.
 struct OutputTree {
-  enum class Kind : uint8_t { output, constant, tuple, list, dict, instance, node } kind = Kind::constant;
+  enum class Kind : uint8_t { output, constant, tuple, list, dict, instance, record, node } kind = Kind::constant;
   int index = 0;                    // output: position in the returned tuple; node: access node
-  Value constant;                   // constant; instance: its class
+  Value constant;                   // constant; instance: its class; record: its name
   std::vector<OutputTree> parts;
   std::vector<Value> keys;          // dict
   std::vector<Symbol> names;        // instance

@@ -131,8 +131,6 @@ class Specialiser {
   NativeTable& natives();
   const ir::OpInfo* row_of(const runtime::Native& n) const;      // the tensor operation it stands for
   AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  bool transform_call(const runtime::Native& n, const std::vector<AVal>& args,
-                      const std::vector<std::pair<Symbol, AVal>>& keywords, AVal& out);  // grad, jit, ... (exec_grad.cpp)
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
@@ -169,6 +167,8 @@ class Specialiser {
   AVal forward_form(const AVal& f);
   AVal forward_of_closure(const AVal& f, bool flat);
   AVal forward_of_native(const Value& f);
+  AVal flat_form(const AVal& form);
+  std::vector<Symbol> field_names(HeapId id);  // own attributes of an object, in order
   AVal forward_method(const AVal& receiver, Symbol name);
   AVal forward_special(std::string_view name, const std::vector<AVal>& args);
   AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
@@ -189,6 +189,10 @@ class Specialiser {
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
   AVal place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args);
   AVal iterator_source(const AVal& it);
+  AVal update_back(const AVal& dy, const AVal& env, const AVal& place);
+  void feed(const AVal& env, const AVal& place, const AVal& d);
+  AVal fit(const AVal& dy, const AVal& kept);
+  static bool cotangent_is_zero(const AVal& a);
 
   // ---- facts
   int64_t need_int(const AVal& a, std::string_view why);   // adds a value guard when it came from outside

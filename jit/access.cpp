@@ -1,0 +1,184 @@
+#include "jit/access.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+using runtime::cast_exact;
+
+std::string AccessNode::text() const {
+  switch (step) {
+    case Step::argument: return fmt::format("{}", name ? std::string(name.text()) : fmt::format("argument {}", index));
+    case Step::function: return "the function";
+    case Step::capture: return fmt::format("{}:capture{}", parent, index);
+    case Step::default_: return fmt::format("{}:default{}", parent, index);
+    case Step::kwdefault: return fmt::format("{}:default {}", parent, name.text());
+    case Step::global: return fmt::format("global {}", name.text());
+    case Step::attribute: return fmt::format("{}.{}", parent, name.text());
+    case Step::class_attr: return fmt::format("{}.{}", object.as<runtime::Type>()->text(), name.text());
+    case Step::item: return fmt::format("{}[{}]", parent, index);
+    case Step::dict_value: {
+      auto* s = cast_exact<runtime::Str>(object);
+      return s ? fmt::format("{}['{}']", parent, s->view()) : fmt::format("{}[{}]", parent, object.as_int());
+    }
+    case Step::cell: return fmt::format("{}:cell", parent);
+    case Step::method_self: return fmt::format("{}:self", parent);
+    case Step::method_function: return fmt::format("{}:function", parent);
+  }
+  return "?";
+}
+
+Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function, std::span<const Value> args) {
+  using S = AccessNode::Step;
+  switch (n.step) {
+    case S::argument: return n.index < args.size() ? args[n.index] : Value();
+    case S::function: return function;
+    case S::capture: {
+      auto* f = parent.as<runtime::Function>();
+      return n.index < f->captures.size() ? f->captures[n.index] : Value();
+    }
+    case S::default_: {
+      auto* d = cast_exact<runtime::Tuple>(parent.as<runtime::Function>()->defaults);
+      return d && n.index < d->size ? (*d)[n.index] : Value();
+    }
+    case S::kwdefault: {
+      auto* d = cast_exact<runtime::Dict>(parent.as<runtime::Function>()->kwdefaults);
+      if (!d) return Value();
+      return runtime::dict_get_str(s, d, n.name.text());
+    }
+    case S::global: {
+      Value* v = n.object.as<runtime::Module>()->names.find(n.name);
+      return v ? *v : Value();
+    }
+    case S::attribute: return parent.as<runtime::Instance>()->slots[n.index];
+    case S::class_attr: return runtime::type_lookup(s, n.object.as<runtime::Type>(), n.name);
+    case S::item:
+      if (auto* l = cast_exact<runtime::List>(parent)) return n.index < l->size ? l->items[n.index] : Value();
+      if (auto* t = cast_exact<runtime::Tuple>(parent)) return n.index < t->size ? (*t)[n.index] : Value();
+      return Value();
+    case S::dict_value: {
+      Value* v = runtime::dict_find(s, parent.as<runtime::Dict>(), n.object);
+      return v ? *v : Value();
+    }
+    case S::cell: return parent.as<runtime::Cell>()->value;
+    case S::method_self: return parent.as<runtime::BoundMethod>()->self;
+    case S::method_function: return parent.as<runtime::BoundMethod>()->function;
+  }
+  return Value();
+}
+
+bool access_guard(Session&, const AccessNode& n, const Value& v) {
+  using G = AccessNode::Guard;
+  switch (n.guard) {
+    case G::none: case G::any: return true;
+    case G::alias: return true;  // load() compares
+    case G::absent: return v.is_unbound();
+    case G::same: {
+      if (v.same(n.expected)) return true;
+      auto* a = cast_exact<runtime::Str>(v);
+      auto* b = cast_exact<runtime::Str>(n.expected);
+      return a && b && a->view() == b->view();
+    }
+    case G::code: {
+      auto* f = cast_exact<runtime::Function>(v);
+      return f && f->code.get() == n.code;
+    }
+    case G::shape: {
+      auto* i = cast_exact<runtime::Instance>(v);
+      return i && i->shape == n.shape && i->type->version == n.type_version;
+    }
+    case G::length: {
+      if (auto* l = cast_exact<runtime::List>(v)) return l->size == n.count && n.distinct;
+      auto* t = cast_exact<runtime::Tuple>(v);
+      return t && t->size == n.count && !n.distinct;
+    }
+    case G::keys: {
+      auto* d = cast_exact<runtime::Dict>(v);
+      if (!d || d->used != n.keys.size()) return false;
+      size_t k = 0;
+      for (uint32_t i = 0; i < d->filled; ++i) {
+        if (d->entries[i].key.is_unbound()) continue;
+        const Value &a = d->entries[i].key, &b = n.keys[k++];
+        if (a.same(b)) continue;
+        auto* x = cast_exact<runtime::Str>(a);
+        auto* y = cast_exact<runtime::Str>(b);
+        if (!x || !y || x->view() != y->view()) return false;
+      }
+      return true;
+    }
+    case G::cell: return cast_exact<runtime::Cell>(v) != nullptr;
+    case G::bound: return cast_exact<runtime::BoundMethod>(v) != nullptr;
+    case G::tensor: {
+      auto* t = cast_exact<runtime::Tensor>(v);
+      return t && t->dtype == n.type->dtype && static_cast<size_t>(t->rank) == n.type->dims.size();
+    }
+    case G::integer: return v.is_int();
+    case G::floating: return v.is_float();
+    case G::boolean: return v.is_bool();
+  }
+  return false;
+}
+
+bool AccessProgram::load(Session& s, const Value& function, std::span<const Value> args, std::vector<Value>& values,
+                         std::vector<Value>& out, Miss* miss) const {
+  values.resize(nodes.size());
+  out.resize(inputs);
+  auto fail = [&](uint32_t node, bool dims) {
+    if (miss) *miss = {node, dims};
+    return false;
+  };
+  bool dims_missed = false;
+  uint32_t dims_node = 0;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    const AccessNode& n = nodes[i];
+    static const Value kNothing;
+    const Value& parent = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
+                                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr
+                              ? kNothing
+                              : values[n.parent];
+    values[i] = access_step(s, n, parent, function, args);
+    if (values[i].is_unbound() && n.guard != AccessNode::Guard::absent) return fail(i, false);
+    if (!access_guard(s, n, values[i])) return fail(i, false);
+    if (n.guard == AccessNode::Guard::alias && !values[i].same(values[n.count])) return fail(i, false);
+    if (n.guard == AccessNode::Guard::tensor) {
+      const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
+      for (size_t k = 0; k < n.type->dims.size(); ++k)
+        if (n.type->dims[k].known() && dims[k] != n.type->dims[k].c) {
+          dims_missed = true;
+          dims_node = i;
+        }
+    }
+    if (n.input >= 0) out[static_cast<size_t>(n.input)] = values[i];
+  }
+  if (dims_missed) return fail(dims_node, true);
+  // Symbols: one size each.
+  for (const Extent& e : extents)
+    out[static_cast<size_t>(e.input)] = Value::integer(values[e.node].as<runtime::Tensor>()->dims()[e.axis]);
+  if (!extents.empty())
+    for (uint32_t i = 0; i < nodes.size(); ++i) {
+      const AccessNode& n = nodes[i];
+      if (n.guard != AccessNode::Guard::tensor) continue;
+      const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
+      for (size_t k = 0; k < n.type->dims.size(); ++k) {
+        const ir::SymDim& d = n.type->dims[k];
+        if (d.known()) continue;
+        for (const Extent& e : extents)
+          if (e.symbol == d.symbol && out[static_cast<size_t>(e.input)].as_int() * d.m + d.c != dims[k]) return fail(i, true);
+      }
+    }
+  // Mutable objects that were different must be different.
+  std::vector<const void*> seen;
+  for (uint32_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].distinct) seen.push_back(values[i].object());
+  std::sort(seen.begin(), seen.end());
+  if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) return fail(0, false);
+  for (size_t i = 0; i < pool.size(); ++i) out[static_cast<size_t>(pool_inputs[i])] = pool[i];
+  return true;
+}
+
+}  // namespace ouro::jit

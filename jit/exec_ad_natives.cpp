@@ -1,0 +1,174 @@
+// The natives of module `_ad`, with which the rules of reverse mode are written, on abstract values (runtime/autodiff/natives.cpp is the
+// meaning).
+#include <fmt/format.h>
+
+#include "jit/native_table.h"
+#include "runtime/autodiff/autodiff.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+namespace ad = runtime::autodiff;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Arguments = std::vector<AVal>;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+
+namespace {
+
+AVal none() { return AVal::of(Value::none()); }
+AVal zero() { return AVal::marker(AKind::zero); }
+AVal text(std::string_view t) { return AVal::of(runtime::make_str(t)); }
+AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
+bool is_zero(const AVal& a) { return Specialiser::cotangent_is_zero(a); }
+
+#define N(name) AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
+
+N(n_forward) { return s.forward_form(a.at(0)); }
+N(n_env) {
+  AObject o;
+  o.kind = AObject::Kind::shadow;
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+N(n_is_zero) { return boolean(is_zero(a.at(0))); }
+N(n_zero) { return zero(); }
+N(n_add) { return s.cotangent_add(a.at(0), a.at(1)); }
+N(n_like) { return a.at(0).is(AKind::like) ? a[0] : s.like_of(a[0]); }
+N(n_active) {
+  const ir::Type* t = s.type_of(a.at(0));
+  if (t && t->kind == ir::TypeKind::floating) return boolean(true);
+  if (s.is_tensor(a[0])) return boolean(is_float(a[0].type->dtype));
+  return boolean(a[0].is(AKind::tuple) || (a[0].is(AKind::known) && kind_of(a[0].known) == ObjectKind::tuple));
+}
+AVal kept_of(Specialiser& s, const AVal& x) { return x.is(AKind::like) ? x : s.like_of(x); }
+N(n_fit) { return is_zero(a.at(0)) ? zero() : s.fit(a[0], kept_of(s, a.at(1))); }
+N(n_expand) {
+  if (is_zero(a.at(0))) return a[0];
+  AVal kept = kept_of(s, a.at(1));
+  if (kept.is(AKind::known) && kept.known.is_none()) return zero();
+  if (!kept.is(AKind::like) || !s.is_tensor(a[0])) return s.fit(a[0], kept);
+  std::vector<AVal> shape;
+  for (const ir::SymDim& d : kept.type->dims) shape.push_back(s.size(d));
+  AVal out = s.tensor_op("expand", {a[0], AVal::tuple(std::move(shape))});
+  if (out.type->dtype != kept.type->dtype) out = s.tensor_op("astype", {out, AVal::of(runtime::make_dtype(s.session, kept.type->dtype))});
+  return out;
+}
+N(n_get) { return s.cotangent_item(a.at(0), s.need_int(a.at(1), "is a position")); }
+N(n_one_hot) {
+  if (is_zero(a.at(0))) return zero();
+  std::vector<AVal> t(static_cast<size_t>(s.need_int(a.at(1), "is a position")), zero());
+  t.push_back(a[0]);
+  return AVal::tuple(std::move(t));
+}
+AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
+  if (!is_zero(dy)) return dy;
+  if (y.is(AKind::like)) return s.zero_of(y.type, y);
+  const ir::Type* t = s.type_of(y);
+  if (t && t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0));
+  if (s.is_tensor(y)) return s.zero_of(y.type, y);
+  if (y.is(AKind::tuple)) {
+    std::vector<AVal> items;
+    for (const AVal& i : y.items()) items.push_back(dense(s, dy, i));
+    return AVal::tuple(std::move(items));
+  }
+  return none();
+}
+N(n_dense) { return dense(s, a.at(0), a.at(1)); }
+N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
+N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
+N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
+N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
+N(n_move_slots) { s.abandon("the derivative of inserting into a list"); }
+N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
+N(n_is_pullback) { return boolean(a.at(0).is(AKind::kept)); }
+N(n_kind) {
+  const AVal& v = a.at(0);
+  if (v.is(AKind::like)) return text("tensor");
+  if (v.is(AKind::tuple)) return text("tuple");
+  const ir::Type* t = s.type_of(v);
+  if (t && t->kind == ir::TypeKind::floating) return text("float");
+  if (s.is_tensor(v)) return text(is_float(v.type->dtype) ? "tensor" : "");
+  if (v.is(AKind::dynamic) && !v.type) s.abandon("the kind of a value whose type is not known");
+  if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
+  if (v.is(AKind::ref)) switch (s.read(v.heap).kind) {
+      case AObject::Kind::list: return text("list");
+      case AObject::Kind::dict: return text("dict");
+      case AObject::Kind::instance: return text("object");
+      case AObject::Kind::record: return text("record");
+      default: break;
+    }
+  return text("");
+}
+N(n_bind) {
+  ir::CallSig sig;
+  std::vector<AVal> args{a.at(0)};
+  for (const AVal& v : s.items_of(a.at(1), "are arguments")) {
+    sig.args.push_back({ir::CallSig::Kind::positional, {}});
+    args.push_back(v);
+  }
+  if (a.at(2).is(AKind::ref)) {
+    const AObject d = s.read(a[2].heap);
+    for (size_t i = 0; i < d.keys.size(); ++i) {
+      sig.args.push_back({ir::CallSig::Kind::keyword, runtime::str_symbol(d.keys[i].known.as<runtime::Str>())});
+      args.push_back(d.items[i]);
+    }
+  }
+  return s.bind_call(sig, args);
+}
+N(n_unbind) { return s.unbind_call(a.at(0), a.at(1), a.at(2)); }
+N(n_flat) { return s.flat_form(a.at(0)); }
+N(n_bare) {
+  AObject o;
+  o.kind = AObject::Kind::instance;
+  o.cls = s.need_constant(a.at(0), "is a class");
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+N(n_class_attribute) {
+  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  AVal v = s.class_lookup(a[0], runtime::str_symbol(cast_exact<runtime::Str>(name)));
+  return v.is(AKind::unbound) ? none() : v;
+}
+N(n_record) {
+  AObject o;
+  o.kind = AObject::Kind::record;
+  Value cls = s.class_of(a.at(0));
+  o.cls = cls.as<runtime::Type>()->name;
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+N(n_fields) {
+  std::vector<AVal> names;
+  if (a.at(0).is(AKind::ref))
+    for (Symbol name : s.field_names(a[0].heap)) names.push_back(AVal::of(s.session.str(name)));
+  return s.new_list(std::move(names));
+}
+N(n_fail) { s.abandon("a rule that fails"); }
+N(n_same) { return a.at(0); }
+N(n_place_source) { return s.iterator_source(a.at(0)); }
+N(n_special) {
+  Value name = s.need_constant(a.at(0), "names a primitive");
+  return s.forward_special(cast_exact<runtime::Str>(name)->view(), {a.begin() + 1, a.end()});
+}
+N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
+N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
+N(n_rows_of) {
+  if (!a.at(0).is(AKind::like) || a[0].type->rank() == 0) return AVal::of(Value::integer(0));
+  return s.size(a[0].type->dims[0]);
+}
+#undef N
+
+constexpr NativeRow kRows[] = {
+    {"forward", n_forward}, {"new_env", n_env}, {"is_zero", n_is_zero}, {"zero", n_zero}, {"add", n_add}, {"like", n_like},
+    {"active", n_active}, {"fit", n_fit}, {"expand", n_expand}, {"get", n_get}, {"one_hot", n_one_hot}, {"dense", n_dense},
+    {"acc", n_acc}, {"take", n_take}, {"peek", n_peek}, {"put", n_put}, {"open_slot", n_move_slots}, {"close_slot", n_move_slots},
+    {"feed", n_feed}, {"is_pullback", n_is_pullback}, {"kind", n_kind}, {"bind", n_bind}, {"unbind", n_unbind}, {"flat", n_flat},
+    {"bare", n_bare}, {"class_attribute", n_class_attribute}, {"record", n_record}, {"fields", n_fields}, {"fail", n_fail},
+    {"stop_gradient", n_same}, {"place_source", n_place_source}, {"special", n_special}, {"plain", n_plain},
+    {"add_item", n_add_item}, {"rows_of", n_rows_of},
+};
+
+}  // namespace
+
+std::span<const NativeRow> autodiff_natives() { return kRows; }
+
+}  // namespace ouro::jit

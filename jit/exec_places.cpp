@@ -1,0 +1,230 @@
+// Autodiff's places, iterator sources and call plans on abstract values (runtime/autodiff/place.cpp and call.cpp are the meaning).
+#include <fmt/format.h>
+
+#include "ir/effect.h"
+#include "ir/grad/reverse.h"
+#include "jit/specialiser.h"
+#include "runtime/autodiff/autodiff.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+
+namespace {
+AVal none() { return AVal::of(Value::none()); }
+AVal zero() { return AVal::marker(AKind::zero); }
+bool is_none(const AVal& a) { return a.is(AKind::known) && a.known.is_none(); }
+AVal number(int64_t i) { return AVal::of(Value::integer(i)); }
+}  // namespace
+
+// ---------------------------------------------------------------- places
+
+// (base, slot, index, op, old, value) of an update; None when there is nothing to take back.
+AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args) {
+  using Root = ir::PlacePath::Root;
+  size_t first = path.root == Root::global ? 0 : 1;
+  std::vector<AVal> keys(args.begin() + static_cast<long>(first), args.end() - 1);
+  const AVal& value = args.back();
+  AVal base = none(), slot = none(), content;
+  if (path.root == Root::value) content = args[0];
+  if (path.root == Root::cell) base = args[0], slot = number(0), content = cell_get(args[0]);
+  if (path.root == Root::global) base = AVal::of(globals), slot = AVal::of(session.str(path.name)), content = global(globals, path.name);
+  std::vector<AVal> index;
+  size_t k = 0;
+  bool stopped = false;
+  for (size_t i = 0; i < path.steps.size() && !stopped; ++i) {
+    const auto& step = path.steps[i];
+    if (is_tensor(content) && step.is_item) {
+      for (; k < keys.size(); ++k) index.push_back(keys[k]);
+      break;
+    }
+    base = content;
+    slot = step.is_item ? list_index(content, keys[k]) : AVal::of(session.str(step.attr));
+    if (i + 1 == path.steps.size() && !path.augmented) break;
+    content = step.is_item ? get_item(content, keys[k]) : get_attr(content, step.attr);
+    if (step.is_item) ++k;
+  }
+  AVal kept = like_of(value), op = none(), old = none();
+  if (path.augmented) {
+    if (index.empty() && content.is(AKind::ref) && read(content.heap).kind == AObject::Kind::list) return none();
+    op = AVal::of(runtime::make_str(ir::op_name(path.in_place)));
+    old = content;
+    for (const AVal& i : index) old = get_item(old, i);
+    if (path.in_place == prim::add || path.in_place == prim::sub)
+      old = like_of(old);
+    else
+      kept = value;
+  }
+  return AVal::tuple({base, slot, index.empty() ? none() : AVal::tuple(index), op, old, kept});
+}
+
+AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place) {
+  if (is_none(place)) return none();
+  const std::vector<AVal> p = items_of(place, "is a place");
+  const AVal &base = p[0], &slot = p[1], &index = p[2], &op = p[3], &old = p[4], &value = p[5];
+  bool root = is_none(base);
+  AVal g = root ? dy : shadow_take(env, base, slot);
+  if (cotangent_is_zero(g)) return none();
+  AVal part = g;
+  std::vector<AVal> keys;
+  if (!is_none(index)) keys = items_of(index, "is an index");
+  for (const AVal& k : keys) part = get_item(part, k);
+  AVal d_old = zero(), d_value;
+  if (is_none(op)) {
+    d_value = fit(part, value);
+  } else {
+    Value rule = runtime::autodiff::find_rule(session, op.known.as<runtime::Str>()->view());
+    if (rule.is_unbound() || rule.is_error()) abandon("an in-place operation without a rule");
+    AVal d = call(concrete_function(rule), {part, env, old, value});
+    d_old = cotangent_item(d, 0);
+    d_value = cotangent_item(d, 1);
+  }
+  if (keys.empty())
+    g = d_old;
+  else
+    g = tensor_store_at(g, keys.size() == 1 ? keys[0] : AVal::tuple(keys), cotangent_is_zero(d_old) ? AVal::of(Value::floating(0)) : d_old);
+  if (root) return AVal::tuple({g, d_value});
+  shadow_put(env, base, slot, g);
+  return AVal::tuple({zero(), d_value});
+}
+
+// The place that an iterator's last value came from.
+AVal Specialiser::iterator_source(const AVal& it) {
+  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) return none();
+  const AObject o = read(it.heap);
+  auto last = [&] {
+    auto at = concrete(o.cursor);
+    return number(at && at->is_int() ? at->as_int() - 1 : 0);
+  };
+  switch (o.iter) {
+    case AObject::Iter::list: return AVal::tuple({o.source, last()});
+    case AObject::Iter::tuple:
+    case AObject::Iter::tensor: return AVal::tuple({it, last()});
+    case AObject::Iter::zip: {
+      std::vector<AVal> sources;
+      for (const AVal& part : o.parts) sources.push_back(iterator_source(part));
+      return new_list(std::move(sources));
+    }
+    case AObject::Iter::enumerate: return new_list({none(), iterator_source(o.source)});
+    default: return none();
+  }
+}
+
+void Specialiser::feed(const AVal& env, const AVal& place, const AVal& d) {
+  if (cotangent_is_zero(d) || is_none(place)) return;
+  if (place.is(AKind::tuple)) {
+    shadow_add(env, place.items()[0], place.items()[1], d);
+  } else if (place.is(AKind::ref) && read(place.heap).kind == AObject::Kind::list) {
+    const std::vector<AVal> parts = read(place.heap).items;
+    for (size_t i = 0; i < parts.size(); ++i) feed(env, parts[i], cotangent_item(d, static_cast<int64_t>(i)));
+  } else {
+    abandon("the derivative through this iterator");
+  }
+}
+
+// ---------------------------------------------------------------- plans of calls
+
+AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& args) {
+  using Kind = ir::CallSig::Kind;
+  std::vector<AVal> positional, atoms, targets;
+  std::vector<std::pair<Symbol, AVal>> keywords;
+  std::vector<int> order;
+  auto entry = [](size_t n, const AVal& source) { return AVal::tuple({number(static_cast<int64_t>(n)), source}); };
+  auto add_positional = [&](const AVal& v) {
+    order.push_back(static_cast<int>(positional.size()));
+    positional.push_back(v);
+  };
+  auto add_keyword = [&](Symbol name, const AVal& v) {
+    order.push_back(~static_cast<int>(keywords.size()));
+    keywords.push_back({name, v});
+  };
+  for (size_t i = 0; i < sig.args.size(); ++i) {
+    const AVal& v = args[i + 1];
+    switch (sig.args[i].kind) {
+      case Kind::positional: add_positional(v), atoms.push_back(entry(1, none())); break;
+      case Kind::keyword: add_keyword(sig.args[i].name, v), atoms.push_back(entry(1, none())); break;
+      case Kind::star: {
+        std::vector<AVal> items = items_of(v, "is spread over arguments");
+        for (const AVal& x : items) add_positional(x);
+        atoms.push_back(entry(items.size(), v));
+        break;
+      }
+      case Kind::double_star: {
+        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict) abandon("** of something that is not followed");
+        const AObject d = read(v.heap);
+        for (size_t k = 0; k < d.keys.size(); ++k) add_keyword(runtime::str_symbol(d.keys[k].known.as<runtime::Str>()), d.items[k]);
+        atoms.push_back(entry(d.keys.size(), v));
+      }
+    }
+  }
+  const AVal& form = args[0];
+  auto plan = [&] {
+    std::vector<AVal> p{AVal::tuple(atoms)};
+    p.insert(p.end(), targets.begin(), targets.end());
+    return AVal::tuple(std::move(p));
+  };
+  if (form.is(AKind::closure) && ir::grad::is_forward_form(*form.parts->code)) {
+    const ir::Signature& fs = form.parts->code->sig;
+    std::vector<AVal> params = bind_arguments(form, positional, keywords);
+    params.resize(fs.count());
+    int64_t varargs = fs.varargs ? fs.positional : -1, kwonly = fs.positional + (fs.varargs ? 1 : 0), varkw = kwonly + fs.kwonly;
+    for (int o : order) {
+      if (o >= 0) {
+        targets.push_back(o < fs.positional ? number(o) : AVal::tuple({number(varargs), number(o - fs.positional)}));
+        continue;
+      }
+      Symbol name = keywords[static_cast<size_t>(~o)].first;
+      int64_t at = -1;
+      for (int64_t i = fs.posonly; i < varkw && at < 0; ++i)
+        if (i != varargs && fs.names[static_cast<size_t>(i)] == name) at = i;
+      targets.push_back(at >= 0 ? number(at) : AVal::tuple({params[static_cast<size_t>(varkw)], AVal::of(session.str(name)), number(varkw)}));
+    }
+    return AVal::tuple({AVal::tuple(std::move(params)), new_dict({}, {}), plan()});
+  }
+  int64_t n = static_cast<int64_t>(positional.size());
+  for (int o : order) targets.push_back(number(o >= 0 ? o : n + ~o));
+  std::vector<AVal> names, values;
+  for (const auto& [name, v] : keywords) {
+    names.push_back(AVal::of(session.str(name)));
+    values.push_back(v);
+  }
+  return AVal::tuple({AVal::tuple(std::move(positional)), new_dict(std::move(names), std::move(values)), plan()});
+}
+
+AVal Specialiser::unbind_call(const AVal& plan, const AVal& d, const AVal& env) {
+  const std::vector<AVal> p = items_of(plan, "is a plan");
+  size_t next = 1;
+  auto cotangent_at = [&](const AVal& target) {
+    if (is_number(target)) return cotangent_item(d, need_int(target, "is a position"));
+    const std::vector<AVal> t = items_of(target, "is a target");
+    if (t.size() == 2) return cotangent_item(cotangent_item(d, need_int(t[0], "is a position")), need_int(t[1], "is a position"));
+    return shadow_take(env, t[0], t[1]);
+  };
+  std::vector<AVal> result;
+  for (const AVal& atom : items_of(p[0], "is a plan")) {
+    const std::vector<AVal> a = items_of(atom, "is a plan");
+    size_t n = static_cast<size_t>(need_int(a[0], "is a count"));
+    const AVal& source = a[1];
+    if (is_none(source)) {
+      result.push_back(cotangent_at(p[next++]));
+      continue;
+    }
+    bool dict = source.is(AKind::ref) && read(source.heap).kind == AObject::Kind::dict;
+    bool tuple = source.is(AKind::tuple) || source.is(AKind::known);
+    std::vector<AVal> keys = dict ? read(source.heap).keys : std::vector<AVal>{}, items;
+    for (size_t i = 0; i < n; ++i) {
+      AVal v = cotangent_at(p[next++]);
+      if (tuple)
+        items.push_back(v);
+      else
+        shadow_add(env, source, dict ? keys[i] : number(static_cast<int64_t>(i)), v);
+    }
+    result.push_back(tuple ? AVal::tuple(std::move(items)) : zero());
+  }
+  return AVal::tuple(std::move(result));
+}
+
+}  // namespace ouro::jit

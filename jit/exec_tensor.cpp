@@ -1,0 +1,376 @@
+// Rows of tensor operations on abstract values: arguments are bound to the row's parameters, its signature infers the result's type (the
+// same inference that eager calls use), and one typed residual operation is written.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "ir/ops/registry.h"
+#include "ir/ops/sig.h"
+#include "jit/specialiser.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+
+namespace {
+
+ir::TensorType tensor_type(const ir::Type& t) {
+  ir::TensorType out;
+  out.dtype = t.dtype;
+  out.dims.assign(t.dims.begin(), t.dims.end());
+  return out;
+}
+
+// PyTorch's names beside NumPy's.
+Symbol canonical(Symbol name, const ir::OpInfo& op) {
+  std::string_view n = name.text();
+  for (const ir::OpParam& p : op.params)
+    if (p.name == n) return name;
+  if (n == "dim" || n == "dims") return intern("axis");
+  if (n == "axis") return intern("dim");
+  if (n == "keepdims") return intern("keepdim");
+  if ((n == "input" || n == "self") && !op.params.empty()) return intern(op.params[0].name);
+  return name;
+}
+
+}  // namespace
+
+const ir::Type* Specialiser::result_type(const ir::TensorType& t) {
+  return ir::types::tensor(t.dtype, t.dims);
+}
+
+ir::SymDim Specialiser::dim_of(const AVal& a) {
+  if (auto v = concrete(a)) {
+    if (v->is_int()) return ir::SymDim::number(v->as_int());
+    if (v->is_bool()) return ir::SymDim::number(v->as_bool());
+    abandon("a size that is no int");
+  }
+  if (a.is(AKind::dynamic) && a.atom.is_name())
+    if (auto at = dims_of_names_.find(ir::index(a.atom.name())); at != dims_of_names_.end()) return at->second;
+  return ir::SymDim::number(need_int(a, "is a size"));
+}
+
+// A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time numbers.
+ir::Param Specialiser::to_param(const AVal& a) {
+  if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
+    ir::Param p;
+    p.kind = ir::Param::Kind::list;
+    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i));
+    return p;
+  }
+  if (a.is(AKind::dynamic)) {
+    if (!a.type) abandon("a parameter that is not known");
+    if (a.type->kind == ir::TypeKind::integer) return ir::Param::of_dim(dim_of(a));
+    if (a.type->kind == ir::TypeKind::floating) return ir::Param::of_float(std::nan(""));
+    if (a.type->kind == ir::TypeKind::boolean) return to_param(AVal::of(need_constant(a, "is a flag of an operation")));
+    abandon("a tensor where an operation takes a number");
+  }
+  auto v = concrete(a);
+  if (!v) abandon("a parameter that is not known");
+  switch (kind_of(*v)) {
+    case ObjectKind::none: return ir::Param::none();
+    case ObjectKind::boolean: return ir::Param::of_bool(v->as_bool());
+    case ObjectKind::integer: return ir::Param::of(v->as_int());
+    case ObjectKind::floating: return ir::Param::of_float(v->as_float());
+    case ObjectKind::str: return ir::Param::of_text(std::string(v->as<runtime::Str>()->view()));
+    case ObjectKind::dtype: return ir::Param::of_dtype(v->as<runtime::DTypeObject>()->dtype);
+    case ObjectKind::tuple: {
+      ir::Param p;
+      p.kind = ir::Param::Kind::list;
+      for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i)));
+      return p;
+    }
+    default: abandon("a parameter of an unexpected kind");
+  }
+}
+
+AVal Specialiser::from_param(const ir::Param& p) {
+  switch (p.kind) {
+    case ir::Param::Kind::boolean: return AVal::of(Value::boolean(p.integer.c != 0));
+    case ir::Param::Kind::integer: return AVal::of(Value::integer(p.integer.c));
+    case ir::Param::Kind::floating: return AVal::of(Value::floating(p.floating));
+    case ir::Param::Kind::text: return AVal::of(runtime::make_str(p.text));
+    case ir::Param::Kind::dtype: return AVal::of(runtime::make_dtype(session, static_cast<DType>(p.integer.c)));
+    case ir::Param::Kind::list: {
+      std::vector<AVal> items;
+      for (const ir::Param& i : p.list) items.push_back(from_param(i));
+      return AVal::tuple(std::move(items));
+    }
+    default: return AVal::of(Value::none());
+  }
+}
+
+AVal Specialiser::tensor_op(std::string_view row, std::vector<AVal> params) {
+  const ir::OpInfo* op = ir::find_op(row);
+  if (!op) ouro_bug("specialise: no row %.*s", static_cast<int>(row.size()), row.data());
+  return tensor_op(op->op, std::move(params));
+}
+
+AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
+  const ir::OpInfo& info = ir::op_info(op);
+  for (size_t i = params.size(); i < info.params.size(); ++i) {
+    if (!info.params[i].has_default) abandon(fmt::format("{}: {} is missing", info.name, info.params[i].name));
+    params.push_back(from_param(ir::default_of(info.params[i])));
+  }
+  if (!info.def->source.empty()) return call_source(info, params);
+  std::vector<std::optional<ir::TensorType>> inputs;
+  std::vector<ir::Param> others;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!info.params[i].input)
+      others.push_back(to_param(params[i]));
+    else if (params[i].is(AKind::tuple) || (params[i].is(AKind::ref) && read(params[i].heap).kind == AObject::Kind::list))
+      for (const AVal& part : items_of(params[i], "is a list of tensors")) inputs.push_back(input_type(info, part));
+    else
+      inputs.push_back(input_type(info, params[i]));
+  }
+  ir::SigCall call;
+  call.op = &info;
+  call.inputs = inputs;
+  call.params = others;
+  if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
+  std::vector<ir::Atom> atoms;
+  for (size_t i = 0; i < params.size(); ++i) atoms.push_back(parameter_atom(params[i]));
+  std::vector<const ir::Type*> types;
+  for (const ir::TensorType& t : call.results) types.push_back(result_type(t));
+  if (types.size() == 1) return AVal::dynamic(code.let(op, atoms, 0, types[0], span), types[0]);
+  const ir::Type* pack = ir::types::tuple(types);
+  ir::NameId all = code.let(op, atoms, 0, pack, span);
+  std::vector<AVal> parts;
+  for (uint32_t i = 0; i < types.size(); ++i)
+    parts.push_back(AVal::dynamic(code.let(prim::tuple_get, {all}, i, types[i], span), types[i]));
+  return AVal::tuple(std::move(parts));
+}
+
+std::optional<ir::TensorType> Specialiser::input_type(const ir::OpInfo& info, const AVal& p) {
+  if (p.is(AKind::poison)) abandon("a value that differs between branches");
+  if (p.is(AKind::known) && p.known.is_none()) return std::nullopt;
+  if (is_tensor(p)) return tensor_type(*p.type);
+  if (!is_number(p)) abandon(fmt::format("{} of a value whose type is not known", info.name));
+  ir::TensorType t;
+  t.scalar = true;
+  const ir::Type* st = type_of(p);
+  t.dtype = st->kind == ir::TypeKind::floating ? DType::f64 : st->kind == ir::TypeKind::integer ? DType::i64 : DType::boolean;
+  return t;
+}
+
+// Tuples of sizes may hold symbols: then they are made by a tuple operation, otherwise they are constants.
+ir::Atom Specialiser::parameter_atom(const AVal& a) {
+  if (a.is(AKind::dynamic)) return a.atom;
+  if (auto v = concrete(a))
+    if (ir::Atom c = constant_atom(*v); !c.is_none()) return c;
+  std::vector<ir::Atom> items;
+  std::vector<const ir::Type*> types;
+  for (const AVal& i : items_of(a, "is a parameter")) {
+    items.push_back(parameter_atom(i));
+    types.push_back(type_of(i));
+  }
+  bool all_const = true;
+  for (ir::Atom i : items) all_const &= i.is_const();
+  if (all_const) return code.tuple(items);
+  return code.let(prim::tuple, items, 0, ir::types::tuple(types), span);
+}
+
+AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords) {
+  std::vector<AVal> params(op.params.size());
+  size_t at = 0;
+  for (size_t i = 0; i < op.params.size(); ++i) {
+    if (op.params[i].variadic) {
+      // f(x, 2, 3) and f(x, (2, 3)) are the same.
+      std::vector<AVal> rest(args.begin() + static_cast<long>(std::min(at, args.size())), args.end());
+      at = args.size();
+      bool one_sequence = rest.size() == 1 && (rest[0].is(AKind::tuple) || rest[0].is(AKind::ref) ||
+                                               (rest[0].is(AKind::known) && cast_exact<runtime::Tuple>(rest[0].known)));
+      if (one_sequence)
+        params[i] = AVal::tuple(items_of(rest[0], "is a shape"));
+      else if (!rest.empty() || !op.params[i].has_default)
+        params[i] = AVal::tuple(std::move(rest));
+    } else if (!op.params[i].keyword_only && at < args.size()) {
+      params[i] = args[at++];
+    }
+  }
+  if (at < args.size()) abandon(fmt::format("{}: too many arguments", op.name));
+  for (const auto& [name, v] : keywords) {
+    std::string_view n = canonical(name, op).text();
+    bool found = false;
+    for (size_t i = 0; i < op.params.size(); ++i)
+      if (op.params[i].name == n && params[i].is(AKind::unbound)) {
+        params[i] = v;
+        found = true;
+      }
+    if (!found) abandon(fmt::format("{}: no argument {}", op.name, name.text()));
+  }
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!params[i].is(AKind::unbound)) continue;
+    if (op.params[i].variadic && !op.params[i].has_default) {
+      params[i] = AVal::tuple({});
+      continue;
+    }
+    if (!op.params[i].has_default) abandon(fmt::format("{}: argument {} is missing", op.name, op.params[i].name));
+    params[i] = from_param(ir::default_of(op.params[i]));
+  }
+  return tensor_op(op.op, std::move(params));
+}
+
+// x[key], by rows that the kernels know: narrow, flip, squeeze, unsqueeze, index_select. What is left is the runtime's.
+AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
+  auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
+  std::vector<AVal> keys;
+  if (key.is(AKind::tuple) || (key.is(AKind::known) && cast_exact<runtime::Tuple>(key.known)))
+    keys = items_of(key, "is an index");
+  else
+    keys.push_back(key);
+  size_t used = 0, tensors = 0;
+  bool ellipsis = false;
+  for (const AVal& k : keys) {
+    bool none = k.is(AKind::known) && k.known.is_none(), dots = k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis);
+    used += !none && !dots;
+    ellipsis |= dots;
+    if (is_tensor(k)) {
+      ++tensors;
+      if (k.type->dtype == DType::boolean || is_float(k.type->dtype)) return boxed(prim::item_get, {x, key});
+    }
+    if (is_number(k) && type_of(k)->kind == ir::TypeKind::boolean) return boxed(prim::item_get, {x, key});
+  }
+  if (tensors > 1 || used > x.type->rank()) {
+    if (tensors > 1) return boxed(prim::item_get, {x, key});
+    abandon("too many indices");
+  }
+  AVal out = x;
+  int64_t axis = 0;
+  for (const AVal& k : keys) {
+    if (k.is(AKind::known) && k.known.is_none()) {
+      out = tensor_op("unsqueeze", {out, number(axis++)});
+      continue;
+    }
+    if (k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis)) {
+      axis += static_cast<int64_t>(x.type->rank() - used);
+      continue;
+    }
+    const ir::SymDim n = out.type->dims[static_cast<size_t>(axis)];
+    if (is_tensor(k)) {
+      if (tensors == 1 && used > 1 && ellipsis) return boxed(prim::item_get, {x, key});
+      AVal flat = tensor_op("reshape", {k, AVal::tuple({number(-1)})});
+      std::vector<AVal> shape;
+      for (size_t i = 0; i < out.type->rank(); ++i) {
+        if (static_cast<int64_t>(i) != axis) {
+          shape.push_back(size(out.type->dims[i]));
+          continue;
+        }
+        for (const ir::SymDim& d : k.type->dims) shape.push_back(size(d));
+      }
+      out = tensor_op("index_select", {out, number(axis), flat});
+      if (k.type->rank() != 1) out = tensor_op("reshape", {out, AVal::tuple(std::move(shape))});
+      axis += static_cast<int64_t>(k.type->rank());
+      continue;
+    }
+    if (k.is(AKind::slice) || (k.is(AKind::known) && cast_exact<runtime::Slice>(k.known))) {
+      Value sl = k.is(AKind::slice) ? concrete_slice(k) : k.known;
+      auto* slice = sl.as<runtime::Slice>();
+      if (slice->start.is_none() && slice->stop.is_none() && (slice->step.is_none() || (slice->step.is_int() && slice->step.as_int() == 1))) {
+        ++axis;
+        continue;
+      }
+      if (!n.known()) {
+        abandon_symbol_ = true;
+        abandon("a slice of an axis whose size is a symbol");
+      }
+      int64_t start, stop, step;
+      int64_t count = runtime::slice_indices(session, *slice, n.c, start, stop, step);
+      if (count < 0) abandon("a slice that raises");
+      if (step == 1) {
+        out = tensor_op("narrow", {out, number(axis), number(start), number(count)});
+      } else if (step == -1) {
+        out = tensor_op("narrow", {out, number(axis), number(start - count + 1), number(count)});
+        out = tensor_op("flip", {out, AVal::tuple({number(axis)})});
+      } else {
+        return boxed(prim::item_get, {x, key});
+      }
+      ++axis;
+      continue;
+    }
+    if (!is_number(k)) abandon("an index of a tensor that is not followed");
+    int64_t i = need_int(k, "indexes a tensor");
+    if (i < 0 && n.known()) i += n.c;
+    if (i < 0 || (n.known() && i >= n.c)) abandon("index out of range");
+    if (!n.known()) {
+      abandon_symbol_ = true;
+      abandon("an index into an axis whose size is a symbol");
+    }
+    out = tensor_op("narrow", {out, number(axis), number(i), number(1)});
+    out = tensor_op("squeeze", {out, number(axis)});
+  }
+  return out;
+}
+
+// x with x[key] = value. Whole slices of leading axes are put together from their neighbours; the rest is the runtime's.
+AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value) {
+  auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
+  const ir::SymDim n = x.type->rank() ? x.type->dims[0] : ir::SymDim::number(0);
+  bool slice = key.is(AKind::slice), index = is_number(key);
+  if (!n.known() || (!slice && !index)) abandon("assignment to items of a tensor");
+  int64_t start = 0, stop = 0, step = 1, count = 1;
+  if (slice) {
+    Value sl = concrete_slice(key);
+    count = runtime::slice_indices(session, *sl.as<runtime::Slice>(), n.c, start, stop, step);
+    if (count < 0 || step != 1) abandon("assignment to a slice of a tensor");
+  } else {
+    start = need_int(key, "indexes a tensor");
+    if (start < 0) start += n.c;
+    if (start < 0 || start >= n.c) abandon("index out of range");
+  }
+  if (count == 0) return x;
+  std::vector<AVal> shape{number(count)};
+  for (size_t i = 1; i < x.type->rank(); ++i) shape.push_back(size(x.type->dims[i]));
+  AVal v = value;
+  if (!is_tensor(v)) {
+    v = tensor_op("full", {AVal::tuple(shape), v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
+  } else {
+    if (v.type->dtype != x.type->dtype) v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
+    v = tensor_op("expand", {v, AVal::tuple(shape)});
+  }
+  std::vector<AVal> parts;
+  if (start > 0) parts.push_back(tensor_op("narrow", {x, number(0), number(0), number(start)}));
+  parts.push_back(v);
+  if (start + count < n.c) parts.push_back(tensor_op("narrow", {x, number(0), number(start + count), number(n.c - start - count)}));
+  return parts.size() == 1 ? v : tensor_op("cat", {AVal::tuple(std::move(parts)), number(0)});
+}
+
+AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {
+  if (t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0.0));
+  if (t->kind == ir::TypeKind::integer) return AVal::of(Value::integer(0));
+  if (!t->is_tensor()) abandon("a zero of a value that is no number");
+  std::vector<AVal> shape;
+  for (const ir::SymDim& d : t->dims) shape.push_back(size(d));
+  return tensor_op("zeros", {AVal::tuple(std::move(shape)), AVal::of(runtime::make_dtype(session, t->dtype))});
+}
+
+AVal Specialiser::tensor_attr(const AVal& a, Symbol name) {
+  std::string_view n = name.text();
+  if (n == "shape") {
+    std::vector<AVal> dims;
+    for (const ir::SymDim& d : a.type->dims) dims.push_back(size(d));
+    return AVal::tuple(std::move(dims));
+  }
+  if (n == "ndim") return AVal::of(Value::integer(static_cast<int64_t>(a.type->rank())));
+  if (n == "dtype") return AVal::of(runtime::make_dtype(session, a.type->dtype));
+  if (n == "T" || n == "mT") {
+    std::vector<AVal> order;
+    int64_t r = static_cast<int64_t>(a.type->rank());
+    for (int64_t i = 0; i < r; ++i) {
+      int64_t axis = n == "T" ? r - 1 - i : i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
+      order.push_back(AVal::of(Value::integer(axis)));
+    }
+    return tensor_op("permute", {a, AVal::tuple(std::move(order))});
+  }
+  Value v = runtime::type_lookup(session, session.type(ObjectKind::tensor), name);
+  if (v.is_unbound()) return {};
+  if (cast_exact<runtime::Native>(v)) return bind(AVal::of(v), a);
+  return boxed(prim::attr_get, {a}, name.id());
+}
+
+}  // namespace ouro::jit

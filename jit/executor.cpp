@@ -1,0 +1,291 @@
+#include "jit/executor.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "backends/host/host_backend.h"
+#include "jit/output.h"
+#include "runtime/interpreter/code.h"
+#include "runtime/interpreter/frame.h"
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+#include "runtime/threads.h"
+#include "support/trace.h"
+
+namespace ouro::jit {
+
+using runtime::Code;
+using runtime::Frame;
+using RunOutcome = runtime::Outcome;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+
+// Does this call work on tensors? Only such functions are compiled by this tier.
+bool holds_tensor(const Value& v, int depth) {
+  using runtime::ObjectKind;
+  switch (runtime::kind_of(v)) {
+    case ObjectKind::tensor: return true;
+    case ObjectKind::tuple:
+      if (depth > 0)
+        for (Value& i : *v.as<runtime::Tuple>())
+          if (holds_tensor(i, depth - 1)) return true;
+      return false;
+    case ObjectKind::list: {
+      auto* l = v.as<runtime::List>();
+      return depth > 0 && l->size > 0 && holds_tensor(l->items[0], depth - 1);
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+JitExecutor::JitExecutor(Session& s) : session_(s) {}
+JitExecutor::~JitExecutor() { queue_.reset(); }
+
+FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
+  auto [at, fresh] = index_.try_emplace(code.get(), nullptr);
+  if (fresh) {
+    order_.push_back(std::make_unique<FunctionVersions>());
+    at->second = order_.back().get();
+    at->second->code = code;
+  }
+  return *at->second;
+}
+
+void JitExecutor::mark(const ir::FunctionRef& code) {
+  versions_of(code).marked = true;
+  Code* c = runtime::code_of(session_, code);
+  c->call_trigger = c->calls + 1;
+}
+
+bool JitExecutor::wants(Session&, const std::vector<Value>& args) const {
+  for (const Value& v : args)
+    if (holds_tensor(v, 2)) return true;
+  return false;
+}
+
+RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
+  Code* code = runtime::frame_code(frame);
+  FunctionVersions& f = versions_of(code->function);
+  if (!f.refused.empty() || code->function->is_generator || code->function->kind == ir::Function::Kind::module ||
+      code->function->kind == ir::Function::Kind::class_body) {
+    code->call_trigger = UINT32_MAX;
+    return RunOutcome::not_taken;
+  }
+  if (!f.marked) {
+    std::vector<Value> args;
+    for (ir::NameId p : code->function->blocks[0].params) args.push_back(runtime::frame_value(frame, p));
+    if (!wants(s, args)) {
+      // Look again later, ever more rarely.
+      code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;
+      return RunOutcome::not_taken;
+    }
+  }
+  code->entry = &JitExecutor::enter;
+  code->entry_data = &f;
+  code->call_trigger = UINT32_MAX;
+  return RunOutcome::not_taken;  // the interpreter asks the entry at once
+}
+
+// Loops of tensors are compiled with the function they stand in; entering one in the middle belongs to the tier for plain scripts.
+RunOutcome JitExecutor::hot_loop(Session&, Frame&, ir::BlockId, Value&) { return RunOutcome::not_taken; }
+
+void JitExecutor::safe_point(Session&) {}
+
+RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
+  return static_cast<JitExecutor*>(s.executor)->call(s, frame, *static_cast<FunctionVersions*>(data), result);
+}
+
+RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
+  if (scratch_.size() <= depth_) scratch_.emplace_back();
+  Scratch& x = scratch_[depth_];
+  const auto& params = f.code->blocks[0].params;
+  size_t n = f.code->sig.count();
+  x.args.resize(n);
+  for (size_t i = 0; i < n; ++i) x.args[i] = runtime::frame_value(frame, params[i]);
+  runtime::Function* closure = runtime::frame_closure(frame);
+  Value function = closure ? Value::share(closure) : Value();
+  struct Clear {
+    Scratch& x;
+    ~Clear() {
+      for (auto* v : {&x.args, &x.nodes, &x.inputs, &x.outputs})
+        for (Value& value : *v) value = Value();
+    }
+  } clear{x};
+  std::string why = "first call";
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    for (auto& v : f.versions) {
+      Version::State state = v->state.load(std::memory_order_acquire);
+      if (state == Version::State::failed || state == Version::State::retired) continue;
+      Miss miss;
+      if (!v->made.access.load(s, function, x.args, x.nodes, x.inputs, &miss)) {
+        why = fmt::format("{} changed", v->made.access.nodes[miss.node].text());
+        continue;
+      }
+      if (state == Version::State::compiling) {
+        ++f.interpreted_calls;
+        return RunOutcome::not_taken;
+      }
+      return run_version(s, f, *v, result);
+    }
+    if (attempt == 1) break;
+    auto made = make_version(s, frame, f, x.args, why);
+    if (!made) return RunOutcome::not_taken;
+  }
+  ++f.interpreted_calls;
+  return RunOutcome::not_taken;
+}
+
+RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, Value& result) {
+  Scratch& x = scratch_[depth_];
+  auto start = Clock::now();
+  ++depth_;
+  RunContext context{s, runtime::session_threads(s)};
+  PlanExit status = v.plan->run(x.inputs, x.outputs, context);
+  --depth_;
+  v.calls.fetch_add(1, std::memory_order_relaxed);
+  if (status == PlanExit::left) {
+    // Nothing outside has been changed: the interpreter does the call.
+    v.exits.fetch_add(1, std::memory_order_relaxed);
+    ++f.interpreted_calls;
+    return RunOutcome::not_taken;
+  }
+  if (status == PlanExit::raised) {
+    if (!v.made.has_effects) {
+      s.pending = Value();
+      return RunOutcome::not_taken;
+    }
+    return RunOutcome::raised;
+  }
+  for (Value& i : x.inputs) i = Value();
+  result = carry_out(s, v.made, x.nodes, x.outputs);
+  v.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()),
+                          std::memory_order_relaxed);
+  return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
+}
+
+void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std::string& why) {
+  f.refused = why;
+  Code* code = runtime::frame_code(frame);
+  code->entry = nullptr;
+  code->call_trigger = UINT32_MAX;
+}
+
+// The next size of a dim makes it a symbol: dims that differ between an older version's types and this call's.
+static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const FunctionVersions& f, const Value& function,
+                                                                     const std::vector<Value>& args) {
+  std::map<std::string, std::map<int, uint32_t>> out;
+  if (f.versions.empty()) return out;
+  const Version& old = *f.versions.front();
+  std::map<std::pair<std::string, int64_t>, uint32_t> classes;
+  std::vector<Value> values(old.made.access.nodes.size());
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const AccessNode& n = old.made.access.nodes[i];
+    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function || n.step == AccessNode::Step::global ||
+                  n.step == AccessNode::Step::class_attr;
+    values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
+    if (values[i].is_unbound() || !access_guard(s, n, values[i])) return {};
+    if (n.guard != AccessNode::Guard::tensor) continue;
+    const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
+    for (size_t k = 0; k < n.type->dims.size(); ++k) {
+      const ir::SymDim& d = n.type->dims[k];
+      if (d.known() && d.c == dims[k]) continue;
+      auto key = std::make_pair(d.known() ? fmt::format("{}", d.c) : fmt::format("s{}", d.symbol), dims[k]);
+      auto at = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first;
+      out[n.text()][static_cast<int>(k)] = at->second;
+    }
+  }
+  return out;
+}
+
+std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f, const std::vector<Value>& args,
+                                                   const std::string& why) {
+  if (f.versions.size() >= kMaxVersions) {
+    refuse(s, frame, f, fmt::format("{} versions; last: {}", kMaxVersions, why));
+    return nullptr;
+  }
+  SpecialiseRequest request;
+  request.function = Value::share(runtime::frame_closure(frame));
+  request.args = args;
+  request.symbolic = differing_dims(s, f, request.function, args);
+  auto v = std::make_shared<Version>();
+  auto start = Clock::now();
+  v->made = specialise(s, request);
+  if (!v->made.ok && v->made.needs_number && !request.symbolic.empty()) {
+    request.symbolic.clear();
+    v->made = specialise(s, request);
+  }
+  v->specialise_ms = ms_since(start);
+  v->why = why;
+  v->symbolic = !request.symbolic.empty();
+  if (!v->made.ok) {
+    f.failures.push_back(v->made.failure);
+    if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made.failure.reason);
+    return nullptr;
+  }
+  f.versions.insert(f.versions.begin(), v);
+  start_compile(s, v);
+  return v;
+}
+
+std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
+  if (backend_) return backend_;
+  std::string error;
+  backends::HostOptions options;
+  options.target = backends::detect_target(s.options.cpu);
+  options.split = [](void*, int parts, void (*fn)(void*, int), void* context) {
+    struct Job {
+      void (*fn)(void*, int);
+      void* context;
+    } job{fn, context};
+    runtime::run_parts(parts, parts, [](void* j, int64_t part) { static_cast<Job*>(j)->fn(static_cast<Job*>(j)->context, static_cast<int>(part)); }, &job);
+  };
+  backend_ = backends::HostBackend::create(std::move(options), error);
+  return backend_;
+}
+
+void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v) {
+  auto job = [v, options = PlanOptions{backend(s)}] {
+    auto start = Clock::now();
+    std::string error;
+    PlanRef plan = build_plan(v->made.typed, options, error);
+    v->compile_ms = ms_since(start);
+    if (!plan) {
+      v->error = error;
+      v->state.store(Version::State::failed, std::memory_order_release);
+      return;
+    }
+    v->plan = std::move(plan);
+    v->state.store(Version::State::ready, std::memory_order_release);
+  };
+  if (s.options.mode == runtime::Mode::graph) {
+    auto start = Clock::now();
+    job();
+    compile_wait_ns += static_cast<uint64_t>(ms_since(start) * 1e6);
+    return;
+  }
+  if (!queue_) queue_ = std::make_unique<CompileQueue>();
+  queue_->push(std::move(job));
+}
+
+namespace {
+struct Installed {
+  std::unique_ptr<JitExecutor> executor;
+};
+}  // namespace
+
+void install(Session& s) {
+  auto& slot = s.state<Installed>();
+  if (slot.executor) return;
+  slot.executor = std::make_unique<JitExecutor>(s);
+  s.executor = slot.executor.get();
+}
+
+JitExecutor* executor_of(Session& s) { return s.state<Installed>().executor.get(); }
+
+}  // namespace ouro::jit

@@ -1,0 +1,92 @@
+#include "jit/explain.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "jit/executor.h"
+
+namespace ouro::jit {
+
+namespace {
+
+std::string place(runtime::Session& s, Span span) {
+  if (!span.known()) return "?";
+  const SourceFile* file = s.sources.file(span.file);
+  if (!file) return "?";
+  return fmt::format("{}:{}", file->name(), file->line_col(span.begin).line);
+}
+
+std::string source_line(runtime::Session& s, Span span) {
+  if (!span.known()) return "";
+  const SourceFile* file = s.sources.file(span.file);
+  if (!file) return "";
+  std::string_view line = file->line_text(file->line_col(span.begin).line);
+  size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos ? "" : std::string(line.substr(first));
+}
+
+// Equal notes on one line are one line of the report.
+void notes(runtime::Session& s, const std::vector<SpecialiseNote>& list, std::string& out) {
+  std::map<std::pair<std::string, std::string>, std::pair<int, Span>> count;
+  std::vector<std::pair<std::string, std::string>> order;
+  for (const SpecialiseNote& n : list) {
+    auto key = std::make_pair(place(s, n.span), n.reason);
+    auto [at, fresh] = count.try_emplace(key, 0, n.span);
+    if (fresh) order.push_back(key);
+    ++at->second.first;
+  }
+  for (const auto& key : order) {
+    const auto& [n, span] = count[key];
+    out += fmt::format("    {}: {}{}\n", key.first, key.second, n > 1 ? fmt::format(" ({} times)", n) : "");
+    if (std::string line = source_line(s, span); !line.empty()) out += fmt::format("        {}\n", line);
+  }
+}
+
+}  // namespace
+
+std::string explain(runtime::Session& s) {
+  JitExecutor* jit = executor_of(s);
+  if (!jit) return "mode eager: every statement is interpreted as it comes\n";
+  std::string out;
+  for (const auto& f : jit->functions()) {
+    if (f->versions.empty() && f->failures.empty() && !f->marked) continue;
+    out += fmt::format("{} ({})\n", f->code->qualname.text(), place(s, f->code->span));
+    for (size_t i = f->versions.size(); i-- > 0;) {
+      const Version& v = *f->versions[i];
+      Version::State state = v.state.load();
+      size_t operations = 0;
+      if (v.made.typed)
+        for (const ir::Block& b : v.made.typed->blocks) operations += b.lets.size();
+      out += fmt::format("  version {}: {}; made because: {}\n", f->versions.size() - i,
+                         state == Version::State::ready ? "compiled" : state == Version::State::compiling ? "still compiling" : "not compiled",
+                         v.why);
+      if (state == Version::State::failed) out += fmt::format("    {}\n", v.error);
+      uint64_t calls = v.calls.load(), exits = v.exits.load();
+      out += fmt::format("    {} operations{}; specialised in {:.1f} ms, compiled in {:.1f} ms\n", operations,
+                         v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms, v.compile_ms);
+      if (v.plan) {
+        PlanCounters c = v.plan->counters();
+        out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n", v.plan->kernels(), v.plan->code_bytes(),
+                           v.plan->peak_bytes(), c.tensors_made);
+      }
+      out += fmt::format("    {} calls{}{}\n", calls, calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 / static_cast<double>(calls - exits)) : "",
+                         exits ? fmt::format(", {} left to the interpreter", exits) : "");
+      if (!v.made.fallbacks.empty()) {
+        out += fmt::format("  interpreted in place ({}):\n", v.made.fallbacks.size());
+        notes(s, v.made.fallbacks, out);
+      }
+    }
+    if (f->interpreted_calls) out += fmt::format("  {} calls interpreted\n", f->interpreted_calls);
+    if (!f->refused.empty()) out += fmt::format("  stays interpreted: {}\n", f->refused);
+    if (!f->failures.empty()) {
+      out += "  not compiled because:\n";
+      notes(s, f->failures, out);
+    }
+  }
+  if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";
+  return out;
+}
+
+}  // namespace ouro::jit

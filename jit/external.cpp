@@ -1,0 +1,402 @@
+// Loading what exists outside: a concrete value, reached by an access path, becomes an abstract one. Structure is guarded and taken
+// apart (objects lazily, attribute by attribute), numbers become inputs of the typed program.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+using ir::index;
+using runtime::kind_of;
+using runtime::ObjectKind;
+
+namespace {
+constexpr size_t kMaxItems = 1024;  // a longer list is data: passed on boxed
+
+std::string key_of(const AccessNode& n) {
+  return fmt::format("{}.{}.{}.{}.{:x}", static_cast<int>(n.step), n.parent, n.index, n.name.id(),
+                     static_cast<uint64_t>(n.object.bits()));
+}
+bool plain_key(const Value& k) { return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k); }
+}  // namespace
+
+uint32_t Specialiser::add_node(AccessNode n, bool* fresh) {
+  auto [at, added] = node_index_.try_emplace(key_of(n), static_cast<uint32_t>(access.nodes.size()));
+  *fresh = added;
+  if (added) {
+    access.nodes.push_back(std::move(n));
+    node_values_.emplace_back();
+  }
+  return at->second;
+}
+
+AVal Specialiser::input(const ir::Type* type, uint32_t node, const Value& witness) {
+  ir::NameId n = code.entry_param(type, intern(access.nodes[node].text()));
+  access.nodes[node].input = static_cast<int>(access.inputs++);
+  if (type && !type->is_tensor()) {
+    code.name(n).witness = witness;
+    code.name(n).leaves = {node};
+  }
+  AVal v = AVal::dynamic(n, type);
+  v.node = node;
+  return v;
+}
+
+AVal Specialiser::wrap(const Value& v, AccessNode step) {
+  bool fresh = false;
+  uint32_t id = add_node(std::move(step), &fresh);
+  if (!fresh && !node_values_[id].is(AKind::unbound)) {
+    AVal old = node_values_[id];
+    if (old.is(AKind::ref) && (old.heap >= heap_.size() || !heap_[old.heap])) return wrap_object(v, id);
+    return old;
+  }
+  using G = AccessNode::Guard;
+  AVal out;
+  switch (kind_of(v)) {
+    case ObjectKind::integer: case ObjectKind::floating: out = wrap_number(v, id); break;
+    case ObjectKind::tensor: out = wrap_tensor(v, id); break;
+    case ObjectKind::function: out = wrap_function(v, id); break;
+    case ObjectKind::list: case ObjectKind::dict: case ObjectKind::instance: case ObjectKind::cell: out = wrap_object(v, id); break;
+    case ObjectKind::tuple: {
+      auto* t = v.as<runtime::Tuple>();
+      access.nodes[id].guard = G::length;
+      access.nodes[id].count = static_cast<uint32_t>(t->size);
+      std::vector<AVal> items;
+      for (size_t i = 0; i < t->size; ++i) {
+        AccessNode n;
+        n.step = AccessNode::Step::item;
+        n.parent = id;
+        n.index = static_cast<uint32_t>(i);
+        items.push_back(wrap((*t)[i], n));
+      }
+      out = AVal::tuple(std::move(items));
+      break;
+    }
+    case ObjectKind::bound_method: {
+      auto* m = v.as<runtime::BoundMethod>();
+      access.nodes[id].guard = G::bound;
+      AccessNode fn, self;
+      fn.step = AccessNode::Step::method_function;
+      self.step = AccessNode::Step::method_self;
+      fn.parent = self.parent = id;
+      AVal f = wrap(m->function, fn), s = wrap(m->self, self);
+      out = AVal::compound(AKind::bound, {f, s});
+      break;
+    }
+    case ObjectKind::zero_cotangent:
+      access.nodes[id].guard = G::same;
+      access.nodes[id].expected = v;
+      out = AVal::marker(AKind::zero);
+      break;
+    case ObjectKind::none: case ObjectKind::boolean: case ObjectKind::ellipsis: case ObjectKind::not_implemented: case ObjectKind::str:
+    case ObjectKind::bytes: case ObjectKind::native: case ObjectKind::type: case ObjectKind::module: case ObjectKind::dtype:
+    case ObjectKind::device: case ObjectKind::range: case ObjectKind::property: case ObjectKind::static_method:
+    case ObjectKind::class_method: case ObjectKind::opaque: case ObjectKind::generic_alias:
+      access.nodes[id].guard = G::same;
+      access.nodes[id].expected = v;
+      out = AVal::of(v);
+      break;
+    default:
+      access.nodes[id].guard = G::any;
+      out = input(nullptr, id, Value());
+  }
+  out.node = id;
+  if (node_values_[id].is(AKind::unbound)) node_values_[id] = out;
+  return out;
+}
+
+AVal Specialiser::wrap_number(const Value& v, uint32_t node) {
+  bool is_int = v.is_int();
+  access.nodes[node].guard = is_int ? AccessNode::Guard::integer : AccessNode::Guard::floating;
+  return input(is_int ? ir::types::integer() : ir::types::floating(), node, v);
+}
+
+AVal Specialiser::wrap_tensor(const Value& v, uint32_t node) {
+  const auto* t = v.as<runtime::Tensor>();
+  std::vector<ir::SymDim> dims;
+  auto wanted = request_.symbolic.find(access.nodes[node].text());
+  for (int i = 0; i < t->rank; ++i) {
+    int64_t n = t->dims()[i];
+    bool symbolic = wanted != request_.symbolic.end() && wanted->second.count(i);
+    if (!symbolic) {
+      dims.push_back(ir::SymDim::number(n));
+      continue;
+    }
+    uint32_t cls = wanted->second.at(i);
+    auto [at, fresh] = symbol_classes_.try_emplace(cls, 0u);
+    if (fresh) at->second = ir::fresh_symbol();
+    dims.push_back(ir::SymDim::of(at->second));
+    if (!extents_.count(at->second)) {
+      ir::NameId p = code.entry_param(ir::types::integer(), intern(fmt::format("size{}", at->second)));
+      code.name(p).witness = Value::integer(n);
+      code.name(p).leaves = {node};
+      extents_.emplace(at->second, p);
+      dims_of_names_.emplace(index(p), ir::SymDim::of(at->second));
+      access.extents.push_back({at->second, node, i, static_cast<int>(access.inputs++)});
+    }
+  }
+  access.nodes[node].guard = AccessNode::Guard::tensor;
+  access.nodes[node].type = ir::types::tensor(t->dtype, dims);
+  return input(access.nodes[node].type, node, Value());
+}
+
+AVal Specialiser::size(ir::SymDim d) {
+  if (d.known()) return AVal::of(Value::integer(d.c));
+  auto at = extents_.find(d.symbol);
+  if (at == extents_.end()) abandon("a size that depends on data");
+  AVal v = AVal::dynamic(at->second, ir::types::integer());
+  if (d.m != 1) v = binary(ir::prim::mul, v, AVal::of(Value::integer(d.m)));
+  if (d.c != 0) v = binary(ir::prim::add, v, AVal::of(Value::integer(d.c)));
+  if (v.is(AKind::dynamic) && v.atom.is_name()) dims_of_names_[index(v.atom.name())] = d;
+  return v;
+}
+
+AVal Specialiser::wrap_function(const Value& v, uint32_t node) {
+  auto* fn = v.as<runtime::Function>();
+  AccessNode& n = access.nodes[node];
+  n.guard = AccessNode::Guard::code;
+  n.code = fn->code.get();
+  n.code_ref = fn->code;
+  auto parts = std::make_shared<AParts>();
+  parts->code = fn->code;
+  parts->function = v;
+  parts->globals = fn->globals;
+  for (size_t i = 0; i < fn->captures.size(); ++i) {
+    AccessNode c;
+    c.step = AccessNode::Step::capture;
+    c.parent = node;
+    c.index = static_cast<uint32_t>(i);
+    parts->items.push_back(wrap(fn->captures[i], c));
+  }
+  if (auto* d = runtime::cast_exact<runtime::Tuple>(fn->defaults))
+    for (size_t i = 0; i < d->size; ++i) {
+      AccessNode c;
+      c.step = AccessNode::Step::default_;
+      c.parent = node;
+      c.index = static_cast<uint32_t>(i);
+      parts->defaults.push_back(wrap((*d)[i], c));
+    }
+  if (auto* d = runtime::cast_exact<runtime::Dict>(fn->kwdefaults))
+    for (uint32_t i = 0; i < d->filled; ++i) {
+      if (d->entries[i].key.is_unbound()) continue;
+      Symbol name = runtime::str_symbol(d->entries[i].key.as<runtime::Str>());
+      AccessNode c;
+      c.step = AccessNode::Step::kwdefault;
+      c.parent = node;
+      c.name = name;
+      parts->kwdefaults.push_back({name, wrap(d->entries[i].value, c)});
+    }
+  AVal out = AVal::marker(AKind::closure);
+  out.parts = std::move(parts);
+  return out;
+}
+
+// list, dict, instance, cell
+AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
+  using G = AccessNode::Guard;
+  using S = AccessNode::Step;
+  auto known = external_.find(v.object());
+  if (known != external_.end() && known->second < heap_.size() && heap_[known->second]) {
+    uint32_t first = heap_[known->second]->node;
+    if (first != node) {
+      access.nodes[node].guard = G::alias;
+      access.nodes[node].count = first;
+    }
+    AVal out = AVal::of_heap(known->second);
+    out.node = first;
+    return out;
+  }
+  auto boxed = [&] {
+    access.nodes[node].guard = G::any;
+    return input(nullptr, node, Value());
+  };
+  auto o = std::make_shared<AObject>();
+  o->external = true;
+  o->complete = false;
+  o->node = node;
+  o->concrete = v;
+  ObjectKind kind = kind_of(v);
+  if (kind == ObjectKind::list && v.as<runtime::List>()->size > kMaxItems) return boxed();
+  if (kind == ObjectKind::dict) {
+    auto* d = v.as<runtime::Dict>();
+    if (d->used > kMaxItems) return boxed();
+    for (uint32_t i = 0; i < d->filled; ++i)
+      if (!d->entries[i].key.is_unbound() && !plain_key(d->entries[i].key)) return boxed();
+  }
+  if (kind == ObjectKind::instance) {
+    auto* i = v.as<runtime::Instance>();
+    if (!i->shape || !i->native.is_unbound()) return boxed();
+  }
+  HeapId id;
+  if (known != external_.end()) {
+    id = known->second;
+    if (id >= heap_.size()) heap_.resize(id + 1);
+    heap_[id] = o;
+  } else {
+    id = static_cast<HeapId>(next_heap_++);
+    if (id >= heap_.size()) heap_.resize(id + 1);
+    heap_[id] = o;
+    external_.emplace(v.object(), id);
+  }
+  access.nodes[node].distinct = true;
+  AVal out = AVal::of_heap(id);
+  out.node = node;
+  node_values_[node] = out;
+  switch (kind) {
+    case ObjectKind::list: {
+      auto* l = v.as<runtime::List>();
+      o->kind = AObject::Kind::list;
+      access.nodes[node].guard = G::length;
+      access.nodes[node].count = static_cast<uint32_t>(l->size);
+      for (size_t i = 0; i < l->size; ++i) {
+        AccessNode n;
+        n.step = S::item;
+        n.parent = node;
+        n.index = static_cast<uint32_t>(i);
+        AVal item = wrap(l->items[i], n);
+        o->items.push_back(item);
+      }
+      o->original_items = o->items;
+      break;
+    }
+    case ObjectKind::dict: {
+      auto* d = v.as<runtime::Dict>();
+      o->kind = AObject::Kind::dict;
+      access.nodes[node].guard = G::keys;
+      for (uint32_t i = 0; i < d->filled; ++i) {
+        if (d->entries[i].key.is_unbound()) continue;
+        access.nodes[node].keys.push_back(d->entries[i].key);
+        AccessNode n;
+        n.step = S::dict_value;
+        n.parent = node;
+        n.object = d->entries[i].key;
+        o->keys.push_back(AVal::of(d->entries[i].key));
+        AVal item = wrap(d->entries[i].value, n);
+        o->items.push_back(item);
+      }
+      o->original_items = o->items;
+      break;
+    }
+    case ObjectKind::cell:
+      o->kind = AObject::Kind::cell;
+      access.nodes[node].guard = G::cell;
+      break;
+    default: {
+      auto* i = v.as<runtime::Instance>();
+      o->kind = AObject::Kind::instance;
+      o->cls = Value::share(i->type);
+      access.nodes[node].guard = G::shape;
+      access.nodes[node].shape = i->shape;
+      access.nodes[node].type_version = i->type->version;
+      access.nodes[node].object = o->cls;
+    }
+  }
+  return out;
+}
+
+// An attribute of an external instance, or the content of an external cell; unbound if it has none.
+AVal Specialiser::load_slot(HeapId id, Symbol name) {
+  if (const AObject::Slot* s = heap_[id]->find(name)) return s->value;
+  if (!heap_[id]->external) return {};
+  const AObject& o = *heap_[id];
+  if (o.stale) {
+    if (o.kind == AObject::Kind::cell) return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
+    return AVal::dynamic(code.let(ir::prim::attr_get, {node_input(o.node)}, name.id(), nullptr, span), nullptr);
+  }
+  AccessNode n;
+  n.parent = o.node;
+  Value v;
+  if (o.kind == AObject::Kind::cell) {
+    n.step = AccessNode::Step::cell;
+    v = o.concrete.as<runtime::Cell>()->value;
+  } else {
+    auto* inst = o.concrete.as<runtime::Instance>();
+    int slot = inst->shape->find(name);
+    if (slot < 0) return {};
+    n.step = AccessNode::Step::attribute;
+    n.name = name;
+    n.index = static_cast<uint32_t>(slot);
+    v = inst->slots[slot];
+  }
+  if (v.is_unbound()) {
+    bool fresh;
+    uint32_t node = add_node(n, &fresh);
+    access.nodes[node].guard = AccessNode::Guard::absent;
+    return {};
+  }
+  AVal out = wrap(v, n);
+  AObject& w = write(id);
+  if (!w.find(name)) w.slots.push_back({name, out, out, false});
+  return out;
+}
+
+std::vector<Symbol> Specialiser::field_names(HeapId id) {
+  std::vector<Symbol> names;
+  const AObject& o = read(id);
+  if (o.external && o.kind == AObject::Kind::instance) {
+    if (o.stale) abandon("the attributes of an object that the interpreter may have changed");
+    auto* inst = o.concrete.as<runtime::Instance>();
+    for (const auto& e : inst->shape->slots.entries()) {
+      const AObject::Slot* s = heap_[id]->find(e.name);
+      bool there = s ? !s->value.is(AKind::unbound) : e.name && !inst->slots[e.value].is_unbound();
+      if (there) names.push_back(e.name);
+    }
+  }
+  for (const AObject::Slot& s : read(id).slots)
+    if (!s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end()) names.push_back(s.name);
+  return names;
+}
+
+AVal Specialiser::global(const Value& module, Symbol name) {
+  auto* m = module.as<runtime::Module>();
+  if (AObject::Slot* s = heap_[module_object(module)]->find(name)) {
+    if (s->value.is(AKind::poison)) abandon(fmt::format("global {} differs between branches", name.text()));
+    if (s->value.is(AKind::unbound)) abandon(fmt::format("name {} is not defined", name.text()));
+    return s->value;
+  }
+  AccessNode n;
+  n.step = AccessNode::Step::global;
+  n.object = module;
+  n.name = name;
+  Value* slot = m->names.find(name);
+  if (slot && !slot->is_unbound()) return wrap(*slot, n);
+  bool fresh;
+  uint32_t node = add_node(n, &fresh);  // a new global of that name would shadow the builtin
+  access.nodes[node].guard = AccessNode::Guard::absent;
+  Value b = runtime::builtin(session, name, m->ouro_names);
+  if (b.is_error()) session.pending = Value();
+  if (b.is_unbound() || b.is_error()) abandon(fmt::format("name {} is not defined", name.text()));
+  return AVal::of(b);
+}
+
+// ---------------------------------------------------------------- values that must be known
+
+int64_t Specialiser::need_int(const AVal& a, std::string_view why) {
+  Value v = need_constant(a, why);
+  if (v.is_int()) return v.as_int();
+  if (v.is_bool()) return v.as_bool();
+  abandon(fmt::format("not an int where it {}", why));
+}
+
+Value Specialiser::need_constant(const AVal& a, std::string_view why) {
+  if (auto v = concrete(a)) return *v;
+  if (!a.is(AKind::dynamic) || !a.atom.is_name()) abandon(fmt::format("a value that {} is not known", why));
+  const Residual::Name& n = code.name(a.atom.name());
+  if (n.witness.is_unbound()) abandon(fmt::format("a computed number {}", why));
+  for (uint32_t leaf : n.leaves) {
+    AccessNode& node = access.nodes[leaf];
+    if (node.guard == AccessNode::Guard::tensor) {
+      abandon_symbol_ = true;  // a size: ask for a version with numbers
+      abandon(fmt::format("a size {}", why));
+    }
+    node.guard = AccessNode::Guard::same;
+    const ir::NameId input = node_values_[leaf].atom.name();
+    node.expected = code.name(input).witness;
+  }
+  return n.witness;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,356 @@
+// From abstract values to residual atoms: numbers as they are, structure by making it, external objects by their access path.
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+#include "runtime/tensor.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using ir::Atom;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+
+const ir::Type* Specialiser::type_of(const AVal& a) const {
+  if (a.is(AKind::dynamic)) return a.type;
+  if (!a.is(AKind::known)) return nullptr;
+  switch (a.known.tag()) {
+    case runtime::Tag::integer: return ir::types::integer();
+    case runtime::Tag::floating: return ir::types::floating();
+    case runtime::Tag::boolean: return ir::types::boolean();
+    case runtime::Tag::none: return ir::types::none();
+    default: return kind_of(a.known) == ObjectKind::str ? ir::types::string() : nullptr;
+  }
+}
+
+bool Specialiser::is_tensor(const AVal& a) const { return a.is(AKind::dynamic) && a.type && a.type->is_tensor(); }
+
+bool Specialiser::is_number(const AVal& a) const {
+  const ir::Type* t = type_of(a);
+  return t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::floating || t->kind == ir::TypeKind::boolean);
+}
+
+std::optional<Value> Specialiser::concrete(const AVal& a) const {
+  if (a.is(AKind::known)) return a.known;
+  if (a.is(AKind::tuple)) {
+    std::vector<Value> items;
+    for (const AVal& i : a.items()) {
+      auto v = concrete(i);
+      if (!v) return std::nullopt;
+      items.push_back(*v);
+    }
+    return runtime::make_tuple(items);
+  }
+  if (a.is(AKind::slice)) {
+    auto x = concrete(a.items()[0]), y = concrete(a.items()[1]), z = concrete(a.items()[2]);
+    if (x && y && z) return runtime::make_slice(*x, *y, *z);
+  }
+  return std::nullopt;
+}
+
+Value Specialiser::concrete_slice(const AVal& a) {
+  return runtime::make_slice(need_constant(a.items()[0], "is a slice's bound"), need_constant(a.items()[1], "is a slice's bound"),
+                             need_constant(a.items()[2], "is a slice's step"));
+}
+
+// ---------------------------------------------------------------- heap
+
+AObject& Specialiser::write(HeapId id) {
+  std::shared_ptr<AObject>& o = heap_[id];
+  if (o->poisoned) abandon("an object that differs between branches");
+  if (o.use_count() > 1) o = std::make_shared<AObject>(*o);
+  return *o;
+}
+
+HeapId Specialiser::allocate(AObject o) {
+  HeapId id = next_heap_++;
+  if (id >= heap_.size()) heap_.resize(id + 1);
+  heap_[id] = std::make_shared<AObject>(std::move(o));
+  return id;
+}
+
+AVal Specialiser::new_list(std::vector<AVal> items) {
+  AObject o;
+  o.kind = AObject::Kind::list;
+  o.items = std::move(items);
+  return AVal::of_heap(allocate(std::move(o)));
+}
+
+AVal Specialiser::new_dict(std::vector<AVal> keys, std::vector<AVal> values) {
+  AObject o;
+  o.kind = AObject::Kind::dict;
+  o.keys = std::move(keys);
+  o.items = std::move(values);
+  return AVal::of_heap(allocate(std::move(o)));
+}
+
+AVal Specialiser::new_iterator(AObject::Iter kind, AVal source) {
+  AObject o;
+  o.kind = AObject::Kind::iterator;
+  o.iter = kind;
+  o.source = std::move(source);
+  return AVal::of_heap(allocate(std::move(o)));
+}
+
+// ---------------------------------------------------------------- atoms
+
+Atom Specialiser::constant_atom(const Value& v) {
+  switch (kind_of(v)) {
+    case ObjectKind::none: return code.none();
+    case ObjectKind::boolean: return code.boolean(v.as_bool());
+    case ObjectKind::integer: return code.integer(v.as_int());
+    case ObjectKind::floating: return code.floating(v.as_float());
+    case ObjectKind::str: return code.string(v.as<runtime::Str>()->view());
+    case ObjectKind::dtype: return code.dtype(v.as<runtime::DTypeObject>()->dtype);
+    case ObjectKind::tuple: {
+      std::vector<Atom> items;
+      for (Value& i : *v.as<runtime::Tuple>()) {
+        Atom a = constant_atom(i);
+        if (a.is_none()) return {};
+        items.push_back(a);
+      }
+      return code.tuple(items);
+    }
+    default: return {};
+  }
+}
+
+Atom Specialiser::pool(const Value& v) {
+  auto [at, fresh] = pooled_.try_emplace(v.is_object() ? v.object() : nullptr, Atom{});
+  if (fresh || !v.is_object()) {
+    ir::NameId n = code.entry_param(nullptr, intern("constant"));
+    access.pool.push_back(v);
+    access.pool_inputs.push_back(static_cast<int>(access.inputs++));
+    at->second = n;
+    return n;
+  }
+  return at->second;
+}
+
+Atom Specialiser::atom(const AVal& a) {
+  if (a.is(AKind::dynamic)) return a.atom;
+  return materialise(a);
+}
+
+// As an operand of a boxed operation. Mutable things made inside are made for good: from here on they live outside.
+Atom Specialiser::materialise(const AVal& a) {
+  switch (a.kind) {
+    case AKind::known: {
+      Atom c = constant_atom(a.known);
+      return c.is_none() ? pool(a.known) : c;
+    }
+    case AKind::dynamic: return a.atom;
+    case AKind::tuple: {
+      if (auto v = concrete(a))
+        if (Atom c = constant_atom(*v); !c.is_none()) return c;
+      std::vector<Atom> items;
+      for (const AVal& i : a.items()) items.push_back(materialise(i));
+      return code.let(prim::tuple, items, 0, nullptr, span);
+    }
+    case AKind::slice: {
+      std::vector<Atom> items;
+      for (const AVal& i : a.items()) items.push_back(materialise(i));
+      return code.let(prim::slice, items, 0, nullptr, span);
+    }
+    case AKind::closure:
+      if (!a.parts->function.is_unbound() && a.node != kNoNode) return node_input(a.node);
+      if (!a.parts->function.is_unbound()) return pool(a.parts->function);
+      abandon("a function made inside is passed to the interpreter");
+    case AKind::ref: {
+      const AObject& o = read(a.heap);
+      if (o.poisoned) abandon("an object that differs between branches");
+      if (o.escaped) return o.boxed;
+      if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
+      if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict) abandon("an object made inside is passed to the interpreter");
+      std::vector<Atom> items;
+      const AObject copy = o;
+      for (size_t i = 0; i < copy.items.size(); ++i) {
+        if (copy.kind == AObject::Kind::dict) items.push_back(materialise(copy.keys[i]));
+        items.push_back(materialise(copy.items[i]));
+      }
+      Atom made = code.let(copy.kind == AObject::Kind::list ? prim::list : prim::dict, items, 0, nullptr, span);
+      AObject& w = write(a.heap);
+      w.escaped = true;
+      w.boxed = made;
+      return made;
+    }
+    default: abandon("a value that cannot be passed to the interpreter");
+  }
+}
+
+// The boxed input that holds an access node's value.
+Atom Specialiser::node_input(uint32_t node) {
+  auto [at, fresh] = node_inputs_.try_emplace(node, Atom{});
+  if (fresh) {
+    if (access.nodes[node].input >= 0) ouro_bug("specialise: node %u is passed twice", node);
+    at->second = code.entry_param(nullptr, intern(access.nodes[node].text()));
+    access.nodes[node].input = static_cast<int>(access.inputs++);
+  }
+  return at->second;
+}
+
+AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type* type, uint32_t attr) {
+  std::vector<Atom> atoms;
+  for (const AVal& a : args) atoms.push_back(atom(a));
+  return AVal::dynamic(code.let(op, atoms, attr, type, span), type);
+}
+
+// ---------------------------------------------------------------- the runtime's operations
+
+// What an operation with unknown effects needs: everything the script can see is as it would be.
+void Specialiser::before_unknown(const std::vector<AVal>& args) {
+  if (in_try_) abandon("an operation of the interpreter inside try");
+  (void)args;
+  flush_effects();
+}
+
+AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr) {
+  bool touches_objects = false;
+  for (const AVal& a : args) touches_objects |= a.is(AKind::ref) || (a.is(AKind::dynamic) && !a.type);
+  if (touches_objects) before_unknown(args);
+  std::vector<Atom> atoms;
+  for (const AVal& a : args) atoms.push_back(materialise(a));
+  AVal out = AVal::dynamic(code.let(op, atoms, attr, nullptr, span), nullptr);
+  std::string_view name = "operation";
+  for (const ir::PrimDef& p : ir::kPrims)
+    if (p.op == op) name = p.name;
+  fallbacks_.push_back({fmt::format("{} on values whose types are not known", name), span, current_function()});
+  if (touches_objects) after_unknown();
+  return out;
+}
+
+bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  auto fine = [&](const AVal& a) {
+    if (a.is(AKind::poison) || a.is(AKind::zero) || a.is(AKind::maybe_end) || a.is(AKind::super) || a.is(AKind::bound)) return false;
+    if (a.is(AKind::closure)) return !a.parts->function.is_unbound();
+    if (a.is(AKind::ref)) {
+      const AObject& o = read(a.heap);
+      return !o.poisoned && ((o.external && o.kind != AObject::Kind::iterator) || o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict);
+    }
+    return true;
+  };
+  if (in_try_ || !fine(f)) return false;
+  for (const AVal& a : args)
+    if (!fine(a)) return false;
+  for (const auto& k : keywords)
+    if (!fine(k.second)) return false;
+  return true;
+}
+
+AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  if (!can_box(f, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  before_unknown(args);
+  AVal out = emit_call(f, args, keywords);
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  after_unknown();
+  return out;
+}
+
+// A call that only writes output.
+AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  if (!can_box(f, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  before_unknown(args);
+  AVal out = emit_call(f, args, keywords);
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  effects_done_ = true;
+  return out;
+}
+
+AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  std::vector<Atom> atoms{materialise(f)};
+  ir::CallSig sig;
+  for (const AVal& a : args) {
+    atoms.push_back(materialise(a));
+    sig.args.push_back({ir::CallSig::Kind::positional, {}});
+  }
+  for (const auto& [name, v] : keywords) {
+    atoms.push_back(materialise(v));
+    sig.args.push_back({ir::CallSig::Kind::keyword, name});
+  }
+  return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), nullptr, span), nullptr);
+}
+
+AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
+  std::vector<AVal> all{a};
+  all.insert(all.end(), args.begin(), args.end());
+  if (!can_box(a, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  before_unknown(all);
+  std::vector<Atom> atoms;
+  ir::CallSig sig;
+  sig.method = name;
+  for (const AVal& v : all) atoms.push_back(materialise(v));
+  for (size_t i = 0; i < args.size(); ++i) sig.args.push_back({ir::CallSig::Kind::positional, {}});
+  for (const auto& [k, v] : keywords) {
+    atoms.push_back(materialise(v));
+    sig.args.push_back({ir::CallSig::Kind::keyword, k});
+  }
+  AVal out = AVal::dynamic(code.let_call(prim::call_method, atoms, std::move(sig), nullptr, span), nullptr);
+  fallbacks_.push_back({fmt::format("method {}", name.text()), span, current_function()});
+  after_unknown();
+  return out;
+}
+
+std::string Specialiser::callee_name(const AVal& f) {
+  if (f.is(AKind::closure)) return std::string(f.parts->code->name.text());
+  if (f.is(AKind::known)) {
+    if (auto* n = cast_exact<runtime::Native>(f.known)) return std::string(n->def->name);
+    if (auto* t = cast_exact<runtime::Type>(f.known)) return std::string(t->text());
+  }
+  return "a value that is not known";
+}
+
+Symbol Specialiser::current_function() const { return frames_.empty() ? function_name : frames_.back()->code->name; }
+
+// Carry out the writes that the interpreter would have done by now.
+void Specialiser::flush_effects() {
+  for (HeapId id = 0; id < heap_.size(); ++id) {
+    if (!heap_[id] || !heap_[id]->external) continue;
+    bool dirty = heap_[id]->dirty;
+    for (const AObject::Slot& s : heap_[id]->slots) dirty |= s.dirty;
+    if (!dirty) continue;
+    if (heap_[id]->poisoned) abandon("an object that differs between branches");
+    if (heap_[id]->kind != AObject::Kind::instance && heap_[id]->kind != AObject::Kind::cell && heap_[id]->kind != AObject::Kind::list)
+      abandon("a write before an operation of the interpreter");
+    AObject copy = *heap_[id];
+    AObject& o = write(id);
+    if (copy.kind == AObject::Kind::globals) abandon("a global is written before an operation of the interpreter");
+    Atom object = node_input(copy.node);
+    for (size_t i = 0; i < copy.slots.size(); ++i) {
+      if (!copy.slots[i].dirty) continue;
+      Atom v = materialise(copy.slots[i].value);
+      if (copy.kind == AObject::Kind::cell)
+        code.let(prim::cell_set, {object, v}, 0, nullptr, span);
+      else
+        code.let(prim::attr_set, {object, v}, copy.slots[i].name.id(), nullptr, span);
+      o.slots[i].dirty = false;
+      o.slots[i].original = o.slots[i].value;
+    }
+    if (copy.kind == AObject::Kind::list) {
+      if (copy.items.size() != copy.original_items.size()) abandon("a list grows before an operation of the interpreter");
+      for (size_t i = 0; i < copy.items.size(); ++i)
+        if (!same(copy.items[i], copy.original_items[i]))
+          code.let(prim::item_set, {object, code.integer(static_cast<int64_t>(i)), materialise(copy.items[i])}, 0, nullptr, span);
+      o.original_items = o.items;
+      o.dirty = false;
+    }
+    effects_done_ = true;
+  }
+}
+
+// The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
+void Specialiser::after_unknown() {
+  effects_done_ = true;
+  for (HeapId id = 0; id < heap_.size(); ++id)
+    if (heap_[id] && (heap_[id]->external || heap_[id]->escaped)) {
+      AObject& o = write(id);
+      o.stale = true;
+      o.slots.clear();
+      if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
+    }
+}
+
+void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), span}; }
+
+}  // namespace ouro::jit

@@ -1,0 +1,19 @@
+// Rows that say how a native is executed on abstract values.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "jit/specialiser.h"
+
+namespace ouro::jit {
+
+using NativeHandler = AVal (*)(Specialiser&, const std::vector<AVal>&, const std::vector<std::pair<Symbol, AVal>>&);
+struct NativeRow {
+  std::string_view name;
+  NativeHandler handler;
+};
+std::span<const NativeRow> autodiff_natives();  // of module `_ad`
+
+}  // namespace ouro::jit
