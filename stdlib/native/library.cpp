@@ -26,9 +26,15 @@ const Session::Embedded* find_library(std::string_view dotted) {
   if (!python && !dotted.starts_with(kPrefix)) return nullptr;
   const EmbeddedModule* m = find_embedded(python ? dotted : dotted.substr(kPrefix.size()));
   if (!m) return nullptr;
-  static thread_local std::map<std::string_view, Session::Embedded> found;
-  auto it = found.try_emplace(m->name, Session::Embedded{m->path, m->text, m->is_package}).first;
-  return &it->second;
+  struct Kept {
+    std::string path;  // as tracebacks show it
+    Session::Embedded module;
+  };
+  static thread_local std::map<std::string_view, Kept> found;
+  Kept& kept = found[m->name];
+  kept.path = "ouro/" + std::string(m->path);
+  kept.module = {kept.path, m->text, m->is_package};
+  return &kept.module;
 }
 
 // Names of module `ouro` that are modules of the library, or stand in one of the same name.
