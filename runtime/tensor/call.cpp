@@ -1,0 +1,450 @@
+#include "runtime/tensor/call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "ir/ops/sig_parse.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/modules.h"
+#include "runtime/tensor/elementwise.h"
+#include "runtime/types/big_int.h"
+#include "support/diag.h"
+
+namespace ouro::runtime {
+
+Value raise_kind(Session& s, std::string_view kind, std::string_view text) {
+  constexpr std::pair<std::string_view, ExcKind> kKinds[] = {{"TypeError", ExcKind::TypeError}, {"RuntimeError", ExcKind::RuntimeError}, {"IndexError", ExcKind::IndexError},
+                                                             {"NotImplementedError", ExcKind::NotImplementedError}};
+  for (const auto& [name, k] : kKinds)
+    if (name == kind) return raise_text(s, k, text);
+  return raise_text(s, ExcKind::ValueError, text);
+}
+
+ir::Param to_param(Session& s, const Value& v) {
+  using P = ir::Param;
+  if (v.is_none() || v.is_unbound()) return P::none();
+  if (v.is_bool()) return P::of_bool(v.as_bool());
+  if (v.is_int()) return P::of(v.as_int());
+  if (v.is_float()) return P::of_float(v.as_float());
+  if (auto* t = cast<Str>(v)) return P::of_text(std::string(t->view()));
+  if (auto* d = cast<DTypeObject>(v)) return P::of_dtype(d->dtype);
+  std::span<const Value> items;
+  P p;
+  if (auto* l = cast<List>(v)) items = {l->items, l->size};
+  else if (auto* t = cast<Tuple>(v)) items = {t->items(), t->size};
+  else if (auto* t = cast<Tensor>(v); t && t->size == 1) return to_param(s, tensor_item(s, t, 0));
+  else if (cast<BigInt>(v)) return P::of_float(std::ldexp(int_sign(v), 1023));
+  else return p.kind = P::Kind::unknown, p;
+  p.kind = P::Kind::list;
+  for (const Value& i : items) p.list.push_back(to_param(s, i));
+  return p;
+}
+
+// ---------------------------------------------------------------- OpCall
+
+std::vector<int64_t> OpCall::integers(std::string_view name) const {
+  const ir::Param* p = &param(name);
+  if (p->kind == ir::Param::Kind::list && p->list.size() == 1 && p->list[0].kind == ir::Param::Kind::list) p = &p->list[0];
+  if (p->kind != ir::Param::Kind::list) return {p->integer.c};
+  std::vector<int64_t> out;
+  for (const ir::Param& q : p->list) out.push_back(q.integer.c);
+  return out;
+}
+const Value& OpCall::argument(std::string_view name) const {
+  static const Value kUnbound;
+  for (size_t i = 0; i < op.params.size(); ++i)
+    if (op.params[i].name == name) return args[i];
+  return kUnbound;
+}
+int OpCall::axis(std::string_view name, int rank) const {
+  int64_t a = integer(name);
+  return static_cast<int>(a < 0 ? a + std::max(rank, 1) : a);
+}
+std::vector<int> OpCall::axes(int rank) const {
+  std::vector<int> out;
+  ir::SigCall c = sig;
+  ir::resolve_axes(c, param("axis"), rank, out);
+  return out;
+}
+Value OpCall::raise(const std::string& kind, const std::string& text) const { return raise_kind(s, kind, text); }
+
+namespace {
+
+// ---------------------------------------------------------------- executors
+
+const ExecutorRow* find_executor(const ir::OpInfo& op) {
+  static const std::map<std::string, const ExecutorRow*, std::less<>> all = [] {
+    std::map<std::string, const ExecutorRow*, std::less<>> m;
+    for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(), order_executors(), window_executors(), contract_executors()})
+      for (const ExecutorRow& r : rows) m.emplace(r.name, &r);
+    return m;
+  }();
+  constexpr std::string_view kKinds[] = {"", "reduce", "arg", "scan", "contract", "conv", "view", "gather", "scatter", "window"};
+  std::string name(op.def->symbol);
+  if (name.empty()) {
+    name = kKinds[static_cast<int>(op.def->loop.kind)];
+    if (!op.def->loop.index.empty()) name += " " + std::string(op.def->loop.index);
+  }
+  auto it = all.find(name);
+  return it == all.end() ? nullptr : it->second;
+}
+
+// ---------------------------------------------------------------- rows in Ouro
+
+struct Texts {
+  std::unordered_map<const ir::OpInfo*, Value> functions;
+  std::map<std::string, Value, std::less<>> lambdas;
+  std::unordered_map<const ir::OpInfo*, Value> natives;
+  Value ouro;
+};
+
+Value text_module(Session& s, const std::string& name) {
+  OURO_TRY(m, make_module(s, name));
+  m.as<Module>()->ouro_names = true;
+  m.as<Module>()->names.set(intern("__name__"), make_str(name));
+  OURO_TRY(ouro, operation_namespace(s));
+  m.as<Module>()->names.set(intern("ouro"), ouro);
+  m.as<Module>()->names.set(intern("inf"), Value::floating(HUGE_VAL));
+  m.as<Module>()->names.set(intern("nan"), Value::floating(NAN));
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (static_cast<DType>(i) != DType::boolean) m.as<Module>()->names.set(intern(kDTypes[i].name), make_dtype(s, static_cast<DType>(i)));
+  m.as<Module>()->version = s.next_version++;
+  return m;
+}
+
+// The function that a row's `source` is.
+Value source_function(Session& s, const ir::OpInfo& op) {
+  Value& f = s.state<Texts>().functions[&op];
+  if (!f.is_unbound()) return f;
+  std::string params;
+  for (char c : op.def->params.empty() ? (op.inputs == 1 ? std::string_view("x") : op.inputs == 2 ? std::string_view("x, y") : std::string_view("x, y, z")) : op.def->params)
+    if (c != '@') params += c;
+  std::string text = "def " + op.name + "(" + params + "):\n";
+  std::string_view rest = op.def->source;
+  while (!rest.empty()) {
+    size_t end = rest.find('\n');
+    text += "  " + std::string(rest.substr(0, end)) + "\n";
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+  }
+  OURO_TRY(module, text_module(s, op.name));
+  OURO_TRY_DO(run_source(s, "ouro/" + op.name, text, module));
+  Value* made = module.as<Module>()->names.find(intern(op.name));
+  if (!made || made->is_unbound()) return raise_error(s, ExcKind::RuntimeError, "operation '%s' has no text", op.name.c_str());
+  Value function = *made;
+  // The name means the built-in again, also where it is Python's (a row `max` that calls max).
+  *made = Value();
+  module.as<Module>()->version = s.next_version++;
+  s.state<Texts>().functions[&op] = function;
+  return function;
+}
+
+// ---------------------------------------------------------------- calls
+
+const std::string& canonical(const ir::OpInfo& op, std::string_view name, std::string& keep) {
+  keep = name;
+  auto has = [&](std::string_view n) { return std::any_of(op.params.begin(), op.params.end(), [&](const ir::OpParam& p) { return p.name == n; }); };
+  if (has(name)) return keep;
+  constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+      {"dim", "axis"}, {"dims", "axis"}, {"axis", "dim"}, {"axes", "dims"}, {"dims", "dims"}, {"keepdims", "keepdim"}, {"fill_value", "value"}, {"size", "shape"}, {"shape", "size"},
+      {"other", "y"}, {"end", "stop"}, {"split_size_or_sections", "size"}, {"axis1", "dim0"}, {"axis2", "dim1"}};
+  for (const auto& [from, to] : kAliases)
+    if (from == name && has(to)) return keep = to, keep;
+  if ((name == "input" || name == "self" || name == "tensors" || name == "a") && !op.params.empty()) keep = op.params[0].name;
+  return keep;
+}
+
+Value bad_call(Session& s, const ir::OpInfo& op, const std::string& text) { return raise_text(s, ExcKind::TypeError, op.name + "() " + text); }
+
+// Python's binding of a call to the row's parameters; `out` has one place per parameter, unbound where absent.
+bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& out) {
+  out.assign(op.params.size(), Value());
+  size_t at = 0, i = 0;
+  for (; i < op.params.size() && at < args.size(); ++i) {
+    const ir::OpParam& p = op.params[i];
+    if (p.variadic) {
+      out[i] = make_tuple(args.positional.subspan(at));
+      at = args.size();
+      ++i;
+      break;
+    }
+    if (p.keyword_only) break;
+    out[i] = args[at++];
+  }
+  if (at < args.size()) {
+    size_t most = 0;
+    for (const ir::OpParam& p : op.params) most += !p.keyword_only;
+    bad_call(s, op, "takes at most " + std::to_string(most) + " positional arguments (" + std::to_string(args.size()) + " given)");
+    return false;
+  }
+  for (size_t k = 0; k < args.keywords.size(); ++k) {
+    std::string keep;
+    std::string_view name = args.names[k].as<Str>()->view();
+    const std::string& want = canonical(op, name, keep);
+    size_t j = 0;
+    while (j < op.params.size() && op.params[j].name != want) ++j;
+    if (j == op.params.size()) return bad_call(s, op, "got an unexpected keyword argument '" + std::string(name) + "'"), false;
+    if (!out[j].is_unbound()) return bad_call(s, op, "got multiple values for argument '" + std::string(name) + "'"), false;
+    out[j] = args.keywords[k];
+  }
+  for (size_t j = 0; j < op.params.size(); ++j) {
+    if (!out[j].is_unbound()) continue;
+    if (op.params[j].variadic) {
+      out[j] = make_tuple();
+      continue;
+    }
+    if (!op.params[j].has_default) return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'"), false;
+  }
+  return true;
+}
+
+Value default_value(Session& s, const ir::OpParam& p) {
+  ir::Param d = ir::default_of(p);
+  using K = ir::Param::Kind;
+  switch (d.kind) {
+    case K::boolean: return Value::boolean(d.integer.c != 0);
+    case K::integer: return Value::integer(d.integer.c);
+    case K::floating: return Value::floating(d.floating);
+    case K::text: return make_str(d.text);
+    case K::dtype: return make_dtype(s, static_cast<DType>(d.integer.c));
+    case K::list: return make_tuple();
+    default: return Value::none();
+  }
+}
+
+bool is_number(const Value& v) { return v.is_int() || v.is_float() || v.is_bool() || cast<BigInt>(v); }
+
+// A tensor input: a tensor, or a number that becomes a 0-d tensor.
+Value as_input(Session& s, const ir::OpInfo& op, const Value& v) {
+  if (cast<Tensor>(v)) return unwrap(v);
+  if (is_number(v)) return tensor_from(s, v, {});
+  return bad_call(s, op, "expects a tensor, not '" + type_name(s, v) + "'");
+}
+
+ir::TensorType type_of_input(const Value& original, const Tensor* t) {
+  ir::TensorType out;
+  out.dtype = t->dtype;
+  out.scalar = !cast<Tensor>(original);
+  for (int i = 0; i < t->rank; ++i) out.dims.push_back(ir::dim(t->dim(i)));
+  return out;
+}
+
+Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
+  static thread_local std::unordered_map<const ir::OpInfo*, const ExecutorRow*> known;
+  const ExecutorRow*& row = known[&op];
+  if (!row && !(row = find_executor(op))) return raise_error(s, ExcKind::NotImplementedError, "operation '%s' has no kernel", op.name.c_str());
+  OpCall c{s, op, args, {}, {}, {}, {}, {}};
+  const ir::Sig& sig = *op.sig;
+  for (int k = 0; k < op.inputs; ++k) {
+    Value& v = args[op.input_at[k]];
+    if (sig.inputs[k].many) {
+      OURO_TRY(list, tuple_of(s, v));
+      for (const Value& part : *list.as<Tuple>()) {
+        OURO_TRY(t, as_input(s, op, part));
+        c.types.emplace_back(type_of_input(part, t.as<Tensor>()));
+        c.inputs.push_back(std::move(t));
+      }
+    } else if (sig.inputs[k].optional && (v.is_none() || v.is_unbound())) {
+      c.types.emplace_back();
+      c.inputs.emplace_back();
+    } else {
+      OURO_TRY(t, as_input(s, op, v));
+      c.types.emplace_back(type_of_input(v, t.as<Tensor>()));
+      c.inputs.push_back(std::move(t));
+    }
+  }
+  for (int p : op.param_at) {
+    const Value& v = args[p];
+    if (op.params[p].name == "dtype" && !v.is_none() && !v.is_unbound()) {
+      DType d;
+      if (!to_dtype(s, v, d)) return Value::error();
+      c.params.push_back(ir::Param::of_dtype(d));
+    } else {
+      c.params.push_back(v.is_unbound() ? ir::default_of(op.params[p]) : to_param(s, v));
+    }
+  }
+  c.sig.op = &op;
+  c.sig.inputs = c.types;
+  c.sig.params = c.params;
+  if (!ir::infer(c.sig)) return raise_kind(s, c.sig.error->kind, c.sig.error->text);
+  if (row->infers)
+    for (const ir::Dim& d : c.sig.results[0].dims) c.shape.push_back(d.c);
+  // Inputs in their promoted types (a list's parts alike; `a` inputs as they are).
+  bool keep_type = op.def->shape == "cast_like" || op.def->symbol == "cast";
+  for (size_t i = 0; i < c.inputs.size() && !keep_type; ++i) {
+    if (c.inputs[i].is_unbound() || sig.inputs[std::min(i, sig.inputs.size() - 1)].cls == 'a') continue;
+    if (c.in(i)->dtype != c.sig.input_types[i]) {
+      c.inputs[i] = cast_tensor(s, c.inputs[i], c.sig.input_types[i]);
+      if (c.inputs[i].is_error()) return Value::error();
+    }
+  }
+  return row->run(c);
+}
+
+Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> args, bool may_reuse) {
+  Value inputs[5], params[16];
+  for (int k = 0; k < op.inputs; ++k) {
+    Value& v = args[op.input_at[k]];
+    if (!cast<Tensor>(v) && !is_number(v)) return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
+    inputs[k] = may_reuse ? std::move(v) : unwrap(v);
+  }
+  size_t n = 0;
+  for (int p : op.param_at) {
+    const Value& v = args[p];
+    params[n++] = v.is_unbound() ? default_value(s, op.params[p]) : v;
+  }
+  return run_elementwise(s, op, std::span<const Value>(inputs, op.inputs), std::span<const Value>(params, n), may_reuse);
+}
+
+}  // namespace
+
+Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
+  if (op.elementwise()) return run_elementwise_row(s, op, args, true);
+  if (!op.def->source.empty()) {
+    OURO_TRY(f, source_function(s, op));
+    std::vector<Value> positional, keywords, names;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const ir::OpParam& p = op.params[i];
+      if (p.variadic) {
+        if (auto* t = cast<Tuple>(args[i])) positional.insert(positional.end(), t->begin(), t->end());
+      } else if (args[i].is_unbound()) {
+        continue;
+      } else if (p.keyword_only || positional.size() != i) {
+        keywords.push_back(args[i]);
+        names.push_back(make_str(p.name));
+      } else {
+        positional.push_back(args[i]);
+      }
+    }
+    return call(s, f, Args{positional, keywords, names});
+  }
+  return run_general(s, op, args);
+}
+
+Value run_operation(Session& s, std::string_view name, std::initializer_list<Value> args) {
+  const ir::OpInfo* op = ir::find_op(name);
+  std::vector<Value> all(args);
+  all.resize(op->params.size());
+  for (size_t i = args.size(); i < all.size(); ++i)
+    if (op->params[i].variadic) all[i] = make_tuple();
+  return run_operation(s, *op, all);
+}
+
+Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
+  if (op.elementwise() && args.keywords.empty() && args.size() == op.params.size() && op.input_at.size() == op.params.size()) {
+    for (const Value& v : args.positional)
+      if (!cast<Tensor>(v) && !is_number(v)) return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
+    return run_elementwise(s, op, args.positional, {}, false);
+  }
+  if (!op.def->source.empty()) {
+    OURO_TRY(f, source_function(s, op));
+    if (args.keywords.empty()) return call(s, f, args);
+    std::vector<Value> names;
+    for (const Value& n : args.names) {
+      std::string keep;
+      names.push_back(make_str(canonical(op, n.as<Str>()->view(), keep)));
+    }
+    return call(s, f, Args{args.positional, args.keywords, names});
+  }
+  std::vector<Value> bound;
+  if (!bind(s, op, args, bound)) return Value::error();
+  return op.elementwise() ? run_elementwise_row(s, op, bound, false) : run_general(s, op, bound);
+}
+
+// ---------------------------------------------------------------- rows as functions
+
+namespace {
+
+// One native per row: its function knows which.
+template <int I>
+Value call_row(Session& s, const Args& args) { return call_operation(s, *ir::all_ops()[I], args); }
+constexpr int kMaxRows = 420;
+template <int... I>
+constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence<int, I...>) { return {call_row<I>...}; }
+constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMaxRows>());
+
+}  // namespace
+
+// The rows as natives, in the order of ir::all_ops().
+std::span<const NativeDef> operation_natives() {
+  static const std::vector<NativeDef> rows = [] {
+    std::vector<NativeDef> v;
+    auto ops = ir::all_ops();
+    if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
+    for (size_t i = 0; i < ops.size(); ++i)
+      v.push_back({.name = ops[i]->def->name, .params = ops[i]->def->params, .fn = kRowFunctions[i], .doc = ops[i]->def->doc, .raw = true});
+    return v;
+  }();
+  return rows;
+}
+// And their further names.
+std::span<const NativeDef> operation_aliases() {
+  static const std::vector<NativeDef> rows = [] {
+    std::vector<NativeDef> v;
+    auto ops = ir::all_ops();
+    for (size_t i = 0; i < ops.size(); ++i) {
+      std::string_view rest = ops[i]->def->alias;
+      while (!rest.empty()) {
+        size_t space = rest.find(' ');
+        NativeDef d = operation_natives()[i];
+        d.name = rest.substr(0, space);
+        v.push_back(d);
+        rest = space == std::string_view::npos ? "" : rest.substr(space + 1);
+      }
+    }
+    return v;
+  }();
+  return rows;
+}
+
+const ir::OpInfo* operation_of(const NativeDef* def) {
+  if (!def) return nullptr;
+  static const std::unordered_map<NativeFn, const ir::OpInfo*> by_function = [] {
+    std::unordered_map<NativeFn, const ir::OpInfo*> m;
+    auto ops = ir::all_ops();
+    for (size_t i = 0; i < ops.size(); ++i) m.emplace(kRowFunctions[i], ops[i]);
+    return m;
+  }();
+  auto it = by_function.find(def->fn);
+  return it == by_function.end() ? nullptr : it->second;
+}
+
+Value operation_function(Session& s, const ir::OpInfo& op) {
+  Value& v = s.state<Texts>().natives[&op];
+  if (v.is_unbound()) {
+    auto ops = ir::all_ops();
+    size_t i = static_cast<size_t>(op.op) - ir::kFirstTensorOp;
+    if (i >= ops.size() || ops[i] != &op) return raise_error(s, ExcKind::RuntimeError, "operation '%s' is no function", op.name.c_str());
+    v = make_native(operation_natives()[i]);
+  }
+  return v;
+}
+
+Value operation_namespace(Session& s) {
+  Texts& t = s.state<Texts>();
+  if (t.ouro.is_unbound()) {
+    t.ouro = make_module(s, "ouro");
+    t.ouro.as<Module>()->load = [](Session& s, Module&, Symbol name) -> Value {
+      if (const ir::OpInfo* op = ir::find_op(name.text())) {
+        if (static_cast<size_t>(op->op) - ir::kFirstTensorOp < ir::all_ops().size()) return operation_function(s, *op);
+      }
+      return builtin(s, name, true);
+    };
+  }
+  return t.ouro;
+}
+
+Value operation_globals(Session& s) { return text_module(s, "ouro.rules"); }
+
+Value operation_text(Session& s, std::string_view text) {
+  auto& known = s.state<Texts>().lambdas;
+  if (auto it = known.find(text); it != known.end()) return it->second;
+  OURO_TRY(module, operation_globals(s));
+  OURO_TRY_DO(run_source(s, "ouro/rule", "rule = " + std::string(text) + "\n", module));
+  Value f = *module.as<Module>()->names.find(intern("rule"));
+  known.emplace(text, f);
+  return f;
+}
+
+}  // namespace ouro::runtime

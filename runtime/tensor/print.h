@@ -1,0 +1,12 @@
+// The text of a tensor.
+#pragma once
+
+#include <string>
+
+#include "runtime/tensor.h"
+
+namespace ouro::runtime {
+
+std::string tensor_text(Session& s, const Tensor* t);
+
+}  // namespace ouro::runtime

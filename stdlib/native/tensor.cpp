@@ -1,0 +1,129 @@
+#include "stdlib/native/tensor.h"
+
+#include <cmath>
+#include <vector>
+
+#include "backends/contract/onednn.h"
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+#include "runtime/tensor/philox.h"
+#include "support/dtype.h"
+
+namespace ouro::runtime {
+std::span<const NativeDef> operation_natives();
+std::span<const NativeDef> operation_aliases();
+}  // namespace ouro::runtime
+
+namespace ouro::stdlib {
+
+using namespace runtime;
+
+namespace {
+
+Value f_is_tensor(Session&, const Args& a) { return Value::boolean(cast<Tensor>(a[0]) != nullptr); }
+Value f_manual_seed(Session& s, const Args& a) {
+  int64_t seed;
+  if (!to_index(s, a[0], seed)) return Value::error();
+  s.state<RandomState>() = RandomState{static_cast<uint64_t>(seed), 0, 0};
+  return Value::none();
+}
+// (seed, counter): all that random operations depend on.
+Value f_get_rng_state(Session& s, const Args&) {
+  const RandomState& r = s.state<RandomState>();
+  return make_tuple({Value::integer(static_cast<int64_t>(r.seed)), Value::integer(static_cast<int64_t>(r.counter))});
+}
+Value f_set_rng_state(Session& s, const Args& a) {
+  OURO_TRY(pair, tuple_of(s, a[0]));
+  int64_t seed, counter;
+  if (pair.as<Tuple>()->size != 2) return raise_value_error(s, "set_rng_state: (seed, counter) expected");
+  if (!to_index(s, (*pair.as<Tuple>())[0], seed) || !to_index(s, (*pair.as<Tuple>())[1], counter)) return Value::error();
+  s.state<RandomState>() = RandomState{static_cast<uint64_t>(seed), static_cast<uint64_t>(counter), 0};
+  return Value::none();
+}
+bool float_type(Session& s, const Value& v, DType& t) {
+  if (!to_dtype(s, v, t)) return false;
+  if (!is_float(t)) return raise_type_error(s, "a float dtype expected, not %s", std::string(name(t)).c_str()), false;
+  return true;
+}
+Value f_finfo_max(Session& s, const Args& a) {
+  DType t;
+  if (!float_type(s, a[0], t)) return Value::error();
+  return Value::floating(t == DType::f64 ? 1.7976931348623157e308 : t == DType::f32 ? 0x1.fffffep127 : t == DType::bf16 ? 0x1.fep127 : 65504.0);
+}
+Value f_finfo_eps(Session& s, const Args& a) {
+  DType t;
+  if (!float_type(s, a[0], t)) return Value::error();
+  return Value::floating(t == DType::f64 ? 0x1p-52 : t == DType::f32 ? 0x1p-23 : t == DType::bf16 ? 0x1p-7 : 0x1p-10);
+}
+Value f_result_type(Session& s, const Args& a) {
+  Promotion p;
+  for (const Value& v : a.positional) {
+    if (auto* t = cast<Tensor>(v)) {
+      p.add({t->dtype, t->rank ? OperandKind::tensor : OperandKind::zero_dim});
+    } else if (v.is_bool() || v.is_int() || v.is_float()) {
+      p.add(v.is_bool() ? kBoolScalar : v.is_int() ? kIntScalar : kFloatScalar);
+    } else {
+      DType t;
+      if (!to_dtype(s, v, t)) return Value::error();
+      p.add({t, OperandKind::tensor});
+    }
+  }
+  if (a.size() == 0) return raise_type_error(s, "result_type: at least one operand expected");
+  return make_dtype(s, p.dtype());
+}
+Value f_counters(Session& s, const Args&) {
+  const TensorCounters& c = tensor_counters(s);
+  return make_tuple({Value::integer(static_cast<int64_t>(c.allocations)), Value::integer(static_cast<int64_t>(c.copies))});
+}
+
+constexpr NativeDef kBeside[] = {
+    {"is_tensor", "x, /", f_is_tensor, "Is x a tensor."},
+    {"manual_seed", "seed", f_manual_seed, "Starts the random numbers again from a seed."},
+    {"get_rng_state", "", f_get_rng_state, "The state of the random numbers: (seed, counter)."},
+    {"set_rng_state", "state", f_set_rng_state, "Puts get_rng_state() back."},
+    {"finfo_max", "dtype", f_finfo_max, "The largest finite number of a float dtype."},
+    {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype."},
+    {"result_type", "", f_result_type, "The dtype that an operation on these operands has."},
+    {"tensor_counters", "", f_counters, "(buffers allocated, copies made because a written tensor was shared) so far."},
+};
+
+// The functions that scripts can name: Python's own names (sum, max, ...) are reached as ouro.NAME, since Python's come first.
+std::span<const NativeDef> functions() {
+  static const std::vector<NativeDef> rows = [] {
+    std::vector<NativeDef> v(std::begin(kBeside), std::end(kBeside));
+    constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs", "round", "pow", "any", "all", "detach", "astype"};
+    auto visible = [&](const NativeDef& d) {
+      const ir::OpInfo* op = operation_of(&d);
+      if (op->def->function) return true;
+      for (std::string_view n : kPythonNames)
+        if (n == op->name) return true;
+      return false;
+    };
+    for (const NativeDef& d : operation_natives())
+      if (visible(d)) v.push_back(d);
+    for (const NativeDef& d : operation_aliases())
+      if (const ir::OpInfo* op = operation_of(&d); op->def->function || op->name == "abs" || op->name == "pow") v.push_back(d);
+    return v;
+  }();
+  return rows;
+}
+
+constexpr std::string_view kConstants[] = {"bool_", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "inf", "nan"};
+Value constant(Session& s, std::string_view name) {
+  if (name == "inf") return Value::floating(HUGE_VAL);
+  if (name == "nan") return Value::floating(NAN);
+  if (name == "bool_") return make_dtype(s, DType::boolean);
+  for (std::string_view n : kConstants)
+    if (n == name) return make_dtype(s, *dtype_from_name(name));
+  return Value();
+}
+
+}  // namespace
+
+void register_tensor_natives(Session& s) {
+  static const NativeModule module{.name = kOuro, .functions = functions(), .constant = constant, .constants = kConstants};
+  s.register_natives(&module);
+  backends::register_onednn();
+}
+
+}  // namespace ouro::stdlib
