@@ -15,11 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/contract/onednn.h"
+#include "jit/executor.h"
+#include "jit/explain.h"
 #include "runtime/collect.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
 #include "stdlib/native/library.h"
 #include "stdlib/native/python.h"
+#include "stdlib/native/transform.h"
 #include "support/source.h"
 #include "support/trace.h"
 #include "tools/ir_command.h"
@@ -36,6 +40,7 @@ constexpr std::string_view kVersion = "0.1.0";
 constexpr std::string_view kHelp =
     "usage: ouro [options] [FILE | -c CODE | -] [ARGS...]\n"
     "       ouro run [options] FILE [ARGS...]   run a script (what `ouro FILE` does)\n"
+    "       ouro explain [options] FILE [ARGS...]   run a script, then tell what was compiled, and why what was not\n"
     "       ouro ir --stage=STAGE FILE          print a stage of the pipeline: tokens, tree, ast, anf, code\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
@@ -56,6 +61,7 @@ struct Command {
   enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
   std::string file, text, stage;
   bool interactive = false;
+  bool explain = false;  // report on the compiler after the run
   std::vector<std::string> args;  // sys.argv[1:]
 };
 
@@ -111,8 +117,9 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     if (first == "ir") {
       c.what = W::ir;
       ++i;
-    } else if (first == "run") {
+    } else if (first == "run" || first == "explain") {
       run = true;
+      c.explain = first == "explain";
       ++i;
     }
   }
@@ -134,7 +141,7 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     }
     for (++i; i < argc; ++i) c.args.emplace_back(argv[i]);
   }
-  if (run && c.what == W::prompt) return error = "run needs a file", false;
+  if (run && c.what == W::prompt) return error = std::string(c.explain ? "explain" : "run") + " needs a file", false;
   return true;
 }
 
@@ -238,6 +245,9 @@ int run_program(const Command& c) {
   SessionScope scope(s);
   stdlib::register_python_natives(s);
   stdlib::register_library(s);
+  stdlib::register_transforms(s);
+  backends::register_onednn();
+  if (c.options.mode != Mode::eager) jit::install(s);
   if (c.options.verbose) set_notice_mode(NoticeMode::always);
   g_interrupted = &s;
   struct sigaction action {};
@@ -257,6 +267,7 @@ int run_program(const Command& c) {
   Value module = make_main_module(s, c.what == Command::What::file ? name : "", !python);
   Value r = run_source(s, name, text, module);
   int status = r.is_error() ? report_uncaught(s) : 0;
+  if (c.explain) s.out.write("\n" + jit::explain(s));
   status = finish(s, status);
   // The process ends here: nothing is taken apart that the system gives back anyway.
   (void)s.err.flush();
