@@ -231,6 +231,11 @@ Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& a
   return share_tensor(input.as<Tensor>(), shape);
 }
 
+Value share_as(Session&, const Value& tensor, DType t) {
+  auto* x = tensor.as<Tensor>();
+  return wrap_buffer(t, x->shape(), x->buffer);
+}
+
 std::span<const ExecutorRow> reduce_executors() { return kRows; }
 
 }  // namespace ouro::runtime

@@ -1,6 +1,5 @@
 #include "stdlib/native/tensor.h"
 
-#include <cmath>
 #include <vector>
 
 #include "backends/contract/onednn.h"
@@ -108,10 +107,8 @@ std::span<const NativeDef> functions() {
   return rows;
 }
 
-constexpr std::string_view kConstants[] = {"bool_", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "inf", "nan"};
+constexpr std::string_view kConstants[] = {"bool_", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
 Value constant(Session& s, std::string_view name) {
-  if (name == "inf") return Value::floating(HUGE_VAL);
-  if (name == "nan") return Value::floating(NAN);
   if (name == "bool_") return make_dtype(s, DType::boolean);
   for (std::string_view n : kConstants)
     if (n == name) return make_dtype(s, *dtype_from_name(name));
