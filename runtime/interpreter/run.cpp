@@ -128,6 +128,7 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
   const Value* constants = f->code->constants.data();
   Frame* pushed = nullptr;
   bool traced = true;
+  Value returned;  // declared here: a computed goto may not jump into the scope of a Value
 
 #define OURO_LOAD()                             \
   do {                                          \
@@ -189,30 +190,33 @@ L_branch_not:
 L_switch_:
   OURO_GO(f->code->switches[static_cast<size_t>(pc->dst)][static_cast<size_t>(OURO_A.as_int())]);
 
-return_stop_value : {
-  Value result = std::move(s.stop_value);
+return_stop_value:
+  returned = std::move(s.stop_value);
   goto have_result;
 L_return_:
-  if (pc->use_a && pc->a >= 0) result = std::move(regs[pc->a]);
-  else result = OURO_A;
-have_result:
+  if (pc->use_a && pc->a >= 0) returned = std::move(regs[pc->a]);
+  else returned = OURO_A;
+have_result : {
   f->pc = pc;
-  if (!f->instance.is_unbound() && !check_constructed(s, f, result)) goto failed;
+  if (!f->instance.is_unbound() && !check_constructed(s, f, returned)) {
+    returned = Value();
+    goto failed;
+  }
   bool entry = f->entry, discard = f->discard;
   int32_t dst = f->result;
   if (f->generator) {
     interpreter.top = f->caller;
     --s.depth;
-    s.stop_value = std::move(result);
+    s.stop_value = std::move(returned);
     return Value::end();
   }
   pop_frame(s);
-  if (entry) return result;
+  if (entry) return returned;
   f = interpreter.top;
   OURO_LOAD();
-  if (!discard && dst >= 0) regs[dst] = std::move(result);
+  if (!discard && dst >= 0) regs[dst] = std::move(returned);
+  else returned = Value();
   if (s.poll.load(std::memory_order_relaxed)) {
-    result = Value();
     if (!safe_point(s)) goto failed;
   }
 }
