@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/effect.h"
 #include "ir/ops/sig.h"
 #include "ir/ops/sig_parse.h"
 #include "support/diag.h"
@@ -191,6 +192,26 @@ const OpInfo* find_op(std::string_view name) {
   int input = name[dot + 2] - '0';
   return base && base->body && input < base->inputs ? local_derivative(base->op, input) : nullptr;
 }
+
+namespace {
+
+// Names and effects for those who know only the IR (verifier, printer, reader). Atoms: as many as the call names; scalars known when the let was made
+// stand in its constant.
+OpFacts facts_of(uint32_t row) {
+  Registry& r = registry();
+  std::shared_lock guard(r.lock);
+  if (row >= r.infos.size()) ouro_bug("no tensor operation %u", row);
+  const OpInfo& info = *r.infos[row];
+  return {info.name, -1, AttrKind::constant, static_cast<uint32_t>(kAlloc | kRaises | (info.def->effect == OpEffect::rng ? kRng : kPure))};
+}
+std::optional<uint32_t> row_of_name(std::string_view name) {
+  const OpInfo* info = find_op(name);
+  if (!info) return std::nullopt;
+  return static_cast<uint32_t>(info->op) - kFirstTensorOp;
+}
+const bool kInstalled = (install_tensor_ops({.count = UINT16_MAX - kFirstTensorOp, .facts = facts_of, .find = row_of_name}), true);
+
+}  // namespace
 
 std::span<const OpInfo* const> all_ops() { return registry().rows; }
 
