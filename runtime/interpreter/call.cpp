@@ -85,7 +85,9 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
         if (t.is_error()) {
           if (pending_is(s, ExcKind::TypeError) && (!is_a(s, v, s.object_type()) || find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound())) {
             clear_pending(s);
-            raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
+            bool alone = i == 0 && (sig.args.size() == 1 || sig.args[1].kind >= ir::CallSig::Kind::keyword);
+            if (!alone) raise_type_error(s, "Value after * must be an iterable, not %s", type_name(s, v).c_str());
+            else raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
           }
           return false;
         }

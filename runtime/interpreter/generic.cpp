@@ -161,7 +161,7 @@ bool matches_itself(ObjectKind k) {
 Value match_class(Ctx& c, Value* a, uint32_t) {
   Session& s = c.s;
   Type* t = cast_exact<Type>(a[1]);
-  if (!t) return raise_type_error(s, "called match pattern must be a class");
+  if (!t) return raise_type_error(s, "called match pattern must be a type");
   int is = is_instance(s, a[0], a[1]);
   if (is < 0) return Value::error();
   if (!is) return Value::none();

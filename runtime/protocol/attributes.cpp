@@ -29,12 +29,10 @@ bool is_data_descriptor(Session& s, const Value& d) {
   }
 }
 
+static Value no_attribute(Session& s, const Value& v, Symbol name);
+
 Value unbound_member(Session& s, Member* m, const Value& self) {
-  (void)self;
-  static const Symbol name_symbol = intern("name");
-  (void)name_symbol;
-  Value e = make_exception(s, ExcKind::AttributeError, m->name.text());
-  return set_pending(s, std::move(e));
+  return no_attribute(s, self, m->name);
 }
 
 Value* instance_slot(Instance* i, Symbol name) {
@@ -154,7 +152,9 @@ Value find_attribute(Session& s, const Value& v, Symbol name) {
   return d.is_unbound() ? d : bind_descriptor(s, d, v, t);
 }
 
-Value no_attribute(Session& s, const Value& v, Symbol name) {
+}  // namespace
+
+static Value no_attribute(Session& s, const Value& v, Symbol name) {
   std::string text;
   if (Type* t = cast_exact<Type>(v)) text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
   else if (Module* m = cast_exact<Module>(v)) text = "module '" + text_of(s, m->name) + "' has no attribute '" + name.str() + "'";
@@ -164,8 +164,6 @@ Value no_attribute(Session& s, const Value& v, Symbol name) {
   e.as<Exception>()->extra2 = v;
   return set_pending(s, std::move(e));
 }
-
-}  // namespace
 
 Value generic_get_attr(Session& s, const Value& v, Symbol name) {
   Instance* i = v.as<Instance>();
@@ -296,7 +294,7 @@ namespace {
 bool no_set(Session& s, const Value& v, Symbol name, bool deletion, bool class_has) {
   std::string n = name.str(), t = type_name(s, v);
   if (deletion && !class_has) {
-    Value e = make_exception(s, ExcKind::AttributeError, has_attributes(v) && v.as<Instance>()->type->has_dict ? n : "'" + t + "' object has no attribute '" + n + "'");
+    Value e = make_exception(s, ExcKind::AttributeError, "'" + t + "' object has no attribute '" + n + "'");
     set_pending(s, std::move(e));
   } else if (class_has) {
     raise_error(s, ExcKind::AttributeError, "'%s' object attribute '%s' is read-only", t.c_str(), n.c_str());
