@@ -1,6 +1,6 @@
 // AST → ANF: golden texts (tests/lower/*.ouro beside *.anf; OURO_BLESS=1 writes them), and for
 // every script of tests/lang: the lowered module verifies, and its text reads back as the same
-// function.
+// function, and so do its packed bytes.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "frontend/module.h"
+#include "ir/pack.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"
@@ -78,6 +79,9 @@ TEST_CASE("lowered_scripts_verify_and_round_trip") {
       INFO(again.error);
       REQUIRE(again.function);
       CHECK(ir::print(*again.function) == text);
+      ir::FunctionRef unpacked = ir::unpack(ir::pack(*f)).function;
+      REQUIRE(unpacked);
+      CHECK(ir::print(*unpacked) == text);
       ++done;
     }
   }
