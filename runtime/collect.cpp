@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "runtime/interpreter/interpreter.h"
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
@@ -103,8 +104,9 @@ void run_finalizers(Session& s) {
     batch.swap(s.finalizers);
     for (Value& v : batch) {
       Value pending = std::move(s.pending);
-      Value del = find_dunder(s, type_of(s, v), Dunder::del_);
-      Value r = call_dunder(s, v, Dunder::del_);
+      Generator* g = cast_exact<Generator>(v);
+      Value del = g ? v : find_dunder(s, type_of(s, v), Dunder::del_);
+      Value r = g ? resume_generator(s, g, ResumeMode::close, Value::none()) : call_dunder(s, v, Dunder::del_);
       if (r.is_error()) {
         Value exc = take_pending(s);
         (void)s.out.flush();

@@ -176,6 +176,21 @@ void destroy_opaque(Object* o) {
 }
 void clear_opaque(Object* o) { auto gone = std::move(static_cast<Opaque*>(o)->values); }
 
+// A generator that waits inside a `try` is closed before it goes, at the next safe point.
+void destroy_generator(Object* o) {
+  auto* g = static_cast<Generator*>(o);
+  Session* s = current_session();
+  bool waits = g->frame && g->started && !g->running && g->frame->code->handover_of[g->frame->code->pc_of(g->frame->pc)] != UINT32_MAX;
+  if (waits && !(g->flags & kFlagFinalized) && s) {
+    g->flags |= kFlagFinalized;
+    g->refs = 1;
+    s->finalizers.push_back(Value::steal(g));
+    s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kFinalizers, std::memory_order_relaxed);
+    return;
+  }
+  destroy_object<Generator>(o);
+}
+
 // An instance whose class has __del__ is kept alive until the finalizer ran, at the next safe point.
 template <class T>
 void destroy_instance(Object* o) {
@@ -222,7 +237,7 @@ void register_core_kinds() {
   register_kind(K::native, {destroy_object<Native>, visit_native});
   register_kind(K::bound_method, {destroy_object<BoundMethod>, visit_bound});
   register_kind(K::cell, {destroy_object<Cell>, visit_cell, clear_cell});
-  register_kind(K::generator, {destroy_object<Generator>, visit_generator, clear_generator});
+  register_kind(K::generator, {destroy_generator, visit_generator, clear_generator});
   register_kind(K::instance, {destroy_instance<Instance>, visit_instance, clear_instance});
   register_kind(K::exception, {destroy_instance<Exception>, visit_exception, clear_exception});
   register_kind(K::type, {destroy_object<Type>, visit_type, clear_type});

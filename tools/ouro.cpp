@@ -235,6 +235,10 @@ int run_program(const Command& c) {
     default:
       name = c.file;
       python = name.ends_with(".py");
+      if (!name.starts_with('/')) {  // tracebacks show the whole path, as CPython's do
+        char folder[4096];
+        if (getcwd(folder, sizeof folder)) name = std::string(folder) + "/" + name;
+      }
       if (!read_file(name, text)) {
         if (errno == EISDIR) std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str());
         else std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno, std::strerror(errno));

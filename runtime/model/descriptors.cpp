@@ -1,4 +1,5 @@
 // property, staticmethod, classmethod, super, and the descriptors of slots and computed attributes.
+#include "runtime/interpreter/frame.h"
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
@@ -98,7 +99,11 @@ constexpr TypeDef kClass{.name = "classmethod", .kind = ObjectKind::class_method
 // ---------------------------------------------------------------- super
 
 Value super_construct(Session& s, Type*, const Args& a) {
-  if (a.size() == 0) return raise_error(s, ExcKind::RuntimeError, "super(): no arguments");
+  if (a.size() == 0) {
+    const Frame* top = s.interpreter->top;
+    bool has_parameter = top && top->code->function->sig.positional > 0;
+    return raise_error(s, ExcKind::RuntimeError, has_parameter ? "super(): __class__ cell not found" : "super(): no arguments");
+  }
   Type* t = cast_exact<Type>(a[0]);
   if (!t) return raise_type_error(s, "super() argument 1 must be a type, not %s", type_name(s, a[0]).c_str());
   auto* x = new_object<Super>(ObjectKind::super);
