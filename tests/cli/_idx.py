@@ -23,7 +23,7 @@ def write_fashion(cache, train=640, test=200):
                     bright = row // 3 == label
                     images.append((state >> 16) % 100 + (150 if bright else 0))
         for kind, shape, data in (("images-idx3", (n, 28, 28), images), ("labels-idx1", (n,), labels)):
-            with gzip.open(os.path.join(folder, f"{part}-{kind}-ubyte.gz"), "wb", mtime=0) as f:
+            with gzip.open(os.path.join(folder, f"{part}-{kind}-ubyte.gz"), "wb") as f:
                 f.write(idx(shape, bytes(data)))
     return folder
 
