@@ -30,22 +30,28 @@ Atom Lowerer::call(const Call& e) {
   return b_.call(callee, view(args.atoms), std::move(args.sig));
 }
 
-// `super()` in a method stands for `super(__class__, first parameter)`.
+// `super()` in a method stands for `super(__class__, first parameter)`; a plain call says what is
+// wrong where there is no parameter.
 bool Lowerer::is_super_call(const Call& e) {
-  static const Symbol super_ = intern("super"), class_ = intern("__class__");
+  static const Symbol super_ = intern("super");
   auto* n = dyn<Name>(e.func);
   if (!n || n->id != super_ || !e.args.empty() || !e.keywords.empty() ||
       b_.head().sig.positional == 0)
     return false;
   const Variable& v = scope_.vars[var_index(super_)];
-  if (v.storage != Storage::global || names_.scopes.front().binds(super_)) return false;
-  Variable* c = scope_.find(class_);
-  return c && c->storage == Storage::captured;
+  return v.storage == Storage::global && !names_.scopes.front().binds(super_);
 }
 
 Atom Lowerer::call_super(const Call& e) {
+  static const Symbol class_ = intern("__class__");
   Atom callee = expr(e.func);
-  Atom cls = load(intern("__class__"), e.span);
+  Variable* c = scope_.find(class_);
+  if (!c || c->storage != Storage::captured) {
+    Atom error = builtin(e.span, "RuntimeError");
+    b_.raise(b_.call(error, {b_.string("super(): __class__ cell not found")}));
+    return b_.none();
+  }
+  Atom cls = load(class_, e.span);
   Atom self = load(b_.head().sig.names[0], e.span);
   b_.set_span(e.span);
   return b_.call(callee, {cls, self});

@@ -217,18 +217,32 @@ void Lowerer::raise(const Raise& s) {
   b_.raise(exception, cause);
 }
 
+// The place of a failed assertion is that of the last comparison which its condition jumps on, else
+// the statement.
+static Span place_of_test(const ExprNode* e, Span place) {
+  if (is<Compare>(e)) return e->span;
+  if (auto* u = dyn<UnaryOp>(e); u && u->op == UnaryOperator::Not)
+    return place_of_test(u->operand, place);
+  if (auto* b = dyn<BoolOp>(e))
+    for (const ExprNode* v : b->values) place = place_of_test(v, place);
+  if (auto* i = dyn<IfExp>(e))
+    for (const ExprNode* v : {i->test, i->body, i->orelse}) place = place_of_test(v, place);
+  return place;
+}
+
 void Lowerer::assert_(const Assert& s) {
+  const Span place = place_of_test(s.test, s.span);
   BlockId good = b_.new_block(), bad = b_.new_block();
   Outcome o = condition(s.test, good, bad);
   start(bad);
   assigned_ = o.if_false;
-  Atom error = builtin(s.span, "AssertionError");
+  Atom error = builtin(place, "AssertionError");
   if (s.msg) {
     Atom message = expr(s.msg);
-    b_.set_span(s.span);
+    b_.set_span(place);
     error = b_.call(error, {message});
   }
-  b_.set_span(s.span);
+  b_.set_span(place);
   b_.raise(error);
   start(good);
   assigned_ = o.if_true;

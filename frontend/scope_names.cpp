@@ -93,16 +93,18 @@ void Collector::named_expr_scope(const NamedExpr& e) {
     if (s->is_comprehension()) {
       Variable* v = s->find(name);
       if (v && v->has(Variable::kCompIter))
-        fail(e.span, quoted("assignment expression cannot rebind comprehension iteration variable ",
-                            name, ""));
+        fail(e.target->span,
+             quoted("assignment expression cannot rebind comprehension iteration variable ", name,
+                    ""));
       continue;
     }
     if (s->kind == Scope::Kind::class_)
-      fail(e.span, "assignment expression within a comprehension cannot be used in a class body");
+      fail(e.target->span,
+           "assignment expression within a comprehension cannot be used in a class body");
     Variable* v = s->find(name);
     bool global = s->kind == Scope::Kind::module || (v && v->has(Variable::kGlobal));
-    define_in(*cur_, name, global ? Variable::kGlobal : Variable::kNonlocal, e.span);
-    cur_->directives.emplace_back(name, e.span);
+    define_in(*cur_, name, global ? Variable::kGlobal : Variable::kNonlocal, e.target->span);
+    cur_->directives.emplace_back(name, e.target->span);
     s->add(name).flags |= s->kind == Scope::Kind::module ? Variable::kGlobal : Variable::kLocal;
     return;
   }
