@@ -89,6 +89,11 @@ Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args);
 Value run_operation(Session& s, std::string_view name, std::initializer_list<Value> args);
 // Binds a Python call to the row's parameters (dim for axis, ...) and runs it.
 Value call_operation(Session& s, const ir::OpInfo& op, const Args& args);
+// Binds a Python call to the row's parameters, defaults filled in; `at`: for each argument (positional, then keywords) its parameter, and the place in
+// it when that is variadic (else -1). False with TypeError.
+[[nodiscard]] bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params, std::vector<std::pair<int, int>>* at);
+// The row's name of a keyword ("dim" for `axis`).
+std::string operation_keyword(const ir::OpInfo& op, std::string_view name);
 // The native that is the row's function (also of rows that scripts cannot name).
 Value operation_function(Session& s, const ir::OpInfo& op);
 // The row that a native stands for, or null.
@@ -97,6 +102,8 @@ const ir::OpInfo* operation_of(const NativeDef* def);
 Value operation_namespace(Session& s);
 // The module whose globals those texts see: Ouro's built-in names and `ouro`.
 Value operation_globals(Session& s);
+// The script function that a row in Ouro (OpDef::source) is; it takes the row's parameters by position.
+Value operation_source(Session& s, const ir::OpInfo& op);
 // The function that a text is, in that module: a lambda's text (vjp, jvp), cached per session. Needs the frontend.
 Value operation_text(Session& s, std::string_view text);
 

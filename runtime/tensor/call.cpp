@@ -121,6 +121,8 @@ Value source_function(Session& s, const ir::OpInfo& op) {
   std::string params;
   for (char c : op.def->params.empty() ? (op.inputs == 1 ? std::string_view("x") : op.inputs == 2 ? std::string_view("x, y") : std::string_view("x, y, z")) : op.def->params)
     if (c != '@') params += c;
+  // All parameters can be passed by position, so that callers need not know which are keyword-only.
+  if (size_t star = params.find("*, "); star != std::string::npos) params.erase(star, 3);
   std::string text = "def " + op.name + "(" + params + "):\n";
   std::string_view rest = op.def->source;
   while (!rest.empty()) {
@@ -310,7 +312,7 @@ Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
         if (auto* t = cast<Tuple>(args[i])) positional.insert(positional.end(), t->begin(), t->end());
       } else if (args[i].is_unbound()) {
         continue;
-      } else if (p.keyword_only || positional.size() != i) {
+      } else if (positional.size() != i) {
         keywords.push_back(args[i]);
         names.push_back(make_str(p.name));
       } else {
@@ -435,9 +437,40 @@ Value operation_namespace(Session& s) {
   return t.ouro;
 }
 
+bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params, std::vector<std::pair<int, int>>* at) {
+  if (!bind(s, op, args, params)) return false;
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].is_unbound()) params[i] = default_value(s, op.params[i]);
+  if (!at) return true;
+  at->clear();
+  size_t variadic = 0;
+  while (variadic < op.params.size() && !op.params[variadic].variadic) ++variadic;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (i < variadic) at->push_back({static_cast<int>(i), -1});
+    else at->push_back({static_cast<int>(variadic), static_cast<int>(i - variadic)});
+  }
+  for (const Value& n : args.names) {
+    std::string keep;
+    const std::string& name = canonical(op, n.as<Str>()->view(), keep);
+    for (size_t j = 0; j < op.params.size(); ++j)
+      if (op.params[j].name == name) at->push_back({static_cast<int>(j), -1});
+  }
+  return true;
+}
+std::string operation_keyword(const ir::OpInfo& op, std::string_view name) {
+  std::string keep;
+  return canonical(op, name, keep);
+}
+
 Value operation_globals(Session& s) { return text_module(s, "ouro.rules"); }
 
+Value operation_source(Session& s, const ir::OpInfo& op) { return source_function(s, op); }
+
 Value operation_text(Session& s, std::string_view text) {
+  if (!text.starts_with("lambda")) {  // the body of a row in Ouro
+    for (const ir::OpInfo* op : ir::all_ops())
+      if (op->def->source == text) return source_function(s, *op);
+  }
   auto& known = s.state<Texts>().lambdas;
   if (auto it = known.find(text); it != known.end()) return it->second;
   OURO_TRY(module, operation_globals(s));

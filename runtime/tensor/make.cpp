@@ -96,6 +96,34 @@ Value argsort(OpCall& c) {
   visit_type(t, go);
   return r;
 }
+Value running_arg(OpCall& c) {
+  DType t = ir::compute_type(c.in()->dtype);
+  OURO_TRY(input, cast_tensor(c.s, c.inputs[0], t));
+  auto* x = input.as<Tensor>();
+  int64_t n = 1, inner = 1;
+  if (x->rank > 0) {
+    int a = c.axis("axis", x->rank);
+    if (a < 0 || a >= x->rank) return c.raise("IndexError", c.op.name + ": axis " + std::to_string(c.integer("axis")) + " is out of range for a tensor of " + std::to_string(x->rank) + " dimensions");
+    n = x->dim(a);
+    for (int i = a + 1; i < x->rank; ++i) inner *= x->dim(i);
+  }
+  bool largest = c.flag("largest");
+  OURO_TRY(r, c.result());
+  int64_t* out = r.as<Tensor>()->data<int64_t>();
+  int64_t rows = n ? x->size / n : 0;
+  visit_type(t, [&]<class T>(T) {
+    for (int64_t p = 0; p < rows; ++p) {
+      int64_t base = p / inner * n * inner + p % inner, best = 0;
+      const T* row = x->data<T>() + base;
+      for (int64_t i = 0; i < n; ++i) {
+        T v = row[best * inner], w = row[i * inner];
+        if (w != w || (v == v && (largest ? w >= v : w <= v))) best = i;
+        out[base + i * inner] = best;
+      }
+    }
+  });
+  return r;
+}
 Value searchsorted(OpCall& c) {
   bool right = c.flag("right");
   OURO_TRY(r, c.result());
@@ -128,7 +156,7 @@ Value nonzero(OpCall& c) {
 
 constexpr ExecutorRow kMake[] = {{"full", full}, {"zeros", zeros}, {"ones", ones}, {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
                                  {"eye", eye}, {"arange", arange}, {"linspace", linspace}};
-constexpr ExecutorRow kOrder[] = {{"argsort", argsort}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
+constexpr ExecutorRow kOrder[] = {{"argsort", argsort}, {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
 
 }  // namespace
 
