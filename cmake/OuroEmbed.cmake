@@ -1,6 +1,11 @@
-# ouro_embed(variable): a generated C++ file that holds every *.ouro below the current folder, made
-# by the stage-0 tool; `variable` names it.
+# ouro_embed(variable): a generated table that holds every *.ouro below the current folder, parsed
+# and lowered by the stage-0 tool; `variable` names its object file.
+#
+# Stage 0 links the frontend and what stands below it, never the runtime, so there is no cycle; and
+# it leaves its output alone when nothing changed in it, so a change in the frontend that lowers the
+# library as before compiles nothing again.
 add_executable(ouro_stage0 ${PROJECT_SOURCE_DIR}/tools/stage0.cpp)
+target_link_libraries(ouro_stage0 PRIVATE ouro_frontend)
 
 function(ouro_embed variable)
   file(GLOB_RECURSE scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.ouro)
@@ -15,5 +20,7 @@ function(ouro_embed variable)
     COMMAND ouro_stage0 ${CMAKE_CURRENT_SOURCE_DIR}
             ${CMAKE_BINARY_DIR}/generated/stdlib/scripts.txt ${out}
     DEPENDS ouro_stage0 ${scripts} ${CMAKE_BINARY_DIR}/generated/stdlib/scripts.txt VERBATIM)
-  set(${variable} ${out} PARENT_SCOPE)
+  # A library of its own, so that it waits for stage 0 and not for what ouro_stdlib links.
+  add_library(ouro_embedded OBJECT ${out})
+  set(${variable} $<TARGET_OBJECTS:ouro_embedded> PARENT_SCOPE)
 endfunction()

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "frontend/module.h"
+#include "ir/pack.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/ops.h"
 #include "support/source.h"
@@ -150,19 +151,34 @@ Value no_module(Session& s, std::string_view name, std::string_view whole_of = {
   return Value::error();
 }
 
+// Puts the module among the loaded ones while `run` fills it; takes it out again on error.
+template <class Run>
+Value run_loading(Session& s, Symbol name, Value m, Run run) {
+  s.modules.set(name, m);
+  Value r = run(m);
+  if (!r.is_error()) return m;
+  s.modules.set(name, Value());
+  return r;
+}
+
 Value run_found(Session& s, Symbol name, const Found& f) {
   Value m = new_module(s, name.text(), make_str(f.file));
   Module* mod = m.as<Module>();
   mod->ouro_names = !f.python;
   mod->is_package = f.package;
   mod->search_path = f.folder;
-  s.modules.set(name, m);
-  Value r = run_source(s, f.file, f.text, m);
-  if (r.is_error()) {
-    s.modules.set(name, Value());
-    return r;
-  }
-  return m;
+  return run_loading(s, name, m, [&](const Value& m) { return run_source(s, f.file, f.text, m); });
+}
+
+// A module of the library stands in the program already parsed; its text is only for tracebacks.
+Value run_embedded(Session& s, Symbol name, const Session::Embedded& e) {
+  uint32_t file = s.sources.add_later(std::string(e.path), e.text);
+  ir::UnpackResult code = ir::unpack(e.packed, file);
+  if (!code.function) ouro_bug("module %s: %s", name.c_str(), code.error.c_str());
+  Value m = new_module(s, name.text(), make_str(e.path));
+  m.as<Module>()->ouro_names = true;
+  m.as<Module>()->is_package = e.is_package;
+  return run_loading(s, name, m, [&](const Value& m) { return run_module(s, code.function, m); });
 }
 
 Value load_module(Session& s, Symbol name, Module* parent) {
@@ -179,13 +195,7 @@ Value load_module(Session& s, Symbol name, Module* parent) {
       if (f.there) return run_found(s, name, f);
     }
   }
-  if (const Session::Embedded* e = s.find_embedded ? s.find_embedded(full) : nullptr) {
-    Found f;
-    f.file = std::string(e->path);
-    f.text = std::string(e->text);
-    f.package = e->is_package;
-    return run_found(s, name, f);
-  }
+  if (const Session::Embedded* e = s.find_embedded ? s.find_embedded(full) : nullptr) return run_embedded(s, name, *e);
   if (const NativeModule* rows = s.find_natives(full)) {
     Value m = new_module(s, full, Value::none());
     m.as<Module>()->load = load_native;

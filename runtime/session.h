@@ -113,6 +113,7 @@ class Session {
   // Where embedded modules come from (stdlib/embedded.h stands to the right of this layer).
   struct Embedded {
     std::string_view path, text;
+    std::string_view packed;  // the module's code, as ir/pack.h reads it
     bool is_package;
   };
   const Embedded* (*find_embedded)(std::string_view dotted) = nullptr;

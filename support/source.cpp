@@ -152,8 +152,15 @@ std::string_view SourceFile::line_text(uint32_t line) const {
 }
 
 const SourceFile& SourceManager::add(std::string name, std::string_view bytes) {
-  files_.push_back(std::make_unique<SourceFile>(count() + 1, std::move(name), bytes));
-  return *files_.back();
+  auto file = std::make_unique<SourceFile>(count() + 1, std::move(name), bytes);
+  std::lock_guard guard(lock_);
+  return *files_.emplace_back(std::move(file)).file;
+}
+
+uint32_t SourceManager::add_later(std::string name, std::string_view text) {
+  std::lock_guard guard(lock_);
+  files_.push_back({nullptr, std::move(name), text});
+  return count();
 }
 
 const SourceFile* SourceManager::load(const std::string& path) {
@@ -162,7 +169,11 @@ const SourceFile* SourceManager::load(const std::string& path) {
 }
 
 const SourceFile* SourceManager::file(uint32_t id) const {
-  return id == 0 || id > files_.size() ? nullptr : files_[id - 1].get();
+  std::lock_guard guard(lock_);
+  if (id == 0 || id > files_.size()) return nullptr;
+  Entry& e = files_[id - 1];
+  if (!e.file) e.file = std::make_unique<SourceFile>(id, std::move(e.name), e.text);
+  return e.file.get();
 }
 
 std::string_view SourceManager::text(Span s) const {

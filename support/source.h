@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +86,9 @@ class SourceManager {
 
   /// Adds a file under a display name ("f.ouro", "<string>", "<stdin>").
   const SourceFile& add(std::string name, std::string_view bytes);
+  /// The number of a file that is made only when somebody asks for it: the library's, of which only
+  /// a traceback needs the text. `text` lives as long as the manager.
+  uint32_t add_later(std::string name, std::string_view text);
   /// Reads a file from disk; null if it cannot be read (errno tells why).
   const SourceFile* load(const std::string& path);
   /// The file with this id, or null (id 0, or unknown).
@@ -94,7 +98,13 @@ class SourceManager {
   std::string_view text(Span s) const;
 
  private:
-  std::vector<std::unique_ptr<SourceFile>> files_;
+  struct Entry {
+    std::unique_ptr<SourceFile> file;  // null: to be made of what follows
+    std::string name;
+    std::string_view text;
+  };
+  mutable std::mutex lock_;  // compile threads ask too
+  mutable std::vector<Entry> files_;
 };
 
 /// Reads a whole file; false if it cannot be read (errno tells why).

@@ -1,4 +1,5 @@
-// Stage 0: turns stdlib/**/*.ouro into one C++ file that defines the table of stdlib/embedded.h.
+// Stage 0: stdlib/**/*.ouro → ANF → bytes (ir/pack.h) → one C++ file that defines the table of
+// stdlib/embedded.h. It runs while the program is built and links no runtime.
 //
 //   ouro_stage0 ROOT LIST OUT
 //
@@ -8,21 +9,22 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "frontend/module.h"
+#include "ir/pack.h"
+#include "ir/verify.h"
+
 namespace {
 
+using namespace ouro;
+
 struct Module {
-  std::string name, path, text;
+  std::string name, path, text, packed;
   bool is_package = false;
 };
-
-bool read_file(const std::string& path, std::string& text) {
-  std::ifstream in(path, std::ios::binary);
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  return in.good() || in.eof();
-}
 
 // "nn/__init__.ouro" → "nn", "nn/linear.ouro" → "nn.linear".
 void name_module(Module& m) {
@@ -37,6 +39,7 @@ void name_module(Module& m) {
 }
 
 // A string literal, in pieces of a line each: no delimiter that a script could contain.
+// (Octal escapes take three digits at most, so a digit behind one is itself.)
 void write_literal(std::ostream& out, const std::string& text) {
   out << "\"";
   for (unsigned char c : text) {
@@ -64,6 +67,8 @@ void write_table(std::ostream& out, const std::vector<Module>& modules) {
   for (const Module& m : modules) {
     out << "{\"" << m.name << "\"sv, \"" << m.path << "\"sv,\n";
     write_literal(out, m.text);
+    out << "sv,\n";
+    write_literal(out, m.packed);
     out << "sv, " << (m.is_package ? "true" : "false") << "},\n";
   }
   out << "{}};\n}\n"  // an empty row at the end: the array is never of size 0
@@ -75,6 +80,35 @@ void write_table(std::ostream& out, const std::vector<Module>& modules) {
          "      [](const EmbeddedModule& m, std::string_view n) { return m.name < n; });\n"
          "  return it != all.end() && it->name == name ? &*it : nullptr;\n}\n"
          "}\n";
+}
+
+// Reads and compiles one script; false with a message if that fails.
+bool make_module(const std::string& path, Module& m) {
+  SourceManager sources;
+  const SourceFile* file = sources.load(path);
+  if (!file) {
+    std::cerr << "ouro_stage0: cannot read " << path << "\n";
+    return false;
+  }
+  Diagnostics diags;
+  ir::FunctionRef code = frontend::compile_module(*file, diags);
+  if (!code) {
+    if (const Diagnostic* d = diags.first_error()) std::cerr << render(*d, sources);
+    return false;
+  }
+  ir::check(*code);
+  m.text = file->text();
+  m.packed = ir::pack(*code);
+  return true;
+}
+
+// Leaves a file alone that says the same already, so that nothing is compiled again.
+bool write_if_changed(const std::string& path, const std::string& text) {
+  std::string before;
+  if (read_file(path, before) && before == text) return true;
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  return static_cast<bool>(out.flush());
 }
 
 }  // namespace
@@ -92,15 +126,12 @@ int main(int argc, char** argv) {
     Module m;
     m.path = line.starts_with(root) ? line.substr(root.size()) : line;
     name_module(m);
-    if (!read_file(line, m.text)) {
-      std::cerr << "ouro_stage0: cannot read " << line << "\n";
-      return 1;
-    }
+    if (!make_module(line, m)) return 1;
     modules.push_back(std::move(m));
   }
   std::sort(modules.begin(), modules.end(),
             [](const Module& a, const Module& b) { return a.name < b.name; });
-  std::ofstream out(argv[3], std::ios::binary);
+  std::ostringstream out;
   write_table(out, modules);
-  return out.flush() ? 0 : 1;
+  return write_if_changed(argv[3], out.str()) ? 0 : 1;
 }

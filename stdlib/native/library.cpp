@@ -34,7 +34,7 @@ const Session::Embedded* find_library(std::string_view dotted) {
   static thread_local std::map<std::string_view, Kept> found;
   Kept& kept = found[m->name];
   kept.path = "ouro/" + std::string(m->path);
-  kept.module = {kept.path, m->text, m->is_package};
+  kept.module = {kept.path, m->text, m->packed, m->is_package};
   return &kept.module;
 }
 
