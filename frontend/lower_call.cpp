@@ -5,6 +5,10 @@ namespace ouro::frontend {
 using namespace ast;
 
 void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out) {
+  if (args.size() > kMaxOperands) {
+    out.add(list_or_set(*args[0], args, false), CallSig::Kind::star);
+    args = {};
+  }
   for (const ExprNode* a : args) {
     if (auto* s = dyn<Starred>(a))
       out.add(expr(s->value), CallSig::Kind::star);

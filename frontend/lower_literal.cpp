@@ -63,7 +63,8 @@ static bool has_star(Exprs elts) {
 Atom Lowerer::tuple(const Tuple& e) {
   Atom known;
   if (constant_tuple(e.elts, known)) return known;
-  if (has_star(e.elts)) return let(e.span, prim::list_to_tuple, {list_or_set(e, e.elts, false)});
+  if (has_star(e.elts) || e.elts.size() > kMaxOperands)
+    return let(e.span, prim::list_to_tuple, {list_or_set(e, e.elts, false)});
   Atoms items;
   for (const ExprNode* x : e.elts) items.push_back(expr(x));
   return let(e.span, prim::tuple, items);
@@ -72,7 +73,8 @@ Atom Lowerer::tuple(const Tuple& e) {
 Atom Lowerer::list_or_set(const ExprNode& e, Exprs elts, bool set) {
   Atoms items;
   size_t i = 0;
-  for (; i < elts.size() && !is<Starred>(elts[i]); ++i) items.push_back(expr(elts[i]));
+  for (; i < elts.size() && i < kMaxOperands && !is<Starred>(elts[i]); ++i)
+    items.push_back(expr(elts[i]));
   NameId result = let(e.span, set ? prim::set : prim::list, items);
   for (; i < elts.size(); ++i) {
     if (auto* s = dyn<Starred>(elts[i]))
@@ -86,7 +88,7 @@ Atom Lowerer::list_or_set(const ExprNode& e, Exprs elts, bool set) {
 Atom Lowerer::dict(const Dict& e) {
   Atoms items;
   size_t i = 0;
-  for (; i < e.keys.size() && e.keys[i]; ++i) {
+  for (; i < e.keys.size() && i < kMaxOperands && e.keys[i]; ++i) {
     items.push_back(expr(e.keys[i]));
     items.push_back(expr(e.values[i]));
   }
@@ -113,7 +115,10 @@ Atom Lowerer::formatted(const FormattedValue& e) {
 Atom Lowerer::joined_str(const JoinedStr& e) {
   if (e.values.empty()) return b_.string("");
   Atoms parts;
-  for (const ExprNode* p : e.values) parts.push_back(expr(p));
+  for (const ExprNode* p : e.values) {
+    if (parts.size() == kMaxOperands) parts = {let(e.span, prim::str_concat, parts)};
+    parts.push_back(expr(p));
+  }
   return parts.size() == 1 ? parts[0] : Atom(let(e.span, prim::str_concat, parts));
 }
 

@@ -42,6 +42,8 @@ class Assigned {
 };
 
 using Atoms = SmallVec<Atom, 6>;
+/// Longer lists of operands are built up piece by piece (a let counts its arguments in 16 bits).
+inline constexpr size_t kMaxOperands = 1 << 14;
 inline std::span<const Atom> view(const Atoms& a) { return {a.data(), a.size()}; }
 
 /// A call's arguments as they are lowered one by one.

@@ -10,6 +10,7 @@
 
 #include "frontend/module.h"
 #include "ir/pack.h"
+#include "ir/prim.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"
@@ -109,4 +110,24 @@ TEST_CASE("lowering_a_long_script_is_quick") {
   }
   WARN("125 lines: " << best << " ms");
   CHECK(best < 200);
+}
+
+TEST_CASE("displays_and_calls_of_any_length_lower") {
+  constexpr int kCount = 70000;  // more than a let can count
+  std::string items;
+  for (int i = 0; i < kCount; ++i) items += "x,";
+  SourceManager sources;
+  const SourceFile& file = sources.add(
+      "long.ouro", "x = 1\na = [" + items + "]\nb = (" + items + ")\nf(" + items + ")\n");
+  Diagnostics diags;
+  ir::FunctionRef f = frontend::compile_module(file, diags);
+  REQUIRE(f);
+  CHECK(ir::verify(*f) == "");
+  size_t loads = 0, operands = 0;
+  for (const ir::Let& l : f->blocks[0].lets) {
+    loads += l.op == ir::prim::global_get;
+    operands += l.op == ir::prim::list ? l.nargs : l.op == ir::prim::list_append;
+  }
+  CHECK(loads == 3 * kCount + 1);
+  CHECK(operands == 3 * kCount);
 }
