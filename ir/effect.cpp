@@ -8,7 +8,7 @@ namespace ouro::ir {
 namespace {
 
 TensorOpTable& tensor_ops() {
-  static TensorOpTable table;
+  static TensorOpTable table = rows_table();
   return table;
 }
 

@@ -34,6 +34,7 @@ struct TensorOpTable {
   OpFacts (*facts)(uint32_t row) = nullptr;
   std::optional<uint32_t> (*find)(std::string_view name) = nullptr;
 };
+TensorOpTable rows_table();  // of ir/ops/registry.h; what is installed from the start
 void install_tensor_ops(const TensorOpTable& table);
 
 /// Location classes that effects speak of.

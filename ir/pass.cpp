@@ -1,6 +1,7 @@
 #include "ir/pass.h"
 
 #include "ir/grad/reverse.h"
+#include "ir/opt/pipeline.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"
@@ -24,12 +25,24 @@ FunctionRef reverse(const FunctionRef& f) {
   return r;
 }
 
+FunctionRef optimise(const FunctionRef& f) { return opt::optimise(f); }
+
+std::vector<Pass> with_optimiser(std::vector<Pass> t) {
+  for (const Pass& p : opt::pipeline()) {
+    bool listed = false;
+    for (const Pass& q : t) listed = listed || q.name == p.name;
+    if (!listed) t.push_back(p);
+  }
+  return t;
+}
+
 std::vector<Pass>& table() {
-  static std::vector<Pass> t{
+  static std::vector<Pass> t = with_optimiser({
       {"verify", identity, "the function itself (tools verify before and after each pass)"},
       {"roundtrip", roundtrip, "printed and read back"},
       {"reverse", reverse, "the forward form, with the pullback in it"},
-  };
+      {"optimise", optimise, "the optimiser's whole list, on typed functions"},
+  });
   return t;
 }
 

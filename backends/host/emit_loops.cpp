@@ -171,19 +171,22 @@ Value* KernelEmitter::tail_mask(Value* count) {
   return b_.CreateICmpSLT(iota, b_.CreateVectorSplat(width_, b_.CreateTrunc(limited, b_.getInt32Ty())));
 }
 
-// Moves `count` < width elements. Masked moves of small elements would be taken apart into branches: those are copied.
-void KernelEmitter::move_tail(const Stream& s, Value* from, Value* to, Value* count) {
+// Moves `count` < width elements into or out of scratch memory; scratch lanes without an element become zero (they may be indices).
+// Masked moves of small elements would be taken apart into branches: those are copied.
+void KernelEmitter::move_tail(const Stream& s, Value* real, bool fill, Value* count) {
   DType t = k_.buffers[s.buffer].type;
   llvm::Align align(size_of(t));
+  auto* vt = llvm::cast<llvm::VectorType>(LeafEmitter::with_lanes(memory_type(t), width_));
+  llvm::Constant* zero = llvm::Constant::getNullValue(vt);
   if (size_of(t) < 4) {
     Value* bytes = b_.CreateMul(count, i64(static_cast<int64_t>(size_of(t))));
-    b_.CreateMemCpy(to, align, from, align, bytes);
+    if (fill) b_.CreateAlignedStore(zero, s.scratch, align);
+    b_.CreateMemCpy(fill ? s.scratch : real, align, fill ? real : s.scratch, align, bytes);
     return;
   }
-  auto* vt = llvm::cast<llvm::VectorType>(LeafEmitter::with_lanes(memory_type(t), width_));
   Value* live = tail_mask(count);
-  Value* v = b_.CreateMaskedLoad(vt, from, align, live, llvm::Constant::getNullValue(vt));
-  b_.CreateMaskedStore(v, to, align, live);
+  if (fill) b_.CreateAlignedStore(b_.CreateMaskedLoad(vt, real, align, live, zero), s.scratch, align);
+  else b_.CreateMaskedStore(b_.CreateAlignedLoad(vt, s.scratch, align), real, align, live);
 }
 
 // chunk: the full vectors at their place, then (once more) the rest in scratch memory.
@@ -247,7 +250,7 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   b_.SetInsertPoint(flush);
   for (size_t n = 0; n < real.size(); ++n) {
     const Stream& s = vec_.streams[n];
-    if (s.write) move_tail(s, s.scratch, b_.CreateGEP(memory_type(k_.buffers[s.buffer].type), real[n], full_end), rest);
+    if (s.write) move_tail(s, b_.CreateGEP(memory_type(k_.buffers[s.buffer].type), real[n], full_end), false, rest);
   }
   b_.CreateBr(exit);
   b_.SetInsertPoint(check);
@@ -256,7 +259,7 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   for (size_t n = 0; n < real.size(); ++n) {
     const Stream& s = vec_.streams[n];
     llvm::Type* mem = memory_type(k_.buffers[s.buffer].type);
-    if (s.read) move_tail(s, b_.CreateGEP(mem, real[n], full_end), s.scratch, rest);
+    if (s.read) move_tail(s, b_.CreateGEP(mem, real[n], full_end), true, rest);
     bases[n]->addIncoming(b_.CreateGEP(mem, s.scratch, b_.CreateNeg(full_end)), b_.GetInsertBlock());
   }
   from->addIncoming(full_end, b_.GetInsertBlock());

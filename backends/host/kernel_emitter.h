@@ -103,10 +103,8 @@ class KernelEmitter {
   bool starts_outside(NodeId at) const;
   void collect_streams(const Stmt& s);
   void collect_streams(NodeId n, std::vector<bool>& seen);
-  void fill_scratch(Value* count);
-  void empty_scratch(Value* count);
   Value* tail_mask(Value* count);
-  void move_tail(const Stream& s, Value* from, Value* to, Value* count);
+  void move_tail(const Stream& s, Value* real, bool fill, Value* count);
 
   // Reductions (emit_reduce.cpp)
   using Values = llvm::SmallVector<Value*, 4>;

@@ -60,16 +60,23 @@ class Clusterer {
     if (computed(r)) stored_[r] = true;
   }
 
+  // Wanted in memory: by those outside of kernels, and by whoever reads it in another shape.
   void find_roots_and_stored() {
-    for (ValueId v = 0; v < g_.values.size(); ++v)
-      root_[v] = g_[v].kind == Value::Kind::reshape ? root_[g_[v].inputs[0].value] : v;
-    for (ValueId v = 0; v < g_.values.size(); ++v) {
-      if (g_[v].kind == Value::Kind::reshape) store(v);
-      if (g_.live_out[v]) store(v);
-      if (is_contraction(g_[v]))
-        for (const Use& u : g_[v].inputs) store(u.value);
-      if (needs_index_check(g_[v])) store(g_[v].inputs[1].value);
+    std::vector<bool> wanted = g_.live_out;
+    auto renames = [&](ValueId v) {  // only changes how memory is read
+      const Value& x = g_[v];
+      return x.kind == Value::Kind::reshape || (x.kind == Value::Kind::axis_map && x.flag && wanted[v]);
+    };
+    for (ValueId v = static_cast<ValueId>(g_.values.size()); v-- > 0;) {
+      const Value& x = g_[v];
+      if (needs_index_check(x)) wanted[x.inputs[1].value] = true;
+      if (is_contraction(x))
+        for (const Use& u : x.inputs) wanted[u.value] = true;
+      if (renames(v)) wanted[x.inputs[0].value] = true;
     }
+    for (ValueId v = 0; v < g_.values.size(); ++v) root_[v] = renames(v) ? root_[g_[v].inputs[0].value] : v;
+    for (ValueId v = 0; v < g_.values.size(); ++v)
+      if (wanted[v]) store(v);
   }
 
   void find_free() {
@@ -367,7 +374,7 @@ class Clusterer {
       const Let& l = block.lets[i];
       ValueId v = g_.of_name[index(l.result)];
       if (v != kNoValue && (computed(v) || l.op == prim::move)) continue;
-      bool pure = deletable(effects_of(f, l)) || is_tensor_op(l.op);
+      bool pure = is_tensor_op(l.op) ? op_info(l.op).def->effect == OpEffect::none : deletable(effects_of(f, l));
       loose_.push_back(i);
       ordered_.push_back(!pure && last >= 0);
       last_ordered_.push_back(last);
@@ -480,7 +487,7 @@ std::string print(const Graph& g, const Clustering& c) {
     return "[" + s + "]";
   };
   for (const Step& s : c.steps) {
-    if (s.kind == Step::Kind::let) out += fmt::format("let {}\n", op_name(g.function->block(g.block).lets[s.let].op));
+    if (s.kind == Step::Kind::let) out += fmt::format("let {}\n", name_of(g.function->block(g.block).lets[s.let].op));
     else if (s.kind == Step::Kind::check_places) out += fmt::format("check v{}\n", s.value);
     else
       out += fmt::format("kernel {}{}: {} -> {}\n", dims(s.cluster.outer), s.cluster.inner.empty() ? "" : " rows " + dims(s.cluster.inner),

@@ -6,6 +6,7 @@
 
 #include "ir/loops/graph_build.h"
 #include "ir/ops/sig.h"
+#include "ir/effect.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "support/diag.h"
@@ -174,9 +175,11 @@ class Builder {
     size_t rank = dims.size();
     std::vector<bool> reduced(rank, false);
     bool keep = args.flag("keepdim");
+    size_t lead = 0;  // axes that go although the others are kept
     if (op.def->loop.index == "to") {
       if (!axes_of_sum_to(dims, v.dims, reduced)) return false;
       keep = true;
+      lead = rank - v.dims.size();
     } else {
       Param axis = args.param("axis");
       if (axis.kind == Param::Kind::unknown) return false;
@@ -194,9 +197,7 @@ class Builder {
     DType element = g_[u.value].type;
     DType combined = is_float(v.type) ? compute_type(v.type) : v.type;
     ExprProgram before = before_program(op, element, combined);
-    bool bool_result = is_bool(v.type);
-    (void)bool_result;
-    return reduce_groups(v, u.value, dims, reduced, keep, op, before, combined);
+    return reduce_groups(v, u.value, dims, reduced, keep, lead, op, before, combined);
   }
 
   static ExprProgram before_program(const OpInfo& op, DType element, DType combined) {
@@ -210,7 +211,7 @@ class Builder {
     return typed(e, stored, promoted, compute, combined);
   }
 
-  bool reduce_groups(Value& v, ValueId source, Polys dims, const std::vector<bool>& reduced, bool keep, const OpInfo& op,
+  bool reduce_groups(Value& v, ValueId source, Polys dims, const std::vector<bool>& reduced, bool keep, size_t lead, const OpInfo& op,
                      const ExprProgram& before, DType combined) {
     size_t rank = dims.size();
     struct Group {
@@ -236,7 +237,8 @@ class Builder {
       Value r{.kind = Value::Kind::reduce, .type = last_step ? v.type : combined, .name = NameId::none, .let = v.let};
       r.combine = op.def->loop.combine;
       r.last = groups[gi].end == dims.size();
-      r.keepdim = keep;
+      bool kept = keep && groups[gi].end > lead;
+      r.keepdim = kept;
       r.inputs.push_back(Use::of(current));
       if (gi == 0) r.program = before;
       for (size_t a = groups[gi].begin; a < groups[gi].end; ++a) r.axes.push_back(static_cast<int>(a));
@@ -244,7 +246,7 @@ class Builder {
       for (size_t a = 0; a < dims.size(); ++a) {
         bool gone = a >= groups[gi].begin && a < groups[gi].end;
         if (!gone) out.push_back(dims[a]);
-        else if (keep) out.push_back(1);
+        else if (kept) out.push_back(1);
       }
       r.dims = out;
       dims = out;
@@ -252,8 +254,8 @@ class Builder {
         if (out.size() != final_dims.size()) {  // sum_to also drops leading axes
           r.type = v.type;
           current = add(std::move(r));
-          v.kind = Value::Kind::reshape;
           v.inputs = {Use::of(current)};
+          drop_ones(v, out);
           return true;
         }
         r.name = v.name;
@@ -288,6 +290,12 @@ class Builder {
   bool window(const LetArgs& args, Value& v, std::string_view rule);
   bool unpool(const LetArgs& args, Value& v);
   bool view(const LetArgs& args, Value& v, std::string_view rule);
+  static void drop_ones(Value& v, const Polys& in) {
+    v.kind = Value::Kind::reshape;
+    if (!same_but_for_ones(in, v.dims, v.axes)) return;
+    v.kind = Value::Kind::axis_map;
+    v.flag = true;
+  }
   static bool same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes);
   bool permute(const LetArgs& args, Value& v, size_t rank);
   bool expand(Value& v, const Polys& in);
@@ -478,8 +486,7 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
   const Polys in = g_[u.value].dims;
   size_t rank = in.size();
   if (rule == "reshape") {
-    v.kind = Value::Kind::reshape;
-    if (same_but_for_ones(in, v.dims, v.axes)) v.kind = Value::Kind::axis_map;
+    drop_ones(v, in);
     return true;
   }
   if (rule == "permute") return permute(args, v, rank);
@@ -702,6 +709,8 @@ int cost_of(const Value& v) {
   }
   return cost;
 }
+
+std::string_view name_of(Op op) { return is_tensor_op(op) ? std::string_view(op_info(op).name) : op_name(op); }
 
 std::string print(const Graph& g) {
   constexpr std::string_view kKinds[] = {"input", "elementwise", "axis_map", "reshape", "flip", "narrow", "place", "cat", "diagonal",

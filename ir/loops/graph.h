@@ -39,7 +39,7 @@ struct Value {
   enum class Kind : uint8_t {
     input,        // bound outside of the block, or by an opaque let
     elementwise,  // `program` over inputs (broadcast to dims)
-    axis_map,     // in[a] = out[axes[a]], or 0 where axes[a] is -1: permute, expand, squeeze, ...
+    axis_map,     // in[a] = out[axes[a]], or 0 where axes[a] is -1: permute, expand; flag: squeeze, unsqueeze (only ones come and go)
     reshape,      // the same elements in row-major order
     flip,         // along axes
     narrow,       // axis axes[0] from `start`
@@ -98,6 +98,8 @@ inline bool is_contraction(const Value& v) { return v.kind == Value::Kind::matmu
 inline bool needs_index_check(const Value& v) { return v.kind == Value::Kind::gather || v.kind == Value::Kind::scatter_one; }
 /// How many scalar instructions one element costs, roughly.
 int cost_of(const Value& v);
+/// The text name of any operation.
+std::string_view name_of(Op op);
 /// Text of a graph for tests and dumps: "%3 = elementwise f32[s1, 4](%1, %2)".
 std::string print(const Graph& g);
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/effect.h"
+#include "ir/opt/pipeline.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "jit/plan/plan_program.h"
@@ -263,7 +263,7 @@ class BlockBuilder {
     ValueId places = v.inputs[1].value;
     Instr& i = emit(Instr::Kind::check_places);
     i.buffers.push_back(use_buffer(places));
-    i.why = ir::op_name(block().lets[s.let].op);
+    i.why = ir::loops::name_of(block().lets[s.let].op);
     const Polys& dims = g_[v.inputs[0].value].dims;
     i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(v.axes[0])])};
     i.span = block().lets[s.let].span;
@@ -305,6 +305,14 @@ class BlockBuilder {
     i.sizes = b_.sizes(sizes);
   }
 
+  // The static arguments of a row stand in its attribute; what is missing is the default.
+  void complete_args(const Let& l, std::vector<Operand>& args) const {
+    size_t wanted = ir::op_info(l.op).params.size();
+    if (args.size() < wanted && l.attr < f_.constants.size())
+      for (ir::ConstId c : f_.constants[l.attr].items) args.push_back({kNoReg, c});
+    while (args.size() < wanted) args.push_back({});
+  }
+
   // A vector is a row on the left, a column on the right.
   static Polys matmul_sizes(const Value& x, Polys a, Polys b) {
     if (a.size() == 1) a.insert(a.begin(), Poly(1));
@@ -316,6 +324,7 @@ class BlockBuilder {
 
   void loose(const Let& l) {
     std::vector<Operand> args = operands(f_.args(l), l.nargs);
+    if (ir::is_tensor_op(l.op)) complete_args(l, args);
     Instr& i = emit(ir::is_tensor_op(l.op) ? Instr::Kind::row : Instr::Kind::prim);
     i.op = l.op;
     i.attr = l.attr;
@@ -454,11 +463,12 @@ Program ProgramBuilder::run() {
     p_.param_types.push_back(f_.name_info(n).type);
   }
   find_entry_symbols();
+  std::vector<bool> reachable(f_.blocks.size(), false);
+  for (BlockId b : ir::reverse_postorder(f_)) reachable[index(b)] = true;
   std::vector<uint32_t> start;
-  std::vector<uint32_t> ends;
   for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
     start.push_back(static_cast<uint32_t>(p_.code.size()));
-    BlockBuilder(*this, BlockId{b}).run();
+    if (reachable[b]) BlockBuilder(*this, BlockId{b}).run();
   }
   for (Instr& i : p_.code)
     for (Instr::Edge& e : i.edges) e.target = start[e.target];
@@ -467,6 +477,6 @@ Program ProgramBuilder::run() {
 
 }  // namespace
 
-Program build_program(ir::FunctionRef typed) { return ProgramBuilder(std::move(typed)).run(); }
+Program build_program(ir::FunctionRef typed) { return ProgramBuilder(ir::opt::optimise(std::move(typed))).run(); }
 
 }  // namespace ouro::jit

@@ -155,7 +155,7 @@ Value run_primitive(Session& s, const ir::Function& f, const Instr& i, std::span
   Value out;
   if (args.size() == 2 && quick(i.op, args[0], args[1], out)) return out;
   Handler h = handler_of(i.op);
-  if (!h) ouro_bug("a plan cannot run %s", std::string(ir::op_name(i.op)).c_str());
+  if (!h) ouro_bug("a plan cannot run %s", std::string(ir::loops::name_of(i.op)).c_str());
   return h({s, f, i, args});
 }
 

@@ -196,7 +196,7 @@ struct Runner {
 
   Value operand(const Operand& o) {
     if (o.reg != kNoReg) return reg(o.reg);
-    if (o.constant == ir::ConstId::none) return Value::none();
+    if (o.constant == ir::ConstId::none) return Value();  // a row's default
     Value& c = a.constants[index(o.constant)];
     if (c.is_unbound()) c = constant_value(s, *p.function, o.constant);
     return c;

@@ -28,7 +28,7 @@ std::string print(const Program& p) {
     const Instr& i = p.code[at];
     std::string line = fmt::format("{:>3} {}", at, kNames[static_cast<int>(i.kind)]);
     if (i.kind == Instr::Kind::kernel) line += fmt::format(" k{} range {} work {}", i.kernel, p.sizes[i.range].text(), p.sizes[i.work].text());
-    if (i.kind == Instr::Kind::row || i.kind == Instr::Kind::prim) line += fmt::format(" {} -> %{}", ir::op_name(i.op), i.result);
+    if (i.kind == Instr::Kind::row || i.kind == Instr::Kind::prim) line += fmt::format(" {} -> %{}", ir::loops::name_of(i.op), i.result);
     if (i.kind == Instr::Kind::share) line += fmt::format(" %{} -> %{}", i.source, i.result);
     if (!i.buffers.empty()) line += " [" + list(i.buffers, [](const BufferRef& b) { return text(b); }) + "]";
     if (!i.scalars.empty()) line += " scalars " + list(i.scalars, [](const ScalarRef& s) { return fmt::format("%{}", s.reg); });

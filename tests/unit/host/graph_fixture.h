@@ -1,7 +1,6 @@
 // Runs the tensor lets of a typed function twice: value by value through the reference evaluator, and as clusters on the host.
 #pragma once
 
-#include "ir/effect.h"
 #include "ir/loops/cluster.h"
 #include "ir/ops/registry.h"
 #include "ir/read.h"
@@ -9,27 +8,7 @@
 
 namespace ouro::test {
 
-inline void install_rows() {
-  static const bool done = [] {
-    ir::TensorOpTable table;
-    table.count = static_cast<uint32_t>(ir::all_ops().size());
-    table.facts = [](uint32_t row) {
-      const ir::OpInfo& op = ir::op_info(static_cast<ir::Op>(ir::kFirstTensorOp + row));
-      return ir::OpFacts{op.name, -1, ir::AttrKind::constant, ir::kAlloc | ir::kRaises};
-    };
-    table.find = [](std::string_view name) -> std::optional<uint32_t> {
-      const ir::OpInfo* op = ir::find_op(name);
-      if (!op) return std::nullopt;
-      return static_cast<uint32_t>(op->op) - ir::kFirstTensorOp;
-    };
-    ir::install_tensor_ops(table);
-    return true;
-  }();
-  (void)done;
-}
-
 inline ir::FunctionRef read_function(const std::string& text) {
-  install_rows();
   ir::ReadResult r = ir::read(text);
   if (!r.function) throw std::runtime_error(r.error);
   return r.function;

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "ir/opt/edit.h"
+#include "ir/opt/passes.h"
+#include "ir/walk.h"
+
+namespace ouro::ir::opt {
+namespace {
+
+// The natural loop of a head: the blocks that reach one of its back edges without passing it.
+std::vector<bool> loop_of(const Function& f, const Dominators& d, const std::vector<std::vector<BlockId>>& before, BlockId head) {
+  std::vector<bool> in(f.blocks.size(), false);
+  in[index(head)] = true;
+  std::vector<BlockId> work;
+  for (BlockId p : before[index(head)])
+    if (d.reachable(p) && d.dominates(head, p) && !in[index(p)]) in[index(p)] = true, work.push_back(p);
+  while (!work.empty()) {
+    BlockId b = work.back();
+    work.pop_back();
+    for (BlockId p : before[index(b)])
+      if (!in[index(p)]) in[index(p)] = true, work.push_back(p);
+  }
+  return in;
+}
+
+}  // namespace
+
+// The loop's one entry must be a plain jump: what is hoisted goes to its end. Pure lets cannot raise, so a loop that never runs loses
+// only time.
+FunctionRef hoist_invariants(const FunctionRef& source) {
+  auto f = std::make_shared<Function>(*source);
+  Dominators d(*source);
+  auto before = predecessors(*source);
+  bool changed = false;
+  for (uint32_t h = 0; h < f->blocks.size(); ++h) {
+    if (!f->blocks[h].loop_head || !d.reachable(BlockId{h})) continue;
+    std::vector<bool> in = loop_of(*f, d, before, BlockId{h});
+    BlockId entry = BlockId::none;
+    int entries = 0;
+    for (BlockId p : before[h])
+      if (!in[index(p)]) entry = p, ++entries;
+    if (entries != 1 || f->block(entry).term.kind != Terminator::Kind::jump) continue;
+    std::vector<bool> inside(f->names.size(), false);
+    for (uint32_t b = 0; b < f->blocks.size(); ++b) {
+      if (!in[b]) continue;
+      for (NameId p : f->blocks[b].params) inside[index(p)] = true;
+      for (const Let& l : f->blocks[b].lets) inside[index(l.result)] = true;
+    }
+    for (BlockId b : reverse_postorder(*source)) {
+      if (!in[index(b)]) continue;
+      auto& lets = f->blocks[index(b)].lets;
+      for (size_t i = 0; i < lets.size();) {
+        bool fixed = is_pure(*f, lets[i]);
+        for_each_arg(*f, lets[i], [&](Atom a) { fixed = fixed && !(a.is_name() && inside[index(a.name())]); });
+        if (!fixed) {
+          ++i;
+          continue;
+        }
+        inside[index(lets[i].result)] = false;
+        f->blocks[index(entry)].lets.push_back(lets[i]);
+        lets.erase(lets.begin() + static_cast<std::ptrdiff_t>(i));
+        changed = true;
+      }
+    }
+  }
+  if (!changed) return source;
+  return f;
+}
+
+}  // namespace ouro::ir::opt

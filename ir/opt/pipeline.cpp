@@ -1,0 +1,37 @@
+#include "ir/opt/pipeline.h"
+
+#include "ir/opt/passes.h"
+#include "ir/verify.h"
+#include "support/trace.h"
+
+namespace ouro::ir::opt {
+namespace {
+
+constexpr Pass kPipeline[] = {
+    {"fold", fold_constants, "constants, tuples taken apart, branches on constants"},
+    {"simplify", simplify, "laws that keep every bit"},
+    {"cse", share_equal, "one let for equal ones"},
+    {"simplify", simplify, "what sharing has made visible"},
+    {"licm", hoist_invariants, "out of loops"},
+    {"dce", drop_dead, "what nobody uses"},
+};
+
+}  // namespace
+
+std::span<const Pass> pipeline() { return kPipeline; }
+
+FunctionRef optimise(FunctionRef f, const std::function<void(std::string_view, const FunctionRef&)>& after) {
+  for (const Pass& p : kPipeline) {
+    {
+      Timer timer(p.name);
+      f = p.run(f);
+    }
+#ifdef OURO_ASSERTS
+    check(*f);
+#endif
+    if (after) after(p.name, f);
+  }
+  return f;
+}
+
+}  // namespace ouro::ir::opt
