@@ -368,30 +368,28 @@ constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMa
 
 }  // namespace
 
-// The rows as natives, in the order of ir::all_ops().
 std::span<const NativeDef> operation_natives() {
   static const std::vector<NativeDef> rows = [] {
     std::vector<NativeDef> v;
-    auto ops = ir::all_ops();
+    auto ops = ir::op_rows();
     if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
     for (size_t i = 0; i < ops.size(); ++i)
-      v.push_back({.name = ops[i]->def->name, .params = ops[i]->def->params, .fn = kRowFunctions[i], .doc = ops[i]->def->doc, .raw = true});
+      v.push_back({.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
     return v;
   }();
   return rows;
 }
-// And their further names.
-std::span<const NativeDef> operation_aliases() {
-  static const std::vector<NativeDef> rows = [] {
-    std::vector<NativeDef> v;
-    auto ops = ir::all_ops();
+std::span<const OperationAlias> operation_aliases() {
+  static const std::vector<OperationAlias> rows = [] {
+    std::vector<OperationAlias> v;
+    auto ops = ir::op_rows();
     for (size_t i = 0; i < ops.size(); ++i) {
-      std::string_view rest = ops[i]->def->alias;
+      std::string_view rest = ops[i]->alias;
       while (!rest.empty()) {
         size_t space = rest.find(' ');
         NativeDef d = operation_natives()[i];
         d.name = rest.substr(0, space);
-        v.push_back(d);
+        v.push_back({d, ops[i]});
         rest = space == std::string_view::npos ? "" : rest.substr(space + 1);
       }
     }

@@ -57,6 +57,14 @@ std::span<const ExecutorRow> order_executors();
 std::span<const ExecutorRow> window_executors();
 std::span<const ExecutorRow> contract_executors();
 
+// The rows as natives, in the order of ir::op_rows(); and their further names. Made without parsing any row.
+std::span<const NativeDef> operation_natives();
+struct OperationAlias {
+  NativeDef native;
+  const ir::OpDef* row;
+};
+std::span<const OperationAlias> operation_aliases();
+
 ir::Param to_param(Session& s, const Value& v);
 Value raise_kind(Session& s, std::string_view kind, std::string_view text);
 

@@ -14,8 +14,6 @@
 namespace ouro::runtime {
 
 void destroy_tensor(Object* o);
-std::span<const NativeDef> operation_natives();
-std::span<const NativeDef> operation_aliases();
 
 namespace {
 
@@ -246,13 +244,13 @@ constexpr NativeDef kMethods[] = {
 std::span<const NativeDef> all_methods() {
   static const std::vector<NativeDef> rows = [] {
     std::vector<NativeDef> v(std::begin(kMethods), std::end(kMethods));
-    auto ops = ir::all_ops();
+    auto ops = ir::op_rows();
     for (size_t i = 0; i < ops.size(); ++i)
-      if (ops[i]->def->method && ops[i]->inputs > 0 && ops[i]->name != "t") v.push_back(operation_natives()[i]);
-    for (const NativeDef& d : operation_aliases())
-      if (const ir::OpInfo* op = operation_of(&d); op->def->method && op->inputs > 0) v.push_back(d);
-    NativeDef t = operation_natives()[static_cast<size_t>(ir::find_op("t")->op) - ir::kFirstTensorOp];
-    v.push_back(t);
+      if (ops[i]->method && ir::has_inputs(*ops[i]) && ops[i]->name != "t") v.push_back(operation_natives()[i]);
+    for (const OperationAlias& a : operation_aliases())
+      if (a.row->method && ir::has_inputs(*a.row)) v.push_back(a.native);
+    for (size_t i = 0; i < ops.size(); ++i)  // behind an alias of that name
+      if (ops[i]->name == "t") v.push_back(operation_natives()[i]);
     return v;
   }();
   return rows;

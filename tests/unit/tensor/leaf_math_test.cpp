@@ -130,7 +130,7 @@ TEST_CASE("erfinv and digamma satisfy their equations") {
   for (int i = -999; i < 1000; ++i) {
     double x = i / 1000.0;
     CHECK(std::fabs(std::erf(f64(Leaf::fn_erfinv, x)) - x) <= 4e-16);
-    double z = 0.37 + i * 0.03;
+    double z = 0.37 + i * 0.0301;  // never a pole
     double a = f64(Leaf::fn_digamma, z), b = f64(Leaf::fn_digamma, z + 1);
     CHECK(std::fabs(b - a - 1 / z) <= 4e-15 * std::max({1.0, std::fabs(1 / z), std::fabs(a)}));
   }
