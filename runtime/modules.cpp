@@ -14,24 +14,30 @@ namespace ouro::runtime {
 
 namespace {
 
+// Each half is indexed at the first name that is asked of it: a small program asks only Python's.
 struct Builtins {
   std::unordered_map<uint32_t, const NativeDef*> python_rows, ouro_rows;
   std::unordered_map<uint32_t, Value> python, ouro;
-  bool indexed = false;
+  bool python_indexed = false, ouro_indexed = false;
 };
 
-void index_builtins(Session& s, Builtins& b) {
-  b.indexed = true;
+void index_half(Session& s, std::string_view module, std::unordered_map<uint32_t, const NativeDef*>& rows, std::unordered_map<uint32_t, Value>& made) {
   for (const NativeModule* m : s.native_modules) {
-    auto* rows = m->name == kPython ? &b.python_rows : m->name == kOuro ? &b.ouro_rows : nullptr;
-    if (rows)
-      for (const NativeDef& d : m->functions) rows->emplace(intern(d.name).id(), &d);
+    if (m->name != module) continue;
+    for (const NativeDef& d : m->functions) rows.emplace(intern(d.name).id(), &d);
   }
   for (Type* t : s.types)
-    if (t && t->def) {
-      if (t->def->module == kPython && t->def->subclassable | true) b.python.emplace(intern(t->text()).id(), Value::share(t));
-      else if (t->def->module == kOuro) b.ouro.emplace(intern(t->text()).id(), Value::share(t));
-    }
+    if (t && t->def && t->def->module == module) made.emplace(intern(t->text()).id(), Value::share(t));
+}
+
+void index_ouro(Session& s, Builtins& b) {
+  b.ouro_indexed = true;
+  index_half(s, kOuro, b.ouro_rows, b.ouro);
+}
+
+void index_python(Session& s, Builtins& b) {
+  b.python_indexed = true;
+  index_half(s, kPython, b.python_rows, b.python);
   for (Type* t : s.exceptions) b.python.insert_or_assign(intern(t->text()).id(), Value::share(t));
   for (const char* hidden : {"function", "NoneType", "NotImplementedType", "ellipsis", "module", "builtin_function_or_method", "method",
                              "generator", "cell", "traceback", "member_descriptor", "getset_descriptor", "mappingproxy", "dict_keys",
@@ -64,9 +70,10 @@ Value from_rows(Session& s, std::unordered_map<uint32_t, Value>& made, std::unor
 
 Value builtin(Session& s, Symbol name, bool ouro_names) {
   Builtins& b = s.state<Builtins>();
-  if (!b.indexed) index_builtins(s, b);
+  if (!b.python_indexed) index_python(s, b);
   Value v = from_rows(s, b.python, b.python_rows, kPython, name);
   if (!v.is_unbound() || !ouro_names) return v;
+  if (!b.ouro_indexed) index_ouro(s, b);
   return from_rows(s, b.ouro, b.ouro_rows, kOuro, name);
 }
 

@@ -78,8 +78,7 @@ struct Registry {
 
   Registry() {
     infos.reserve(4096);  // so that op_info needs no lock: the vector never moves
-    for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(), neural_rows(), loss_rows(), make_rows(), random_rows()})
-      for (const OpDef& def : table) rows.push_back(add(def, std::string(def.name)));
+    for (const OpDef* def : op_rows()) rows.push_back(add(*def, std::string(def->name)));
     for (const OpInfo* info : rows) {
       std::string_view rest = info->def->alias;
       while (!rest.empty()) {
@@ -214,6 +213,16 @@ const bool kInstalled = (install_tensor_ops({.count = UINT16_MAX - kFirstTensorO
 }  // namespace
 
 std::span<const OpInfo* const> all_ops() { return registry().rows; }
+
+std::span<const OpDef* const> op_rows() {
+  static const std::vector<const OpDef*> rows = [] {
+    std::vector<const OpDef*> v;
+    for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(), neural_rows(), loss_rows(), make_rows(), random_rows()})
+      for (const OpDef& def : table) v.push_back(&def);
+    return v;
+  }();
+  return rows;
+}
 
 const OpInfo* local_derivative(Op op, int input) {
   Registry& r = registry();

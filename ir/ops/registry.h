@@ -51,6 +51,9 @@ const OpInfo& op_info(Op op);
 const OpInfo* find_op(std::string_view name);
 // The rows of the tables, in order (no derived ones, no aliases).
 std::span<const OpInfo* const> all_ops();
+// The same rows as they are written, for who needs only names and flags: nothing is parsed or built for them (a program's start).
+std::span<const OpDef* const> op_rows();
+inline bool has_inputs(const OpDef& row) { return !row.sig.starts_with("->"); }
 // dy/dx_i of an elementwise row as an elementwise operation over (x..., y); null when the derivative is zero everywhere.
 const OpInfo* local_derivative(Op op, int input);
 // The elementwise row that is exactly this leaf ("add", "exp", "where" for select); null if there is none (const, arg, cast).

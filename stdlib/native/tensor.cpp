@@ -5,13 +5,9 @@
 #include "backends/contract/onednn.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor/call.h"
 #include "runtime/tensor/philox.h"
 #include "support/dtype.h"
-
-namespace ouro::runtime {
-std::span<const NativeDef> operation_natives();
-std::span<const NativeDef> operation_aliases();
-}  // namespace ouro::runtime
 
 namespace ouro::stdlib {
 
@@ -91,17 +87,17 @@ std::span<const NativeDef> functions() {
   static const std::vector<NativeDef> rows = [] {
     std::vector<NativeDef> v(std::begin(kBeside), std::end(kBeside));
     constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs", "round", "pow", "any", "all", "detach", "astype"};
-    auto visible = [&](const NativeDef& d) {
-      const ir::OpInfo* op = operation_of(&d);
-      if (op->def->function) return true;
+    auto visible = [&](const ir::OpDef& row) {
+      if (row.function) return true;
       for (std::string_view n : kPythonNames)
-        if (n == op->name) return true;
+        if (n == row.name) return true;
       return false;
     };
-    for (const NativeDef& d : operation_natives())
-      if (visible(d)) v.push_back(d);
-    for (const NativeDef& d : operation_aliases())
-      if (const ir::OpInfo* op = operation_of(&d); op->def->function || op->name == "abs" || op->name == "pow") v.push_back(d);
+    auto ops = ir::op_rows();
+    for (size_t i = 0; i < ops.size(); ++i)
+      if (visible(*ops[i])) v.push_back(operation_natives()[i]);
+    for (const OperationAlias& a : operation_aliases())
+      if (a.row->function || a.row->name == "abs" || a.row->name == "pow") v.push_back(a.native);
     return v;
   }();
   return rows;
