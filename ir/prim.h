@@ -158,6 +158,7 @@ enum Effects : uint32_t {
   X(ad_globals, "ad.globals",   0, none, kPure, "the module whose globals the function sees") \
   X(ad_place,   "ad.place",    -1, path, kUnknown, "before an update with the same path and arguments: what backward needs of it") \
   X(ad_update,  "ad.update",    3, none, kUnknown, "a: cotangent of an update's result, b: env, c: what ad.place kept: cotangents of (root, value)") \
+  X(ad_yielded, "ad.yielded",   2, none, kWrites | kRaises, "append b to list a: what a generator yields that is run at once; an error at a million") \
   X(ad_fail,    "ad.fail",      1, symbol, kRaises, "an error if cotangent a is not zero: operation `attr` has no derivative") \
   X(seq_new,    "seq.new",      0, none, kAlloc, "an empty sequence of records: appended to by one loop, read by its backward") \
   X(seq_push,   "seq.push",    -1, none, kWrites, "append the record (b, c, ...) to sequence a; result: its index") \

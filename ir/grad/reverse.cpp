@@ -26,11 +26,20 @@
 // hold only primals: there is nothing to confuse perturbations with.
 #include "ir/grad/reverse.h"
 
+#include "ir/grad/generator.h"
 #include "ir/grad/reverser.h"
+#include "ir/verify.h"
 
 namespace ouro::ir::grad {
 
-FunctionRef reverse(const Function& f, bool flat, std::string* error) { return Reverse(f, flat).run(error); }
+FunctionRef reverse(const Function& f, bool flat, std::string* error) {
+  if (!f.is_generator) return Reverse(f, flat).run(error);
+  FunctionRef at_once = run_generator_at_once(f);
+#ifdef OURO_ASSERTS
+  check(*at_once);
+#endif
+  return Reverse(*at_once, flat).run(error);
+}
 
 bool is_forward_form(const Function& f) {
   static const Symbol self = intern("<self>");

@@ -36,7 +36,7 @@ class Reverse {
   Reverse(const Function& f, bool flat) : f_(f), flat_(flat), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
 
   FunctionRef run(std::string* error) {
-    if (f_.is_generator || f_.kind == Function::Kind::generator) {
+    if (f_.is_generator) {
       if (error) *error = "generator " + f_.qualname.str();
       return nullptr;
     }

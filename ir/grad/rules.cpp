@@ -693,7 +693,7 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::item_del, F::custom, "", &R::item_del_let}, {prim::update, F::custom, "", &R::update_let},
       {prim::tuple, F::custom, "", &R::tuple_let}, {prim::tuple_get, F::custom, "", &R::tuple_get_let},
       {prim::list, F::custom, "", &R::list_let}, {prim::dict, F::custom, "", &R::dict_let},
-      {prim::list_append, F::custom, "", &R::list_append_let}, {prim::list_extend, F::custom, "", &R::list_extend_let},
+      {prim::list_append, F::custom, "", &R::list_append_let}, {prim::ad_yielded, F::custom, "", &R::list_append_let}, {prim::list_extend, F::custom, "", &R::list_extend_let},
       {prim::list_to_tuple, F::custom, "", &R::rule_let}, {prim::unpack, F::custom, "", &R::rule_let},
       {prim::unpack_star, F::custom, "", &R::unpack_star_let}, {prim::dict_set, F::custom, "", &R::dict_set_let},
       {prim::dict_update, F::custom, "", &R::always_let},

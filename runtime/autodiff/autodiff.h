@@ -107,7 +107,6 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place);  
 Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);   // ad.bind
 Value bind_args(Session& s, const Value& form, const Args& args);             // the same for arguments already collected
 Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& env);
-Value rebind_call(Session& s, const Value& plan, const Value& d);             // the transpose of unbind_call
 
 // ---- the ad.* and seq.* primitives, for the interpreter (prims.cpp)
 // Args that die with the operation are moved in. ad.try_call is the interpreter's own.

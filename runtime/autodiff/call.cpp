@@ -174,27 +174,4 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
   return result;
 }
 
-Value rebind_call(Session& s, const Value& plan, const Value& d) {
-  Tuple* p = plan.as<Tuple>();
-  Tuple* atoms = (*p)[0].as<Tuple>();
-  Value result = Value::zero_cotangent();
-  size_t next = 1;
-  for (size_t a = 0; a < atoms->size; ++a) {
-    Tuple* atom = (*atoms)[a].as<Tuple>();
-    size_t n = static_cast<size_t>((*atom)[0].as_int());
-    bool star = !(*atom)[1].is_none();
-    for (size_t i = 0; i < n; ++i, ++next) {
-      Value v = item(d, static_cast<int64_t>(a));
-      if (star) v = item(v, static_cast<int64_t>(i));
-      const Value& target = (*p)[next];
-      if (target.is_int()) v = one_hot(v, target.as_int());
-      else if (Tuple* t = target.as<Tuple>(); t->size == 2) v = one_hot(one_hot(v, (*t)[1].as_int()), (*t)[0].as_int());
-      else continue;
-      result = add(s, std::move(result), v);
-      if (result.is_error()) return result;
-    }
-  }
-  return result;
-}
-
 }  // namespace ouro::runtime::autodiff

@@ -3,6 +3,7 @@
 #include "runtime/autodiff/state.h"
 #include "runtime/bind.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/tensor.h"
 
 namespace ouro::runtime::autodiff {
 
@@ -80,6 +81,10 @@ std::string callable_name(Session& s, const Value& f) {
 Value plain_pullback(Session& s, const Args& args) {
   if (all_zero(args.positional[1])) return Value::none();
   const Value& f = args.positional[0];
+  // A pullback that gave zero is the constant zero to the next order.
+  const Value* inner = &f;
+  while (cast_exact<Native>(*inner) && inner->as<Native>()->def == &kPlainForward) inner = &inner->as<Native>()->self;
+  if (Native* n = cast_exact<Native>(*inner); n && n->def == &kPlainPullback) return Value::none();
   if (Function* g = cast_exact<Function>(f)) {
     auto it = state(s).pairs.find(g->code.get());
     if (it != state(s).pairs.end() && !it->second.error.empty())
@@ -125,7 +130,12 @@ Value of_native(Session& s, const Value& v) {
   Native* n = v.as<Native>();
   if (rules_module(s).is_error()) return Value::error();
   auto it = state(s).natives.find(n->def);
-  if (it == state(s).natives.end()) return plain_form(v);
+  if (it == state(s).natives.end()) {
+    const ir::OpInfo* row = operation_of(n->def);
+    if (!row) return plain_form(v);
+    OURO_TRY(form, adapter(s, "row_native", {Value::integer(static_cast<int64_t>(row->op))}));
+    it = state(s).natives.emplace(n->def, form).first;
+  }
   if (n->self.is_unbound()) return it->second;
   return adapter(s, "with_self", {it->second, n->self});
 }
@@ -138,7 +148,8 @@ Value of_class(Session& s, const Value& v) {
   if (it != state(s).classes.end()) return it->second;
   if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return plain_form(v);
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
-  if (kind_of(init) != ObjectKind::function || kind_of(make) == ObjectKind::static_method || kind_of(make) == ObjectKind::function)
+  StaticMethod* made = cast_exact<StaticMethod>(make);
+  if (kind_of(init) != ObjectKind::function || (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)))
     return plain_form(v);
   return adapter(s, "constructor", {v, init});
 }

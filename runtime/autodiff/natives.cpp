@@ -81,7 +81,6 @@ Value n_bind(Session& s, const Args& a) {
   return bind_args(s, a[0], args);
 }
 Value n_unbind(Session& s, const Args& a) { return unbind_call(s, a[0], a[1], a[2]); }
-Value n_rebind(Session& s, const Args& a) { return rebind_call(s, a[0], a[1]); }
 Value n_flat(Session& s, const Args& a) { return flat_form(s, a[0]); }
 Value n_bare(Session& s, const Args& a) { return new_instance(s, a[0].as<ouro::runtime::Type>()); }
 
@@ -160,9 +159,8 @@ constexpr NativeDef kFunctions[] = {
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
     {.name = "bind", .params = "form, args, keywords, /", .fn = n_bind, .doc = "Bind arguments to a forward form."},
     {.name = "unbind", .params = "plan, d, env, /", .fn = n_unbind, .doc = "Cotangents of arguments from those of parameters."},
-    {.name = "rebind", .params = "plan, d, /", .fn = n_rebind, .doc = "The transpose of unbind."},
     {.name = "flat", .params = "form, /", .fn = n_flat, .doc = "A forward form that takes entry parameters."},
-    {.name = "bare", .params = "cls, /", .fn = n_bare, .doc = "An instance without __init__."},
+    {.name = "bare", .params = "made, /", .fn = n_bare, .doc = "An instance without __init__."},
     {.name = "class_attribute", .params = "x, name, /", .fn = n_class_attribute, .doc = "What the class of x has under a name."},
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
     {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
@@ -178,8 +176,23 @@ constexpr NativeDef kFunctions[] = {
 };
 constexpr NativeModule kModule{"_ad", kFunctions};
 
+// The transforms are Ouro (stdlib/autodiff.ouro), built-in names of .ouro files and of module `ouro`.
+constexpr std::string_view kTransforms[] = {"grad", "value_and_grad", "vjp", "custom_vjp", "checkpoint", "stop_gradient"};
+Value transform(Session& s, std::string_view name) {
+  for (std::string_view t : kTransforms)
+    if (t == name) {
+      OURO_TRY(module, import_module(s, intern("ouro.autodiff")));
+      return get_attr(s, module, intern(name));
+    }
+  return Value();
+}
+constexpr NativeModule kTransformNames{.name = kOuro, .functions = {}, .constant = transform, .constants = kTransforms};
+
 }  // namespace
 
-void register_autodiff_natives(Session& s) { s.register_natives(&kModule); }
+void register_autodiff_natives(Session& s) {
+  s.register_natives(&kModule);
+  s.register_natives(&kTransformNames);
+}
 
 }  // namespace ouro::runtime

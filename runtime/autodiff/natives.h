@@ -4,4 +4,5 @@
 namespace ouro::runtime {
 class Session;
 void register_autodiff_natives(Session& s);
+void register_row_natives(Session& s);  // module `_ad_rows`
 }  // namespace ouro::runtime

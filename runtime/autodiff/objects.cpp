@@ -97,6 +97,7 @@ void register_autodiff_types(Session& s) {
   (void)registered;
   for (const TypeDef& t : kTypes) define_type(s, t);
   register_autodiff_natives(s);
+  register_row_natives(s);
 }
 
 }  // namespace ouro::runtime

@@ -72,6 +72,14 @@ Value seq_get(Call& c) {
   return q->items[static_cast<size_t>(c.args[1].as_int()) * q->width + c.attr];
 }
 
+Value yielded(Call& c) {
+  List* l = c.args[0].as<List>();
+  if (l->size >= 1'000'000)
+    return raise_error(c.s, ExcKind::TypeError, "cannot differentiate through %s, which yields without end", c.code.qualname.c_str());
+  l->push(std::move(c.args[1]));
+  return Value::none();
+}
+
 struct Row {
   ir::Op op;
   Fn fn;
@@ -104,6 +112,7 @@ constexpr Row kRows[] = {
     {prim::ad_globals, [](Call& c) { return c.globals; }},
     {prim::ad_place, [](Call& c) { return place_of(c.s, c.code.paths[c.attr], c.globals, c.args); }},
     {prim::ad_update, [](Call& c) { return update_back(c.s, std::move(c.args[0]), c.args[1], c.args[2]); }},
+    {prim::ad_yielded, yielded},
     {prim::ad_fail, fail},
     {prim::seq_new, [](Call&) { return Value::steal(new_object<Seq>(ObjectKind::seq)); }},
     {prim::seq_push, seq_push},

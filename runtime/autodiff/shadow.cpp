@@ -44,7 +44,7 @@ bool array_index(const Value& object, const Value& slot, size_t& i) {
   return false;
 }
 
-// A hashable text for a slot, when it has one that equality follows; empty otherwise.
+// A hashable text for a slot (the object of an inner map's slot is its owner there too), when it has one that equality follows; empty otherwise.
 std::string text_key(const Value& slot) {
   if (Str* t = cast_exact<Str>(slot)) return "s" + std::string(t->view());
   if (slot.is_int()) return "i" + std::to_string(slot.as_int());
@@ -52,7 +52,7 @@ std::string text_key(const Value& slot) {
     std::string key = "t";
     for (const Value& v : *t) {
       std::string part = v.is_object() && !cast_exact<Str>(v) && !cast_exact<Tuple>(v)
-                             ? "o" + std::to_string(reinterpret_cast<uintptr_t>(v.object()))
+                             ? "o" + std::to_string(reinterpret_cast<uintptr_t>(slot_owner(v).object()))
                              : text_key(v);
       if (part.empty()) return {};
       key += std::to_string(part.size()) + ":" + part;
