@@ -474,6 +474,7 @@ AVal g_seq_get(S& s, const L& l, const Args_& a) {
 }
 
 AVal g_seq_len(S& s, const Args_& a) {
+  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
   const AObject& q = s.read(a[0].heap);
   auto width = s.concrete(q.cursor);
   return AVal::of(Value::integer(width && width->is_int() && width->as_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0));

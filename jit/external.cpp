@@ -49,9 +49,8 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   bool fresh = false;
   uint32_t id = add_node(std::move(step), &fresh);
   if (!fresh && !node_values_[id].is(AKind::unbound)) {
-    AVal old = node_values_[id];
-    if (old.is(AKind::ref) && (old.heap >= heap_.size() || !heap_[old.heap])) return wrap_object(v, id);
-    return old;
+    ensure(node_values_[id]);
+    return node_values_[id];
   }
   using G = AccessNode::Guard;
   AVal out;
@@ -106,6 +105,20 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   out.node = id;
   if (node_values_[id].is(AKind::unbound)) node_values_[id] = out;
   return out;
+}
+
+// External objects that a value refers to are in the present state (a branch that was undone may have loaded them first).
+void Specialiser::ensure(const AVal& a) {
+  if (a.is(AKind::ref)) {
+    if (a.heap < heap_.size() && heap_[a.heap]) return;
+    auto at = external_info_.find(a.heap);
+    if (at != external_info_.end()) wrap_object(at->second.first, at->second.second);
+    return;
+  }
+  if (!a.parts) return;
+  for (const AVal& i : a.parts->items) ensure(i);
+  for (const AVal& i : a.parts->defaults) ensure(i);
+  for (const auto& [name, v] : a.parts->kwdefaults) ensure(v);
 }
 
 AVal Specialiser::wrap_number(const Value& v, uint32_t node) {
@@ -241,6 +254,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     heap_[id] = o;
     external_.emplace(v.object(), id);
   }
+  external_info_[id] = {v, node};
   access.nodes[node].distinct = true;
   AVal out = AVal::of_heap(id);
   out.node = node;

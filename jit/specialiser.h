@@ -205,6 +205,7 @@ class Specialiser {
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
   AVal load_slot(HeapId id, Symbol name);      // of an external instance; unbound if absent
+  void ensure(const AVal& a);
   AVal wrap_number(const Value& v, uint32_t node);
   AVal wrap_tensor(const Value& v, uint32_t node);
   AVal wrap_function(const Value& v, uint32_t node);
@@ -277,6 +278,7 @@ class Specialiser {
   std::unordered_map<const void*, HeapId> external_;   // concrete object → its abstract one
   std::unordered_map<const void*, ir::Atom> pooled_;
   std::unordered_map<std::string, uint32_t> node_index_;
+  std::unordered_map<HeapId, std::pair<Value, uint32_t>> external_info_;  // the witness and node of an external object
   std::unordered_map<uint32_t, ir::Atom> node_inputs_;   // nodes passed on boxed
   std::vector<AVal> node_values_;                      // of nodes that are no heap objects
   std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;

@@ -76,7 +76,12 @@ void free_memory(void* p, size_t bytes) {
 }
 
 Session* current_session() { return t_session; }
-SessionScope::SessionScope(Session& s) : before_(t_session) { t_session = &s; }
+uintptr_t lowest_stack_address();  // runtime/session.cpp
+SessionScope::SessionScope(Session& s) : before_(t_session) {
+  thread_local const uintptr_t lowest = lowest_stack_address();
+  t_session = &s;
+  s.stack_limit = lowest;
+}
 SessionScope::~SessionScope() { t_session = before_; }
 
 void track(GcObject* o) {

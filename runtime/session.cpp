@@ -1,8 +1,10 @@
 #include "runtime/session.h"
 
 #include <sys/resource.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -13,6 +15,7 @@
 namespace ouro::runtime {
 
 void register_core_kinds();  // runtime/kinds.cpp
+uintptr_t lowest_stack_address();
 
 void Output::write(std::string_view text) {
   if (sink_) return sink_(text);
@@ -42,19 +45,25 @@ bool Output::is_terminal() {
   return terminal_ > 0;
 }
 
-namespace {
-
 // The lowest address that C++ frames of this thread may use: what the system grants, less room for natives and for handling errors.
+// The main thread's stack grows up to its limit, but Linux keeps at least 128 MiB free below it, no more.
 uintptr_t lowest_stack_address() {
-  rlimit limit{};
+  constexpr size_t kMost = size_t{96} << 20;
   char here;
-  size_t size = 8u << 20;
-  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) size = limit.rlim_cur;
-  if (size > (512u << 20)) size = 512u << 20;
-  return reinterpret_cast<uintptr_t>(&here) - size + size / 8 + (256u << 10);
+  size_t size = size_t{8} << 20;
+  if (getpid() == gettid()) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0) size = limit.rlim_cur == RLIM_INFINITY ? kMost : limit.rlim_cur;
+    size = std::min(size, kMost);
+    return reinterpret_cast<uintptr_t>(&here) - size + size / 8 + (256u << 10);
+  }
+  pthread_attr_t attributes;
+  void* lowest = nullptr;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return reinterpret_cast<uintptr_t>(&here) - size / 2;
+  pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return reinterpret_cast<uintptr_t>(lowest) + size / 8 + (64u << 10);
 }
-
-}  // namespace
 
 Session::Session(const Options& o) : options(o) {
   SessionScope scope(*this);
@@ -63,7 +72,6 @@ Session::Session(const Options& o) : options(o) {
   gc_objects = new GcObject;
   gc_objects->gc_next = gc_objects->gc_prev = gc_objects;
   handled = Value::none();
-  stack_limit = lowest_stack_address();
   static const TypeSlots kNoSlots;
   for (const TypeSlots*& t : slots) t = &kNoSlots;
   register_model_types(*this);

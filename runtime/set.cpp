@@ -62,19 +62,23 @@ int key_equals(Session& s, const Value& stored, const Value& key) {
   return equals(s, keep, key);
 }
 
-// Finds the entry of the key (found = 1), or the free one where it would go (0); -1 if a comparison failed.
+// Finds the entry of the key (found = 1), or where it would go (0): the last deleted entry on the way, else the free one; -1 if a comparison
+// failed.
 int find(Session& s, Set* t, const Value& key, int64_t hash, Set::Entry*& entry) {
 restart:
   size_t mask = t->mask, perturb = static_cast<size_t>(hash), i = perturb & mask;
+  Set::Entry* deleted = nullptr;
   for (;;) {
     Set::Entry* e = t->table + i;
     size_t probes = i + kLinearProbes <= mask ? kLinearProbes : 0;
     do {
       if (is_free(*e)) {
-        entry = e;
+        entry = deleted ? deleted : e;
         return 0;
       }
-      if (e->hash == hash && !is_dummy(*e)) {
+      if (is_dummy(*e)) {
+        deleted = e;
+      } else if (e->hash == hash) {
         Set::Entry* table = t->table;
         Value stored = e->key;
         int same = key_equals(s, stored, key);
@@ -97,10 +101,12 @@ int add_entry(Session& s, Set* t, const Value& key, int64_t hash) {
   Set::Entry* e = nullptr;
   int found = find(s, t, key, hash, e);
   if (found) return found < 0 ? -1 : 0;
+  bool again = is_dummy(*e);
   e->key = key;
   e->hash = hash;
-  ++t->fill;
   ++t->used;
+  if (again) return 1;
+  ++t->fill;
   if (t->fill * 5 >= t->mask * 3) resize(t, t->used > 50000 ? t->used * 2 : t->used * 4);
   return 1;
 }

@@ -282,7 +282,7 @@ int run_program(const Command& c) {
 // Scripts may recurse in C++ (natives that call back, deep comparisons), so the program runs on a large stack: address space, which is
 // only backed where it is touched.
 void ensure_stack(char** argv) {
-  constexpr rlim_t kWanted = rlim_t{512} << 20;
+  constexpr rlim_t kWanted = rlim_t{100} << 20;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kWanted) return;
   (void)argv;

@@ -44,6 +44,11 @@ Value n_peek(Session& s, const Args& a) { return shadow_peek(s, a[0], a[1], a[2]
 Value n_put(Session& s, const Args& a) { return done(shadow_put(s, a[0], a[1], a[2], a[3])); }
 Value n_open(Session&, const Args& a) { return shadow_open(a[0], a[1], a[2].as_int()), Value::none(); }
 Value n_close(Session&, const Args& a) { return shadow_close(a[0], a[1], a[2].as_int()), Value::none(); }
+Value n_slot_count(Session&, const Args& a) {
+  auto& objects = a[0].as<ShadowMap>()->objects;
+  auto it = objects.find(a[1].object());
+  return Value::integer(it == objects.end() ? 0 : static_cast<int64_t>(it->second.list.size()));
+}
 Value n_feed(Session& s, const Args& a) { return done(feed(s, a[0], a[1], a[2])); }
 Value n_is_pullback(Session&, const Args& a) { return Value::boolean(kind_of(a[0]) == ObjectKind::pullback); }
 Value n_kind(Session& s, const Args& a) {
@@ -153,6 +158,7 @@ constexpr NativeDef kFunctions[] = {
     {.name = "put", .params = "env, o, slot, d, /", .fn = n_put, .doc = "Set the cotangent of a slot."},
     {.name = "open_slot", .params = "env, list, i, /", .fn = n_open, .doc = "A zero slot at i; the others move up."},
     {.name = "close_slot", .params = "env, list, i, /", .fn = n_close, .doc = "Slot i goes; the others move down."},
+    {.name = "slot_count", .params = "env, list, /", .fn = n_slot_count, .doc = "How many slots of a list env knows."},
     {.name = "feed", .params = "env, place, d, /", .fn = n_feed, .doc = "Add to the cotangent of a place."},
     {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},

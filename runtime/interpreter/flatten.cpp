@@ -89,6 +89,7 @@ class Flattener {
     code_->simple = !f_.sig.varargs && !f_.sig.varkw && f_.sig.kwonly == 0;
     for (size_t i = 0; i < f_.constants.size(); ++i) code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
     count_uses();
+    find_iterators();
     code_->let_pc.resize(f_.blocks.size());
     block_pc_.assign(f_.blocks.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) block(order_[i], i + 1 < order_.size() ? order_[i + 1] : BlockId::none);
@@ -110,7 +111,46 @@ class Flattener {
     return r;
   }
   int32_t reg(NameId n) const { return n == NameId::none ? scratch_ : code_->reg_of[index(n)] < 0 ? scratch_ : code_->reg_of[index(n)]; }
-  Use death(NameId n) const { return f_.names[index(n)].hint ? Use::dies_named : Use::dies; }
+  Use death(NameId n) const { return f_.names[index(n)].hint ? Use::dies_named : iterator_[index(n)] ? Use::keep : Use::dies; }
+
+  // A `for` that is left by `break` lets go of its iterator where its ways out meet, as CPython does (a generator is closed there).
+  void find_iterators() {
+    iterator_.assign(f_.names.size(), false);
+    drops_.resize(f_.blocks.size());
+    size_t loops = 0;
+    for (BlockId id : order_)
+      for (const Let& l : f_.block(id).lets) {
+        if (l.op == prim::iter && l.result != NameId::none) iterator_[index(l.result)] = true;
+        if (l.op == prim::iter_next && ++loops * f_.blocks.size() < 1000000 && f_.args(l)[0].is_name()) drop_where_ways_meet(id, f_.args(l)[0].name());
+      }
+  }
+  void reach(BlockId from, BlockId stop, std::vector<bool>& seen) const {
+    std::vector<BlockId> stack{from};
+    while (!stack.empty()) {
+      BlockId b = stack.back();
+      stack.pop_back();
+      if (b == stop || seen[index(b)]) continue;
+      seen[index(b)] = true;
+      for (const Target& t : f_.block(b).term.targets) stack.push_back(t.block);
+    }
+  }
+  void drop_where_ways_meet(BlockId head, NameId iterator) {
+    const Terminator& t = f_.block(head).term;
+    if (t.kind != Terminator::Kind::branch) return;
+    std::vector<bool> ended(f_.blocks.size(), false), left(f_.blocks.size(), false);
+    reach(t.targets[0].block, head, ended);
+    reach(t.targets[1].block, head, left);
+    for (BlockId id : order_)
+      if (ended[index(id)] && left[index(id)]) {
+        if (!live_into(id, iterator) && code_->reg_of[index(iterator)] >= 0) drops_[index(id)].push_back(code_->reg_of[index(iterator)]);
+        return;
+      }
+  }
+  static bool has_result(Op op) {
+    for (Op o : {prim::global_set, prim::global_del, prim::cell_set, prim::attr_set, prim::list_append, prim::exc_leave})
+      if (o == op) return false;
+    return true;
+  }
 
   // Which operands of let i (position n: the terminator) are not needed afterwards.
   void find_deaths(const Block& b) {
@@ -233,8 +273,7 @@ class Flattener {
         case Form::generic: emit(I::generic, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover); break;
       }
     }
-    if (unused && dst != scratch_ && !f_.names[index(l.result)].hint) emit(I::drop, dst, 0, 0, l.span);
-    else if (l.result == NameId::none) {}
+    if (unused && dst != scratch_ && has_result(l.op) && !f_.names[index(l.result)].hint) emit(I::drop, dst, 0, 0, l.span);
   }
 
   // ---- edges
@@ -418,6 +457,7 @@ class Flattener {
     find_deaths(b);
     Fusion x = find_fusion(b);
     size_t n = b.lets.size();
+    for (int32_t r : drops_[index(id)]) emit(I::drop, r, 0, 0, b.term.span);
     auto& pcs = code_->let_pc[index(id)];
     pcs.assign(n + 1, 0);
     for (size_t i = 0; i + x.lets < n; ++i) {
@@ -505,7 +545,8 @@ class Flattener {
   std::vector<std::vector<NameId>> live_in_;
   std::vector<uint32_t> uses_, block_pc_, handover_map_;
   std::vector<std::vector<NameId>> last_use_;
-  std::vector<bool> scratch_live_, block_done_;
+  std::vector<bool> scratch_live_, block_done_, iterator_;
+  std::vector<std::vector<int32_t>> drops_;  // per block: registers to clear where it begins
   std::vector<Jump> jumps_;
   std::vector<Stub> stubs_;
   std::vector<SwitchJump> switch_jumps_;

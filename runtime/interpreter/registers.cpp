@@ -180,6 +180,9 @@ class Allocator {
     std::vector<bool> named(f_.names.size(), false);
     for (uint32_t i = 0; i < f_.names.size(); ++i)
       if (used_[i] && f_.names[i].hint) named[find(i)] = true;
+    for (BlockId id : order_)  // an iterator stays until its loop is left, not just until its last use
+      for (const Let& l : f_.block(id).lets)
+        if (l.op == prim::iter && l.result != NameId::none) named[find(index(l.result))] = true;
     std::vector<uint32_t> nameless;
     for (uint32_t i = 0; i < f_.names.size(); ++i) {
       if (!used_[i] || find(i) != i || of_class[i] >= 0) continue;

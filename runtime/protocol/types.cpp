@@ -229,7 +229,22 @@ int is_subclass(Session& s, const Value& c, const Value& cls) {
   });
 }
 
+namespace {
+
+void delete_shapes(Shape* root) {
+  std::vector<Shape*> stack{root};
+  while (!stack.empty()) {
+    Shape* x = stack.back();
+    stack.pop_back();
+    for (auto& [name, next] : x->transitions) stack.push_back(next);
+    delete x;
+  }
+}
+
+}  // namespace
+
 Type::~Type() {
+  if (shape && shape->type == this) delete_shapes(shape);
   for (Value& b : bases)
     if (Type* t = cast_exact<Type>(b)) std::erase(t->subclasses, this);
 }

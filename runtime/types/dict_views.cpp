@@ -125,9 +125,10 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   }
   switch (op) {
     case BinOp::and_: {
-      Value small = a, big = b;
-      if (!is_set_like(b)) big = a, small = b;
-      else if (length(s, b) < length(s, a)) std::swap(small, big);
+      // Walked is the other operand, or the smaller one of two views; of a view and a larger set the view.
+      Value big = a, small = b;
+      int64_t n = length(s, a), m = is_set_like(b) ? length(s, b) : 0;
+      if (cast<Set>(b) ? n <= m : m > n) std::swap(small, big);
       Value out = make_set();
       bool ok = for_each(s, small, [&](Value& x) {
         int c = contains(s, big, x);

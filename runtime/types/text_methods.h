@@ -238,11 +238,7 @@ struct TextMethods {
       while (i < h.size() && space_at(h, i)) i += unit_size(h, i);
       if (i >= h.size()) return;
       size_t from = i;
-      if (max-- == 0) {
-        size_t end = h.size();
-        while (end > from && space_at(h, unit_before(h, end))) end = unit_before(h, end);
-        return add(from, end);
-      }
+      if (max-- == 0) return add(from, h.size());
       while (i < h.size() && !space_at(h, i)) i += unit_size(h, i);
       add(from, i);
     }
@@ -254,11 +250,7 @@ struct TextMethods {
       while (end > 0 && space_at(h, unit_before(h, end))) end = unit_before(h, end);
       if (end == 0) return;
       size_t to = end;
-      if (max-- == 0) {
-        size_t from = 0;
-        while (from < to && space_at(h, from)) from += unit_size(h, from);
-        return add(from, to);
-      }
+      if (max-- == 0) return add(0, to);
       while (end > 0 && !space_at(h, unit_before(h, end))) end = unit_before(h, end);
       add(end, to);
     }

@@ -69,7 +69,7 @@ inline std::vector<Value> run_eagerly(Session& s, const ir::Function& f, const s
     }
     if (out.is_error()) {
       INFO(runtime::format_exception(s, s.pending));
-      CHECK(ir::op_name(l.op) == "");
+      CHECK(ir::loops::name_of(l.op) == "");
       return {};
     }
     names[index(l.result)] = out;
