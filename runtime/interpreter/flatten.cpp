@@ -140,11 +140,18 @@ class Flattener {
     std::vector<bool> ended(f_.blocks.size(), false), left(f_.blocks.size(), false);
     reach(t.targets[0].block, head, ended);
     reach(t.targets[1].block, head, left);
-    for (BlockId id : order_)
-      if (ended[index(id)] && left[index(id)]) {
-        if (!live_into(id, iterator) && code_->reg_of[index(iterator)] >= 0) drops_[index(id)].push_back(code_->reg_of[index(iterator)]);
-        return;
+    // The first such block behind the head; if there is none, the way out is straight to the head of the loop around it.
+    BlockId meet = BlockId::none;
+    bool behind = false;
+    for (BlockId id : order_) {
+      if (id == head) behind = true;
+      else if (ended[index(id)] && left[index(id)]) {
+        meet = id;
+        if (behind) break;
       }
+    }
+    if (meet == BlockId::none || live_into(meet, iterator) || code_->reg_of[index(iterator)] < 0) return;
+    drops_[index(meet)].push_back(code_->reg_of[index(iterator)]);
   }
   static bool has_result(Op op) {
     for (Op o : {prim::global_set, prim::global_del, prim::cell_set, prim::attr_set, prim::list_append, prim::exc_leave})

@@ -31,6 +31,7 @@ struct Interpreter {
   char* free = nullptr;
   char* end = nullptr;
   size_t mapped = 0;
+  Span error_span{};       // of the operation that just failed, where it is finer than the instruction's
   bool yielded = false;    // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
 

@@ -684,7 +684,11 @@ L_call_method_full:
 failed:
   for (;;) {
     uint32_t at = f->code->pc_of(f->pc);
-    if (traced) add_traceback(s, s.pending, f->code->function, f->code->spans[at], f->function.as<Function>()->globals);
+    if (traced) {
+      Span span = interpreter.error_span.known() ? interpreter.error_span : f->code->spans[at];
+      add_traceback(s, s.pending, f->code->function, span, f->function.as<Function>()->globals);
+    }
+    interpreter.error_span = {};
     traced = true;
     if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX) {
       const HandoverTo& to = f->code->handovers[h];

@@ -4,6 +4,7 @@
 #include "runtime/bind.h"
 #include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/place_span.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor_hooks.h"
 #include "support/small_vec.h"
@@ -353,6 +354,7 @@ struct PlaceWrite {
   const Value* items;  // one per item step
   const Value& value;
   BinOp op;
+  size_t failed = SIZE_MAX;  // the step that could not be read (number of steps: the target not written); else the operation failed
 
   bool whole(Value& place) {  // `place op= value`
     if (kind_of(place) == ObjectKind::tensor && s.tensors && s.tensors->update_item) return s.tensors->update_item(s, place, {}, op, value);
@@ -406,10 +408,12 @@ struct PlaceWrite {
     if (last && !path.augmented) return set_item(s, place, keys[0], value);
     if (Value* slot = inner_slot(s, place, keys[0]); slot && kind_of(*slot) == ObjectKind::tensor) return write_taken(slot, step + 1, keys + 1);
     Value child = get_item(s, place, keys[0]);
-    if (child.is_error()) return false;
+    if (child.is_error()) return failed = step, false;
     bool put_back = last || kind_of(child) == ObjectKind::tensor;
     if (!write(child, step + 1, keys + 1)) return false;
-    return !put_back || set_item(s, place, keys[0], child);
+    if (!put_back || set_item(s, place, keys[0], child)) return true;
+    failed = step + 1;
+    return false;
   }
 
   bool write_attr(Value& place, Symbol name, size_t step, const Value* keys, bool last) {
@@ -421,10 +425,12 @@ struct PlaceWrite {
         return write_taken(slot, step + 1, keys);
     }
     Value child = get_attr(s, place, name);
-    if (child.is_error()) return false;
+    if (child.is_error()) return failed = step, false;
     bool put_back = last || kind_of(child) == ObjectKind::tensor;
     if (!write(child, step + 1, keys)) return false;
-    return !put_back || set_attr(s, place, name, child);
+    if (!put_back || set_attr(s, place, name, child)) return true;
+    failed = step + 1;
+    return false;
   }
 };
 
@@ -436,7 +442,9 @@ bool unbound_variable(Session& s, ExcKind kind, const std::string& text, Symbol 
 
 }  // namespace
 
-bool do_update(Session& s, Frame& f, const Instr& in) {
+namespace {
+
+bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   const Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
   const Operand* ops = f.code->operands.data() + x.first;
@@ -446,13 +454,18 @@ bool do_update(Session& s, Frame& f, const Instr& in) {
   Value value = take_operand(f, ops[x.count - 1]);
   BinOp op = path.augmented ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add)) : BinOp::add;
   PlaceWrite w{s, path, keys.data(), value, op};
+  auto write = [&](Value& place) {
+    bool ok = w.write(place, 0, keys.data());
+    failed = w.failed;
+    return ok;
+  };
   Value* root = nullptr;
   Value copy;
   switch (path.root) {
     case ir::PlacePath::Root::value:
       if (ops[0].at >= 0 && ops[0].use != Use::keep) root = &f.regs[ops[0].at];
       else root = &(copy = operand(f, ops[0].at));
-      if (!w.write(*root, 0, keys.data())) return false;
+      if (!write(*root)) return false;
       if (root != &f.regs[in.dst]) f.regs[in.dst] = root == &copy ? std::move(copy) : std::move(*root);
       return true;
     case ir::PlacePath::Root::cell: root = &operand(f, ops[0].at).as<Cell>()->value; break;
@@ -463,18 +476,30 @@ bool do_update(Session& s, Frame& f, const Instr& in) {
       return unbound_variable(s, ExcKind::UnboundLocalError, "cannot access local variable '" + path.name.str() + "' where it is not associated with a value", path.name);
     Value b = builtin(s, path.name, f.globals->ouro_names);
     if (b.is_unbound()) return unbound_variable(s, ExcKind::NameError, "name '" + path.name.str() + "' is not defined", path.name);
-    if (!w.write(b, 0, keys.data())) return false;
+    if (!write(b)) return false;
     if (path.steps.empty()) f.globals->names.set(path.name, b);
     return true;
   }
-  if (kind_of(*root) == ObjectKind::tensor) return w.write(*root, 0, keys.data());
+  if (kind_of(*root) == ObjectKind::tensor) return write(*root);
   Value held = *root;  // a script may rebind the variable meanwhile
-  if (!w.write(held, 0, keys.data())) return false;
+  if (!write(held)) return false;
   if (path.steps.empty()) {
     if (path.root == ir::PlacePath::Root::cell) operand(f, ops[0].at).as<Cell>()->value = std::move(held);
     else f.globals->names.set(path.name, std::move(held));
   }
   return true;
+}
+
+}  // namespace
+
+bool do_update(Session& s, Frame& f, const Instr& in) {
+  size_t failed = SIZE_MAX;
+  if (update_place(s, f, in, failed)) return true;
+  if (failed != SIZE_MAX) {
+    const Code& code = *f.code;
+    s.interpreter->error_span = place_span(s, code.spans[code.pc_of(&in)], code.function->paths[site_of(f, in.a).attr], failed);
+  }
+  return false;
 }
 
 }  // namespace ouro::runtime
