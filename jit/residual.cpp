@@ -161,7 +161,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       let.result = renumber[ir::index(l.result)];
       let.args_begin = pool(l.args);
       let.nargs = static_cast<uint16_t>(l.args.size());
-      let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : l.attr;
+      let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : ir::is_tensor_op(l.op) ? ir::kNoAttr : l.attr;
       let.span = l.span;
       out.lets.push_back(let);
     }
