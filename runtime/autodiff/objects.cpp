@@ -70,6 +70,15 @@ Value record_dir(Session& s, const Value& self) {
   return names;
 }
 
+// vars(gradient): a dict of its own, in order of the attributes.
+Value record_dict(Session& s, const Value& self) {
+  Value out = make_dict();
+  for (const auto& e : self.as<Record>()->fields.entries())
+    if (e.name) dict_set_symbol(s, out.as<Dict>(), e.name, e.value);
+  return out;
+}
+constexpr GetSetDef kRecordAttributes[] = {{"__dict__", record_dict}};
+
 constexpr TypeSlots kNone{};
 constexpr TypeSlots kPullbackSlots{.call = call_pullback};
 constexpr TypeSlots kRecordSlots{.repr = record_repr, .get_attr = record_get, .set_attr = record_set, .dir = record_dir};
@@ -78,7 +87,7 @@ constexpr TypeDef kTypes[] = {
     {.name = "seq", .kind = ObjectKind::seq, .slots = &kNone, .subclassable = false},
     {.name = "shadow_map", .kind = ObjectKind::shadow_map, .slots = &kNone, .subclassable = false},
     {.name = "pullback", .kind = ObjectKind::pullback, .slots = &kPullbackSlots, .subclassable = false},
-    {.name = "gradient", .kind = ObjectKind::record, .slots = &kRecordSlots, .subclassable = false},
+    {.name = "gradient", .kind = ObjectKind::record, .slots = &kRecordSlots, .getset = kRecordAttributes, .subclassable = false},
     {.name = "like", .kind = ObjectKind::opaque_zero, .slots = &kNone, .subclassable = false},
 };
 
