@@ -155,7 +155,75 @@ N(n_rows_of) {
   if (!a.at(0).is(AKind::like) || a[0].type->rank() == 0) return AVal::of(Value::integer(0));
   return s.size(a[0].type->dims[0]);
 }
+// ---- module `_ad_rows`: operations by number
+const ir::OpInfo& row_of(Specialiser& s, const AVal& id) { return ir::op_info(static_cast<ir::Op>(s.need_int(id, "names an operation"))); }
+N(r_run) { return s.tensor_op(row_of(s, a.at(0)).op, s.items_of(a.at(1), "are parameters")); }
+N(r_bind) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
+  Keywords keywords;
+  if (a.at(2).is(AKind::ref)) {
+    const AObject d = s.read(a[2].heap);
+    for (size_t i = 0; i < d.keys.size(); ++i) keywords.push_back({runtime::str_symbol(d.keys[i].known.as<runtime::Str>()), d.items[i]});
+  }
+  std::vector<std::pair<int, int>> at;
+  std::vector<AVal> params = s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords, &at), places;
+  for (auto [p, i] : at)
+    places.push_back(i < 0 ? AVal::of(Value::integer(p)) : AVal::tuple({AVal::of(Value::integer(p)), AVal::of(Value::integer(i))}));
+  return AVal::tuple({AVal::tuple(std::move(params)), AVal::tuple(std::move(places))});
+}
+N(r_keywords) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
+  AVal out = s.new_dict({}, {});
+  const AObject d = s.read(a.at(1).heap);
+  for (size_t i = 0; i < d.keys.size(); ++i)
+    s.set_item(out, AVal::of(runtime::make_str(runtime::operation_keyword(op, d.keys[i].known.as<runtime::Str>()->view()))), d.items[i]);
+  return out;
+}
+N(r_arguments) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
+  std::vector<AVal> params = s.items_of(a.at(1), "are parameters"), out;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!op.params[i].variadic) {
+      out.push_back(params[i]);
+      continue;
+    }
+    for (AVal& v : s.items_of(params[i], "is a parameter")) out.push_back(std::move(v));
+  }
+  return AVal::tuple(std::move(out));
+}
+N(r_kind) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
+  if (!op.def->source.empty()) return text("source");
+  if (!op.def->vjp.empty()) return text("vjp");
+  if (op.elementwise() && op.def->nondiff.empty()) return text("leaves");
+  return text("-" + op.name);
+}
+AVal function_value(Specialiser& s, Value f) {
+  if (f.is_error()) {
+    s.session.pending = Value();
+    s.abandon("the text of a row");
+  }
+  return s.concrete_function(f);
+}
+N(r_source) { return function_value(s, runtime::operation_source(s.session, row_of(s, a.at(0)))); }
+N(r_vjp) { return function_value(s, runtime::operation_text(s.session, row_of(s, a.at(0)).def->vjp)); }
+N(r_derivative) {
+  const ir::OpInfo* d = ir::local_derivative(row_of(s, a.at(0)).op, static_cast<int>(s.need_int(a.at(1), "names an input")));
+  return d ? AVal::of(Value::integer(static_cast<int64_t>(d->op))) : none();
+}
+AVal numbers(const std::vector<int>& list) {
+  std::vector<AVal> out;
+  for (int i : list) out.push_back(AVal::of(Value::integer(i)));
+  return AVal::tuple(std::move(out));
+}
+N(r_inputs) { return numbers(row_of(s, a.at(0)).input_at); }
+N(r_others) { return numbers(row_of(s, a.at(0)).param_at); }
 #undef N
+
+constexpr NativeRow kRowRows[] = {
+    {"row_run", r_run}, {"row_bind", r_bind}, {"row_keywords", r_keywords}, {"row_arguments", r_arguments}, {"row_kind", r_kind},
+    {"row_source", r_source}, {"row_vjp", r_vjp}, {"row_derivative", r_derivative}, {"row_inputs", r_inputs}, {"row_others", r_others},
+};
 
 constexpr NativeRow kRows[] = {
     {"forward", n_forward}, {"new_env", n_env}, {"is_zero", n_is_zero}, {"zero", n_zero}, {"add", n_add}, {"like", n_like},
@@ -170,5 +238,6 @@ constexpr NativeRow kRows[] = {
 }  // namespace
 
 std::span<const NativeRow> autodiff_natives() { return kRows; }
+std::span<const NativeRow> row_natives() { return kRowRows; }
 
 }  // namespace ouro::jit

@@ -264,22 +264,26 @@ struct NativeTable {
   explicit NativeTable(Specialiser& s) {
     auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
     for (const FunctionRow& r : kFunctions)
-      if (auto* n = native(runtime::builtin(s.session, intern(r.name), false))) handlers[n->def] = r.handler;
+      if (auto* n = native(runtime::builtin(s.session, intern(r.name), false))) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
     for (const FunctionRow& r : kTypes) {
       Value v = runtime::builtin(s.session, intern(r.name), false);
       if (v.is_object()) handlers[v.object()] = r.handler;
     }
     for (const MethodRow& r : kMethods)
-      if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name)))) handlers[n->def] = r.handler;
-    Value module = runtime::import_module(s.session, intern("_ad"));
-    if (!module.is_error())
-      for (const NativeRow& r : autodiff_natives()) {
+      if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name)))) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+    auto module_rows = [&](std::string_view name, std::span<const NativeRow> rows) {
+      Value module = runtime::import_module(s.session, intern(name));
+      if (module.is_error()) return;
+      for (const NativeRow& r : rows) {
         Value v = runtime::get_attr(s.session, module, r.name);
-        if (auto* n = native(v)) handlers[n->def] = r.handler;
+        if (auto* n = native(v)) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
       }
+    };
+    module_rows("_ad", autodiff_natives());
+    module_rows("_ad_rows", row_natives());
     s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
-      if (auto* n = native(runtime::builtin(s.session, intern(name), false))) output_only[n->def] = true;
+      if (auto* n = native(runtime::builtin(s.session, intern(name), false))) output_only[reinterpret_cast<const void*>(n->def->fn)] = true;
   }
 };
 
@@ -292,8 +296,8 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   auto* n = f.known.as<runtime::Native>();
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
-  bool output_only = natives().output_only.count(n->def);
-  auto h = natives().handlers.find(n->def);
+  bool output_only = natives().output_only.count(reinterpret_cast<const void*>(n->def->fn));
+  auto h = natives().handlers.find(reinterpret_cast<const void*>(n->def->fn));
   bool all_known = true;
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
   for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();

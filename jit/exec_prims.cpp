@@ -208,6 +208,7 @@ AVal Specialiser::constant_value(const ir::Function& f, ir::ConstId id) {
     case K::ellipsis: return AVal::of(Value::ellipsis());
     case K::not_implemented: return AVal::of(Value::not_implemented());
     case K::unbound: return {};
+    case K::zero: return AVal::marker(AKind::zero);
     case K::integer: return AVal::of(Value::integer(c.i));
     case K::floating: return AVal::of(Value::floating(c.f));
     case K::string: return AVal::of(runtime::make_str(c.text));

@@ -26,18 +26,6 @@ ir::TensorType tensor_type(const ir::Type& t) {
   return out;
 }
 
-// PyTorch's names beside NumPy's.
-Symbol canonical(Symbol name, const ir::OpInfo& op) {
-  std::string_view n = name.text();
-  for (const ir::OpParam& p : op.params)
-    if (p.name == n) return name;
-  if (n == "dim" || n == "dims") return intern("axis");
-  if (n == "axis") return intern("dim");
-  if (n == "keepdims") return intern("keepdim");
-  if ((n == "input" || n == "self") && !op.params.empty()) return intern(op.params[0].name);
-  return name;
-}
-
 }  // namespace
 
 const ir::Type* Specialiser::result_type(const ir::TensorType& t) {
@@ -175,12 +163,15 @@ ir::Atom Specialiser::parameter_atom(const AVal& a) {
   return code.let(prim::tuple, items, 0, ir::types::tuple(types), span);
 }
 
-AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords) {
+// Arguments → parameters of a row, defaults filled in; `places`: the parameter of each argument, and its place in a variadic one (else -1).
+std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords,
+                                        std::vector<std::pair<int, int>>* places) {
   std::vector<AVal> params(op.params.size());
   size_t at = 0;
   for (size_t i = 0; i < op.params.size(); ++i) {
     if (op.params[i].variadic) {
       // f(x, 2, 3) and f(x, (2, 3)) are the same.
+      for (size_t k = at; places && k < args.size(); ++k) places->push_back({static_cast<int>(i), static_cast<int>(k - at)});
       std::vector<AVal> rest(args.begin() + static_cast<long>(std::min(at, args.size())), args.end());
       at = args.size();
       bool one_sequence = rest.size() == 1 && (rest[0].is(AKind::tuple) || rest[0].is(AKind::ref) ||
@@ -191,15 +182,17 @@ AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, 
         params[i] = AVal::tuple(std::move(rest));
     } else if (!op.params[i].keyword_only && at < args.size()) {
       params[i] = args[at++];
+      if (places) places->push_back({static_cast<int>(i), -1});
     }
   }
   if (at < args.size()) abandon(fmt::format("{}: too many arguments", op.name));
   for (const auto& [name, v] : keywords) {
-    std::string_view n = canonical(name, op).text();
+    std::string n = runtime::operation_keyword(op, name.text());
     bool found = false;
     for (size_t i = 0; i < op.params.size(); ++i)
       if (op.params[i].name == n && params[i].is(AKind::unbound)) {
         params[i] = v;
+        if (places) places->push_back({static_cast<int>(i), -1});
         found = true;
       }
     if (!found) abandon(fmt::format("{}: no argument {}", op.name, name.text()));
@@ -213,7 +206,11 @@ AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, 
     if (!op.params[i].has_default) abandon(fmt::format("{}: argument {} is missing", op.name, op.params[i].name));
     params[i] = from_param(ir::default_of(op.params[i]));
   }
-  return tensor_op(op.op, std::move(params));
+  return params;
+}
+
+AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords) {
+  return tensor_op(op.op, bind_row(op, args, keywords, nullptr));
 }
 
 // x[key], by rows that the kernels know: narrow, flip, squeeze, unsqueeze, index_select. What is left is the runtime's.

@@ -55,7 +55,18 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   using G = AccessNode::Guard;
   AVal out;
   switch (kind_of(v)) {
-    case ObjectKind::integer: case ObjectKind::floating: out = wrap_number(v, id); break;
+    case ObjectKind::integer: case ObjectKind::floating: {
+      // Defaults and what stands in classes are part of the program, not of its data.
+      AccessNode::Step how = access.nodes[id].step;
+      if (how == AccessNode::Step::default_ || how == AccessNode::Step::kwdefault || how == AccessNode::Step::class_attr) {
+        access.nodes[id].guard = G::same;
+        access.nodes[id].expected = v;
+        out = AVal::of(v);
+      } else {
+        out = wrap_number(v, id);
+      }
+      break;
+    }
     case ObjectKind::tensor: out = wrap_tensor(v, id); break;
     case ObjectKind::function: out = wrap_function(v, id); break;
     case ObjectKind::list: case ObjectKind::dict: case ObjectKind::instance: case ObjectKind::cell: out = wrap_object(v, id); break;

@@ -240,7 +240,7 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
 }
 
 AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (!can_box(f, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  if (!can_box(f, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown(args);
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
@@ -250,7 +250,7 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
 
 // A call that only writes output.
 AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (!can_box(f, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  if (!can_box(f, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown(args);
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
@@ -275,7 +275,7 @@ AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const 
 AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
   std::vector<AVal> all{a};
   all.insert(all.end(), args.begin(), args.end());
-  if (!can_box(a, args, keywords)) abandon("a call of the interpreter with values that exist only here");
+  if (!can_box(a, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
   before_unknown(all);
   std::vector<Atom> atoms;
   ir::CallSig sig;

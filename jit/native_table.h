@@ -15,5 +15,6 @@ struct NativeRow {
   NativeHandler handler;
 };
 std::span<const NativeRow> autodiff_natives();  // of module `_ad`
+std::span<const NativeRow> row_natives();       // of module `_ad_rows`
 
 }  // namespace ouro::jit

@@ -130,6 +130,8 @@ class Specialiser {
   AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   NativeTable& natives();
   const ir::OpInfo* row_of(const runtime::Native& n) const;      // the tensor operation it stands for
+  std::vector<AVal> bind_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+                             std::vector<std::pair<int, int>>* places);
   AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);

@@ -51,10 +51,12 @@ void Reverse::value_let(const Let& l) {
       if (form.form == Form::arithmetic) m[op_name(op)] = form.keep;
     return m;
   }();
+  std::string_view name = Symbol::from_id(l.attr).text();
+  Atom index;  // from the container's start, as it is before the operation
+  if (name.starts_with("item.")) index = fwd_.let(prim::ad_index, {fatom(f_.args(l)[1]), fatom(f_.args(l)[2])});
   NameId y = copy(l);
   bind(l, y);
   Atom pair = f_.args(l)[0], fpair = fatom(pair);
-  std::string_view name = Symbol::from_id(l.attr).text();
   Residual rp = save(fpair);
   NameId result = l.result;
   auto it = kept.find(name);
@@ -79,7 +81,7 @@ void Reverse::value_let(const Let& l) {
   }
   // The others (attr.get, item.get, ...) on plain operands: a rule of the same name behind "value."
   std::vector<Residual> residuals;
-  for (uint32_t i = 1; i < l.nargs; ++i) residuals.push_back(save(fatom(f_.args(l)[i])));
+  for (uint32_t i = 1; i < l.nargs; ++i) residuals.push_back(save(i == 2 && !index.is_none() ? index : fatom(f_.args(l)[i])));
   residuals.push_back(save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
   residuals.push_back(save(y));
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);

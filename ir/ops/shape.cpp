@@ -66,6 +66,14 @@ constexpr OpDef kShape[] = {
   {.name = "unfold", .doc = "Windows of size every step along axis, as a new last axis.", .sig = "t[*] -> t[@]", .params = "x, axis, size, step", .shape = "unknown",
    .source = "n = (x.shape[axis] - size) // step + 1\ni = unsqueeze(arange(n) * step, 1) + arange(size)\ny = ouro.index_select(x, axis, i.reshape(-1))\na = axis if axis >= 0 else axis + x.ndim\ny = unflatten(y, a, (n, size))\nreturn movedim(y, a + 1, -1)"},
   {.name = "astype", .doc = "The same numbers in another dtype.", .sig = "t[*s] -> $[*s]", .params = "x, dtype", .symbol = "cast", .linear_in = 1, .vjp = "lambda g, y, x, dtype: ouro.cast_back(g, x)", .function = false, .alias = "type"},
+  {.name = "to", .doc = "In another dtype, in that of a tensor, or on a device.", .sig = "t[*s] -> t[*s]", .params = "x, dtype=None, other=None",
+   .source = "for v in (dtype, other):\n  if v is None:\n    continue\n  if ouro.is_tensor(v):\n    v = v.dtype\n  v = ouro.dtype_or_device(v)\n  if v is not None:\n    x = x.astype(v)\nreturn x", .function = false},
+#define OURO_CAST(name_, dtype) \
+  {.name = name_, .doc = "As " dtype ".", .sig = "t[*s] -> " dtype "[*s]", .params = "x", .source = "return x.astype('" dtype "')", .function = false}
+  OURO_CAST("float", "f32"), OURO_CAST("double", "f64"), OURO_CAST("half", "f16"), OURO_CAST("bfloat16", "bf16"), OURO_CAST("long", "i64"), OURO_CAST("int", "i32"),
+  OURO_CAST("bool", "bool"),
+#undef OURO_CAST
+  {.name = "cpu", .doc = "Itself: on the host.", .sig = "t[*s] -> t[*s]", .params = "x", .source = "return x", .function = false},
   {.name = "cast_back", .doc = "x in the dtype of `like`.", .sig = "a[*s], a[*] -> a[@]", .params = "x, like", .shape = "cast_like", .symbol = "cast_like", .linear_in = 1, .vjp = "lambda g, y, x, like: (ouro.cast_back(g, x), None)", .method = false, .function = false},
   {.name = "detach", .doc = "x, without a derivative.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return x[0]; }, .nondiff = "by definition", .function = false},
   {.name = "clone", .doc = "x itself (tensors are values).", .sig = "t[*s] -> t[*s]", .body = [](X x) { return x[0]; }, .d = {[](X, S) { return S(1); }}, .function = false, .alias = "contiguous"},

@@ -112,6 +112,11 @@ const Value& slot_owner(const Value& object) {
 
 bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {
   if (is_zero(d)) return true;
+  if (Module* m = cast_exact<Module>(object))  // a global that is the symbolic zero is nobody's variable
+    if (Str* name = cast_exact<Str>(slot)) {
+      const Value* global = m->names.find(str_symbol(name));
+      if (global && is_zero(*global)) return true;
+    }
   Value* v = find(s, map_of(env), slot_owner(object), slot, true);
   if (!v) return true;
   Value sum = add(s, std::move(*v), d);

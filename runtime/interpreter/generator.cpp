@@ -1,19 +1,66 @@
 // Generators: a frame on the heap that is pushed, run until it yields or ends, and taken off again.
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/slow.h"
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
 
-namespace {
+// While a generator runs, its frame's `handled` keeps the handled exception of whoever resumed it; while it waits, its own (unbound: the
+// same as outside).
+void link_generator(Session& s, Generator* g) {
+  Frame* f = g->frame;
+  ++s.depth;
+  f->caller = s.interpreter->top;
+  s.interpreter->top = f;
+  g->running = g->started = true;
+  if (f->handled.is_unbound()) f->handled = s.handled;
+  else f->handled.swap(s.handled);
+}
 
+void unlink_generator(Session& s, Generator* g) {
+  Frame* f = g->frame;
+  s.interpreter->top = f->caller;
+  --s.depth;
+  g->running = false;
+  if (f->handled.same(s.handled)) f->handled = Value();
+  else f->handled.swap(s.handled);
+}
 
-void finish(Generator* g) {
+void finish_generator(Generator* g) {
   if (!g->frame) return;
   Frame* f = g->frame;
   g->frame = nullptr;
   free_generator_frame(f);
 }
+
+void stop_iteration_in_generator(Session& s) {
+  if (!pending_is(s, ExcKind::StopIteration)) return;
+  Value cause = take_pending(s);
+  raise_text(s, ExcKind::RuntimeError, "generator raised StopIteration");
+  auto* e = s.pending.as<Exception>();
+  e->cause = cause;
+  e->context = cause;
+  e->suppress_context = true;
+}
+
+bool enter_generator(Session& s, Generator* g, int32_t result) {
+  Frame* f = g->frame;
+  if (!f || g->running || s.depth >= s.recursion_limit) return false;
+  if (g->started) {
+    if (f->pc->op != I::yield) return false;
+    f->regs[f->pc->dst] = Value::none();
+    ++f->pc;
+  }
+  link_generator(s, g);
+  f->entry = false;
+  f->result = result;
+  return true;
+}
+
+namespace {
+
+
 
 // Runs the frame; the generator is finished unless it yielded.
 Value run_frame(Session& s, Generator* g, bool raising) {
@@ -25,35 +72,20 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   }
   char here;
   if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit) return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
-  ++s.depth;
-  f->caller = in.top;
+  link_generator(s, g);
   f->entry = true;
-  in.top = f;
-  g->running = g->started = true;
-  Value outer = s.handled;
-  if (!f->handled.is_unbound()) s.handled = std::move(f->handled);
   in.yielded = false;
   ++g->refs;  // it may lose its last owner meanwhile
   Value keep = Value::steal(g);
   s.stop_value = Value();
   Value r = raising ? run_raising(s, f) : run(s, f);
-  g->running = false;
+  unlink_generator(s, g);
   if (in.yielded) {
     in.yielded = false;
-    if (!s.handled.same(outer)) f->handled = s.handled;
-    s.handled = std::move(outer);
     return r;
   }
-  s.handled = std::move(outer);
-  finish(g);
-  if (r.is_error() && pending_is(s, ExcKind::StopIteration)) {
-    Value cause = take_pending(s);
-    raise_text(s, ExcKind::RuntimeError, "generator raised StopIteration");
-    auto* e = s.pending.as<Exception>();
-    e->cause = cause;
-    e->context = cause;
-    e->suppress_context = true;
-  }
+  finish_generator(g);
+  if (r.is_error()) stop_iteration_in_generator(s);
   return r;
 }
 
@@ -153,7 +185,7 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
   s.pending = exc;
   if (!g->started) {
     add_traceback(s, exc, g->frame->code->function, g->frame->code->function->span, g->frame->function.as<Function>()->globals);
-    finish(g);
+    finish_generator(g);
     return Value::error();
   }
   return run_frame(s, g, true);
@@ -170,7 +202,7 @@ Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v
   }
   if (!g->frame) return Value::none();
   if (!g->started) {
-    finish(g);
+    finish_generator(g);
     return Value::none();
   }
   Value exit = make_exception(s, exception_type(s, ExcKind::GeneratorExit), Value());

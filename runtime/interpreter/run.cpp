@@ -204,11 +204,17 @@ have_result : {
   }
   bool entry = f->entry, discard = f->discard;
   int32_t dst = f->result;
-  if (f->generator) {
-    interpreter.top = f->caller;
-    --s.depth;
-    s.stop_value = std::move(returned);
-    return Value::end();
+  if (Generator* g = f->generator) {
+    if (entry) {
+      s.stop_value = std::move(returned);
+      return Value::end();
+    }
+    returned = Value();
+    unlink_generator(s, g);
+    finish_generator(g);
+    f = interpreter.top;
+    OURO_LOAD();
+    OURO_GO(pc->dst);
   }
   pop_frame(s);
   if (entry) return returned;
@@ -241,14 +247,22 @@ L_reraise:
     traced = false;
   }
   goto failed;
-L_yield : {
+L_yield:
   f->pc = pc;
-  Value v = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
-  interpreter.top = f->caller;
-  --s.depth;
-  interpreter.yielded = true;
-  return v;
-}
+  returned = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
+yielded:
+  if (f->entry) {
+    interpreter.yielded = true;
+    return returned;
+  }
+  unlink_generator(s, f->generator);  // the loop below goes on with the value
+  {
+    int32_t dst = f->result;
+    f = interpreter.top;
+    OURO_LOAD();
+    regs[dst] = std::move(returned);
+  }
+  OURO_NEXT;
 L_yield_from : {
   f->pc = pc;
   s.stop_value = Value();
@@ -258,10 +272,8 @@ L_yield_from : {
     OURO_D = s.stop_value.is_unbound() ? Value::none() : std::move(s.stop_value);
     OURO_NEXT;
   }
-  interpreter.top = f->caller;
-  --s.depth;
-  interpreter.yielded = true;
-  return v;
+  returned = std::move(v);
+  goto yielded;
 }
 L_unreachable:
   ouro_bug("unreachable code was reached in %s", f->code->function->name.c_str());
@@ -612,6 +624,11 @@ L_for_iter : {
     }
   }
   f->pc = pc;
+  if (kind_of(a) == ObjectKind::generator && enter_generator(s, a.as<Generator>(), pc->b)) {
+    f = interpreter.top;
+    OURO_LOAD();
+    goto* kLabels[static_cast<uint16_t>(pc->op)];
+  }
   Value v = next(s, a);
   if (v.is_error()) goto failed;
   if (v.is_end()) OURO_GO(pc->dst);
@@ -698,10 +715,13 @@ failed:
       goto* kLabels[static_cast<uint16_t>(pc->op)];
     }
     bool entry = f->entry;
-    if (f->generator) {
-      interpreter.top = f->caller;
-      --s.depth;
-      return Value::error();
+    if (Generator* g = f->generator) {
+      if (entry) return Value::error();
+      unlink_generator(s, g);
+      finish_generator(g);
+      stop_iteration_in_generator(s);
+      f = interpreter.top;
+      continue;
     }
     pop_frame(s);
     if (entry) return Value::error();

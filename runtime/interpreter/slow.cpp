@@ -11,13 +11,6 @@
 
 namespace ouro::runtime {
 
-Value take_operand(Frame& f, Operand o) {
-  if (o.at < 0) return f.code->constants[static_cast<size_t>(~o.at)];
-  Value& r = f.regs[o.at];
-  if (o.use == Use::dies || (o.use == Use::dies_named && kind_of(r) == ObjectKind::tensor)) return std::move(r);
-  return r;
-}
-
 namespace {
 
 void drop_both(Frame& f, const Instr& in) {
@@ -396,17 +389,20 @@ struct PlaceWrite {
     }
     return nullptr;
   }
-  bool write_taken(Value* slot, size_t step, const Value* keys) {
+  // `find` gives the slot again: a key's __index__ may have moved it.
+  template <class Find>
+  bool write_taken(Value* slot, size_t step, const Value* keys, Find&& find) {
     Value child = std::move(*slot);
-    *slot = Value::none();  // never seen: tensor writes run no script
+    *slot = Value::none();
     bool ok = write(child, step, keys);
-    *slot = std::move(child);
+    if (Value* again = find()) *again = std::move(child);
     return ok;
   }
 
   bool write_item(Value& place, size_t step, const Value* keys, bool last) {
     if (last && !path.augmented) return set_item(s, place, keys[0], value);
-    if (Value* slot = inner_slot(s, place, keys[0]); slot && kind_of(*slot) == ObjectKind::tensor) return write_taken(slot, step + 1, keys + 1);
+    if (Value* slot = inner_slot(s, place, keys[0]); slot && kind_of(*slot) == ObjectKind::tensor)
+      return write_taken(slot, step + 1, keys + 1, [&] { return inner_slot(s, place, keys[0]); });
     Value child = get_item(s, place, keys[0]);
     if (child.is_error()) return failed = step, false;
     bool put_back = last || kind_of(child) == ObjectKind::tensor;
@@ -422,7 +418,7 @@ struct PlaceWrite {
       Value* slot = instance_slot(i, name);
       if (slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_setattr && !i->type->has_getattribute &&
           !is_data_descriptor(s, type_lookup(s, i->type, name)))
-        return write_taken(slot, step + 1, keys);
+        return write_taken(slot, step + 1, keys, [&] { return i->shape ? i->slots + i->shape->find(name) : nullptr; });
     }
     Value child = get_attr(s, place, name);
     if (child.is_error()) return failed = step, false;
@@ -492,7 +488,106 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
 
 }  // namespace
 
+namespace {
+
+// Numbers whose result is a number of the same kind, without a call.
+bool fast_arithmetic(BinOp op, const Value& a, const Value& b, Value& out) {
+  if (a.is_int() && b.is_int()) {
+    int64_t r;
+    bool overflow = true;
+    if (op == BinOp::add) overflow = __builtin_add_overflow(a.as_int(), b.as_int(), &r);
+    else if (op == BinOp::sub) overflow = __builtin_sub_overflow(a.as_int(), b.as_int(), &r);
+    else if (op == BinOp::mul) overflow = __builtin_mul_overflow(a.as_int(), b.as_int(), &r);
+    if (overflow) return false;
+    out = Value::integer(r);
+    return true;
+  }
+  if (!a.is_float() || !(b.is_float() || b.is_int())) return false;
+  double x = a.as_float(), y = b.is_float() ? b.as_float() : static_cast<double>(b.as_int());
+  if (op == BinOp::add) out = Value::floating(x + y);
+  else if (op == BinOp::sub) out = Value::floating(x - y);
+  else if (op == BinOp::mul) out = Value::floating(x * y);
+  else return false;
+  return true;
+}
+
+Value* update_root(Session& s, Frame& f, const ir::PlacePath& path, const Operand* ops, Cache& c) {
+  (void)s;
+  switch (path.root) {
+    case ir::PlacePath::Root::value: return ops[0].at >= 0 ? &f.regs[ops[0].at] : nullptr;
+    case ir::PlacePath::Root::cell: return &operand(f, ops[0].at).as<Cell>()->value;
+    case ir::PlacePath::Root::global: break;
+  }
+  if (path.steps.empty() || path.steps[0].is_item) {  // else the cache is the attribute's
+    if (c.owner != f.globals) {
+      uint32_t at = f.globals->names.position(path.name);
+      if (at == NameTable<Value>::kAbsent) return nullptr;
+      c.owner = f.globals;
+      c.slot = static_cast<int32_t>(at);
+    }
+    return &f.globals->names.at(static_cast<uint32_t>(c.slot));
+  }
+  return f.globals->names.find(path.name);
+}
+
+// x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do, with numbers. False:
+// nothing was done.
+bool fast_update(Session& s, Frame& f, const Instr& in) {
+  const Site& x = site_of(f, in.a);
+  const ir::PlacePath& path = f.code->function->paths[x.attr];
+  if (path.steps.size() > 1) return false;
+  const Operand* ops = f.code->operands.data() + x.first;
+  const Operand& last = ops[x.count - 1];
+  Cache& c = f.code->caches[x.cache];
+  Value* root = update_root(s, f, path, ops, c);
+  bool of_value = path.root == ir::PlacePath::Root::value;
+  if (!root || (of_value && last.at == ops[0].at)) return false;
+  Value* slot = root;
+  const Operand* key = nullptr;
+  if (!path.steps.empty() && path.steps[0].is_item) {
+    key = ops + x.count - 2;
+    const Value& k = operand(f, key->at);
+    if (kind_of(*root) != ObjectKind::list || !k.is_int()) return false;
+    List* l = root->as<List>();
+    int64_t i = k.as_int() < 0 ? k.as_int() + static_cast<int64_t>(l->size) : k.as_int();
+    if (static_cast<uint64_t>(i) >= l->size) return false;
+    slot = &l->items[i];
+  } else if (!path.steps.empty()) {
+    if (kind_of(*root) != ObjectKind::instance) return false;
+    Instance* i = root->as<Instance>();
+    if (!i->shape) return false;
+    if (i->shape->id != c.key || i->type->version != c.type_key) {
+      Symbol name = path.steps[0].attr;
+      int at = i->shape->find(name);
+      if (at < 0 || i->type->has_setattr || i->type->has_getattribute || is_data_descriptor(s, type_lookup(s, i->type, name))) return false;
+      c.key = i->shape->id;
+      c.type_key = i->type->version;
+      c.slot = at;
+    }
+    slot = &i->slots[c.slot];
+  }
+  Value old;
+  if (path.augmented) {
+    BinOp op = static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add));
+    if (!fast_arithmetic(op, *slot, operand(f, last.at), old)) return false;
+  } else if (key) {
+    old = take_operand(f, last);
+  } else {
+    return false;
+  }
+  slot->swap(old);
+  if (key) drop_operand(f, key->at, static_cast<uint8_t>(key->use));
+  if (of_value && in.dst != ops[0].at) {
+    if (ops[0].use != Use::keep) f.regs[in.dst] = std::move(*root);
+    else f.regs[in.dst] = *root;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool do_update(Session& s, Frame& f, const Instr& in) {
+  if (fast_update(s, f, in)) return true;
   size_t failed = SIZE_MAX;
   if (update_place(s, f, in, failed)) return true;
   if (failed != SIZE_MAX) {

@@ -9,7 +9,12 @@ namespace ouro::runtime {
 
 inline const Value& operand(const Frame& f, int32_t at) { return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)]; }
 // The operand as an owned value: moved out of its register if it dies.
-Value take_operand(Frame& f, Operand o);
+inline Value take_operand(Frame& f, Operand o) {
+  if (o.at < 0) return f.code->constants[static_cast<size_t>(~o.at)];
+  Value& r = f.regs[o.at];
+  if (o.use == Use::dies || (o.use == Use::dies_named && kind_of(r) == ObjectKind::tensor)) return std::move(r);
+  return r;
+}
 // After an operation that only borrowed: lets go of an operand that dies.
 inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
   if (use == static_cast<uint8_t>(Use::keep) || at < 0) return;
@@ -36,6 +41,14 @@ bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dic
 
 // One call. If a script function is to run, its frame is pushed and true returned with `pushed` set; else the result is in place.
 bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
+
+// A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken off again. True
+// if it can be entered so (it stands at its start or at a yield), and then it has been.
+bool enter_generator(Session& s, Generator* g, int32_t result);
+void link_generator(Session& s, Generator* g);
+void unlink_generator(Session& s, Generator* g);  // it yielded, returned or raised
+void finish_generator(Generator* g);              // frees its frame
+void stop_iteration_in_generator(Session& s);     // a pending StopIteration becomes RuntimeError
 
 // Interrupts, finalizers, collection, the executor. False: an exception is pending.
 bool safe_point(Session& s);

@@ -178,25 +178,6 @@ Value m_size(Session& s, const Args& a) {
   return Value::integer(t->dim(static_cast<int>(i < 0 ? i + t->rank : i)));
 }
 Value m_is_floating(Session&, const Args& a) { return Value::boolean(is_float(cast<Tensor>(a[0])->dtype)); }
-template <DType t> Value m_cast(Session& s, const Args& a) { return cast_tensor(s, unwrap(a[0]), t); }
-Value m_same(Session&, const Args& a) { return unwrap(a[0]); }
-Value m_to(Session& s, const Args& a) {
-  Value x = unwrap(a[0]);
-  for (const Value& v : {a[1], a[2]}) {
-    if (v.is_unbound() || v.is_none()) continue;
-    if (auto* t = cast<Tensor>(v)) {
-      x = cast_tensor(s, x, t->dtype);
-    } else if (auto* text = cast<Str>(v); text && !dtype_from_name(text->view())) {
-      if (text->view() != "cpu") return raise_error(s, ExcKind::RuntimeError, "no device '%s'; there is: cpu", std::string(text->view()).c_str());
-    } else {
-      DType d;
-      if (!to_dtype(s, v, d)) return Value::error();
-      x = cast_tensor(s, x, d);
-    }
-    if (x.is_error()) return x;
-  }
-  return x;
-}
 Value m_float(Session& s, const Args& a) {
   OURO_TRY(v, single(s, a[0], "Python scalars"));
   return Value::floating(v.is_float() ? v.as_float() : static_cast<double>(v.as_int()));
@@ -224,15 +205,6 @@ constexpr NativeDef kMethods[] = {
     {"dim", "self, /", m_dim, "The number of axes."},
     {"size", "self, dim=None", m_size, "The shape, or the size of one axis."},
     {"is_floating_point", "self, /", m_is_floating, "Is the dtype a float."},
-    {"float", "self, /", m_cast<DType::f32>, "As f32."},
-    {"double", "self, /", m_cast<DType::f64>, "As f64."},
-    {"half", "self, /", m_cast<DType::f16>, "As f16."},
-    {"bfloat16", "self, /", m_cast<DType::bf16>, "As bf16."},
-    {"long", "self, /", m_cast<DType::i64>, "As i64."},
-    {"int", "self, /", m_cast<DType::i32>, "As i32."},
-    {"bool", "self, /", m_cast<DType::boolean>, "As bool."},
-    {"to", "self, dtype=None, other=None", m_to, "In another dtype, in that of a tensor, or on a device."},
-    {"cpu", "self, /", m_same, "Itself: on the host."},
     {"__float__", "self, /", m_float, ""},
     {"__int__", "self, /", m_int, ""},
     {"__index__", "self, /", m_index, ""},

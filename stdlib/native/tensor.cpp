@@ -66,6 +66,16 @@ Value f_result_type(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "result_type: at least one operand expected");
   return make_dtype(s, p.dtype());
 }
+// What `x.to(v)` means: a dtype, or None for a device that x is on.
+Value f_dtype_or_device(Session& s, const Args& a) {
+  if (auto* text = cast<Str>(a[0]); text && !dtype_from_name(text->view())) {
+    if (text->view() == "cpu") return Value::none();
+    return raise_error(s, ExcKind::RuntimeError, "no device '%s'; there is: cpu", std::string(text->view()).c_str());
+  }
+  DType t;
+  if (!to_dtype(s, a[0], t)) return Value::error();
+  return make_dtype(s, t);
+}
 Value f_counters(Session& s, const Args&) {
   const TensorCounters& c = tensor_counters(s);
   return make_tuple({Value::integer(static_cast<int64_t>(c.allocations)), Value::integer(static_cast<int64_t>(c.copies))});
@@ -79,6 +89,7 @@ constexpr NativeDef kBeside[] = {
     {"finfo_max", "dtype", f_finfo_max, "The largest finite number of a float dtype."},
     {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype."},
     {"result_type", "", f_result_type, "The dtype that an operation on these operands has."},
+    {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or None if it names the host."},
     {"tensor_counters", "", f_counters, "(buffers allocated, copies made because a written tensor was shared) so far."},
 };
 

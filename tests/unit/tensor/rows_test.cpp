@@ -150,7 +150,7 @@ TEST_CASE("elementwise rows: broadcasting is repetition") {
   }
 }
 
-TEST_CASE("elementwise rows: local derivatives agree with differences, also of second order") {
+TEST_CASE("elementwise rows: local derivatives agree with differences up to second order") {
   Session s;
   SessionScope scope(s);
   const double h = 1e-5;
