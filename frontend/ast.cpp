@@ -22,10 +22,10 @@ struct OperatorRow {
   const char* name;
   const char* token;
 };
-constexpr OperatorRow kOperators[] = {
-    {"Add", "+"},    {"Sub", "-"},    {"Mult", "*"},     {"MatMult", "@"}, {"Div", "/"},
-    {"Mod", "%"},    {"Pow", "**"},   {"LShift", "<<"},  {"RShift", ">>"}, {"BitOr", "|"},
-    {"BitXor", "^"}, {"BitAnd", "&"}, {"FloorDiv", "//"}};
+constexpr OperatorRow kOperators[] = {{"Add", "+"},      {"Sub", "-"},   {"Mult", "*"},   {"MatMult", "@"},
+                                      {"Div", "/"},      {"Mod", "%"},   {"Pow", "**"},   {"LShift", "<<"},
+                                      {"RShift", ">>"},  {"BitOr", "|"}, {"BitXor", "^"}, {"BitAnd", "&"},
+                                      {"FloorDiv", "//"}};
 constexpr OperatorRow kUnary[] = {{"Invert", "~"}, {"Not", "not"}, {"UAdd", "+"}, {"USub", "-"}};
 constexpr OperatorRow kBool[] = {{"And", "and"}, {"Or", "or"}};
 constexpr OperatorRow kCmp[] = {{"Eq", "=="}, {"NotEq", "!="},    {"Lt", "<"},  {"LtE", "<="},

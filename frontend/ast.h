@@ -74,8 +74,7 @@ const char* kind_name(Kind k);
 
 struct Node {
   Kind kind;
-  uint16_t
-      height;  // nodes on the longest path down from here, this one included; at most kMaxDepth
+  uint16_t height;  // nodes on the longest path down from here, this one included; at most kMaxDepth
   Span span;
 };
 struct StmtNode : Node {};
@@ -570,14 +569,12 @@ bool is(const Node* n) {
 /// The node as a T; it must be one.
 template <class T>
 T& as(Node* n) {
-  if (!n || n->kind != T::kKind)
-    ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
+  if (!n || n->kind != T::kKind) ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
   return *static_cast<T*>(n);
 }
 template <class T>
 const T& as(const Node* n) {
-  if (!n || n->kind != T::kKind)
-    ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
+  if (!n || n->kind != T::kKind) ouro_bug("not a %s but a %s", kind_name(T::kKind), n ? kind_name(n->kind) : "null");
   return *static_cast<const T*>(n);
 }
 

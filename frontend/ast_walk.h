@@ -136,8 +136,7 @@ void for_each_child(const Node* n, F&& f) {
       return all(as<MatchOr>(n).patterns);
     case Kind::Arguments: {
       auto& x = as<Arguments>(n);
-      all(x.posonlyargs), all(x.args), one(x.vararg), all(x.kwonlyargs), all(x.kw_defaults),
-          one(x.kwarg);
+      all(x.posonlyargs), all(x.args), one(x.vararg), all(x.kwonlyargs), all(x.kw_defaults), one(x.kwarg);
       all(x.defaults);
       return;
     }

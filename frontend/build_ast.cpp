@@ -56,8 +56,7 @@ uint16_t check_height(const Node* node, const SourceFile& file) {
 }
 
 void Builder::fail(Span where, std::string code, std::string text) {
-  throw BuildError{
-      {where, std::move(code), std::move(text), {}, Severity::error, "SyntaxError", true}};
+  throw BuildError{{where, std::move(code), std::move(text), {}, Severity::error, "SyntaxError", true}};
 }
 
 void Builder::refuse(grammar::Refused what, Span where) {
@@ -117,8 +116,7 @@ auto build(const SourceFile& file, grammar::Start start, Arena& arena, Diagnosti
 }  // namespace
 
 Module* parse_module(const SourceFile& file, Arena& arena, Diagnostics& diags) {
-  return build(file, grammar::Start::file, arena, diags,
-               [](Builder& b, Ref root) { return b.module(root); });
+  return build(file, grammar::Start::file, arena, diags, [](Builder& b, Ref root) { return b.module(root); });
 }
 
 ExprNode* parse_expression(const SourceFile& file, Arena& arena, Diagnostics& diags) {

@@ -37,12 +37,9 @@ Arguments* Builder::params(Ref n) {
   auto arg = [&](const ParamParts& p) {
     Arg* x = make<Arg>(span(p.name.begin(), p.annotation ? p.annotation.end() : p.name.end()));
     x->arg = name(p.name);
-    if (p.annotation)
-      x->annotation =
-          p.annotation.is(Rule::star_test) ? star_item(p.annotation) : test(p.annotation);
+    if (p.annotation) x->annotation = p.annotation.is(Rule::star_test) ? star_item(p.annotation) : test(p.annotation);
     if (std::find(seen.begin(), seen.end(), x->arg) != seen.end())
-      fail(x->span, "syntax.duplicate_argument",
-           "duplicate argument '" + x->arg.str() + "' in function definition");
+      fail(x->span, "syntax.duplicate_argument", "duplicate argument '" + x->arg.str() + "' in function definition");
     if (x->arg == intern("__debug__")) fail(x->span, "syntax.debug", "cannot assign to __debug__");
     seen.push_back(x->arg);
     return done(x);
@@ -114,17 +111,14 @@ void Builder::call_args(Ref n, ExprVec& args, SmallVec<Keyword*, 4>& keywords, R
       } else {
         Ref key = innermost(c[0]);
         if (key.is(Tok::TRUE) || key.is(Tok::FALSE) || key.is(Tok::NONE))
-          fail(span(key.begin(), c[1].end()), "syntax.keyword_target",
-               "cannot assign to " + std::string(text(key)));
+          fail(span(key.begin(), c[1].end()), "syntax.keyword_target", "cannot assign to " + std::string(text(key)));
         if (!key.is(Tok::NAME))
           fail(span(c[0].begin(), c[1].end()), "syntax.keyword_target",
                "expression cannot contain assignment, perhaps you meant \"==\"?");
         k->arg = name(key);
-        if (k->arg == intern("__debug__"))
-          fail(where.span(), "syntax.debug", "cannot assign to __debug__");
+        if (k->arg == intern("__debug__")) fail(where.span(), "syntax.debug", "cannot assign to __debug__");
         if (std::find(seen.begin(), seen.end(), k->arg) != seen.end())
-          fail(where.span(), "syntax.keyword_repeated",
-               "keyword argument repeated: " + k->arg.str());
+          fail(where.span(), "syntax.keyword_repeated", "keyword argument repeated: " + k->arg.str());
         seen.push_back(k->arg);
         named_seen = true;
         k->value = test(c[2]);
@@ -132,13 +126,10 @@ void Builder::call_args(Ref n, ExprVec& args, SmallVec<Keyword*, 4>& keywords, R
       keywords.push_back(done(k));
     } else {
       if (c.size() > 1 && c[1].is(Rule::comp_for))
-        fail(where.span(), "syntax.generator_parentheses",
-             "Generator expression must be parenthesized");
+        fail(where.span(), "syntax.generator_parentheses", "Generator expression must be parenthesized");
       if (unpacked)
-        fail(close.span(), "syntax.argument_order",
-             "positional argument follows keyword argument unpacking");
-      if (named_seen)
-        fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument");
+        fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument unpacking");
+      if (named_seen) fail(close.span(), "syntax.argument_order", "positional argument follows keyword argument");
       args.push_back(named_test(where));
     }
   }

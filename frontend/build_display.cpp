@@ -40,14 +40,12 @@ ExprNode* Builder::group(Ref n, Span where) {
   no_double_comma(n);
   ExprNode* first = star_item(c[0]);
   if (c.size() == 1) {
-    if (first->kind == Kind::Starred)
-      fail(first->span, "syntax.star_group", "cannot use starred expression here");
+    if (first->kind == Kind::Starred) fail(first->span, "syntax.star_group", "cannot use starred expression here");
     return first;
   }
   if (c[1].is(Rule::comp_for)) {
     if (first->kind == Kind::Starred)
-      fail(first->span, "syntax.star_comprehension",
-           "iterable unpacking cannot be used in comprehension");
+      fail(first->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
     GeneratorExp* g = make<GeneratorExp>(where);
     g->elt = first;
     g->generators = comp_fors(n);
@@ -68,8 +66,7 @@ ExprNode* Builder::bracket(Ref n) {
     ListComp* l = make<ListComp>(n.span());
     l->elt = star_item(c[1]);
     if (l->elt->kind == Kind::Starred)
-      fail(l->elt->span, "syntax.star_comprehension",
-           "iterable unpacking cannot be used in comprehension");
+      fail(l->elt->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
     l->generators = comp_fors(n);
     return done(l);
   }
@@ -100,8 +97,7 @@ ExprNode* Builder::brace(Ref n) {
   BraceItem kind = kind_of(first);
   bool comprehension = c[2].is(Rule::comp_for);
   if (comprehension && kind == BraceItem::unpack)
-    fail(first[0].span(), "syntax.dict_unpack_comprehension",
-         "dict unpacking cannot be used in dict comprehension");
+    fail(first[0].span(), "syntax.dict_unpack_comprehension", "dict unpacking cannot be used in dict comprehension");
   if (comprehension && kind == BraceItem::pair) {
     DictComp* d = make<DictComp>(n.span());
     d->key = test(first[0]);
@@ -113,8 +109,7 @@ ExprNode* Builder::brace(Ref n) {
     SetComp* s = make<SetComp>(n.span());
     s->elt = star_item(c[1]);
     if (s->elt->kind == Kind::Starred)
-      fail(s->elt->span, "syntax.star_comprehension",
-           "iterable unpacking cannot be used in comprehension");
+      fail(s->elt->span, "syntax.star_comprehension", "iterable unpacking cannot be used in comprehension");
     s->generators = comp_fors(n);
     return done(s);
   }
@@ -126,8 +121,7 @@ ExprNode* Builder::brace(Ref n) {
     if ((k == BraceItem::element) != (kind == BraceItem::element)) {
       if (kind == BraceItem::element) invalid(k == BraceItem::pair ? item[1] : item[0]);
       if (item[0].is(Tok::STAR)) invalid(item[0]);
-      fail(span(item[0].end() - 1, item[0].end()), "syntax.dict_pair",
-           "':' expected after dictionary key");
+      fail(span(item[0].end() - 1, item[0].end()), "syntax.dict_pair", "':' expected after dictionary key");
     }
     if (k == BraceItem::element) {
       values.push_back(star_item(r));

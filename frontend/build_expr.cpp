@@ -102,8 +102,7 @@ ExprNode* Builder::operation(Ref n) {
       x = {done(u), top.begin, x.end};
       return;
     }
-    size_t count =
-        2;  // operands taken; chains of one boolean operator, or of comparisons, are one node
+    size_t count = 2;  // operands taken; chains of one boolean operator, or of comparisons, are one node
     SmallVec<CmpOperator, 4> ops{static_cast<CmpOperator>(top.row->op)};
     if (top.row->fix != Fix::binary) {
       while (!pending.empty() && pending.back().row->precedence == top.row->precedence) {
@@ -151,8 +150,7 @@ ExprNode* Builder::operation(Ref n) {
     if (c.is(Tok::AWAIT)) refuse(grammar::Refused::await_expr, c.span());
     if (want_operand) {
       const OperatorRow* row = &kPrefixOf[static_cast<size_t>(c.tok())];
-      if (row->tok == Tok::NOT && !pending.empty() && pending.back().row->precedence > kNot)
-        invalid(c);
+      if (row->tok == Tok::NOT && !pending.empty() && pending.back().row->precedence > kNot) invalid(c);
       pending.push_back({row, c.begin()});
       continue;
     }
@@ -225,8 +223,7 @@ ExprNode* Builder::star_list(Ref n, bool target) {
   auto item = [&](Ref r) { return r.is(Rule::test) ? test(r) : star_item(r); };
   if (c.size() == 1) {
     ExprNode* e = item(c[0]);
-    if (is<Starred>(e) && !target)
-      fail(e->span, "syntax.lone_star", "can't use starred expression here");
+    if (is<Starred>(e) && !target) fail(e->span, "syntax.lone_star", "can't use starred expression here");
     return e;
   }
   ExprVec elts;
@@ -347,8 +344,8 @@ ExprNode* Builder::call(ExprNode* func, Span where, Ref args, Ref close, Ref ope
   SmallVec<Keyword*, 4> keywords;
   if (args) {
     auto first = list(args.first());
-    bool lone_generator = first.size() > 1 && first[1].is(Rule::comp_for) &&
-                          ++args.children_begin() == args.children_end();
+    bool lone_generator =
+        first.size() > 1 && first[1].is(Rule::comp_for) && ++args.children_begin() == args.children_end();
     if (lone_generator) {
       GeneratorExp* g = make<GeneratorExp>(span(open.begin(), close.end()));
       g->elt = test(first[0]);

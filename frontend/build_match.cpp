@@ -47,8 +47,7 @@ void bound_names(const PatternNode* p, NameVec& out) {
         bound_names(x, names);
         std::sort(names.begin(), names.end());
         if (x == as<MatchOr>(p).patterns[0]) first = names;
-        if (!(names == first))
-          throw PatternFault{p->span, "alternative patterns bind different names"};
+        if (!(names == first)) throw PatternFault{p->span, "alternative patterns bind different names"};
       }
       for (Symbol s : first) bind(s);
       return;
@@ -61,16 +60,13 @@ void bound_names(const PatternNode* p, NameVec& out) {
 // A capture or wildcard always matches: right only in the last case, or with a guard.
 void check_reachable(const PatternNode* p, bool last) {
   if (const MatchOr* alternatives = dyn<MatchOr>(p)) {
-    for (const PatternNode* x : alternatives->patterns)
-      check_reachable(x, last && x == alternatives->patterns.back());
+    for (const PatternNode* x : alternatives->patterns) check_reachable(x, last && x == alternatives->patterns.back());
     return;
   }
   const MatchAs* a = dyn<MatchAs>(p);
   if (!a || last) return;
   if (a->pattern) return check_reachable(a->pattern, last);
-  if (a->name)
-    throw PatternFault{a->span,
-                       "name capture '" + a->name.str() + "' makes remaining patterns unreachable"};
+  if (a->name) throw PatternFault{a->span, "name capture '" + a->name.str() + "' makes remaining patterns unreachable"};
   throw PatternFault{a->span, "wildcard makes remaining patterns unreachable"};
 }
 
@@ -187,8 +183,7 @@ PatternNode* Builder::closed_pattern(Ref n) {
       return mapping_pattern(n);
     case Tok::STRING: {
       ExprNode* e = strings(c[0], static_cast<uint32_t>(c.size()));
-      if (is<JoinedStr>(e))
-        fail(e->span, "syntax.pattern", "patterns may only match literals and attribute lookups");
+      if (is<JoinedStr>(e)) fail(e->span, "syntax.pattern", "patterns may only match literals and attribute lookups");
       return value(e);
     }
     case Tok::NUMBER:
@@ -240,9 +235,7 @@ PatternNode* Builder::class_pattern(Ref n, ExprNode* cls, Ref args) {
     auto c = list(arg);
     if (c.size() == 1) {
       patterns.push_back(pattern(c[0]));
-      if (!attrs.empty())
-        fail(patterns.back()->span, "syntax.pattern",
-             "positional patterns follow keyword patterns");
+      if (!attrs.empty()) fail(patterns.back()->span, "syntax.pattern", "positional patterns follow keyword patterns");
       continue;
     }
     Ref key = innermost(c[0]);
@@ -250,8 +243,7 @@ PatternNode* Builder::class_pattern(Ref n, ExprNode* cls, Ref args) {
     Symbol attr = name(key);
     kwd_patterns.push_back(pattern(c[2]));
     if (std::find(attrs.begin(), attrs.end(), attr) != attrs.end())
-      fail(kwd_patterns.back()->span, "syntax.pattern",
-           "attribute name repeated in class pattern: " + attr.str());
+      fail(kwd_patterns.back()->span, "syntax.pattern", "attribute name repeated in class pattern: " + attr.str());
     attrs.push_back(attr);
   }
   m->patterns = arena_.copy(patterns);

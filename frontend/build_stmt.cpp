@@ -126,9 +126,7 @@ namespace {
 // meant.
 bool meant_to_compare(ExprNode* target, ExprNode* bad, Ref assigned) {
   Tuple* tuple = dyn<Tuple>(target);
-  ExprNode* last = tuple && !tuple->elts.empty() && !innermost(assigned).is(Rule::paren)
-                       ? tuple->elts.back()
-                       : target;
+  ExprNode* last = tuple && !tuple->elts.empty() && !innermost(assigned).is(Rule::paren) ? tuple->elts.back() : target;
   if (last != bad) return false;
   Constant* c = dyn<Constant>(bad);
   if (is<GeneratorExp>(bad) || (c && c->value_kind <= ConstantKind::False)) return false;
@@ -153,8 +151,7 @@ StmtNode* Builder::assignment(Ref n) {
     ExprNode* bad = invalid_target(t, TargetKind::assign);
     if (bad && c.size() == 3 && meant_to_compare(t, bad, c[i]))
       fail(bad->span, "syntax.target",
-           std::string("cannot assign to ") + expression_name(bad) +
-               " here. Maybe you meant '==' instead of '='?");
+           std::string("cannot assign to ") + expression_name(bad) + " here. Maybe you meant '==' instead of '='?");
     assign_to(t, TargetKind::assign);
     targets.push_back(t);
   }
@@ -179,8 +176,7 @@ StmtNode* Builder::augmented(Ref n, Ref op) {
   bool single = is<Name>(a->target) || is<Attribute>(a->target) || is<Subscript>(a->target);
   if (!single)
     fail(a->target->span, "syntax.augmented_target",
-         std::string("'") + expression_name(a->target) +
-             "' is an illegal expression for augmented assignment");
+         std::string("'") + expression_name(a->target) + "' is an illegal expression for augmented assignment");
   set_context(a->target, Context::Store);
   for (auto [tok, value] : kOps)
     if (op.is(tok)) a->op = value;
@@ -195,8 +191,7 @@ StmtNode* Builder::annotated(Ref n) {
   const char* container = is<List>(a->target) ? "list" : is<Tuple>(a->target) ? "tuple" : nullptr;
   bool bare_tuple = is<Tuple>(a->target) && !innermost(c[0]).is(Rule::paren);
   if (container)
-    fail(bare_tuple ? as<Tuple>(a->target).elts[0]->span : a->target->span,
-         "syntax.annotation_target",
+    fail(bare_tuple ? as<Tuple>(a->target).elts[0]->span : a->target->span, "syntax.annotation_target",
          std::string("only single target (not ") + container + ") can be annotated");
   if (!is<Name>(a->target) && !is<Attribute>(a->target) && !is<Subscript>(a->target))
     fail(a->target->span, "syntax.annotation_target", "illegal target for annotation");
@@ -266,8 +261,7 @@ StmtNode* Builder::import_from(Ref n) {
     no_double_comma(c);
     auto items = list(c);
     if (!bracket && items.back().is(Tok::COMMA))
-      fail(span(c.end(), c.end()), "syntax.import_comma",
-           "trailing comma not allowed without surrounding parentheses");
+      fail(span(c.end(), c.end()), "syntax.import_comma", "trailing comma not allowed without surrounding parentheses");
     for (Ref i : items)
       if (i.is(Rule::import_as)) names.push_back(alias(i, name(i.first())));
   }
@@ -300,21 +294,17 @@ void Builder::check_future(Stmts body) {
     bool future = from && from->level == 0 && from->module == intern("__future__");
     if (!future) {
       Expr* e = dyn<Expr>(s);
-      bool doc = docstring && e && is<Constant>(e->value) &&
-                 as<Constant>(e->value).value_kind == ConstantKind::Str;
+      bool doc = docstring && e && is<Constant>(e->value) && as<Constant>(e->value).value_kind == ConstantKind::Str;
       docstring = false;
       first = first && doc;
       continue;
     }
-    if (!first)
-      fail(s->span, "syntax.future_place",
-           "from __future__ imports must occur at the beginning of the file");
+    if (!first) fail(s->span, "syntax.future_place", "from __future__ imports must occur at the beginning of the file");
     docstring = false;
     for (Alias* a : from->names) {
       if (a->name == intern("braces"))
         fail(span(s->span.begin, s->span.begin), "syntax.future_feature", "not a chance");
-      if (std::find(std::begin(kFeatures), std::end(kFeatures), a->name.text()) ==
-          std::end(kFeatures))
+      if (std::find(std::begin(kFeatures), std::end(kFeatures), a->name.text()) == std::end(kFeatures))
         fail(span(s->span.begin, s->span.begin), "syntax.future_feature",
              "future feature " + a->name.str() + " is not defined");
     }
@@ -421,8 +411,7 @@ StmtNode* Builder::try_stmt(Ref n) {
       last = finalbody = suite(part[2]);
       continue;
     }
-    if (part[1].is(Tok::STAR))
-      refuse(grammar::Refused::except_star, span(part[0].begin(), part[1].end()));
+    if (part[1].is(Tok::STAR)) refuse(grammar::Refused::except_star, span(part[0].begin(), part[1].end()));
     if (!handlers.empty() && !handlers.back()->type)
       fail(handlers.back()->span, "syntax.default_except", "default 'except:' must be last");
     ExprNode* type = part[1].is(Rule::test) ? test(part[1]) : nullptr;
@@ -463,11 +452,10 @@ StmtNode* Builder::with_stmt(Ref n) {
     items.push_back(done(w));
   }
   // `with (a, b):` holds two items, not a tuple, unless an element is starred or named.
-  Tuple* tuple =
-      items.size() == 1 && !items[0]->optional_vars ? dyn<Tuple>(items[0]->context_expr) : nullptr;
-  bool plain = tuple && !tuple->elts.empty() &&
-               std::none_of(tuple->elts.begin(), tuple->elts.end(),
-                            [](ExprNode* e) { return is<Starred>(e) || is<NamedExpr>(e); });
+  Tuple* tuple = items.size() == 1 && !items[0]->optional_vars ? dyn<Tuple>(items[0]->context_expr) : nullptr;
+  bool plain = tuple && !tuple->elts.empty() && std::none_of(tuple->elts.begin(), tuple->elts.end(), [](ExprNode* e) {
+                 return is<Starred>(e) || is<NamedExpr>(e);
+               });
   if (plain) {
     items.clear();
     for (ExprNode* e : tuple->elts) {

@@ -64,8 +64,7 @@ ExprNode* Builder::number(Ref token) {
     char kind = static_cast<char>(digits[1] | 0x20);
     base = kind == 'x' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;
   }
-  if (base == 10 && (digits.back() | 0x20) == 'j')
-    refuse(grammar::Refused::complex_number, token.span());
+  if (base == 10 && (digits.back() | 0x20) == 'j') refuse(grammar::Refused::complex_number, token.span());
   if (base == 10 && digits.find_first_of(".eE") != digits.npos) {
     c->value_kind = ConstantKind::Float;
     c->float_value = to_double(digits);
@@ -73,15 +72,13 @@ ExprNode* Builder::number(Ref token) {
   }
   if (base != 10) digits.erase(0, 2);
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
-  auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), c->int_value, base);
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), c->int_value, base);
   (void)end;
   c->value_kind = ConstantKind::Int;
   if (error == std::errc()) return done(c);
   if (base == 10 && digits.size() > kMaxDigits)
     fail(token.span(), "limit.digits",
-         "Exceeds the limit (4300 digits) for integer string conversion: value has " +
-             std::to_string(digits.size()) +
+         "Exceeds the limit (4300 digits) for integer string conversion: value has " + std::to_string(digits.size()) +
              " digits; use sys.set_int_max_str_digits() to increase the limit - Consider "
              "hexadecimal for huge integer "
              "literals to avoid decimal conversion limits.");
@@ -120,9 +117,7 @@ class StringBuilder {
  private:
   char here() const { return b_.file_.text()[at_]; }
   char peek(uint32_t n) const { return at_ + n < end_ ? b_.file_.text()[at_ + n] : '\0'; }
-  [[noreturn]] void fail(std::string text) {
-    b_.fail(behind_, "syntax.fstring", "f-string: " + std::move(text));
-  }
+  [[noreturn]] void fail(std::string text) { b_.fail(behind_, "syntax.fstring", "f-string: " + std::move(text)); }
 
   Constant* constant(Span where) {
     Constant* c = b_.make<Constant>(where);
@@ -144,8 +139,7 @@ class StringBuilder {
     }
     EscapeResult r = decode_str(body, text_);
     if (r.fault == EscapeFault::error) b_.fail(behind_, "syntax.escape", r.message);
-    if (r.fault == EscapeFault::named_character)
-      b_.refuse(grammar::Refused::named_character, literal);
+    if (r.fault == EscapeFault::named_character) b_.refuse(grammar::Refused::named_character, literal);
   }
 
   // Literal text and replacement fields up to the end, or to the brace that closes a nested format.
@@ -218,8 +212,7 @@ class StringBuilder {
     if (at_ >= end_) fail("expecting '}'");
     char c = here();
     ++at_;
-    if (c != 's' && c != 'r' && c != 'a')
-      fail("invalid conversion character: expected 's', 'r', or 'a'");
+    if (c != 's' && c != 'r' && c != 'a') fail("invalid conversion character: expected 's', 'r', or 'a'");
     return c;
   }
 
@@ -243,8 +236,7 @@ class StringBuilder {
     int quote_size = 0;
     for (; at_ < end_; ++at_) {
       char c = here();
-      if (c == '\\')
-        b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include a backslash");
+      if (c == '\\') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include a backslash");
       if (quote) {
         if (c != quote || (quote_size == 3 && (peek(1) != c || peek(2) != c))) continue;
         at_ += static_cast<uint32_t>(quote_size) - 1;
@@ -262,8 +254,7 @@ class StringBuilder {
         brackets.push_back(c);
         continue;
       }
-      if (c == '#')
-        b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include '#'");
+      if (c == '#') b_.fail(behind_, "syntax.fstring", "f-string expression part cannot include '#'");
       if (brackets.empty() && ends_expression(c)) break;
       if (c == ')' || c == ']' || c == '}') close_bracket(brackets, c);
     }
@@ -287,16 +278,14 @@ class StringBuilder {
     brackets.pop_back();
     char want = open == '(' ? ')' : open == '[' ? ']' : '}';
     if (c != want)
-      fail(std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" +
-           open + "'");
+      fail(std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" + open + "'");
   }
 
   ExprNode* expression(uint32_t begin, uint32_t end) {
     std::string_view inside = b_.file_.text().substr(begin, end - begin);
     if (inside.find_first_not_of(" \t\f\r\n") == inside.npos) fail("empty expression not allowed");
     grammar::Tree tree;
-    if (std::optional<Diagnostic> error =
-            grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
+    if (std::optional<Diagnostic> error = grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
       if (is_syntax_error_kind(error->kind) && !error->text.starts_with("f-string: "))
         error->text = "f-string: " + error->text;
       throw BuildError{std::move(*error)};
@@ -320,14 +309,11 @@ ExprNode* Builder::strings(Ref first, uint32_t count) {
   const grammar::Token* tokens = &first.token();
   Span whole = span(tokens[0].begin, tokens[count - 1].end);
   size_t bytes = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    bytes += split_string(file_.text(span(tokens[i].begin, tokens[i].end))).bytes;
+  for (uint32_t i = 0; i < count; ++i) bytes += split_string(file_.text(span(tokens[i].begin, tokens[i].end))).bytes;
   Span behind = span(tokens[count].begin, tokens[count].end);
-  if (bytes && bytes != count)
-    fail(behind, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
+  if (bytes && bytes != count) fail(behind, "syntax.mixed_strings", "cannot mix bytes and nonbytes literals");
   std::string data;
-  StringBuilder builder(*this, whole, behind,
-                        split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
+  StringBuilder builder(*this, whole, behind, split_string(file_.text(span(tokens[0].begin, tokens[0].end))).u_prefix);
   for (uint32_t i = 0; i < count; ++i) {
     Span literal = span(tokens[i].begin, tokens[i].end);
     std::string_view source = file_.text(literal);

@@ -28,8 +28,7 @@ using ExprVec = SmallVec<ast::ExprNode*, 8>;
 
 class Builder {
  public:
-  Builder(const SourceFile& file, Arena& arena, const grammar::Tree& tree)
-      : file_(file), arena_(arena), tree_(&tree) {}
+  Builder(const SourceFile& file, Arena& arena, const grammar::Tree& tree) : file_(file), arena_(arena), tree_(&tree) {}
 
   ast::Module* module(Ref file_input);
   ast::ExprNode* star_list(Ref n, bool target = false);  // also test_list, named_list
@@ -86,9 +85,7 @@ class Builder {
   ast::Alias* alias(Ref n, Symbol name_symbol);
   void check_future(ast::Stmts body);
   /// What all compound statements share: span from the keyword to the end of the last block.
-  Span to_end_of(Ref first, ast::Stmts block) const {
-    return {tree_->file, first.begin(), block.back()->span.end};
-  }
+  Span to_end_of(Ref first, ast::Stmts block) const { return {tree_->file, first.begin(), block.back()->span.end}; }
 
   // build_def.cpp
   ast::StmtNode* decorated(Ref n);

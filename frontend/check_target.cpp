@@ -103,9 +103,8 @@ void Builder::set_context(ExprNode* e, Context ctx) {
   switch (e->kind) {
     case Kind::Name:
       if (as<Name>(e).id == intern("__debug__"))
-        fail(
-            e->span, "syntax.debug",
-            std::string("cannot ") + (ctx == Context::Del ? "delete" : "assign to") + " __debug__");
+        fail(e->span, "syntax.debug",
+             std::string("cannot ") + (ctx == Context::Del ? "delete" : "assign to") + " __debug__");
       as<Name>(e).ctx = ctx;
       return;
     case Kind::Attribute:
@@ -130,8 +129,7 @@ void Builder::set_context(ExprNode* e, Context ctx) {
 void Builder::assign_to(ExprNode* e, TargetKind kind) {
   if (ExprNode* bad = invalid_target(e, kind))
     fail(bad->span, "syntax.target",
-         std::string(kind == TargetKind::del ? "cannot delete " : "cannot assign to ") +
-             expression_name(bad));
+         std::string(kind == TargetKind::del ? "cannot delete " : "cannot assign to ") + expression_name(bad));
   set_context(e, kind == TargetKind::del ? Context::Del : Context::Store);
 }
 

@@ -7,13 +7,12 @@ using namespace ast;
 namespace prim = ir::prim;
 
 // In the order of ast::Operator.
-static constexpr ir::Op kBinary[] = {
-    prim::add,    prim::sub,    prim::mul, prim::matmul, prim::truediv, prim::mod,     prim::pow,
-    prim::lshift, prim::rshift, prim::or_, prim::xor_,   prim::and_,    prim::floordiv};
-static constexpr ir::Op kInPlace[] = {prim::iadd,     prim::isub, prim::imul, prim::imatmul,
-                                      prim::itruediv, prim::imod, prim::ipow, prim::ilshift,
-                                      prim::irshift,  prim::ior,  prim::ixor, prim::iand,
-                                      prim::ifloordiv};
+static constexpr ir::Op kBinary[] = {prim::add,  prim::sub,  prim::mul,     prim::matmul, prim::truediv,
+                                     prim::mod,  prim::pow,  prim::lshift,  prim::rshift, prim::or_,
+                                     prim::xor_, prim::and_, prim::floordiv};
+static constexpr ir::Op kInPlace[] = {prim::iadd, prim::isub, prim::imul,     prim::imatmul, prim::itruediv,
+                                      prim::imod, prim::ipow, prim::ilshift,  prim::irshift, prim::ior,
+                                      prim::ixor, prim::iand, prim::ifloordiv};
 static constexpr ir::Op kUnary[] = {prim::invert, prim::not_, prim::pos, prim::neg};
 static constexpr ir::Op kCompare[] = {prim::eq, prim::ne, prim::lt,     prim::le, prim::gt,
                                       prim::ge, prim::is, prim::is_not, prim::in, prim::not_in};
@@ -53,8 +52,7 @@ bool is_quiet(const ExprNode* e) {
         break;
       case Kind::BinOp: {
         auto& b = as<BinOp>(e);
-        if (b.op != Operator::Add && b.op != Operator::Sub && b.op != Operator::Mult &&
-            b.op != Operator::MatMult)
+        if (b.op != Operator::Add && b.op != Operator::Sub && b.op != Operator::Mult && b.op != Operator::MatMult)
           return false;
         if (!is_quiet(b.right)) return false;
         e = b.left;

@@ -16,8 +16,7 @@ ir::Op op_of(ast::CmpOperator op);
 /// A subscript target as a place (RULES C16): `base[i][j]` or `base.attr[i][j]`, indices in source
 /// order.
 struct PlaceChain {
-  const ast::ExprNode* base =
-      nullptr;  // evaluated as a value; a Name without `attr` is the variable itself
+  const ast::ExprNode* base = nullptr;  // evaluated as a value; a Name without `attr` is the variable itself
   const ast::Attribute* attr = nullptr;
   SmallVec<const ast::ExprNode*, 2> indices;
   const ast::Name* root_name() const { return attr ? nullptr : ast::dyn<ast::Name>(base); }

@@ -92,18 +92,14 @@ class Dumper {
   }
   void num(const char* name, int64_t v) { field(name), out_ += std::to_string(v); }
   void tag(const char* name, const char* v) { field(name), (out_ += v) += "()"; }
-  void ctx(Context c) {
-    tag("ctx", c == Context::Load ? "Load" : c == Context::Store ? "Store" : "Del");
-  }
+  void ctx(Context c) { tag("ctx", c == Context::Load ? "Load" : c == Context::Store ? "Store" : "Del"); }
 
   void position(const Node* n) {
-    bool none = n->kind == Kind::Module || n->kind == Kind::Arguments ||
-                n->kind == Kind::WithItem || n->kind == Kind::MatchCase ||
-                n->kind == Kind::Comprehension;
+    bool none = n->kind == Kind::Module || n->kind == Kind::Arguments || n->kind == Kind::WithItem ||
+                n->kind == Kind::MatchCase || n->kind == Kind::Comprehension;
     if (none) return;
     LineCol b = file_->line_col(n->span.begin), e = file_->line_col(n->span.end);
-    num("lineno", b.line), num("col_offset", b.col), num("end_lineno", e.line),
-        num("end_col_offset", e.col);
+    num("lineno", b.line), num("col_offset", b.col), num("end_lineno", e.line), num("end_col_offset", e.col);
   }
 
   void constant(const Constant& c) {
@@ -151,8 +147,7 @@ class Dumper {
     switch (n->kind) {
       case Kind::FunctionDef: {
         auto& x = as<FunctionDef>(n);
-        id("name", x.name), one("args", x.args), all("body", x.body),
-            all("decorator_list", x.decorator_list);
+        id("name", x.name), one("args", x.args), all("body", x.body), all("decorator_list", x.decorator_list);
         return opt("returns", x.returns);
       }
       case Kind::ClassDef: {
@@ -173,8 +168,7 @@ class Dumper {
       }
       case Kind::AnnAssign: {
         auto& x = as<AnnAssign>(n);
-        one("target", x.target), one("annotation", x.annotation), opt("value", x.value),
-            num("simple", x.simple);
+        one("target", x.target), one("annotation", x.annotation), opt("value", x.value), num("simple", x.simple);
         return;
       }
       case Kind::For: {
@@ -200,8 +194,7 @@ class Dumper {
         return opt("exc", as<Raise>(n).exc), opt("cause", as<Raise>(n).cause);
       case Kind::Try: {
         auto& x = as<Try>(n);
-        all("body", x.body), all("handlers", x.handlers), all("orelse", x.orelse),
-            all("finalbody", x.finalbody);
+        all("body", x.body), all("handlers", x.handlers), all("orelse", x.orelse), all("finalbody", x.finalbody);
         return;
       }
       case Kind::Assert:
@@ -258,8 +251,7 @@ class Dumper {
         return;
       }
       case Kind::GeneratorExp:
-        return one("elt", as<GeneratorExp>(n).elt),
-               all("generators", as<GeneratorExp>(n).generators);
+        return one("elt", as<GeneratorExp>(n).elt), all("generators", as<GeneratorExp>(n).generators);
       case Kind::Yield:
         return opt("value", as<Yield>(n).value);
       case Kind::YieldFrom:
@@ -268,8 +260,7 @@ class Dumper {
         auto& x = as<Compare>(n);
         one("left", x.left), field("ops");
         out_ += '[';
-        for (size_t i = 0; i < x.ops.size(); ++i)
-          ((out_ += i ? ", " : "") += operator_name(x.ops[i])) += "()";
+        for (size_t i = 0; i < x.ops.size(); ++i) ((out_ += i ? ", " : "") += operator_name(x.ops[i])) += "()";
         out_ += ']';
         return all("comparators", x.comparators);
       }
@@ -367,8 +358,7 @@ class Dumper {
       case Kind::Alias:
         return id("name", as<Alias>(n).name), opt_id("asname", as<Alias>(n).asname);
       case Kind::WithItem:
-        return one("context_expr", as<WithItem>(n).context_expr),
-               opt("optional_vars", as<WithItem>(n).optional_vars);
+        return one("context_expr", as<WithItem>(n).context_expr), opt("optional_vars", as<WithItem>(n).optional_vars);
       case Kind::MatchCase: {
         auto& x = as<MatchCase>(n);
         one("pattern", x.pattern), opt("guard", x.guard), all("body", x.body);

@@ -39,9 +39,7 @@ Atom Lowerer::call(const Call& e) {
 bool Lowerer::is_super_call(const Call& e) {
   static const Symbol super_ = intern("super");
   auto* n = dyn<Name>(e.func);
-  if (!n || n->id != super_ || !e.args.empty() || !e.keywords.empty() ||
-      b_.head().sig.positional == 0)
-    return false;
+  if (!n || n->id != super_ || !e.args.empty() || !e.keywords.empty() || b_.head().sig.positional == 0) return false;
   const Variable& v = scope_.vars[var_index(super_)];
   return v.storage == Storage::global && !names_.scopes.front().binds(super_);
 }

@@ -13,8 +13,8 @@ void Lowerer::make_annotations_dict(Span span) {
 
 FunctionRef Lowerer::class_body(const ClassDef& c) {
   begin(ir::Function::Kind::class_body, nullptr);
-  static const Symbol module = intern("__module__"), name = intern("__name__"),
-                      qualname = intern("__qualname__"), doc_name = intern("__doc__");
+  static const Symbol module = intern("__module__"), name = intern("__name__"), qualname = intern("__qualname__"),
+                      doc_name = intern("__doc__");
   Atom in = let(c.span, prim::global_get, {}, name);
   let(c.span, prim::class_set, {namespace_, in}, module);
   let(c.span, prim::class_set, {namespace_, b_.string(scope_.qualname.text())}, qualname);

@@ -5,8 +5,8 @@
 namespace ouro::frontend {
 using namespace ast;
 
-Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generators,
-                                 const ExprNode* elt, const ExprNode* value) {
+Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generators, const ExprNode* elt,
+                                 const ExprNode* value) {
   Scope& inner = names_.of(&e);
   FunctionRef code = Lowerer(names_, inner, e.span).comprehension(e, generators, elt, value);
   Atom f = closure(inner, std::move(code), b_.tuple_const({}), b_.none(), b_.none(), e.span);
@@ -16,8 +16,8 @@ Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generator
   return b_.call(f, {iterator});
 }
 
-FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generators,
-                                   const ExprNode* elt, const ExprNode* value) {
+FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generators, const ExprNode* elt,
+                                   const ExprNode* value) {
   bool lazy = scope_.kind == Scope::Kind::generator_exp;
   begin(lazy ? ir::Function::Kind::generator : ir::Function::Kind::comprehension, nullptr);
   Atom iterator = b_.read_var(slots_[var_index(intern(".0"))].var);
@@ -33,8 +33,8 @@ FunctionRef Lowerer::comprehension(const ExprNode& e, Seq<Comprehension> generat
   return end();
 }
 
-void Lowerer::generator(Seq<Comprehension> generators, size_t i, Atom iterator, Atom result,
-                        const ExprNode* elt, const ExprNode* value) {
+void Lowerer::generator(Seq<Comprehension> generators, size_t i, Atom iterator, Atom result, const ExprNode* elt,
+                        const ExprNode* value) {
   if (i == generators.size()) {
     Atom item = expr(elt);
     switch (scope_.kind) {

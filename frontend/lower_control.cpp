@@ -34,8 +34,7 @@ void Lowerer::statement(const StmtNode& s) {
       for (Frame* f : frames_)
         if (f->kind == Frame::Kind::loop) loop = f;
       b_.set_span(s.span);
-      return leave({s.kind == Kind::Break ? ExitKind::break_ : ExitKind::continue_, loop},
-                   b_.none());
+      return leave({s.kind == Kind::Break ? ExitKind::break_ : ExitKind::continue_, loop}, b_.none());
     }
     case Kind::Raise:
       return raise(as<Raise>(&s));
@@ -77,8 +76,7 @@ static bool has_star(Exprs elts) {
 
 void Lowerer::assign_statement(const Assign& s) {
   Exprs to = display_of(s.targets[0]), from = display_of(s.value);
-  if (s.targets.size() == 1 && to.size() == from.size() && !to.empty() && !has_star(to) &&
-      !has_star(from)) {
+  if (s.targets.size() == 1 && to.size() == from.size() && !to.empty() && !has_star(to) && !has_star(from)) {
     Atoms values;  // `a, b = b, a` makes no tuple
     for (const ExprNode* e : from) values.push_back(expr(e));
     for (size_t i = 0; i < to.size(); ++i) store(to[i], values[i]);
@@ -144,12 +142,8 @@ void Lowerer::if_(const If& first) {
 }
 
 void Lowerer::while_(const While& s) {
-  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(),
-          after = b_.new_block();
-  Frame loop{.kind = Frame::Kind::loop,
-             .handlers = b_.handler_depth(),
-             .on_break = after,
-             .on_continue = head};
+  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
+  Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
   b_.set_span(s.span);
   b_.jump(head, {});
   b_.switch_to(head);
@@ -174,12 +168,8 @@ void Lowerer::while_(const While& s) {
 }
 
 void Lowerer::for_(const For& s) {
-  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(),
-          after = b_.new_block();
-  Frame loop{.kind = Frame::Kind::loop,
-             .handlers = b_.handler_depth(),
-             .on_break = after,
-             .on_continue = head};
+  BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
+  Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
   Atom iterable = expr(s.iter);
   Atom iterator = let(s.span, prim::iter, {iterable});
   b_.jump(head, {});
@@ -221,8 +211,7 @@ void Lowerer::raise(const Raise& s) {
 // the statement.
 static Span place_of_test(const ExprNode* e, Span place) {
   if (is<Compare>(e)) return e->span;
-  if (auto* u = dyn<UnaryOp>(e); u && u->op == UnaryOperator::Not)
-    return place_of_test(u->operand, place);
+  if (auto* u = dyn<UnaryOp>(e); u && u->op == UnaryOperator::Not) return place_of_test(u->operand, place);
   if (auto* b = dyn<BoolOp>(e))
     for (const ExprNode* v : b->values) place = place_of_test(v, place);
   if (auto* i = dyn<IfExp>(e))

@@ -6,8 +6,8 @@
 namespace ouro::frontend {
 using namespace ast;
 
-Atom Lowerer::closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults,
-                      Atom annotations, Span span) {
+Atom Lowerer::closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults, Atom annotations,
+                      Span span) {
   Atoms args;
   args.push_back(defaults);
   args.push_back(kw_defaults);

@@ -68,11 +68,9 @@ Atom Lowerer::expr(const ExprNode* e) {
     case Kind::SetComp:
       return comprehension_expr(*e, as<SetComp>(e).generators, as<SetComp>(e).elt, nullptr);
     case Kind::DictComp:
-      return comprehension_expr(*e, as<DictComp>(e).generators, as<DictComp>(e).key,
-                                as<DictComp>(e).value);
+      return comprehension_expr(*e, as<DictComp>(e).generators, as<DictComp>(e).key, as<DictComp>(e).value);
     case Kind::GeneratorExp:
-      return comprehension_expr(*e, as<GeneratorExp>(e).generators, as<GeneratorExp>(e).elt,
-                                nullptr);
+      return comprehension_expr(*e, as<GeneratorExp>(e).generators, as<GeneratorExp>(e).elt, nullptr);
     case Kind::Yield: {
       Atom a = expr_or_none(as<Yield>(e).value);
       b_.set_span(e->span);
@@ -200,8 +198,7 @@ Lowerer::Outcome Lowerer::condition(const ExprNode* e, BlockId if_true, BlockId 
     Outcome o = condition(u->operand, if_false, if_true);
     return {o.if_false, o.if_true};
   }
-  if (auto* c = dyn<Compare>(e); c && c->ops.size() > 1)
-    return condition_compare(*c, if_true, if_false);
+  if (auto* c = dyn<Compare>(e); c && c->ops.size() > 1) return condition_compare(*c, if_true, if_false);
   auto* n = dyn<BoolOp>(e);
   if (!n) return branch_on(e->span, expr(e), if_true, if_false);
   bool is_and = n->op == BoolOperator::And;
@@ -209,8 +206,7 @@ Lowerer::Outcome Lowerer::condition(const ExprNode* e, BlockId if_true, BlockId 
   for (size_t i = 0; i < n->values.size(); ++i) {
     bool last = i + 1 == n->values.size();
     BlockId next = last ? (is_and ? if_true : if_false) : b_.new_block();
-    Outcome o =
-        is_and ? condition(n->values[i], next, if_false) : condition(n->values[i], if_true, next);
+    Outcome o = is_and ? condition(n->values[i], next, if_false) : condition(n->values[i], if_true, next);
     Assigned& leaves = is_and ? all.if_false : all.if_true;
     Assigned& leaves_now = is_and ? o.if_false : o.if_true;
     if (i == 0)

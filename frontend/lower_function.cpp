@@ -13,15 +13,12 @@ void Lowerer::begin(ir::Function::Kind kind, const Arguments* args) {
   f.qualname = scope_.qualname;
   f.kind = kind;
   f.is_generator = scope_.generator;
-  f.is_method = scope_.parent && scope_.parent->kind == Scope::Kind::class_ &&
-                scope_.kind == Scope::Kind::function;
+  f.is_method = scope_.parent && scope_.parent->kind == Scope::Kind::class_ && scope_.kind == Scope::Kind::function;
   slots_.resize(scope_.vars.size());
   for (size_t i = 0; i < scope_.vars.size(); ++i) {
     Variable& v = scope_.vars[i];
-    if (v.storage == Storage::local || v.storage == Storage::cell)
-      slots_[i].var = b_.declare_var(v.name);
-    if (v.storage == Storage::local && v.has(Variable::kDeleted))
-      deletable_.add(static_cast<uint32_t>(i));
+    if (v.storage == Storage::local || v.storage == Storage::cell) slots_[i].var = b_.declare_var(v.name);
+    if (v.storage == Storage::local && v.has(Variable::kDeleted)) deletable_.add(static_cast<uint32_t>(i));
   }
   if (args) begin_params(*args);
   if (scope_.is_comprehension()) {  // its one parameter is the iterator of the first `for`

@@ -73,8 +73,7 @@ Atom Lowerer::tuple(const Tuple& e) {
 Atom Lowerer::list_or_set(const ExprNode& e, Exprs elts, bool set) {
   Atoms items;
   size_t i = 0;
-  for (; i < elts.size() && i < kMaxOperands && !is<Starred>(elts[i]); ++i)
-    items.push_back(expr(elts[i]));
+  for (; i < elts.size() && i < kMaxOperands && !is<Starred>(elts[i]); ++i) items.push_back(expr(elts[i]));
   NameId result = let(e.span, set ? prim::set : prim::list, items);
   for (; i < elts.size(); ++i) {
     if (auto* s = dyn<Starred>(elts[i]))

@@ -21,8 +21,7 @@ Atom Lowerer::load(Symbol name, Span span) {
     case Storage::cell:
       return let(span, prim::cell_get, {slots_[i].cell}, name);
     case Storage::captured:
-      return scope_.captures[v.slot].cell() ? let(span, prim::cell_get, {captures_[v.slot]}, name)
-                                            : captures_[v.slot];
+      return scope_.captures[v.slot].cell() ? let(span, prim::cell_get, {captures_[v.slot]}, name) : captures_[v.slot];
     case Storage::global:
       return let(span, prim::global_get, {}, name);
     case Storage::class_name:

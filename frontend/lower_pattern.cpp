@@ -94,22 +94,18 @@ void Lowerer::pattern_sequence(const MatchSequence& p, Atom subject, BlockId fai
   if (star < n && n == 1 && is_wildcard(p.patterns[0])) return;  // [*_]
   Atom length = let(p.span, prim::length, {subject});
   if (star == n)
-    require_truth(p.span, let(p.span, prim::eq, {length, b_.integer(static_cast<int64_t>(n))}),
-                  fail);
+    require_truth(p.span, let(p.span, prim::eq, {length, b_.integer(static_cast<int64_t>(n))}), fail);
   else if (n > 1)
-    require_truth(p.span, let(p.span, prim::ge, {length, b_.integer(static_cast<int64_t>(n - 1))}),
-                  fail);
+    require_truth(p.span, let(p.span, prim::ge, {length, b_.integer(static_cast<int64_t>(n - 1))}), fail);
   bool all_ignored = true;
   for (const PatternNode* q : p.patterns) all_ignored &= is_wildcard(q);
   if (all_ignored) return;
-  NameId items = star == n ? let(p.span, prim::unpack, {subject}, static_cast<uint32_t>(n))
-                           : let(p.span, prim::unpack_star, {subject},
-                                 static_cast<uint32_t>(star | (n - star - 1) << 16));
+  NameId items = star == n
+                     ? let(p.span, prim::unpack, {subject}, static_cast<uint32_t>(n))
+                     : let(p.span, prim::unpack_star, {subject}, static_cast<uint32_t>(star | (n - star - 1) << 16));
   for (size_t i = 0; i < n; ++i) {
     if (is_wildcard(p.patterns[i])) continue;
-    pattern(*p.patterns[i],
-            let(p.patterns[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)), fail,
-            out);
+    pattern(*p.patterns[i], let(p.patterns[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)), fail, out);
   }
 }
 
@@ -120,8 +116,7 @@ void Lowerer::pattern_mapping(const MatchMapping& p, Atom subject, BlockId fail,
   Atom keys = b_.tuple_const({});
   if (n > 0) {
     Atom length = let(p.span, prim::length, {subject});
-    require_truth(p.span, let(p.span, prim::ge, {length, b_.integer(static_cast<int64_t>(n))}),
-                  fail);
+    require_truth(p.span, let(p.span, prim::ge, {length, b_.integer(static_cast<int64_t>(n))}), fail);
     if (!constant_tuple(p.keys, keys)) {
       Atoms items;
       for (const ExprNode* k : p.keys) items.push_back(expr(k));
@@ -131,13 +126,10 @@ void Lowerer::pattern_mapping(const MatchMapping& p, Atom subject, BlockId fail,
     require(p.span, let(p.span, prim::is_not, {values, b_.none()}), fail);
     for (size_t i = 0; i < n; ++i) {
       if (is_wildcard(p.patterns[i])) continue;
-      pattern(*p.patterns[i],
-              let(p.patterns[i]->span, prim::tuple_get, {values}, static_cast<uint32_t>(i)), fail,
-              out);
+      pattern(*p.patterns[i], let(p.patterns[i]->span, prim::tuple_get, {values}, static_cast<uint32_t>(i)), fail, out);
     }
   }
-  if (p.rest)
-    out.names.push_back({mangled(p.rest), let(p.span, prim::match_rest, {subject, keys})});
+  if (p.rest) out.names.push_back({mangled(p.rest), let(p.span, prim::match_rest, {subject, keys})});
 }
 
 void Lowerer::pattern_class(const MatchClass& p, Atom subject, BlockId fail, Captures& out) {
@@ -145,12 +137,10 @@ void Lowerer::pattern_class(const MatchClass& p, Atom subject, BlockId fail, Cap
   Atoms names;
   for (Symbol s : p.kwd_attrs) names.push_back(b_.string(s.text()));
   Atom keywords = b_.tuple_const(view(names));
-  Atom values = let(p.span, prim::match_class, {subject, cls, keywords},
-                    static_cast<uint32_t>(p.patterns.size()));
+  Atom values = let(p.span, prim::match_class, {subject, cls, keywords}, static_cast<uint32_t>(p.patterns.size()));
   require(p.span, let(p.span, prim::is_not, {values, b_.none()}), fail);
   for (size_t i = 0; i < p.patterns.size() + p.kwd_patterns.size(); ++i) {
-    const PatternNode* q =
-        i < p.patterns.size() ? p.patterns[i] : p.kwd_patterns[i - p.patterns.size()];
+    const PatternNode* q = i < p.patterns.size() ? p.patterns[i] : p.kwd_patterns[i - p.patterns.size()];
     if (is_wildcard(q)) continue;
     pattern(*q, let(q->span, prim::tuple_get, {values}, static_cast<uint32_t>(i)), fail, out);
   }

@@ -35,11 +35,10 @@ void Lowerer::unpack(const ExprNode& target, Exprs elts, Atom value) {
   size_t n = elts.size(), star = n;
   for (size_t i = 0; i < n; ++i)
     if (is<Starred>(elts[i])) star = i;
-  NameId items = star == n ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
-                           : let(target.span, prim::unpack_star, {value},
-                                 static_cast<uint32_t>(star | (n - star - 1) << 16));
-  for (size_t i = 0; i < n; ++i)
-    store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
+  NameId items = star == n
+                     ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
+                     : let(target.span, prim::unpack_star, {value}, static_cast<uint32_t>(star | (n - star - 1) << 16));
+  for (size_t i = 0; i < n; ++i) store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
 }
 
 static PlacePath item_path(size_t items, Symbol attr) {
@@ -50,8 +49,7 @@ static PlacePath item_path(size_t items, Symbol attr) {
 }
 
 // The root is a variable: its value is replaced by the update's result.
-void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value,
-                              Span span) {
+void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value, Span span) {
   Symbol name = mangled(root.id);
   uint32_t i = var_index(name);
   const Variable& v = scope_.vars[i];
@@ -132,8 +130,7 @@ void Lowerer::aug_assign(const AugAssign& s) {
 void Lowerer::aug_assign_name(const AugAssign& s, const Name& target) {
   Symbol name = mangled(target.id);
   Storage where = scope_.vars[var_index(name)].storage;
-  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) &&
-      is_quiet(s.value)) {
+  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) && is_quiet(s.value)) {
     PlacePath path;
     path.augmented = true;
     path.in_place = op_of(s.op);
@@ -187,12 +184,10 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
   Atoms items;
   const ExprNode* step = &target;
   SmallVec<Span, 2> spans;
-  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value)
-    spans.push_back(step->span);
+  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value) spans.push_back(step->span);
   for (size_t i = 0; i < chain.indices.size(); ++i) {
     items.push_back(expr(chain.indices[i]));
-    if (!quiet)
-      container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
+    if (!quiet) container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
   }
   Atom value = expr(s.value);
   PlacePath path = item_path(items.size(), root ? Symbol() : mangled(chain.attr->attr));
@@ -202,8 +197,7 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
   } else {
     value = let(s.span, op, {container, value});
   }
-  if (root)
-    return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
+  if (root) return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
   Atoms args;
   args.push_back(base);
   args.append(items.begin(), items.end());

@@ -192,8 +192,7 @@ void Lowerer::try_except(const Try& s) {
   if (any_end) assigned_ = at_end;
 }
 
-void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assigned& at_end,
-                             bool& any_end) {
+void Lowerer::except_clauses(const Try& s, BlockId handler, BlockId after, Assigned& at_end, bool& any_end) {
   Atom exception = b_.exception_of(handler);
   Atom previous = let(s.span, prim::exc_enter, {exception});
   Frame clause{.kind = Frame::Kind::handler, .handlers = b_.handler_depth()};

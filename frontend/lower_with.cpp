@@ -48,8 +48,7 @@ void Lowerer::with_exit_calm(Atom manager, const Frame& f, BlockId after) {
   b_.call_method(manager, intern("__exit__"), {b_.none(), b_.none(), b_.none()});
   BlockId last = BlockId::none;  // also stands for kinds that do not come here
   SmallVec<BlockId, 4> targets;
-  for (const Exit& e : f.exits)
-    targets.push_back(e.kind == ExitKind::raise ? BlockId::none : last = b_.new_block());
+  for (const Exit& e : f.exits) targets.push_back(e.kind == ExitKind::raise ? BlockId::none : last = b_.new_block());
   for (BlockId& t : targets)
     if (t == BlockId::none) t = last;
   select(f.selector, {targets.data(), targets.size()});

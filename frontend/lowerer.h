@@ -63,8 +63,8 @@ class Lowerer {
   FunctionRef module(const ast::Module& m, bool last_value);
   FunctionRef function(const ast::FunctionDef& f);
   FunctionRef lambda(const ast::Lambda& l);
-  FunctionRef comprehension(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators,
-                            const ast::ExprNode* elt, const ast::ExprNode* value);
+  FunctionRef comprehension(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators, const ast::ExprNode* elt,
+                            const ast::ExprNode* value);
   FunctionRef class_body(const ast::ClassDef& c);
 
  private:
@@ -92,9 +92,7 @@ class Lowerer {
     b_.set_span(span);
     return b_.let(op, view(args));
   }
-  Atom builtin(Span span, std::string_view name) {
-    return let(span, prim::builtin_get, {}, intern(name));
-  }
+  Atom builtin(Span span, std::string_view name) { return let(span, prim::builtin_get, {}, intern(name)); }
   Symbol mangled(Symbol n) const { return mangle(scope_.private_class, n); }
   BlockId start(BlockId b) {  // a block that gets no further edges
     b_.seal(b);
@@ -141,8 +139,8 @@ class Lowerer {
   Atom joined_str(const ast::JoinedStr& e);
   Atom formatted(const ast::FormattedValue& e);
   Atom slice(const ast::Slice& e);
-  Atom comprehension_expr(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators,
-                          const ast::ExprNode* elt, const ast::ExprNode* value);
+  Atom comprehension_expr(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators, const ast::ExprNode* elt,
+                          const ast::ExprNode* value);
 
   // ---- conditions: jump to one of two blocks; each gets what is assigned on the way
   struct Outcome {
@@ -157,8 +155,7 @@ class Lowerer {
   void store_item(const ast::Subscript& target, Atom value);
   void unpack(const ast::ExprNode& target, ast::Exprs elts, Atom value);
   /// Writes to the place rooted at variable `name`.
-  void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value,
-                       Span span);
+  void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value, Span span);
   void aug_assign(const ast::AugAssign& s);
   void aug_assign_name(const ast::AugAssign& s, const ast::Name& target);
   void aug_assign_attribute(const ast::AugAssign& s, const ast::Attribute& target);
@@ -219,8 +216,7 @@ class Lowerer {
   void try_(const ast::Try& s);
   void try_finally(const ast::Try& s);
   void try_except(const ast::Try& s);
-  void except_clauses(const ast::Try& s, BlockId handler, BlockId after, Assigned& at_end,
-                      bool& any_end);
+  void except_clauses(const ast::Try& s, BlockId handler, BlockId after, Assigned& at_end, bool& any_end);
   void except_body(const ast::ExceptHandler& h, Atom exception, Frame& clause);
   void with(const ast::With& s, size_t i);
   void with_exit(Atom manager, const Frame& f, BlockId after);
@@ -230,8 +226,7 @@ class Lowerer {
   // ---- definitions (lower_def.cpp, lower_class.cpp)
   void function_def(const ast::FunctionDef& s);
   void class_def(const ast::ClassDef& s);
-  Atom closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults,
-               Atom annotations, Span span);
+  Atom closure(const Scope& inner, FunctionRef code, Atom defaults, Atom kw_defaults, Atom annotations, Span span);
   Atom lambda_expr(const ast::Lambda& e);
   Atom defaults_of(const ast::Arguments& a, Span span);
   Atom kw_defaults_of(const ast::Arguments& a, Span span);
@@ -254,9 +249,7 @@ class Lowerer {
   void pattern_class(const ast::MatchClass& p, Atom subject, BlockId fail, Captures& out);
   void pattern_or(const ast::MatchOr& p, Atom subject, BlockId fail, Captures& out);
   void require(Span span, Atom boolean, BlockId fail);
-  void require_truth(Span span, Atom value, BlockId fail) {
-    require(span, truth(span, value), fail);
-  }
+  void require_truth(Span span, Atom value, BlockId fail) { require(span, truth(span, value), fail); }
 
   const Resolution& names_;
   Scope& scope_;

@@ -15,8 +15,7 @@ ir::FunctionRef compile_module(const SourceFile& file, Diagnostics& diags, Compi
   if (!names) return nullptr;
   ir::FunctionRef f = lower(*tree, *names, options.interactive);
 #ifdef OURO_ASSERTS
-  if (std::string wrong = ir::verify(*f); !wrong.empty())
-    ouro_bug("%s: %s", file.name().c_str(), wrong.c_str());
+  if (std::string wrong = ir::verify(*f); !wrong.empty()) ouro_bug("%s: %s", file.name().c_str(), wrong.c_str());
 #endif
   return f;
 }

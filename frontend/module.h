@@ -18,7 +18,6 @@ struct CompileOptions {
 
 /// Compiles a file to the function that runs it (Function::Kind::module). Null on error, with the
 /// message in `diags` as CPython 3.11 words it. Safe from any thread.
-ir::FunctionRef compile_module(const SourceFile& file, Diagnostics& diags,
-                               CompileOptions options = {});
+ir::FunctionRef compile_module(const SourceFile& file, Diagnostics& diags, CompileOptions options = {});
 
 }  // namespace ouro::frontend

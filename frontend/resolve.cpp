@@ -9,8 +9,7 @@ namespace ouro::frontend {
 Symbol mangle(Symbol private_class, Symbol name) {
   if (!private_class) return name;
   std::string_view n = name.text();
-  if (n.size() < 3 || n[0] != '_' || n[1] != '_' || n.ends_with("__") || n.find('.') != n.npos)
-    return name;
+  if (n.size() < 3 || n[0] != '_' || n[1] != '_' || n.ends_with("__") || n.find('.') != n.npos) return name;
   std::string_view c = private_class.text();
   size_t start = c.find_first_not_of('_');
   if (start == c.npos) return name;
@@ -20,9 +19,7 @@ Symbol mangle(Symbol private_class, Symbol name) {
   return intern(out);
 }
 
-bool ScopeCapture::cell() const {
-  return owner_var == kClassCell || owner->vars[owner_var].storage == Storage::cell;
-}
+bool ScopeCapture::cell() const { return owner_var == kClassCell || owner->vars[owner_var].storage == Storage::cell; }
 
 Variable* Scope::find(Symbol n) {
   if (vars.size() <= 12) {
@@ -114,14 +111,12 @@ class Analyser {
 
   void place(Scope& s, Variable& v) {
     if (v.has(Variable::kGlobal)) {
-      if (v.has(Variable::kNonlocal))
-        fail(s, v.name, quoted("name ", v.name, " is nonlocal and global"));
+      if (v.has(Variable::kNonlocal)) fail(s, v.name, quoted("name ", v.name, " is nonlocal and global"));
       v.storage = Storage::global;
       return;
     }
     if (v.has(Variable::kNonlocal)) {
-      if (s.kind == Scope::Kind::module)
-        fail(s, v.name, "nonlocal declaration not allowed at module level");
+      if (s.kind == Scope::Kind::module) fail(s, v.name, "nonlocal declaration not allowed at module level");
       Owner o = find_owner(s, v.name);
       if (!o.scope) fail(s, v.name, quoted("no binding for nonlocal ", v.name, " found"));
       return captured(s, v, o, true);
@@ -166,8 +161,7 @@ class Analyser {
       if (!cap || cap->owner != &s) continue;
       bool bound = false;
       for (const Binding& b : v.bindings)
-        bound |= (b.order < c->created.order || b.order == 0) &&
-                 encloses(s, b.region, c->created.region);
+        bound |= (b.order < c->created.order || b.order == 0) && encloses(s, b.region, c->created.region);
       if (!bound) return false;
     }
     return true;
@@ -177,8 +171,8 @@ class Analyser {
     for (Variable& v : s.vars) {
       if (v.storage != Storage::local || !v.has(Variable::kCaptured)) continue;
       bool once = v.bindings.size() == 1 && !v.has(Variable::kInLoop | Variable::kPlace);
-      bool by_value = !v.has(Variable::kInnerWrite | Variable::kDeleted) &&
-                      bound_at_closures(s, v) && (once || all_immediate(s, v.name, s));
+      bool by_value = !v.has(Variable::kInnerWrite | Variable::kDeleted) && bound_at_closures(s, v) &&
+                      (once || all_immediate(s, v.name, s));
       if (!by_value) v.storage = Storage::cell;
     }
   }

@@ -84,16 +84,7 @@ struct ScopeCapture {
 };
 
 struct Scope {
-  enum class Kind : uint8_t {
-    module,
-    function,
-    lambda,
-    class_,
-    list_comp,
-    set_comp,
-    dict_comp,
-    generator_exp
-  };
+  enum class Kind : uint8_t { module, function, lambda, class_, list_comp, set_comp, dict_comp, generator_exp };
   Kind kind = Kind::module;
   Symbol name, qualname;
   Symbol private_class;  // class whose name mangles `__x` in here
@@ -109,9 +100,7 @@ struct Scope {
   bool is_function_like() const { return kind != Kind::module && kind != Kind::class_; }
   bool is_comprehension() const { return kind >= Kind::list_comp; }
   /// Runs when created and cannot be called again.
-  bool is_immediate() const {
-    return kind == Kind::class_ || (is_comprehension() && kind != Kind::generator_exp);
-  }
+  bool is_immediate() const { return kind == Kind::class_ || (is_comprehension() && kind != Kind::generator_exp); }
   Variable* find(Symbol name);
   const ScopeCapture* find_capture(Symbol name) const;
   Variable& add(Symbol name);

@@ -9,11 +9,10 @@ namespace ouro::frontend {
 using namespace ast;
 
 struct ScopeNames {
-  Symbol super_ = intern("super"), class_ = intern("__class__"), debug = intern("__debug__"),
-         dot0 = intern(".0"), lambda = intern("<lambda>"), listcomp = intern("<listcomp>"),
-         setcomp = intern("<setcomp>"), dictcomp = intern("<dictcomp>"),
-         genexpr = intern("<genexpr>"), module = intern("<module>"), future = intern("__future__"),
-         annotations = intern("annotations"), star = intern("*");
+  Symbol super_ = intern("super"), class_ = intern("__class__"), debug = intern("__debug__"), dot0 = intern(".0"),
+         lambda = intern("<lambda>"), listcomp = intern("<listcomp>"), setcomp = intern("<setcomp>"),
+         dictcomp = intern("<dictcomp>"), genexpr = intern("<genexpr>"), module = intern("<module>"),
+         future = intern("__future__"), annotations = intern("annotations"), star = intern("*");
 };
 inline const ScopeNames& names() {
   static const ScopeNames n;
@@ -55,9 +54,7 @@ class Collector {
     late_.text = std::move(text);
   }
   Symbol mangled(Symbol n) const { return mangle(cur_->private_class, n); }
-  Variable& define(Symbol name, uint32_t flags, Span span) {
-    return define_in(*cur_, mangled(name), flags, span);
-  }
+  Variable& define(Symbol name, uint32_t flags, Span span) { return define_in(*cur_, mangled(name), flags, span); }
   Variable& define_in(Scope& scope, Symbol name, uint32_t flags, Span span);
   void bind(Symbol name, Span span, uint32_t extra = 0);
   void use(const Name& n);
@@ -103,10 +100,9 @@ class Collector {
     for (const ExprNode* e : list) expression(e);
   }
   void expression(const ExprNode* e);
-  void comprehension(Scope::Kind kind, Symbol name, const ExprNode& e,
-                     Seq<Comprehension> generators, const ExprNode* elt, const ExprNode* value);
-  void generator(Seq<Comprehension> generators, size_t i, const ExprNode* elt,
-                 const ExprNode* value);
+  void comprehension(Scope::Kind kind, Symbol name, const ExprNode& e, Seq<Comprehension> generators,
+                     const ExprNode* elt, const ExprNode* value);
+  void generator(Seq<Comprehension> generators, size_t i, const ExprNode* elt, const ExprNode* value);
   void comp_target(const ExprNode* target);
   void yield(const ExprNode& e);
   void pattern(const PatternNode& p);

@@ -30,8 +30,7 @@ void Collector::comp_target(const ExprNode* target) {
   cur_->comp_iter_target = false;
 }
 
-void Collector::generator(Seq<Comprehension> generators, size_t i, const ExprNode* elt,
-                          const ExprNode* value) {
+void Collector::generator(Seq<Comprehension> generators, size_t i, const ExprNode* elt, const ExprNode* value) {
   if (i == generators.size()) {
     expression(elt);
     if (value) expression(value);
@@ -51,9 +50,8 @@ void Collector::generator(Seq<Comprehension> generators, size_t i, const ExprNod
   --loops_;
 }
 
-void Collector::comprehension(Scope::Kind kind, Symbol name, const ExprNode& e,
-                              Seq<Comprehension> generators, const ExprNode* elt,
-                              const ExprNode* value) {
+void Collector::comprehension(Scope::Kind kind, Symbol name, const ExprNode& e, Seq<Comprehension> generators,
+                              const ExprNode* elt, const ExprNode* value) {
   ++cur_->comp_iter_expr;
   expression(generators[0]->iter);
   --cur_->comp_iter_expr;
@@ -84,8 +82,7 @@ void Collector::expression(const ExprNode* e) {
     case Kind::NamedExpr: {
       auto& n = as<NamedExpr>(e);
       if (cur_->comp_iter_expr > 0)
-        fail(e->span,
-             "assignment expression cannot be used in a comprehension iterable expression");
+        fail(e->span, "assignment expression cannot be used in a comprehension iterable expression");
       if (cur_->is_comprehension()) named_expr_scope(n);
       expression(n.value);
       return expression(n.target);
@@ -125,23 +122,19 @@ void Collector::expression(const ExprNode* e) {
       return expressions(as<Set>(e).elts);
     case Kind::ListComp: {
       auto& c = as<ListComp>(e);
-      return comprehension(Scope::Kind::list_comp, names().listcomp, *e, c.generators, c.elt,
-                           nullptr);
+      return comprehension(Scope::Kind::list_comp, names().listcomp, *e, c.generators, c.elt, nullptr);
     }
     case Kind::SetComp: {
       auto& c = as<SetComp>(e);
-      return comprehension(Scope::Kind::set_comp, names().setcomp, *e, c.generators, c.elt,
-                           nullptr);
+      return comprehension(Scope::Kind::set_comp, names().setcomp, *e, c.generators, c.elt, nullptr);
     }
     case Kind::DictComp: {
       auto& c = as<DictComp>(e);
-      return comprehension(Scope::Kind::dict_comp, names().dictcomp, *e, c.generators, c.key,
-                           c.value);
+      return comprehension(Scope::Kind::dict_comp, names().dictcomp, *e, c.generators, c.key, c.value);
     }
     case Kind::GeneratorExp: {
       auto& c = as<GeneratorExp>(e);
-      return comprehension(Scope::Kind::generator_exp, names().genexpr, *e, c.generators, c.elt,
-                           nullptr);
+      return comprehension(Scope::Kind::generator_exp, names().genexpr, *e, c.generators, c.elt, nullptr);
     }
     case Kind::Yield:
       expression(as<Yield>(e).value);

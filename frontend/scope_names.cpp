@@ -17,13 +17,12 @@ Scope& Collector::enter(Scope::Kind kind, Symbol name, const Node* node) {
     s.private_class = cur_->private_class;
     s.comp_iter_expr = cur_->comp_iter_expr;
     Variable* declared = cur_->find(mangled(name));
-    bool global = declared && declared->has(Variable::kGlobal) &&
-                  (kind == Scope::Kind::function || kind == Scope::Kind::class_);
+    bool global =
+        declared && declared->has(Variable::kGlobal) && (kind == Scope::Kind::function || kind == Scope::Kind::class_);
     if (cur_->kind == Scope::Kind::module || global)
       s.qualname = name;
     else
-      s.qualname = intern(cur_->qualname.str() +
-                          (cur_->kind == Scope::Kind::class_ ? "." : ".<locals>.") + name.str());
+      s.qualname = intern(cur_->qualname.str() + (cur_->kind == Scope::Kind::class_ ? "." : ".<locals>.") + name.str());
   } else {
     s.qualname = name;
   }
@@ -46,8 +45,7 @@ Variable& Collector::define_in(Scope& scope, Symbol name, uint32_t flags, Span s
   Variable& v = scope.add(name);
   if (scope.comp_iter_target && &scope == cur_) {
     if (v.has(Variable::kGlobal | Variable::kNonlocal))
-      fail(span, quoted("comprehension inner loop cannot rebind assignment expression target ",
-                        name, ""));
+      fail(span, quoted("comprehension inner loop cannot rebind assignment expression target ", name, ""));
     flags |= Variable::kCompIter;
   }
   v.flags |= flags;
@@ -64,8 +62,7 @@ void Collector::bind(Symbol name, Span span, uint32_t extra) {
 void Collector::use(const Name& n) {
   Symbol name = mangled(n.id);
   define_in(*cur_, name, Variable::kUse, n.span);
-  if (n.id == names().super_ && cur_->is_function_like())
-    define_in(*cur_, names().class_, Variable::kUse, n.span);
+  if (n.id == names().super_ && cur_->is_function_like()) define_in(*cur_, names().class_, Variable::kUse, n.span);
 }
 
 void Collector::declare(const Node& s, ast::Names list, bool global) {
@@ -73,12 +70,9 @@ void Collector::declare(const Node& s, ast::Names list, bool global) {
   for (Symbol raw : list) {
     Symbol name = mangled(raw);
     if (Variable* v = cur_->find(name)) {
-      if (v->has(Variable::kParam))
-        fail(s.span, quoted("name ", name, " is parameter and ") + what);
-      if (v->has(Variable::kUse))
-        fail(s.span, quoted("name ", name, " is used prior to ") + what + " declaration");
-      if (v->has(Variable::kAnnot))
-        fail(s.span, quoted("annotated name ", name, " can't be ") + what);
+      if (v->has(Variable::kParam)) fail(s.span, quoted("name ", name, " is parameter and ") + what);
+      if (v->has(Variable::kUse)) fail(s.span, quoted("name ", name, " is used prior to ") + what + " declaration");
+      if (v->has(Variable::kAnnot)) fail(s.span, quoted("annotated name ", name, " can't be ") + what);
       if (v->has(Variable::kLocal))
         fail(s.span, quoted("name ", name, " is assigned to before ") + what + " declaration");
     }
@@ -93,14 +87,11 @@ void Collector::named_expr_scope(const NamedExpr& e) {
     if (s->is_comprehension()) {
       Variable* v = s->find(name);
       if (v && v->has(Variable::kCompIter))
-        fail(e.target->span,
-             quoted("assignment expression cannot rebind comprehension iteration variable ", name,
-                    ""));
+        fail(e.target->span, quoted("assignment expression cannot rebind comprehension iteration variable ", name, ""));
       continue;
     }
     if (s->kind == Scope::Kind::class_)
-      fail(e.target->span,
-           "assignment expression within a comprehension cannot be used in a class body");
+      fail(e.target->span, "assignment expression within a comprehension cannot be used in a class body");
     Variable* v = s->find(name);
     bool global = s->kind == Scope::Kind::module || (v && v->has(Variable::kGlobal));
     define_in(*cur_, name, global ? Variable::kGlobal : Variable::kNonlocal, e.target->span);

@@ -17,8 +17,7 @@ void Collector::plain_annotation(const Node* n) {
   const char* what = n->kind == Kind::NamedExpr                             ? "named"
                      : n->kind == Kind::Yield || n->kind == Kind::YieldFrom ? "yield"
                                                                             : nullptr;
-  if (what)
-    fail(n->span, std::string("'") + what + " expression' can not be used within an annotation");
+  if (what) fail(n->span, std::string("'") + what + " expression' can not be used within an annotation");
   if (n->kind != Kind::Lambda) for_each_child(n, [this](const Node* c) { plain_annotation(c); });
 }
 
@@ -87,11 +86,9 @@ void Collector::ann_assign(const AnnAssign& s) {
   if (s.value) expression(s.value);
   if (auto* n = dyn<Name>(s.target)) {
     Symbol name = mangled(n->id);
-    if (Variable* v = cur_->find(name); v && s.simple &&
-                                        v->has(Variable::kGlobal | Variable::kNonlocal) &&
-                                        cur_->kind != Scope::Kind::module)
-      fail(s.span, quoted("annotated name ", name, " can't be ") +
-                       (v->has(Variable::kGlobal) ? "global" : "nonlocal"));
+    if (Variable* v = cur_->find(name);
+        v && s.simple && v->has(Variable::kGlobal | Variable::kNonlocal) && cur_->kind != Scope::Kind::module)
+      fail(s.span, quoted("annotated name ", name, " can't be ") + (v->has(Variable::kGlobal) ? "global" : "nonlocal"));
     if (s.simple) define(n->id, Variable::kAnnot | Variable::kLocal, s.target->span);
     if (s.value) bind(n->id, s.target->span);
     if (s.simple && !cur_->is_function_like()) {

@@ -43,21 +43,19 @@ int simple_escape(char c) {
 // Up to three octal digits at body[i]; moves i.
 uint32_t octal(std::string_view body, size_t& i) {
   uint32_t v = 0;
-  for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; ++k)
-    v = v * 8 + (body[i++] - '0');
+  for (int k = 0; k < 3 && i < body.size() && body[i] >= '0' && body[i] <= '7'; ++k) v = v * 8 + (body[i++] - '0');
   return v;
 }
 
 std::string codec_error(size_t from, size_t to, const char* what) {
-  return "(unicode error) 'unicodeescape' codec can't decode bytes in position " +
-         std::to_string(from) + "-" + std::to_string(to) + ": " + what;
+  return "(unicode error) 'unicodeescape' codec can't decode bytes in position " + std::to_string(from) + "-" +
+         std::to_string(to) + ": " + what;
 }
 
 }  // namespace
 
 EscapeResult decode_str(std::string_view body, std::string& out) {
-  size_t shown =
-      0;  // position as CPython counts it: it writes other characters as \UXXXXXXXX first
+  size_t shown = 0;  // position as CPython counts it: it writes other characters as \UXXXXXXXX first
   for (size_t i = 0; i < body.size();) {
     unsigned char c = static_cast<unsigned char>(body[i]);
     if (c != '\\') {
@@ -90,17 +88,12 @@ EscapeResult decode_str(std::string_view body, std::string& out) {
         }
         v = v * 16 + static_cast<uint32_t>(h);
       }
-      if (v > 0x10FFFF)
-        return {EscapeFault::error, codec_error(shown, shown + 9, "illegal Unicode character")};
+      if (v > 0x10FFFF) return {EscapeFault::error, codec_error(shown, shown + 9, "illegal Unicode character")};
       append_utf8(out, v);
     } else if (e == 'N') {
-      if (i >= body.size() || body[i] != '{' || body.find('}', i) == body.npos ||
-          body.find('}', i) == i + 1) {
-        size_t close = i < body.size() && body[i] == '{'
-                           ? std::min(body.find('}', i), body.size() - 1)
-                           : at + 1;
-        return {EscapeFault::error,
-                codec_error(shown, shown + (close - at), "malformed \\N character escape")};
+      if (i >= body.size() || body[i] != '{' || body.find('}', i) == body.npos || body.find('}', i) == i + 1) {
+        size_t close = i < body.size() && body[i] == '{' ? std::min(body.find('}', i), body.size() - 1) : at + 1;
+        return {EscapeFault::error, codec_error(shown, shown + (close - at), "malformed \\N character escape")};
       }
       return {EscapeFault::named_character, {}};
     } else {
@@ -129,11 +122,9 @@ EscapeResult decode_bytes(std::string_view body, std::string& out) {
       --i;
       out += static_cast<char>(octal(body, i));
     } else if (e == 'x') {
-      int hi = i < body.size() ? hex_value(body[i]) : -1,
-          lo = i + 1 < body.size() ? hex_value(body[i + 1]) : -1;
+      int hi = i < body.size() ? hex_value(body[i]) : -1, lo = i + 1 < body.size() ? hex_value(body[i + 1]) : -1;
       if (hi < 0 || lo < 0)
-        return {EscapeFault::error,
-                "(value error) invalid \\x escape at position " + std::to_string(at)};
+        return {EscapeFault::error, "(value error) invalid \\x escape at position " + std::to_string(at)};
       out += static_cast<char>(hi * 16 + lo);
       i += 2;
     } else {
@@ -154,8 +145,7 @@ StringParts split_string(std::string_view literal) {
     p.formatted |= c == 'f';
     p.u_prefix |= literal[i] == 'u';
   }
-  bool triple =
-      literal.size() >= i + 6 && literal[i + 1] == literal[i] && literal[i + 2] == literal[i];
+  bool triple = literal.size() >= i + 6 && literal[i + 1] == literal[i] && literal[i + 2] == literal[i];
   uint32_t quote = triple ? 3 : 1;
   p.begin = i + quote;
   p.end = static_cast<uint32_t>(literal.size()) - quote;

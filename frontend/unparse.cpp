@@ -198,8 +198,7 @@ void Unparser::arguments(const Arguments& a) {
 
 void Unparser::call(const Call& e) {
   expr(e.func, kAtom);
-  if (e.args.size() == 1 && e.keywords.empty() && is<GeneratorExp>(e.args[0]))
-    return expr(e.args[0], kTest);
+  if (e.args.size() == 1 && e.keywords.empty() && is<GeneratorExp>(e.args[0])) return expr(e.args[0], kTest);
   put("(");
   list(e.args);
   bool first = e.args.empty();

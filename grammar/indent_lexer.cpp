@@ -55,8 +55,7 @@ constexpr auto kKeywords = [] {
       KeywordRow{"with", Tok::WITH},
       KeywordRow{"yield", Tok::YIELD},
   };
-  std::sort(rows.begin(), rows.end(),
-            [](const KeywordRow& a, const KeywordRow& b) { return a.word < b.word; });
+  std::sort(rows.begin(), rows.end(), [](const KeywordRow& a, const KeywordRow& b) { return a.word < b.word; });
   return rows;
 }();
 
@@ -72,12 +71,7 @@ char closer_of(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; 
 class Lexer {
  public:
   Lexer(const SourceFile& file, uint32_t begin, uint32_t end, LexMode mode, TokenList& out)
-      : file_(file),
-        text_(file.text().substr(0, end)),
-        raw_(text_),
-        at_(begin),
-        mode_(mode),
-        out_(out) {
+      : file_(file), text_(file.text().substr(0, end)), raw_(text_), at_(begin), mode_(mode), out_(out) {
     out_.tokens.reserve((end - begin) / 4 + 8);
   }
 
@@ -96,8 +90,7 @@ class Lexer {
         add(Tok::NEWLINE, begin, at_);
         line_start = true;
       } else if (kind == Tok::JOIN) {
-        if (at_ >= text_.size())
-          fail(begin + 1, begin + 1, "syntax.eof", "unexpected EOF while parsing");
+        if (at_ >= text_.size()) fail(begin + 1, begin + 1, "syntax.eof", "unexpected EOF while parsing");
       } else if (kind != Tok::BLANK && kind != Tok::COMMENT) {
         token(kind, begin);
       }
@@ -148,9 +141,7 @@ class Lexer {
   bool indent_to(Indent here, uint32_t line) {
     if (here.col > indents_.back().col) {
       if (indents_.size() >= kMaxIndents)
-        return fail_line(line, "syntax.indent_depth", "too many levels of indentation",
-                         "IndentationError"),
-               false;
+        return fail_line(line, "syntax.indent_depth", "too many levels of indentation", "IndentationError"), false;
       if (here.alt <= indents_.back().alt) return bad_tabs(line), false;
       indents_.push_back(here);
       add(Tok::INDENT, line, at_);
@@ -215,9 +206,7 @@ class Lexer {
 
   // A name of ASCII letters is right by the grammar; others are checked character by character.
   bool check_name(std::string_view word, uint32_t begin) {
-    if (std::none_of(word.begin(), word.end(),
-                     [](char c) { return static_cast<signed char>(c) < 0; }))
-      return true;
+    if (std::none_of(word.begin(), word.end(), [](char c) { return static_cast<signed char>(c) < 0; })) return true;
     for (size_t i = 0; i < word.size();) {
       size_t at = i;
       uint32_t cp = next_code_point(word, i);
@@ -252,8 +241,8 @@ class Lexer {
       out_.open.pop_back();
       return add(kind, begin, at_);
     }
-    std::string text = std::string("closing parenthesis '") + c +
-                       "' does not match opening parenthesis '" + top.kind + "'";
+    std::string text =
+        std::string("closing parenthesis '") + c + "' does not match opening parenthesis '" + top.kind + "'";
     uint32_t line = file_.line_col(top.offset).line;
     if (line != file_.line_col(begin).line) text += " on line " + std::to_string(line);
     fail(begin, at_, "syntax.mismatched", mode_ == LexMode::bracket ? "f-string: " + text : text);
@@ -262,14 +251,13 @@ class Lexer {
   void open_string(uint32_t begin) {
     uint32_t quote = begin;
     while (text_[quote] != '\'' && text_[quote] != '"') ++quote;
-    bool triple =
-        quote + 2 < at_ && text_[quote + 1] == text_[quote] && text_[quote + 2] == text_[quote];
+    bool triple = quote + 2 < at_ && text_[quote + 1] == text_[quote] && text_[quote + 2] == text_[quote];
     bool eof = at_ >= text_.size();
     uint32_t last = eof && triple ? static_cast<uint32_t>(text_.size()) : at_;
     std::string line = std::to_string(last_line(last));
     fail(begin, begin + 1, "syntax.unterminated_string",
-         std::string("unterminated ") + (triple ? "triple-quoted " : "") +
-             "string literal (detected at line " + line + ")");
+         std::string("unterminated ") + (triple ? "triple-quoted " : "") + "string literal (detected at line " + line +
+             ")");
   }
   uint32_t last_line(uint32_t offset) const {
     if (offset > 0 && offset >= text_.size() && text_[offset - 1] == '\n') --offset;
@@ -279,22 +267,19 @@ class Lexer {
   void bad_char(uint32_t begin) {
     unsigned char c = static_cast<unsigned char>(text_[begin]);
     if (c == '\\') {
-      if (begin + 1 >= text_.size())
-        return fail(begin + 1, begin + 1, "syntax.eof", "unexpected EOF while parsing");
+      if (begin + 1 >= text_.size()) return fail(begin + 1, begin + 1, "syntax.eof", "unexpected EOF while parsing");
       return fail(begin + 1, begin + 2, "syntax.after_backslash",
                   "unexpected character after line continuation character");
     }
     if (c == 0) return fail(begin, begin, "syntax.null", "source code cannot contain null bytes");
-    if (std::isprint(c) || at_ > begin + 1)
-      return add(Tok::BAD_CHAR, begin, at_);  // the parser stops there
+    if (std::isprint(c) || at_ > begin + 1) return add(Tok::BAD_CHAR, begin, at_);  // the parser stops there
     char hex[16];
     std::snprintf(hex, sizeof hex, "U+%04X", c);
     fail(begin, at_, "syntax.non_printable", std::string("invalid non-printable character ") + hex);
   }
 
   void bad_tabs(uint32_t line) {
-    fail_line(line, "syntax.tabs", "inconsistent use of tabs and spaces in indentation",
-              "TabError");
+    fail_line(line, "syntax.tabs", "inconsistent use of tabs and spaces in indentation", "TabError");
   }
 
   // Errors of a whole line, shown without a caret.
@@ -305,15 +290,12 @@ class Lexer {
   }
   void fail_dedent(uint32_t line) {
     uint32_t end = static_cast<uint32_t>(std::min(text_.find('\n', line), text_.size()));
-    fail(end, end, "syntax.dedent", "unindent does not match any outer indentation level",
-         "IndentationError");
+    fail(end, end, "syntax.dedent", "unindent does not match any outer indentation level", "IndentationError");
   }
 
-  void fail(uint32_t begin, uint32_t end, std::string code, std::string text,
-            const char* kind = "SyntaxError") {
+  void fail(uint32_t begin, uint32_t end, std::string code, std::string text, const char* kind = "SyntaxError") {
     failed_ = true;
-    Diagnostic d{
-        file_.span(begin, end), std::move(code), std::move(text), {}, Severity::error, kind, true};
+    Diagnostic d{file_.span(begin, end), std::move(code), std::move(text), {}, Severity::error, kind, true};
     out_.error = std::move(d);
     add(Tok::ERROR, begin, end);
   }
@@ -321,8 +303,7 @@ class Lexer {
   void finish() {
     uint32_t end = static_cast<uint32_t>(text_.size());
     if (mode_ == LexMode::file && out_.open.empty()) {
-      if (!out_.tokens.empty() && out_.tokens.back().kind != Tok::NEWLINE &&
-          out_.tokens.back().kind != Tok::DEDENT)
+      if (!out_.tokens.empty() && out_.tokens.back().kind != Tok::NEWLINE && out_.tokens.back().kind != Tok::DEDENT)
         add(Tok::NEWLINE, end, end);
       for (size_t i = 1; i < indents_.size(); ++i) add(Tok::DEDENT, end, end);
     }
@@ -372,17 +353,14 @@ class Marker {
   }
 
  private:
-  std::string_view word(size_t i) const {
-    return text_.substr(t_[i].begin, t_[i].end - t_[i].begin);
-  }
+  std::string_view word(size_t i) const { return text_.substr(t_[i].begin, t_[i].end - t_[i].begin); }
   Tok kind(size_t i) const { return i < t_.size() ? t_[i].kind : Tok::END; }
 
   void statement(size_t i) {
     std::string_view w = word(i);
     if (w == "match" && begins_match(i)) t_[i].kind = Tok::MATCH;
     if (w == "case" && !match_blocks_.empty() && match_blocks_.back()) t_[i].kind = Tok::CASE;
-    if (w == "type" && kind(i + 1) == Tok::NAME &&
-        (kind(i + 2) == Tok::EQUAL || kind(i + 2) == Tok::LSQB))
+    if (w == "type" && kind(i + 1) == Tok::NAME && (kind(i + 2) == Tok::EQUAL || kind(i + 2) == Tok::LSQB))
       t_[i].kind = Tok::TYPE;
   }
 
@@ -391,8 +369,7 @@ class Marker {
   bool begins_match(size_t i) const {
     Tok next = kind(i + 1);
     if (next == Tok::COLON || next == Tok::NEWLINE || next == Tok::END) return false;
-    if (next == Tok::NAME || next == Tok::NUMBER || next == Tok::STRING || next == Tok::LBRACE)
-      return true;
+    if (next == Tok::NAME || next == Tok::NUMBER || next == Tok::STRING || next == Tok::LBRACE) return true;
     size_t end = i;
     while (kind(end) != Tok::NEWLINE && kind(end) != Tok::END && kind(end) != Tok::ERROR) ++end;
     return kind(end - 1) == Tok::COLON;

@@ -23,12 +23,9 @@ struct Base {
   int base;
   const char* name;
 };
-constexpr Base kBases[] = {
-    {'x', 'X', 16, "hexadecimal"}, {'o', 'O', 8, "octal"}, {'b', 'B', 2, "binary"}};
+constexpr Base kBases[] = {{'x', 'X', 16, "hexadecimal"}, {'o', 'O', 8, "octal"}, {'b', 'B', 2, "binary"}};
 
-NumberError invalid(uint32_t at, std::string text) {
-  return {at, at + 1, "syntax.number", std::move(text)};
-}
+NumberError invalid(uint32_t at, std::string text) { return {at, at + 1, "syntax.number", std::move(text)}; }
 NumberError invalid_kind(uint32_t at, const char* kind) {
   return invalid(at, std::string("invalid ") + kind + " literal");
 }
@@ -55,8 +52,7 @@ std::optional<NumberError> check_number(std::string_view text, uint32_t begin, u
   bool imaginary = number.back() == 'j' || number.back() == 'J';
   bool integer = number.find_first_of(".eEjJ") == number.npos;
   if (next == '_') return invalid_kind(end, "decimal");
-  if (is_name_char(next) && !keyword_follows(rest))
-    return invalid_kind(end - 1, imaginary ? "imaginary" : "decimal");
+  if (is_name_char(next) && !keyword_follows(rest)) return invalid_kind(end - 1, imaginary ? "imaginary" : "decimal");
   if (integer && number[0] == '0' && number.find_first_not_of("0_") != number.npos) {
     uint32_t zeros = static_cast<uint32_t>(number.find_first_not_of("0_"));
     return NumberError{begin, begin + zeros, "syntax.number",

@@ -51,27 +51,19 @@ void close_tree(Tree& tree, const std::vector<uint32_t>& open) {
 }
 
 Diagnostic too_deep(const SourceFile& file, const Token& at) {
-  return {
-      file.span(at.begin, at.end), "limit.nesting", "", {}, Severity::error, "MemoryError", false};
+  return {file.span(at.begin, at.end), "limit.nesting", "", {}, Severity::error, "MemoryError", false};
 }
 
 }  // namespace
 
-std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end,
-                                Tree& tree) {
+std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end, Tree& tree) {
   tree.file = file.id();
   tree.nodes.clear();
   if (!file.decode_error().empty()) {
-    return Diagnostic{file.span(0, 0),
-                      "syntax.encoding",
-                      file.decode_error(),
-                      {},
-                      Severity::error,
-                      "SyntaxError",
-                      false};
+    return Diagnostic{
+        file.span(0, 0), "syntax.encoding", file.decode_error(), {}, Severity::error, "SyntaxError", false};
   }
-  TokenList lexed =
-      tokenize(file, begin, end, start == Start::file ? LexMode::file : LexMode::bracket);
+  TokenList lexed = tokenize(file, begin, end, start == Start::file ? LexMode::file : LexMode::bracket);
   tree.tokens = std::move(lexed.tokens);
   tree.nodes.reserve(tree.tokens.size() * 4);
   KindStream stream(tree.tokens);

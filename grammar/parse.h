@@ -19,7 +19,6 @@ enum class Start : uint8_t {
 /// words it; the tree then holds the tokens read, and as nodes the statements before the one that
 /// failed (closed, so that they can be checked for errors that come first). Nesting beyond the
 /// limits is an error, never a crash. Safe from any thread.
-std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end,
-                                Tree& tree);
+std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t begin, uint32_t end, Tree& tree);
 
 }  // namespace ouro::grammar

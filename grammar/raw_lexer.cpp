@@ -50,9 +50,7 @@ OURO_TOKENS(X)
 
 struct RawLexer::Impl {
   explicit Impl(std::string_view text)
-      : stream(text),
-        lexer(&stream),
-        simulator(lexer.getInterpreter<antlr4::atn::LexerATNSimulator>()) {}
+      : stream(text), lexer(&stream), simulator(lexer.getInterpreter<antlr4::atn::LexerATNSimulator>()) {}
   ByteStream stream;
   OuroLexer lexer;
   antlr4::atn::LexerATNSimulator* simulator;

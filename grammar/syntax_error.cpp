@@ -13,12 +13,10 @@ struct Scene {
   const Tree& tree;
   const Token& t;  // the token that did not fit
 
-  Scene(const Failure& failure)
-      : f(failure), tree(failure.tree), t(failure.tree.tokens[failure.token]) {}
+  Scene(const Failure& failure) : f(failure), tree(failure.tree), t(failure.tree.tokens[failure.token]) {}
 
   Ref open(size_t from_innermost) const {
-    return from_innermost < f.open.size() ? Ref(&tree, f.open[f.open.size() - 1 - from_innermost])
-                                          : Ref();
+    return from_innermost < f.open.size() ? Ref(&tree, f.open[f.open.size() - 1 - from_innermost]) : Ref();
   }
   bool in(Rule r) const { return open(0) && open(0).is(r); }
   const Token& token(size_t i) const { return tree.tokens[std::min(i, tree.tokens.size() - 1)]; }
@@ -28,9 +26,7 @@ struct Scene {
   }
   // True if CPython would have read to the end of the file, where it finds that a bracket is still
   // open.
-  bool runs_into_end(uint32_t token) const {
-    return this->token(token).kind == Tok::END && !f.lexed.open.empty();
-  }
+  bool runs_into_end(uint32_t token) const { return this->token(token).kind == Tok::END && !f.lexed.open.empty(); }
   std::string_view text(const Token& k) const { return f.file.text(f.file.span(k.begin, k.end)); }
   uint32_t line(uint32_t offset) const { return f.file.line_col(offset).line; }
 
@@ -46,12 +42,9 @@ struct Scene {
   Ref expression_before() const {
     for (uint32_t i = 1; i < tree.nodes.size(); ++i) {
       const TreeNode& n = tree.nodes[i];
-      bool begins =
-          !tree.nodes[i - 1].is_token && tree.nodes[i - 1].kind == static_cast<uint8_t>(Rule::test);
-      bool follows =
-          tree.nodes[i - 1].is_token && tree.nodes[i - 1].kind == static_cast<uint8_t>(Tok::ELSE);
-      bool target = !tree.nodes[i - 1].is_token &&
-                    tree.nodes[i - 1].kind == static_cast<uint8_t>(Rule::target) &&
+      bool begins = !tree.nodes[i - 1].is_token && tree.nodes[i - 1].kind == static_cast<uint8_t>(Rule::test);
+      bool follows = tree.nodes[i - 1].is_token && tree.nodes[i - 1].kind == static_cast<uint8_t>(Tok::ELSE);
+      bool target = !tree.nodes[i - 1].is_token && tree.nodes[i - 1].kind == static_cast<uint8_t>(Rule::target) &&
                     n.kind == static_cast<uint8_t>(Rule::arith);
       bool expression = (begins || follows) && n.kind == static_cast<uint8_t>(Rule::disjunction);
       if ((expression || target) && !n.is_token && n.last == f.token &&
@@ -62,8 +55,7 @@ struct Scene {
   }
 
   Diagnostic at(uint32_t begin, uint32_t end, const char* code, std::string text) const {
-    return {f.file.span(begin, end), code, std::move(text), {}, Severity::error,
-            "SyntaxError",           true};
+    return {f.file.span(begin, end), code, std::move(text), {}, Severity::error, "SyntaxError", true};
   }
   // The end of the input is shown as the last line, without a caret.
   Diagnostic here(const char* code, std::string text) const {
@@ -103,17 +95,15 @@ Answer missing_block(const Scene& s) {
   if (suite && s.last_child(s.open(0)) && !s.last_child(s.open(0)).is(Tok::NEWLINE)) return {};
   Owner owner = owner_of_block(s, s.open(suite ? 1 : 0));
   if (s.before(2).kind != Tok::COLON) return {};
-  Diagnostic d =
-      s.here("syntax.block", "expected an indented block after " + owner.name + " on line " +
-                                 std::to_string(s.line(owner.keyword->begin)));
+  Diagnostic d = s.here("syntax.block", "expected an indented block after " + owner.name + " on line " +
+                                            std::to_string(s.line(owner.keyword->begin)));
   d.kind = "IndentationError";
   d.span.end = d.span.begin;  // CPython shows a single caret
   return d;
 }
 
 Answer missing_colon(const Scene& s) {
-  if (s.before().kind == Tok::ARROW)
-    return s.at(s.before().begin, s.before().end, "syntax.colon", "expected ':'");
+  if (s.before().kind == Tok::ARROW) return s.at(s.before().begin, s.before().end, "syntax.colon", "expected ':'");
   Ref rule = s.open(0);
   if (!rule) return {};
   Ref last = s.last_child(rule);
@@ -122,16 +112,14 @@ Answer missing_colon(const Scene& s) {
                 (rule.is(Rule::finally_part) && last.is(Tok::FINALLY)) ||
                 (rule.is(Rule::try_stmt) && last.is(Tok::TRY)) ||
                 (rule.is(Rule::func_def) && (last.is(Tok::RPAR) || last.is(Rule::test)));
-  bool header =
-      s.t.kind == Tok::NEWLINE &&
-      (((rule.is(Rule::if_stmt) || rule.is(Rule::while_stmt)) && last.is(Rule::named_test)) ||
-       (rule.is(Rule::for_stmt) && last.is(Rule::star_list)) ||
-       (rule.is(Rule::with_stmt) && (last.is(Rule::with_item) || last.is(Tok::RPAR))) ||
-       (rule.is(Rule::class_def) && (last.is(Tok::NAME) || last.is(Tok::RPAR))) ||
-       (rule.is(Rule::case_block) && (last.is(Rule::pattern_list) || last.is(Rule::named_test))) ||
-       (rule.is(Rule::match_stmt) && last.is(Rule::named_list)) ||
-       (rule.is(Rule::except_part) && !last.is(Tok::COLON) && !last.is(Tok::STAR) &&
-        !last.is(Tok::COMMA)));
+  bool header = s.t.kind == Tok::NEWLINE &&
+                (((rule.is(Rule::if_stmt) || rule.is(Rule::while_stmt)) && last.is(Rule::named_test)) ||
+                 (rule.is(Rule::for_stmt) && last.is(Rule::star_list)) ||
+                 (rule.is(Rule::with_stmt) && (last.is(Rule::with_item) || last.is(Tok::RPAR))) ||
+                 (rule.is(Rule::class_def) && (last.is(Tok::NAME) || last.is(Tok::RPAR))) ||
+                 (rule.is(Rule::case_block) && (last.is(Rule::pattern_list) || last.is(Rule::named_test))) ||
+                 (rule.is(Rule::match_stmt) && last.is(Rule::named_list)) ||
+                 (rule.is(Rule::except_part) && !last.is(Tok::COLON) && !last.is(Tok::STAR) && !last.is(Tok::COMMA)));
   if (!forced && !header) return {};
   return s.here("syntax.colon", "expected ':'");
 }
@@ -148,8 +136,7 @@ Answer lonely_try(const Scene& s) {
 
 Diagnostic never_closed(const Scene& s) {
   const OpenBracket& b = s.f.lexed.open.back();
-  return s.at(b.offset, b.offset + 1, "syntax.never_closed",
-              std::string("'") + b.kind + "' was never closed");
+  return s.at(b.offset, b.offset + 1, "syntax.never_closed", std::string("'") + b.kind + "' was never closed");
 }
 
 // ---- expressions
@@ -179,24 +166,19 @@ Answer forgotten_comma(const Scene& s) {
   // CPython looks only whether a soft keyword begins with the word.
   auto begins = [&](std::string_view keyword) { return keyword.starts_with(word); };
   bool soft = first.kind == Tok::NAME && (begins("_") || begins("match") || begins("case"));
-  if (soft || (first.kind == Tok::NAME && s.token(a.first_token() + 1).kind == Tok::STRING))
-    return {};
+  if (soft || (first.kind == Tok::NAME && s.token(a.first_token() + 1).kind == Tok::STRING)) return {};
   uint32_t furthest = 0;
   uint32_t end = match_expression(s.tree, s.f.token, &furthest);
   if (s.runs_into_end(furthest)) return never_closed(s);
   if (end == 0 || (s.token(end - 1).level == 0 && !s.f.in_fstring)) return {};
-  return s.at(a.begin(), s.token(end - 1).end, "syntax.comma",
-              "invalid syntax. Perhaps you forgot a comma?");
+  return s.at(a.begin(), s.token(end - 1).end, "syntax.comma", "invalid syntax. Perhaps you forgot a comma?");
 }
 
 Answer missing_else(const Scene& s) {
   if (!s.in(Rule::test) || s.t.kind == Tok::COLON) return {};
   Ref first = s.open(0).first();
-  if (!s.last_child(s.open(0)).is(Rule::disjunction) ||
-      s.last_child(s.open(0)).index() == first.index())
-    return {};
-  return s.at(first.begin(), s.before().end, "syntax.else",
-              "expected 'else' after 'if' expression");
+  if (!s.last_child(s.open(0)).is(Rule::disjunction) || s.last_child(s.open(0)).index() == first.index()) return {};
+  return s.at(first.begin(), s.before().end, "syntax.else", "expected 'else' after 'if' expression");
 }
 
 // CPython's name for an expression that may not be assigned to, from its tree; null if it may, or
@@ -212,16 +194,15 @@ const char* name_of_value(Ref disjunction) {
   if (last.is(Tok::NUMBER)) return "literal";
   if (last.is(Tok::STRING)) return "literal";
   if (last.is(Tok::ELLIPSIS)) return "ellipsis";
-  if (last.is(Rule::brace))
-    return last.last_token() - last.first_token() == 2 ? "dict literal" : nullptr;
+  if (last.is(Rule::brace)) return last.last_token() - last.first_token() == 2 ? "dict literal" : nullptr;
   return nullptr;
 }
 
 Answer equal_in_expression(const Scene& s) {
   if (s.t.kind != Tok::EQUAL ||
       !(s.in(Rule::if_stmt) || s.in(Rule::while_stmt) || s.in(Rule::paren) || s.in(Rule::bracket) ||
-        s.in(Rule::brace) || s.in(Rule::subscripts) || s.in(Rule::match_stmt) ||
-        s.in(Rule::primary) || s.in(Rule::case_block) || s.in(Rule::decorator)))
+        s.in(Rule::brace) || s.in(Rule::subscripts) || s.in(Rule::match_stmt) || s.in(Rule::primary) ||
+        s.in(Rule::case_block) || s.in(Rule::decorator)))
     return {};
   Ref a = s.expression_before();
   if (!a) return {};
@@ -232,25 +213,21 @@ Answer equal_in_expression(const Scene& s) {
   uint32_t furthest = 0;
   uint32_t end = match_arith(s.tree, s.f.token + 1, &furthest);
   if (s.runs_into_end(furthest)) return never_closed(s);
-  if (end == 0 || s.token(end).kind == Tok::EQUAL || s.token(end).kind == Tok::COLONEQUAL)
-    return {};
+  if (end == 0 || s.token(end).kind == Tok::EQUAL || s.token(end).kind == Tok::COLONEQUAL) return {};
   bool name = a.last_token() - a.first_token() == 1 && s.token(a.first_token()).kind == Tok::NAME;
   if (name) return s.at(a.begin(), s.token(end - 1).end, "syntax.equal", kMaybeEqual);
   const char* what = name_of_value(a);
   if (!what) return {};
-  return s.at(
-      a.begin(), a.end(), "syntax.equal",
-      std::string("cannot assign to ") + what + " here. Maybe you meant '==' instead of '='?");
+  return s.at(a.begin(), a.end(), "syntax.equal",
+              std::string("cannot assign to ") + what + " here. Maybe you meant '==' instead of '='?");
 }
 
 // `f() := 1` as a statement.
 Answer named_statement(const Scene& s) {
   Ref a = s.t.kind == Tok::COLONEQUAL && s.in(Rule::simple_stmts) ? s.expression_before() : Ref();
   const char* what = a ? name_of_value(a) : nullptr;
-  if (!what || std::string_view(what) == "name" || match_expression(s.tree, s.f.token + 1) == 0)
-    return {};
-  return s.at(a.begin(), a.end(), "syntax.named_target",
-              std::string("cannot use assignment expressions with ") + what);
+  if (!what || std::string_view(what) == "name" || match_expression(s.tree, s.f.token + 1) == 0) return {};
+  return s.at(a.begin(), a.end(), "syntax.named_target", std::string("cannot use assignment expressions with ") + what);
 }
 
 // `for f() in`, found before the `in`.
@@ -264,8 +241,7 @@ Answer wrong_loop_target(const Scene& s) {
     if (!what || std::string_view(what) == "name" || std::string_view(what) == "attribute" ||
         std::string_view(what) == "subscript")
       continue;
-    return s.at(arith.begin(), arith.end(), "syntax.target",
-                std::string("cannot assign to ") + what);
+    return s.at(arith.begin(), arith.end(), "syntax.target", std::string("cannot assign to ") + what);
   }
   return {};
 }
@@ -283,8 +259,7 @@ Answer dictionary_value(const Scene& s) {
                 "cannot use a starred expression in a dictionary value");
   }
   if (s.t.kind != Tok::RBRACE && s.t.kind != Tok::COMMA) return {};
-  return s.at(colon.begin, colon.end, "syntax.dict_value",
-              "expression expected after dictionary key and ':'");
+  return s.at(colon.begin, colon.end, "syntax.dict_value", "expression expected after dictionary key and ':'");
 }
 
 Answer comprehension_target(const Scene& s) {
@@ -321,28 +296,24 @@ Answer keyword_generator(const Scene& s) {
 
 Answer default_expression(const Scene& s) {
   bool parameter = false;
-  for (uint32_t i : s.f.open)
-    parameter |= Ref(&s.tree, i).is(Rule::param) || Ref(&s.tree, i).is(Rule::lambda_param);
+  for (uint32_t i : s.f.open) parameter |= Ref(&s.tree, i).is(Rule::param) || Ref(&s.tree, i).is(Rule::lambda_param);
   if (!parameter || s.before().kind != Tok::EQUAL) return {};
   if (s.t.kind != Tok::COMMA && s.t.kind != Tok::RPAR) return {};
-  return s.at(s.before().begin, s.before().end, "syntax.parameters",
-              "expected default value expression");
+  return s.at(s.before().begin, s.before().end, "syntax.parameters", "expected default value expression");
 }
 
 Answer parenthesized_parameters(const Scene& s) {
   Tok before = s.before().kind;
-  if (s.t.kind != Tok::LPAR ||
-      (before != Tok::LAMBDA && before != Tok::LPAR && before != Tok::COMMA))
-    return {};
+  if (s.t.kind != Tok::LPAR || (before != Tok::LAMBDA && before != Tok::LPAR && before != Tok::COMMA)) return {};
   bool lambda = before == Tok::LAMBDA || s.in(Rule::test);
   if (!lambda && !s.in(Rule::func_def) && !s.in(Rule::params)) return {};
   uint32_t i = s.f.token + 1;
   uint32_t names = 0;
   for (; s.token(i).kind == Tok::NAME; ++names) i += s.token(i + 1).kind == Tok::COMMA ? 2 : 1;
   if (names == 0 || s.token(i).kind != Tok::RPAR) return {};
-  return s.at(s.t.begin, s.token(i).end, "syntax.parameters",
-              lambda ? "Lambda expression parameters cannot be parenthesized"
-                     : "Function parameters cannot be parenthesized");
+  return s.at(
+      s.t.begin, s.token(i).end, "syntax.parameters",
+      lambda ? "Lambda expression parameters cannot be parenthesized" : "Function parameters cannot be parenthesized");
 }
 
 // `x not y`: CPython has looked for `not in` and stands behind it.
@@ -364,29 +335,15 @@ Answer unexpected_indent(const Scene& s) {
 
 using Mistake = Answer (*)(const Scene&);
 constexpr Mistake kMistakes[] = {
-    missing_block,
-    named_statement,
-    dictionary_value,
-    comprehension_target,
-    keyword_generator,
-    default_expression,
-    parenthesized_parameters,
-    print_statement,
-    forgotten_comma,
-    wrong_loop_target,
-    missing_else,
-    equal_in_expression,
-    missing_colon,
-    missing_parameters,
-    lonely_try,
-    lonely_not,
-    unexpected_indent,
+    missing_block,      named_statement,          dictionary_value, comprehension_target, keyword_generator,
+    default_expression, parenthesized_parameters, print_statement,  forgotten_comma,      wrong_loop_target,
+    missing_else,       equal_in_expression,      missing_colon,    missing_parameters,   lonely_try,
+    lonely_not,         unexpected_indent,
 };
 
 // Errors that CPython's tokenizer only notes, and raises if the parser gets there.
 bool raised_early(const Diagnostic& lexical) {
-  return lexical.kind == "SyntaxError" && lexical.code != "syntax.eof" &&
-         lexical.code != "syntax.after_backslash";
+  return lexical.kind == "SyntaxError" && lexical.code != "syntax.eof" && lexical.code != "syntax.after_backslash";
 }
 
 }  // namespace
@@ -408,8 +365,7 @@ Diagnostic describe_failure(const Failure& f) {
   // opened on an earlier line and never closed, explains more than the place where the parser
   // stopped.
   if (f.lexed.error && raised_early(*f.lexed.error)) return *f.lexed.error;
-  if (!f.lexed.open.empty() && s.line(s.t.begin) > s.line(f.lexed.open.back().offset))
-    return never_closed(s);
+  if (!f.lexed.open.empty() && s.line(s.t.begin) > s.line(f.lexed.open.back().offset)) return never_closed(s);
   return *found;
 }
 

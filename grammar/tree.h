@@ -93,12 +93,8 @@ class Ref {
 
   explicit operator bool() const { return tree_ != nullptr; }
   bool is_token() const { return node().is_token; }
-  bool is(Tok t) const {
-    return tree_ && node().is_token && node().kind == static_cast<uint8_t>(t);
-  }
-  bool is(Rule r) const {
-    return tree_ && !node().is_token && node().kind == static_cast<uint8_t>(r);
-  }
+  bool is(Tok t) const { return tree_ && node().is_token && node().kind == static_cast<uint8_t>(t); }
+  bool is(Rule r) const { return tree_ && !node().is_token && node().kind == static_cast<uint8_t>(r); }
   Tok tok() const { return node().is_token ? static_cast<Tok>(node().kind) : Tok::END; }
   Rule rule() const { return static_cast<Rule>(node().kind); }
   uint32_t index() const { return index_; }
@@ -106,15 +102,11 @@ class Ref {
   uint32_t last_token() const { return node().last; }
   const Token& token() const { return tree_->tokens[node().first]; }
   uint32_t begin() const { return tree_->tokens[node().first].begin; }
-  uint32_t end() const {
-    return node().last > node().first ? tree_->tokens[node().last - 1].end : begin();
-  }
+  uint32_t end() const { return node().last > node().first ? tree_->tokens[node().last - 1].end : begin(); }
   Span span() const { return {tree_->file, begin(), end()}; }
 
   /// First child, or no node.
-  Ref first() const {
-    return node().next > index_ + 1 && !is_token() ? Ref(tree_, index_ + 1) : Ref();
-  }
+  Ref first() const { return node().next > index_ + 1 && !is_token() ? Ref(tree_, index_ + 1) : Ref(); }
 
   struct Iterator {
     const Tree* tree;

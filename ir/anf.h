@@ -23,13 +23,14 @@
 //   V2  a use is dominated by its binding; a jump passes as many atoms as the target has parameters;
 //   V3  block 0 is the entry and nothing jumps to it; every block ends in exactly one terminator;
 //   V4  the number of arguments and the attribute of a let are what its operation's row says (ir/prim.h, ir/ops);
-//   V5  a let that may raise inside a `try` carries a handover: a handler block and the atoms it receives. The handler's
+//   V5  a let that may raise inside a `try` carries a handover: a handler block and the atoms it receives. The
+//   handler's
 //       first parameter is the exception value, the others are the handover atoms (bound *before* the let);
 //   V6  a block marked `loop_head` is the target of every back edge to it.
 // Order gives effects their place (ir/effect.h, RULES A1): only what commutes may move.
 //
-// A finished Function is immutable and self-contained (own constants; inner functions are constants), so compile threads
-// read it without locks and a derived function (differentiated, specialised) never touches its source.
+// A finished Function is immutable and self-contained (own constants; inner functions are constants), so compile
+// threads read it without locks and a derived function (differentiated, specialised) never touches its source.
 #pragma once
 
 #include <cstdint>
@@ -71,13 +72,14 @@ class Atom {
   uint32_t bits_ = UINT32_MAX;
 };
 
-// Operations: values below kFirstTensorOp are the language primitives of ir/prim.h, the others are kFirstTensorOp + the row's
-// index in the tensor operation registry (ir/ops/registry.h).
+// Operations: values below kFirstTensorOp are the language primitives of ir/prim.h, the others are kFirstTensorOp + the
+// row's index in the tensor operation registry (ir/ops/registry.h).
 enum class Op : uint16_t {};
 constexpr uint16_t kFirstTensorOp = 1024;
 constexpr bool is_tensor_op(Op op) { return static_cast<uint16_t>(op) >= kFirstTensorOp; }
 
-// How the arguments of a call are passed. The let's atoms are: callee (or receiver), then one atom per argument, in source order.
+// How the arguments of a call are passed. The let's atoms are: callee (or receiver), then one atom per argument, in
+// source order.
 struct CallSig {
   enum class Kind : uint8_t { positional, star, keyword, double_star };
   struct Arg {
@@ -86,15 +88,16 @@ struct CallSig {
     bool operator==(const Arg&) const = default;
   };
   std::vector<Arg> args;
-  Symbol method{};  // of call.method
+  Symbol method{};      // of call.method
   bool simple() const;  // only positional arguments
   bool operator==(const CallSig&) const = default;
 };
 
-// The path of an `update` (RULES C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom each, in order.
-// The root is a value (the let's result is the new root, to be bound to the variable again), or the content of a cell (args[0]
-// is the cell) or of a global slot (no root argument): those are taken out, written in place if unshared, and put back, also on error.
-// `x += v` on a local is iop.add; on a cell or global it is an augmented update with no steps.
+// The path of an `update` (RULES C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom each, in
+// order. The root is a value (the let's result is the new root, to be bound to the variable again), or the content of a
+// cell (args[0] is the cell) or of a global slot (no root argument): those are taken out, written in place if unshared,
+// and put back, also on error. `x += v` on a local is iop.add; on a cell or global it is an augmented update with no
+// steps.
 struct PlacePath {
   enum class Root : uint8_t { value, cell, global };
   Root root = Root::value;
@@ -112,15 +115,21 @@ struct PlacePath {
 
 struct Constant {
   enum class Kind : uint8_t {
-    none, true_, false_, ellipsis, not_implemented,
-    unbound,                 // the value of a variable that has none yet
-    integer, big_integer,    // `i`; decimal text in `text`
-    floating,                // `f`
-    string, bytes,           // `text` (UTF-8 with lone surrogates as WTF-8; raw bytes)
-    tuple,                   // `items`
-    dtype,                   // `i` is a ouro::DType
-    code,                    // `code`: an inner function, to be made a closure by `function`
-    zero,                    // autodiff's symbolic zero; scripts never see it
+    none,
+    true_,
+    false_,
+    ellipsis,
+    not_implemented,
+    unbound,  // the value of a variable that has none yet
+    integer,
+    big_integer,  // `i`; decimal text in `text`
+    floating,     // `f`
+    string,
+    bytes,  // `text` (UTF-8 with lone surrogates as WTF-8; raw bytes)
+    tuple,  // `items`
+    dtype,  // `i` is a ouro::DType
+    code,   // `code`: an inner function, to be made a closure by `function`
+    zero,   // autodiff's symbolic zero; scripts never see it
   };
   Kind kind = Kind::none;
   int64_t i = 0;
@@ -130,15 +139,15 @@ struct Constant {
   FunctionRef code;
 };
 
-// What a let's `attr` means is in its operation's row (PrimDef::attr). A tensor operation's is the ConstId of the tuple of its
-// static arguments, or kNoAttr.
+// What a let's `attr` means is in its operation's row (PrimDef::attr). A tensor operation's is the ConstId of the tuple
+// of its static arguments, or kNoAttr.
 constexpr uint32_t kNoAttr = UINT32_MAX;
 struct Let {
   Op op{};
   NameId result = NameId::none;
   uint32_t args_begin = 0;  // into Function::atoms
   uint16_t nargs = 0;
-  uint32_t attr = 0;        // symbol id | integer | ConstId | index into calls | index into paths
+  uint32_t attr = 0;                // symbol id | integer | ConstId | index into calls | index into paths
   uint32_t handover = kNoHandover;  // index into Function::handovers
   Span span{};
   static constexpr uint32_t kNoHandover = UINT32_MAX;
@@ -190,8 +199,8 @@ struct NameInfo {
   const Type* type = nullptr;  // Any
 };
 
-// Python's parameter list. The entry block's parameters are, in order: positional-only, positional-or-keyword, `*args` if any,
-// keyword-only, `**kwargs` if any, then the captures.
+// Python's parameter list. The entry block's parameters are, in order: positional-only, positional-or-keyword, `*args`
+// if any, keyword-only, `**kwargs` if any, then the captures.
 struct Signature {
   uint16_t posonly = 0, positional = 0 /* includes posonly */, kwonly = 0;
   bool varargs = false, varkw = false;
@@ -213,7 +222,7 @@ struct Function {
   Signature sig;
   std::vector<Capture> captures;
   ConstId doc = ConstId::none;
-  Span span{};        // of the whole definition
+  Span span{};  // of the whole definition
   std::vector<Block> blocks;
   std::vector<NameInfo> names;
   std::vector<Constant> constants;

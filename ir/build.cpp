@@ -126,8 +126,8 @@ NameId FunctionBuilder::add_ssa_param(Variable v, BlockId b) {
   return n;
 }
 
-// The value of `v` at the end of `b`. Walks up while there is one predecessor; at a join it makes a parameter whose arguments
-// are looked up later (drain), so that nothing recurses.
+// The value of `v` at the end of `b`. Walks up while there is one predecessor; at a join it makes a parameter whose
+// arguments are looked up later (drain), so that nothing recurses.
 Atom FunctionBuilder::lookup(Variable v, BlockId b) {
   std::vector<BlockId> path;
   Atom value;
@@ -148,8 +148,10 @@ Atom FunctionBuilder::lookup(Variable v, BlockId b) {
     }
     NameId p = add_ssa_param(v, b);
     uint32_t slot = static_cast<uint32_t>(d.params.size() - 1);
-    if (d.sealed) pending_.push_back({b, slot});
-    else d.incomplete.push_back(slot);
+    if (d.sealed)
+      pending_.push_back({b, slot});
+    else
+      d.incomplete.push_back(slot);
     value = p;
     break;
   }
@@ -280,7 +282,8 @@ NameId FunctionBuilder::let(Op op, std::span<const Atom> args, uint32_t attr) {
   if (!reachable()) return result;
   OpFacts info = op_facts(op);
   if (info.attr == AttrKind::none) attr = 0;
-  LetData l{op, result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint16_t>(args.size()), attr, kNoEdge, span_};
+  LetData l{op,      result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint16_t>(args.size()), attr,
+            kNoEdge, span_};
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
   bool splits = (info.effects & kRaises) && !handlers_.empty();
   if (splits) l.handover = handover_edge();
@@ -368,7 +371,8 @@ void FunctionBuilder::branch(Atom condition, BlockId if_true, std::span<const At
   end_block();
 }
 
-void FunctionBuilder::switch_on(Atom selector, std::span<const BlockId> targets, std::span<const std::vector<Atom>> args) {
+void FunctionBuilder::switch_on(Atom selector, std::span<const BlockId> targets,
+                                std::span<const std::vector<Atom>> args) {
   if (!reachable()) return;
   std::vector<EdgeId> edges;
   for (size_t i = 0; i < targets.size(); ++i)
@@ -579,7 +583,8 @@ struct FunctionBuilder::Finisher {
     std::vector<LetData*> work;
     auto consider = [&](LetData* l) {
       uint32_t effects = op_facts(l->op).effects;
-      if (uses[index(l->result)] == 0 && l->handover == kNoEdge && !(effects & ~(uint32_t{kAlloc} | kReads))) work.push_back(l);
+      if (uses[index(l->result)] == 0 && l->handover == kNoEdge && !(effects & ~(uint32_t{kAlloc} | kReads)))
+        work.push_back(l);
     };
     for (LetData* l : binding)
       if (l) consider(l);
@@ -628,10 +633,14 @@ struct FunctionBuilder::Finisher {
   }
   uint32_t attr(AttrKind kind, uint32_t a) {
     switch (kind) {
-      case AttrKind::constant: return a == kNoAttr ? a : index(constant(ConstId{a}));
-      case AttrKind::call: return renumber(new_call_id, a, b.f_.calls, out.calls);
-      case AttrKind::path: return renumber(new_path_id, a, b.f_.paths, out.paths);
-      default: return a;
+      case AttrKind::constant:
+        return a == kNoAttr ? a : index(constant(ConstId{a}));
+      case AttrKind::call:
+        return renumber(new_call_id, a, b.f_.calls, out.calls);
+      case AttrKind::path:
+        return renumber(new_path_id, a, b.f_.paths, out.paths);
+      default:
+        return a;
     }
   }
 
@@ -646,8 +655,10 @@ struct FunctionBuilder::Finisher {
       args.push_back(atom(edge.args[k]));
     }
     Place p;
-    if constexpr (requires { p.handler; }) p.handler = new_block_id[index(edge.to)];
-    else p.block = new_block_id[index(edge.to)];
+    if constexpr (requires { p.handler; })
+      p.handler = new_block_id[index(edge.to)];
+    else
+      p.block = new_block_id[index(edge.to)];
     p.args_begin = static_cast<uint32_t>(out.atoms.size());
     p.nargs = static_cast<uint32_t>(args.size());
     out.atoms.insert(out.atoms.end(), args.begin(), args.end());

@@ -15,7 +15,8 @@
 //   block must be sealed before finish(); the entry is sealed from the start.
 // - Dead code: after a terminator, or in a block that nothing jumped to when it was switched to, nothing is emitted
 //   (`reachable()` is false; let() gives names that nobody sees). So a block needs its first edge before switch_to().
-// - Handlers: between push_handler(h) and pop_handler() every let whose operation may raise, and every raise or yield, hands
+// - Handlers: between push_handler(h) and pop_handler() every let whose operation may raise, and every raise or yield,
+// hands
 //   over to h the variables' values as they are *before* it; h (from new_handler()) has the exception as its first
 //   parameter and reads variables like any block. It is sealed when its `try` is done.
 // - finish() drops dead and trivial parameters, joins straight-line blocks, drops unused constants, numbers names and
@@ -74,7 +75,8 @@ class FunctionBuilder {
   void push_handler(BlockId h) { handlers_.push_back(h); }
   void pop_handler() { handlers_.pop_back(); }
   size_t handler_depth() const { return handlers_.size(); }
-  /// Runs what follows as if outside all handlers but the first `depth` (finally bodies on early exits); gives the rest back.
+  /// Runs what follows as if outside all handlers but the first `depth` (finally bodies on early exits); gives the rest
+  /// back.
   std::vector<BlockId> take_handlers(size_t depth);
   void restore_handlers(std::vector<BlockId> taken);
 
@@ -109,7 +111,9 @@ class FunctionBuilder {
 
   // Terminators. `args` are those of the target's explicit parameters.
   void jump(BlockId to, std::span<const Atom> args = {});
-  void jump(BlockId to, std::initializer_list<Atom> args) { jump(to, std::span<const Atom>(args.begin(), args.size())); }
+  void jump(BlockId to, std::initializer_list<Atom> args) {
+    jump(to, std::span<const Atom>(args.begin(), args.size()));
+  }
   void branch(Atom condition, BlockId if_true, BlockId if_false);
   void branch(Atom condition, BlockId if_true, std::span<const Atom> true_args, BlockId if_false,
               std::span<const Atom> false_args);
@@ -181,8 +185,8 @@ class FunctionBuilder {
   std::vector<std::unique_ptr<BlockData>> blocks_;
   std::vector<Edge> edges_;
   std::vector<NameInfo> names_;
-  std::vector<Atom> forward_;  // of a dropped parameter: what it is
-  std::vector<std::pair<BlockId, uint32_t>> param_of_;  // SSA parameter: block and position; block none otherwise
+  std::vector<Atom> forward_;                                // of a dropped parameter: what it is
+  std::vector<std::pair<BlockId, uint32_t>> param_of_;       // SSA parameter: block and position; block none otherwise
   std::unordered_map<uint32_t, std::vector<NameId>> users_;  // name -> SSA parameters that get it as an argument
   std::vector<Symbol> variables_;
   std::unordered_map<uint64_t, Atom> defs_;

@@ -93,8 +93,8 @@ bool commute(const EffectSet& a, const EffectSet& b) {
   auto visible = [](const EffectSet& e) { return (e.bits & (kWrites | kOrdered)) != 0; };
   if ((a.bits & kRaises) && visible(b)) return false;
   if ((b.bits & kRaises) && visible(a)) return false;
-  bool conflict = ((a.bits & kWrites) && (b.bits & (kReads | kWrites))) ||
-                  ((b.bits & kWrites) && (a.bits & (kReads | kWrites)));
+  bool conflict =
+      ((a.bits & kWrites) && (b.bits & (kReads | kWrites))) || ((b.bits & kWrites) && (a.bits & (kReads | kWrites)));
   return !conflict || disjoint(a, b);
 }
 

@@ -1,7 +1,8 @@
 // What is known of an operation from its row alone: name, arity, attribute, effects (RULES A1).
 //
-// Effects here are those for operands of unknown type. Which locations an operation touches (cell, global slot, class x attribute,
-// element kind x container, iterator) follows from the operation and, where known, the types of its operands.
+// Effects here are those for operands of unknown type. Which locations an operation touches (cell, global slot, class x
+// attribute, element kind x container, iterator) follows from the operation and, where known, the types of its
+// operands.
 #pragma once
 
 #include <optional>

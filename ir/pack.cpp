@@ -83,7 +83,10 @@ class Packer {
     void symbol(Symbol s) { number(p_.symbol(s)); }
     // An id or "none": none is 0.
     void id(uint32_t v) { number(v == UINT32_MAX ? 0 : uint64_t{v} + 1); }
-    void atom(Atom a) { number(a.is_none() ? 0 : 1 + (a.is_name() ? uint64_t{index(a.name())} << 1 : uint64_t{index(a.constant())} << 1 | 1)); }
+    void atom(Atom a) {
+      number(a.is_none() ? 0
+                         : 1 + (a.is_name() ? uint64_t{index(a.name())} << 1 : uint64_t{index(a.constant())} << 1 | 1));
+    }
     void args(uint32_t begin, uint32_t n) {
       number(n);
       if (!n) return;
@@ -106,8 +109,8 @@ class Packer {
     void head() {
       symbol(f_.name), symbol(f_.qualname);
       const Signature& s = f_.sig;
-      out_ += static_cast<char>(static_cast<uint8_t>(f_.kind) | (f_.is_generator ? kGenerator : 0) | (f_.is_method ? kMethod : 0) |
-                                (s.varargs ? kVarargs : 0) | (s.varkw ? kVarkw : 0));
+      out_ += static_cast<char>(static_cast<uint8_t>(f_.kind) | (f_.is_generator ? kGenerator : 0) |
+                                (f_.is_method ? kMethod : 0) | (s.varargs ? kVarargs : 0) | (s.varkw ? kVarkw : 0));
       number(s.posonly), number(s.positional), number(s.kwonly);
       number(s.names.size());
       for (Symbol n : s.names) symbol(n);
@@ -121,13 +124,18 @@ class Packer {
       out_ += static_cast<char>(c.kind);
       switch (c.kind) {
         case K::integer:
-        case K::dtype: signed_number(c.i); break;
+        case K::dtype:
+          signed_number(c.i);
+          break;
         case K::floating:
-          for (uint64_t bits = std::bit_cast<uint64_t>(c.f), i = 0; i < 8; ++i, bits >>= 8) out_ += static_cast<char>(bits);
+          for (uint64_t bits = std::bit_cast<uint64_t>(c.f), i = 0; i < 8; ++i, bits >>= 8)
+            out_ += static_cast<char>(bits);
           break;
         case K::big_integer:
         case K::string:
-        case K::bytes: number(p_.text(c.text)); break;
+        case K::bytes:
+          number(p_.text(c.text));
+          break;
         case K::tuple:
           number(c.items.size());
           for (ConstId i : c.items) {
@@ -135,8 +143,11 @@ class Packer {
             number(index(i));
           }
           break;
-        case K::code: number(p_.function_index(*c.code)); break;
-        default: break;
+        case K::code:
+          number(p_.function_index(*c.code));
+          break;
+        default:
+          break;
       }
     }
     void call(const CallSig& c) {
@@ -158,8 +169,10 @@ class Packer {
       number(p_.op(l.op));
       name(l.result);
       args(l.args_begin, l.nargs);
-      if (op_facts(l.op).attr == AttrKind::symbol) symbol(Symbol::from_id(l.attr));
-      else id(l.attr);
+      if (op_facts(l.op).attr == AttrKind::symbol)
+        symbol(Symbol::from_id(l.attr));
+      else
+        id(l.attr);
       id(l.handover);
       span(l.span);
     }

@@ -1,18 +1,19 @@
 // The compact binary form of a Function: how the library written in Ouro stands inside the program.
 //
-//   pack(f) → bytes → unpack(bytes), and print(unpack(pack(f))) == print(f): inner functions, constants, calls, paths, handovers and
-//   spans included. Types are not (a module fresh from the frontend has none).
+//   pack(f) → bytes → unpack(bytes), and print(unpack(pack(f))) == print(f): inner functions, constants, calls, paths,
+//   handovers and spans included. Types are not (a module fresh from the frontend has none).
 //
 //   bytes     = "OANF" version strings ops functions         (numbers are LEB128, signed ones zigzag)
 //   strings   = count (length bytes)*                        symbols and texts of constants, each once
 //   ops       = count string*                                by name, so that the numbering of rows may change
-//   functions = count function*                              an inner function before what holds it; the last is the module
+//   functions = count function*                              an inner function before what holds it; the last is the
+//   module
 //
-// A let's arguments, result and span are written as differences from what one expects (the next in the pool, the next name, near the
-// last place), so most of them take a byte.
+// A let's arguments, result and span are written as differences from what one expects (the next in the pool, the next
+// name, near the last place), so most of them take a byte.
 //
-// Reading checks every index, so damaged bytes give an error or a function that ir/verify.h and print can look at, never a stray access;
-// whether it is sound is for verify to say. Safe from any thread.
+// Reading checks every index, so damaged bytes give an error or a function that ir/verify.h and print can look at,
+// never a stray access; whether it is sound is for verify to say. Safe from any thread.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
-// The language's primitives: one row each. The operations of untyped ANF, as the frontend emits them and the interpreter runs them.
-// (Tensor operations are rows of ir/ops; a row's index there plus kFirstTensorOp is its Op.)
+// The language's primitives: one row each. The operations of untyped ANF, as the frontend emits them and the
+// interpreter runs them. (Tensor operations are rows of ir/ops; a row's index there plus kFirstTensorOp is its Op.)
 //
-// Columns: id, text name, number of arguments (-1: any), meaning of `attr`, effects when the types are not known (RULES A1), what it is.
+// Columns: id, text name, number of arguments (-1: any), meaning of `attr`, effects when the types are not known (RULES
+// A1), what it is.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,13 @@ enum class AttrKind : uint8_t { none, symbol, integer, constant, call, path };
 
 // Effect bits; see ir/effect.h for locations and for the effects once types are known.
 enum Effects : uint32_t {
-  kPure = 0, kRaises = 1, kAlloc = 2, kReads = 4, kWrites = 8, kRng = 16, kIo = 32,
+  kPure = 0,
+  kRaises = 1,
+  kAlloc = 2,
+  kReads = 4,
+  kWrites = 8,
+  kRng = 16,
+  kIo = 32,
   kUnknown = 64 | kRaises | kAlloc | kReads | kWrites | kRng | kIo,
 };
 

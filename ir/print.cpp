@@ -12,18 +12,22 @@ namespace ouro::ir {
 namespace {
 
 bool plain_char(unsigned char c) {
-  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '.' ||
-         c == '<' || c == '>';
+  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c == '.' || c == '<' || c == '>';
 }
 
 void quote(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   for (unsigned char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += static_cast<char>(c);
-    else if (c == '\n') out += "\\n";
-    else if (c < 0x20 || c == 0x7f) out += "\\x", out += kHex[c >> 4], out += kHex[c & 15];
-    else out += static_cast<char>(c);
+    if (c == '"' || c == '\\')
+      out += '\\', out += static_cast<char>(c);
+    else if (c == '\n')
+      out += "\\n";
+    else if (c < 0x20 || c == 0x7f)
+      out += "\\x", out += kHex[c >> 4], out += kHex[c & 15];
+    else
+      out += static_cast<char>(c);
   }
   out += '"';
 }
@@ -33,9 +37,12 @@ void quote_bytes(std::string& out, std::string_view raw) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += "b\"";
   for (unsigned char c : raw) {
-    if (c == '"' || c == '\\') out += '\\', out += static_cast<char>(c);
-    else if (c < 0x20 || c >= 0x7f) out += "\\x", out += kHex[c >> 4], out += kHex[c & 15];
-    else out += static_cast<char>(c);
+    if (c == '"' || c == '\\')
+      out += '\\', out += static_cast<char>(c);
+    else if (c < 0x20 || c >= 0x7f)
+      out += "\\x", out += kHex[c >> 4], out += kHex[c & 15];
+    else
+      out += static_cast<char>(c);
   }
   out += '"';
 }
@@ -44,9 +51,12 @@ void symbol(std::string& out, Symbol s) {
   std::string_view t = s.text();
   bool plain = !t.empty();
   for (unsigned char c : t) plain = plain && plain_char(c);
-  if (plain) out += t;
-  else if (!s) out += '~';  // no name at all
-  else quote(out, t);
+  if (plain)
+    out += t;
+  else if (!s)
+    out += '~';  // no name at all
+  else
+    quote(out, t);
 }
 
 void floating(std::string& out, double v) {
@@ -69,7 +79,8 @@ void floating(std::string& out, double v) {
 
 class Printer {
  public:
-  Printer(const Function& f, PrintOptions o, int depth) : f_(f), options_(o), indent_(static_cast<size_t>(depth) * 2, ' ') {}
+  Printer(const Function& f, PrintOptions o, int depth)
+      : f_(f), options_(o), indent_(static_cast<size_t>(depth) * 2, ' ') {}
 
   std::string run(std::string_view head) {
     out_ += indent_;
@@ -86,7 +97,8 @@ class Printer {
     out_ += " {\n";
     for (uint32_t i = 0; i < f_.blocks.size(); ++i) block(i);
     for (size_t i = 0; i < codes_.size(); ++i)
-      out_ += Printer(*codes_[i], options_, static_cast<int>(indent_.size() / 2) + 1).run("func &" + std::to_string(i) + " ");
+      out_ += Printer(*codes_[i], options_, static_cast<int>(indent_.size() / 2) + 1)
+                  .run("func &" + std::to_string(i) + " ");
     return out_ + indent_ + "}\n";
   }
 
@@ -94,17 +106,39 @@ class Printer {
     using K = Constant::Kind;
     const Constant& c = f_.constant(id);
     switch (c.kind) {
-      case K::none: out_ += "None"; break;
-      case K::true_: out_ += "True"; break;
-      case K::false_: out_ += "False"; break;
-      case K::ellipsis: out_ += "Ellipsis"; break;
-      case K::not_implemented: out_ += "NotImplemented"; break;
-      case K::unbound: out_ += "unbound"; break;
-      case K::integer: out_ += std::to_string(c.i); break;
-      case K::big_integer: out_ += c.text + "n"; break;
-      case K::floating: floating(out_, c.f); break;
-      case K::string: quote(out_, c.text); break;
-      case K::bytes: quote_bytes(out_, c.text); break;
+      case K::none:
+        out_ += "None";
+        break;
+      case K::true_:
+        out_ += "True";
+        break;
+      case K::false_:
+        out_ += "False";
+        break;
+      case K::ellipsis:
+        out_ += "Ellipsis";
+        break;
+      case K::not_implemented:
+        out_ += "NotImplemented";
+        break;
+      case K::unbound:
+        out_ += "unbound";
+        break;
+      case K::integer:
+        out_ += std::to_string(c.i);
+        break;
+      case K::big_integer:
+        out_ += c.text + "n";
+        break;
+      case K::floating:
+        floating(out_, c.f);
+        break;
+      case K::string:
+        quote(out_, c.text);
+        break;
+      case K::bytes:
+        quote_bytes(out_, c.text);
+        break;
       case K::tuple:
         out_ += "(";
         for (size_t i = 0; i < c.items.size(); ++i) {
@@ -113,9 +147,15 @@ class Printer {
         }
         out_ += c.items.size() == 1 ? ",)" : ")";
         break;
-      case K::dtype: out_ += "dtype." + std::string(name(static_cast<DType>(c.i))); break;
-      case K::code: code(c.code.get()); break;
-      case K::zero: out_ += "zero"; break;
+      case K::dtype:
+        out_ += "dtype." + std::string(name(static_cast<DType>(c.i)));
+        break;
+      case K::code:
+        code(c.code.get());
+        break;
+      case K::zero:
+        out_ += "zero";
+        break;
     }
   }
   std::string take() { return std::move(out_); }
@@ -143,8 +183,10 @@ class Printer {
     if (info.type) out_ += ": " + to_string(info.type);
   }
   void atom(Atom a) {
-    if (a.is_name()) out_ += "%" + std::to_string(index(a.name()));
-    else constant(a.constant());
+    if (a.is_name())
+      out_ += "%" + std::to_string(index(a.name()));
+    else
+      constant(a.constant());
   }
   void atoms(const Atom* a, uint32_t n) {
     for (uint32_t i = 0; i < n; ++i) {
@@ -205,8 +247,10 @@ class Printer {
     out_ += " ";
     symbol(out_, p.name);
     for (const auto& s : p.steps) {
-      if (s.is_item) out_ += " item";
-      else out_ += " attr ", symbol(out_, s.attr);
+      if (s.is_item)
+        out_ += " item";
+      else
+        out_ += " attr ", symbol(out_, s.attr);
     }
     if (p.augmented) out_ += " " + std::string(op_name(p.in_place));
     out_ += " =";
@@ -220,9 +264,14 @@ class Printer {
     out_ += info.name;
     uint32_t lead = l.nargs;
     switch (info.attr) {
-      case AttrKind::none: break;
-      case AttrKind::symbol: out_ += "[", symbol(out_, Symbol::from_id(l.attr)), out_ += "]"; break;
-      case AttrKind::integer: out_ += "[" + std::to_string(static_cast<int32_t>(l.attr)) + "]"; break;
+      case AttrKind::none:
+        break;
+      case AttrKind::symbol:
+        out_ += "[", symbol(out_, Symbol::from_id(l.attr)), out_ += "]";
+        break;
+      case AttrKind::integer:
+        out_ += "[" + std::to_string(static_cast<int32_t>(l.attr)) + "]";
+        break;
       case AttrKind::constant:
         if (l.attr != kNoAttr) out_ += "[", constant(ConstId{l.attr}), out_ += "]";
         break;
@@ -230,7 +279,9 @@ class Printer {
         if (f_.calls[l.attr].method) out_ += "[", symbol(out_, f_.calls[l.attr].method), out_ += "]";
         lead = l.op == prim::make_class ? 2 : 1;
         break;
-      case AttrKind::path: out_ += "[", path(f_.paths[l.attr]), out_ += "]"; break;
+      case AttrKind::path:
+        out_ += "[", path(f_.paths[l.attr]), out_ += "]";
+        break;
     }
     if (lead) out_ += " ";
     atoms(f_.args(l), lead);
@@ -244,10 +295,17 @@ class Printer {
     for (size_t i = 0; i < sig.args.size(); ++i) {
       if (i) out_ += ", ";
       switch (sig.args[i].kind) {
-        case CallSig::Kind::positional: break;
-        case CallSig::Kind::star: out_ += "*"; break;
-        case CallSig::Kind::double_star: out_ += "**"; break;
-        case CallSig::Kind::keyword: symbol(out_, sig.args[i].name), out_ += "="; break;
+        case CallSig::Kind::positional:
+          break;
+        case CallSig::Kind::star:
+          out_ += "*";
+          break;
+        case CallSig::Kind::double_star:
+          out_ += "**";
+          break;
+        case CallSig::Kind::keyword:
+          symbol(out_, sig.args[i].name), out_ += "=";
+          break;
       }
       atom(args[i]);
     }
@@ -256,7 +314,8 @@ class Printer {
 
   void terminator(const Terminator& t) {
     using K = Terminator::Kind;
-    static constexpr const char* kWords[] = {"none", "return", "jump", "if", "switch", "raise", "yield", "yield_from", "unreachable"};
+    static constexpr const char* kWords[] = {"none",  "return", "jump",       "if",         "switch",
+                                             "raise", "yield",  "yield_from", "unreachable"};
     out_ += indent_ + "  " + kWords[static_cast<int>(t.kind)];
     if (!t.a.is_none()) out_ += " ", atom(t.a);
     if (t.kind == K::raise && !t.b.is_none()) out_ += " from ", atom(t.b);

@@ -13,8 +13,9 @@
 //   func &0 @g() { ... }
 //   }
 //
-// Names carry their hint where they are bound; a parameter whose name differs from its hint is `%0.hint=name`. An attribute
-// stands in brackets behind the operation: a symbol, an integer, a constant, `method` of call.method, or a path
+// Names carry their hint where they are bound; a parameter whose name differs from its hint is `%0.hint=name`. An
+// attribute stands in brackets behind the operation: a symbol, an integer, a constant, `method` of call.method, or a
+// path
 // (`update[cell x .w[] op.add=]`). Symbols that are not plain are quoted. Spans are `@file:begin:end`.
 #pragma once
 

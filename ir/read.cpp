@@ -18,9 +18,7 @@ struct ReadError {
   std::string text;
 };
 
-bool plain_char(unsigned char c) {
-  return c >= 0x80 || isalnum(c) || c == '_' || c == '.' || c == '<' || c == '>';
-}
+bool plain_char(unsigned char c) { return c >= 0x80 || isalnum(c) || c == '_' || c == '.' || c == '<' || c == '>'; }
 
 class Scanner {
  public:
@@ -33,9 +31,12 @@ class Scanner {
   }
   void skip() {
     while (pos_ < text_.size()) {
-      if (isspace(static_cast<unsigned char>(text_[pos_]))) ++pos_;
-      else if (text_[pos_] == ';' && comments_) while (pos_ < text_.size() && text_[pos_] != '\n') ++pos_;
-      else break;
+      if (isspace(static_cast<unsigned char>(text_[pos_])))
+        ++pos_;
+      else if (text_[pos_] == ';' && comments_)
+        while (pos_ < text_.size() && text_[pos_] != '\n') ++pos_;
+      else
+        break;
     }
   }
   bool comments_ = true;
@@ -54,7 +55,8 @@ class Scanner {
     return found;
   }
   void expect(std::string_view t) {
-    if (!accept(t)) fail("expected '" + std::string(t) + "'" + (raw() ? std::string(" before '") + raw() + "'" : " at the end"));
+    if (!accept(t))
+      fail("expected '" + std::string(t) + "'" + (raw() ? std::string(" before '") + raw() + "'" : " at the end"));
   }
   // Without skipping space first: what follows a name directly.
   bool accept_here(char c) {
@@ -91,7 +93,8 @@ class Scanner {
       }
       char e = raw();
       ++pos_;
-      if (e == 'n') s += '\n';
+      if (e == 'n')
+        s += '\n';
       else if (e == 'x') {
         unsigned v = 0;
         if (pos_ + 2 > text_.size()) fail("bad escape");
@@ -99,7 +102,8 @@ class Scanner {
         if (r.ptr != text_.data() + pos_ + 2) fail("bad escape");
         s += static_cast<char>(v);
         pos_ += 2;
-      } else s += e;
+      } else
+        s += e;
     }
   }
   Symbol symbol() {
@@ -151,8 +155,10 @@ class Reader {
         codes_.push_back(Reader(s_).function());
         continue;
       }
-      if (plain_char(static_cast<unsigned char>(c))) s_.word();
-      else s_.accept_here(c);
+      if (plain_char(static_cast<unsigned char>(c)))
+        s_.word();
+      else
+        s_.accept_here(c);
     }
     if (!codes_.empty()) end_ = s_.pos();
     s_.rewind(start);
@@ -165,8 +171,10 @@ class Reader {
     Signature& sig = f_.sig;
     bool after_star = false;
     while (s_.peek() != ')' && s_.peek() != ';') {
-      if (s_.accept("/")) sig.posonly = sig.positional;
-      else if (s_.accept("**")) sig.varkw = true, parameter(entry);
+      if (s_.accept("/"))
+        sig.posonly = sig.positional;
+      else if (s_.accept("**"))
+        sig.varkw = true, parameter(entry);
       else if (s_.accept("*")) {
         after_star = true;
         if (s_.peek() == '%') sig.varargs = true, parameter(entry);
@@ -189,18 +197,25 @@ class Reader {
     s_.expect(")");
     s_.comments_ = true;
     for (;;) {
-      if (s_.accept("name")) s_.expect("="), f_.qualname = s_.symbol();
-      else if (s_.accept("kind")) s_.expect("="), f_.kind = kind(s_.word());
-      else if (s_.accept("generator")) f_.is_generator = true;
-      else if (s_.accept("method")) f_.is_method = true;
-      else if (s_.accept("doc")) s_.expect("="), f_.doc = constant();
-      else break;
+      if (s_.accept("name"))
+        s_.expect("="), f_.qualname = s_.symbol();
+      else if (s_.accept("kind"))
+        s_.expect("="), f_.kind = kind(s_.word());
+      else if (s_.accept("generator"))
+        f_.is_generator = true;
+      else if (s_.accept("method"))
+        f_.is_method = true;
+      else if (s_.accept("doc"))
+        s_.expect("="), f_.doc = constant();
+      else
+        break;
     }
     f_.span = span();
     f_.blocks.push_back(std::move(entry));
   }
   Function::Kind kind(std::string_view word) {
-    static constexpr std::string_view kKinds[] = {"function", "lambda", "module", "class_body", "generator", "comprehension"};
+    static constexpr std::string_view kKinds[] = {"function",   "lambda",    "module",
+                                                  "class_body", "generator", "comprehension"};
     for (int i = 0; i < 6; ++i)
       if (kKinds[i] == word) return static_cast<Function::Kind>(i);
     s_.fail("no such kind of function");
@@ -224,8 +239,10 @@ class Reader {
     if (s_.peek() == ':') {
       size_t p = s_.pos();
       s_.accept(":");
-      if (s_.raw() == '\n') s_.rewind(p);
-      else f_.names[index(n)].type = type();
+      if (s_.raw() == '\n')
+        s_.rewind(p);
+      else
+        f_.names[index(n)].type = type();
     }
     return n;
   }
@@ -274,9 +291,13 @@ class Reader {
     if (c == '-' || isdigit(static_cast<unsigned char>(c))) return numeral();
     std::string_view w = s_.word();
     if (w == "b" && s_.raw() == '"') return add({.kind = K::bytes, .text = s_.string()});
-    static constexpr std::pair<std::string_view, K> kWords[] = {
-        {"None", K::none}, {"True", K::true_}, {"False", K::false_}, {"Ellipsis", K::ellipsis},
-        {"NotImplemented", K::not_implemented}, {"unbound", K::unbound}, {"zero", K::zero}};
+    static constexpr std::pair<std::string_view, K> kWords[] = {{"None", K::none},
+                                                                {"True", K::true_},
+                                                                {"False", K::false_},
+                                                                {"Ellipsis", K::ellipsis},
+                                                                {"NotImplemented", K::not_implemented},
+                                                                {"unbound", K::unbound},
+                                                                {"zero", K::zero}};
     for (auto [word, k] : kWords)
       if (w == word) return add({.kind = k});
     if (w == "inf") return add({.kind = K::floating, .f = INFINITY});
@@ -300,14 +321,17 @@ class Reader {
       return add({.kind = K::floating, .f = -INFINITY});
     }
     bool real = false;
-    for (char c = s_.raw(); isdigit(static_cast<unsigned char>(c)) || c == '.' || c == 'e' || ((c == '-' || c == '+') && real); c = s_.raw()) {
+    for (char c = s_.raw();
+         isdigit(static_cast<unsigned char>(c)) || c == '.' || c == 'e' || ((c == '-' || c == '+') && real);
+         c = s_.raw()) {
       real = real || c == '.' || c == 'e';
       s_.accept_here(c);
     }
     std::string_view t = s_.slice(begin);
     if (!real && s_.accept_here('n')) return add({.kind = K::big_integer, .text = std::string(t)});
     Constant k{.kind = real ? K::floating : K::integer};
-    auto r = real ? std::from_chars(t.data(), t.data() + t.size(), k.f) : std::from_chars(t.data(), t.data() + t.size(), k.i);
+    auto r = real ? std::from_chars(t.data(), t.data() + t.size(), k.f)
+                  : std::from_chars(t.data(), t.data() + t.size(), k.i);
     if (r.ec != std::errc() || r.ptr != t.data() + t.size()) s_.fail("bad number");
     return add(std::move(k));
   }
@@ -317,8 +341,8 @@ class Reader {
   }
   bool at_atom() {
     char c = s_.peek();
-    return c == '%' || c == '"' || c == '(' || c == '&' || c == '-' || isdigit(static_cast<unsigned char>(c)) || c == 'N' ||
-           c == 'T' || c == 'F' || c == 'E';
+    return c == '%' || c == '"' || c == '(' || c == '&' || c == '-' || isdigit(static_cast<unsigned char>(c)) ||
+           c == 'N' || c == 'T' || c == 'F' || c == 'E';
   }
 
   // ---- types
@@ -333,13 +357,16 @@ class Reader {
     if (!s_.accept_here('s')) s_.fail("expected a dim");
     d.m = neg ? -m : m;
     d.symbol = s_.number<uint32_t>();
-    if (s_.accept("+")) d.c = s_.number<int64_t>();
-    else if (s_.peek() == '-') d.c = s_.number<int64_t>();
+    if (s_.accept("+"))
+      d.c = s_.number<int64_t>();
+    else if (s_.peek() == '-')
+      d.c = s_.number<int64_t>();
     return d;
   }
   const Type* type() {
-    static constexpr std::string_view kNames[] = {"none",  "bool",  "int",    "float", "str",  "bytes",  "dtype",    "ellipsis", "slice",
-                                                  "range", "tensor", "tuple", "list",  "dict", "object", "function", "native",   "class"};
+    static constexpr std::string_view kNames[] = {"none",  "bool",     "int",    "float",    "str",    "bytes",
+                                                  "dtype", "ellipsis", "slice",  "range",    "tensor", "tuple",
+                                                  "list",  "dict",     "object", "function", "native", "class"};
     std::string_view w = s_.word();
     if (w == "any") return nullptr;
     Type t;
@@ -425,14 +452,20 @@ class Reader {
 
   PlacePath path() {
     PlacePath p;
-    if (s_.accept("cell")) p.root = PlacePath::Root::cell;
-    else if (s_.accept("global")) p.root = PlacePath::Root::global;
-    else s_.expect("value");
+    if (s_.accept("cell"))
+      p.root = PlacePath::Root::cell;
+    else if (s_.accept("global"))
+      p.root = PlacePath::Root::global;
+    else
+      s_.expect("value");
     p.name = s_.symbol();
     for (;;) {
-      if (s_.accept("item")) p.steps.push_back({true, {}});
-      else if (s_.accept("attr")) p.steps.push_back({false, s_.symbol()});
-      else break;
+      if (s_.accept("item"))
+        p.steps.push_back({true, {}});
+      else if (s_.accept("attr"))
+        p.steps.push_back({false, s_.symbol()});
+      else
+        break;
     }
     if (s_.peek() != '=') p.augmented = true, p.in_place = op();
     s_.expect("=");
@@ -455,12 +488,23 @@ class Reader {
     if (s_.raw() == '[') {
       s_.expect("[");
       switch (info.attr) {
-        case AttrKind::symbol: l.attr = s_.symbol().id(); break;
-        case AttrKind::integer: l.attr = static_cast<uint32_t>(s_.number<int32_t>()); break;
-        case AttrKind::constant: l.attr = index(constant()); break;
-        case AttrKind::call: sig.method = s_.symbol(); break;
-        case AttrKind::path: f_.paths.push_back(path()), l.attr = static_cast<uint32_t>(f_.paths.size() - 1); break;
-        case AttrKind::none: s_.fail(std::string(info.name) + " has no attribute");
+        case AttrKind::symbol:
+          l.attr = s_.symbol().id();
+          break;
+        case AttrKind::integer:
+          l.attr = static_cast<uint32_t>(s_.number<int32_t>());
+          break;
+        case AttrKind::constant:
+          l.attr = index(constant());
+          break;
+        case AttrKind::call:
+          sig.method = s_.symbol();
+          break;
+        case AttrKind::path:
+          f_.paths.push_back(path()), l.attr = static_cast<uint32_t>(f_.paths.size() - 1);
+          break;
+        case AttrKind::none:
+          s_.fail(std::string(info.name) + " has no attribute");
       }
       s_.expect("]");
     }
@@ -497,15 +541,19 @@ class Reader {
     s_.expect("(");
     while (!s_.accept(")")) {
       CallSig::Arg a;
-      if (s_.accept("**")) a.kind = CallSig::Kind::double_star;
-      else if (s_.accept("*")) a.kind = CallSig::Kind::star;
+      if (s_.accept("**"))
+        a.kind = CallSig::Kind::double_star;
+      else if (s_.accept("*"))
+        a.kind = CallSig::Kind::star;
       else {  // NAME= is a keyword
         size_t p = s_.pos();
         char c = s_.peek();
         if (c == '"' || plain_char(static_cast<unsigned char>(c))) {
           Symbol name = s_.symbol();
-          if (s_.raw() == '=') s_.expect("="), a = {CallSig::Kind::keyword, name};
-          else s_.rewind(p);
+          if (s_.raw() == '=')
+            s_.expect("="), a = {CallSig::Kind::keyword, name};
+          else
+            s_.rewind(p);
         }
       }
       args.push_back(atom());
@@ -516,7 +564,8 @@ class Reader {
 
   Terminator terminator() {
     using K = Terminator::Kind;
-    static constexpr std::string_view kWords[] = {"none", "return", "jump", "if", "switch", "raise", "yield", "yield_from", "unreachable"};
+    static constexpr std::string_view kWords[] = {"none",  "return", "jump",       "if",         "switch",
+                                                  "raise", "yield",  "yield_from", "unreachable"};
     Terminator t;
     std::string_view w = s_.word();
     size_t k = 0;

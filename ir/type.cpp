@@ -28,8 +28,9 @@ Table& table() {
   return *t;
 }
 
-constexpr std::string_view kKindNames[] = {"none",  "bool",  "int",    "float", "str",  "bytes",  "dtype",    "ellipsis", "slice",
-                                           "range", "tensor", "tuple", "list",  "dict", "object", "function", "native",   "class"};
+constexpr std::string_view kKindNames[] = {"none",  "bool",     "int",    "float",    "str",    "bytes",
+                                           "dtype", "ellipsis", "slice",  "range",    "tensor", "tuple",
+                                           "list",  "dict",     "object", "function", "native", "class"};
 
 std::string to_string(const SymDim& d) {
   if (d.m == 0) return std::to_string(d.c);
@@ -77,10 +78,15 @@ const Type* tuple(std::span<const Type* const> items) {
   return intern_type({.kind = TypeKind::tuple, .items = {items.begin(), items.end()}});
 }
 const Type* list(const Type* item) { return intern_type({.kind = TypeKind::list, .items = {item}}); }
-const Type* dict(const Type* key, const Type* value) { return intern_type({.kind = TypeKind::dict, .items = {key, value}}); }
+const Type* dict(const Type* key, const Type* value) {
+  return intern_type({.kind = TypeKind::dict, .items = {key, value}});
+}
 const Type* object(uint64_t identity, Symbol name, std::span<const Symbol> fields, std::span<const Type* const> items) {
-  return intern_type({.kind = TypeKind::object, .items = {items.begin(), items.end()}, .fields = {fields.begin(), fields.end()},
-                      .identity = identity, .name = name});
+  return intern_type({.kind = TypeKind::object,
+                      .items = {items.begin(), items.end()},
+                      .fields = {fields.begin(), fields.end()},
+                      .identity = identity,
+                      .name = name});
 }
 const Type* function(uint64_t identity, Symbol name, std::span<const Type* const> captures) {
   return intern_type(

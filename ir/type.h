@@ -1,8 +1,8 @@
 // Types of names: immutable, interned, compared by pointer; nullptr is Any (boxed).
 //
-// A dim is `c + m * s`: a number (m = 0), or affine in one symbol s; equal symbols are equal sizes. A class or function type
-// names its class or code by an identity that the runtime gives out; ir never looks behind it.
-// Types live for the process; making one is safe from any thread.
+// A dim is `c + m * s`: a number (m = 0), or affine in one symbol s; equal symbols are equal sizes. A class or function
+// type names its class or code by an identity that the runtime gives out; ir never looks behind it. Types live for the
+// process; making one is safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,16 @@ SymDim add(SymDim a, SymDim b);
 SymDim multiply(SymDim a, SymDim b);
 
 enum class TypeKind : uint8_t {
-  none, boolean, integer, floating, string, bytes, dtype, ellipsis, slice, range,
+  none,
+  boolean,
+  integer,
+  floating,
+  string,
+  bytes,
+  dtype,
+  ellipsis,
+  slice,
+  range,
   tensor,    // dtype, dims
   tuple,     // items
   list,      // items[0]

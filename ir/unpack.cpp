@@ -19,9 +19,11 @@ class Unpacker {
   Unpacker(std::string_view bytes, uint32_t file) : at_(bytes.data()), end_(bytes.data() + bytes.size()), file_(file) {}
 
   UnpackResult run() {
-    if (static_cast<size_t>(end_ - at_) < kMagic.size() + 1 || std::string_view(at_, kMagic.size()) != kMagic) return {nullptr, "not a packed function"};
+    if (static_cast<size_t>(end_ - at_) < kMagic.size() + 1 || std::string_view(at_, kMagic.size()) != kMagic)
+      return {nullptr, "not a packed function"};
     at_ += kMagic.size();
-    if (uint8_t version = byte(); version != kPackVersion) return {nullptr, "packed by version " + std::to_string(version)};
+    if (uint8_t version = byte(); version != kPackVersion)
+      return {nullptr, "packed by version " + std::to_string(version)};
     strings();
     ops();
     uint64_t n = count();
@@ -127,7 +129,8 @@ class Unpacker {
     out.nargs = static_cast<decltype(out.nargs)>(n);
     if (!n) return;
     int64_t begin = int64_t{expect_.args} + signed_number();
-    if (begin < 0 || static_cast<uint64_t>(begin) > f_->atoms.size() || n > f_->atoms.size() - static_cast<uint64_t>(begin))
+    if (begin < 0 || static_cast<uint64_t>(begin) > f_->atoms.size() ||
+        n > f_->atoms.size() - static_cast<uint64_t>(begin))
       return out.nargs = 0, fail("arguments lie outside the pool");
     out.args_begin = static_cast<uint32_t>(begin);
     expect_.args = static_cast<uint32_t>(begin + static_cast<int64_t>(n));
@@ -154,16 +157,20 @@ class Unpacker {
   void head(Function& f) {
     f.name = symbol(), f.qualname = symbol();
     uint8_t bits = byte();
-    f.kind = static_cast<Function::Kind>(below(bits & kKindBits, static_cast<uint64_t>(kLastFunctionKind) + 1, "no such kind"));
+    f.kind = static_cast<Function::Kind>(
+        below(bits & kKindBits, static_cast<uint64_t>(kLastFunctionKind) + 1, "no such kind"));
     f.is_generator = bits & kGenerator, f.is_method = bits & kMethod;
     Signature& s = f.sig;
     s.varargs = bits & kVarargs, s.varkw = bits & kVarkw;
-    uint32_t posonly = below(number(), 0x10000, "too many parameters"), positional = below(number(), 0x10000, "too many parameters"),
+    uint32_t posonly = below(number(), 0x10000, "too many parameters"),
+             positional = below(number(), 0x10000, "too many parameters"),
              kwonly = below(number(), 0x10000, "too many parameters");
-    s.posonly = static_cast<uint16_t>(posonly), s.positional = static_cast<uint16_t>(positional), s.kwonly = static_cast<uint16_t>(kwonly);
+    s.posonly = static_cast<uint16_t>(posonly), s.positional = static_cast<uint16_t>(positional),
+    s.kwonly = static_cast<uint16_t>(kwonly);
     s.names = list<Symbol>();
     for (Symbol& n : s.names) n = symbol();
-    if (posonly > positional || s.names.size() != size_t{positional} + kwonly + s.varargs + s.varkw) fail("the signature does not add up");
+    if (posonly > positional || s.names.size() != size_t{positional} + kwonly + s.varargs + s.varkw)
+      fail("the signature does not add up");
     f.captures = list<Capture>();
     for (Capture& c : f.captures) {
       uint64_t v = number();
@@ -174,8 +181,12 @@ class Unpacker {
     using K = Constant::Kind;
     c.kind = static_cast<K>(below(byte(), static_cast<uint64_t>(kLastConstantKind) + 1, "no such constant"));
     switch (c.kind) {
-      case K::integer: c.i = signed_number(); break;
-      case K::dtype: c.i = below(static_cast<uint64_t>(signed_number()), kDTypeCount, "no such dtype"); break;
+      case K::integer:
+        c.i = signed_number();
+        break;
+      case K::dtype:
+        c.i = below(static_cast<uint64_t>(signed_number()), kDTypeCount, "no such dtype");
+        break;
       case K::floating: {
         uint64_t bits = 0;
         for (int i = 0; i < 64; i += 8) bits |= uint64_t{byte()} << i;
@@ -184,7 +195,9 @@ class Unpacker {
       }
       case K::big_integer:
       case K::string:
-      case K::bytes: c.text = text(); break;
+      case K::bytes:
+        c.text = text();
+        break;
       case K::tuple:
         c.items = list<ConstId>();
         for (ConstId& i : c.items) i = ConstId{below(number(), self, "an item stands behind its tuple")};
@@ -194,7 +207,8 @@ class Unpacker {
         if (!error_) c.code = done_[i];
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   void call(CallSig& c) {
@@ -224,8 +238,10 @@ class Unpacker {
     l.op = row->op;
     l.result = name();
     args(l);
-    if (row->symbol) l.attr = symbol().id();
-    else l.attr = attribute(*row, l);
+    if (row->symbol)
+      l.attr = symbol().id();
+    else
+      l.attr = attribute(*row, l);
     l.handover = id(f_->handovers.size(), "no such handover");
     l.span = span();
   }
@@ -255,7 +271,8 @@ class Unpacker {
       if (error_) return;
     }
     Terminator& t = b.term;
-    t.kind = static_cast<Terminator::Kind>(below(number(), static_cast<uint64_t>(kLastTerminator) + 1, "no such terminator"));
+    t.kind = static_cast<Terminator::Kind>(
+        below(number(), static_cast<uint64_t>(kLastTerminator) + 1, "no such terminator"));
     t.a = atom(), t.b = atom();
     t.targets = list<Target>();
     for (Target& to : t.targets) to.block = BlockId{below(number(), f_->blocks.size(), "no such block")}, args(to);
@@ -286,14 +303,17 @@ class Unpacker {
     f.paths = list<PlacePath>();
     for (PlacePath& p : f.paths) path(p);
     f.blocks = list<Block>();
-    for (size_t i = 0; i < handlers.size(); ++i) f.handovers[i].handler = BlockId{below(handlers[i], f.blocks.size(), "no such block")};
+    for (size_t i = 0; i < handlers.size(); ++i)
+      f.handovers[i].handler = BlockId{below(handlers[i], f.blocks.size(), "no such block")};
     expect_.args = 0;
     for (Block& b : f.blocks) {
       if (error_) break;
       block(b);
     }
-    if (f.blocks.empty()) fail("no blocks");
-    else if (f.blocks[0].params.size() != f.sig.count() + f.captures.size()) fail("the entry's parameters do not fit the signature");
+    if (f.blocks.empty())
+      fail("no blocks");
+    else if (f.blocks[0].params.size() != f.sig.count() + f.captures.size())
+      fail("the entry's parameters do not fit the signature");
     return out;
   }
 

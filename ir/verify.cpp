@@ -20,7 +20,8 @@ class Verifier {
     dominance();
     loop_heads();
     for (const Constant& c : f_.constants)
-      if (c.kind == Constant::Kind::code) errors_ += c.code ? verify(*c.code) : "V4 in " + f_.name.str() + ": code without function\n";
+      if (c.kind == Constant::Kind::code)
+        errors_ += c.code ? verify(*c.code) : "V4 in " + f_.name.str() + ": code without function\n";
     return errors_;
   }
 
@@ -44,8 +45,9 @@ class Verifier {
     }
     size_t expected = f_.sig.count() + f_.captures.size();
     if (f_.blocks[0].params.size() != expected)
-      fail(0, "V4", "the entry has " + std::to_string(f_.blocks[0].params.size()) + " parameters, the signature and captures say " +
-                        std::to_string(expected));
+      fail(0, "V4",
+           "the entry has " + std::to_string(f_.blocks[0].params.size()) +
+               " parameters, the signature and captures say " + std::to_string(expected));
   }
 
   void atom(Atom a, bool may_be_none = false) {
@@ -67,8 +69,9 @@ class Verifier {
     const Block& b = f_.block(ho.handler);
     if (!b.handler) fail(block_, "V5", "^" + std::to_string(index(ho.handler)) + " is no handler block");
     if (b.params.size() != ho.nargs + size_t{1})
-      fail(block_, "V5", "handler ^" + std::to_string(index(ho.handler)) + " takes an exception and " +
-                             std::to_string(b.params.empty() ? 0 : b.params.size() - 1) + " values, not " + std::to_string(ho.nargs));
+      fail(block_, "V5",
+           "handler ^" + std::to_string(index(ho.handler)) + " takes an exception and " +
+               std::to_string(b.params.empty() ? 0 : b.params.size() - 1) + " values, not " + std::to_string(ho.nargs));
     pool(ho.args_begin, ho.nargs);
   }
 
@@ -81,20 +84,26 @@ class Verifier {
     switch (info.attr) {
       case AttrKind::call: {
         size_t lead = l.op == prim::make_class ? 2 : 1;
-        if (l.attr >= f_.calls.size()) fail(block_, "V4", op + " has no call signature");
+        if (l.attr >= f_.calls.size())
+          fail(block_, "V4", op + " has no call signature");
         else if (f_.calls[l.attr].args.size() + lead != l.nargs)
           fail(block_, "V4", op + ": the call signature does not fit the arguments");
         break;
       }
-      case AttrKind::path: path(l, op); break;
+      case AttrKind::path:
+        path(l, op);
+        break;
       case AttrKind::constant:
         if (l.attr == kNoAttr ? !is_tensor_op(l.op) : l.attr >= f_.constants.size())
           fail(block_, "V4", op + " has no constant");
-        else if (l.op == prim::function) closure(l);
+        else if (l.op == prim::function)
+          closure(l);
         break;
-      default: break;
+      default:
+        break;
     }
-    if (l.handover != Let::kNoHandover && !(info.effects & kRaises)) fail(block_, "V5", op + " never raises, yet hands over");
+    if (l.handover != Let::kNoHandover && !(info.effects & kRaises))
+      fail(block_, "V5", op + " never raises, yet hands over");
     handover(l.handover);
   }
 
@@ -102,8 +111,9 @@ class Verifier {
     const Constant& c = f_.constants[l.attr];
     if (c.kind != Constant::Kind::code || !c.code) return fail(block_, "V4", "function needs a code constant");
     if (l.nargs != 3 + c.code->captures.size())
-      fail(block_, "V4", "function of " + c.code->name.str() + " takes defaults, keyword defaults, annotations and " +
-                             std::to_string(c.code->captures.size()) + " captures, not " + std::to_string(l.nargs) + " arguments");
+      fail(block_, "V4",
+           "function of " + c.code->name.str() + " takes defaults, keyword defaults, annotations and " +
+               std::to_string(c.code->captures.size()) + " captures, not " + std::to_string(l.nargs) + " arguments");
   }
 
   void path(const Let& l, const std::string& op) {
@@ -112,7 +122,8 @@ class Verifier {
     size_t expected = p.root == PlacePath::Root::global ? 1 : 2;
     for (const auto& s : p.steps) expected += s.is_item;
     if (l.nargs != expected)
-      fail(block_, "V4", op + ": the path wants " + std::to_string(expected) + " arguments, not " + std::to_string(l.nargs));
+      fail(block_, "V4",
+           op + ": the path wants " + std::to_string(expected) + " arguments, not " + std::to_string(l.nargs));
   }
 
   void terminator(const Terminator& t) {
@@ -120,15 +131,27 @@ class Verifier {
     size_t targets = 0;
     bool value = false, resumes = t.kind == K::yield || t.kind == K::yield_from;
     switch (t.kind) {
-      case K::none: return fail(block_, "V3", "no terminator");
-      case K::return_: value = true; break;
-      case K::jump: targets = 1; break;
-      case K::branch: targets = 2, value = true; break;
-      case K::switch_: targets = t.targets.size(), value = true; break;
+      case K::none:
+        return fail(block_, "V3", "no terminator");
+      case K::return_:
+        value = true;
+        break;
+      case K::jump:
+        targets = 1;
+        break;
+      case K::branch:
+        targets = 2, value = true;
+        break;
+      case K::switch_:
+        targets = t.targets.size(), value = true;
+        break;
       case K::yield:
-      case K::yield_from: targets = 1, value = true; break;
+      case K::yield_from:
+        targets = 1, value = true;
+        break;
       case K::raise:
-      case K::unreachable: break;
+      case K::unreachable:
+        break;
     }
     atom(t.a, !value);
     atom(t.b, true);
@@ -139,8 +162,9 @@ class Verifier {
       const Block& b = f_.block(to.block);
       if (b.handler) fail(block_, "V5", "jump to handler ^" + std::to_string(index(to.block)));
       if (to.nargs + (resumes ? size_t{1} : 0) != b.params.size())
-        fail(block_, "V2", "^" + std::to_string(index(to.block)) + " takes " + std::to_string(b.params.size()) + " values, not " +
-                               std::to_string(to.nargs));
+        fail(block_, "V2",
+             "^" + std::to_string(index(to.block)) + " takes " + std::to_string(b.params.size()) + " values, not " +
+                 std::to_string(to.nargs));
       pool(to.args_begin, to.nargs);
     }
     handover(t.handover);
@@ -159,7 +183,8 @@ class Verifier {
         continue;
       }
       for_each_use(f_, f_.blocks[i], [&](uint32_t pos, NameId n) {
-        if (!dom.available(bound_[index(n)], BlockId{i}, pos)) fail(i, "V2", show(n) + " is used where it is not bound");
+        if (!dom.available(bound_[index(n)], BlockId{i}, pos))
+          fail(i, "V2", show(n) + " is used where it is not bound");
       });
     }
     if (!errors_.empty()) return;

@@ -132,15 +132,14 @@ uint32_t Dominators::segment(BlockId b, uint32_t pos) const {
   return first_[index(b)] + static_cast<uint32_t>(std::lower_bound(cuts.begin(), cuts.end(), pos) - cuts.begin());
 }
 
-bool Dominators::dominates(BlockId a, BlockId b) const {
-  return node_dominates(first_[index(a)], first_[index(b)]);
-}
+bool Dominators::dominates(BlockId a, BlockId b) const { return node_dominates(first_[index(a)], first_[index(b)]); }
 
 bool Dominators::available(Binding def, BlockId b, uint32_t pos) const {
   if (def.block == BlockId::none) return false;
   if (def.block == b && def.position < static_cast<int32_t>(pos)) return true;
   // A let that hands over is bound behind its cut.
-  uint32_t from = def.position < 0 ? first_[index(def.block)] : segment(def.block, static_cast<uint32_t>(def.position) + 1);
+  uint32_t from =
+      def.position < 0 ? first_[index(def.block)] : segment(def.block, static_cast<uint32_t>(def.position) + 1);
   uint32_t to = segment(b, pos);
   return from != to && node_dominates(from, to);
 }

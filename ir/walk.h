@@ -1,9 +1,9 @@
 // Walking a Function: atoms, edges, predecessors, dominators, liveness.
 //
-// A raising let inside a `try` is an edge from the point before it to its handler. So dominance is computed on *segments*: a
-// block is cut before each let that hands over, and what is bound after the cut is not seen by that handler.
-// Dominators: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001). Liveness: per use, up to the binding
-// (Boissinot et al. 2011, "by use"), linear in the size of the answer.
+// A raising let inside a `try` is an edge from the point before it to its handler. So dominance is computed on
+// *segments*: a block is cut before each let that hands over, and what is bound after the cut is not seen by that
+// handler. Dominators: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001). Liveness: per use, up to
+// the binding (Boissinot et al. 2011, "by use"), linear in the size of the answer.
 #pragma once
 
 #include <vector>
@@ -91,7 +91,8 @@ class Dominators {
 struct Liveness {
   explicit Liveness(const Function& f);
   std::vector<std::vector<NameId>> live_in;
-  /// What the successors need of this block after its terminator; a handler's needs are live at each let that hands over to it.
+  /// What the successors need of this block after its terminator; a handler's needs are live at each let that hands
+  /// over to it.
   std::vector<NameId> live_out(const Function& f, BlockId b) const;
 };
 

@@ -1,7 +1,7 @@
 // Abstract values: what the specialiser computes with (docs/design/specialise.md).
 //
-// Structure is executed now, numbers become residual code. An AVal is cheap to copy; lists, dicts, objects, cells and iterators
-// are references into the abstract heap, which is copied on write when a branch forks the state.
+// Structure is executed now, numbers become residual code. An AVal is cheap to copy; lists, dicts, objects, cells and
+// iterators are references into the abstract heap, which is copied on write when a branch forks the state.
 #pragma once
 
 #include <memory>
@@ -20,22 +20,25 @@ using runtime::Value;
 
 enum class AKind : uint8_t {
   unbound,
-  end,       // the end marker of an iterator
-  known,     // `known`: a concrete immutable value, or an object by identity (class, native, module, function without captures)
-  dynamic,   // `atom`: a residual name (or constant) of type `type`; null type: boxed (Any)
-  tuple,     // parts->items
-  closure,   // parts->code, parts->items are captures, parts->function the concrete function if there is one
-  bound,     // bound method: items[0] function, items[1] self
-  super,     // items[0] class, items[1] self
-  slice,     // items: start, stop, step
-  range,     // items: start, stop, step, some of them dynamic
-  ref,       // `heap`: list, dict, set, instance, cell, iterator, seq, shadow map
-  maybe_end, // iter.next of an iterator whose length is dynamic: `atom` is the bool "has ended", items[0] the value otherwise
-  zero,      // autodiff's symbolic zero cotangent
-  like,      // autodiff: kind, shape and dtype of a number or tensor, without its value; `type`
-  kept,      // autodiff: a pullback that ad.keep kept; items[0]
-  plain_form, plain_pullback,  // autodiff: of a callable without a rule; items[0] is the callable
-  poison,    // differs between joined branches and cannot be a parameter; using it abandons the version. `known` says why
+  end,        // the end marker of an iterator
+  known,      // `known`: a concrete immutable value, or an object by identity (class, native, module, function without
+              // captures)
+  dynamic,    // `atom`: a residual name (or constant) of type `type`; null type: boxed (Any)
+  tuple,      // parts->items
+  closure,    // parts->code, parts->items are captures, parts->function the concrete function if there is one
+  bound,      // bound method: items[0] function, items[1] self
+  super,      // items[0] class, items[1] self
+  slice,      // items: start, stop, step
+  range,      // items: start, stop, step, some of them dynamic
+  ref,        // `heap`: list, dict, set, instance, cell, iterator, seq, shadow map
+  maybe_end,  // iter.next of an iterator whose length is dynamic: `atom` is the bool "has ended", items[0] the value
+              // otherwise
+  zero,       // autodiff's symbolic zero cotangent
+  like,       // autodiff: kind, shape and dtype of a number or tensor, without its value; `type`
+  kept,       // autodiff: a pullback that ad.keep kept; items[0]
+  plain_form,
+  plain_pullback,  // autodiff: of a callable without a rule; items[0] is the callable
+  poison,  // differs between joined branches and cannot be a parameter; using it abandons the version. `known` says why
 };
 
 using HeapId = uint32_t;
@@ -45,11 +48,11 @@ constexpr uint32_t kNoNode = UINT32_MAX;
 struct AVal;
 struct AParts {
   std::vector<AVal> items;
-  ir::FunctionRef code;               // of a closure
-  std::vector<AVal> defaults;         // of a closure, for its last positional parameters
+  ir::FunctionRef code;        // of a closure
+  std::vector<AVal> defaults;  // of a closure, for its last positional parameters
   std::vector<std::pair<Symbol, AVal>> kwdefaults;
-  Value function;                     // the concrete function, or unbound
-  Value globals;                      // Module of a closure
+  Value function;  // the concrete function, or unbound
+  Value globals;   // Module of a closure
 };
 
 struct AVal {
@@ -102,34 +105,34 @@ struct AVal {
 struct AObject {
   enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record };
   Kind kind = Kind::instance;
-  bool external = false;   // exists outside the version: reached by `node`, `concrete` is the witness
-  bool complete = true;    // external instance: slots not in `slots` may still be loaded
-  bool poisoned = false;   // joined branches disagree on its structure
-  bool stale = false;      // external: the interpreter may have changed it; reads are boxed
-  bool escaped = false;    // it was materialised: `box` is the residual Any that holds it, everything goes through it
+  bool external = false;  // exists outside the version: reached by `node`, `concrete` is the witness
+  bool complete = true;   // external instance: slots not in `slots` may still be loaded
+  bool poisoned = false;  // joined branches disagree on its structure
+  bool stale = false;     // external: the interpreter may have changed it; reads are boxed
+  bool escaped = false;   // it was materialised: `box` is the residual Any that holds it, everything goes through it
   uint32_t node = kNoNode;
   Value concrete;
-  Value cls;               // Type of an instance
+  Value cls;  // Type of an instance
   ir::Atom boxed{};
 
   // instance: attributes by name, in order of first assignment; cell: one slot with the default Symbol.
   struct Slot {
     Symbol name{};
-    AVal value;            // unbound: deleted
-    AVal original;         // as loaded (external), unbound if it was not there
+    AVal value;     // unbound: deleted
+    AVal original;  // as loaded (external), unbound if it was not there
     bool dirty = false;
   };
   std::vector<Slot> slots;
-  std::vector<AVal> items;                 // list, seq; values of a dict; members of a set
-  std::vector<AVal> keys;                  // dict, set: known
-  std::vector<AVal> original_items;        // external list/dict as loaded
-  bool dirty = false;                      // list, dict: contents differ from outside
+  std::vector<AVal> items;           // list, seq; values of a dict; members of a set
+  std::vector<AVal> keys;            // dict, set: known
+  std::vector<AVal> original_items;  // external list/dict as loaded
+  bool dirty = false;                // list, dict: contents differ from outside
 
   // iterator
   enum class Iter : uint8_t { none, list, tuple, range, zip, enumerate, map, tensor, dict, reversed } iter = Iter::none;
-  AVal source;             // what it runs over
-  AVal cursor, stop, step; // numbers
-  std::vector<AVal> parts; // zip, map: iterators (and the function first, of map)
+  AVal source;              // what it runs over
+  AVal cursor, stop, step;  // numbers
+  std::vector<AVal> parts;  // zip, map: iterators (and the function first, of map)
 
   Slot* find(Symbol name) {
     for (Slot& s : slots)
@@ -140,7 +143,8 @@ struct AObject {
 
 using AHeap = std::vector<std::shared_ptr<AObject>>;  // by HeapId; shared objects are copied before they are written
 
-// Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays interpreted.
+// Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays
+// interpreted.
 struct Abandon {
   std::string reason;
   Span span{};

@@ -13,31 +13,46 @@ using runtime::cast_exact;
 
 std::string AccessNode::text() const {
   switch (step) {
-    case Step::argument: return fmt::format("{}", name ? std::string(name.text()) : fmt::format("argument {}", index));
-    case Step::function: return "the function";
-    case Step::capture: return fmt::format("{}:capture{}", parent, index);
-    case Step::default_: return fmt::format("{}:default{}", parent, index);
-    case Step::kwdefault: return fmt::format("{}:default {}", parent, name.text());
-    case Step::global: return fmt::format("global {}", name.text());
-    case Step::attribute: return fmt::format("{}.{}", parent, name.text());
-    case Step::class_attr: return fmt::format("{}.{}", object.as<runtime::Type>()->text(), name.text());
-    case Step::item: return fmt::format("{}[{}]", parent, index);
+    case Step::argument:
+      return fmt::format("{}", name ? std::string(name.text()) : fmt::format("argument {}", index));
+    case Step::function:
+      return "the function";
+    case Step::capture:
+      return fmt::format("{}:capture{}", parent, index);
+    case Step::default_:
+      return fmt::format("{}:default{}", parent, index);
+    case Step::kwdefault:
+      return fmt::format("{}:default {}", parent, name.text());
+    case Step::global:
+      return fmt::format("global {}", name.text());
+    case Step::attribute:
+      return fmt::format("{}.{}", parent, name.text());
+    case Step::class_attr:
+      return fmt::format("{}.{}", object.as<runtime::Type>()->text(), name.text());
+    case Step::item:
+      return fmt::format("{}[{}]", parent, index);
     case Step::dict_value: {
       auto* s = cast_exact<runtime::Str>(object);
       return s ? fmt::format("{}['{}']", parent, s->view()) : fmt::format("{}[{}]", parent, object.as_int());
     }
-    case Step::cell: return fmt::format("{}:cell", parent);
-    case Step::method_self: return fmt::format("{}:self", parent);
-    case Step::method_function: return fmt::format("{}:function", parent);
+    case Step::cell:
+      return fmt::format("{}:cell", parent);
+    case Step::method_self:
+      return fmt::format("{}:self", parent);
+    case Step::method_function:
+      return fmt::format("{}:function", parent);
   }
   return "?";
 }
 
-Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function, std::span<const Value> args) {
+Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
+                  std::span<const Value> args) {
   using S = AccessNode::Step;
   switch (n.step) {
-    case S::argument: return n.index < args.size() ? args[n.index] : Value();
-    case S::function: return function;
+    case S::argument:
+      return n.index < args.size() ? args[n.index] : Value();
+    case S::function:
+      return function;
     case S::capture: {
       auto* f = parent.as<runtime::Function>();
       return n.index < f->captures.size() ? f->captures[n.index] : Value();
@@ -55,8 +70,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       Value* v = n.object.as<runtime::Module>()->names.find(n.name);
       return v ? *v : Value();
     }
-    case S::attribute: return parent.as<runtime::Instance>()->slots[n.index];
-    case S::class_attr: return runtime::type_lookup(s, n.object.as<runtime::Type>(), n.name);
+    case S::attribute:
+      return parent.as<runtime::Instance>()->slots[n.index];
+    case S::class_attr:
+      return runtime::type_lookup(s, n.object.as<runtime::Type>(), n.name);
     case S::item:
       if (auto* l = cast_exact<runtime::List>(parent)) return n.index < l->size ? l->items[n.index] : Value();
       if (auto* t = cast_exact<runtime::Tuple>(parent)) return n.index < t->size ? (*t)[n.index] : Value();
@@ -65,9 +82,12 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       Value* v = runtime::dict_find(s, parent.as<runtime::Dict>(), n.object);
       return v ? *v : Value();
     }
-    case S::cell: return parent.as<runtime::Cell>()->value;
-    case S::method_self: return parent.as<runtime::BoundMethod>()->self;
-    case S::method_function: return parent.as<runtime::BoundMethod>()->function;
+    case S::cell:
+      return parent.as<runtime::Cell>()->value;
+    case S::method_self:
+      return parent.as<runtime::BoundMethod>()->self;
+    case S::method_function:
+      return parent.as<runtime::BoundMethod>()->function;
   }
   return Value();
 }
@@ -75,9 +95,13 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
 bool access_guard(Session&, const AccessNode& n, const Value& v) {
   using G = AccessNode::Guard;
   switch (n.guard) {
-    case G::none: case G::any: return true;
-    case G::alias: return true;  // load() compares
-    case G::absent: return v.is_unbound();
+    case G::none:
+    case G::any:
+      return true;
+    case G::alias:
+      return true;  // load() compares
+    case G::absent:
+      return v.is_unbound();
     case G::same: {
       if (v.same(n.expected)) return true;
       auto* a = cast_exact<runtime::Str>(v);
@@ -111,15 +135,20 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
       }
       return true;
     }
-    case G::cell: return cast_exact<runtime::Cell>(v) != nullptr;
-    case G::bound: return cast_exact<runtime::BoundMethod>(v) != nullptr;
+    case G::cell:
+      return cast_exact<runtime::Cell>(v) != nullptr;
+    case G::bound:
+      return cast_exact<runtime::BoundMethod>(v) != nullptr;
     case G::tensor: {
       auto* t = cast_exact<runtime::Tensor>(v);
       return t && t->dtype == n.type->dtype && static_cast<size_t>(t->rank) == n.type->dims.size();
     }
-    case G::integer: return v.is_int();
-    case G::floating: return v.is_float();
-    case G::boolean: return v.is_bool();
+    case G::integer:
+      return v.is_int();
+    case G::floating:
+      return v.is_float();
+    case G::boolean:
+      return v.is_bool();
   }
   return false;
 }
@@ -168,7 +197,8 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
         const ir::SymDim& d = n.type->dims[k];
         if (d.known()) continue;
         for (const Extent& e : extents)
-          if (e.symbol == d.symbol && out[static_cast<size_t>(e.input)].as_int() * d.m + d.c != dims[k]) return fail(i, true);
+          if (e.symbol == d.symbol && out[static_cast<size_t>(e.input)].as_int() * d.m + d.c != dims[k])
+            return fail(i, true);
       }
     }
   // Mutable objects that were different must be different.

@@ -1,8 +1,9 @@
 // Access paths: how a version finds its inputs, and what must hold when it does.
 //
-// A version reads its arguments, captures, globals and whatever hangs on them through a list of nodes, each one step from an
-// earlier one (`arg 0`, `.c1 of 3`, `[2] of 5`). The same list is the guard: every node says what its value must be. Running
-// it is one pass without allocation; nothing of the program's state is changed by it (DESIGN 3, RULES D20).
+// A version reads its arguments, captures, globals and whatever hangs on them through a list of nodes, each one step
+// from an earlier one (`arg 0`, `.c1 of 3`, `[2] of 5`). The same list is the guard: every node says what its value
+// must be. Running it is one pass without allocation; nothing of the program's state is changed by it (DESIGN 3, RULES
+// D20).
 #pragma once
 
 #include <cstdint>
@@ -22,38 +23,40 @@ using runtime::Value;
 
 struct AccessNode {
   enum class Step : uint8_t {
-    argument,    // index
-    function,    // the called function itself
-    capture,     // of `parent` (a function), index
-    default_,    // of `parent` (a function): positional default, index
-    kwdefault,   // of `parent` (a function): name
-    global,      // of module `object`, name
-    attribute,   // instance `parent`, name: plain slot
-    class_attr,  // of class `object`, name (by MRO)
-    item,        // list or tuple `parent`, index
-    dict_value,  // dict `parent`, key `object`
-    cell,        // content of cell `parent`
-    method_self, // of bound method `parent`
+    argument,     // index
+    function,     // the called function itself
+    capture,      // of `parent` (a function), index
+    default_,     // of `parent` (a function): positional default, index
+    kwdefault,    // of `parent` (a function): name
+    global,       // of module `object`, name
+    attribute,    // instance `parent`, name: plain slot
+    class_attr,   // of class `object`, name (by MRO)
+    item,         // list or tuple `parent`, index
+    dict_value,   // dict `parent`, key `object`
+    cell,         // content of cell `parent`
+    method_self,  // of bound method `parent`
     method_function,
   };
   enum class Guard : uint8_t {
     none,
-    same,        // identity (or equal number, string) with `expected`
-    alias,       // the same object as node `count`
-    code,        // a function with `code`
-    shape,       // instance of hidden class `shape` (and class version)
-    length,      // list or tuple of `count` items
-    keys,        // dict with `keys` in this order
+    same,    // identity (or equal number, string) with `expected`
+    alias,   // the same object as node `count`
+    code,    // a function with `code`
+    shape,   // instance of hidden class `shape` (and class version)
+    length,  // list or tuple of `count` items
+    keys,    // dict with `keys` in this order
     cell,
-    bound,       // bound method
-    tensor,      // dtype and dims of `type` (a symbolic dim takes any size, equal symbols equal sizes)
-    integer, floating, boolean,
-    any,         // no condition; passed on boxed
-    absent,      // the attribute or cell has no value
+    bound,   // bound method
+    tensor,  // dtype and dims of `type` (a symbolic dim takes any size, equal symbols equal sizes)
+    integer,
+    floating,
+    boolean,
+    any,     // no condition; passed on boxed
+    absent,  // the attribute or cell has no value
   };
   Step step = Step::argument;
   Guard guard = Guard::none;
-  bool distinct = false;       // a mutable object: must differ from all other distinct nodes
+  bool distinct = false;  // a mutable object: must differ from all other distinct nodes
   uint32_t parent = 0, index = 0;
   Symbol name{};
   Value object, expected;
@@ -64,8 +67,8 @@ struct AccessNode {
   uint32_t count = 0;
   std::vector<Value> keys;
   const ir::Type* type = nullptr;
-  int input = -1;              // entry parameter of the typed function this value is passed to, or -1
-  std::string text() const;    // "model.c1.weight"
+  int input = -1;            // entry parameter of the typed function this value is passed to, or -1
+  std::string text() const;  // "model.c1.weight"
 };
 
 // What did not hold: shown by explain.
@@ -77,9 +80,9 @@ struct Miss {
 class AccessProgram {
  public:
   std::vector<AccessNode> nodes;
-  std::vector<Value> pool;              // constants passed boxed
+  std::vector<Value> pool;  // constants passed boxed
   std::vector<int> pool_inputs;
-  size_t inputs = 0;                    // entry parameters of the typed function
+  size_t inputs = 0;  // entry parameters of the typed function
   // A symbol's size is an int input of its own, read off the first tensor that has it.
   struct Extent {
     uint32_t symbol = 0, node = 0;
@@ -88,13 +91,15 @@ class AccessProgram {
   };
   std::vector<Extent> extents;
 
-  /// Loads every node for a call. False when a guard fails. `values[i]` is node i's value, `inputs` are filled by position.
+  /// Loads every node for a call. False when a guard fails. `values[i]` is node i's value, `inputs` are filled by
+  /// position.
   bool load(Session& s, const Value& function, std::span<const Value> args, std::vector<Value>& values,
             std::vector<Value>& inputs, Miss* miss) const;
 };
 
 /// The value one step away, without running user code; unbound if it is not there.
-Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function, std::span<const Value> args);
+Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
+                  std::span<const Value> args);
 /// Does the guard hold (dims excepted)?
 bool access_guard(Session& s, const AccessNode& n, const Value& v);
 

@@ -1,5 +1,5 @@
-// The natives of module `_ad`, with which the rules of reverse mode are written, on abstract values (runtime/autodiff/natives.cpp is the
-// meaning).
+// The natives of module `_ad`, with which the rules of reverse mode are written, on abstract values
+// (runtime/autodiff/natives.cpp is the meaning).
 #include <fmt/format.h>
 
 #include "jit/native_table.h"
@@ -23,7 +23,8 @@ AVal text(std::string_view t) { return AVal::of(runtime::make_str(t)); }
 AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
 bool is_zero(const AVal& a) { return Specialiser::cotangent_is_zero(a); }
 
-#define N(name) AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
+#define N(name) \
+  AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
 
 N(n_forward) { return s.forward_form(a.at(0)); }
 N(n_env) {
@@ -51,7 +52,8 @@ N(n_expand) {
   std::vector<AVal> shape;
   for (const ir::SymDim& d : kept.type->dims) shape.push_back(s.size(d));
   AVal out = s.tensor_op("expand", {a[0], AVal::tuple(std::move(shape))});
-  if (out.type->dtype != kept.type->dtype) out = s.tensor_op("astype", {out, AVal::of(runtime::make_dtype(s.session, kept.type->dtype))});
+  if (out.type->dtype != kept.type->dtype)
+    out = s.tensor_op("astype", {out, AVal::of(runtime::make_dtype(s.session, kept.type->dtype))});
   return out;
 }
 N(n_get) { return s.cotangent_item(a.at(0), s.need_int(a.at(1), "is a position")); }
@@ -92,11 +94,16 @@ N(n_kind) {
   if (v.is(AKind::dynamic) && !v.type) s.abandon("the kind of a value whose type is not known");
   if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
   if (v.is(AKind::ref)) switch (s.read(v.heap).kind) {
-      case AObject::Kind::list: return text("list");
-      case AObject::Kind::dict: return text("dict");
-      case AObject::Kind::instance: return text("object");
-      case AObject::Kind::record: return text("record");
-      default: break;
+      case AObject::Kind::list:
+        return text("list");
+      case AObject::Kind::dict:
+        return text("dict");
+      case AObject::Kind::instance:
+        return text("object");
+      case AObject::Kind::record:
+        return text("record");
+      default:
+        break;
     }
   return text("");
 }
@@ -156,19 +163,23 @@ N(n_rows_of) {
   return s.size(a[0].type->dims[0]);
 }
 // ---- module `_ad_rows`: operations by number
-const ir::OpInfo& row_of(Specialiser& s, const AVal& id) { return ir::op_info(static_cast<ir::Op>(s.need_int(id, "names an operation"))); }
+const ir::OpInfo& row_of(Specialiser& s, const AVal& id) {
+  return ir::op_info(static_cast<ir::Op>(s.need_int(id, "names an operation")));
+}
 N(r_run) { return s.tensor_op(row_of(s, a.at(0)).op, s.items_of(a.at(1), "are parameters")); }
 N(r_bind) {
   const ir::OpInfo& op = row_of(s, a.at(0));
   Keywords keywords;
   if (a.at(2).is(AKind::ref)) {
     const AObject d = s.read(a[2].heap);
-    for (size_t i = 0; i < d.keys.size(); ++i) keywords.push_back({runtime::str_symbol(d.keys[i].known.as<runtime::Str>()), d.items[i]});
+    for (size_t i = 0; i < d.keys.size(); ++i)
+      keywords.push_back({runtime::str_symbol(d.keys[i].known.as<runtime::Str>()), d.items[i]});
   }
   std::vector<std::pair<int, int>> at;
   std::vector<AVal> params = s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords, &at), places;
   for (auto [p, i] : at)
-    places.push_back(i < 0 ? AVal::of(Value::integer(p)) : AVal::tuple({AVal::of(Value::integer(p)), AVal::of(Value::integer(i))}));
+    places.push_back(i < 0 ? AVal::of(Value::integer(p))
+                           : AVal::tuple({AVal::of(Value::integer(p)), AVal::of(Value::integer(i))}));
   return AVal::tuple({AVal::tuple(std::move(params)), AVal::tuple(std::move(places))});
 }
 N(r_keywords) {
@@ -176,7 +187,9 @@ N(r_keywords) {
   AVal out = s.new_dict({}, {});
   const AObject d = s.read(a.at(1).heap);
   for (size_t i = 0; i < d.keys.size(); ++i)
-    s.set_item(out, AVal::of(runtime::make_str(runtime::operation_keyword(op, d.keys[i].known.as<runtime::Str>()->view()))), d.items[i]);
+    s.set_item(out,
+               AVal::of(runtime::make_str(runtime::operation_keyword(op, d.keys[i].known.as<runtime::Str>()->view()))),
+               d.items[i]);
   return out;
 }
 N(r_arguments) {
@@ -208,7 +221,8 @@ AVal function_value(Specialiser& s, Value f) {
 N(r_source) { return function_value(s, runtime::operation_source(s.session, row_of(s, a.at(0)))); }
 N(r_vjp) { return function_value(s, runtime::operation_text(s.session, row_of(s, a.at(0)).def->vjp)); }
 N(r_derivative) {
-  const ir::OpInfo* d = ir::local_derivative(row_of(s, a.at(0)).op, static_cast<int>(s.need_int(a.at(1), "names an input")));
+  const ir::OpInfo* d =
+      ir::local_derivative(row_of(s, a.at(0)).op, static_cast<int>(s.need_int(a.at(1), "names an input")));
   return d ? AVal::of(Value::integer(static_cast<int64_t>(d->op))) : none();
 }
 AVal numbers(const std::vector<int>& list) {
@@ -221,18 +235,47 @@ N(r_others) { return numbers(row_of(s, a.at(0)).param_at); }
 #undef N
 
 constexpr NativeRow kRowRows[] = {
-    {"row_run", r_run}, {"row_bind", r_bind}, {"row_keywords", r_keywords}, {"row_arguments", r_arguments}, {"row_kind", r_kind},
-    {"row_source", r_source}, {"row_vjp", r_vjp}, {"row_derivative", r_derivative}, {"row_inputs", r_inputs}, {"row_others", r_others},
+    {"row_run", r_run},       {"row_bind", r_bind},     {"row_keywords", r_keywords}, {"row_arguments", r_arguments},
+    {"row_kind", r_kind},     {"row_source", r_source}, {"row_vjp", r_vjp},           {"row_derivative", r_derivative},
+    {"row_inputs", r_inputs}, {"row_others", r_others},
 };
 
 constexpr NativeRow kRows[] = {
-    {"forward", n_forward}, {"new_env", n_env}, {"is_zero", n_is_zero}, {"zero", n_zero}, {"add", n_add}, {"like", n_like},
-    {"active", n_active}, {"fit", n_fit}, {"expand", n_expand}, {"get", n_get}, {"one_hot", n_one_hot}, {"dense", n_dense},
-    {"acc", n_acc}, {"take", n_take}, {"peek", n_peek}, {"put", n_put}, {"open_slot", n_move_slots}, {"close_slot", n_move_slots},
-    {"feed", n_feed}, {"is_pullback", n_is_pullback}, {"kind", n_kind}, {"bind", n_bind}, {"unbind", n_unbind}, {"flat", n_flat},
-    {"bare", n_bare}, {"class_attribute", n_class_attribute}, {"record", n_record}, {"fields", n_fields}, {"fail", n_fail},
-    {"stop_gradient", n_same}, {"place_source", n_place_source}, {"special", n_special}, {"plain", n_plain},
-    {"add_item", n_add_item}, {"rows_of", n_rows_of},
+    {"forward", n_forward},
+    {"new_env", n_env},
+    {"is_zero", n_is_zero},
+    {"zero", n_zero},
+    {"add", n_add},
+    {"like", n_like},
+    {"active", n_active},
+    {"fit", n_fit},
+    {"expand", n_expand},
+    {"get", n_get},
+    {"one_hot", n_one_hot},
+    {"dense", n_dense},
+    {"acc", n_acc},
+    {"take", n_take},
+    {"peek", n_peek},
+    {"put", n_put},
+    {"open_slot", n_move_slots},
+    {"close_slot", n_move_slots},
+    {"feed", n_feed},
+    {"is_pullback", n_is_pullback},
+    {"kind", n_kind},
+    {"bind", n_bind},
+    {"unbind", n_unbind},
+    {"flat", n_flat},
+    {"bare", n_bare},
+    {"class_attribute", n_class_attribute},
+    {"record", n_record},
+    {"fields", n_fields},
+    {"fail", n_fail},
+    {"stop_gradient", n_same},
+    {"place_source", n_place_source},
+    {"special", n_special},
+    {"plain", n_plain},
+    {"add_item", n_add_item},
+    {"rows_of", n_rows_of},
 };
 
 }  // namespace

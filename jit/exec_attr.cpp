@@ -27,32 +27,49 @@ AVal Specialiser::type_attr(const Value& cls, Symbol name) {
 
 Value Specialiser::class_of(const AVal& a) {
   switch (a.kind) {
-    case AKind::known: return Value::share(runtime::type_of(session, a.known));
-    case AKind::tuple: return Value::share(session.type(ObjectKind::tuple));
-    case AKind::closure: return Value::share(session.type(ObjectKind::function));
-    case AKind::bound: return Value::share(session.type(ObjectKind::bound_method));
-    case AKind::slice: return Value::share(session.type(ObjectKind::slice));
+    case AKind::known:
+      return Value::share(runtime::type_of(session, a.known));
+    case AKind::tuple:
+      return Value::share(session.type(ObjectKind::tuple));
+    case AKind::closure:
+      return Value::share(session.type(ObjectKind::function));
+    case AKind::bound:
+      return Value::share(session.type(ObjectKind::bound_method));
+    case AKind::slice:
+      return Value::share(session.type(ObjectKind::slice));
     case AKind::dynamic:
       if (!a.type) abandon("the class of a boxed value");
       switch (a.type->kind) {
-        case ir::TypeKind::tensor: return Value::share(session.type(ObjectKind::tensor));
-        case ir::TypeKind::integer: return Value::share(session.type(ObjectKind::integer));
-        case ir::TypeKind::floating: return Value::share(session.type(ObjectKind::floating));
-        case ir::TypeKind::boolean: return Value::share(session.type(ObjectKind::boolean));
-        default: abandon("the class of a computed value");
+        case ir::TypeKind::tensor:
+          return Value::share(session.type(ObjectKind::tensor));
+        case ir::TypeKind::integer:
+          return Value::share(session.type(ObjectKind::integer));
+        case ir::TypeKind::floating:
+          return Value::share(session.type(ObjectKind::floating));
+        case ir::TypeKind::boolean:
+          return Value::share(session.type(ObjectKind::boolean));
+        default:
+          abandon("the class of a computed value");
       }
     case AKind::ref: {
       const AObject& o = read(a.heap);
       switch (o.kind) {
-        case AObject::Kind::instance: return o.cls;
-        case AObject::Kind::list: return Value::share(session.type(ObjectKind::list));
-        case AObject::Kind::dict: return Value::share(session.type(ObjectKind::dict));
-        case AObject::Kind::record: return Value::share(session.type(ObjectKind::record));
-        case AObject::Kind::set: return Value::share(session.type(ObjectKind::set));
-        default: abandon("the class of an iterator");
+        case AObject::Kind::instance:
+          return o.cls;
+        case AObject::Kind::list:
+          return Value::share(session.type(ObjectKind::list));
+        case AObject::Kind::dict:
+          return Value::share(session.type(ObjectKind::dict));
+        case AObject::Kind::record:
+          return Value::share(session.type(ObjectKind::record));
+        case AObject::Kind::set:
+          return Value::share(session.type(ObjectKind::set));
+        default:
+          abandon("the class of an iterator");
       }
     }
-    default: abandon("the class of a value that is not known");
+    default:
+      abandon("the class of a value that is not known");
   }
 }
 
@@ -70,7 +87,8 @@ AVal Specialiser::bind_descriptor(const AVal& d, const AVal& self) {
   if (auto* m = runtime::cast_exact<runtime::ClassMethod>(d.known))
     return bind(concrete_function(m->function), AVal::of(class_of(self)));
   if (runtime::cast_exact<runtime::Native>(d.known)) return bind(d, self);
-  if (runtime::cast_exact<runtime::GetSet>(d.known) || runtime::cast_exact<runtime::Member>(d.known)) return AVal::marker(AKind::poison);
+  if (runtime::cast_exact<runtime::GetSet>(d.known) || runtime::cast_exact<runtime::Member>(d.known))
+    return AVal::marker(AKind::poison);
   return d;
 }
 
@@ -213,11 +231,14 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
     AObject& o = write(a.heap);
-    if (AObject::Slot* s = o.find(name)) s->value = std::move(v);
-    else o.slots.push_back({name, std::move(v), {}, true});
+    if (AObject::Slot* s = o.find(name))
+      s->value = std::move(v);
+    else
+      o.slots.push_back({name, std::move(v), {}, true});
     return;
   }
-  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance) abandon(fmt::format("assignment to attribute {}", name.text()));
+  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance)
+    abandon(fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
   if (t->has_setattr) abandon("__setattr__");
   AVal d = class_lookup(a, name);
@@ -256,7 +277,8 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
     if (key.is(AKind::slice)) {
       auto sl = concrete_slice(key);
       int64_t start, stop, step;
-      int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start, stop, step);
+      int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start,
+                                         stop, step);
       if (n < 0) abandon("an operation that raises");
       std::vector<AVal> out;
       for (int64_t i = 0; i < n; ++i) out.push_back(items[static_cast<size_t>(start + i * step)]);
@@ -329,8 +351,8 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
 }
 
 // A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.
-AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items, size_t item,
-                              const AVal& value) {
+AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
+                              size_t item, const AVal& value) {
   if (step == path.steps.size()) {
     AVal v = path.augmented ? binary(in_place_form(path.in_place), root, value) : value;
     return v;
@@ -365,7 +387,8 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
 }
 
 ir::Op Specialiser::in_place_form(ir::Op op) {
-  static_assert(static_cast<int>(prim::ixor) - static_cast<int>(prim::iadd) == static_cast<int>(prim::xor_) - static_cast<int>(prim::add));
+  static_assert(static_cast<int>(prim::ixor) - static_cast<int>(prim::iadd) ==
+                static_cast<int>(prim::xor_) - static_cast<int>(prim::add));
   int i = static_cast<int>(op);
   if (i >= static_cast<int>(prim::add) && i <= static_cast<int>(prim::xor_))
     return static_cast<ir::Op>(i - static_cast<int>(prim::add) + static_cast<int>(prim::iadd));

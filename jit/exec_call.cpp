@@ -1,5 +1,5 @@
-// Calls of abstract values: argument binding as the interpreter does it, constructors, methods, natives, and the fallback to a boxed
-// call when a callee cannot be specialised.
+// Calls of abstract values: argument binding as the interpreter does it, constructors, methods, natives, and the
+// fallback to a boxed call when a callee cannot be specialised.
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
@@ -16,7 +16,8 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
   const ir::Function& fn = *f.parts->code;
   const ir::Signature& sig = fn.sig;
   std::vector<AVal> out(sig.count());
-  size_t vararg_at = sig.positional, kwonly_at = sig.positional + (sig.varargs ? 1 : 0), varkw_at = kwonly_at + sig.kwonly;
+  size_t vararg_at = sig.positional, kwonly_at = sig.positional + (sig.varargs ? 1 : 0),
+         varkw_at = kwonly_at + sig.kwonly;
   size_t n = std::min<size_t>(args.size(), sig.positional);
   for (size_t i = 0; i < n; ++i) out[i] = args[i];
   if (args.size() > sig.positional && !sig.varargs) abandon(fmt::format("{}: too many arguments", fn.name.text()));
@@ -41,14 +42,16 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
   for (size_t i = 0; i < sig.positional; ++i) {
     if (!out[i].is(AKind::unbound)) continue;
     size_t from_end = sig.positional - i;
-    if (from_end > defaults.size()) abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+    if (from_end > defaults.size())
+      abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
     out[i] = defaults[defaults.size() - from_end];
   }
   for (size_t i = kwonly_at; i < varkw_at; ++i) {
     if (!out[i].is(AKind::unbound)) continue;
     for (const auto& [name, v] : f.parts->kwdefaults)
       if (name == sig.names[i]) out[i] = v;
-    if (out[i].is(AKind::unbound)) abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+    if (out[i].is(AKind::unbound))
+      abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
   }
   for (const AVal& c : f.items()) out.push_back(c);
   return out;
@@ -163,13 +166,18 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
   for (size_t i = 0; i < sig.args.size(); ++i) {
     AVal v = atom_value(f, atoms[i + 1]);
     switch (sig.args[i].kind) {
-      case ir::CallSig::Kind::positional: args.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::positional:
+        args.push_back(std::move(v));
+        break;
       case ir::CallSig::Kind::star:
         for (AVal& item : items_of(v, "is spread over arguments")) args.push_back(std::move(item));
         break;
-      case ir::CallSig::Kind::keyword: keywords.push_back({sig.args[i].name, std::move(v)}); break;
+      case ir::CallSig::Kind::keyword:
+        keywords.push_back({sig.args[i].name, std::move(v)});
+        break;
       case ir::CallSig::Kind::double_star: {
-        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict) abandon("** of something that is not followed");
+        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
+          abandon("** of something that is not followed");
         const AObject o = read(v.heap);
         for (size_t k = 0; k < o.keys.size(); ++k) {
           auto* s = runtime::cast_exact<runtime::Str>(o.keys[k].known);

@@ -1,8 +1,9 @@
 // Control flow of abstract execution: blocks, branches, joins and loops.
 //
-// A branch on a known value takes one arm. On a dynamic one both arms run, each on its own copy of the state, up to the nearest
-// common post-dominator, where the copies are joined. A loop is unrolled while its condition is known, and made a residual loop
-// otherwise: its head is generalised until the state at the back edges fits (abstract interpretation with widening; Cousot, Cousot 1977).
+// A branch on a known value takes one arm. On a dynamic one both arms run, each on its own copy of the state, up to the
+// nearest common post-dominator, where the copies are joined. A loop is unrolled while its condition is known, and made
+// a residual loop otherwise: its head is generalised until the state at the back edges fits (abstract interpretation
+// with widening; Cousot, Cousot 1977).
 #include <fmt/format.h>
 
 #include "jit/join.h"
@@ -27,7 +28,8 @@ struct LoopRetry {
 };
 }  // namespace
 
-AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals, Span call_site) {
+AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
+                                Span call_site) {
   if (fn->is_generator) abandon(fmt::format("generator {}", fn->name.text()));
   if (depth_ >= kMaxDepth) abandon(fmt::format("recursion through {}", fn->name.text()));
   AFrame f;
@@ -60,7 +62,9 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
 AVal Specialiser::atom_value(AFrame& f, Atom a) {
   if (a.is_name()) {
     const AVal& v = f.env[index(a.name())];
-    if (v.is(AKind::poison)) abandon(v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view()) : "value differs between branches");
+    if (v.is(AKind::poison))
+      abandon(v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view())
+                                  : "value differs between branches");
     // Past the test for the end, an iterator's value is a value.
     if (v.is(AKind::maybe_end) && !testing_end_) return v.items()[0];
     return v;
@@ -143,8 +147,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
   }
 }
 
-Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, BlockId from,
-                                             BlockId stop, BlockId& next) {
+Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, BlockId from, BlockId stop,
+                                BlockId& next) {
   // A loop that is being unrolled must not be left by a dynamic condition of its own head: it would never end.
   if (!f.loops.empty() && f.loops.back().residual == BlockId::none && f.loops.back().head == from)
     throw LoopRetry{&f, from};

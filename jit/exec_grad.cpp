@@ -1,5 +1,5 @@
-// Autodiff's primitives on abstract values: what runtime/autodiff does with values, done now. Pullbacks, rules, shadow maps and residual
-// sequences are structure, so differentiated code leaves nothing of them in the residual program.
+// Autodiff's primitives on abstract values: what runtime/autodiff does with values, done now. Pullbacks, rules, shadow
+// maps and residual sequences are structure, so differentiated code leaves nothing of them in the residual program.
 #include <fmt/format.h>
 
 #include "ir/grad/reverse.h"
@@ -21,7 +21,9 @@ namespace {
 AVal none() { return AVal::of(Value::none()); }
 AVal zero() { return AVal::marker(AKind::zero); }
 bool is_none(const AVal& a) { return a.is(AKind::known) && a.known.is_none(); }
-bool is_zero(const AVal& a) { return a.is(AKind::zero) || is_none(a) || (a.is(AKind::known) && a.known.is(runtime::Tag::zero_cotangent)); }
+bool is_zero(const AVal& a) {
+  return a.is(AKind::zero) || is_none(a) || (a.is(AKind::known) && a.known.is(runtime::Tag::zero_cotangent));
+}
 
 bool all_zero(const AVal& a) {
   if (is_zero(a)) return true;
@@ -79,21 +81,26 @@ AVal Specialiser::forward_of_native(const Value& f) {
 
 AVal Specialiser::forward_form(const AVal& f) {
   switch (f.kind) {
-    case AKind::closure: return forward_of_closure(f, false);
-    case AKind::kept: return forward_form(f.items()[0]);
-    case AKind::bound: return adapter("with_self", {forward_form(f.items()[0]), f.items()[1]});
+    case AKind::closure:
+      return forward_of_closure(f, false);
+    case AKind::kept:
+      return forward_form(f.items()[0]);
+    case AKind::bound:
+      return adapter("with_self", {forward_form(f.items()[0]), f.items()[1]});
     case AKind::known: {
       ObjectKind k = kind_of(f.known);
       if (k == ObjectKind::none) return f;
       if (k == ObjectKind::native) return forward_of_native(f.known);
       if (k == ObjectKind::function) return forward_form(concrete_function(f.known));
-      if (k == ObjectKind::static_method) return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
+      if (k == ObjectKind::static_method)
+        return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
       if (k == ObjectKind::type) {
         auto* t = f.known.as<runtime::Type>();
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
-        if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return AVal::compound(AKind::plain_form, {f});
+        if (t->builtin || t->is_exception || t->layout != ObjectKind::instance)
+          return AVal::compound(AKind::plain_form, {f});
         AVal init = type_attr(f.known, intern("__init__")), make = type_attr(f.known, intern("__new__"));
         if (!init.is(AKind::closure) || make.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
         return adapter("constructor", {f, init});
@@ -109,8 +116,10 @@ AVal Specialiser::forward_form(const AVal& f) {
       }
       return AVal::compound(AKind::plain_form, {f});
     case AKind::plain_form:
-    case AKind::plain_pullback: return AVal::compound(AKind::plain_form, {f});
-    default: abandon("the derivative of a function that is not followed");
+    case AKind::plain_pullback:
+      return AVal::compound(AKind::plain_form, {f});
+    default:
+      abandon("the derivative of a function that is not followed");
   }
 }
 
@@ -118,12 +127,15 @@ AVal Specialiser::forward_method(const AVal& receiver, Symbol name) {
   bool instance = receiver.is(AKind::ref) && read(receiver.heap).kind == AObject::Kind::instance;
   if (instance) {
     AVal method = class_lookup(receiver, name);
-    if (method.is(AKind::closure) && load_slot(receiver.heap, name).is(AKind::unbound)) return forward_of_closure(method, false);
-  } else if (!(receiver.is(AKind::known) && (kind_of(receiver.known) == ObjectKind::module || kind_of(receiver.known) == ObjectKind::type)) &&
+    if (method.is(AKind::closure) && load_slot(receiver.heap, name).is(AKind::unbound))
+      return forward_of_closure(method, false);
+  } else if (!(receiver.is(AKind::known) &&
+               (kind_of(receiver.known) == ObjectKind::module || kind_of(receiver.known) == ObjectKind::type)) &&
              !receiver.is(AKind::super) && !receiver.is(AKind::closure)) {
     Value cls = class_of(receiver);
     Value method = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
-    if (kind_of(method) == ObjectKind::native && method.as<runtime::Native>()->self.is_unbound()) return forward_of_native(method);
+    if (kind_of(method) == ObjectKind::native && method.as<runtime::Native>()->self.is_unbound())
+      return forward_of_native(method);
   }
   return adapter("without_self", {forward_form(get_attr(receiver, name))});
 }
@@ -206,8 +218,11 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
 AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
   for (const ir::PrimDef& p : ir::kPrims) {
     if (p.name != name) continue;
-    if (name.starts_with("op.") || name.starts_with("iop.")) return a.size() == 1 ? unary(p.op, a[0]) : binary(p.op, a[0], a[1]);
-    auto attr = [&] { return runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name"))); };
+    if (name.starts_with("op.") || name.starts_with("iop."))
+      return a.size() == 1 ? unary(p.op, a[0]) : binary(p.op, a[0], a[1]);
+    auto attr = [&] {
+      return runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name")));
+    };
     if (p.op == prim::attr_get) return get_attr(a[0], attr());
     if (p.op == prim::attr_set) return set_attr(a[0], attr(), a[2]), none();
     if (p.op == prim::item_get) return get_item(a[0], a[1]);
@@ -244,7 +259,8 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
   if (t && t->kind == ir::TypeKind::floating) {
     const ir::Type* d = type_of(dy);
     if (d && d->kind == ir::TypeKind::floating) return dy;
-    if (d && (d->kind == ir::TypeKind::integer || d->kind == ir::TypeKind::boolean)) return binary(prim::truediv, dy, AVal::of(Value::integer(1)));
+    if (d && (d->kind == ir::TypeKind::integer || d->kind == ir::TypeKind::boolean))
+      return binary(prim::truediv, dy, AVal::of(Value::integer(1)));
     if (is_tensor(dy)) abandon("the derivative of a number that meets a tensor");
     return dy;
   }
@@ -258,7 +274,8 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
     size_t extra = out.type->rank() > kept.type->rank() ? out.type->rank() - kept.type->rank() : 0;
     std::vector<AVal> axes;
     for (size_t i = 0; i < out.type->rank(); ++i) {
-      bool repeated = i < extra || (kept.type->dims[i - extra] == ir::SymDim::number(1) && out.type->dims[i] != ir::SymDim::number(1));
+      bool repeated = i < extra || (kept.type->dims[i - extra] == ir::SymDim::number(1) &&
+                                    out.type->dims[i] != ir::SymDim::number(1));
       if (repeated) axes.push_back(AVal::of(Value::integer(static_cast<int64_t>(i))));
     }
     if (!axes.empty()) out = tensor_op("sum", {out, AVal::tuple(std::move(axes))});
@@ -278,7 +295,8 @@ AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
     std::vector<AVal> out;
     size_t n = std::max(a.items().size(), b.items().size());
     for (size_t i = 0; i < n; ++i)
-      out.push_back(cotangent_add(i < a.items().size() ? a.items()[i] : zero(), i < b.items().size() ? b.items()[i] : zero()));
+      out.push_back(
+          cotangent_add(i < a.items().size() ? a.items()[i] : zero(), i < b.items().size() ? b.items()[i] : zero()));
     return AVal::tuple(std::move(out));
   }
   if (a.is(AKind::kept) || a.is(AKind::closure)) return a;
@@ -294,12 +312,15 @@ AVal Specialiser::cotangent_item(const AVal& t, int64_t i) {
   }
   if (t.is(AKind::known) && cast_exact<runtime::Tuple>(t.known)) {
     std::vector<AVal> items = items_of(t, "is a cotangent");
-    return static_cast<size_t>(i) < items.size() && !is_none(items[static_cast<size_t>(i)]) ? items[static_cast<size_t>(i)] : zero();
+    return static_cast<size_t>(i) < items.size() && !is_none(items[static_cast<size_t>(i)])
+               ? items[static_cast<size_t>(i)]
+               : zero();
   }
   return zero();
 }
 
-AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env) {
+AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept,
+                                     const AVal& env) {
   if (is_zero(dy) || is_none(kept) || kept.is(AKind::kept)) return sum;
   if (kept.is(AKind::like)) {
     AVal base = is_zero(sum) ? zero_of(kept.type, kept) : sum;
@@ -313,7 +334,8 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
     if (index.is(AKind::slice)) {
       Value sl = concrete_slice(index);
       int64_t start, stop, step;
-      int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(d.size()), start, stop, step);
+      int64_t n =
+          runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(d.size()), start, stop, step);
       for (int64_t k = 0; k < n; ++k) d[static_cast<size_t>(start + k * step)] = cotangent_item(dy, k);
     } else {
       int64_t i = need_int(index, "is an index");
@@ -344,19 +366,24 @@ AVal Specialiser::tensor_store_at(const AVal& x, const AVal& key, const AVal& v)
 
 std::string Specialiser::identity_text(const AVal& a) {
   switch (a.kind) {
-    case AKind::ref: return fmt::format("h{}", a.heap);
+    case AKind::ref:
+      return fmt::format("h{}", a.heap);
     case AKind::closure: {
       const AVal* f = &a;
-      while (ir::grad::is_forward_form(*f->parts->code) && !f->items().empty() && f->items().back().is(AKind::closure)) f = &f->items().back();
-      if (!f->parts->function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f->parts->function.object()));
+      while (ir::grad::is_forward_form(*f->parts->code) && !f->items().empty() && f->items().back().is(AKind::closure))
+        f = &f->items().back();
+      if (!f->parts->function.is_unbound())
+        return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f->parts->function.object()));
       pinned_.push_back(f->parts);
       return fmt::format("c{:x}", reinterpret_cast<uintptr_t>(f->parts.get()));
     }
-    case AKind::bound: return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
+    case AKind::bound:
+      return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
     case AKind::known:
       if (auto* s = cast_exact<runtime::Str>(a.known)) return fmt::format("s{}:{}", s->size, s->view());
       if (a.known.is_int() || a.known.is_bool()) return fmt::format("i{}", a.known.as_int());
-      if (a.known.is_object() && kind_of(a.known) != ObjectKind::tuple) return fmt::format("k{:x}", reinterpret_cast<uintptr_t>(a.known.object()));
+      if (a.known.is_object() && kind_of(a.known) != ObjectKind::tuple)
+        return fmt::format("k{:x}", reinterpret_cast<uintptr_t>(a.known.object()));
       if (kind_of(a.known) == ObjectKind::tuple) {
         std::string out = "t(";
         for (const AVal& i : items_of(a, "is a key")) out += identity_text(i) + ",";
@@ -371,7 +398,8 @@ std::string Specialiser::identity_text(const AVal& a) {
     case AKind::dynamic:
       if (a.type && a.type->kind == ir::TypeKind::integer) return fmt::format("i{}", need_int(a, "is a key"));
       abandon("the derivative through an object that is not followed");
-    default: abandon("the derivative through an object that is not followed");
+    default:
+      abandon("the derivative through an object that is not followed");
   }
 }
 
@@ -381,7 +409,9 @@ static int find_slot(const AObject& env, const std::string& key) {
   return -1;
 }
 
-std::string Specialiser::shadow_key(const AVal& object, const AVal& slot) { return identity_text(object) + "|" + identity_text(slot); }
+std::string Specialiser::shadow_key(const AVal& object, const AVal& slot) {
+  return identity_text(object) + "|" + identity_text(slot);
+}
 
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
   if (is_zero(d)) return;
@@ -477,7 +507,8 @@ AVal g_seq_len(S& s, const Args_& a) {
   if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
   const AObject& q = s.read(a[0].heap);
   auto width = s.concrete(q.cursor);
-  return AVal::of(Value::integer(width && width->is_int() && width->as_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0));
+  return AVal::of(Value::integer(
+      width && width->is_int() && width->as_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0));
 }
 
 }  // namespace
@@ -493,12 +524,17 @@ AVal Specialiser::rules_value(std::string_view name) {
 
 void register_grad_prims(PrimHandler* t) {
   auto set = [&](ir::Op op, PrimHandler h) { t[static_cast<size_t>(op)] = h; };
-#define H(op, body) set(prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, Args_& a) -> AVal { (void)s, (void)f, (void)l, (void)a; body })
+#define H(op, body)                                                                 \
+  set(prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, Args_& a) -> AVal { \
+    (void)s, (void)f, (void)l, (void)a;                                             \
+    body                                                                            \
+  })
   H(ad_forward, return s.forward_form(a[0]););
   H(ad_method, return s.forward_method(a[0], Symbol::from_id(l.attr)););
   H(ad_special, return s.forward_special(Symbol::from_id(l.attr).text(), a););
   H(ad_try_call, return g_try_call(s, f, l, a););
-  H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0); return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()}););
+  H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0);
+    return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()}););
   H(ad_bind, return s.bind_call(f.code->calls[l.attr], a););
   H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]););
   H(ad_flat, return s.flat_form(a[0]););
@@ -509,7 +545,8 @@ void register_grad_prims(PrimHandler* t) {
   H(ad_rule, return g_rule(s, l, a, false););
   H(ad_always, return g_rule(s, l, a, true););
   H(ad_get, return s.cotangent_item(a[0], l.attr););
-  H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]); return AVal::tuple(std::move(t)););
+  H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]);
+    return AVal::tuple(std::move(t)););
   H(ad_add, return s.cotangent_add(a[0], a[1]););
   H(ad_item, return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]););
   H(ad_index, return s.list_index(a[0], a[1]););
@@ -520,7 +557,8 @@ void register_grad_prims(PrimHandler* t) {
   H(ad_source, return s.iterator_source(a[0]););
   H(ad_globals, return AVal::of(f.globals););
   H(ad_place, return s.place_of(f.code->paths[l.attr], f.globals, a););
-  H(ad_fail, if (is_zero(a[0])) return none(); s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text())););
+  H(ad_fail, if (is_zero(a[0])) return none();
+    s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text())););
   H(seq_new, AObject o; o.kind = AObject::Kind::seq; return AVal::of_heap(s.allocate(std::move(o))););
   H(seq_push, return g_seq_push(s, a););
   H(seq_get, return g_seq_get(s, l, a););
@@ -530,7 +568,8 @@ void register_grad_prims(PrimHandler* t) {
 }
 
 AVal Specialiser::flat_form(const AVal& form) {
-  if (form.is(AKind::closure) && ir::grad::is_forward_form(*form.parts->code)) return forward_of_closure(form.items().back(), true);
+  if (form.is(AKind::closure) && ir::grad::is_forward_form(*form.parts->code))
+    return forward_of_closure(form.items().back(), true);
   return form;
 }
 

@@ -1,5 +1,5 @@
-// The table of built-in functions and methods: how each is executed on abstract values. One that is not here is computed now when its
-// arguments are known, and boxed otherwise.
+// The table of built-in functions and methods: how each is executed on abstract values. One that is not here is
+// computed now when its arguments are known, and boxed otherwise.
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
@@ -48,7 +48,8 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("hasattr without a name");
-  if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance) return AVal::of(Value::boolean(true));
+  if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
+    return AVal::of(Value::boolean(true));
   return AVal::of(Value::boolean(!s.lookup_attr(a[0], runtime::str_symbol(str)).is(AKind::unbound)));
 }
 AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -95,8 +96,10 @@ AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
 // Only as good as an identity: the number itself differs from run to run anyway.
 AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer((int64_t{1} << 40) + a[0].heap));
-  if (a[0].is(AKind::known) && a[0].known.is_object()) return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
-  if (a[0].is(AKind::tuple) || a[0].is(AKind::closure)) return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].parts.get()))));
+  if (a[0].is(AKind::known) && a[0].known.is_object())
+    return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
+  if (a[0].is(AKind::tuple) || a[0].is(AKind::closure))
+    return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].parts.get()))));
   s.abandon("id of a value");
 }
 
@@ -142,7 +145,8 @@ AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
   AObject o;
   o.kind = AObject::Kind::set;
   if (!a.empty())
-    for (const AVal& v : s.items_of(a[0], "becomes a set")) o.keys.push_back(AVal::of(s.need_constant(v, "is in a set")));
+    for (const AVal& v : s.items_of(a[0], "becomes a set"))
+      o.keys.push_back(AVal::of(s.need_constant(v, "is in a set")));
   return AVal::of_heap(s.allocate(std::move(o)));
 }
 AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -233,13 +237,19 @@ struct FunctionRow {
   Handler handler;
 };
 const FunctionRow kFunctions[] = {
-    {"len", n_len}, {"isinstance", n_isinstance}, {"getattr", n_getattr}, {"hasattr", n_hasattr}, {"setattr", n_setattr},
-    {"callable", n_callable}, {"abs", n_abs}, {"sum", n_sum}, {"all", n_all}, {"any", n_any}, {"iter", n_iter},
-    {"next", n_next}, {"id", n_id},
+    {"len", n_len},         {"isinstance", n_isinstance},
+    {"getattr", n_getattr}, {"hasattr", n_hasattr},
+    {"setattr", n_setattr}, {"callable", n_callable},
+    {"abs", n_abs},         {"sum", n_sum},
+    {"all", n_all},         {"any", n_any},
+    {"iter", n_iter},       {"next", n_next},
+    {"id", n_id},
 };
 const FunctionRow kTypes[] = {
-    {"int", t_int}, {"float", t_float}, {"bool", t_bool}, {"list", t_list}, {"tuple", t_tuple}, {"dict", t_dict},
-    {"set", t_set}, {"type", t_type}, {"range", t_range}, {"zip", t_zip}, {"enumerate", t_enumerate}, {"map", t_map},
+    {"int", t_int},           {"float", t_float},         {"bool", t_bool},
+    {"list", t_list},         {"tuple", t_tuple},         {"dict", t_dict},
+    {"set", t_set},           {"type", t_type},           {"range", t_range},
+    {"zip", t_zip},           {"enumerate", t_enumerate}, {"map", t_map},
     {"reversed", t_reversed}, {"super", t_super},
 };
 struct MethodRow {
@@ -248,8 +258,9 @@ struct MethodRow {
   Handler handler;
 };
 const MethodRow kMethods[] = {
-    {ObjectKind::list, "append", m_list_append}, {ObjectKind::list, "extend", m_list_extend}, {ObjectKind::list, "pop", m_list_pop},
-    {ObjectKind::dict, "get", m_dict_get}, {ObjectKind::dict, "keys", m_dict_keys}, {ObjectKind::dict, "values", m_dict_values},
+    {ObjectKind::list, "append", m_list_append}, {ObjectKind::list, "extend", m_list_extend},
+    {ObjectKind::list, "pop", m_list_pop},       {ObjectKind::dict, "get", m_dict_get},
+    {ObjectKind::dict, "keys", m_dict_keys},     {ObjectKind::dict, "values", m_dict_values},
     {ObjectKind::dict, "items", m_dict_items},
 };
 // Natives that neither read nor write what scripts can reach.
@@ -264,13 +275,15 @@ struct NativeTable {
   explicit NativeTable(Specialiser& s) {
     auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
     for (const FunctionRow& r : kFunctions)
-      if (auto* n = native(runtime::builtin(s.session, intern(r.name), false))) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+      if (auto* n = native(runtime::builtin(s.session, intern(r.name), false)))
+        handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
     for (const FunctionRow& r : kTypes) {
       Value v = runtime::builtin(s.session, intern(r.name), false);
       if (v.is_object()) handlers[v.object()] = r.handler;
     }
     for (const MethodRow& r : kMethods)
-      if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name)))) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+      if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name))))
+        handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
     auto module_rows = [&](std::string_view name, std::span<const NativeRow> rows) {
       Value module = runtime::import_module(s.session, intern(name));
       if (module.is_error()) return;
@@ -283,7 +296,8 @@ struct NativeTable {
     module_rows("_ad_rows", row_natives());
     s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
-      if (auto* n = native(runtime::builtin(s.session, intern(name), false))) output_only[reinterpret_cast<const void*>(n->def->fn)] = true;
+      if (auto* n = native(runtime::builtin(s.session, intern(name), false)))
+        output_only[reinterpret_cast<const void*>(n->def->fn)] = true;
   }
 };
 
@@ -344,21 +358,33 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const 
 // A result that may be kept as a constant.
 bool Specialiser::plain_result(const Value& v) {
   switch (kind_of(v)) {
-    case ObjectKind::none: case ObjectKind::boolean: case ObjectKind::integer: case ObjectKind::floating: case ObjectKind::str: case ObjectKind::bytes:
-    case ObjectKind::type: case ObjectKind::native: case ObjectKind::dtype: case ObjectKind::device: case ObjectKind::range: return true;
+    case ObjectKind::none:
+    case ObjectKind::boolean:
+    case ObjectKind::integer:
+    case ObjectKind::floating:
+    case ObjectKind::str:
+    case ObjectKind::bytes:
+    case ObjectKind::type:
+    case ObjectKind::native:
+    case ObjectKind::dtype:
+    case ObjectKind::device:
+    case ObjectKind::range:
+      return true;
     case ObjectKind::tuple:
       for (Value& i : *v.as<runtime::Tuple>())
         if (!plain_result(i)) return false;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  static const std::string_view kPure[] = {"abs", "min", "max", "pow", "round", "divmod", "len", "sum", "repr", "str", "ord", "chr",
-                                           "sqrt", "exp", "log", "sin", "cos", "tan", "floor", "ceil", "isinstance", "issubclass",
-                                           "callable", "hasattr", "prod", "any", "all", "hash", "bin", "hex", "format"};
+  static const std::string_view kPure[] = {
+      "abs",      "min",     "max",  "pow", "round", "divmod", "len", "sum",   "repr",  "str",        "ord",
+      "chr",      "sqrt",    "exp",  "log", "sin",   "cos",    "tan", "floor", "ceil",  "isinstance", "issubclass",
+      "callable", "hasattr", "prod", "any", "all",   "hash",   "bin", "hex",   "format"};
   if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
   for (std::string_view name : kPure)
     if (n.def->name == name) return true;
@@ -393,8 +419,9 @@ AVal Specialiser::make_iterator(const AVal& a) {
   if (is_tensor(a)) return new_iterator(AObject::Iter::tensor, a);
   if (a.is(AKind::known)) {
     if (auto* r = cast_exact<runtime::Range>(a.known); r && !r->big())
-      return make_iterator(AVal::compound(AKind::range, {AVal::of(Value::integer(r->start)), AVal::of(Value::integer(r->stop)),
-                                                         AVal::of(Value::integer(r->step))}));
+      return make_iterator(AVal::compound(
+          AKind::range,
+          {AVal::of(Value::integer(r->start)), AVal::of(Value::integer(r->stop)), AVal::of(Value::integer(r->step))}));
     return new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
   }
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::iter, {a});
@@ -481,7 +508,8 @@ AVal Specialiser::next(const AVal& it) {
       write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
       return tensor_index(source, at);
     }
-    default: abandon("next of this iterator");
+    default:
+      abandon("next of this iterator");
   }
 }
 
@@ -535,7 +563,8 @@ AVal Specialiser::length(const AVal& a) {
     AVal m = class_lookup(a, intern("__len__"));
     if (!m.is(AKind::unbound)) return call(m, {a});
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set) return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set)
+    return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});
   return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
 }

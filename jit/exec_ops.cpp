@@ -1,5 +1,5 @@
-// Operators on abstract operands: known ones are computed now by the runtime, numbers become typed residual operations, tensors rows
-// of the registry, objects calls of their special methods.
+// Operators on abstract operands: known ones are computed now by the runtime, numbers become typed residual operations,
+// tensors rows of the registry, objects calls of their special methods.
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
@@ -18,7 +18,7 @@ namespace {
 struct BinRow {
   Op op, in_place;
   BinOp runtime;
-  std::string_view row;            // tensor operation
+  std::string_view row;  // tensor operation
   std::string_view dunder, reflected, augmented;
 };
 const BinRow kBinary[] = {
@@ -27,7 +27,8 @@ const BinRow kBinary[] = {
     {prim::mul, prim::imul, BinOp::mul, "mul", "__mul__", "__rmul__", "__imul__"},
     {prim::matmul, prim::imatmul, BinOp::matmul, "matmul", "__matmul__", "__rmatmul__", "__imatmul__"},
     {prim::truediv, prim::itruediv, BinOp::truediv, "div", "__truediv__", "__rtruediv__", "__itruediv__"},
-    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide", "__floordiv__", "__rfloordiv__", "__ifloordiv__"},
+    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide", "__floordiv__", "__rfloordiv__",
+     "__ifloordiv__"},
     {prim::mod, prim::imod, BinOp::mod, "remainder", "__mod__", "__rmod__", "__imod__"},
     {prim::pow, prim::ipow, BinOp::pow, "pow", "__pow__", "__rpow__", "__ipow__"},
     {prim::lshift, prim::ilshift, BinOp::lshift, "bitwise_left_shift", "__lshift__", "__rlshift__", "__ilshift__"},
@@ -100,7 +101,8 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) {
       // `x op= v` keeps x's dtype, and its shape (OPS: promotion is PyTorch's).
       AVal out = tensor_op(row->row, {a, b});
-      if (augmented && is_tensor(a) && type_of(out) != type_of(a)) abandon("an in-place operation that changes the dtype or shape");
+      if (augmented && is_tensor(a) && type_of(out) != type_of(a))
+        abandon("an in-place operation that changes the dtype or shape");
       return out;
     }
   }
@@ -156,7 +158,8 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   return boxed(op, {a, b});
 }
 
-AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta, const ir::Type* tb) {
+AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta,
+                                const ir::Type* tb) {
   bool floats = ta->kind == TypeKind::floating || tb->kind == TypeKind::floating;
   const ir::Type* t = nullptr;
   if (op == prim::add || op == prim::sub || op == prim::mul || op == prim::floordiv || op == prim::mod)
@@ -172,7 +175,8 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
       t = ir::types::integer();
     }
   } else if (!floats && op != prim::matmul) {
-    t = ta->kind == TypeKind::boolean && tb->kind == TypeKind::boolean && (op == prim::and_ || op == prim::or_ || op == prim::xor_)
+    t = ta->kind == TypeKind::boolean && tb->kind == TypeKind::boolean &&
+                (op == prim::and_ || op == prim::or_ || op == prim::xor_)
             ? ir::types::boolean()
             : ir::types::integer();
   }
@@ -181,8 +185,10 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
   auto x = witness(a), y = witness(b);
   if (x && y) {
     Value w = runtime::binary(session, rop, *x, *y);
-    if (w.is_error()) session.pending = Value();
-    else derive_witness(out, {&a, &b}, std::move(w));
+    if (w.is_error())
+      session.pending = Value();
+    else
+      derive_witness(out, {&a, &b}, std::move(w));
   }
   return out;
 }
@@ -193,7 +199,9 @@ AVal Specialiser::unary(Op op, const AVal& a) {
     if (auto v = concrete(t)) return AVal::of(Value::boolean(!v->as_bool()));
     return emit(prim::not_, {t}, ir::types::boolean());
   }
-  runtime::UnOp rop = op == prim::neg ? runtime::UnOp::neg : op == prim::pos ? runtime::UnOp::pos : runtime::UnOp::invert;
+  runtime::UnOp rop = op == prim::neg   ? runtime::UnOp::neg
+                      : op == prim::pos ? runtime::UnOp::pos
+                                        : runtime::UnOp::invert;
   if (auto v = concrete(a)) return computed(*this, runtime::unary(session, rop, *v));
   if (is_tensor(a)) {
     if (op == prim::pos) return a;
@@ -240,7 +248,8 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
   }
   bool equality = op == prim::eq || op == prim::ne;
   if (equality && a.is(AKind::tuple) && (b.is(AKind::tuple) || b.is(AKind::known))) {
-    if (b.is(AKind::known) && !runtime::cast_exact<runtime::Tuple>(b.known)) return AVal::of(Value::boolean(op == prim::ne));
+    if (b.is(AKind::known) && !runtime::cast_exact<runtime::Tuple>(b.known))
+      return AVal::of(Value::boolean(op == prim::ne));
     std::vector<AVal> x = a.items(), y = items_of(b, "is compared");
     if (x.size() != y.size()) return AVal::of(Value::boolean(op == prim::ne));
     for (size_t i = 0; i < x.size(); ++i) {
@@ -282,7 +291,8 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
   }
   if (a.is(AKind::closure) && b.is(AKind::closure)) {
     if (a.parts == b.parts) return 1;
-    if (!a.parts->function.is_unbound() && !b.parts->function.is_unbound()) return runtime::is_same(a.parts->function, b.parts->function);
+    if (!a.parts->function.is_unbound() && !b.parts->function.is_unbound())
+      return runtime::is_same(a.parts->function, b.parts->function);
     return a.parts->code == b.parts->code ? -1 : 0;
   }
   if (a.is(AKind::dynamic) && b.is(AKind::dynamic) && a.atom == b.atom) return 1;
@@ -329,12 +339,18 @@ AVal Specialiser::truth(const AVal& a) {
     return AVal::of(Value::boolean(r == 1));
   }
   switch (a.kind) {
-    case AKind::tuple: return AVal::of(Value::boolean(!a.items().empty()));
-    case AKind::closure: case AKind::bound: case AKind::super: case AKind::slice: return AVal::of(Value::boolean(true));
+    case AKind::tuple:
+      return AVal::of(Value::boolean(!a.items().empty()));
+    case AKind::closure:
+    case AKind::bound:
+    case AKind::super:
+    case AKind::slice:
+      return AVal::of(Value::boolean(true));
     case AKind::ref: {
       const AObject& o = read(a.heap);
       if (o.poisoned) abandon("an object that differs between branches");
-      if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set || o.kind == AObject::Kind::seq)
+      if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set ||
+          o.kind == AObject::Kind::seq)
         return AVal::of(Value::boolean(!(o.kind == AObject::Kind::set ? o.keys.empty() : o.items.empty())));
       if (o.kind == AObject::Kind::instance) {
         if (AVal m = class_lookup(a, intern("__bool__")); !m.is(AKind::unbound)) return truth(call(m, {a}));
@@ -349,7 +365,8 @@ AVal Specialiser::truth(const AVal& a) {
       // A tensor of one element, or anything boxed: the runtime decides.
       return emit(prim::truth, {a}, ir::types::boolean());
     }
-    default: abandon("truth of a value that is not known");
+    default:
+      abandon("truth of a value that is not known");
   }
 }
 

@@ -1,4 +1,5 @@
-// Autodiff's places, iterator sources and call plans on abstract values (runtime/autodiff/place.cpp and call.cpp are the meaning).
+// Autodiff's places, iterator sources and call plans on abstract values (runtime/autodiff/place.cpp and call.cpp are
+// the meaning).
 #include <fmt/format.h>
 
 #include "ir/effect.h"
@@ -31,7 +32,8 @@ AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, cons
   AVal base = none(), slot = none(), content;
   if (path.root == Root::value) content = args[0];
   if (path.root == Root::cell) base = args[0], slot = number(0), content = cell_get(args[0]);
-  if (path.root == Root::global) base = AVal::of(globals), slot = AVal::of(session.str(path.name)), content = global(globals, path.name);
+  if (path.root == Root::global)
+    base = AVal::of(globals), slot = AVal::of(session.str(path.name)), content = global(globals, path.name);
   std::vector<AVal> index;
   size_t k = 0;
   bool stopped = false;
@@ -85,7 +87,8 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
   if (keys.empty())
     g = d_old;
   else
-    g = tensor_store_at(g, keys.size() == 1 ? keys[0] : AVal::tuple(keys), cotangent_is_zero(d_old) ? AVal::of(Value::floating(0)) : d_old);
+    g = tensor_store_at(g, keys.size() == 1 ? keys[0] : AVal::tuple(keys),
+                        cotangent_is_zero(d_old) ? AVal::of(Value::floating(0)) : d_old);
   if (root) return AVal::tuple({g, d_value});
   shadow_put(env, base, slot, g);
   return AVal::tuple({zero(), d_value});
@@ -100,16 +103,20 @@ AVal Specialiser::iterator_source(const AVal& it) {
     return number(at && at->is_int() ? at->as_int() - 1 : 0);
   };
   switch (o.iter) {
-    case AObject::Iter::list: return AVal::tuple({o.source, last()});
+    case AObject::Iter::list:
+      return AVal::tuple({o.source, last()});
     case AObject::Iter::tuple:
-    case AObject::Iter::tensor: return AVal::tuple({it, last()});
+    case AObject::Iter::tensor:
+      return AVal::tuple({it, last()});
     case AObject::Iter::zip: {
       std::vector<AVal> sources;
       for (const AVal& part : o.parts) sources.push_back(iterator_source(part));
       return new_list(std::move(sources));
     }
-    case AObject::Iter::enumerate: return new_list({none(), iterator_source(o.source)});
-    default: return none();
+    case AObject::Iter::enumerate:
+      return new_list({none(), iterator_source(o.source)});
+    default:
+      return none();
   }
 }
 
@@ -144,8 +151,12 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
   for (size_t i = 0; i < sig.args.size(); ++i) {
     const AVal& v = args[i + 1];
     switch (sig.args[i].kind) {
-      case Kind::positional: add_positional(v), atoms.push_back(entry(1, none())); break;
-      case Kind::keyword: add_keyword(sig.args[i].name, v), atoms.push_back(entry(1, none())); break;
+      case Kind::positional:
+        add_positional(v), atoms.push_back(entry(1, none()));
+        break;
+      case Kind::keyword:
+        add_keyword(sig.args[i].name, v), atoms.push_back(entry(1, none()));
+        break;
       case Kind::star: {
         std::vector<AVal> items = items_of(v, "is spread over arguments");
         for (const AVal& x : items) add_positional(x);
@@ -153,9 +164,11 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
         break;
       }
       case Kind::double_star: {
-        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict) abandon("** of something that is not followed");
+        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
+          abandon("** of something that is not followed");
         const AObject d = read(v.heap);
-        for (size_t k = 0; k < d.keys.size(); ++k) add_keyword(runtime::str_symbol(d.keys[k].known.as<runtime::Str>()), d.items[k]);
+        for (size_t k = 0; k < d.keys.size(); ++k)
+          add_keyword(runtime::str_symbol(d.keys[k].known.as<runtime::Str>()), d.items[k]);
         atoms.push_back(entry(d.keys.size(), v));
       }
     }
@@ -170,7 +183,8 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
     const ir::Signature& fs = form.parts->code->sig;
     std::vector<AVal> params = bind_arguments(form, positional, keywords);
     params.resize(fs.count());
-    int64_t varargs = fs.varargs ? fs.positional : -1, kwonly = fs.positional + (fs.varargs ? 1 : 0), varkw = kwonly + fs.kwonly;
+    int64_t varargs = fs.varargs ? fs.positional : -1, kwonly = fs.positional + (fs.varargs ? 1 : 0),
+            varkw = kwonly + fs.kwonly;
     for (int o : order) {
       if (o >= 0) {
         targets.push_back(o < fs.positional ? number(o) : AVal::tuple({number(varargs), number(o - fs.positional)}));
@@ -180,7 +194,9 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
       int64_t at = -1;
       for (int64_t i = fs.posonly; i < varkw && at < 0; ++i)
         if (i != varargs && fs.names[static_cast<size_t>(i)] == name) at = i;
-      targets.push_back(at >= 0 ? number(at) : AVal::tuple({params[static_cast<size_t>(varkw)], AVal::of(session.str(name)), number(varkw)}));
+      targets.push_back(
+          at >= 0 ? number(at)
+                  : AVal::tuple({params[static_cast<size_t>(varkw)], AVal::of(session.str(name)), number(varkw)}));
     }
     return AVal::tuple({AVal::tuple(std::move(params)), new_dict({}, {}), plan()});
   }
@@ -200,7 +216,8 @@ AVal Specialiser::unbind_call(const AVal& plan, const AVal& d, const AVal& env) 
   auto cotangent_at = [&](const AVal& target) {
     if (is_number(target)) return cotangent_item(d, need_int(target, "is a position"));
     const std::vector<AVal> t = items_of(target, "is a target");
-    if (t.size() == 2) return cotangent_item(cotangent_item(d, need_int(t[0], "is a position")), need_int(t[1], "is a position"));
+    if (t.size() == 2)
+      return cotangent_item(cotangent_item(d, need_int(t[0], "is a position")), need_int(t[1], "is a position"));
     return shadow_take(env, t[0], t[1]);
   };
   std::vector<AVal> result;

@@ -23,7 +23,9 @@ AVal h_check_bound(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&
   if (a[0].is(AKind::unbound)) s.abandon(fmt::format("variable {} has no value", Symbol::from_id(l.attr).text()));
   return a[0];
 }
-AVal h_global_get(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) { return s.global(f.globals, Symbol::from_id(l.attr)); }
+AVal h_global_get(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) {
+  return s.global(f.globals, Symbol::from_id(l.attr));
+}
 AVal h_global_set(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   s.set_global(f.globals, Symbol::from_id(l.attr), a[0]);
   return {};
@@ -60,7 +62,9 @@ AVal h_function(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& 
   return out;
 }
 AVal h_call(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) { return s.exec_call(f, l); }
-AVal h_attr_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.get_attr(a[0], Symbol::from_id(l.attr)); }
+AVal h_attr_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return s.get_attr(a[0], Symbol::from_id(l.attr));
+}
 AVal h_attr_set(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   s.set_attr(a[0], Symbol::from_id(l.attr), a[1]);
   return {};
@@ -71,7 +75,9 @@ AVal h_item_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   return {};
 }
 AVal h_update(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) { return s.update(f, l); }
-AVal h_slice(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) { return AVal::compound(AKind::slice, std::move(a)); }
+AVal h_slice(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return AVal::compound(AKind::slice, std::move(a));
+}
 AVal h_tuple(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) { return AVal::tuple(std::move(a)); }
 AVal h_list(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.new_list(std::move(a)); }
 AVal h_dict(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
@@ -93,7 +99,9 @@ AVal h_list_extend(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a
   for (const AVal& v : s.items_of(a[1], "is spread")) s.list_append(a[0], v);
   return {};
 }
-AVal h_list_to_tuple(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return AVal::tuple(s.items_of(a[0], "becomes a tuple")); }
+AVal h_list_to_tuple(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return AVal::tuple(s.items_of(a[0], "becomes a tuple"));
+}
 AVal h_tuple_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   if (a[0].is(AKind::dynamic)) return s.boxed(prim::tuple_get, a, l.attr);
   return s.items_of(a[0], "is taken apart").at(l.attr);
@@ -116,7 +124,10 @@ AVal h_unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&
 AVal h_format(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   auto v = s.concrete(a[0]), spec = s.concrete(a[1]);
   if (!v || !spec) return s.boxed(prim::format, a, l.attr);
-  Value x = l.attr == 'r' ? runtime::repr(s.session, *v) : l.attr == 's' ? runtime::str(s.session, *v) : l.attr == 'a' ? runtime::ascii(s.session, *v) : *v;
+  Value x = l.attr == 'r'   ? runtime::repr(s.session, *v)
+            : l.attr == 's' ? runtime::str(s.session, *v)
+            : l.attr == 'a' ? runtime::ascii(s.session, *v)
+                            : *v;
   auto* text = cast_exact<runtime::Str>(*spec);
   Value out = runtime::format(s.session, x, text ? text->view() : "");
   if (out.is_error()) {
@@ -148,7 +159,9 @@ AVal h_import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   if (!m || !s.session.modules.find(name)) s.abandon("import");
   return AVal::of(*m);
 }
-AVal h_import_from(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.get_attr(a[0], Symbol::from_id(l.attr)); }
+AVal h_import_from(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return s.get_attr(a[0], Symbol::from_id(l.attr));
+}
 AVal h_length(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.length(a[0]); }
 AVal h_dict_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.set_item(a[0], a[1], a[2]);
@@ -159,20 +172,50 @@ const std::array<Handler, prim::count_>& handlers() {
   static const auto table = [] {
     std::array<Handler, prim::count_> t{};
     auto set = [&](ir::Op op, Handler h) { t[static_cast<size_t>(op)] = h; };
-    for (int i = static_cast<int>(prim::add); i <= static_cast<int>(prim::ixor); ++i) set(static_cast<ir::Op>(i), h_binary);
+    for (int i = static_cast<int>(prim::add); i <= static_cast<int>(prim::ixor); ++i)
+      set(static_cast<ir::Op>(i), h_binary);
     for (ir::Op op : {prim::neg, prim::pos, prim::invert, prim::not_}) set(op, h_unary);
-    for (int i = static_cast<int>(prim::eq); i <= static_cast<int>(prim::not_in); ++i) set(static_cast<ir::Op>(i), h_compare);
+    for (int i = static_cast<int>(prim::eq); i <= static_cast<int>(prim::not_in); ++i)
+      set(static_cast<ir::Op>(i), h_compare);
     const std::pair<ir::Op, Handler> rows[] = {
-        {prim::truth, h_truth}, {prim::move, h_move}, {prim::check_bound, h_check_bound}, {prim::global_get, h_global_get},
-        {prim::global_set, h_global_set}, {prim::builtin_get, h_builtin_get}, {prim::cell_new, h_cell_new},
-        {prim::cell_get, h_cell_get}, {prim::cell_set, h_cell_set}, {prim::function, h_function}, {prim::call, h_call},
-        {prim::call_method, h_call}, {prim::attr_get, h_attr_get}, {prim::attr_set, h_attr_set}, {prim::item_get, h_item_get},
-        {prim::item_set, h_item_set}, {prim::update, h_update}, {prim::slice, h_slice}, {prim::tuple, h_tuple},
-        {prim::list, h_list}, {prim::dict, h_dict}, {prim::set, h_set}, {prim::list_append, h_list_append},
-        {prim::list_extend, h_list_extend}, {prim::list_to_tuple, h_list_to_tuple}, {prim::tuple_get, h_tuple_get},
-        {prim::unpack, h_unpack}, {prim::unpack_star, h_unpack_star}, {prim::format, h_format}, {prim::str_concat, h_str_concat},
-        {prim::iter, h_iter}, {prim::iter_next, h_iter_next}, {prim::is_end, h_is_end}, {prim::import, h_import},
-        {prim::import_as, h_import}, {prim::import_from, h_import_from}, {prim::length, h_length}, {prim::dict_set, h_dict_set},
+        {prim::truth, h_truth},
+        {prim::move, h_move},
+        {prim::check_bound, h_check_bound},
+        {prim::global_get, h_global_get},
+        {prim::global_set, h_global_set},
+        {prim::builtin_get, h_builtin_get},
+        {prim::cell_new, h_cell_new},
+        {prim::cell_get, h_cell_get},
+        {prim::cell_set, h_cell_set},
+        {prim::function, h_function},
+        {prim::call, h_call},
+        {prim::call_method, h_call},
+        {prim::attr_get, h_attr_get},
+        {prim::attr_set, h_attr_set},
+        {prim::item_get, h_item_get},
+        {prim::item_set, h_item_set},
+        {prim::update, h_update},
+        {prim::slice, h_slice},
+        {prim::tuple, h_tuple},
+        {prim::list, h_list},
+        {prim::dict, h_dict},
+        {prim::set, h_set},
+        {prim::list_append, h_list_append},
+        {prim::list_extend, h_list_extend},
+        {prim::list_to_tuple, h_list_to_tuple},
+        {prim::tuple_get, h_tuple_get},
+        {prim::unpack, h_unpack},
+        {prim::unpack_star, h_unpack_star},
+        {prim::format, h_format},
+        {prim::str_concat, h_str_concat},
+        {prim::iter, h_iter},
+        {prim::iter_next, h_iter_next},
+        {prim::is_end, h_is_end},
+        {prim::import, h_import},
+        {prim::import_as, h_import},
+        {prim::import_from, h_import_from},
+        {prim::length, h_length},
+        {prim::dict_set, h_dict_set},
     };
     for (auto [op, h] : rows) set(op, h);
     register_grad_prims(t.data());
@@ -202,23 +245,35 @@ AVal Specialiser::constant_value(const ir::Function& f, ir::ConstId id) {
   const ir::Constant& c = f.constant(id);
   using K = ir::Constant::Kind;
   switch (c.kind) {
-    case K::none: return AVal::of(Value::none());
-    case K::true_: return AVal::of(Value::boolean(true));
-    case K::false_: return AVal::of(Value::boolean(false));
-    case K::ellipsis: return AVal::of(Value::ellipsis());
-    case K::not_implemented: return AVal::of(Value::not_implemented());
-    case K::unbound: return {};
-    case K::zero: return AVal::marker(AKind::zero);
-    case K::integer: return AVal::of(Value::integer(c.i));
-    case K::floating: return AVal::of(Value::floating(c.f));
-    case K::string: return AVal::of(runtime::make_str(c.text));
-    case K::bytes: return AVal::of(runtime::make_bytes(c.text));
+    case K::none:
+      return AVal::of(Value::none());
+    case K::true_:
+      return AVal::of(Value::boolean(true));
+    case K::false_:
+      return AVal::of(Value::boolean(false));
+    case K::ellipsis:
+      return AVal::of(Value::ellipsis());
+    case K::not_implemented:
+      return AVal::of(Value::not_implemented());
+    case K::unbound:
+      return {};
+    case K::zero:
+      return AVal::marker(AKind::zero);
+    case K::integer:
+      return AVal::of(Value::integer(c.i));
+    case K::floating:
+      return AVal::of(Value::floating(c.f));
+    case K::string:
+      return AVal::of(runtime::make_str(c.text));
+    case K::bytes:
+      return AVal::of(runtime::make_bytes(c.text));
     case K::tuple: {
       std::vector<AVal> items;
       for (ir::ConstId i : c.items) items.push_back(constant_value(f, i));
       return AVal::tuple(std::move(items));
     }
-    default: return special_constant(c);
+    default:
+      return special_constant(c);
   }
 }
 

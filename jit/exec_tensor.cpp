@@ -1,5 +1,5 @@
-// Rows of tensor operations on abstract values: arguments are bound to the row's parameters, its signature infers the result's type (the
-// same inference that eager calls use), and one typed residual operation is written.
+// Rows of tensor operations on abstract values: arguments are bound to the row's parameters, its signature infers the
+// result's type (the same inference that eager calls use), and one typed residual operation is written.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -28,9 +28,7 @@ ir::TensorType tensor_type(const ir::Type& t) {
 
 }  // namespace
 
-const ir::Type* Specialiser::result_type(const ir::TensorType& t) {
-  return ir::types::tensor(t.dtype, t.dims);
-}
+const ir::Type* Specialiser::result_type(const ir::TensorType& t) { return ir::types::tensor(t.dtype, t.dims); }
 
 ir::SymDim Specialiser::dim_of(const AVal& a) {
   if (auto v = concrete(a)) {
@@ -43,7 +41,8 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   return ir::SymDim::number(need_int(a, "is a size"));
 }
 
-// A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time numbers.
+// A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
+// numbers.
 ir::Param Specialiser::to_param(const AVal& a) {
   if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
     ir::Param p;
@@ -61,35 +60,48 @@ ir::Param Specialiser::to_param(const AVal& a) {
   auto v = concrete(a);
   if (!v) abandon("a parameter that is not known");
   switch (kind_of(*v)) {
-    case ObjectKind::none: return ir::Param::none();
-    case ObjectKind::boolean: return ir::Param::of_bool(v->as_bool());
-    case ObjectKind::integer: return ir::Param::of(v->as_int());
-    case ObjectKind::floating: return ir::Param::of_float(v->as_float());
-    case ObjectKind::str: return ir::Param::of_text(std::string(v->as<runtime::Str>()->view()));
-    case ObjectKind::dtype: return ir::Param::of_dtype(v->as<runtime::DTypeObject>()->dtype);
+    case ObjectKind::none:
+      return ir::Param::none();
+    case ObjectKind::boolean:
+      return ir::Param::of_bool(v->as_bool());
+    case ObjectKind::integer:
+      return ir::Param::of(v->as_int());
+    case ObjectKind::floating:
+      return ir::Param::of_float(v->as_float());
+    case ObjectKind::str:
+      return ir::Param::of_text(std::string(v->as<runtime::Str>()->view()));
+    case ObjectKind::dtype:
+      return ir::Param::of_dtype(v->as<runtime::DTypeObject>()->dtype);
     case ObjectKind::tuple: {
       ir::Param p;
       p.kind = ir::Param::Kind::list;
       for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i)));
       return p;
     }
-    default: abandon("a parameter of an unexpected kind");
+    default:
+      abandon("a parameter of an unexpected kind");
   }
 }
 
 AVal Specialiser::from_param(const ir::Param& p) {
   switch (p.kind) {
-    case ir::Param::Kind::boolean: return AVal::of(Value::boolean(p.integer.c != 0));
-    case ir::Param::Kind::integer: return AVal::of(Value::integer(p.integer.c));
-    case ir::Param::Kind::floating: return AVal::of(Value::floating(p.floating));
-    case ir::Param::Kind::text: return AVal::of(runtime::make_str(p.text));
-    case ir::Param::Kind::dtype: return AVal::of(runtime::make_dtype(session, static_cast<DType>(p.integer.c)));
+    case ir::Param::Kind::boolean:
+      return AVal::of(Value::boolean(p.integer.c != 0));
+    case ir::Param::Kind::integer:
+      return AVal::of(Value::integer(p.integer.c));
+    case ir::Param::Kind::floating:
+      return AVal::of(Value::floating(p.floating));
+    case ir::Param::Kind::text:
+      return AVal::of(runtime::make_str(p.text));
+    case ir::Param::Kind::dtype:
+      return AVal::of(runtime::make_dtype(session, static_cast<DType>(p.integer.c)));
     case ir::Param::Kind::list: {
       std::vector<AVal> items;
       for (const ir::Param& i : p.list) items.push_back(from_param(i));
       return AVal::tuple(std::move(items));
     }
-    default: return AVal::of(Value::none());
+    default:
+      return AVal::of(Value::none());
   }
 }
 
@@ -111,7 +123,8 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   for (size_t i = 0; i < params.size(); ++i) {
     if (!info.params[i].input)
       others.push_back(to_param(params[i]));
-    else if (params[i].is(AKind::tuple) || (params[i].is(AKind::ref) && read(params[i].heap).kind == AObject::Kind::list))
+    else if (params[i].is(AKind::tuple) ||
+             (params[i].is(AKind::ref) && read(params[i].heap).kind == AObject::Kind::list))
       for (const AVal& part : items_of(params[i], "is a list of tensors")) inputs.push_back(input_type(info, part));
     else
       inputs.push_back(input_type(info, params[i]));
@@ -142,7 +155,9 @@ std::optional<ir::TensorType> Specialiser::input_type(const ir::OpInfo& info, co
   ir::TensorType t;
   t.scalar = true;
   const ir::Type* st = type_of(p);
-  t.dtype = st->kind == ir::TypeKind::floating ? DType::f64 : st->kind == ir::TypeKind::integer ? DType::i64 : DType::boolean;
+  t.dtype = st->kind == ir::TypeKind::floating  ? DType::f64
+            : st->kind == ir::TypeKind::integer ? DType::i64
+                                                : DType::boolean;
   return t;
 }
 
@@ -163,7 +178,8 @@ ir::Atom Specialiser::parameter_atom(const AVal& a) {
   return code.let(prim::tuple, items, 0, ir::types::tuple(types), span);
 }
 
-// Arguments → parameters of a row, defaults filled in; `places`: the parameter of each argument, and its place in a variadic one (else -1).
+// Arguments → parameters of a row, defaults filled in; `places`: the parameter of each argument, and its place in a
+// variadic one (else -1).
 std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords,
                                         std::vector<std::pair<int, int>>* places) {
   std::vector<AVal> params(op.params.size());
@@ -171,7 +187,8 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
   for (size_t i = 0; i < op.params.size(); ++i) {
     if (op.params[i].variadic) {
       // f(x, 2, 3) and f(x, (2, 3)) are the same.
-      for (size_t k = at; places && k < args.size(); ++k) places->push_back({static_cast<int>(i), static_cast<int>(k - at)});
+      for (size_t k = at; places && k < args.size(); ++k)
+        places->push_back({static_cast<int>(i), static_cast<int>(k - at)});
       std::vector<AVal> rest(args.begin() + static_cast<long>(std::min(at, args.size())), args.end());
       at = args.size();
       bool one_sequence = rest.size() == 1 && (rest[0].is(AKind::tuple) || rest[0].is(AKind::ref) ||
@@ -224,7 +241,8 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
   size_t used = 0, tensors = 0;
   bool ellipsis = false;
   for (const AVal& k : keys) {
-    bool none = k.is(AKind::known) && k.known.is_none(), dots = k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis);
+    bool none = k.is(AKind::known) && k.known.is_none(),
+         dots = k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis);
     used += !none && !dots;
     ellipsis |= dots;
     if (is_tensor(k)) {
@@ -268,7 +286,8 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
     if (k.is(AKind::slice) || (k.is(AKind::known) && cast_exact<runtime::Slice>(k.known))) {
       Value sl = k.is(AKind::slice) ? concrete_slice(k) : k.known;
       auto* slice = sl.as<runtime::Slice>();
-      if (slice->start.is_none() && slice->stop.is_none() && (slice->step.is_none() || (slice->step.is_int() && slice->step.as_int() == 1))) {
+      if (slice->start.is_none() && slice->stop.is_none() &&
+          (slice->step.is_none() || (slice->step.is_int() && slice->step.as_int() == 1))) {
         ++axis;
         continue;
       }
@@ -304,7 +323,8 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
   return out;
 }
 
-// x with x[key] = value. Whole slices of leading axes are put together from their neighbours; the rest is the runtime's.
+// x with x[key] = value. Whole slices of leading axes are put together from their neighbours; the rest is the
+// runtime's.
 AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value) {
   auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
   const ir::SymDim n = x.type->rank() ? x.type->dims[0] : ir::SymDim::number(0);
@@ -327,13 +347,15 @@ AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value
   if (!is_tensor(v)) {
     v = tensor_op("full", {AVal::tuple(shape), v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
   } else {
-    if (v.type->dtype != x.type->dtype) v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
+    if (v.type->dtype != x.type->dtype)
+      v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
     v = tensor_op("expand", {v, AVal::tuple(shape)});
   }
   std::vector<AVal> parts;
   if (start > 0) parts.push_back(tensor_op("narrow", {x, number(0), number(0), number(start)}));
   parts.push_back(v);
-  if (start + count < n.c) parts.push_back(tensor_op("narrow", {x, number(0), number(start + count), number(n.c - start - count)}));
+  if (start + count < n.c)
+    parts.push_back(tensor_op("narrow", {x, number(0), number(start + count), number(n.c - start - count)}));
   return parts.size() == 1 ? v : tensor_op("cat", {AVal::tuple(std::move(parts)), number(0)});
 }
 

@@ -28,7 +28,8 @@ double ms_since(Clock::time_point t) { return std::chrono::duration<double, std:
 bool holds_tensor(const Value& v, int depth) {
   using runtime::ObjectKind;
   switch (runtime::kind_of(v)) {
-    case ObjectKind::tensor: return true;
+    case ObjectKind::tensor:
+      return true;
     case ObjectKind::tuple:
       if (depth > 0)
         for (Value& i : *v.as<runtime::Tuple>())
@@ -38,7 +39,8 @@ bool holds_tensor(const Value& v, int depth) {
       auto* l = v.as<runtime::List>();
       return depth > 0 && l->size > 0 && holds_tensor(l->items[0], depth - 1);
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -98,7 +100,8 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   return RunOutcome::not_taken;  // the interpreter asks the entry at once
 }
 
-// Loops of tensors are compiled with the function they stand in; entering one in the middle belongs to the tier for plain scripts.
+// Loops of tensors are compiled with the function they stand in; entering one in the middle belongs to the tier for
+// plain scripts.
 RunOutcome JitExecutor::hot_loop(Session&, Frame&, ir::BlockId, Value&) { return RunOutcome::not_taken; }
 
 void JitExecutor::safe_point(Session&) {}
@@ -170,8 +173,9 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   }
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, v.made, x.nodes, x.outputs);
-  v.nanoseconds.fetch_add(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()),
-                          std::memory_order_relaxed);
+  v.nanoseconds.fetch_add(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()),
+      std::memory_order_relaxed);
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 
@@ -183,7 +187,8 @@ void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std:
 }
 
 // The next size of a dim makes it a symbol: dims that differ between an older version's types and this call's.
-static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const FunctionVersions& f, const Value& function,
+static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const FunctionVersions& f,
+                                                                     const Value& function,
                                                                      const std::vector<Value>& args) {
   std::map<std::string, std::map<int, uint32_t>> out;
   if (f.versions.empty()) return out;
@@ -192,8 +197,8 @@ static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s,
   std::vector<Value> values(old.made.access.nodes.size());
   for (uint32_t i = 0; i < values.size(); ++i) {
     const AccessNode& n = old.made.access.nodes[i];
-    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function || n.step == AccessNode::Step::global ||
-                  n.step == AccessNode::Step::class_attr;
+    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
+                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr;
     values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
     if (values[i].is_unbound() || !access_guard(s, n, values[i])) return {};
     if (n.guard != AccessNode::Guard::tensor) continue;
@@ -209,8 +214,8 @@ static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s,
   return out;
 }
 
-std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f, const std::vector<Value>& args,
-                                                   const std::string& why) {
+std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
+                                                   const std::vector<Value>& args, const std::string& why) {
   if (f.versions.size() >= kMaxVersions) {
     refuse(s, frame, f, fmt::format("{} versions; last: {}", kMaxVersions, why));
     return nullptr;
@@ -249,7 +254,10 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
       void (*fn)(void*, int);
       void* context;
     } job{fn, context};
-    runtime::run_parts(parts, parts, [](void* j, int64_t part) { static_cast<Job*>(j)->fn(static_cast<Job*>(j)->context, static_cast<int>(part)); }, &job);
+    runtime::run_parts(
+        parts, parts,
+        [](void* j, int64_t part) { static_cast<Job*>(j)->fn(static_cast<Job*>(j)->context, static_cast<int>(part)); },
+        &job);
   };
   backend_ = backends::HostBackend::create(std::move(options), error);
   return backend_;

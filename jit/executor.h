@@ -1,8 +1,11 @@
-// The compiler as the interpreter sees it: which functions are compiled when, which version serves a call, and what happens when none does.
+// The compiler as the interpreter sees it: which functions are compiled when, which version serves a call, and what
+// happens when none does.
 //
-// Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which waits. `auto`: what
-// `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until the background
-// thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter; results are the same bits.
+// Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
+// waits. `auto`: what
+// `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until
+// the background thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter;
+// results are the same bits.
 #pragma once
 
 #include <deque>
@@ -36,8 +39,8 @@ class JitExecutor final : public runtime::Executor {
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
   runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, Value& result);
-  std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::vector<Value>& args,
-                                        const std::string& why);
+  std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
+                                        const std::vector<Value>& args, const std::string& why);
   void start_compile(Session& s, const std::shared_ptr<Version>& v);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   std::shared_ptr<runtime::Backend> backend(Session& s);

@@ -60,7 +60,9 @@ std::string explain(runtime::Session& s) {
       if (v.made.typed)
         for (const ir::Block& b : v.made.typed->blocks) operations += b.lets.size();
       out += fmt::format("  version {}: {}; made because: {}\n", f->versions.size() - i,
-                         state == Version::State::ready ? "compiled" : state == Version::State::compiling ? "still compiling" : "not compiled",
+                         state == Version::State::ready       ? "compiled"
+                         : state == Version::State::compiling ? "still compiling"
+                                                              : "not compiled",
                          v.why);
       if (state == Version::State::failed) out += fmt::format("    {}\n", v.error);
       uint64_t calls = v.calls.load(), exits = v.exits.load();
@@ -68,10 +70,13 @@ std::string explain(runtime::Session& s) {
                          v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms, v.compile_ms);
       if (v.plan) {
         PlanCounters c = v.plan->counters();
-        out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n", v.plan->kernels(), v.plan->code_bytes(),
-                           v.plan->peak_bytes(), c.tensors_made);
+        out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
+                           v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
       }
-      out += fmt::format("    {} calls{}{}\n", calls, calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 / static_cast<double>(calls - exits)) : "",
+      out += fmt::format("    {} calls{}{}\n", calls,
+                         calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) /
+                                                                             1e3 / static_cast<double>(calls - exits))
+                                       : "",
                          exits ? fmt::format(", {} left to the interpreter", exits) : "");
       if (!v.made.fallbacks.empty()) {
         out += fmt::format("  interpreted in place ({}):\n", v.made.fallbacks.size());

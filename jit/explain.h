@@ -1,4 +1,5 @@
-// What the compiler did, in words: versions and why they were made, fallbacks with their lines, what stays interpreted and why.
+// What the compiler did, in words: versions and why they were made, fallbacks with their lines, what stays interpreted
+// and why.
 #pragma once
 
 #include <string>

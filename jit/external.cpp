@@ -1,5 +1,5 @@
-// Loading what exists outside: a concrete value, reached by an access path, becomes an abstract one. Structure is guarded and taken
-// apart (objects lazily, attribute by attribute), numbers become inputs of the typed program.
+// Loading what exists outside: a concrete value, reached by an access path, becomes an abstract one. Structure is
+// guarded and taken apart (objects lazily, attribute by attribute), numbers become inputs of the typed program.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -55,10 +55,12 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   using G = AccessNode::Guard;
   AVal out;
   switch (kind_of(v)) {
-    case ObjectKind::integer: case ObjectKind::floating: {
+    case ObjectKind::integer:
+    case ObjectKind::floating: {
       // Defaults and what stands in classes are part of the program, not of its data.
       AccessNode::Step how = access.nodes[id].step;
-      if (how == AccessNode::Step::default_ || how == AccessNode::Step::kwdefault || how == AccessNode::Step::class_attr) {
+      if (how == AccessNode::Step::default_ || how == AccessNode::Step::kwdefault ||
+          how == AccessNode::Step::class_attr) {
         access.nodes[id].guard = G::same;
         access.nodes[id].expected = v;
         out = AVal::of(v);
@@ -67,9 +69,18 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       }
       break;
     }
-    case ObjectKind::tensor: out = wrap_tensor(v, id); break;
-    case ObjectKind::function: out = wrap_function(v, id); break;
-    case ObjectKind::list: case ObjectKind::dict: case ObjectKind::instance: case ObjectKind::cell: out = wrap_object(v, id); break;
+    case ObjectKind::tensor:
+      out = wrap_tensor(v, id);
+      break;
+    case ObjectKind::function:
+      out = wrap_function(v, id);
+      break;
+    case ObjectKind::list:
+    case ObjectKind::dict:
+    case ObjectKind::instance:
+    case ObjectKind::cell:
+      out = wrap_object(v, id);
+      break;
     case ObjectKind::tuple: {
       auto* t = v.as<runtime::Tuple>();
       access.nodes[id].guard = G::length;
@@ -101,10 +112,23 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       access.nodes[id].expected = v;
       out = AVal::marker(AKind::zero);
       break;
-    case ObjectKind::none: case ObjectKind::boolean: case ObjectKind::ellipsis: case ObjectKind::not_implemented: case ObjectKind::str:
-    case ObjectKind::bytes: case ObjectKind::native: case ObjectKind::type: case ObjectKind::module: case ObjectKind::dtype:
-    case ObjectKind::device: case ObjectKind::range: case ObjectKind::property: case ObjectKind::static_method:
-    case ObjectKind::class_method: case ObjectKind::opaque: case ObjectKind::generic_alias:
+    case ObjectKind::none:
+    case ObjectKind::boolean:
+    case ObjectKind::ellipsis:
+    case ObjectKind::not_implemented:
+    case ObjectKind::str:
+    case ObjectKind::bytes:
+    case ObjectKind::native:
+    case ObjectKind::type:
+    case ObjectKind::module:
+    case ObjectKind::dtype:
+    case ObjectKind::device:
+    case ObjectKind::range:
+    case ObjectKind::property:
+    case ObjectKind::static_method:
+    case ObjectKind::class_method:
+    case ObjectKind::opaque:
+    case ObjectKind::generic_alias:
       access.nodes[id].guard = G::same;
       access.nodes[id].expected = v;
       out = AVal::of(v);
@@ -118,7 +142,8 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   return out;
 }
 
-// External objects that a value refers to are in the present state (a branch that was undone may have loaded them first).
+// External objects that a value refers to are in the present state (a branch that was undone may have loaded them
+// first).
 void Specialiser::ensure(const AVal& a) {
   if (a.is(AKind::ref)) {
     if (a.heap < heap_.size() && heap_[a.heap]) return;
@@ -328,7 +353,8 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
   if (!heap_[id]->external) return {};
   const AObject& o = *heap_[id];
   if (o.stale) {
-    if (o.kind == AObject::Kind::cell) return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
+    if (o.kind == AObject::Kind::cell)
+      return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
     return AVal::dynamic(code.let(ir::prim::attr_get, {node_input(o.node)}, name.id(), nullptr, span), nullptr);
   }
   AccessNode n;
@@ -371,7 +397,8 @@ std::vector<Symbol> Specialiser::field_names(HeapId id) {
     }
   }
   for (const AObject::Slot& s : read(id).slots)
-    if (!s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end()) names.push_back(s.name);
+    if (!s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end())
+      names.push_back(s.name);
   return names;
 }
 

@@ -1,5 +1,6 @@
-// Control flow facts of a function, for the specialiser: post-dominators (Cooper, Harvey, Kennedy 2001, on the reversed graph),
-// liveness, natural loops. Edges to exception handlers are left out: the specialiser follows only the way without exceptions.
+// Control flow facts of a function, for the specialiser: post-dominators (Cooper, Harvey, Kennedy 2001, on the reversed
+// graph), liveness, natural loops. Edges to exception handlers are left out: the specialiser follows only the way
+// without exceptions.
 #include <algorithm>
 #include <map>
 #include <mutex>

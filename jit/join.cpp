@@ -11,17 +11,24 @@ using ir::index;
 bool Specialiser::same(const AVal& a, const AVal& b) const {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case AKind::unbound: case AKind::end: case AKind::zero: return true;
-    case AKind::like: return a.type == b.type;
-    case AKind::poison: return true;
+    case AKind::unbound:
+    case AKind::end:
+    case AKind::zero:
+      return true;
+    case AKind::like:
+      return a.type == b.type;
+    case AKind::poison:
+      return true;
     case AKind::known: {
       if (a.known.same(b.known)) return true;
       auto* x = runtime::cast_exact<runtime::Str>(a.known);
       auto* y = runtime::cast_exact<runtime::Str>(b.known);
       return x && y && x->view() == y->view();
     }
-    case AKind::dynamic: return a.atom == b.atom;
-    case AKind::ref: return a.heap == b.heap;
+    case AKind::dynamic:
+      return a.atom == b.atom;
+    case AKind::ref:
+      return a.heap == b.heap;
     case AKind::closure:
       if (a.parts->code != b.parts->code) return false;
       [[fallthrough]];
@@ -137,7 +144,9 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
 void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
   auto find = [](const AObject& m, const AVal& key) -> AVal {
     for (size_t i = 0; i < m.keys.size(); ++i)
-      if (runtime::cast_exact<runtime::Str>(m.keys[i].known)->view() == runtime::cast_exact<runtime::Str>(key.known)->view()) return m.items[i];
+      if (runtime::cast_exact<runtime::Str>(m.keys[i].known)->view() ==
+          runtime::cast_exact<runtime::Str>(key.known)->view())
+        return m.items[i];
     return AVal::marker(AKind::zero);
   };
   o.keys.clear();
@@ -213,8 +222,10 @@ static AVal* part_of(AObject& o, const HeapLocation& l) {
       AObject::Slot* s = o.find(Symbol::from_id(l.index));
       return s ? &s->value : nullptr;
     }
-    case HeapLocation::Part::item: return l.index < o.items.size() ? &o.items[l.index] : nullptr;
-    case HeapLocation::Part::cursor: return &o.cursor;
+    case HeapLocation::Part::item:
+      return l.index < o.items.size() ? &o.items[l.index] : nullptr;
+    case HeapLocation::Part::cursor:
+      return &o.cursor;
   }
   return nullptr;
 }
@@ -235,7 +246,8 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
   }
 }
 
-// Does the value of a back edge fit the generalised one at the head? A symbolic zero at the head that meets a number asks for `wider`.
+// Does the value of a back edge fit the generalised one at the head? A symbolic zero at the head that meets a number
+// asks for `wider`.
 bool Specialiser::matches(const AVal& head, const AVal& back, const ir::Type** wider) {
   if (head.is(AKind::zero)) {
     if (back.is(AKind::zero)) return true;
@@ -283,8 +295,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     if (!x || !y || x == y) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size()) {
       // Cotangents that the loop makes first: they are zero before it.
-      for (size_t k = x->keys.size(); k < y->keys.size(); ++k)
-        shadow_preload_[id].push_back(y->keys[k]);
+      for (size_t k = x->keys.size(); k < y->keys.size(); ++k) shadow_preload_[id].push_back(y->keys[k]);
       ok = false;
       continue;
     }
@@ -330,7 +341,8 @@ static void collect(Specialiser& s, const AVal& head, const AVal& back, const Lo
     for (size_t i = 0; i < head.items().size(); ++i) collect(s, head.items()[i], back.items()[i], lh, out);
 }
 
-std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge, const LoopHead& lh) {
+std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
+                                                   const LoopHead& lh) {
   std::vector<Atom> out;
   for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, out);
   for (const HeapLocation& l : plan.heap)

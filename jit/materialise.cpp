@@ -1,4 +1,5 @@
-// From abstract values to residual atoms: numbers as they are, structure by making it, external objects by their access path.
+// From abstract values to residual atoms: numbers as they are, structure by making it, external objects by their access
+// path.
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
@@ -17,11 +18,16 @@ const ir::Type* Specialiser::type_of(const AVal& a) const {
   if (a.is(AKind::dynamic)) return a.type;
   if (!a.is(AKind::known)) return nullptr;
   switch (a.known.tag()) {
-    case runtime::Tag::integer: return ir::types::integer();
-    case runtime::Tag::floating: return ir::types::floating();
-    case runtime::Tag::boolean: return ir::types::boolean();
-    case runtime::Tag::none: return ir::types::none();
-    default: return kind_of(a.known) == ObjectKind::str ? ir::types::string() : nullptr;
+    case runtime::Tag::integer:
+      return ir::types::integer();
+    case runtime::Tag::floating:
+      return ir::types::floating();
+    case runtime::Tag::boolean:
+      return ir::types::boolean();
+    case runtime::Tag::none:
+      return ir::types::none();
+    default:
+      return kind_of(a.known) == ObjectKind::str ? ir::types::string() : nullptr;
   }
 }
 
@@ -29,7 +35,8 @@ bool Specialiser::is_tensor(const AVal& a) const { return a.is(AKind::dynamic) &
 
 bool Specialiser::is_number(const AVal& a) const {
   const ir::Type* t = type_of(a);
-  return t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::floating || t->kind == ir::TypeKind::boolean);
+  return t &&
+         (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::floating || t->kind == ir::TypeKind::boolean);
 }
 
 std::optional<Value> Specialiser::concrete(const AVal& a) const {
@@ -51,7 +58,8 @@ std::optional<Value> Specialiser::concrete(const AVal& a) const {
 }
 
 Value Specialiser::concrete_slice(const AVal& a) {
-  return runtime::make_slice(need_constant(a.items()[0], "is a slice's bound"), need_constant(a.items()[1], "is a slice's bound"),
+  return runtime::make_slice(need_constant(a.items()[0], "is a slice's bound"),
+                             need_constant(a.items()[1], "is a slice's bound"),
                              need_constant(a.items()[2], "is a slice's step"));
 }
 
@@ -98,12 +106,18 @@ AVal Specialiser::new_iterator(AObject::Iter kind, AVal source) {
 
 Atom Specialiser::constant_atom(const Value& v) {
   switch (kind_of(v)) {
-    case ObjectKind::none: return code.none();
-    case ObjectKind::boolean: return code.boolean(v.as_bool());
-    case ObjectKind::integer: return code.integer(v.as_int());
-    case ObjectKind::floating: return code.floating(v.as_float());
-    case ObjectKind::str: return code.string(v.as<runtime::Str>()->view());
-    case ObjectKind::dtype: return code.dtype(v.as<runtime::DTypeObject>()->dtype);
+    case ObjectKind::none:
+      return code.none();
+    case ObjectKind::boolean:
+      return code.boolean(v.as_bool());
+    case ObjectKind::integer:
+      return code.integer(v.as_int());
+    case ObjectKind::floating:
+      return code.floating(v.as_float());
+    case ObjectKind::str:
+      return code.string(v.as<runtime::Str>()->view());
+    case ObjectKind::dtype:
+      return code.dtype(v.as<runtime::DTypeObject>()->dtype);
     case ObjectKind::tuple: {
       std::vector<Atom> items;
       for (Value& i : *v.as<runtime::Tuple>()) {
@@ -113,7 +127,8 @@ Atom Specialiser::constant_atom(const Value& v) {
       }
       return code.tuple(items);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -141,7 +156,8 @@ Atom Specialiser::materialise(const AVal& a) {
       Atom c = constant_atom(a.known);
       return c.is_none() ? pool(a.known) : c;
     }
-    case AKind::dynamic: return a.atom;
+    case AKind::dynamic:
+      return a.atom;
     case AKind::tuple: {
       if (auto v = concrete(a))
         if (Atom c = constant_atom(*v); !c.is_none()) return c;
@@ -163,7 +179,8 @@ Atom Specialiser::materialise(const AVal& a) {
       if (o.poisoned) abandon("an object that differs between branches");
       if (o.escaped) return o.boxed;
       if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
-      if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict) abandon("an object made inside is passed to the interpreter");
+      if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)
+        abandon("an object made inside is passed to the interpreter");
       std::vector<Atom> items;
       const AObject copy = o;
       for (size_t i = 0; i < copy.items.size(); ++i) {
@@ -176,7 +193,8 @@ Atom Specialiser::materialise(const AVal& a) {
       w.boxed = made;
       return made;
     }
-    default: abandon("a value that cannot be passed to the interpreter");
+    default:
+      abandon("a value that cannot be passed to the interpreter");
   }
 }
 
@@ -223,11 +241,13 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr)
 
 bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto fine = [&](const AVal& a) {
-    if (a.is(AKind::poison) || a.is(AKind::zero) || a.is(AKind::maybe_end) || a.is(AKind::super) || a.is(AKind::bound)) return false;
+    if (a.is(AKind::poison) || a.is(AKind::zero) || a.is(AKind::maybe_end) || a.is(AKind::super) || a.is(AKind::bound))
+      return false;
     if (a.is(AKind::closure)) return !a.parts->function.is_unbound();
     if (a.is(AKind::ref)) {
       const AObject& o = read(a.heap);
-      return !o.poisoned && ((o.external && o.kind != AObject::Kind::iterator) || o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict);
+      return !o.poisoned && ((o.external && o.kind != AObject::Kind::iterator) || o.kind == AObject::Kind::list ||
+                             o.kind == AObject::Kind::dict);
     }
     return true;
   };
@@ -240,7 +260,8 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
 }
 
 AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (!can_box(f, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+  if (!can_box(f, args, keywords))
+    abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown(args);
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
@@ -250,7 +271,8 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
 
 // A call that only writes output.
 AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (!can_box(f, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+  if (!can_box(f, args, keywords))
+    abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown(args);
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
@@ -275,7 +297,8 @@ AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const 
 AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
   std::vector<AVal> all{a};
   all.insert(all.end(), args.begin(), args.end());
-  if (!can_box(a, args, keywords)) abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
+  if (!can_box(a, args, keywords))
+    abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
   before_unknown(all);
   std::vector<Atom> atoms;
   ir::CallSig sig;
@@ -311,7 +334,8 @@ void Specialiser::flush_effects() {
     for (const AObject::Slot& s : heap_[id]->slots) dirty |= s.dirty;
     if (!dirty) continue;
     if (heap_[id]->poisoned) abandon("an object that differs between branches");
-    if (heap_[id]->kind != AObject::Kind::instance && heap_[id]->kind != AObject::Kind::cell && heap_[id]->kind != AObject::Kind::list)
+    if (heap_[id]->kind != AObject::Kind::instance && heap_[id]->kind != AObject::Kind::cell &&
+        heap_[id]->kind != AObject::Kind::list)
       abandon("a write before an operation of the interpreter");
     AObject copy = *heap_[id];
     AObject& o = write(id);
@@ -328,10 +352,12 @@ void Specialiser::flush_effects() {
       o.slots[i].original = o.slots[i].value;
     }
     if (copy.kind == AObject::Kind::list) {
-      if (copy.items.size() != copy.original_items.size()) abandon("a list grows before an operation of the interpreter");
+      if (copy.items.size() != copy.original_items.size())
+        abandon("a list grows before an operation of the interpreter");
       for (size_t i = 0; i < copy.items.size(); ++i)
         if (!same(copy.items[i], copy.original_items[i]))
-          code.let(prim::item_set, {object, code.integer(static_cast<int64_t>(i)), materialise(copy.items[i])}, 0, nullptr, span);
+          code.let(prim::item_set, {object, code.integer(static_cast<int64_t>(i)), materialise(copy.items[i])}, 0,
+                   nullptr, span);
       o.original_items = o.items;
       o.dirty = false;
     }

@@ -18,9 +18,12 @@ class Builder {
   Value build(const OutputTree& t) {
     using K = OutputTree::Kind;
     switch (t.kind) {
-      case K::constant: return t.constant;
-      case K::output: return outputs_[static_cast<size_t>(t.index)];
-      case K::node: return nodes_[static_cast<size_t>(t.index)];
+      case K::constant:
+        return t.constant;
+      case K::output:
+        return outputs_[static_cast<size_t>(t.index)];
+      case K::node:
+        return nodes_[static_cast<size_t>(t.index)];
       case K::tuple: {
         std::vector<Value> items;
         for (const OutputTree& p : t.parts) {
@@ -98,8 +101,11 @@ bool write_one(Session& s, const WriteBack& w, std::span<Value> nodes, Value v) 
       if (w.index < list->size) list->items[w.index] = std::move(v);
       return true;
     }
-    case K::cell: nodes[w.node].as<runtime::Cell>()->value = std::move(v); return true;
-    case K::global: return runtime::set_attr(s, w.object, w.name, v);
+    case K::cell:
+      nodes[w.node].as<runtime::Cell>()->value = std::move(v);
+      return true;
+    case K::global:
+      return runtime::set_attr(s, w.object, w.name, v);
     case K::list_contents: {
       auto* list = nodes[w.node].as<runtime::List>();
       auto* from = v.as<runtime::List>();
@@ -110,7 +116,9 @@ bool write_one(Session& s, const WriteBack& w, std::span<Value> nodes, Value v) 
     case K::dict_contents: {
       auto* from = v.as<runtime::Dict>();
       for (uint32_t i = 0; i < from->filled; ++i)
-        if (!from->entries[i].key.is_unbound() && !runtime::set_item(s, nodes[w.node], from->entries[i].key, from->entries[i].value)) return false;
+        if (!from->entries[i].key.is_unbound() &&
+            !runtime::set_item(s, nodes[w.node], from->entries[i].key, from->entries[i].value))
+          return false;
       return true;
     }
   }

@@ -7,8 +7,8 @@
 
 namespace ouro::jit {
 
-/// Builds the result and performs `made.writes` in order. `nodes` are the access nodes' values, `outputs` the typed program's results
-/// (moved out). The function's result, or error with an exception set.
+/// Builds the result and performs `made.writes` in order. `nodes` are the access nodes' values, `outputs` the typed
+/// program's results (moved out). The function's result, or error with an exception set.
 Value carry_out(Session& s, const SpecialiseResult& made, std::span<Value> nodes, std::span<Value> outputs);
 
 }  // namespace ouro::jit

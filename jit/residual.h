@@ -1,5 +1,6 @@
-// Residual code: the typed program a specialisation writes. Like ir/build.h, but without SSA construction (the specialiser knows
-// what every block takes) and with marks to roll back to, because loops are specialised several times until their state is stable.
+// Residual code: the typed program a specialisation writes. Like ir/build.h, but without SSA construction (the
+// specialiser knows what every block takes) and with marks to roll back to, because loops are specialised several times
+// until their state is stable.
 #pragma once
 
 #include <map>
@@ -17,8 +18,8 @@ class Residual {
   struct Name {
     const ir::Type* type = nullptr;
     Symbol hint{};
-    runtime::Value witness;          // of a number: what it was when the version was made, or unbound
-    std::vector<uint32_t> leaves;    // access nodes the witness depends on
+    runtime::Value witness;        // of a number: what it was when the version was made, or unbound
+    std::vector<uint32_t> leaves;  // access nodes the witness depends on
   };
 
   Residual();

@@ -51,8 +51,10 @@ class OutputBuilder {
           t.constant = a.parts->function;
         }
         return t;
-      case AKind::ref: return object(a.heap);
-      default: s_.abandon("a result that exists only inside");
+      case AKind::ref:
+        return object(a.heap);
+      default:
+        s_.abandon("a result that exists only inside");
     }
   }
 
@@ -100,7 +102,8 @@ class OutputBuilder {
             t.parts.push_back(tree(slot.value));
           }
         return t;
-      default: s_.abandon("a result that exists only inside");
+      default:
+        s_.abandon("a result that exists only inside");
     }
   }
 
@@ -122,7 +125,9 @@ void Specialiser::collect_outputs(const AVal& result) {
       if (!slot.dirty || same(slot.value, slot.original)) continue;
       if (slot.value.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", slot.name.text()));
       w.name = slot.name;
-      w.kind = o.kind == AObject::Kind::cell ? WriteBack::Kind::cell : o.kind == AObject::Kind::globals ? WriteBack::Kind::global : WriteBack::Kind::attribute;
+      w.kind = o.kind == AObject::Kind::cell      ? WriteBack::Kind::cell
+               : o.kind == AObject::Kind::globals ? WriteBack::Kind::global
+                                                  : WriteBack::Kind::attribute;
       if (o.kind == AObject::Kind::globals) w.object = o.concrete;
       w.value = b.tree(slot.value);
       result_->writes.push_back(w);

@@ -11,29 +11,31 @@
 
 namespace ouro::jit {
 
-// Which dims are symbols: of the tensor at an access path (by its text), which axes; `*` of everything is decided by the caller.
+// Which dims are symbols: of the tensor at an access path (by its text), which axes; `*` of everything is decided by
+// the caller.
 struct SpecialiseRequest {
-  Value function;                 // the script function to specialise
-  std::vector<Value> args;        // positional, already bound (kwargs folded in)
-  std::map<std::string, std::map<int, uint32_t>> symbolic;  // path → axis → symbol class (equal classes are equal sizes)
+  Value function;           // the script function to specialise
+  std::vector<Value> args;  // positional, already bound (kwargs folded in)
+  std::map<std::string, std::map<int, uint32_t>>
+      symbolic;  // path → axis → symbol class (equal classes are equal sizes)
 };
 
 // How a result is made from the typed function's outputs.
 struct OutputTree {
   enum class Kind : uint8_t { output, constant, tuple, list, dict, instance, record, node } kind = Kind::constant;
-  int index = 0;                    // output: position in the returned tuple; node: access node
-  Value constant;                   // constant; instance: its class; record: its name
+  int index = 0;   // output: position in the returned tuple; node: access node
+  Value constant;  // constant; instance: its class; record: its name
   std::vector<OutputTree> parts;
-  std::vector<Value> keys;          // dict
-  std::vector<Symbol> names;        // instance
-  uint32_t share = UINT32_MAX;      // the same object occurring again has the same number
+  std::vector<Value> keys;      // dict
+  std::vector<Symbol> names;    // instance
+  uint32_t share = UINT32_MAX;  // the same object occurring again has the same number
 };
 
 struct WriteBack {
   enum class Kind : uint8_t { attribute, item, cell, global, list_contents, dict_contents } kind = Kind::attribute;
-  uint32_t node = 0;     // the object, an access node
+  uint32_t node = 0;  // the object, an access node
   Symbol name{};
-  Value object;          // module of a global
+  Value object;  // module of a global
   uint32_t index = 0;
   OutputTree value;
 };
@@ -46,14 +48,14 @@ struct SpecialiseNote {
 
 struct SpecialiseResult {
   bool ok = false;
-  SpecialiseNote failure;          // when not ok: why the function stays interpreted
-  ir::FunctionRef typed;           // returns a tuple of outputs
+  SpecialiseNote failure;  // when not ok: why the function stays interpreted
+  ir::FunctionRef typed;   // returns a tuple of outputs
   AccessProgram access;
   OutputTree result;
-  std::vector<WriteBack> writes;   // in order of first write
+  std::vector<WriteBack> writes;  // in order of first write
   std::vector<SpecialiseNote> fallbacks;
-  bool needs_number = false;       // failed because a size had to be a number
-  bool has_effects = false;        // boxed operations with effects stand inside
+  bool needs_number = false;  // failed because a size had to be a number
+  bool has_effects = false;   // boxed operations with effects stand inside
 };
 
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);

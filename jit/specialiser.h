@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "ir/ops/registry.h"
-#include "ir/prim.h"
 #include "ir/ops/sig.h"
+#include "ir/prim.h"
 #include "jit/abstract.h"
 #include "jit/access.h"
 #include "jit/residual.h"
@@ -43,7 +43,7 @@ struct AFrame {
   ir::FunctionRef code;
   const FlowInfo* flow = nullptr;
   std::vector<AVal> env;
-  Value globals;            // Module
+  Value globals;  // Module
   AFrame* caller = nullptr;
   Span call_site{};
   struct LoopState {
@@ -89,7 +89,8 @@ class Specialiser {
   // ---- primitives
   AVal exec_let(AFrame& f, const ir::Let& let);
   AVal binary(ir::Op op, const AVal& a, const AVal& b);
-  AVal scalar_binary(ir::Op op, runtime::BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta, const ir::Type* tb);
+  AVal scalar_binary(ir::Op op, runtime::BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta,
+                     const ir::Type* tb);
   AVal unary(ir::Op op, const AVal& a);
   AVal membership(ir::Op op, const AVal& a, const AVal& b);
   int identical(const AVal& a, const AVal& b);
@@ -103,8 +104,8 @@ class Specialiser {
   AVal super_attr(const AVal& a, Symbol name);
   int dict_position(HeapId id, const AVal& key);  // -1: not there
   Value concrete_slice(const AVal& a);
-  AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items, size_t item,
-                   const AVal& value);
+  AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
+                   size_t item, const AVal& value);
   static ir::Op in_place_form(ir::Op op);
   AVal cell_get(const AVal& cell);
   void cell_set(const AVal& cell, AVal v);
@@ -120,19 +121,24 @@ class Specialiser {
   AVal update(AFrame& f, const ir::Let& let);
   AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal exec_call(AFrame& f, const ir::Let& let);
-  std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args,
+                                   const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_closure(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_native(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_type(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  AVal call_builtin_type(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_builtin_type(const AVal& f, const std::vector<AVal>& args,
+                         const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_opaque(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   bool can_box(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
+                    const std::vector<std::pair<Symbol, AVal>>& keywords);
   NativeTable& natives();
-  const ir::OpInfo* row_of(const runtime::Native& n) const;      // the tensor operation it stands for
-  std::vector<AVal> bind_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+  const ir::OpInfo* row_of(const runtime::Native& n) const;  // the tensor operation it stands for
+  std::vector<AVal> bind_row(const ir::OpInfo& op, const std::vector<AVal>& args,
+                             const std::vector<std::pair<Symbol, AVal>>& keywords,
                              std::vector<std::pair<int, int>>* places);
-  AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args,
+                const std::vector<std::pair<Symbol, AVal>>& keywords);
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
@@ -197,12 +203,12 @@ class Specialiser {
   static bool cotangent_is_zero(const AVal& a);
 
   // ---- facts
-  int64_t need_int(const AVal& a, std::string_view why);   // adds a value guard when it came from outside
+  int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
-  std::optional<Value> concrete(const AVal& a) const;       // the value if it is known (tuples of known included)
-  const ir::Type* type_of(const AVal& a) const;             // null: Any or structure
-  Value class_of(const AVal& a);                            // Type object, else Abandon
-  bool same(const AVal& a, const AVal& b) const;            // identical abstract values
+  std::optional<Value> concrete(const AVal& a) const;  // the value if it is known (tuples of known included)
+  const ir::Type* type_of(const AVal& a) const;        // null: Any or structure
+  Value class_of(const AVal& a);                       // Type object, else Abandon
+  bool same(const AVal& a, const AVal& b) const;       // identical abstract values
 
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
@@ -213,8 +219,8 @@ class Specialiser {
   AVal wrap_function(const Value& v, uint32_t node);
   AVal wrap_object(const Value& v, uint32_t node);
   AVal input(const ir::Type* type, uint32_t node, const Value& witness);
-  AVal size(ir::SymDim d);                        // a dim as a number
-  ir::SymDim dim_of(const AVal& a);               // a number as a dim: symbolic if it came from one
+  AVal size(ir::SymDim d);           // a dim as a number
+  ir::SymDim dim_of(const AVal& a);  // a number as a dim: symbolic if it came from one
   uint32_t add_node(AccessNode n, bool* fresh);
 
   // ---- heap
@@ -226,16 +232,16 @@ class Specialiser {
   AVal new_iterator(AObject::Iter kind, AVal source);
 
   // ---- residual (materialise.cpp)
-  ir::Atom atom(const AVal& a);                // of a number, or materialised
-  ir::Atom materialise(const AVal& a);         // as a boxed value
+  ir::Atom atom(const AVal& a);         // of a number, or materialised
+  ir::Atom materialise(const AVal& a);  // as a boxed value
   AVal emit(ir::Op op, const std::vector<AVal>& args, const ir::Type* type, uint32_t attr = 0);
   AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0);  // executed by the runtime; effects unknown
   AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  ir::Atom pool(const Value& v);               // a concrete object as a boxed input
-  void flush_effects();                        // carry out writes to external objects now
+  ir::Atom pool(const Value& v);  // a concrete object as a boxed input
+  void flush_effects();           // carry out writes to external objects now
   void before_unknown(const std::vector<AVal>& args);
-  void after_unknown();                        // forget what the interpreter may have changed
-  ir::Atom constant_atom(const Value& v);      // none if it has no constant form
+  void after_unknown();                    // forget what the interpreter may have changed
+  ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);
   AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   std::string callee_name(const AVal& f);
@@ -246,7 +252,7 @@ class Specialiser {
   Session& session;
   Residual code;
   AccessProgram access;
-  Span span{};            // of what is being executed
+  Span span{};  // of what is being executed
   Symbol function_name{};
 
  private:
@@ -269,7 +275,8 @@ class Specialiser {
   AVal generalise(const AVal& v, const ir::Type* wider, LoopHead& lh);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
   bool matches(const AVal& head, const AVal& back, const ir::Type** wider);
-  std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge, const LoopHead& lh);
+  std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
+                                            const LoopHead& lh);
   void restore_heap(const AHeap& saved);
 
   // results
@@ -277,18 +284,18 @@ class Specialiser {
 
   const SpecialiseRequest& request_;
   AHeap heap_;
-  std::unordered_map<const void*, HeapId> external_;   // concrete object → its abstract one
+  std::unordered_map<const void*, HeapId> external_;  // concrete object → its abstract one
   std::unordered_map<const void*, ir::Atom> pooled_;
   std::unordered_map<std::string, uint32_t> node_index_;
   std::unordered_map<HeapId, std::pair<Value, uint32_t>> external_info_;  // the witness and node of an external object
-  std::unordered_map<uint32_t, ir::Atom> node_inputs_;   // nodes passed on boxed
-  std::vector<AVal> node_values_;                      // of nodes that are no heap objects
+  std::unordered_map<uint32_t, ir::Atom> node_inputs_;                    // nodes passed on boxed
+  std::vector<AVal> node_values_;                                         // of nodes that are no heap objects
   std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
   uint32_t next_heap_ = 0;
-  bool abandon_symbol_ = false;  // a size had to be a number
-  std::unordered_map<uint32_t, ir::Atom> extents_;     // symbol → its int input
+  bool abandon_symbol_ = false;                     // a size had to be a number
+  std::unordered_map<uint32_t, ir::Atom> extents_;  // symbol → its int input
   std::deque<AFrame*> frames_;
   std::vector<Fallback> fallbacks_;
   SpecialiseResult* result_ = nullptr;
@@ -297,11 +304,11 @@ class Specialiser {
   bool effects_done_ = false;
   bool in_try_ = false;
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
-  bool testing_end_ = false;  // the operand is read by is.end
+  bool testing_end_ = false;                           // the operand is read by is.end
   std::shared_ptr<NativeTable> natives_;
-  std::map<HeapId, std::vector<AVal>> shadow_preload_;   // slots of shadow maps a loop head must have
-  std::set<std::pair<HeapId, uint32_t>> preload_;        // attributes a loop head must have
-  std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
+  std::map<HeapId, std::vector<AVal>> shadow_preload_;  // slots of shadow maps a loop head must have
+  std::set<std::pair<HeapId, uint32_t>> preload_;       // attributes a loop head must have
+  std::set<std::pair<const void*, uint32_t>> forced_;   // loop heads that must not be unrolled
 };
 
 // exec_grad.cpp: autodiff's primitives into the table of exec_prims.cpp.

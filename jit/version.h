@@ -14,23 +14,23 @@ namespace ouro::jit {
 struct Version {
   enum class State : uint8_t { compiling, ready, failed, retired };
   std::atomic<State> state{State::compiling};
-  SpecialiseResult made;       // typed program, access program, outputs
-  PlanRef plan;                // set before `state` becomes ready
-  std::string error;           // of a failed compilation
+  SpecialiseResult made;  // typed program, access program, outputs
+  PlanRef plan;           // set before `state` becomes ready
+  std::string error;      // of a failed compilation
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
-  std::string why;             // which guard of the versions before it failed
+  std::string why;  // which guard of the versions before it failed
   bool symbolic = false;
 };
 
 // All versions of one function.
 struct FunctionVersions {
   ir::FunctionRef code;
-  bool marked = false;         // @jit, or --mode=graph: as soon as possible
-  std::vector<std::shared_ptr<Version>> versions;   // newest first
+  bool marked = false;                             // @jit, or --mode=graph: as soon as possible
+  std::vector<std::shared_ptr<Version>> versions;  // newest first
   std::vector<SpecialiseNote> failures;
-  std::string refused;         // why it stays interpreted, once decided
+  std::string refused;  // why it stays interpreted, once decided
   uint64_t interpreted_calls = 0;
 };
 

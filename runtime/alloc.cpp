@@ -93,7 +93,8 @@ void track(GcObject* o) {
   head->gc_next->gc_prev = o;
   head->gc_next = o;
   o->flags |= kFlagTracked;
-  if (++s->gc_count > s->gc_threshold) s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kCollect, std::memory_order_relaxed);
+  if (++s->gc_count > s->gc_threshold)
+    s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kCollect, std::memory_order_relaxed);
 }
 
 void untrack(GcObject* o) {
@@ -201,7 +202,8 @@ void List::reserve(size_t n) {
   if (n <= capacity) return;
   size_t wanted = size + size / 8 + 6;
   if (wanted < n) wanted = n;
-  items = static_cast<Value*>(std::realloc(static_cast<void*>(items), wanted * sizeof(Value)));  // Values are relocatable
+  items =
+      static_cast<Value*>(std::realloc(static_cast<void*>(items), wanted * sizeof(Value)));  // Values are relocatable
   if (!items) ouro_bug("out of memory");
   capacity = wanted;
 }

@@ -1,7 +1,9 @@
-// Making and freeing heap objects. Everything made here has one reference, which the returned Value (or the caller of new_object) owns.
+// Making and freeing heap objects. Everything made here has one reference, which the returned Value (or the caller of
+// new_object) owns.
 //
-// Memory comes from per-thread free lists by size (blocks of 16 bytes up to 512, else malloc), because objects belong to one
-// thread. Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed depth).
+// Memory comes from per-thread free lists by size (blocks of 16 bytes up to 512, else malloc), because objects belong
+// to one thread. Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed
+// depth).
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +19,7 @@ namespace ouro::runtime {
 
 void* allocate_memory(size_t bytes);
 void free_memory(void* p, size_t bytes);
-void track(GcObject* o);    // put it under the cycle collector (new_object does)
+void track(GcObject* o);  // put it under the cycle collector (new_object does)
 void untrack(GcObject* o);
 
 template <class T, class... A>
@@ -35,22 +37,22 @@ void destroy_object(Object* o) {  // KindOps::destroy of a fixed-size T
   free_memory(t, sizeof(T));
 }
 
-size_t str_memory(const Str* s);     // bytes its block has
+size_t str_memory(const Str* s);  // bytes its block has
 size_t bytes_memory(size_t size);
 Value make_str(std::string_view utf8);
-Value make_str(Session& s, Symbol name);               // interned: one Str per symbol and session
-Str* alloc_str(size_t bytes, size_t capacity = 0);     // text to be filled in; NUL placed
+Value make_str(Session& s, Symbol name);            // interned: one Str per symbol and session
+Str* alloc_str(size_t bytes, size_t capacity = 0);  // text to be filled in; NUL placed
 Value make_char(uint32_t code_point);
 Value make_bytes(std::string_view raw);
 Value make_bytearray(std::string raw);
 Value make_list(std::initializer_list<Value> items = {});
 Value make_list(std::span<const Value> items);
-Value make_list_moved(std::span<Value> items);         // items are moved out
+Value make_list_moved(std::span<Value> items);  // items are moved out
 Value make_list_reserved(size_t capacity);
 Value make_tuple(std::initializer_list<Value> items = {});
 Value make_tuple(std::span<const Value> items);
 Value make_tuple_moved(std::span<Value> items);
-Value alloc_tuple(size_t n);                           // of unbound items, to be filled in at once
+Value alloc_tuple(size_t n);  // of unbound items, to be filled in at once
 Value make_dict();
 Value make_set();
 Value make_frozenset();

@@ -1,8 +1,8 @@
-// What a machine that runs kernels looks like to the compiler: host threads, an OpenCL device and a CUDA device are each one
-// Backend. The loop IR (ir/loops) goes in; memory, compiled modules and launches come out.
+// What a machine that runs kernels looks like to the compiler: host threads, an OpenCL device and a CUDA device are
+// each one Backend. The loop IR (ir/loops) goes in; memory, compiled modules and launches come out.
 //
-// Threads: every function may be called from any thread. A module may be launched by several threads at once; it lives while a
-// reference does, also beyond its Backend. Errors are texts, never exceptions.
+// Threads: every function may be called from any thread. A module may be launched by several threads at once; it lives
+// while a reference does, also beyond its Backend. Errors are texts, never exceptions.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct Kernel;
 namespace ouro::runtime {
 
 struct BackendLimits {
-  int cores = 1;                  // that run one kernel together
-  int vector_bits = 0;            // of one core; 0: not a vector machine
-  size_t local_bytes = 0;         // fast memory of one group of cores
-  size_t memory_bytes = 0;        // of the whole device
-  double bandwidth = 0;           // bytes per second, measured or stated; 0: unknown
-  size_t alignment = 64;          // of what allocate() gives
-  bool shares_host_memory = true; // buffers are host pointers
+  int cores = 1;                   // that run one kernel together
+  int vector_bits = 0;             // of one core; 0: not a vector machine
+  size_t local_bytes = 0;          // fast memory of one group of cores
+  size_t memory_bytes = 0;         // of the whole device
+  double bandwidth = 0;            // bytes per second, measured or stated; 0: unknown
+  size_t alignment = 64;           // of what allocate() gives
+  bool shares_host_memory = true;  // buffers are host pointers
 };
 
 /// A run-time scalar argument: the bits of a double or an int64, as the kernel's parameter says.
@@ -76,16 +76,18 @@ class Backend {
   virtual bool copy_out(void* host, const void* device, size_t bytes, std::string& error) = 0;
   virtual bool copy(void* to, const void* from, size_t bytes, std::string& error) = 0;
 
-  /// One module for all kernels of a step, in their order; equal kernels share their code. Null and `error` set on failure.
+  /// One module for all kernels of a step, in their order; equal kernels share their code. Null and `error` set on
+  /// failure.
   virtual KernelModuleRef compile(std::span<const ir::loops::Kernel* const> kernels, std::string& error,
                                   KernelDump* dump = nullptr) = 0;
   /// The module as bytes for a disk cache, and back; empty or null where the backend has no such form.
   virtual std::string save(const KernelModule& module) const = 0;
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
 
-  /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work is done
-  /// (sync() waits); launches run in their order.
-  virtual bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string& error) = 0;
+  /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work
+  /// is done (sync() waits); launches run in their order.
+  virtual bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
+                      std::string& error) = 0;
   virtual bool sync(std::string& error) = 0;
 };
 

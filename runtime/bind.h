@@ -1,5 +1,5 @@
-// Binding a call's arguments to parameters, with CPython's error wording: of script functions (ir::Signature) and of natives whose row
-// has a parameter list (NativeDef::params).
+// Binding a call's arguments to parameters, with CPython's error wording: of script functions (ir::Signature) and of
+// natives whose row has a parameter list (NativeDef::params).
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// Cycle collection by trial deletion (Bacon and Rajan 2001; CPython's Modules/gcmodule.c): from every tracked object's count subtract
-// the references that come from tracked objects; what keeps a positive count is referred to from outside and keeps all it reaches;
-// the rest is garbage, whose references are cleared so that counting frees it. Objects with __del__ are finalized first, once.
+// Cycle collection by trial deletion (Bacon and Rajan 2001; CPython's Modules/gcmodule.c): from every tracked object's
+// count subtract the references that come from tracked objects; what keeps a positive count is referred to from outside
+// and keeps all it reaches; the rest is garbage, whose references are cleared so that counting frees it. Objects with
+// __del__ are finalized first, once.
 #include "runtime/collect.h"
 
 #include <unordered_map>
@@ -17,9 +18,7 @@ uintptr_t count_of(GcObject* o) { return reinterpret_cast<uintptr_t>(o->gc_prev)
 void set_count(GcObject* o, uintptr_t n) { o->gc_prev = reinterpret_cast<GcObject*>(n); }
 constexpr uintptr_t kReachable = UINTPTR_MAX;
 
-GcObject* tracked(Object* o) {
-  return o && (o->flags & kFlagTracked) ? static_cast<GcObject*>(o) : nullptr;
-}
+GcObject* tracked(Object* o) { return o && (o->flags & kFlagTracked) ? static_cast<GcObject*>(o) : nullptr; }
 bool may_be_tracked(ObjectKind k) { return kind_ops(k).traverse != nullptr; }
 
 struct Subtract final : Visitor {

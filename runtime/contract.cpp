@@ -14,15 +14,18 @@ namespace {
 
 std::atomic<GemmF32> g_gemm{nullptr};
 
-constexpr int64_t kLibraryFrom = 4096;       // m n k from which a library's call pays
-constexpr int64_t kPartWork = 1 << 21;       // multiplications of one part
-constexpr int64_t kImageChunk = 8;           // images summed into one partial weight gradient
+constexpr int64_t kLibraryFrom = 4096;  // m n k from which a library's call pays
+constexpr int64_t kPartWork = 1 << 21;  // multiplications of one part
+constexpr int64_t kImageChunk = 8;      // images summed into one partial weight gradient
 
 // row += x y, elementwise: a product, then a sum, each rounded (no contraction), so every width has the same bits.
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(float* row, const float* y, float x, int64_t n) {
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(float* row, const float* y,
+                                                                                             float x, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
 }
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(double* row, const double* y, double x, int64_t n) {
+__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(double* row,
+                                                                                             const double* y, double x,
+                                                                                             int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
 }
 template <class T>
@@ -30,7 +33,8 @@ void add_scaled(T* row, const T* y, T x, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = static_cast<T>(row[j] + static_cast<T>(x * y[j]));
 }
 
-// Half floats are computed in f32 (runtime/tensor casts around); everything else in itself, bool as a sum of products modulo 2.
+// Half floats are computed in f32 (runtime/tensor casts around); everything else in itself, bool as a sum of products
+// modulo 2.
 template <class T>
 void plain_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, int64_t row1, bool add) {
   std::vector<T> packed;
@@ -57,8 +61,8 @@ void product_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, i
     GemmF32 gemm = g_gemm.load(std::memory_order_acquire);
     if (gemm && d.m * d.n * d.k >= kLibraryFrom) {
       const float* a0 = d.a_transposed ? a + row0 : a + row0 * d.k;
-      if (gemm(d.a_transposed, d.b_transposed, row1 - row0, d.n, d.k, a0, d.a_transposed ? d.m : d.k, b, d.b_transposed ? d.k : d.n, add,
-               c + row0 * d.n, d.n))
+      if (gemm(d.a_transposed, d.b_transposed, row1 - row0, d.n, d.k, a0, d.a_transposed ? d.m : d.k, b,
+               d.b_transposed ? d.k : d.n, add, c + row0 * d.n, d.n))
         return;
     }
   }
@@ -85,25 +89,35 @@ void matmul_as(const Matmul& d, const T* a, const int64_t* a_at, const T* b, con
   parallel_for(threads, groups * parts, [&](int64_t part) {
     int64_t g = part / parts, r = part % parts;
     for (int64_t i = g * group; i < std::min(d.batch, (g + 1) * group); ++i)
-      product_rows(d, a + (a_at ? a_at[i] : i * d.a_stride), b + (b_at ? b_at[i] : i * d.b_stride), c + i * d.m * d.n, r * rows,
-                   std::min(d.m, (r + 1) * rows), false);
+      product_rows(d, a + (a_at ? a_at[i] : i * d.a_stride), b + (b_at ? b_at[i] : i * d.b_stride), c + i * d.m * d.n,
+                   r * rows, std::min(d.m, (r + 1) * rows), false);
   });
 }
 
-void dispatch(const Matmul& d, const void* a, const int64_t* a_at, const void* b, const int64_t* b_at, void* c, int threads) {
+void dispatch(const Matmul& d, const void* a, const int64_t* a_at, const void* b, const int64_t* b_at, void* c,
+              int threads) {
   auto go = [&](auto zero) {
     using T = decltype(zero);
     matmul_as<T>(d, static_cast<const T*>(a), a_at, static_cast<const T*>(b), b_at, static_cast<T*>(c), threads);
   };
   switch (d.dtype) {
-    case DType::f32: return go(float{});
-    case DType::f64: return go(double{});
-    case DType::i64: return go(int64_t{});
-    case DType::i32: return go(int32_t{});
-    case DType::i16: return go(int16_t{});
-    case DType::i8: return go(int8_t{});
-    case DType::u8: case DType::boolean: return go(uint8_t{});
-    default: return;  // half floats: the caller casts
+    case DType::f32:
+      return go(float{});
+    case DType::f64:
+      return go(double{});
+    case DType::i64:
+      return go(int64_t{});
+    case DType::i32:
+      return go(int32_t{});
+    case DType::i16:
+      return go(int16_t{});
+    case DType::i8:
+      return go(int8_t{});
+    case DType::u8:
+    case DType::boolean:
+      return go(uint8_t{});
+    default:
+      return;  // half floats: the caller casts
   }
 }
 
@@ -120,7 +134,8 @@ void inside(int64_t out, int64_t in, int64_t stride, int64_t shift, int64_t& fro
   to = std::clamp(to, from, out);
 }
 
-// Calls row(column row index, column offset, image offset, count) for each run along the last axis; runs outside are `pad(offset, count)`.
+// Calls row(column row index, column offset, image offset, count) for each run along the last axis; runs outside are
+// `pad(offset, count)`.
 template <class Run, class Pad>
 void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) {
   int64_t places = volume(d.out), r = 0;
@@ -128,7 +143,8 @@ void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) 
     for (int64_t k0 = 0; k0 < d.kernel[0]; ++k0)
       for (int64_t k1 = 0; k1 < d.kernel[1]; ++k1)
         for (int64_t k2 = 0; k2 < d.kernel[2]; ++k2, ++r) {
-          int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1], s2 = k2 * d.dilation[2] - d.padding[2];
+          int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1],
+                  s2 = k2 * d.dilation[2] - d.padding[2];
           int64_t f0, t0, f1, t1, f2, t2;
           inside(d.out[0], d.in[0], d.stride[0], s0, f0, t0);
           inside(d.out[1], d.in[1], d.stride[1], s1, f1, t1);
@@ -141,7 +157,8 @@ void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) 
                 continue;
               }
               pad(at, f2);
-              int64_t from = ((c * d.in[0] + o0 * d.stride[0] + s0) * d.in[1] + o1 * d.stride[1] + s1) * d.in[2] + f2 * d.stride[2] + s2;
+              int64_t from = ((c * d.in[0] + o0 * d.stride[0] + s0) * d.in[1] + o1 * d.stride[1] + s1) * d.in[2] +
+                             f2 * d.stride[2] + s2;
               run(at + f2, from, t2 - f2);
               pad(at + t2, d.out[2] - t2);
             }
@@ -219,7 +236,8 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
         image_to_columns(d, y + i * image_size + q * icg * pixels, icg, columns.data());
         Matmul p = g;
         p.m = ocg, p.n = taps, p.k = places, p.b_transposed = true;
-        product_rows(p, x + i * result_size + q * ocg * places, columns.data(), sum + q * ocg * taps, 0, p.m, i > chunk * kImageChunk);
+        product_rows(p, x + i * result_size + q * ocg * places, columns.data(), sum + q * ocg * taps, 0, p.m,
+                     i > chunk * kImageChunk);
       }
   });
   for (int64_t chunk = 1; chunk < chunks; ++chunk) {
@@ -232,7 +250,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
 Convolution aligned(const Convolution& d) {
   Convolution a = d;
   int shift = 3 - d.rank;
-  auto move = [&](int64_t (&to)[3], const int64_t (&from)[3], int64_t fill) {
+  auto move = [&](int64_t(&to)[3], const int64_t(&from)[3], int64_t fill) {
     for (int i = 0; i < 3; ++i) to[i] = i < shift ? fill : from[i - shift];
   };
   move(a.in, d.in, 1), move(a.out, d.out, 1), move(a.kernel, d.kernel, 1);
@@ -243,17 +261,22 @@ Convolution aligned(const Convolution& d) {
 
 }  // namespace
 
-void matmul(const Matmul& d, const void* a, const void* b, void* c, int threads) { dispatch(d, a, nullptr, b, nullptr, c, threads); }
-void matmul(const Matmul& d, const void* a, const int64_t* a_at, const void* b, const int64_t* b_at, void* c, int threads) {
+void matmul(const Matmul& d, const void* a, const void* b, void* c, int threads) {
+  dispatch(d, a, nullptr, b, nullptr, c, threads);
+}
+void matmul(const Matmul& d, const void* a, const int64_t* a_at, const void* b, const int64_t* b_at, void* c,
+            int threads) {
   dispatch(d, a, a_at, b, b_at, c, threads);
 }
 
 void convolve(const Convolution& d, const void* x, const void* y, void* result, int threads) {
   Convolution a = aligned(d);
   if (d.dtype == DType::f64)
-    convolve_as<double>(a, static_cast<const double*>(x), static_cast<const double*>(y), static_cast<double*>(result), threads);
+    convolve_as<double>(a, static_cast<const double*>(x), static_cast<const double*>(y), static_cast<double*>(result),
+                        threads);
   else
-    convolve_as<float>(a, static_cast<const float*>(x), static_cast<const float*>(y), static_cast<float*>(result), threads);
+    convolve_as<float>(a, static_cast<const float*>(x), static_cast<const float*>(y), static_cast<float*>(result),
+                       threads);
 }
 
 void register_gemm_f32(GemmF32 gemm) { g_gemm.store(gemm, std::memory_order_release); }

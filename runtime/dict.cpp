@@ -57,7 +57,8 @@ void resize(Dict* d, uint32_t n) {
   }
   d->filled = out;
   if (capacity != d->capacity) {
-    d->entries = static_cast<Dict::Entry*>(std::realloc(static_cast<void*>(d->entries), capacity * sizeof(Dict::Entry)));
+    d->entries =
+        static_cast<Dict::Entry*>(std::realloc(static_cast<void*>(d->entries), capacity * sizeof(Dict::Entry)));
     d->capacity = capacity;
   }
   rebuild_index(d, capacity * 2);
@@ -177,7 +178,8 @@ int dict_delete(Session& s, Dict* d, const Value& key, Value* removed) {
   ++d->version;
   Value old_key = std::move(d->entries[i].key), old = std::move(d->entries[i].value);
   if (removed) *removed = std::move(old);
-  // Deleted entries at the end are given back (popitem works from there); index slots stay marked until the next rebuild.
+  // Deleted entries at the end are given back (popitem works from there); index slots stay marked until the next
+  // rebuild.
   while (d->filled && d->entries[d->filled - 1].key.is_unbound()) d->entries[--d->filled].~Entry();
   return 1;
 }

@@ -1,5 +1,5 @@
-// Operations on the insertion-ordered hash table (Dict) and on CPython's set table (Set). Keys compare as `==` with identity first;
-// a comparison may run a script, so tables are checked for change meanwhile.
+// Operations on the insertion-ordered hash table (Dict) and on CPython's set table (Set). Keys compare as `==` with
+// identity first; a comparison may run a script, so tables are checked for change meanwhile.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ Value dict_get(Session& s, Dict* d, const Value& key);
 // Borrowed pointer to the value, or null if absent or failed (`s.has_error()` tells); valid until the dict changes.
 Value* dict_find(Session& s, Dict* d, const Value& key);
 [[nodiscard]] bool dict_set(Session& s, Dict* d, const Value& key, Value v);
-int dict_contains(Session& s, Dict* d, const Value& key);              // 1, 0, -1
+int dict_contains(Session& s, Dict* d, const Value& key);                          // 1, 0, -1
 int dict_delete(Session& s, Dict* d, const Value& key, Value* removed = nullptr);  // 1 removed, 0 absent, -1 failed
 void dict_clear(Dict* d);
 // Text keys never fail and never run a script (unless instances are keys; then hash equality of str decides).
@@ -33,7 +33,8 @@ int set_discard(Session& s, Set* t, const Value& key);   // 1 removed, 0 absent,
 Value set_pop(Set* t);                                   // unbound if empty
 void set_clear(Set* t);
 bool set_next(const Set* t, size_t& pos, Value*& key);
-[[nodiscard]] bool set_update(Session& s, Set* t, const Value& iterable);  // a set or dict is copied without hashing again
+[[nodiscard]] bool set_update(Session& s, Set* t,
+                              const Value& iterable);  // a set or dict is copied without hashing again
 Value set_copy(Set* t, ObjectKind kind);
 
 // Hashes of numbers and tuples as CPython's (numeric hash modulo 2^61-1, xxHash-based tuple hash).

@@ -1,4 +1,5 @@
-// Special methods with a cached place in each class (Type::dunders), so that an operator on an instance finds its method by index.
+// Special methods with a cached place in each class (Type::dunders), so that an operator on an instance finds its
+// method by index.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,15 @@ enum class Dunder : uint8_t {
   OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) r##n##_,
-  OURO_BINARY_NAMES(X)
+      OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) i##n##_,
-  OURO_BINARY_NAMES(X)
+          OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) n##_,
-  OURO_DUNDERS(X)
+              OURO_DUNDERS(X)
 #undef X
-  count_
+                  count_
 };
 constexpr int kDunderCount = static_cast<int>(Dunder::count_);
 

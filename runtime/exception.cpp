@@ -27,11 +27,11 @@ std::string format_text(const char* format, va_list args) {
   return text;
 }
 
-#define OURO_FORMATTED(kind)               \
-  va_list args;                            \
-  va_start(args, format);                  \
+#define OURO_FORMATTED(kind)                    \
+  va_list args;                                 \
+  va_start(args, format);                       \
   std::string text = format_text(format, args); \
-  va_end(args);                            \
+  va_end(args);                                 \
   return raise_text(s, kind, text)
 
 // `from` must not reach `exc` by contexts, or the chain would be a cycle.
@@ -80,7 +80,9 @@ Value set_pending(Session& s, Value exception) {
   return Value::error();
 }
 
-Value raise_text(Session& s, ExcKind kind, std::string_view text) { return set_pending(s, make_exception(s, kind, text)); }
+Value raise_text(Session& s, ExcKind kind, std::string_view text) {
+  return set_pending(s, make_exception(s, kind, text));
+}
 
 Value raise_key_error(Session& s, const Value& key) {
   return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyError), make_tuple({key})));
@@ -100,8 +102,8 @@ Value raised_instance(Session& s, const Value& v, const char* complaint) {
   if (Type* t = cast<Type>(v); t && t->is_exception) {
     OURO_TRY(e, call(s, v, std::span<const Value>()));
     if (cast<Exception>(e)) return e;
-    return raise_type_error(s, "calling %s should have returned an instance of BaseException, not %s", repr_text(s, v).c_str(),
-                            repr_text(s, Value::share(type_of(s, e))).c_str());
+    return raise_type_error(s, "calling %s should have returned an instance of BaseException, not %s",
+                            repr_text(s, v).c_str(), repr_text(s, Value::share(type_of(s, e))).c_str());
   }
   return raise_type_error(s, "%s", complaint);
 }
@@ -126,22 +128,52 @@ Value raise_value(Session& s, const Value& exception, const Value& cause) {
 Value raise_os_error(Session& s, int number, std::string_view path) {
   ExcKind kind = ExcKind::OSError;
   switch (number) {
-    case ENOENT: kind = ExcKind::FileNotFoundError; break;
-    case EEXIST: kind = ExcKind::FileExistsError; break;
-    case EACCES: case EPERM: kind = ExcKind::PermissionError; break;
-    case EISDIR: kind = ExcKind::IsADirectoryError; break;
-    case ENOTDIR: kind = ExcKind::NotADirectoryError; break;
-    case EINTR: kind = ExcKind::InterruptedError; break;
-    case EPIPE: case ESHUTDOWN: kind = ExcKind::BrokenPipeError; break;
-    case ETIMEDOUT: kind = ExcKind::TimeoutError; break;
-    case ECONNREFUSED: kind = ExcKind::ConnectionRefusedError; break;
-    case ECONNRESET: kind = ExcKind::ConnectionResetError; break;
-    case EAGAIN: kind = ExcKind::BlockingIOError; break;
-    case ECHILD: kind = ExcKind::ChildProcessError; break;
-    case ESRCH: kind = ExcKind::ProcessLookupError; break;
-    default: break;
+    case ENOENT:
+      kind = ExcKind::FileNotFoundError;
+      break;
+    case EEXIST:
+      kind = ExcKind::FileExistsError;
+      break;
+    case EACCES:
+    case EPERM:
+      kind = ExcKind::PermissionError;
+      break;
+    case EISDIR:
+      kind = ExcKind::IsADirectoryError;
+      break;
+    case ENOTDIR:
+      kind = ExcKind::NotADirectoryError;
+      break;
+    case EINTR:
+      kind = ExcKind::InterruptedError;
+      break;
+    case EPIPE:
+    case ESHUTDOWN:
+      kind = ExcKind::BrokenPipeError;
+      break;
+    case ETIMEDOUT:
+      kind = ExcKind::TimeoutError;
+      break;
+    case ECONNREFUSED:
+      kind = ExcKind::ConnectionRefusedError;
+      break;
+    case ECONNRESET:
+      kind = ExcKind::ConnectionResetError;
+      break;
+    case EAGAIN:
+      kind = ExcKind::BlockingIOError;
+      break;
+    case ECHILD:
+      kind = ExcKind::ChildProcessError;
+      break;
+    case ESRCH:
+      kind = ExcKind::ProcessLookupError;
+      break;
+    default:
+      break;
   }
-  Value e = make_exception(s, exception_type(s, kind), make_tuple({Value::integer(number), make_str(std::strerror(number))}));
+  Value e =
+      make_exception(s, exception_type(s, kind), make_tuple({Value::integer(number), make_str(std::strerror(number))}));
   if (!path.empty()) e.as<Exception>()->extra2 = make_str(path);
   return set_pending(s, std::move(e));
 }

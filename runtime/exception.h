@@ -1,5 +1,6 @@
-// Raising and inspecting exceptions. A failed operation stores its exception in the session (`Session::pending`) and returns the error
-// marker; the interpreter takes it out and hands it to the handler, or adds a traceback entry and leaves the frame.
+// Raising and inspecting exceptions. A failed operation stores its exception in the session (`Session::pending`) and
+// returns the error marker; the interpreter takes it out and hands it to the handler, or adds a traceback entry and
+// leaves the frame.
 #pragma once
 
 #include <string>
@@ -16,9 +17,11 @@ Value raise_type_error(Session& s, const char* format, ...) __attribute__((forma
 Value raise_value_error(Session& s, const char* format, ...) __attribute__((format(printf, 2, 3)));
 Value raise_text(Session& s, ExcKind kind, std::string_view text);  // no formatting
 Value raise_key_error(Session& s, const Value& key);
-Value raise_value(Session& s, const Value& exception, const Value& cause);  // `raise exception from cause`; cause may be unbound
+Value raise_value(Session& s, const Value& exception,
+                  const Value& cause);  // `raise exception from cause`; cause may be unbound
 Value raise_stop_iteration(Session& s, Value value);
-Value raise_os_error(Session& s, int error_number, std::string_view path);  // the right subclass; "[Errno 2] No such file or directory: 'x'"
+Value raise_os_error(Session& s, int error_number,
+                     std::string_view path);  // the right subclass; "[Errno 2] No such file or directory: 'x'"
 
 Value make_exception(Session& s, ExcKind kind, std::string_view text);
 Value make_exception(Session& s, Type* cls, Value args_tuple);

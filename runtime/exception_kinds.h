@@ -39,7 +39,7 @@ enum class ExcKind : uint8_t {
 #define X(name, base) name,
   OURO_EXCEPTIONS(X)
 #undef X
-  count_
+      count_
 };
 
 }  // namespace ouro::runtime

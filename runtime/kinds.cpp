@@ -1,5 +1,5 @@
-// Memory rows of the kinds of object.h: how each is destroyed, what it refers to (for the cycle collector), how its references are
-// dropped to break a cycle.
+// Memory rows of the kinds of object.h: how each is destroyed, what it refers to (for the cycle collector), how its
+// references are dropped to break a cycle.
 #include <cstdlib>
 
 #include "runtime/alloc.h"
@@ -72,7 +72,9 @@ void clear_iterator(Object* o) {
 
 void visit_function(Object* o, V& v) {
   auto* f = static_cast<Function*>(o);
-  for (Value* x : {&f->globals, &f->name, &f->qualname, &f->doc, &f->defaults, &f->kwdefaults, &f->annotations, &f->dict}) v.visit(*x);
+  for (Value* x :
+       {&f->globals, &f->name, &f->qualname, &f->doc, &f->defaults, &f->kwdefaults, &f->annotations, &f->dict})
+    v.visit(*x);
   for (Value& x : f->captures) v.visit(x);
 }
 void clear_function(Object* o) {
@@ -159,7 +161,9 @@ void visit_super(Object* o, V& v) {
   v.visit(x->type), v.visit(x->self);
 }
 void visit_none(Object*, V&) {}
-void visit_traceback(Object* o, V& v) { v.visit(static_cast<Traceback*>(o)->next), v.visit(static_cast<Traceback*>(o)->globals); }
+void visit_traceback(Object* o, V& v) {
+  v.visit(static_cast<Traceback*>(o)->next), v.visit(static_cast<Traceback*>(o)->globals);
+}
 void visit_alias(Object* o, V& v) {
   auto* a = static_cast<GenericAlias*>(o);
   v.visit(a->origin), v.visit(a->args);
@@ -180,7 +184,8 @@ void clear_opaque(Object* o) { auto gone = std::move(static_cast<Opaque*>(o)->va
 void destroy_generator(Object* o) {
   auto* g = static_cast<Generator*>(o);
   Session* s = current_session();
-  bool waits = g->frame && g->started && !g->running && g->frame->code->handover_of[g->frame->code->pc_of(g->frame->pc)] != UINT32_MAX;
+  bool waits = g->frame && g->started && !g->running &&
+               g->frame->code->handover_of[g->frame->code->pc_of(g->frame->pc)] != UINT32_MAX;
   if (waits && !(g->flags & kFlagFinalized) && s) {
     g->flags |= kFlagFinalized;
     g->refs = 1;
@@ -230,7 +235,8 @@ void register_core_kinds() {
   register_kind(K::frozenset, {destroy_object<Set>, visit_set, clear_set});
   register_kind(K::range, {destroy_object<Range>});
   register_kind(K::slice, {destroy_object<Slice>, visit_slice});
-  for (K k : {K::dict_keys, K::dict_values, K::dict_items, K::mapping_proxy}) register_kind(k, {destroy_object<DictView>, visit_view});
+  for (K k : {K::dict_keys, K::dict_values, K::dict_items, K::mapping_proxy})
+    register_kind(k, {destroy_object<DictView>, visit_view});
   for (K k : {K::iterator, K::enumerate, K::zip, K::map, K::filter, K::reversed})
     register_kind(k, {destroy_object<Iterator>, visit_iterator, clear_iterator});
   register_kind(K::function, {destroy_object<Function>, visit_function, clear_function});

@@ -1,5 +1,5 @@
-// Import: modules already there, then beside the script and on the path (NAME.ouro, NAME.py, NAME/__init__.ouro|py), then natives, then the
-// library that is embedded in the program.
+// Import: modules already there, then beside the script and on the path (NAME.ouro, NAME.py, NAME/__init__.ouro|py),
+// then natives, then the library that is embedded in the program.
 #include "runtime/modules.h"
 
 #include <unistd.h>
@@ -21,7 +21,8 @@ struct Builtins {
   bool python_indexed = false, ouro_indexed = false;
 };
 
-void index_half(Session& s, std::string_view module, std::unordered_map<uint32_t, const NativeDef*>& rows, std::unordered_map<uint32_t, Value>& made) {
+void index_half(Session& s, std::string_view module, std::unordered_map<uint32_t, const NativeDef*>& rows,
+                std::unordered_map<uint32_t, Value>& made) {
   for (const NativeModule* m : s.native_modules) {
     if (m->name != module) continue;
     for (const NativeDef& d : m->functions) rows.emplace(intern(d.name).id(), &d);
@@ -39,9 +40,26 @@ void index_python(Session& s, Builtins& b) {
   b.python_indexed = true;
   index_half(s, kPython, b.python_rows, b.python);
   for (Type* t : s.exceptions) b.python.insert_or_assign(intern(t->text()).id(), Value::share(t));
-  for (const char* hidden : {"function", "NoneType", "NotImplementedType", "ellipsis", "module", "builtin_function_or_method", "method",
-                             "generator", "cell", "traceback", "member_descriptor", "getset_descriptor", "mappingproxy", "dict_keys",
-                             "dict_values", "dict_items", "iterator", "code", "frame", "GenericAlias"})
+  for (const char* hidden : {"function",
+                             "NoneType",
+                             "NotImplementedType",
+                             "ellipsis",
+                             "module",
+                             "builtin_function_or_method",
+                             "method",
+                             "generator",
+                             "cell",
+                             "traceback",
+                             "member_descriptor",
+                             "getset_descriptor",
+                             "mappingproxy",
+                             "dict_keys",
+                             "dict_values",
+                             "dict_items",
+                             "iterator",
+                             "code",
+                             "frame",
+                             "GenericAlias"})
     b.python.erase(intern(hidden).id());
   auto put = [&](const char* name, Value v) { b.python.insert_or_assign(intern(name).id(), std::move(v)); };
   put("None", Value::none());
@@ -54,8 +72,8 @@ void index_python(Session& s, Builtins& b) {
     put(alias, Value::share(exception_type(s, kind)));
 }
 
-Value from_rows(Session& s, std::unordered_map<uint32_t, Value>& made, std::unordered_map<uint32_t, const NativeDef*>& rows,
-                std::string_view module, Symbol name) {
+Value from_rows(Session& s, std::unordered_map<uint32_t, Value>& made,
+                std::unordered_map<uint32_t, const NativeDef*>& rows, std::string_view module, Symbol name) {
   if (auto it = made.find(name.id()); it != made.end()) return it->second;
   if (auto it = rows.find(name.id()); it != rows.end()) return made[name.id()] = make_native(*it->second);
   for (const NativeModule* m : s.native_modules) {
@@ -90,7 +108,9 @@ Value new_module(Session& s, std::string_view name, Value file) {
   m->file = file;
   set_name(s, m, "__name__", make_str(name));
   set_name(s, m, "__doc__", Value::none());
-  set_name(s, m, "__package__", name == "__main__" ? Value::none() : make_str(name.substr(0, name.rfind('.') == name.npos ? 0 : name.rfind('.'))));
+  set_name(s, m, "__package__",
+           name == "__main__" ? Value::none()
+                              : make_str(name.substr(0, name.rfind('.') == name.npos ? 0 : name.rfind('.'))));
   set_name(s, m, "__loader__", Value::none());
   set_name(s, m, "__spec__", Value::none());
   if (!file.is_none()) set_name(s, m, "__file__", file);
@@ -100,7 +120,8 @@ Value new_module(Session& s, std::string_view name, Value file) {
 // A native module makes its names at first use.
 Value load_native(Session& s, Module& m, Symbol name) {
   for (const NativeModule* rows : s.native_modules) {
-    if (m.rows != static_cast<const void*>(rows) && rows->name != static_cast<const NativeModule*>(m.rows)->name) continue;
+    if (m.rows != static_cast<const void*>(rows) && rows->name != static_cast<const NativeModule*>(m.rows)->name)
+      continue;
     for (const NativeDef& d : rows->functions)
       if (d.name == name.text()) {
         Value f = make_native(d);
@@ -116,7 +137,8 @@ Value load_native(Session& s, Module& m, Symbol name) {
       if (!v.is_unbound()) return v;
     }
   }
-  if (static_cast<const NativeModule*>(m.rows)->name == kOuro || static_cast<const NativeModule*>(m.rows)->name == kPython)
+  if (static_cast<const NativeModule*>(m.rows)->name == kOuro ||
+      static_cast<const NativeModule*>(m.rows)->name == kPython)
     return builtin(s, name, static_cast<const NativeModule*>(m.rows)->name == kOuro);
   return Value();
 }
@@ -124,7 +146,7 @@ Value load_native(Session& s, Module& m, Symbol name) {
 bool exists(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
 
 struct Found {
-  std::string file;      // display name
+  std::string file;  // display name
   std::string text;
   bool package = false, python = false, there = false;
   std::string folder;
@@ -137,7 +159,8 @@ Found find_in(const std::string& folder, std::string_view leaf) {
     const char* tail;
     bool package, python;
   };
-  for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false}, Form{".py", false, true}}) {
+  for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false},
+                    Form{".py", false, true}}) {
     std::string path = base + form.tail;
     if (!exists(path) || !read_file(path, f.text)) continue;
     f.file = path;
@@ -308,9 +331,10 @@ namespace {
 // A diagnostic of the reader as an exception value; extra2 holds what CPython prints for it.
 Value raise_diagnostic(Session& s, const Diagnostic& d) {
   ExcKind kind = ExcKind::SyntaxError;
-  for (auto [text, k] : {std::pair{"IndentationError", ExcKind::IndentationError}, std::pair{"TabError", ExcKind::TabError},
-                         std::pair{"RecursionError", ExcKind::RecursionError}, std::pair{"MemoryError", ExcKind::MemoryError},
-                         std::pair{"ValueError", ExcKind::ValueError}, std::pair{"OverflowError", ExcKind::OverflowError}})
+  for (auto [text, k] :
+       {std::pair{"IndentationError", ExcKind::IndentationError}, std::pair{"TabError", ExcKind::TabError},
+        std::pair{"RecursionError", ExcKind::RecursionError}, std::pair{"MemoryError", ExcKind::MemoryError},
+        std::pair{"ValueError", ExcKind::ValueError}, std::pair{"OverflowError", ExcKind::OverflowError}})
     if (d.kind == text) kind = k;
   Value e = make_exception(s, kind, d.text);
   e.as<Exception>()->extra2 = make_str(render(d, s.sources));
@@ -322,7 +346,8 @@ Value raise_diagnostic(Session& s, const Diagnostic& d) {
 Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module, bool interactive) {
   const SourceFile& file = s.sources.add(std::string(file_name), text);
   Diagnostics diags;
-  ir::FunctionRef code = frontend::compile_module(file, diags, {.interactive = interactive, .is_py = !module.as<Module>()->ouro_names});
+  ir::FunctionRef code =
+      frontend::compile_module(file, diags, {.interactive = interactive, .is_py = !module.as<Module>()->ouro_names});
   if (!code) {
     const Diagnostic* d = diags.first_error();
     return d ? raise_diagnostic(s, *d) : raise_error(s, ExcKind::SyntaxError, "invalid syntax");

@@ -12,7 +12,8 @@ Symbol resolve_relative(Session& s, const Module& from, Symbol name);
 [[nodiscard]] bool import_star(Session& s, const Value& module, Module& into);
 
 // Compiles text and runs it in a module. Syntax errors become SyntaxError values.
-Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module, bool interactive = false);
+Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module,
+                 bool interactive = false);
 // The module `__main__`, fresh, registered, with __name__ etc. `ouro_names`: a .ouro file (or -c, or the prompt).
 Value make_main_module(Session& s, std::string_view file, bool ouro_names);
 

@@ -1,7 +1,9 @@
-// A map from Symbol to a small value that keeps the order of insertion: namespaces of classes and modules, slots of hidden classes.
+// A map from Symbol to a small value that keeps the order of insertion: namespaces of classes and modules, slots of
+// hidden classes.
 //
-// Entries stand in one array, so an entry's position is stable (nothing is ever moved; `erase` blanks the name and compacts only the
-// order seen by iteration). Up to 8 names are searched linearly, more through an open-addressed index.
+// Entries stand in one array, so an entry's position is stable (nothing is ever moved; `erase` blanks the name and
+// compacts only the order seen by iteration). Up to 8 names are searched linearly, more through an open-addressed
+// index.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +45,18 @@ class NameTable {
     if (i != kAbsent) return i;
     entries_.push_back({name, std::move(value)});
     i = static_cast<uint32_t>(entries_.size() - 1);
-    if (entries_.size() > 8 && entries_.size() * 2 > index_.size()) rebuild();
-    else if (!index_.empty()) put(i);
+    if (entries_.size() > 8 && entries_.size() * 2 > index_.size())
+      rebuild();
+    else if (!index_.empty())
+      put(i);
     return i;
   }
   void set(Symbol name, T value) {
     uint32_t i = position(name);
-    if (i == kAbsent) add(name, std::move(value));
-    else entries_[i].value = std::move(value);
+    if (i == kAbsent)
+      add(name, std::move(value));
+    else
+      entries_[i].value = std::move(value);
   }
   bool erase(Symbol name) {
     uint32_t i = position(name);

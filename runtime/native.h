@@ -1,5 +1,5 @@
-// Natives: functions of the language written in C++, one row each. Rows are tables in stdlib/native/*.cpp and in runtime/types/*.cpp
-// (methods of built-in types); they are bound when a session starts.
+// Natives: functions of the language written in C++, one row each. Rows are tables in stdlib/native/*.cpp and in
+// runtime/types/*.cpp (methods of built-in types); they are bound when a session starts.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@ namespace ouro::runtime {
 class Session;
 struct Tuple;
 
-// Arguments of a call: positional ones, then keyword ones; `names[i]` is the name (a Str) of keyword argument i. All borrowed.
+// Arguments of a call: positional ones, then keyword ones; `names[i]` is the name (a Str) of keyword argument i. All
+// borrowed.
 struct Args {
   std::span<const Value> positional;
   std::span<const Value> keywords;
@@ -23,10 +24,10 @@ struct Args {
 
 using NativeFn = Value (*)(Session&, const Args&);
 
-// One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments are bound to it
-// first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound, `*args` as a tuple, `**kw` as a dict.
-// When empty, `fn` parses Args itself. Of a method the list leaves out the receiver (a leading `self` is ignored), which `fn` sees as
-// argument 0.
+// One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
+// are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
+// `*args` as a tuple, `**kw` as a dict. When empty, `fn` parses Args itself. Of a method the list leaves out the
+// receiver (a leading `self` is ignored), which `fn` sees as argument 0.
 struct NativeDef {
   std::string_view name;
   std::string_view params;

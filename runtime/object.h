@@ -1,11 +1,12 @@
 // Heap objects: the layout of every kind of value that is not unboxed.
 //
-// An object is a header (reference count, kind, flags) and the fields of its kind. Kinds of objects that can be part of a cycle
-// derive from `GcObject`, which links them into their session's list for the cycle collector (runtime/collect.cpp).
+// An object is a header (reference count, kind, flags) and the fields of its kind. Kinds of objects that can be part of
+// a cycle derive from `GcObject`, which links them into their session's list for the cycle collector
+// (runtime/collect.cpp).
 //
-// The class of an object follows from its kind (`Session::types`), except for `Instance` and `Exception`, which carry it. An
-// instance of a script class derived from a built-in type (`class Names(list)`) is an Instance whose `native` holds the built-in
-// value; `cast<List>(v)` looks through it, so natives of `list` serve its subclasses unchanged.
+// The class of an object follows from its kind (`Session::types`), except for `Instance` and `Exception`, which carry
+// it. An instance of a script class derived from a built-in type (`class Names(list)`) is an Instance whose `native`
+// holds the built-in value; `cast<List>(v)` looks through it, so natives of `list` serve its subclasses unchanged.
 //
 // Creation is in runtime/alloc.h. Element access here is raw: no function of this file runs a script.
 #pragma once
@@ -35,19 +36,69 @@ struct Visitor;
 
 // The first kinds are the tags of unboxed values, so that `kind_of` is total.
 enum class ObjectKind : uint8_t {
-  unbound_ = 0, error_, end_, none, not_implemented, ellipsis, boolean, integer, floating, zero_cotangent,
-  str = 16, bytes, bytearray, big_int,
-  list, tuple, dict, set, frozenset, range, slice,
-  dict_keys, dict_values, dict_items, mapping_proxy,
-  iterator,                                  // hidden ones: list_iterator, ...; see IterDef
-  enumerate, zip, map, filter, reversed,     // Iterator too, with classes that scripts can name
-  function, native, bound_method, generator, cell, code, frame,
-  type, instance, exception, module,
-  property, static_method, class_method, super, member, get_set, traceback, generic_alias,
-  tensor, dtype, device,                     // runtime/tensor.h
-  seq, shadow_map, pullback, record, opaque_zero, // runtime/autodiff
-  opaque,                                    // of natives in stdlib/native: Opaque
-  spare1, spare2, spare3, spare4,
+  unbound_ = 0,
+  error_,
+  end_,
+  none,
+  not_implemented,
+  ellipsis,
+  boolean,
+  integer,
+  floating,
+  zero_cotangent,
+  str = 16,
+  bytes,
+  bytearray,
+  big_int,
+  list,
+  tuple,
+  dict,
+  set,
+  frozenset,
+  range,
+  slice,
+  dict_keys,
+  dict_values,
+  dict_items,
+  mapping_proxy,
+  iterator,  // hidden ones: list_iterator, ...; see IterDef
+  enumerate,
+  zip,
+  map,
+  filter,
+  reversed,  // Iterator too, with classes that scripts can name
+  function,
+  native,
+  bound_method,
+  generator,
+  cell,
+  code,
+  frame,
+  type,
+  instance,
+  exception,
+  module,
+  property,
+  static_method,
+  class_method,
+  super,
+  member,
+  get_set,
+  traceback,
+  generic_alias,
+  tensor,
+  dtype,
+  device,  // runtime/tensor.h
+  seq,
+  shadow_map,
+  pullback,
+  record,
+  opaque_zero,  // runtime/autodiff
+  opaque,       // of natives in stdlib/native: Opaque
+  spare1,
+  spare2,
+  spare3,
+  spare4,
   count_
 };
 
@@ -72,10 +123,10 @@ struct GcObject : Object {
 
 // UTF-8 (lone surrogates as WTF-8), NUL behind it. Immutable once shared.
 struct Str : Object {
-  int64_t hash = 0;     // 0: not computed yet; use str_hash()
-  size_t size = 0;      // bytes
-  int64_t points = -1;  // code points, -1: not counted yet; use str_length()
-  uint32_t symbol = 0;  // id of the Symbol with this text once known
+  int64_t hash = 0;       // 0: not computed yet; use str_hash()
+  size_t size = 0;        // bytes
+  int64_t points = -1;    // code points, -1: not counted yet; use str_length()
+  uint32_t symbol = 0;    // id of the Symbol with this text once known
   uint32_t capacity = 0;  // bytes that fit behind `data` (appending in place when unshared)
   char data[8];
 
@@ -119,7 +170,7 @@ struct List : GcObject {
     new (items + size++) Value(std::move(v));
   }
   void insert(size_t at, Value v);
-  Value take(size_t at);            // removes and returns
+  Value take(size_t at);  // removes and returns
   void erase(size_t from, size_t to);
   void truncate(size_t n);
   void clear() { truncate(0); }
@@ -137,7 +188,8 @@ struct Tuple : GcObject {
   static constexpr ObjectKind kKind = ObjectKind::tuple;
 };
 
-// Insertion-ordered hash table: a dense array of entries and an open-addressed index into it. Operations in runtime/dict.h.
+// Insertion-ordered hash table: a dense array of entries and an open-addressed index into it. Operations in
+// runtime/dict.h.
 struct Dict : GcObject {
   struct Entry {
     int64_t hash;
@@ -145,18 +197,19 @@ struct Dict : GcObject {
     Value value;
   };
   Entry* entries = nullptr;
-  uint32_t used = 0;      // live entries: len()
-  uint32_t filled = 0;    // entries in use, deleted ones included
-  uint32_t capacity = 0;  // of `entries`
-  uint32_t mask = 0;      // of `index`
+  uint32_t used = 0;        // live entries: len()
+  uint32_t filled = 0;      // entries in use, deleted ones included
+  uint32_t capacity = 0;    // of `entries`
+  uint32_t mask = 0;        // of `index`
   uint32_t index_fill = 0;  // slots of `index` that are not free
   int32_t* index = nullptr;
-  uint64_t version = 0;   // moves with every change of keys (iterators look)
+  uint64_t version = 0;  // moves with every change of keys (iterators look)
   ~Dict();
   static constexpr ObjectKind kKind = ObjectKind::dict;
 };
 
-// CPython's set table (Objects/setobject.c), so that the order of iteration is CPython's. Also frozenset. Operations in runtime/set.h.
+// CPython's set table (Objects/setobject.c), so that the order of iteration is CPython's. Also frozenset. Operations in
+// runtime/set.h.
 struct Set : GcObject {
   struct Entry {
     Value key;  // unbound: free; `end` marker: deleted
@@ -174,8 +227,15 @@ struct Range : Object {
   Value big_start, big_stop, big_step;  // set when a bound is a BigInt (then the words above mean nothing)
   bool big() const { return !big_start.is_unbound(); }
   int64_t length() const {
-    if (step > 0) return start < stop ? static_cast<int64_t>((static_cast<uint64_t>(stop) - static_cast<uint64_t>(start) - 1) / static_cast<uint64_t>(step)) + 1 : 0;
-    return start > stop ? static_cast<int64_t>((static_cast<uint64_t>(start) - static_cast<uint64_t>(stop) - 1) / (0 - static_cast<uint64_t>(step))) + 1 : 0;
+    if (step > 0)
+      return start < stop ? static_cast<int64_t>((static_cast<uint64_t>(stop) - static_cast<uint64_t>(start) - 1) /
+                                                 static_cast<uint64_t>(step)) +
+                                1
+                          : 0;
+    return start > stop ? static_cast<int64_t>((static_cast<uint64_t>(start) - static_cast<uint64_t>(stop) - 1) /
+                                               (0 - static_cast<uint64_t>(step))) +
+                              1
+                        : 0;
   }
   static constexpr ObjectKind kKind = ObjectKind::range;
 };
@@ -211,14 +271,14 @@ struct Iterator : GcObject {
 
 struct Function : GcObject {
   ir::FunctionRef code;
-  Code* compiled = nullptr;      // flattened, owned by the session's code table
-  Value globals;                 // Module
-  Value name, qualname, doc;     // Str (doc may be None)
-  Value defaults;                // Tuple or None
-  Value kwdefaults;              // Dict or None
-  Value annotations;             // Dict or unbound
-  Value dict;                    // Dict or unbound
-  Value module_name;             // __module__ if assigned
+  Code* compiled = nullptr;   // flattened, owned by the session's code table
+  Value globals;              // Module
+  Value name, qualname, doc;  // Str (doc may be None)
+  Value defaults;             // Tuple or None
+  Value kwdefaults;           // Dict or None
+  Value annotations;          // Dict or unbound
+  Value dict;                 // Dict or unbound
+  Value module_name;          // __module__ if assigned
   std::vector<Value> captures;
   static constexpr ObjectKind kKind = ObjectKind::function;
 };
@@ -254,13 +314,14 @@ struct Cell : GcObject {
 
 // ---------------------------------------------------------------- classes and instances
 
-// Hidden class: which attribute is in which slot. Shapes form a tree of transitions per class and live as long as their session.
+// Hidden class: which attribute is in which slot. Shapes form a tree of transitions per class and live as long as their
+// session.
 struct Shape {
   Type* type = nullptr;
   Shape* parent = nullptr;
   Symbol added{};
-  uint32_t id = 0;          // unique in the session, never reused
-  uint32_t count = 0;       // slots
+  uint32_t id = 0;     // unique in the session, never reused
+  uint32_t count = 0;  // slots
   std::vector<std::pair<Symbol, Shape*>> transitions;
   NameTable<uint32_t> slots;  // all names, in order of their first assignment
   int find(Symbol name) const {
@@ -281,21 +342,22 @@ struct Instance : GcObject {
 };
 
 struct Exception : Instance {
-  Value args;              // Tuple
-  Value cause, context;    // exceptions or None
+  Value args;            // Tuple
+  Value cause, context;  // exceptions or None
   bool suppress_context = false;
-  Value traceback;         // Traceback or None
-  Value notes;             // list or unbound
-  Value extra1, extra2;    // StopIteration.value, SystemExit.code, KeyError..., NameError.name, ImportError.name, OSError.errno ...
+  Value traceback;  // Traceback or None
+  Value notes;      // list or unbound
+  Value extra1,
+      extra2;  // StopIteration.value, SystemExit.code, KeyError..., NameError.name, ImportError.name, OSError.errno ...
   static constexpr ObjectKind kKind = ObjectKind::exception;
 };
 
 // One frame of a traceback; `next` is the more recent call.
 struct Traceback : GcObject {
-  Value next;               // Traceback or None
-  ir::FunctionRef code;     // whose
-  Span span{};              // the failing operation
-  Value globals;            // Module of the function
+  Value next;            // Traceback or None
+  ir::FunctionRef code;  // whose
+  Span span{};           // the failing operation
+  Value globals;         // Module of the function
   static constexpr ObjectKind kKind = ObjectKind::traceback;
 };
 
@@ -303,24 +365,24 @@ struct Traceback : GcObject {
 constexpr int kMaxDunders = 112;
 
 struct Type : GcObject {
-  Value name, qualname;            // Str
-  std::vector<Value> bases;        // Types
-  std::vector<Type*> mro;          // this first; the bases hold the references
-  NameTable<Value> names;          // the namespace, in order of definition
-  const TypeDef* def = nullptr;    // of a built-in type
+  Value name, qualname;          // Str
+  std::vector<Value> bases;      // Types
+  std::vector<Type*> mro;        // this first; the bases hold the references
+  NameTable<Value> names;        // the namespace, in order of definition
+  const TypeDef* def = nullptr;  // of a built-in type
   const TypeSlots* slots = nullptr;
   ObjectKind layout = ObjectKind::instance;  // the kind of the built-in value inside, or instance
   bool builtin = false;
-  bool ready = false;              // a built-in type's rows have been put into `names`
+  bool ready = false;  // a built-in type's rows have been put into `names`
   bool is_exception = false;
-  bool is_abc = false;             // derives from abc.ABC: abstract methods are checked
-  bool has_dict = true;            // false: __slots__ only
+  bool is_abc = false;   // derives from abc.ABC: abstract methods are checked
+  bool has_dict = true;  // false: __slots__ only
   bool has_del = false;
   bool has_getattribute = false, has_setattr = false, has_getattr = false;  // overridden in the MRO by a script
-  uint32_t version = 0;            // unique in the session; moves when it or a base changes
-  Shape* shape = nullptr;          // of a fresh instance
-  Value dunders[kMaxDunders];      // cached MRO lookups; `end` marker: not looked up yet, unbound: absent
-  std::vector<Type*> subclasses;   // weak
+  uint32_t version = 0;           // unique in the session; moves when it or a base changes
+  Shape* shape = nullptr;         // of a fresh instance
+  Value dunders[kMaxDunders];     // cached MRO lookups; `end` marker: not looked up yet, unbound: absent
+  std::vector<Type*> subclasses;  // weak
   std::string_view text() const { return name.as<Str>()->view(); }
   ~Type();
   static constexpr ObjectKind kKind = ObjectKind::type;
@@ -328,14 +390,14 @@ struct Type : GcObject {
 
 // A module: names in slots that never move (a deleted name leaves an unbound slot), so code caches the slot's index.
 struct Module : GcObject {
-  Value name;                 // Str, __name__
-  Value file;                 // Str or None, __file__
+  Value name;  // Str, __name__
+  Value file;  // Str or None, __file__
   Value doc;
-  NameTable<Value> names;     // name → value, by position; never shrinks
-  uint32_t version = 0;       // moves when a name is added or removed (caches of builtins look)
-  bool ouro_names = false;    // a .ouro file: tensor names are built in
+  NameTable<Value> names;   // name → value, by position; never shrinks
+  uint32_t version = 0;     // moves when a name is added or removed (caches of builtins look)
+  bool ouro_names = false;  // a .ouro file: tensor names are built in
   bool is_package = false;
-  std::string search_path;    // folder of a package
+  std::string search_path;                             // folder of a package
   Value (*load)(Session&, Module&, Symbol) = nullptr;  // native modules: makes a name at first use, or unbound
   const void* rows = nullptr;                          // for `load`
   static constexpr ObjectKind kKind = ObjectKind::module;
@@ -356,7 +418,7 @@ struct ClassMethod : GcObject {
 };
 
 struct Super : GcObject {
-  Value type, self;     // Type; instance or Type
+  Value type, self;           // Type; instance or Type
   Type* self_type = nullptr;  // whose MRO is searched
   static constexpr ObjectKind kKind = ObjectKind::super;
 };

@@ -1,4 +1,5 @@
-// The protocols of the language: what each operator and each built-in function that everybody needs does with any operands.
+// The protocols of the language: what each operator and each built-in function that everybody needs does with any
+// operands.
 //
 // Values are borrowed, results owned. Failure: Value::error(), false, or -1, with the exception in the session.
 #pragma once
@@ -26,9 +27,9 @@ Value unary(Session& s, UnOp op, const Value& a);
 Value compare(Session& s, CmpOp op, const Value& a, const Value& b);
 int compare_bool(Session& s, CmpOp op, const Value& a, const Value& b);  // 1, 0, -1
 int equals(Session& s, const Value& a, const Value& b);                  // identity first, then ==: 1, 0, -1
-int truth(Session& s, const Value& v);                                    // 1, 0, -1
-bool is_same(const Value& a, const Value& b);                             // `is`
-int contains(Session& s, const Value& container, const Value& item);      // 1, 0, -1
+int truth(Session& s, const Value& v);                                   // 1, 0, -1
+bool is_same(const Value& a, const Value& b);                            // `is`
+int contains(Session& s, const Value& container, const Value& item);     // 1, 0, -1
 
 // ---- attributes
 Value get_attr(Session& s, const Value& v, Symbol name);
@@ -107,12 +108,12 @@ class DepthGuard {
 };
 
 // ---- types
-Type* type_of(Session& s, const Value& v);  // borrowed
+Type* type_of(Session& s, const Value& v);          // borrowed
 std::string type_name(Session& s, const Value& v);  // "int", "list", "C"
 const TypeSlots& slots_of(Session& s, const Value& v);
-bool is_subtype(const Type* t, const Type* of);                         // by MRO
+bool is_subtype(const Type* t, const Type* of);  // by MRO
 bool is_a(Session& s, const Value& v, const Type* of);
-int is_instance(Session& s, const Value& v, const Value& cls);          // class, tuple of classes, union: 1, 0, -1
+int is_instance(Session& s, const Value& v, const Value& cls);  // class, tuple of classes, union: 1, 0, -1
 int is_subclass(Session& s, const Value& c, const Value& cls);
 // A new script class, as `class name(bases...)` and type(name, bases, dict) make it.
 Value make_class(Session& s, const Value& name, const Value& bases_tuple, const Value& namespace_dict,
@@ -121,18 +122,20 @@ Value new_instance(Session& s, Type* cls);  // bare: no __init__
 void type_changed(Session& s, Type* t);     // forget caches of t and its subclasses
 
 // ---- numbers
-// An int (bool, __index__) that fits a word. False with TypeError ("'x' object cannot be interpreted as an integer") or, if it
-// does not fit, OverflowError ("Python int too large to convert to C ssize_t"), which `clamp` turns into the nearest word.
+// An int (bool, __index__) that fits a word. False with TypeError ("'x' object cannot be interpreted as an integer")
+// or, if it does not fit, OverflowError ("Python int too large to convert to C ssize_t"), which `clamp` turns into the
+// nearest word.
 [[nodiscard]] bool to_index(Session& s, const Value& v, int64_t& out, bool clamp = false);
 // int, bool, float, __float__, __index__ as a double. False with TypeError ("must be real number, not x").
 [[nodiscard]] bool to_double(Session& s, const Value& v, double& out);
 bool is_integer(const Value& v);  // int, bool, big int, or an instance of a subclass of int
-// start, stop, step of a slice over a sequence of n items (PySlice_AdjustIndices); returns the number of items, -1 on failure.
+// start, stop, step of a slice over a sequence of n items (PySlice_AdjustIndices); returns the number of items, -1 on
+// failure.
 int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start, int64_t& stop, int64_t& step);
 
 // ---- modules
-Value import_module(Session& s, Symbol dotted);        // the module itself
-Value import_top(Session& s, Symbol dotted);           // `import a.b`: a
+Value import_module(Session& s, Symbol dotted);  // the module itself
+Value import_top(Session& s, Symbol dotted);     // `import a.b`: a
 Value import_from(Session& s, const Value& module, Symbol name);
 Value builtin(Session& s, Symbol name, bool ouro_names);  // unbound if there is none
 

@@ -1,7 +1,7 @@
 #include "runtime/session.h"
 
-#include <sys/resource.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,8 +45,9 @@ bool Output::is_terminal() {
   return terminal_ > 0;
 }
 
-// The lowest address that C++ frames of this thread may use: what the system grants, less room for natives and for handling errors.
-// The main thread's stack grows up to its limit, but Linux keeps at least 128 MiB free below it, no more.
+// The lowest address that C++ frames of this thread may use: what the system grants, less room for natives and for
+// handling errors. The main thread's stack grows up to its limit, but Linux keeps at least 128 MiB free below it, no
+// more.
 uintptr_t lowest_stack_address() {
   constexpr size_t kMost = size_t{96} << 20;
   char here;

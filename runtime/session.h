@@ -1,5 +1,5 @@
-// A session: everything one running program has. There is no mutable state outside of it, so a host runs several sessions in one
-// process, each on one thread at a time (`SessionScope` says which session the thread is serving).
+// A session: everything one running program has. There is no mutable state outside of it, so a host runs several
+// sessions in one process, each on one thread at a time (`SessionScope` says which session the thread is serving).
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@
 
 namespace ouro::runtime {
 
-struct Executor;      // runtime/executor.h: compiled code's side of the interpreter
-struct Interpreter;   // runtime/interpreter
-struct TensorHooks;   // runtime/tensor_hooks.h
+struct Executor;     // runtime/executor.h: compiled code's side of the interpreter
+struct Interpreter;  // runtime/interpreter
+struct TensorHooks;  // runtime/tensor_hooks.h
 
 enum class Mode : uint8_t { eager, graph, auto_ };
 
@@ -27,13 +27,14 @@ struct Options {
   Mode mode = Mode::auto_;
   bool verbose = false;
   bool fast_numerics = false;
-  int threads = 0;         // 0: what the machine has
-  std::string cpu;         // --cpu=
-  std::string device;      // --device=
+  int threads = 0;            // 0: what the machine has
+  std::string cpu;            // --cpu=
+  std::string device;         // --device=
   bool stress_exits = false;  // leave compiled code at every snapshot
 };
 
-// Buffered text output (sys.stdout). Flushed at exit, before an error is printed, when full, and at each line on a terminal.
+// Buffered text output (sys.stdout). Flushed at exit, before an error is printed, when full, and at each line on a
+// terminal.
 class Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
@@ -51,8 +52,8 @@ class Output {
   std::function<void(std::string_view)> sink_;
 };
 
-// A table of natives that belong together. kPython: names of Python's builtins; kOuro: names only .ouro files see and module `ouro`
-// exports; otherwise a native module of that name ("math", "time").
+// A table of natives that belong together. kPython: names of Python's builtins; kOuro: names only .ouro files see and
+// module `ouro` exports; otherwise a native module of that name ("math", "time").
 struct NativeModule {
   std::string_view name;
   std::span<const NativeDef> functions;
@@ -93,8 +94,9 @@ class Session {
   int depth = 0;  // of script calls and of C++ recursion that scripts drive
   int recursion_limit = 1000;
   std::vector<const void*> repr_stack;  // containers being printed
-  uintptr_t stack_limit = 0;  // lowest address C++ frames may use
-  // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code ready).
+  uintptr_t stack_limit = 0;            // lowest address C++ frames may use
+  // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code
+  // ready).
   enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16 };
   std::atomic<uint32_t> poll{0};
 
@@ -104,7 +106,7 @@ class Session {
   uint32_t next_version = 1;  // of classes, shapes and modules
 
   // ---- modules
-  NameTable<Value> modules;  // sys.modules, by dotted name
+  NameTable<Value> modules;                           // sys.modules, by dotted name
   void register_natives(const NativeModule* module);  // static storage
   const NativeModule* find_natives(std::string_view name) const;
   std::vector<const NativeModule*> native_modules;
@@ -119,8 +121,8 @@ class Session {
   const Embedded* (*find_embedded)(std::string_view dotted) = nullptr;
 
   // ---- those who run code
-  Interpreter* interpreter = nullptr;  // owned
-  Executor* executor = nullptr;        // the compiler, when there is one (jit sets it); not owned
+  Interpreter* interpreter = nullptr;    // owned
+  Executor* executor = nullptr;          // the compiler, when there is one (jit sets it); not owned
   const TensorHooks* tensors = nullptr;  // set by register_tensor_types
 
   // ---- the cycle collector and finalizers (runtime/collect.cpp)

@@ -1,5 +1,6 @@
-// CPython's set table (Objects/setobject.c of 3.11): open addressing, LINEAR_PROBES neighbours before each jump of the perturbed
-// sequence, growth by 4 (by 2 beyond 50,000). The order of iteration is the order of the table, so it must be the same algorithm.
+// CPython's set table (Objects/setobject.c of 3.11): open addressing, LINEAR_PROBES neighbours before each jump of the
+// perturbed sequence, growth by 4 (by 2 beyond 50,000). The order of iteration is the order of the table, so it must be
+// the same algorithm.
 #include <cstdlib>
 #include <cstring>
 
@@ -12,7 +13,9 @@ namespace {
 constexpr size_t kLinearProbes = 9, kMinSize = 8;
 constexpr int kPerturbShift = 5;
 
-Set::Entry* new_table(size_t n) { return static_cast<Set::Entry*>(std::calloc(n, sizeof(Set::Entry))); }  // Tag::unbound is 0
+Set::Entry* new_table(size_t n) {
+  return static_cast<Set::Entry*>(std::calloc(n, sizeof(Set::Entry)));
+}  // Tag::unbound is 0
 bool is_free(const Set::Entry& e) { return e.key.is_unbound(); }
 bool is_dummy(const Set::Entry& e) { return e.key.is_end(); }
 
@@ -62,8 +65,8 @@ int key_equals(Session& s, const Value& stored, const Value& key) {
   return equals(s, keep, key);
 }
 
-// Finds the entry of the key (found = 1), or where it would go (0): the last deleted entry on the way, else the free one; -1 if a comparison
-// failed.
+// Finds the entry of the key (found = 1), or where it would go (0): the last deleted entry on the way, else the free
+// one; -1 if a comparison failed.
 int find(Session& s, Set* t, const Value& key, int64_t hash, Set::Entry*& entry) {
 restart:
   size_t mask = t->mask, perturb = static_cast<size_t>(hash), i = perturb & mask;

@@ -134,11 +134,14 @@ void destroy_tensor(Object* o) {
 }
 
 Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape) {
-  if (shape.size() > kMaxRank) return raise_value_error(s, "a tensor has at most %d dimensions, not %zu", kMaxRank, shape.size());
+  if (shape.size() > kMaxRank)
+    return raise_value_error(s, "a tensor has at most %d dimensions, not %zu", kMaxRank, shape.size());
   int64_t n = element_count(shape);
   Buffer* b = n < 0 ? nullptr : allocate_buffer(static_cast<size_t>(n) * size_of(dtype));
   if (!b)
-    return raise_text(s, ExcKind::MemoryError, "not enough memory for a tensor of shape " + shape_text(shape) + " and dtype " + std::string(name(dtype)));
+    return raise_text(
+        s, ExcKind::MemoryError,
+        "not enough memory for a tensor of shape " + shape_text(shape) + " and dtype " + std::string(name(dtype)));
   ++tensor_counters(s).allocations;
   return Value::steal(new_tensor(dtype, shape, n, b));
 }
@@ -156,17 +159,21 @@ bool store_number(DType t, void* at, const Value& v) {
   double f = 0;
   int64_t i = 0;
   bool integral = true;
-  if (v.is_int() || v.is_bool()) i = v.as_int();
-  else if (v.is_float()) f = v.as_float(), integral = false;
+  if (v.is_int() || v.is_bool())
+    i = v.as_int();
+  else if (v.is_float())
+    f = v.as_float(), integral = false;
   else if (cast<BigInt>(v)) {
     int64_t e;
     double m = int_frexp(v, e);
     f = std::ldexp(m, static_cast<int>(std::min<int64_t>(e, 5000))), integral = false;
-  }
-  else return false;
+  } else
+    return false;
   const KernelTable& k = kernels();
-  if (integral) k.cast[static_cast<int>(DType::i64)][static_cast<int>(t)](at, &i, 1);
-  else k.cast[static_cast<int>(DType::f64)][static_cast<int>(t)](at, &f, 1);
+  if (integral)
+    k.cast[static_cast<int>(DType::i64)][static_cast<int>(t)](at, &i, 1);
+  else
+    k.cast[static_cast<int>(DType::f64)][static_cast<int>(t)](at, &f, 1);
   return true;
 }
 
@@ -175,8 +182,10 @@ Value make_filled(Session& s, DType dtype, std::span<const int64_t> shape, doubl
   auto* x = t.as<Tensor>();
   uint64_t bits = 0;
   store_number(dtype, &bits, Value::floating(value));
-  if (bits == 0) std::memset(x->data(), 0, x->nbytes());
-  else kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(dtype)))](x->data(), bits, x->size);
+  if (bits == 0)
+    std::memset(x->data(), 0, x->nbytes());
+  else
+    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(dtype)))](x->data(), bits, x->size);
   return t;
 }
 Value make_scalar_tensor(Session& s, DType dtype, double value) { return make_filled(s, dtype, {}, value); }
@@ -189,7 +198,8 @@ Value cast_tensor(Session& s, const Value& v, DType to) {
   CastKernel f = kernels().cast[static_cast<int>(x->dtype)][static_cast<int>(to)];
   constexpr int64_t part = 65536;
   parallel_for(x->size > part ? session_threads(s) : 1, (x->size + part - 1) / part, [&](int64_t p) {
-    f(y->bytes() + p * part * size_of(to), x->bytes() + p * part * size_of(x->dtype), std::min(part, x->size - p * part));
+    f(y->bytes() + p * part * size_of(to), x->bytes() + p * part * size_of(x->dtype),
+      std::min(part, x->size - p * part));
   });
   return r;
 }
@@ -240,8 +250,10 @@ struct Nested {
     auto parts = items(v, sequence);
     if (sequence) {
       if (depth >= kMaxRank) return raise_value_error(s, "tensor: lists are nested more than %d deep", kMaxRank), false;
-      if (depth == shape.size()) shape.push_back(static_cast<int64_t>(parts.size()));
-      else if (depth > shape.size() || shape[depth] != static_cast<int64_t>(parts.size())) return ragged(depth, parts.size());
+      if (depth == shape.size())
+        shape.push_back(static_cast<int64_t>(parts.size()));
+      else if (depth > shape.size() || shape[depth] != static_cast<int64_t>(parts.size()))
+        return ragged(depth, parts.size());
       for (const Value& p : parts)
         if (!measure(p, depth + 1)) return false;
       if (parts.empty()) leaf_depth(depth + 1);
@@ -249,14 +261,18 @@ struct Nested {
     }
     if (auto* t = cast<Tensor>(v)) {
       for (int i = 0; i < t->rank; ++i) {
-        if (depth + i == shape.size() && (leaf < 0)) shape.push_back(t->dim(i));
-        else if (depth + i >= shape.size() || shape[depth + i] != t->dim(i)) return ragged(depth + i, t->dim(i));
+        if (depth + i == shape.size() && (leaf < 0))
+          shape.push_back(t->dim(i));
+        else if (depth + i >= shape.size() || shape[depth + i] != t->dim(i))
+          return ragged(depth + i, t->dim(i));
       }
       from_tensors = from_tensors ? promote(*from_tensors, t->dtype) : t->dtype;
       return leaf_depth(depth + t->rank) || ragged(depth, 0);
     }
     int c = v.is_bool() ? 0 : v.is_int() || cast<BigInt>(v) ? 1 : v.is_float() ? 2 : -1;
-    if (c < 0) return raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'", type_name(s, v).c_str()), false;
+    if (c < 0)
+      return raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'", type_name(s, v).c_str()),
+             false;
     category = std::max(category, c);
     return leaf_depth(depth) || ragged(depth, 0);
   }
@@ -267,7 +283,8 @@ struct Nested {
   }
   bool ragged(size_t depth, size_t n) {
     if (depth < shape.size())
-      raise_value_error(s, "tensor: expected sequence of length %lld at dim %zu (got %zu)", static_cast<long long>(shape[depth]), depth, n);
+      raise_value_error(s, "tensor: expected sequence of length %lld at dim %zu (got %zu)",
+                        static_cast<long long>(shape[depth]), depth, n);
     else
       raise_value_error(s, "tensor: the lists are nested to different depths");
     return false;
@@ -282,11 +299,15 @@ struct Nested {
     }
     size_t z = size_of(out->dtype);
     if (auto* t = cast<Tensor>(v)) {
-      kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(out->dtype)](out->bytes() + at * z, t->data(), t->size);
+      kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(out->dtype)](out->bytes() + at * z, t->data(),
+                                                                               t->size);
       at += t->size;
       return true;
     }
-    if (auto* big = cast<BigInt>(v); big && !is_float(out->dtype)) return raise_error(s, ExcKind::OverflowError, "Python int too large to convert to %s", std::string(name(out->dtype)).c_str()), false;
+    if (auto* big = cast<BigInt>(v); big && !is_float(out->dtype))
+      return raise_error(s, ExcKind::OverflowError, "Python int too large to convert to %s",
+                         std::string(name(out->dtype)).c_str()),
+             false;
     return store_number(out->dtype, out->bytes() + at++ * z, v);
   }
 };
@@ -299,7 +320,9 @@ Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype) {
   Nested::items(data, sequence);
   Value list = data;
   if (!sequence && !data.is_bool() && !data.is_int() && !data.is_float() && !cast<BigInt>(data)) {
-    if (!slots_of(s, data).iter && !slots_of(s, data).length) return raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'", type_name(s, data).c_str());
+    if (!slots_of(s, data).iter && !slots_of(s, data).length)
+      return raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'",
+                              type_name(s, data).c_str());
     list = list_of(s, data);  // ranges and other iterables
     if (list.is_error()) return list;
   }
@@ -308,10 +331,13 @@ Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype) {
   DType t = kDefaultFloat;
   if (n.category == 0) t = DType::boolean;
   if (n.category == 1) t = DType::i64;
-  if (n.from_tensors) t = n.category < 0 ? *n.from_tensors : result_type({*n.from_tensors, OperandKind::tensor}, {t, OperandKind::scalar});
+  if (n.from_tensors)
+    t = n.category < 0 ? *n.from_tensors
+                       : result_type({*n.from_tensors, OperandKind::tensor}, {t, OperandKind::scalar});
   OURO_TRY(r, make_tensor(s, dtype.value_or(t), n.shape));
   int64_t at = 0;
-  if (!n.fill(list, r.as<Tensor>(), at)) return s.has_error() ? Value::error() : raise_type_error(s, "tensor: a number expected");
+  if (!n.fill(list, r.as<Tensor>(), at))
+    return s.has_error() ? Value::error() : raise_type_error(s, "tensor: a number expected");
   return r;
 }
 

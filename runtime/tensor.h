@@ -1,8 +1,9 @@
 // Tensors: immutable-looking values over counted buffers.
 //
-// A Tensor is contiguous, row-major, and owns (a share of) one Buffer. Tensors are values: nobody can tell whether two of them share a buffer,
-// because a buffer is written only when its count is 1 and that of its tensor too (functional but in place; Reinking et al. 2021). reshape
-// shares, everything else makes its own. Counts are not atomic (one session, one thread); kernel threads see raw memory only.
+// A Tensor is contiguous, row-major, and owns (a share of) one Buffer. Tensors are values: nobody can tell whether two
+// of them share a buffer, because a buffer is written only when its count is 1 and that of its tensor too (functional
+// but in place; Reinking et al. 2021). reshape shares, everything else makes its own. Counts are not atomic (one
+// session, one thread); kernel threads see raw memory only.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,10 @@ struct Tensor : Object {
   const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }
   std::span<const int64_t> shape() const { return {dims(), rank}; }
   int64_t dim(int i) const { return dims()[i]; }
-  template <class T = void> T* data() const { return static_cast<T*>(buffer->data); }
+  template <class T = void>
+  T* data() const {
+    return static_cast<T*>(buffer->data);
+  }
   char* bytes() const { return static_cast<char*>(buffer->data); }
   size_t nbytes() const { return static_cast<size_t>(size) * size_of(dtype); }
   bool unshared() const { return refs == 1 && buffer->refs == 1; }
@@ -53,13 +57,15 @@ struct DTypeObject : Object {
   static constexpr ObjectKind kKind = ObjectKind::dtype;
 };
 
-// Counters of a session's tensors, for tests: allocations of buffers, and full copies made because a write met a shared tensor.
+// Counters of a session's tensors, for tests: allocations of buffers, and full copies made because a write met a shared
+// tensor.
 struct TensorCounters {
   uint64_t allocations = 0, copies = 0;
 };
 TensorCounters& tensor_counters(Session& s);
 
-// A tensor with undefined elements; error (MemoryError) when there is not enough memory, ValueError for a rank over kMaxRank.
+// A tensor with undefined elements; error (MemoryError) when there is not enough memory, ValueError for a rank over
+// kMaxRank.
 Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape);
 // The same elements in another shape (of the same size); shares the buffer.
 Value share_tensor(const Tensor* t, std::span<const int64_t> shape);
@@ -83,15 +89,16 @@ int64_t element_count(std::span<const int64_t> shape);  // -1: more than 2^62
 int session_threads(Session& s);
 
 // ---- operations
-// Runs a row on values in the order of its parameters (`unbound`: the default). Arguments are borrowed, but a tensor that only `args` holds may
-// be overwritten. A row in Ouro runs its text.
+// Runs a row on values in the order of its parameters (`unbound`: the default). Arguments are borrowed, but a tensor
+// that only `args` holds may be overwritten. A row in Ouro runs its text.
 Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args);
 Value run_operation(Session& s, std::string_view name, std::initializer_list<Value> args);
 // Binds a Python call to the row's parameters (dim for axis, ...) and runs it.
 Value call_operation(Session& s, const ir::OpInfo& op, const Args& args);
-// Binds a Python call to the row's parameters, defaults filled in; `at`: for each argument (positional, then keywords) its parameter, and the place in
-// it when that is variadic (else -1). False with TypeError.
-[[nodiscard]] bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params, std::vector<std::pair<int, int>>* at);
+// Binds a Python call to the row's parameters, defaults filled in; `at`: for each argument (positional, then keywords)
+// its parameter, and the place in it when that is variadic (else -1). False with TypeError.
+[[nodiscard]] bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params,
+                                  std::vector<std::pair<int, int>>* at);
 // The row's name of a keyword ("dim" for `axis`).
 std::string operation_keyword(const ir::OpInfo& op, std::string_view name);
 // The native that is the row's function (also of rows that scripts cannot name).

@@ -18,8 +18,8 @@ struct Job {
   PartFn fn;
   void* context;
   int64_t parts;
-  int helpers;                      // how many workers may still join
-  int inside = 0;                   // workers at it
+  int helpers;     // how many workers may still join
+  int inside = 0;  // workers at it
   std::atomic<int64_t> next{0};
   Job* link = nullptr;
   void work() {
@@ -111,7 +111,8 @@ int quota_cores() {
 }  // namespace
 
 void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
-  Job job{.fn = fn, .context = context, .parts = parts, .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1};
+  Job job{
+      .fn = fn, .context = context, .parts = parts, .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1};
   if (job.helpers <= 0) {
     job.work();
     return;
@@ -123,7 +124,8 @@ int available_cores() {
   static const int cores = [] {
     cpu_set_t set;
     CPU_ZERO(&set);
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                        : static_cast<int>(std::thread::hardware_concurrency());
     int q = quota_cores();
     if (q > 0) n = std::min(n, q);
     return std::max(n, 1);

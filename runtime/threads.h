@@ -1,8 +1,10 @@
-// Threads for kernels: a pool that runs the parts of one job on several cores. Which thread runs which part is not determined, so a job must
-// be split into parts that do not depend on the number of threads and do not see each other's results (RULES E24).
+// Threads for kernels: a pool that runs the parts of one job on several cores. Which thread runs which part is not
+// determined, so a job must be split into parts that do not depend on the number of threads and do not see each other's
+// results (RULES E24).
 //
-// Workers belong to the process, start when first needed and sleep while there is nothing to do; how many may help is an argument of each job (a
-// session's demand), never a property of code. No OpenMP. A part must not throw and must not start jobs of its own.
+// Workers belong to the process, start when first needed and sleep while there is nothing to do; how many may help is
+// an argument of each job (a session's demand), never a property of code. No OpenMP. A part must not throw and must not
+// start jobs of its own.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,8 @@ namespace ouro::runtime {
 
 using PartFn = void (*)(void* context, int64_t part);
 
-// Calls fn(context, p) for p in [0, parts) on at most `threads` threads, this one among them, and returns when all are done.
+// Calls fn(context, p) for p in [0, parts) on at most `threads` threads, this one among them, and returns when all are
+// done.
 void run_parts(int threads, int64_t parts, PartFn fn, void* context);
 
 template <class F>
@@ -20,7 +23,8 @@ void parallel_for(int threads, int64_t parts, F&& f) {
     for (int64_t p = 0; p < parts; ++p) f(p);
     return;
   }
-  run_parts(threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
+  run_parts(
+      threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
 }
 
 // Cores that this process may use (affinity and cgroup quota included).

@@ -1,5 +1,5 @@
-// The text of an uncaught exception, as CPython 3.11 prints it (Python/traceback.c, Python/pythonrun.c): frames with the source line and
-// the failing range underlined, chained exceptions, notes, "Did you mean".
+// The text of an uncaught exception, as CPython 3.11 prints it (Python/traceback.c, Python/pythonrun.c): frames with
+// the source line and the failing range underlined, chained exceptions, notes, "Did you mean".
 #include <algorithm>
 
 #include "frontend/build_ast.h"
@@ -15,8 +15,8 @@ constexpr int kRepeats = 3;
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 
-// Where the operator of a binary operation, or the brackets of a subscript, stand in the segment (byte offsets): then the range is
-// drawn as ~~~^~~~ (CPython: extract_anchors_from_ast).
+// Where the operator of a binary operation, or the brackets of a subscript, stand in the segment (byte offsets): then
+// the range is drawn as ~~~^~~~ (CPython: extract_anchors_from_ast).
 struct Anchors {
   int left = -1, right = -1;
 };
@@ -66,15 +66,19 @@ std::string source_lines(const SourceFile& file, Span span) {
   }
   bool special = anchors.left >= 0;
   auto column = [&](size_t byte) { return utf8_length(line.substr(0, byte)); };
-  uint32_t c_indent = column(indent), c_begin = column(begin), c_end = column(end), c_all = column(indent + text.size());
+  uint32_t c_indent = column(indent), c_begin = column(begin), c_end = column(end),
+           c_all = column(indent + text.size());
   if (c_end - c_begin == c_all - c_indent && !special) return out;
   uint32_t c_left = special ? column(begin + static_cast<size_t>(anchors.left)) : 0;
   uint32_t c_right = special ? column(begin + static_cast<size_t>(anchors.right)) : 0;
   out += "    ";
   for (uint32_t c = c_indent; c < c_end; ++c) {
-    if (c < c_begin) out += ' ';
-    else if (special) out += c_left <= c && c < c_right ? '^' : '~';
-    else out += '^';
+    if (c < c_begin)
+      out += ' ';
+    else if (special)
+      out += c_left <= c && c < c_right ? '^' : '~';
+    else
+      out += '^';
   }
   return out + "\n";
 }
@@ -93,8 +97,8 @@ void append_frames(Session& s, std::string& out, const Value& traceback) {
     auto* t = at->as<Traceback>();
     const SourceFile* file = s.sources.file(t->span.file);
     uint32_t line = file ? file->line_col(t->span.begin).line : 0;
-    std::string place = "  File \"" + (file ? file->name() : std::string("<unknown>")) + "\", line " + std::to_string(line) + ", in " +
-                        t->code->name.str() + "\n";
+    std::string place = "  File \"" + (file ? file->name() : std::string("<unknown>")) + "\", line " +
+                        std::to_string(line) + ", in " + t->code->name.str() + "\n";
     if (place == last_place) {
       ++same;
     } else {
@@ -119,7 +123,8 @@ std::string class_text(Session& s, Type* t) {
 }
 
 void append_syntax_place(Session& s, std::string& out, Exception* e) {
-  // SyntaxError(msg, (file, line, column, text, end_line, end_column)): extra2 holds the text rendered when it was raised.
+  // SyntaxError(msg, (file, line, column, text, end_line, end_column)): extra2 holds the text rendered when it was
+  // raised.
   (void)s;
   if (Str* rendered = cast<Str>(e->extra2)) out += rendered->view();
 }

@@ -1,12 +1,15 @@
-// A value: 16 bytes, a tag and a payload. Numbers, bools, None and markers are unboxed; everything else is a counted reference to
-// a heap `Object` (runtime/object.h). A `Value` owns its reference: copying counts up, moving does not, the destructor counts down.
+// A value: 16 bytes, a tag and a payload. Numbers, bools, None and markers are unboxed; everything else is a counted
+// reference to a heap `Object` (runtime/object.h). A `Value` owns its reference: copying counts up, moving does not,
+// the destructor counts down.
 //
-// Errors are values too: an operation that fails stores the exception in its session and returns the `error` marker, which no
-// variable ever holds. (No C++ exception is used for Ouro's own: RULES A2 and STYLE "Errors".) The usual form is
+// Errors are values too: an operation that fails stores the exception in its session and returns the `error` marker,
+// which no variable ever holds. (No C++ exception is used for Ouro's own: RULES A2 and STYLE "Errors".) The usual form
+// is
 //     Value x = f(s, ...);  if (x.is_error()) return x;
 // or OURO_TRY(x, f(s, ...)), and OURO_TRY_DO(f(s, ...)) when the result is of no use.
 //
-// Reference counts are not atomic: heap values belong to their session's thread; kernel threads see raw buffers only (RULES F).
+// Reference counts are not atomic: heap values belong to their session's thread; kernel threads see raw buffers only
+// (RULES F).
 #pragma once
 
 #include <cstdint>
@@ -19,23 +22,23 @@ struct Object;
 void destroy(Object* o);  // refs reached zero (runtime/alloc.cpp)
 
 enum class Tag : uint8_t {
-  unbound = 0,      // a variable without a value; also "absent" in tables
-  error,            // an operation failed; the exception is in the session
-  end,              // an iterator is exhausted
+  unbound = 0,  // a variable without a value; also "absent" in tables
+  error,        // an operation failed; the exception is in the session
+  end,          // an iterator is exhausted
   none,
   not_implemented,
   ellipsis,
-  boolean,          // i is 0 or 1
-  integer,          // i; integers outside int64 are BigInt objects (always normalised: what fits is here)
-  floating,         // f
-  zero_cotangent,   // autodiff's symbolic zero (never visible to scripts)
-  object,           // o
+  boolean,         // i is 0 or 1
+  integer,         // i; integers outside int64 are BigInt objects (always normalised: what fits is here)
+  floating,        // f
+  zero_cotangent,  // autodiff's symbolic zero (never visible to scripts)
+  object,          // o
 };
 
 // The layout shared by every heap object; the rest is in object.h.
 struct ObjectHeader {
   uint32_t refs = 1;
-  uint8_t kind = 0;    // ObjectKind
+  uint8_t kind = 0;  // ObjectKind
   uint8_t flags = 0;
   uint16_t extra = 0;
 };
@@ -70,8 +73,10 @@ class Value {
     std::memcpy(&b, &f, 8);
     return Value(Tag::floating, b);
   }
-  static Value steal(Object* o) { return Value(Tag::object, reinterpret_cast<int64_t>(o)); }  // takes the caller's reference
-  static Value share(Object* o) {                                                             // counts up
+  static Value steal(Object* o) {
+    return Value(Tag::object, reinterpret_cast<int64_t>(o));
+  }                                // takes the caller's reference
+  static Value share(Object* o) {  // counts up
     Value v = steal(o);
     v.retain();
     return v;
@@ -96,7 +101,9 @@ class Value {
   }
   Object* object() const { return reinterpret_cast<Object*>(bits_); }
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(bits_); }  // unchecked; see object.h for `cast<T>(value)`, null when it is another kind
+  T* as() const {
+    return reinterpret_cast<T*>(bits_);
+  }                           // unchecked; see object.h for `cast<T>(value)`, null when it is another kind
   Object* release_object() {  // gives the reference to the caller
     tag_ = Tag::unbound;
     return reinterpret_cast<Object*>(bits_);
@@ -124,7 +131,7 @@ class Value {
 };
 static_assert(sizeof(Value) == 16);
 
-#define OURO_TRY(name, expr) \
+#define OURO_TRY(name, expr)            \
   ::ouro::runtime::Value name = (expr); \
   if (name.is_error()) return name
 #define OURO_TRY_DO(expr) \

@@ -10,8 +10,8 @@ Arena::~Arena() {
 }
 
 void* Arena::allocate_slow(size_t bytes, size_t align) {
-  size_t block = std::max<size_t>(
-      std::min<size_t>(size_t{4096} << std::min<size_t>(blocks_.size(), 8), 1 << 20), bytes);
+  size_t block =
+      std::max<size_t>(std::min<size_t>(size_t{4096} << std::min<size_t>(blocks_.size(), 8), 1 << 20), bytes);
   blocks_.reserve(blocks_.size() + 1);
   void* p = ::operator new(block, std::align_val_t(64));
   blocks_.push_back(p);

@@ -22,9 +22,7 @@ std::string_view without_indent(std::string_view line) {
   return line.substr(skip);
 }
 
-std::string source_line(std::string_view line) {
-  return "    " + std::string(without_indent(line)) + "\n";
-}
+std::string source_line(std::string_view line) { return "    " + std::string(without_indent(line)) + "\n"; }
 
 }  // namespace
 
@@ -38,8 +36,7 @@ std::string render_caret(std::string_view line, uint32_t col, uint32_t end_col) 
   if (col < skip) return out;
   uint32_t before = utf8_length(line.substr(skip, col - skip));
   if (col > line.size()) before += col - static_cast<uint32_t>(line.size());
-  uint32_t width =
-      end_col > col && col < line.size() ? utf8_length(line.substr(col, end_col - col)) : 1;
+  uint32_t width = end_col > col && col < line.size() ? utf8_length(line.substr(col, end_col - col)) : 1;
   out += "    ";
   out.append(before, ' ');
   out.append(width ? width : 1, '^');
@@ -65,9 +62,7 @@ std::string render(const Diagnostic& d, const SourceFile* file) {
   return out + "\n";
 }
 
-std::string render(const Diagnostic& d, const SourceManager& sources) {
-  return render(d, sources.file(d.span.file));
-}
+std::string render(const Diagnostic& d, const SourceManager& sources) { return render(d, sources.file(d.span.file)); }
 
 void Diagnostics::report(Diagnostic d) {
   errors_ += d.severity == Severity::error;
@@ -89,10 +84,9 @@ void Diagnostics::clear() {
   errors_ = 0;
 }
 
-void user_error(Span span, std::string code, std::string text, std::string suggestion,
-                std::string kind) {
-  throw UserError({span, std::move(code), std::move(text), std::move(suggestion), Severity::error,
-                   std::move(kind), true});
+void user_error(Span span, std::string code, std::string text, std::string suggestion, std::string kind) {
+  throw UserError(
+      {span, std::move(code), std::move(text), std::move(suggestion), Severity::error, std::move(kind), true});
 }
 
 void ouro_bug_at(const char* file, int line, const char* format, ...) {

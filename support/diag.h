@@ -75,8 +75,8 @@ struct UserError : std::exception {
 };
 
 /// Throws UserError. `kind` is the Python exception class it counts as.
-[[noreturn]] void user_error(Span span, std::string code, std::string text,
-                             std::string suggestion = {}, std::string kind = "SyntaxError");
+[[noreturn]] void user_error(Span span, std::string code, std::string text, std::string suggestion = {},
+                             std::string kind = "SyntaxError");
 
 [[noreturn]] void ouro_bug_at(const char* file, int line, const char* format, ...)
     __attribute__((format(printf, 3, 4)));

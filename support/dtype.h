@@ -28,11 +28,10 @@ struct DTypeInfo {
   bool is_signed;
 };
 inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"bool", "bool", 1, 0, false},  {"u8", "uint8", 1, 1, false},
-    {"i8", "int8", 1, 1, true},     {"i16", "int16", 2, 1, true},
-    {"i32", "int32", 4, 1, true},   {"i64", "int64", 8, 1, true},
-    {"f16", "float16", 2, 2, true}, {"bf16", "bfloat16", 2, 2, true},
-    {"f32", "float32", 4, 2, true}, {"f64", "float64", 8, 2, true},
+    {"bool", "bool", 1, 0, false},  {"u8", "uint8", 1, 1, false},     {"i8", "int8", 1, 1, true},
+    {"i16", "int16", 2, 1, true},   {"i32", "int32", 4, 1, true},     {"i64", "int64", 8, 1, true},
+    {"f16", "float16", 2, 2, true}, {"bf16", "bfloat16", 2, 2, true}, {"f32", "float32", 4, 2, true},
+    {"f64", "float64", 8, 2, true},
 };
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<int>(t)]; }
@@ -93,8 +92,7 @@ class Promotion {
   constexpr DType dtype() const { return *combine(best_[0], combine(best_[1], best_[2])); }
 
  private:
-  static constexpr std::optional<DType> combine(std::optional<DType> high,
-                                                std::optional<DType> low) {
+  static constexpr std::optional<DType> combine(std::optional<DType> high, std::optional<DType> low) {
     if (!high) return low;
     if (!low || is_float(*high)) return high;
     if (is_bool(*high) || is_float(*low)) return promote(*high, *low);

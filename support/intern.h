@@ -49,7 +49,5 @@ uint32_t symbol_count();
 
 template <>
 struct std::hash<ouro::support::Symbol> {
-  size_t operator()(ouro::support::Symbol s) const noexcept {
-    return s.id() * size_t{0x9E3779B97F4A7C15};
-  }
+  size_t operator()(ouro::support::Symbol s) const noexcept { return s.id() * size_t{0x9E3779B97F4A7C15}; }
 };

@@ -26,9 +26,7 @@ std::string find_cookie(std::string_view line) {
     ++p;
     while (p < line.size() && (line[p] == ' ' || line[p] == '\t')) ++p;
     size_t start = p;
-    auto part = [](char c) {
-      return isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-    };
+    auto part = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.'; };
     while (p < line.size() && part(line[p])) ++p;
     if (p > start) return std::string(line.substr(start, p - start));
   }
@@ -36,11 +34,8 @@ std::string find_cookie(std::string_view line) {
 }
 
 std::string normal_encoding(std::string name) {
-  for (char& c : name)
-    c = c == '_' ? '-' : static_cast<char>(tolower(static_cast<unsigned char>(c)));
-  auto is = [&](std::string_view stem) {
-    return name == stem || name.starts_with(std::string(stem) + "-");
-  };
+  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(tolower(static_cast<unsigned char>(c)));
+  auto is = [&](std::string_view stem) { return name == stem || name.starts_with(std::string(stem) + "-"); };
   if (is("utf-8") || name == "utf8" || name == "u8") return "utf-8";
   if (is("latin-1") || is("iso-8859-1") || is("iso-latin-1") || name == "latin1") return "latin-1";
   if (name == "ascii" || name == "us-ascii") return "ascii";
@@ -97,8 +92,7 @@ Span cover(Span a, Span b) {
   return {a.file, std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes)
-    : id_(id), name_(std::move(name)) {
+SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes) : id_(id), name_(std::move(name)) {
   bool bom = bytes.starts_with("\xEF\xBB\xBF");
   if (bom) bytes.remove_prefix(3);
   std::string cookie = declared_encoding(bytes);
@@ -121,8 +115,8 @@ SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes)
   decode_error_line_ = line_col(static_cast<uint32_t>(bad)).line;
   char hex[8];
   std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(text_[bad]));
-  decode_error_ = std::string("Non-UTF-8 code starting with '") + hex + "' in file " + name_ +
-                  " on line " + std::to_string(decode_error_line_) +
+  decode_error_ = std::string("Non-UTF-8 code starting with '") + hex + "' in file " + name_ + " on line " +
+                  std::to_string(decode_error_line_) +
                   ", but no encoding declared; see https://peps.python.org/pep-0263/ for details";
   decode_error_line_ = 0;
 }

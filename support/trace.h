@@ -38,8 +38,7 @@ void clear_event_log();
 /// Nanoseconds on the monotonic clock.
 inline uint64_t now_ns() {
   using namespace std::chrono;
-  return static_cast<uint64_t>(
-      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
 struct StageTime {

@@ -30,8 +30,7 @@ struct Composite {
 
 template <class R, size_t N>
 const R* find_range(const R (&table)[N], uint32_t cp) {
-  const R* r =
-      std::upper_bound(table, table + N, cp, [](uint32_t c, const R& x) { return c < x.first; });
+  const R* r = std::upper_bound(table, table + N, cp, [](uint32_t c, const R& x) { return c < x.first; });
   return r != table && cp <= r[-1].last ? r - 1 : nullptr;
 }
 
@@ -41,8 +40,7 @@ uint32_t combining_class(uint32_t cp) {
 }
 
 // Hangul syllables, Unicode Standard 3.12.
-constexpr uint32_t kS = 0xAC00, kL = 0x1100, kV = 0x1161, kT = 0x11A7, kVs = 21, kTs = 28,
-                   kSs = 11172, kLs = 19;
+constexpr uint32_t kS = 0xAC00, kL = 0x1100, kV = 0x1161, kT = 0x11A7, kVs = 21, kTs = 28, kSs = 11172, kLs = 19;
 
 void decompose(uint32_t cp, std::vector<uint32_t>& out) {
   if (cp - kS < kSs) {
@@ -61,10 +59,9 @@ void decompose(uint32_t cp, std::vector<uint32_t>& out) {
 uint32_t compose(uint32_t a, uint32_t b) {
   if (a - kL < kLs && b - kV < kVs) return kS + ((a - kL) * kVs + (b - kV)) * kTs;
   if (a - kS < kSs && (a - kS) % kTs == 0 && b > kT && b - kT < kTs) return a + (b - kT);
-  auto* c = std::lower_bound(std::begin(kComposites), std::end(kComposites), std::pair(a, b),
-                             [](const Composite& x, std::pair<uint32_t, uint32_t> p) {
-                               return std::pair(x.first, x.second) < p;
-                             });
+  auto* c = std::lower_bound(
+      std::begin(kComposites), std::end(kComposites), std::pair(a, b),
+      [](const Composite& x, std::pair<uint32_t, uint32_t> p) { return std::pair(x.first, x.second) < p; });
   return c != std::end(kComposites) && c->first == a && c->second == b ? c->result : 0;
 }
 
@@ -73,9 +70,8 @@ void order_marks(std::vector<uint32_t>& text) {
     size_t end = i + 1;
     if (combining_class(text[i]) != 0) {
       while (end < text.size() && combining_class(text[end]) != 0) ++end;
-      std::stable_sort(
-          text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(end),
-          [](uint32_t a, uint32_t b) { return combining_class(a) < combining_class(b); });
+      std::stable_sort(text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(end),
+                       [](uint32_t a, uint32_t b) { return combining_class(a) < combining_class(b); });
     }
     i = end;
   }
@@ -107,8 +103,7 @@ bool is_xid_continue(uint32_t cp) { return find_range(kXidContinue, cp) != nullp
 bool is_printable(uint32_t cp) { return find_range(kPrintable, cp) != nullptr; }
 
 std::string normalize_name(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(),
-                  [](char c) { return static_cast<signed char>(c) >= 0; }))
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; }))
     return std::string(text);
   std::vector<uint32_t> parts;
   for (size_t i = 0; i < text.size();) decompose(next_code_point(text, i), parts);

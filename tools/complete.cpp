@@ -12,15 +12,13 @@ using namespace runtime;
 
 namespace {
 
-constexpr std::string_view kKeywords[] = {
-    "False", "None",   "True", "and",   "as",     "assert",   "break", "class", "continue",
-    "def",   "del",    "elif", "else",  "except", "finally",  "for",   "from",  "global",
-    "if",    "import", "in",   "is",    "lambda", "nonlocal", "not",   "or",    "pass",
-    "raise", "return", "try",  "while", "with",   "yield",    "match", "case"};
+constexpr std::string_view kKeywords[] = {"False",   "None",     "True",     "and",    "as",    "assert", "break",
+                                          "class",   "continue", "def",      "del",    "elif",  "else",   "except",
+                                          "finally", "for",      "from",     "global", "if",    "import", "in",
+                                          "is",      "lambda",   "nonlocal", "not",    "or",    "pass",   "raise",
+                                          "return",  "try",      "while",    "with",   "yield", "match",  "case"};
 
-bool is_name_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80);
-}
+bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
 
 // dir(v), or nothing.
 void names_of(Session& s, const Value& v, std::set<std::string>& out) {
@@ -56,8 +54,7 @@ Value meaning(Session& s, const Value& module, std::string_view dotted) {
 
 }  // namespace
 
-std::vector<std::string> complete(Session& s, const Value& module, std::string_view text,
-                                  size_t& start) {
+std::vector<std::string> complete(Session& s, const Value& module, std::string_view text, size_t& start) {
   start = text.size();
   while (start > 0 && (is_name_char(text[start - 1]) || text[start - 1] == '.')) --start;
   const std::string_view typed = text.substr(start);

@@ -16,7 +16,7 @@ namespace ouro::tools {
 
 // Words that go on with the dotted name at the end of `text`, sorted; `start` is where that name
 // begins. Looking up attributes may run properties, as in CPython's prompt; errors are dropped.
-std::vector<std::string> complete(runtime::Session& s, const runtime::Value& module,
-                                  std::string_view text, size_t& start);
+std::vector<std::string> complete(runtime::Session& s, const runtime::Value& module, std::string_view text,
+                                  size_t& start);
 
 }  // namespace ouro::tools

@@ -1,9 +1,7 @@
 // filetest [--bless] [DIR or FILE...]: runs the tests of passes, tests/ir/**/*.anf.
 //
-//   ; run: PASS [PASS...]        a file may have several comment lines first; `read-error` expects the reader's message,
-//   func @f(...) { ... }         `verify-error` the verifier's
-//   ; ---
-//   expected text, or message
+//   ; run: PASS [PASS...]        a file may have several comment lines first; `read-error` expects the reader's
+//   message, func @f(...) { ... }         `verify-error` the verifier's ; --- expected text, or message
 //
 // --bless writes what came out as what is expected. Prints ok or FAIL per file; the last line counts.
 #include <algorithm>
@@ -38,8 +36,10 @@ bool parse_test(const std::string& text, Test& t) {
   size_t eol = text.find('\n', run);
   std::istringstream words(text.substr(run + 6, eol - run - 6));
   for (std::string w; words >> w;) t.run.push_back(w);
-  if (cut == std::string::npos) t.input = text + (text.ends_with('\n') ? "" : "\n");
-  else t.input = text.substr(0, cut + 1), t.expected = text.substr(cut + kSeparator.size());
+  if (cut == std::string::npos)
+    t.input = text + (text.ends_with('\n') ? "" : "\n");
+  else
+    t.input = text.substr(0, cut + 1), t.expected = text.substr(cut + kSeparator.size());
   return true;
 }
 
@@ -56,7 +56,8 @@ std::string outcome(const Test& t) {
     if (!errors.empty()) return "after " + name + ":\n" + errors + ir::print(*r.function);
     ir::ReadResult again = ir::read(ir::print(*r.function));
     if (!again.function) return "does not read back: " + again.error + "\n" + ir::print(*r.function);
-    if (ir::print(*again.function) != ir::print(*r.function)) return "reads back as something else:\n" + ir::print(*again.function);
+    if (ir::print(*again.function) != ir::print(*r.function))
+      return "reads back as something else:\n" + ir::print(*again.function);
   }
   return ir::print(*r.function);
 }
@@ -67,13 +68,16 @@ int main(int argc, char** argv) {
   bool bless = false;
   std::vector<fs::path> roots;
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--bless") bless = true;
-    else roots.push_back(argv[i]);
+    if (std::string_view(argv[i]) == "--bless")
+      bless = true;
+    else
+      roots.push_back(argv[i]);
   }
   if (roots.empty()) roots.push_back("tests/ir");
   std::vector<fs::path> files;
   for (const fs::path& root : roots) {
-    if (fs::is_regular_file(root)) files.push_back(root);
+    if (fs::is_regular_file(root))
+      files.push_back(root);
     else if (fs::is_directory(root))
       for (const auto& e : fs::recursive_directory_iterator(root))
         if (e.path().extension() == ".anf") files.push_back(e.path());

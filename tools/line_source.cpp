@@ -191,8 +191,8 @@ unsigned char Terminal::complete(EditLine* el, int) {
   if (words.empty()) return CC_ERROR;
   std::string common = words[0];
   for (const std::string& w : words)
-    common.resize(static_cast<size_t>(
-        std::mismatch(common.begin(), common.end(), w.begin(), w.end()).first - common.begin()));
+    common.resize(
+        static_cast<size_t>(std::mismatch(common.begin(), common.end(), w.begin(), w.end()).first - common.begin()));
   const std::string_view typed = before.substr(start);
   if (common.size() > typed.size()) {
     el_insertstr(el, common.substr(typed.size()).c_str());

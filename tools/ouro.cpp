@@ -1,8 +1,8 @@
-// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `version`, `help`, and the prompt. Everything is parsed by hand, because the start of
-// `ouro -c` is measured: nothing is loaded or set up that the run does not need.
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `version`, `help`, and the prompt. Everything is parsed by
+// hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not need.
 //
-// Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing file, SystemExit's
-// own, and death by SIGINT after an uncaught KeyboardInterrupt.
+// Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
+// file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ struct Command {
   enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
   std::string file, text, stage;
   bool interactive = false;
-  bool explain = false;  // report on the compiler after the run
+  bool explain = false;           // report on the compiler after the run
   std::vector<std::string> args;  // sys.argv[1:]
 };
 
@@ -78,25 +78,37 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     return true;
   };
   std::string v;
-  if (arg == "--verbose") c.options.verbose = true;
-  else if (arg == "-i") c.interactive = true;
-  else if (arg == "--stress-exits") c.options.stress_exits = true;
+  if (arg == "--verbose")
+    c.options.verbose = true;
+  else if (arg == "-i")
+    c.interactive = true;
+  else if (arg == "--stress-exits")
+    c.options.stress_exits = true;
   else if (value("--mode", v)) {
-    if (v == "eager") c.options.mode = Mode::eager;
-    else if (v == "graph") c.options.mode = Mode::graph;
-    else if (v == "auto") c.options.mode = Mode::auto_;
-    else error = "--mode is eager, graph or auto, not '" + v + "'";
+    if (v == "eager")
+      c.options.mode = Mode::eager;
+    else if (v == "graph")
+      c.options.mode = Mode::graph;
+    else if (v == "auto")
+      c.options.mode = Mode::auto_;
+    else
+      error = "--mode is eager, graph or auto, not '" + v + "'";
   } else if (value("--threads", v)) {
     char* end = nullptr;
     long n = std::strtol(v.c_str(), &end, 10);
-    if (v.empty() || *end || n < 1 || n > 1024) error = "--threads is a number from 1 to 1024, not '" + v + "'";
-    else c.options.threads = static_cast<int>(n);
+    if (v.empty() || *end || n < 1 || n > 1024)
+      error = "--threads is a number from 1 to 1024, not '" + v + "'";
+    else
+      c.options.threads = static_cast<int>(n);
   } else if (value("--numerics", v)) {
     if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
     c.options.fast_numerics = v == "fast";
-  } else if (value("--cpu", v)) c.options.cpu = v;
-  else if (value("--device", v)) c.options.device = v;
-  else if (value("--stage", v)) c.stage = v;
+  } else if (value("--cpu", v))
+    c.options.cpu = v;
+  else if (value("--device", v))
+    c.options.device = v;
+  else if (value("--stage", v))
+    c.stage = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     error = "unknown option '" + std::string(arg) + "'";
     return 2;
@@ -194,7 +206,10 @@ int finish(Session& s, int status) {
   collect(s);
   run_finalizers(s);
   if (!s.out.flush()) {
-    std::fprintf(stderr, "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nOSError: [Errno %d] %s\n", errno, std::strerror(errno));
+    std::fprintf(
+        stderr,
+        "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nOSError: [Errno %d] %s\n",
+        errno, std::strerror(errno));
     return status ? status : 120;
   }
   return status;
@@ -231,7 +246,8 @@ int run_program(const Command& c) {
       name = "<stdin>";
       text = read_standard_input();
       break;
-    case Command::What::prompt: break;
+    case Command::What::prompt:
+      break;
     default:
       name = c.file;
       python = name.ends_with(".py");
@@ -240,8 +256,11 @@ int run_program(const Command& c) {
         if (getcwd(folder, sizeof folder)) name = std::string(folder) + "/" + name;
       }
       if (!read_file(name, text)) {
-        if (errno == EISDIR) std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str());
-        else std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno, std::strerror(errno));
+        if (errno == EISDIR)
+          std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str());
+        else
+          std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno,
+                       std::strerror(errno));
         return 2;
       }
   }
@@ -279,8 +298,8 @@ int run_program(const Command& c) {
   _exit(status);
 }
 
-// Scripts may recurse in C++ (natives that call back, deep comparisons), so the program runs on a large stack: address space, which is
-// only backed where it is touched.
+// Scripts may recurse in C++ (natives that call back, deep comparisons), so the program runs on a large stack: address
+// space, which is only backed where it is touched.
 void ensure_stack(char** argv) {
   constexpr rlim_t kWanted = rlim_t{100} << 20;
   rlimit limit{};
@@ -304,11 +323,13 @@ int main_command(int argc, char** argv) {
     case Command::What::help:
       std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
       return 0;
-    case Command::What::ir: return print_stage(c.stage, c.file, c.text);
+    case Command::What::ir:
+      return print_stage(c.stage, c.file, c.text);
     case Command::What::prompt:
       if (!c.interactive && !isatty(0)) c.what = Command::What::standard_input;
       break;
-    default: break;
+    default:
+      break;
   }
   ensure_stack(argv);
   return run_program(c);

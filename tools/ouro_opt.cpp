@@ -31,9 +31,12 @@ int main(int argc, char** argv) {
   std::vector<ir::PassFn> passes;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--help") return usage();
-    if (const ir::PassFn* p = ir::find_pass(argv[i])) passes.push_back(*p);
-    else if (have_file || !read_file(argv[i], text)) return std::fprintf(stderr, "ouro_opt: no pass and no file: %s\n", argv[i]), 2;
-    else have_file = true;
+    if (const ir::PassFn* p = ir::find_pass(argv[i]))
+      passes.push_back(*p);
+    else if (have_file || !read_file(argv[i], text))
+      return std::fprintf(stderr, "ouro_opt: no pass and no file: %s\n", argv[i]), 2;
+    else
+      have_file = true;
   }
   if (!have_file) text.assign(std::istreambuf_iterator<char>(std::cin), {});
   ir::ReadResult r = ir::read(text);

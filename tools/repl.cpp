@@ -69,9 +69,8 @@ class Repl {
 };
 
 int Repl::run() {
-  auto lines = make_line_source(history_file(), [this](std::string_view text, size_t& start) {
-    return complete(s_, module_, text, start);
-  });
+  auto lines = make_line_source(
+      history_file(), [this](std::string_view text, size_t& start) { return complete(s_, module_, text, start); });
   if (lines->interactive()) {
     s_.out.write("Ouro. Tab completes, Ctrl-C stops a statement, Ctrl-D ends.\n");
     (void)s_.out.flush();

@@ -129,8 +129,7 @@ int main(int argc, char** argv) {
     if (!make_module(line, m)) return 1;
     modules.push_back(std::move(m));
   }
-  std::sort(modules.begin(), modules.end(),
-            [](const Module& a, const Module& b) { return a.name < b.name; });
+  std::sort(modules.begin(), modules.end(), [](const Module& a, const Module& b) { return a.name < b.name; });
   std::ostringstream out;
   write_table(out, modules);
   return write_if_changed(argv[3], out.str()) ? 0 : 1;

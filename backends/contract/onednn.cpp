@@ -11,7 +11,8 @@ namespace ouro::backends {
 namespace {
 
 // dnnl_sgemm(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc), row-major; 0 is success.
-using Sgemm = int (*)(char, char, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float, float*, int64_t);
+using Sgemm = int (*)(char, char, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float,
+                      float*, int64_t);
 using SetThreads = void (*)(int);
 
 struct Library {
@@ -21,7 +22,8 @@ struct Library {
     void* dnnl = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!dnnl) return;
     sgemm = reinterpret_cast<Sgemm>(dlsym(dnnl, "dnnl_sgemm"));
-    if (void* gomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL)) set_threads = reinterpret_cast<SetThreads>(dlsym(gomp, "omp_set_num_threads"));
+    if (void* gomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL))
+      set_threads = reinterpret_cast<SetThreads>(dlsym(gomp, "omp_set_num_threads"));
   }
 };
 
@@ -30,8 +32,8 @@ const Library& library() {
   return lib;
 }
 
-bool gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, bool add, float* c,
-          int64_t ldc) {
+bool gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
+          bool add, float* c, int64_t ldc) {
   const Library& lib = library();
   if (!lib.sgemm || !lib.set_threads) return false;
   // OpenMP's thread count is per calling thread: Ouro's own pool does the splitting.

@@ -3,8 +3,9 @@
 
 namespace ouro::backends {
 
-/// Offers oneDNN's sgemm; the library itself is opened at the first product that wants it (libdnnl.so.2; without it nothing changes).
-/// Its bits depend neither on threads nor on how rows are split (measured, TOOLCHAIN 6); each call runs on one thread.
+/// Offers oneDNN's sgemm; the library itself is opened at the first product that wants it (libdnnl.so.2; without it
+/// nothing changes). Its bits depend neither on threads nor on how rows are split (measured, TOOLCHAIN 6); each call
+/// runs on one thread.
 void register_onednn();
 
 }  // namespace ouro::backends

@@ -7,15 +7,20 @@ namespace loops = ir::loops;
 using llvm::Value;
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const HostTarget& target)
-    : module_(module), k_(kernel), target_(target), b_(module.getContext()), leaf_(b_, target.features.find("+f16c") != std::string::npos && target.vector_bits > 128), placement_(kernel) {
+    : module_(module),
+      k_(kernel),
+      target_(target),
+      b_(module.getContext()),
+      leaf_(b_, target.features.find("+f16c") != std::string::npos && target.vector_bits > 128),
+      placement_(kernel) {
   bool narrow = false, wide = false;
   for (const loops::Buffer& b : kernel.buffers) {
     narrow |= size_of(b.type) <= 4 && is_float(b.type);
     wide |= size_of(b.type) == 8;
   }
   width_ = static_cast<unsigned>(target.vector_bits) / (wide && !narrow ? 64 : 32);
-  // Long chains of dependent instructions (exp, tanh, ...) wait for each other: two vectors at a time fill the gaps where there are
-  // registers for it (measured: 1.19x on AVX2, at 1.3x of the compile time).
+  // Long chains of dependent instructions (exp, tanh, ...) wait for each other: two vectors at a time fill the gaps
+  // where there are registers for it (measured: 1.19x on AVX2, at 1.3x of the compile time).
   bool functions = false;
   for (const Node& n : kernel.nodes) functions |= n.kind == Node::Kind::leaf && ir::is_function(n.leaf);
   if (functions && target.vector_bits < 512) width_ *= 2;
@@ -91,7 +96,9 @@ void KernelEmitter::body(const std::vector<Stmt>& stmts, Scope scope) {
     Scope inner = scope;
     for (uint32_t v : s.vars) inner.vars |= uint64_t{1} << v;
     switch (s.kind) {
-      case Stmt::Kind::store: store(s); break;
+      case Stmt::Kind::store:
+        store(s);
+        break;
       case Stmt::Kind::parallel:
       case Stmt::Kind::loop: {
         bool root = std::exchange(at_parallel_root_, false) && s.kind == Stmt::Kind::parallel;
@@ -99,9 +106,12 @@ void KernelEmitter::body(const std::vector<Stmt>& stmts, Scope scope) {
         break;
       }
       case Stmt::Kind::reduce:
-        if (s.order == loops::ReduceOrder::fold) reduce_fold(s, inner);
-        else if (s.order == loops::ReduceOrder::blocks) reduce_blocks(s, inner);
-        else reduce_serial(s, inner);
+        if (s.order == loops::ReduceOrder::fold)
+          reduce_fold(s, inner);
+        else if (s.order == loops::ReduceOrder::blocks)
+          reduce_blocks(s, inner);
+        else
+          reduce_serial(s, inner);
         break;
     }
     if (s.kind != Stmt::Kind::store) {
@@ -154,8 +164,10 @@ void KernelEmitter::collect_streams(NodeId n, std::vector<bool>& seen) {
   for (int a = 0; a < node.nargs; ++a) collect_streams(node.args[a], seen);
   if (node.kind != Node::Kind::load || node.nargs != 1) return;
   if (!contiguous(node.args[0]) || !starts_outside(node.args[0])) return;
-  if (Stream* s = find_stream(node.id, node.args[0])) s->read = true;
-  else vec_.streams.push_back({node.id, node.args[0], true, false});
+  if (Stream* s = find_stream(node.id, node.args[0]))
+    s->read = true;
+  else
+    vec_.streams.push_back({node.id, node.args[0], true, false});
 }
 
 void KernelEmitter::collect_streams(const Stmt& s) {
@@ -164,8 +176,10 @@ void KernelEmitter::collect_streams(const Stmt& s) {
   if (s.kind != Stmt::Kind::store) return;
   collect_streams(s.value, seen);
   if (!lane_dependent(s.at) || !contiguous(s.at) || !starts_outside(s.at)) return;
-  if (Stream* stream = find_stream(s.buffer, s.at)) stream->write = true;
-  else vec_.streams.push_back({s.buffer, s.at, false, true});
+  if (Stream* stream = find_stream(s.buffer, s.at))
+    stream->write = true;
+  else
+    vec_.streams.push_back({s.buffer, s.at, false, true});
 }
 
 Value* KernelEmitter::tail_mask(Value* count) {
@@ -176,8 +190,8 @@ Value* KernelEmitter::tail_mask(Value* count) {
   return b_.CreateICmpSLT(iota, b_.CreateVectorSplat(width_, b_.CreateTrunc(limited, b_.getInt32Ty())));
 }
 
-// Moves `count` < width elements into or out of scratch memory; scratch lanes without an element become zero (they may be indices).
-// Masked moves of small elements would be taken apart into branches: those are copied.
+// Moves `count` < width elements into or out of scratch memory; scratch lanes without an element become zero (they may
+// be indices). Masked moves of small elements would be taken apart into branches: those are copied.
 void KernelEmitter::move_tail(const Stream& s, Value* real, bool fill, Value* count) {
   DType t = k_.buffers[s.buffer].type;
   llvm::Align align(size_of(t));
@@ -190,13 +204,15 @@ void KernelEmitter::move_tail(const Stream& s, Value* real, bool fill, Value* co
     return;
   }
   Value* live = tail_mask(count);
-  if (fill) b_.CreateAlignedStore(b_.CreateMaskedLoad(vt, real, align, live, zero), s.scratch, align);
-  else b_.CreateMaskedStore(b_.CreateAlignedLoad(vt, s.scratch, align), real, align, live);
+  if (fill)
+    b_.CreateAlignedStore(b_.CreateMaskedLoad(vt, real, align, live, zero), s.scratch, align);
+  else
+    b_.CreateMaskedStore(b_.CreateAlignedLoad(vt, s.scratch, align), real, align, live);
 }
 
 // chunk: the full vectors at their place, then (once more) the rest in scratch memory.
-void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vector<const Stmt*>& uses, Value* begin, Value* end,
-                                const std::function<void()>& fn) {
+void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vector<const Stmt*>& uses, Value* begin,
+                                Value* end, const std::function<void()>& fn) {
   auto& context = b_.getContext();
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, fn_); };
   vec_ = VectorLoop{};
@@ -214,8 +230,10 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   Value* full_end = b_.CreateSub(end, rest);
   vec_.last = b_.CreateSub(end, i64(1));
 
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *chunk = block("chunk"), *ready = block("ready"), *head = block("vector");
-  llvm::BasicBlock *after = block("after"), *flush = block("flush"), *check = block("check"), *rest_block = block("rest");
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *chunk = block("chunk"), *ready = block("ready"),
+                   *head = block("vector");
+  llvm::BasicBlock *after = block("after"), *flush = block("flush"), *check = block("check"),
+                   *rest_block = block("rest");
   llvm::BasicBlock* exit = block("exit");
   Value* any = b_.CreateICmpSLT(begin, end);
   b_.CreateCondBr(any, chunk, exit);

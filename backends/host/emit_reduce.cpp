@@ -23,11 +23,16 @@ KernelEmitter::Values KernelEmitter::identities(const Stmt& s, const Scope&) {
     uint64_t bits = identity_bits(s.combine[k], t);
     llvm::Type* r = register_type(t);
     llvm::Constant* c;
-    if (t == DType::f32) c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffffu)));
-    else if (t == DType::f64) c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
-    else c = llvm::ConstantInt::get(r, llvm::APInt(r->getIntegerBitWidth(), bits));
+    if (t == DType::f32)
+      c = llvm::ConstantFP::get(b_.getContext(),
+                                llvm::APFloat(llvm::APFloat::IEEEsingle(), llvm::APInt(32, bits & 0xffffffffu)));
+    else if (t == DType::f64)
+      c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
+    else
+      c = llvm::ConstantInt::get(r, llvm::APInt(r->getIntegerBitWidth(), bits));
     bool by_lane = vec_.active && (placement_.dependence().of(s.values[k]).vars >> vec_.var & 1);
-    out.push_back(by_lane ? llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), c) : static_cast<Value*>(c));
+    out.push_back(by_lane ? llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), c)
+                          : static_cast<Value*>(c));
   }
   return out;
 }
@@ -126,7 +131,8 @@ void KernelEmitter::fold_block(const Stmt& s, const Scope& inner, const Values& 
     auto* vt = LeafEmitter::with_lanes(mem, width_);
     Value* z = to_memory(as_vector(zero[k]), value_type(s, k));
     for (int64_t j = 0; j < kReduceLanes; j += width_)
-      b_.CreateAlignedStore(z, b_.CreateConstGEP1_64(mem, memory[k], static_cast<uint64_t>(j)), llvm::Align(size_of(value_type(s, k))));
+      b_.CreateAlignedStore(z, b_.CreateConstGEP1_64(mem, memory[k], static_cast<uint64_t>(j)),
+                            llvm::Align(size_of(value_type(s, k))));
     (void)vt;
   }
   vector_loop(s.vars[0], inner, {&s}, begin, end, [&] {
@@ -229,7 +235,8 @@ void KernelEmitter::reduce_fold(const Stmt& s, const Scope& inner) {
     auto* next = llvm::BasicBlock::Create(context, "next", fn_);
     b_.CreateCondBr(is_long, push, next);
     b_.SetInsertPoint(push);
-    for (size_t k = 0; k < out.size(); ++k) b_.CreateCall(push_fn, {levels[k], code(k), to_word(out[k], value_type(s, k))});
+    for (size_t k = 0; k < out.size(); ++k)
+      b_.CreateCall(push_fn, {levels[k], code(k), to_word(out[k], value_type(s, k))});
     b_.CreateBr(next);
     b_.SetInsertPoint(next);
     return out;

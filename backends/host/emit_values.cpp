@@ -50,7 +50,8 @@ KernelEmitter::Stream* KernelEmitter::find_stream(uint32_t buffer, NodeId at) {
 
 Value* KernelEmitter::as_vector(Value* v) {
   if (v->getType()->isVectorTy()) return v;
-  if (llvm::isa<llvm::Constant>(v)) return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), llvm::cast<llvm::Constant>(v));
+  if (llvm::isa<llvm::Constant>(v))
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), llvm::cast<llvm::Constant>(v));
   // What does not change in the loop is splat before it.
   if (vec_.preheader && made_before_loop(v)) {
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
@@ -63,7 +64,8 @@ Value* KernelEmitter::as_vector(Value* v) {
 bool KernelEmitter::made_before_loop(Value* v) const {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(v);
   if (!instruction) return true;
-  for (auto block = vec_.preheader->getIterator(); block != fn_->end(); ++block)  // blocks stand in the order they were made
+  for (auto block = vec_.preheader->getIterator(); block != fn_->end();
+       ++block)  // blocks stand in the order they were made
     if (&*block == instruction->getParent()) return false;
   return true;
 }
@@ -109,11 +111,16 @@ Value* KernelEmitter::value(NodeId n) {
       std::memcpy(&d, &node.bits, 8);
       return llvm::ConstantFP::get(t, d);
     }
-    case Node::Kind::size: return sizes_[node.id];
-    case Node::Kind::scalar: return scalars_[node.id];
-    case Node::Kind::result: return results_[node.id];
-    case Node::Kind::var: return lane_dependent(n) ? lanes() : vars_[node.id];
-    default: break;
+    case Node::Kind::size:
+      return sizes_[node.id];
+    case Node::Kind::scalar:
+      return scalars_[node.id];
+    case Node::Kind::result:
+      return results_[node.id];
+    case Node::Kind::var:
+      return lane_dependent(n) ? lanes() : vars_[node.id];
+    default:
+      break;
   }
   Value* v = compute(n, node);
   set(n, v);
@@ -137,14 +144,22 @@ Value* KernelEmitter::compute(NodeId id, const Node& n) {
 
 Value* KernelEmitter::index_op(Leaf op, Value* a, Value* b) {
   switch (op) {
-    case Leaf::add: return b_.CreateAdd(a, b);
-    case Leaf::sub: return b_.CreateSub(a, b);
-    case Leaf::mul: return b_.CreateMul(a, b);
-    case Leaf::idiv: return b_.CreateUDiv(a, b);
-    case Leaf::irem: return b_.CreateURem(a, b);
-    case Leaf::min: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-    case Leaf::max: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
-    default: ouro_bug("no such index operation");
+    case Leaf::add:
+      return b_.CreateAdd(a, b);
+    case Leaf::sub:
+      return b_.CreateSub(a, b);
+    case Leaf::mul:
+      return b_.CreateMul(a, b);
+    case Leaf::idiv:
+      return b_.CreateUDiv(a, b);
+    case Leaf::irem:
+      return b_.CreateURem(a, b);
+    case Leaf::min:
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+    case Leaf::max:
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+    default:
+      ouro_bug("no such index operation");
   }
 }
 
@@ -187,7 +202,8 @@ Value* KernelEmitter::load_stream(const Stream& s) {
   return b_.CreateAlignedLoad(LeafEmitter::with_lanes(mem, width_), at, llvm::Align(size_of(t)));
 }
 
-// A load at any index. With a mask: `otherwise` where it does not hold; a run of neighbouring elements is still one masked load.
+// A load at any index. With a mask: `otherwise` where it does not hold; a run of neighbouring elements is still one
+// masked load.
 Value* KernelEmitter::gather(const Node& n, Value* mask_value, Value* otherwise) {
   DType t = k_.buffers[n.id].type;
   llvm::Type* mem = memory_type(t);
@@ -206,7 +222,8 @@ Value* KernelEmitter::gather(const Node& n, Value* mask_value, Value* otherwise)
     loaded = b_.CreateMaskedLoad(vt, at, align, live, llvm::Constant::getNullValue(vt));
   } else {
     Value* at = b_.CreateGEP(mem, buffers_[n.id], vector(n.args[0]));
-    Value* live = mask_value ? mask_value : llvm::Constant::getAllOnesValue(LeafEmitter::with_lanes(b_.getInt1Ty(), width_));
+    Value* live =
+        mask_value ? mask_value : llvm::Constant::getAllOnesValue(LeafEmitter::with_lanes(b_.getInt1Ty(), width_));
     loaded = b_.CreateMaskedGather(vt, at, align, live, llvm::Constant::getNullValue(vt));
   }
   Value* v = from_memory(loaded, t);

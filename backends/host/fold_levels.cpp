@@ -26,20 +26,27 @@ template <class T>
 T combine(ir::Leaf op, T a, T b) {
   switch (op) {
     case ir::Leaf::add:
-      if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-      else return a + b;
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+      else
+        return a + b;
     case ir::Leaf::mul:
-      if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-      else return a * b;
-    case ir::Leaf::min: return a < b || a != a ? a : b;
-    case ir::Leaf::max: return a > b || a != a ? a : b;
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      else
+        return a * b;
+    case ir::Leaf::min:
+      return a < b || a != a ? a : b;
+    case ir::Leaf::max:
+      return a > b || a != a ? a : b;
     case ir::Leaf::and_:
       if constexpr (std::is_integral_v<T>) return static_cast<T>(a & b);
       break;
     case ir::Leaf::or_:
       if constexpr (std::is_integral_v<T>) return static_cast<T>(a | b);
       break;
-    default: break;
+    default:
+      break;
   }
   ouro_bug("not a reduction: %d", static_cast<int>(op));
 }
@@ -48,27 +55,43 @@ template <class T>
 T identity(ir::Leaf op) {
   using L = std::numeric_limits<T>;
   switch (op) {
-    case ir::Leaf::add: case ir::Leaf::or_: return T(0);
-    case ir::Leaf::mul: return T(1);
-    case ir::Leaf::min: return L::has_infinity ? L::infinity() : L::max();
-    case ir::Leaf::max: return L::has_infinity ? -L::infinity() : L::lowest();
-    case ir::Leaf::and_: return std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
-    default: ouro_bug("not a reduction: %d", static_cast<int>(op));
+    case ir::Leaf::add:
+    case ir::Leaf::or_:
+      return T(0);
+    case ir::Leaf::mul:
+      return T(1);
+    case ir::Leaf::min:
+      return L::has_infinity ? L::infinity() : L::max();
+    case ir::Leaf::max:
+      return L::has_infinity ? -L::infinity() : L::lowest();
+    case ir::Leaf::and_:
+      return std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
+    default:
+      ouro_bug("not a reduction: %d", static_cast<int>(op));
   }
 }
 
 template <class Fn>
 auto with_type(DType t, Fn&& fn) {
   switch (t) {
-    case DType::boolean: return fn(bool{});
-    case DType::u8: return fn(uint8_t{});
-    case DType::i8: return fn(int8_t{});
-    case DType::i16: return fn(int16_t{});
-    case DType::i32: return fn(int32_t{});
-    case DType::i64: return fn(int64_t{});
-    case DType::f32: return fn(float{});
-    case DType::f64: return fn(double{});
-    default: ouro_bug("no such register type");
+    case DType::boolean:
+      return fn(bool{});
+    case DType::u8:
+      return fn(uint8_t{});
+    case DType::i8:
+      return fn(int8_t{});
+    case DType::i16:
+      return fn(int16_t{});
+    case DType::i32:
+      return fn(int32_t{});
+    case DType::i64:
+      return fn(int64_t{});
+    case DType::f32:
+      return fn(float{});
+    case DType::f64:
+      return fn(double{});
+    default:
+      ouro_bug("no such register type");
   }
 }
 

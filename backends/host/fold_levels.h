@@ -1,5 +1,6 @@
-// The upper levels of a `fold` reduction: results of blocks of 4,096 are combined by the same rule again, as if they were elements
-// (ir/ops/reduce_order.h). Generated code folds one block; for longer rows it hands each block's result here.
+// The upper levels of a `fold` reduction: results of blocks of 4,096 are combined by the same rule again, as if they
+// were elements (ir/ops/reduce_order.h). Generated code folds one block; for longer rows it hands each block's result
+// here.
 #pragma once
 
 #include <cstdint>

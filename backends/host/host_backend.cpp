@@ -100,10 +100,16 @@ class Host final : public HostBackend {
   const runtime::BackendLimits& limits() const override { return limits_; }
   std::string target_key() const override { return jit_->target().key(); }
 
-  void* allocate(size_t bytes) override { return std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) & ~size_t{63}); }
+  void* allocate(size_t bytes) override {
+    return std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) & ~size_t{63});
+  }
   void release(void* memory, size_t) override { std::free(memory); }
-  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override { return copy(device, host, bytes, e); }
-  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override { return copy(host, device, bytes, e); }
+  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
+    return copy(device, host, bytes, e);
+  }
+  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
+    return copy(host, device, bytes, e);
+  }
   bool copy(void* to, const void* from, size_t bytes, std::string&) override {
     if (bytes) std::memmove(to, from, bytes);
     return true;
@@ -112,7 +118,8 @@ class Host final : public HostBackend {
   KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
   std::string save(const KernelModule& module) const override;
   KernelModuleRef load(std::string_view bytes, std::string& error) override;
-  bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string& error) override;
+  bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
+              std::string& error) override;
   bool sync(std::string&) override { return true; }
 
  private:
@@ -137,7 +144,8 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
     which.push_back(it->second);
   }
   constexpr size_t kPerThread = 6;
-  size_t jobs_wanted = std::clamp<size_t>(distinct.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
+  size_t jobs_wanted =
+      std::clamp<size_t>(distinct.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
   std::vector<CompileJob> jobs(jobs_wanted);
   for (size_t i = 0; i < distinct.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(distinct[i]);
   std::vector<std::thread> helpers;
@@ -226,11 +234,14 @@ bool Host::launch(const KernelModule& module, size_t index, const KernelArgs& ar
   int64_t step = (args.range + parts - 1) / parts;
   if (args.work == 1) step = (step + 63) & ~int64_t{63};  // flat kernels: parts start at a cache line
   Context context{fn, args, step};
-  options_.split(options_.pool, static_cast<int>((args.range + step - 1) / step), [](void* p, int part) {
-    const auto& c = *static_cast<const Context*>(p);
-    int64_t begin = c.step * part, end = std::min(c.args.range, begin + c.step);
-    if (begin < end) c.fn(c.args.buffers, c.args.sizes, c.args.scalars, begin, end);
-  }, &context);
+  options_.split(
+      options_.pool, static_cast<int>((args.range + step - 1) / step),
+      [](void* p, int part) {
+        const auto& c = *static_cast<const Context*>(p);
+        int64_t begin = c.step * part, end = std::min(c.args.range, begin + c.step);
+        if (begin < end) c.fn(c.args.buffers, c.args.sizes, c.args.scalars, begin, end);
+      },
+      &context);
   return true;
 }
 

@@ -1,12 +1,12 @@
 #include "backends/host/jit.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <unistd.h>
 
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -37,7 +37,8 @@ void initialise_llvm() {
   (void)done;
 }
 
-// The features of the micro-architecture levels that kernels care about; a machine without all of a level's keeps its own.
+// The features of the micro-architecture levels that kernels care about; a machine without all of a level's keeps its
+// own.
 struct Level {
   std::string_view name;
   int vector_bits;
@@ -122,9 +123,9 @@ class OrcJit final : public HostJit {
     if (!t) return nullptr;
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(
-        triple, target_.cpu, target_.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-        codegen_level(level), /*JIT=*/true));
+    return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(triple, target_.cpu, target_.features, options,
+                                                                       llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                       codegen_level(level), /*JIT=*/true));
   }
 
   std::string compile(llvm::Module& module, int level, std::string& error, std::string* assembly) const override {
@@ -213,7 +214,9 @@ HostTarget detect_target(std::string_view cpu_limit) {
   std::sort(list.begin(), list.end());  // the map's order is not the same in every run
   for (const std::string& f : list) t.features += (t.features.empty() ? "" : ",") + f;
   auto has = [&](const char* f) { return features.lookup(f); };
-  t.vector_bits = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq") ? 512 : has("avx2") ? 256 : 128;
+  t.vector_bits = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq") ? 512
+                  : has("avx2")                                                           ? 256
+                                                                                          : 128;
   for (const Level& level : kLevels) {
     if (level.name != cpu_limit) continue;
     t.cpu = std::string(cpu_limit);

@@ -5,8 +5,8 @@
 // The object is kept apart from the code so that it can go to the disk cache and come back without LLVM's code
 // generator (TOOLCHAIN 3: 0.03 ms against 6 ms). No optimiser pipeline runs: what is emitted is meant (TOOLCHAIN 2).
 //
-// Any thread may call any function here; each compiling thread has its own LLVMContext and TargetMachine. Code lives while
-// a CodeRef to it does, which may outlive the HostJit that made it.
+// Any thread may call any function here; each compiling thread has its own LLVMContext and TargetMachine. Code lives
+// while a CodeRef to it does, which may outlive the HostJit that made it.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ class HostJit {
   virtual const HostTarget& target() const = 0;
   /// Makes names visible to every module linked later (absolute symbols; nothing else is looked up in the process).
   virtual void define(std::span<const Symbol64> symbols) = 0;
-  /// Machine code of a module. `level` 1 suits vector kernels, 2 scalar code. The text of the assembly goes to `assembly`
-  /// when given. Empty and `error` set on failure.
+  /// Machine code of a module. `level` 1 suits vector kernels, 2 scalar code. The text of the assembly goes to
+  /// `assembly` when given. Empty and `error` set on failure.
   virtual std::string compile(llvm::Module& module, int level, std::string& error,
                               std::string* assembly = nullptr) const = 0;
   /// Links one object. `entries` are symbols it defines. Null and `error` set on failure.

@@ -4,13 +4,13 @@
 //
 // [begin, end) is the part of the first parallel loop that this call does (1 iteration if there is no such loop).
 //
-// Which loop becomes vectors: the innermost independent loop of each path, or a `fold` reduction, whose 64 virtual lanes are kept in
-// memory (as few registers for every vector width). A node that does not depend on the vector loop's variable stays a scalar and is
-// splat. Of an access, the stride along that variable decides: 0 is a scalar load, 1 is a *stream* (vector loads and stores at a
-// moving pointer), anything else a gather or scatter.
+// Which loop becomes vectors: the innermost independent loop of each path, or a `fold` reduction, whose 64 virtual
+// lanes are kept in memory (as few registers for every vector width). A node that does not depend on the vector loop's
+// variable stays a scalar and is splat. Of an access, the stride along that variable decides: 0 is a scalar load, 1 is
+// a *stream* (vector loads and stores at a moving pointer), anything else a gather or scatter.
 //
-// The rest of a loop whose extent is no multiple of the width runs through the same code once more: its streams then point to
-// scratch memory on the stack that masked moves fill before and empty after. So a kernel's body exists once.
+// The rest of a loop whose extent is no multiple of the width runs through the same code once more: its streams then
+// point to scratch memory on the stack that masked moves fill before and empty after. So a kernel's body exists once.
 //
 // Bits: only what the nodes say, in the order they say it; no fast-math flag is ever set.
 #pragma once
@@ -64,12 +64,12 @@ class KernelEmitter {
   };
 
   // Values (emit_kernel.cpp)
-  Value* value(NodeId n);                    // scalar or vector
-  Value* scalar(NodeId n);                   // must not depend on the lanes
-  Value* vector(NodeId n);                   // splat if scalar
+  Value* value(NodeId n);   // scalar or vector
+  Value* scalar(NodeId n);  // must not depend on the lanes
+  Value* vector(NodeId n);  // splat if scalar
   Value* as_vector(Value* v);
   bool made_before_loop(Value* v) const;
-  Value* at_zero(NodeId index);              // an index with the vector variable 0, as a scalar
+  Value* at_zero(NodeId index);  // an index with the vector variable 0, as a scalar
   Value* compute(NodeId id, const Node& n);
   Value* index_op(ir::Leaf op, Value* a, Value* b);
   Value* load(NodeId id, const Node& n);

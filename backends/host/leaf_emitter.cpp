@@ -12,28 +12,60 @@ namespace intrinsic = llvm::Intrinsic;
 llvm::Type* LeafEmitter::type(DType t, unsigned lanes) {
   llvm::Type* r = nullptr;
   switch (t) {
-    case DType::boolean: r = b_.getInt1Ty(); break;
-    case DType::u8: case DType::i8: r = b_.getInt8Ty(); break;
-    case DType::i16: case DType::f16: case DType::bf16: r = b_.getInt16Ty(); break;
-    case DType::i32: r = b_.getInt32Ty(); break;
-    case DType::i64: r = b_.getInt64Ty(); break;
-    case DType::f32: r = b_.getFloatTy(); break;
-    case DType::f64: r = b_.getDoubleTy(); break;
+    case DType::boolean:
+      r = b_.getInt1Ty();
+      break;
+    case DType::u8:
+    case DType::i8:
+      r = b_.getInt8Ty();
+      break;
+    case DType::i16:
+    case DType::f16:
+    case DType::bf16:
+      r = b_.getInt16Ty();
+      break;
+    case DType::i32:
+      r = b_.getInt32Ty();
+      break;
+    case DType::i64:
+      r = b_.getInt64Ty();
+      break;
+    case DType::f32:
+      r = b_.getFloatTy();
+      break;
+    case DType::f64:
+      r = b_.getDoubleTy();
+      break;
   }
   return with_lanes(r, lanes);
 }
 
 Value* LeafEmitter::apply(Leaf leaf, DType type, DType operand, Value* const* args) {
   switch (leaf) {
-    case Leaf::select: return b_.CreateSelect(args[0], args[1], args[2]);
-    case Leaf::cast: return cast(args[0], operand, type);
-    case Leaf::bitcast: return b_.CreateBitCast(args[0], this->type(type, lanes_of(args[0])));
-    case Leaf::idiv: case Leaf::irem: return divide(leaf, operand, args[0], args[1]);
-    case Leaf::shl: case Leaf::shr: return shift(leaf, operand, args[0], args[1]);
-    case Leaf::min: case Leaf::max: return extremum(leaf, operand, args[0], args[1]);
-    case Leaf::eq: case Leaf::ne: case Leaf::lt: case Leaf::le: case Leaf::gt: case Leaf::ge:
+    case Leaf::select:
+      return b_.CreateSelect(args[0], args[1], args[2]);
+    case Leaf::cast:
+      return cast(args[0], operand, type);
+    case Leaf::bitcast:
+      return b_.CreateBitCast(args[0], this->type(type, lanes_of(args[0])));
+    case Leaf::idiv:
+    case Leaf::irem:
+      return divide(leaf, operand, args[0], args[1]);
+    case Leaf::shl:
+    case Leaf::shr:
+      return shift(leaf, operand, args[0], args[1]);
+    case Leaf::min:
+    case Leaf::max:
+      return extremum(leaf, operand, args[0], args[1]);
+    case Leaf::eq:
+    case Leaf::ne:
+    case Leaf::lt:
+    case Leaf::le:
+    case Leaf::gt:
+    case Leaf::ge:
       return compare(leaf, operand, args[0], args[1]);
-    default: break;
+    default:
+      break;
   }
   if (ir::is_function(leaf)) return function(leaf, type, args[0], args[1]);
   return arithmetic(leaf, operand, args[0], args[1]);
@@ -43,24 +75,39 @@ Value* LeafEmitter::arithmetic(Leaf leaf, DType t, Value* a, Value* b) {
   bool f = is_float(t);
   auto unary = [&](intrinsic::ID id) { return b_.CreateUnaryIntrinsic(id, a); };
   switch (leaf) {
-    case Leaf::add: return f ? b_.CreateFAdd(a, b) : is_bool(t) ? b_.CreateOr(a, b) : b_.CreateAdd(a, b);
-    case Leaf::sub: return f ? b_.CreateFSub(a, b) : b_.CreateSub(a, b);
-    case Leaf::mul: return f ? b_.CreateFMul(a, b) : is_bool(t) ? b_.CreateAnd(a, b) : b_.CreateMul(a, b);
-    case Leaf::div: return b_.CreateFDiv(a, b);
-    case Leaf::neg: return f ? b_.CreateFNeg(a) : b_.CreateNeg(a);
+    case Leaf::add:
+      return f ? b_.CreateFAdd(a, b) : is_bool(t) ? b_.CreateOr(a, b) : b_.CreateAdd(a, b);
+    case Leaf::sub:
+      return f ? b_.CreateFSub(a, b) : b_.CreateSub(a, b);
+    case Leaf::mul:
+      return f ? b_.CreateFMul(a, b) : is_bool(t) ? b_.CreateAnd(a, b) : b_.CreateMul(a, b);
+    case Leaf::div:
+      return b_.CreateFDiv(a, b);
+    case Leaf::neg:
+      return f ? b_.CreateFNeg(a) : b_.CreateNeg(a);
     case Leaf::abs:
       if (f) return unary(intrinsic::fabs);
       return info(t).is_signed ? b_.CreateBinaryIntrinsic(intrinsic::abs, a, b_.getFalse()) : a;
-    case Leaf::floor: return unary(intrinsic::floor);
-    case Leaf::ceil: return unary(intrinsic::ceil);
-    case Leaf::trunc: return unary(intrinsic::trunc);
-    case Leaf::round: return unary(intrinsic::roundeven);
-    case Leaf::sqrt: return unary(intrinsic::sqrt);
-    case Leaf::and_: return b_.CreateAnd(a, b);
-    case Leaf::or_: return b_.CreateOr(a, b);
-    case Leaf::xor_: return b_.CreateXor(a, b);
-    case Leaf::not_: return b_.CreateNot(a);
-    default: ouro_bug("leaf %s has no instruction", std::string(info(leaf).name).c_str());
+    case Leaf::floor:
+      return unary(intrinsic::floor);
+    case Leaf::ceil:
+      return unary(intrinsic::ceil);
+    case Leaf::trunc:
+      return unary(intrinsic::trunc);
+    case Leaf::round:
+      return unary(intrinsic::roundeven);
+    case Leaf::sqrt:
+      return unary(intrinsic::sqrt);
+    case Leaf::and_:
+      return b_.CreateAnd(a, b);
+    case Leaf::or_:
+      return b_.CreateOr(a, b);
+    case Leaf::xor_:
+      return b_.CreateXor(a, b);
+    case Leaf::not_:
+      return b_.CreateNot(a);
+    default:
+      ouro_bug("leaf %s has no instruction", std::string(info(leaf).name).c_str());
   }
 }
 
@@ -110,7 +157,8 @@ Value* LeafEmitter::extremum(Leaf leaf, DType t, Value* a, Value* b) {
   }
   if (is_bool(t)) return max ? b_.CreateOr(a, b) : b_.CreateAnd(a, b);
   bool s = info(t).is_signed;
-  return b_.CreateBinaryIntrinsic(max ? (s ? intrinsic::smax : intrinsic::umax) : (s ? intrinsic::smin : intrinsic::umin), a, b);
+  return b_.CreateBinaryIntrinsic(
+      max ? (s ? intrinsic::smax : intrinsic::umax) : (s ? intrinsic::smin : intrinsic::umin), a, b);
 }
 
 Value* LeafEmitter::round_to_bf16(Value* v) {
@@ -176,17 +224,24 @@ Value* LeafEmitter::cast(Value* a, DType from, DType to) {
   llvm::Type* target = type(to, lanes);
   if (from == DType::bf16) {
     llvm::Type* word = type(DType::i32, lanes);
-    a = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(a, word), llvm::ConstantInt::get(word, 16)), type(DType::f32, lanes));
+    a = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(a, word), llvm::ConstantInt::get(word, 16)),
+                         type(DType::f32, lanes));
     return cast(a, DType::f32, to);
   }
   if (to == DType::bf16) return round_to_bf16(cast(a, from, DType::f32));
-  if (from == DType::f16) return cast(half_conversion_ ? b_.CreateFPExt(b_.CreateBitCast(a, with_lanes(b_.getHalfTy(), lanes)), type(DType::f32, lanes)) : from_half_bits(a), DType::f32, to);
+  if (from == DType::f16)
+    return cast(half_conversion_
+                    ? b_.CreateFPExt(b_.CreateBitCast(a, with_lanes(b_.getHalfTy(), lanes)), type(DType::f32, lanes))
+                    : from_half_bits(a),
+                DType::f32, to);
   if (to == DType::f16) {
     Value* v = cast(a, from, DType::f32);
-    return half_conversion_ ? b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes(b_.getHalfTy(), lanes)), target) : half_bits(v);
+    return half_conversion_ ? b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes(b_.getHalfTy(), lanes)), target)
+                            : half_bits(v);
   }
-  if (is_bool(to)) return is_float(from) ? b_.CreateFCmpUNE(a, llvm::Constant::getNullValue(a->getType()))
-                                         : b_.CreateICmpNE(a, llvm::Constant::getNullValue(a->getType()));
+  if (is_bool(to))
+    return is_float(from) ? b_.CreateFCmpUNE(a, llvm::Constant::getNullValue(a->getType()))
+                          : b_.CreateICmpNE(a, llvm::Constant::getNullValue(a->getType()));
   if (is_float(to)) {
     if (is_float(from)) return size_of(from) < size_of(to) ? b_.CreateFPExt(a, target) : b_.CreateFPTrunc(a, target);
     return info(from).is_signed ? b_.CreateSIToFP(a, target) : b_.CreateUIToFP(a, target);

@@ -1,8 +1,8 @@
 // Scalar leaves as LLVM instructions, on scalars and on vectors alike.
 //
-// Basic leaves follow the table in ir/ops/leaf.h to the bit; leaf functions (exp, tanh, ...) are the templates of ir/ops/leaf_math.h
-// run with these instructions as their arithmetic. No fast-math flags, no contraction, no library calls.
-// In registers a bool is i1, f16 and bf16 are i16 (their bits, only between casts), everything else is itself.
+// Basic leaves follow the table in ir/ops/leaf.h to the bit; leaf functions (exp, tanh, ...) are the templates of
+// ir/ops/leaf_math.h run with these instructions as their arithmetic. No fast-math flags, no contraction, no library
+// calls. In registers a bool is i1, f16 and bf16 are i16 (their bits, only between casts), everything else is itself.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -38,7 +38,8 @@ class LeafEmitter {
   Value* divide(ir::Leaf leaf, DType t, Value* a, Value* b);
   Value* shift(ir::Leaf leaf, DType t, Value* a, Value* b);
   Value* extremum(ir::Leaf leaf, DType t, Value* a, Value* b);
-  // f32 to bf16's or f16's bits, to nearest even; the latter and its inverse by integer arithmetic, for machines without the instruction.
+  // f32 to bf16's or f16's bits, to nearest even; the latter and its inverse by integer arithmetic, for machines
+  // without the instruction.
   Value* round_to_bf16(Value* v);
   Value* half_bits(Value* v);
   Value* from_half_bits(Value* v);

@@ -37,16 +37,22 @@ class Evaluator {
   uint64_t value(NodeId id) {
     const Node& n = k_.node(id);
     switch (n.kind) {
-      case Node::Kind::constant: return constant(n);
-      case Node::Kind::size: return static_cast<uint64_t>(sizes_[n.id]);
-      case Node::Kind::scalar: return static_cast<uint64_t>(scalars_[n.id].i);
-      case Node::Kind::var: return static_cast<uint64_t>(vars_[n.id]);
-      case Node::Kind::result: return results_[n.id];
+      case Node::Kind::constant:
+        return constant(n);
+      case Node::Kind::size:
+        return static_cast<uint64_t>(sizes_[n.id]);
+      case Node::Kind::scalar:
+        return static_cast<uint64_t>(scalars_[n.id].i);
+      case Node::Kind::var:
+        return static_cast<uint64_t>(vars_[n.id]);
+      case Node::Kind::result:
+        return results_[n.id];
       case Node::Kind::load:
         if (n.nargs == 3 && !(value(n.args[1]) & 1)) return value(n.args[2]);
         return load_element(k_.buffers[n.id].type, buffers_[n.id], static_cast<int64_t>(value(n.args[0])));
       case Node::Kind::index:
-      case Node::Kind::leaf: break;
+      case Node::Kind::leaf:
+        break;
     }
     uint64_t args[3] = {};
     for (int a = 0; a < n.nargs; ++a) args[a] = value(n.args[a]);
@@ -68,7 +74,8 @@ class Evaluator {
   void body(const std::vector<Stmt>& stmts) {
     for (const Stmt& s : stmts) switch (s.kind) {
         case Stmt::Kind::store:
-          store_element(k_.buffers[s.buffer].type, buffers_[s.buffer], static_cast<int64_t>(value(s.at)), value(s.value));
+          store_element(k_.buffers[s.buffer].type, buffers_[s.buffer], static_cast<int64_t>(value(s.at)),
+                        value(s.value));
           break;
         case Stmt::Kind::parallel:
         case Stmt::Kind::loop:

@@ -8,7 +8,8 @@
 
 namespace ouro::backends {
 
-/// Iterations [begin, end) of the first parallel loop (of one iteration if there is none). Buffers hold their element types.
+/// Iterations [begin, end) of the first parallel loop (of one iteration if there is none). Buffers hold their element
+/// types.
 void evaluate(const ir::loops::Kernel& kernel, void* const* buffers, const int64_t* sizes,
               const runtime::ScalarArg* scalars, int64_t begin, int64_t end);
 

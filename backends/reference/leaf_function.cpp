@@ -14,14 +14,16 @@ T apply(Leaf leaf, T x, T y) {
   ir::ScalarBuilder b;
   switch (leaf) {
 #define X(id, n, ...) \
-  case Leaf::fn_##id: return OURO_EMIT_##n(id);
+  case Leaf::fn_##id: \
+    return OURO_EMIT_##n(id);
 #define OURO_EMIT_1(id) OURO_LEAF_MATH1(id, b, K, x)
 #define OURO_EMIT_2(id) OURO_LEAF_MATH2(id, b, K, x, y)
     OURO_LEAF_FUNCTIONS(X)
 #undef OURO_EMIT_1
 #undef OURO_EMIT_2
 #undef X
-    default: ouro_bug("not a leaf function");
+    default:
+      ouro_bug("not a leaf function");
   }
 }
 

@@ -29,14 +29,24 @@ uint64_t to_bits(T v) {
 template <class Fn>
 auto with_type(DType t, Fn&& fn) {
   switch (t) {
-    case DType::boolean: return fn(bool{});
-    case DType::u8: return fn(uint8_t{});
-    case DType::i8: return fn(int8_t{});
-    case DType::i16: return fn(int16_t{});
-    case DType::i32: return fn(int32_t{});
-    case DType::i64: return fn(int64_t{});
-    case DType::f16: case DType::bf16: case DType::f32: return fn(float{});
-    case DType::f64: return fn(double{});
+    case DType::boolean:
+      return fn(bool{});
+    case DType::u8:
+      return fn(uint8_t{});
+    case DType::i8:
+      return fn(int8_t{});
+    case DType::i16:
+      return fn(int16_t{});
+    case DType::i32:
+      return fn(int32_t{});
+    case DType::i64:
+      return fn(int64_t{});
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+      return fn(float{});
+    case DType::f64:
+      return fn(double{});
   }
   ouro_bug("no such element type");
 }
@@ -50,7 +60,8 @@ float round_bf16(float f) {
 float half_to_float(uint16_t h) {
   uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
   if (exponent == 31) return from_bits<float>(sign | 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0));
-  if (exponent == 0) return from_bits<float>(sign | static_cast<uint32_t>(to_bits(std::ldexp(static_cast<float>(fraction), -24))));
+  if (exponent == 0)
+    return from_bits<float>(sign | static_cast<uint32_t>(to_bits(std::ldexp(static_cast<float>(fraction), -24))));
   return from_bits<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
@@ -96,49 +107,84 @@ uint64_t integer_leaf(Leaf leaf, T a, T b) {
   bool in_range = b >= 0 && static_cast<uint64_t>(b) < kBits;
   (void)lowest;
   switch (leaf) {
-    case Leaf::add: return to_bits(static_cast<T>(static_cast<U>(a) + static_cast<U>(b)));
-    case Leaf::sub: return to_bits(static_cast<T>(static_cast<U>(a) - static_cast<U>(b)));
-    case Leaf::mul: return to_bits(static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)));
-    case Leaf::idiv: return to_bits(b == 0 ? T(0) : wraps ? static_cast<T>(U(0) - static_cast<U>(a)) : static_cast<T>(a / b));
-    case Leaf::irem: return to_bits(b == 0 || wraps ? T(0) : static_cast<T>(a % b));
-    case Leaf::neg: return to_bits(static_cast<T>(U(0) - static_cast<U>(a)));
-    case Leaf::abs: return to_bits(a < 0 ? static_cast<T>(U(0) - static_cast<U>(a)) : a);
-    case Leaf::and_: return to_bits(static_cast<T>(a & b));
-    case Leaf::or_: return to_bits(static_cast<T>(a | b));
-    case Leaf::xor_: return to_bits(static_cast<T>(a ^ b));
-    case Leaf::not_: return to_bits(static_cast<T>(~a));
-    case Leaf::shl: return to_bits(in_range ? static_cast<T>(static_cast<U>(a) << b) : T(0));
-    case Leaf::shr: return to_bits(in_range ? static_cast<T>(a >> b) : static_cast<T>(a < 0 ? -1 : 0));
-    default: ouro_bug("leaf %s of integers", std::string(ir::info(leaf).name).c_str());
+    case Leaf::add:
+      return to_bits(static_cast<T>(static_cast<U>(a) + static_cast<U>(b)));
+    case Leaf::sub:
+      return to_bits(static_cast<T>(static_cast<U>(a) - static_cast<U>(b)));
+    case Leaf::mul:
+      return to_bits(static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)));
+    case Leaf::idiv:
+      return to_bits(b == 0 ? T(0) : wraps ? static_cast<T>(U(0) - static_cast<U>(a)) : static_cast<T>(a / b));
+    case Leaf::irem:
+      return to_bits(b == 0 || wraps ? T(0) : static_cast<T>(a % b));
+    case Leaf::neg:
+      return to_bits(static_cast<T>(U(0) - static_cast<U>(a)));
+    case Leaf::abs:
+      return to_bits(a < 0 ? static_cast<T>(U(0) - static_cast<U>(a)) : a);
+    case Leaf::and_:
+      return to_bits(static_cast<T>(a & b));
+    case Leaf::or_:
+      return to_bits(static_cast<T>(a | b));
+    case Leaf::xor_:
+      return to_bits(static_cast<T>(a ^ b));
+    case Leaf::not_:
+      return to_bits(static_cast<T>(~a));
+    case Leaf::shl:
+      return to_bits(in_range ? static_cast<T>(static_cast<U>(a) << b) : T(0));
+    case Leaf::shr:
+      return to_bits(in_range ? static_cast<T>(a >> b) : static_cast<T>(a < 0 ? -1 : 0));
+    default:
+      ouro_bug("leaf %s of integers", std::string(ir::info(leaf).name).c_str());
   }
 }
 
 uint64_t bool_leaf(Leaf leaf, bool a, bool b) {
   switch (leaf) {
-    case Leaf::add: case Leaf::or_: return a | b;
-    case Leaf::mul: case Leaf::and_: return a & b;
-    case Leaf::xor_: case Leaf::sub: return a ^ b;
-    case Leaf::not_: return !a;
-    case Leaf::abs: return a;
-    default: ouro_bug("leaf %s of bools", std::string(ir::info(leaf).name).c_str());
+    case Leaf::add:
+    case Leaf::or_:
+      return a | b;
+    case Leaf::mul:
+    case Leaf::and_:
+      return a & b;
+    case Leaf::xor_:
+    case Leaf::sub:
+      return a ^ b;
+    case Leaf::not_:
+      return !a;
+    case Leaf::abs:
+      return a;
+    default:
+      ouro_bug("leaf %s of bools", std::string(ir::info(leaf).name).c_str());
   }
 }
 
 template <class T>
 uint64_t float_leaf(Leaf leaf, T a, T b) {
   switch (leaf) {
-    case Leaf::add: return to_bits(a + b);
-    case Leaf::sub: return to_bits(a - b);
-    case Leaf::mul: return to_bits(a * b);
-    case Leaf::div: return to_bits(a / b);
-    case Leaf::neg: return to_bits(-a);
-    case Leaf::abs: return to_bits(std::fabs(a));
-    case Leaf::floor: return to_bits(std::floor(a));
-    case Leaf::ceil: return to_bits(std::ceil(a));
-    case Leaf::trunc: return to_bits(std::trunc(a));
-    case Leaf::round: return to_bits(std::nearbyint(a));
-    case Leaf::sqrt: return to_bits(std::sqrt(a));
-    default: return to_bits(leaf_function(leaf, a, b));
+    case Leaf::add:
+      return to_bits(a + b);
+    case Leaf::sub:
+      return to_bits(a - b);
+    case Leaf::mul:
+      return to_bits(a * b);
+    case Leaf::div:
+      return to_bits(a / b);
+    case Leaf::neg:
+      return to_bits(-a);
+    case Leaf::abs:
+      return to_bits(std::fabs(a));
+    case Leaf::floor:
+      return to_bits(std::floor(a));
+    case Leaf::ceil:
+      return to_bits(std::ceil(a));
+    case Leaf::trunc:
+      return to_bits(std::trunc(a));
+    case Leaf::round:
+      return to_bits(std::nearbyint(a));
+    case Leaf::sqrt:
+      return to_bits(std::sqrt(a));
+    default:
+      return to_bits(leaf_function(leaf, a, b));
   }
 }
 
@@ -146,19 +192,31 @@ template <class T>
 uint64_t typed_leaf(Leaf leaf, const uint64_t* args) {
   T a = from_bits<T>(args[0]), b = ir::info(leaf).operands > 1 ? from_bits<T>(args[1]) : T{};
   switch (leaf) {
-    case Leaf::eq: return a == b;
-    case Leaf::ne: return a != b;
-    case Leaf::lt: return a < b;
-    case Leaf::le: return a <= b;
-    case Leaf::gt: return a > b;
-    case Leaf::ge: return a >= b;
-    case Leaf::min: return to_bits<T>(a < b || a != a ? a : b);
-    case Leaf::max: return to_bits<T>(a > b || a != a ? a : b);
-    default: break;
+    case Leaf::eq:
+      return a == b;
+    case Leaf::ne:
+      return a != b;
+    case Leaf::lt:
+      return a < b;
+    case Leaf::le:
+      return a <= b;
+    case Leaf::gt:
+      return a > b;
+    case Leaf::ge:
+      return a >= b;
+    case Leaf::min:
+      return to_bits<T>(a < b || a != a ? a : b);
+    case Leaf::max:
+      return to_bits<T>(a > b || a != a ? a : b);
+    default:
+      break;
   }
-  if constexpr (std::is_same_v<T, bool>) return bool_leaf(leaf, a, b);
-  else if constexpr (std::is_integral_v<T>) return integer_leaf<T>(leaf, a, b);
-  else return float_leaf<T>(leaf, a, b);
+  if constexpr (std::is_same_v<T, bool>)
+    return bool_leaf(leaf, a, b);
+  else if constexpr (std::is_integral_v<T>)
+    return integer_leaf<T>(leaf, a, b);
+  else
+    return float_leaf<T>(leaf, a, b);
 }
 
 }  // namespace

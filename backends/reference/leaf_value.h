@@ -7,8 +7,8 @@
 
 namespace ouro::backends {
 
-/// Leaf applied to operands of type `operand` (of select: its last two), result of type `type`. f16 and bf16 are held as f32
-/// that are already rounded.
+/// Leaf applied to operands of type `operand` (of select: its last two), result of type `type`. f16 and bf16 are held
+/// as f32 that are already rounded.
 uint64_t leaf_value(ir::Leaf leaf, DType type, DType operand, const uint64_t* args);
 
 /// An element of memory as a register value, and back.

@@ -55,7 +55,8 @@ void Flow::connect(const Function& f) {
   }
 }
 
-// Tarjan's strongly connected components, iteratively: a node is in a loop if its component has another node or an edge to itself.
+// Tarjan's strongly connected components, iteratively: a node is in a loop if its component has another node or an edge
+// to itself.
 void Flow::find_loops() {
   size_t n = nodes_.size();
   std::vector<uint32_t> number(n, 0), low(n, 0), stack;
@@ -109,7 +110,8 @@ void Flow::find_returns(const Function& f) {
     for (uint32_t s : successors_[n]) preds[s].push_back(n);
   std::vector<uint32_t> work;
   for (uint32_t n = 0; n < nodes_.size(); ++n)
-    if (f.block(nodes_[n].block).term.kind == Terminator::Kind::return_ && (n + 1 == nodes_.size() || nodes_[n + 1].first))
+    if (f.block(nodes_[n].block).term.kind == Terminator::Kind::return_ &&
+        (n + 1 == nodes_.size() || nodes_[n + 1].first))
       work.push_back(n), nodes_[n].returns = true;
   while (!work.empty()) {
     uint32_t n = work.back();

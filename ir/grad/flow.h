@@ -1,7 +1,7 @@
 // The control flow of a function as reverse mode sees it: nodes, the edges into each block, what lies in a loop.
 //
-// A block is cut behind every let that hands over to a handler; the pieces are its nodes. A node's last let is then the one that
-// may leave to the handler (`splits`), which is entered as if that let had not been.
+// A block is cut behind every let that hands over to a handler; the pieces are its nodes. A node's last let is then the
+// one that may leave to the handler (`splits`), which is entered as if that let had not been.
 #pragma once
 
 #include <cstdint>

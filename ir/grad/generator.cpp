@@ -25,7 +25,8 @@ struct Rewriter {
     return l;
   }
   void yield(Block& b) {
-    Let l = let(b.term.kind == Terminator::Kind::yield ? prim::ad_yielded : prim::list_extend, {list, b.term.a}, b.term);
+    Let l =
+        let(b.term.kind == Terminator::Kind::yield ? prim::ad_yielded : prim::list_extend, {list, b.term.a}, b.term);
     l.handover = b.term.handover;
     b.lets.push_back(l);
     Target& t = b.term.targets[0];

@@ -1,29 +1,33 @@
-// Reverse mode: a function f becomes a forward form, which does what f does and also makes a pullback. Source transformation of
-// SSA, after Innes, "Don't Unroll Adjoint: Differentiating SSA-Form Programs" (2018), with the heap of van Merrienboer et al. (2018)
-// replaced by shadow maps (RULES B8).
+// Reverse mode: a function f becomes a forward form, which does what f does and also makes a pullback. Source
+// transformation of SSA, after Innes, "Don't Unroll Adjoint: Differentiating SSA-Form Programs" (2018), with the heap
+// of van Merrienboer et al. (2018) replaced by shadow maps (RULES B8).
 //
 //   forward f(x...)            = as f; collects residuals; returns (y, pullback)
 //   pullback(dy, env; residuals...) = cotangents of x...
 //
-// Control flow. The pullback walks the forward control flow graph backwards. Where a block has several predecessors, the forward form
-// keeps which of them was taken (a parameter more, a constant on each edge); the pullback switches on it. A let inside a `try` ends
-// a *node*: its handler is entered from the point before it, so the pullback of a handler goes to the rest of the node, without that let.
+// Control flow. The pullback walks the forward control flow graph backwards. Where a block has several predecessors,
+// the forward form keeps which of them was taken (a parameter more, a constant on each edge); the pullback switches on
+// it. A let inside a `try` ends a *node*: its handler is entered from the point before it, so the pullback of a handler
+// goes to the rest of the node, without that let.
 //
-// Residuals. What a rule needs is kept where it is computed: outside loops in a variable of the forward form (None on paths that do
-// not pass there), which the closure captures at the exit; inside a loop in a record of the node's `seq`, one record per passage, read
-// backwards by index. Nothing else is kept; the pullback is a function of (dy, env) and can be called any number of times.
+// Residuals. What a rule needs is kept where it is computed: outside loops in a variable of the forward form (None on
+// paths that do not pass there), which the closure captures at the exit; inside a loop in a record of the node's `seq`,
+// one record per passage, read backwards by index. Nothing else is kept; the pullback is a function of (dy, env) and
+// can be called any number of times.
 //
-// Cotangents. Names are values: the pullback has one variable per name of f, zero until something is added, zero again behind its binding (the
-// next passage of a loop binds another value). Tuples have tuples of cotangents. Objects, lists, dicts, cells, closures,
-// iterators are variables by identity: their cotangents stand in `env`, keyed by (object, slot); reading a slot adds there, writing one takes.
-// The zero is symbolic: rules are not run for it, except where they take from env.
+// Cotangents. Names are values: the pullback has one variable per name of f, zero until something is added, zero again
+// behind its binding (the next passage of a loop binds another value). Tuples have tuples of cotangents. Objects,
+// lists, dicts, cells, closures, iterators are variables by identity: their cotangents stand in `env`, keyed by
+// (object, slot); reading a slot adds there, writing one takes. The zero is symbolic: rules are not run for it, except
+// where they take from env.
 //
-// Calls become calls of forward forms, found when they run (`ad.forward`), and so do operators that call a method (`ad.special`): then
-// the rule is the pullback. The rules of primitives are functions in Ouro (stdlib/grad_rules.ouro), found by name (`ad.rule`).
+// Calls become calls of forward forms, found when they run (`ad.forward`), and so do operators that call a method
+// (`ad.special`): then the rule is the pullback. The rules of primitives are functions in Ouro
+// (stdlib/grad_rules.ouro), found by name (`ad.rule`).
 //
-// Order two and higher: forward form and pullback are ANF of the same language; the ad.* and seq.* operations have rules here
-// as any other (take <-> put, acc <-> peek), env being one more object with slots. A dynamic derivative has its own env, and closures
-// hold only primals: there is nothing to confuse perturbations with.
+// Order two and higher: forward form and pullback are ANF of the same language; the ad.* and seq.* operations have
+// rules here as any other (take <-> put, acc <-> peek), env being one more object with slots. A dynamic derivative has
+// its own env, and closures hold only primals: there is nothing to confuse perturbations with.
 #include "ir/grad/reverse.h"
 
 #include "ir/grad/generator.h"

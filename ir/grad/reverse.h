@@ -7,10 +7,10 @@
 
 namespace ouro::ir::grad {
 
-/// The forward form of a function. It takes the parameters and captures of `f`, in one more capture (the last, `self`) the function
-/// value it was made of, has the effects of `f`, and returns the tuple (y, pullback); the pullback is a closure made of the
-/// inner function "f'", (dy, env) -> tuple of cotangents of f's parameters.
-/// Null with `error` set if `f` has something that reverse mode does not take yet.
+/// The forward form of a function. It takes the parameters and captures of `f`, in one more capture (the last, `self`)
+/// the function value it was made of, has the effects of `f`, and returns the tuple (y, pullback); the pullback is a
+/// closure made of the inner function "f'", (dy, env) -> tuple of cotangents of f's parameters. Null with `error` set
+/// if `f` has something that reverse mode does not take yet.
 ///
 /// flat: the forward form takes all entry parameters by position (`*args` as a tuple, `**kwargs` as a dict).
 FunctionRef reverse(const Function& f, bool flat, std::string* error);

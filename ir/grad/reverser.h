@@ -15,10 +15,10 @@ namespace ouro::ir::grad {
 
 // How a primitive is differentiated. `keep` has one letter per operand: v value, l kind and shape, . nothing.
 enum class Form : uint8_t {
-  plain,        // no derivative, and nothing that could need one (bools, strings, structure)
-  fail,         // no derivative: an error if one is asked for
-  identity,     // y = a
-  arithmetic,   // pure rule over the operands; may call a method
+  plain,       // no derivative, and nothing that could need one (bools, strings, structure)
+  fail,        // no derivative: an error if one is asked for
+  identity,    // y = a
+  arithmetic,  // pure rule over the operands; may call a method
   custom,
 };
 
@@ -33,7 +33,8 @@ struct PrimForm {
 
 class Reverse {
  public:
-  Reverse(const Function& f, bool flat) : f_(f), flat_(flat), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
+  Reverse(const Function& f, bool flat)
+      : f_(f), flat_(flat), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
 
   FunctionRef run(std::string* error) {
     if (f_.is_generator) {
@@ -51,11 +52,11 @@ class Reverse {
   // What backward needs of a forward value: a constant, a captured variable, or an item of a node's record.
   struct Residual {
     enum class Kind : uint8_t { constant, variable, record } kind = Kind::constant;
-    Atom constant{};        // of f_
-    uint32_t index = 0;     // into variables_, or item of the record
-    uint32_t record = 0;    // which
+    Atom constant{};      // of f_
+    uint32_t index = 0;   // into variables_, or item of the record
+    uint32_t record = 0;  // which
   };
-  struct Record {           // of a node in a loop, or of the let that ends it
+  struct Record {  // of a node in a loop, or of the let that ends it
     NameId seq = NameId::none;
     std::vector<Atom> items;
     uint32_t count = 0;
@@ -111,19 +112,23 @@ class Reverse {
     return static_cast<uint32_t>(records_.size() - 1);
   }
 
-  bool needs_label(uint32_t b) const { return flow_.in_edges(BlockId{b}).size() > 1 && flow_.node_of(BlockId{b}).returns; }
+  bool needs_label(uint32_t b) const {
+    return flow_.in_edges(BlockId{b}).size() > 1 && flow_.node_of(BlockId{b}).returns;
+  }
 
   void declare_block(uint32_t b) {
     const Block& block = f_.blocks[b];
     if (block.handler) {
       blocks_[b] = fwd_.new_handler();
       map_[index(block.params[0])] = fwd_.exception_of(blocks_[b]);
-      for (size_t i = 1; i < block.params.size(); ++i) handler_vars_[b].push_back(fwd_.declare_var(f_.name_info(block.params[i]).hint));
+      for (size_t i = 1; i < block.params.size(); ++i)
+        handler_vars_[b].push_back(fwd_.declare_var(f_.name_info(block.params[i]).hint));
       if (needs_label(b)) handler_vars_[b].push_back(fwd_.declare_var({}));
       return;
     }
     blocks_[b] = fwd_.new_block();
-    for (NameId p : block.params) map_[index(p)] = fwd_.block_param(blocks_[b], f_.name_info(p).hint, f_.name_info(p).type);
+    for (NameId p : block.params)
+      map_[index(p)] = fwd_.block_param(blocks_[b], f_.name_info(p).hint, f_.name_info(p).type);
     if (needs_label(b)) labels_[b] = fwd_.block_param(blocks_[b], {});
   }
 
@@ -155,7 +160,8 @@ class Reverse {
     current_ = &work_[node].adjoints;
     record_ = work_[node].record;
     if (block.handler) {
-      for (size_t i = 1; i < block.params.size(); ++i) map_[index(block.params[i])] = fwd_.read_var(handler_vars_[index(b)][i - 1]);
+      for (size_t i = 1; i < block.params.size(); ++i)
+        map_[index(block.params[i])] = fwd_.read_var(handler_vars_[index(b)][i - 1]);
       if (needs_label(index(b))) labels_[index(b)] = fwd_.read_var(handler_vars_[index(b)].back());
     }
     if (needs_label(index(b))) work_[node].label = save(labels_[index(b)]);
@@ -210,7 +216,9 @@ class Reverse {
         fwd_.jump(exit_, args);
         break;
       }
-      case K::jump: fwd_.jump(blocks_[index(t.targets[0].block)], edge_args(t.targets[0], number(0))); break;
+      case K::jump:
+        fwd_.jump(blocks_[index(t.targets[0].block)], edge_args(t.targets[0], number(0)));
+        break;
       case K::branch:
         fwd_.branch(fatom(t.a), blocks_[index(t.targets[0].block)], edge_args(t.targets[0], number(0)),
                     blocks_[index(t.targets[1].block)], edge_args(t.targets[1], number(1)));
@@ -230,7 +238,8 @@ class Reverse {
         fwd_.raise(fatom(t.a), fatom(t.b));
         if (t.handover != Let::kNoHandover) fwd_.pop_handler();
         break;
-      default: fwd_.unreachable();
+      default:
+        fwd_.unreachable();
     }
   }
 
@@ -265,8 +274,10 @@ class Reverse {
   // The residual in the pullback.
   Atom get(const Residual& r) {
     switch (r.kind) {
-      case Residual::Kind::constant: return constant_to_pullback(r.constant);
-      case Residual::Kind::variable: return captures_[r.index];
+      case Residual::Kind::constant:
+        return constant_to_pullback(r.constant);
+      case Residual::Kind::variable:
+        return captures_[r.index];
       case Residual::Kind::record: {
         Record& rec = records_[r.record];
         return bwd_.let(prim::seq_get, {captures_[rec.capture], rec.position}, r.index);
@@ -283,11 +294,15 @@ class Reverse {
   NameId copy(const Let& l) { return copy(l, fargs(l)); }
   NameId copy(const Let& l, const std::vector<Atom>& args) {
     switch (op_facts(l.op).attr) {
-      case AttrKind::call: return fwd_.let(l.op, args, fwd_.add_call(f_.calls[l.attr]));
-      case AttrKind::path: return fwd_.let(l.op, args, fwd_.add_path(f_.paths[l.attr]));
+      case AttrKind::call:
+        return fwd_.let(l.op, args, fwd_.add_call(f_.calls[l.attr]));
+      case AttrKind::path:
+        return fwd_.let(l.op, args, fwd_.add_path(f_.paths[l.attr]));
       case AttrKind::constant:
-        return fwd_.let(l.op, args, l.attr == kNoAttr ? l.attr : index(fwd_.constant_from(f_, ConstId{l.attr}).constant()));
-      default: return fwd_.let(l.op, args, l.attr);
+        return fwd_.let(l.op, args,
+                        l.attr == kNoAttr ? l.attr : index(fwd_.constant_from(f_, ConstId{l.attr}).constant()));
+      default:
+        return fwd_.let(l.op, args, l.attr);
     }
   }
   void bind(const Let& l, NameId n) {
@@ -300,8 +315,12 @@ class Reverse {
 
   static uint32_t attr(std::string_view name) { return intern(name).id(); }
   Atom name_string(FunctionBuilder& b, uint32_t symbol) { return b.string(Symbol::from_id(symbol).text()); }
-  NameId call_f(Atom callee, const std::vector<Atom>& args, Op op = prim::call) { return call_in(fwd_, callee, args, op); }
-  NameId call_b(Atom callee, const std::vector<Atom>& args, Op op = prim::call) { return call_in(bwd_, callee, args, op); }
+  NameId call_f(Atom callee, const std::vector<Atom>& args, Op op = prim::call) {
+    return call_in(fwd_, callee, args, op);
+  }
+  NameId call_b(Atom callee, const std::vector<Atom>& args, Op op = prim::call) {
+    return call_in(bwd_, callee, args, op);
+  }
   static NameId call_in(FunctionBuilder& b, Atom callee, const std::vector<Atom>& args, Op op) {
     std::vector<Atom> all{callee};
     all.insert(all.end(), args.begin(), args.end());
@@ -319,7 +338,8 @@ class Reverse {
     Atom sum = cotangent(a.name());
     set_cotangent(a.name(), is_zero(sum) ? d : Atom(bwd_.let(prim::ad_add, {sum, d})));
   }
-  // The rule named `name` on (dy, env, args...): its tuple of cotangents, None where dy is zero. `witness` may be a pullback.
+  // The rule named `name` on (dy, env, args...): its tuple of cotangents, None where dy is zero. `witness` may be a
+  // pullback.
   Atom apply_rule(std::string_view name, Atom dy, std::vector<Atom> args, bool always = false) {
     std::vector<Atom> look{dy};
     look.insert(look.end(), args.begin(), args.end());
@@ -351,7 +371,8 @@ class Reverse {
   NameId like(Atom pair, Atom a) { return fwd_.let(prim::ad_like, {pair, a}); }
 
   void arithmetic(const Let& l, const char* kept);
-  void kept_arithmetic(const Let& l, std::string_view rule, NameId pair, const Atom* operands, uint32_t n, const char* kept);
+  void kept_arithmetic(const Let& l, std::string_view rule, NameId pair, const Atom* operands, uint32_t n,
+                       const char* kept);
   void call_let(const Let& l);
   void method_let(const Let& l);
   void try_call_let(const Let& l);
@@ -439,8 +460,7 @@ class Reverse {
   // Captures that no rule read are not kept.
   static FunctionRef without_unused_captures(Function code, std::vector<Atom>& kept) {
     std::vector<bool> used(code.names.size(), false);
-    for (const Block& b : code.blocks)
-      for_each_use(code, b, [&](uint32_t, NameId n) { used[index(n)] = true; });
+    for (const Block& b : code.blocks) for_each_use(code, b, [&](uint32_t, NameId n) { used[index(n)] = true; });
     auto& params = code.blocks[0].params;
     size_t to = 0, first = code.sig.count();
     for (size_t i = 0; i < kept.size(); ++i) {
@@ -469,8 +489,10 @@ class Reverse {
     emitted_.assign(work_.size(), false);
     std::vector<BlockId> returns;
     for (size_t i = 0; i < returns_.size(); ++i) returns.push_back(bwd_.new_block());
-    if (returns.size() == 1) bwd_.jump(returns[0]);
-    else bwd_.switch_on(captures_[label], returns);
+    if (returns.size() == 1)
+      bwd_.jump(returns[0]);
+    else
+      bwd_.switch_on(captures_[label], returns);
     for (size_t i = 0; i < returns.size(); ++i) {
       bwd_.seal(returns[i]);
       bwd_.switch_to(returns[i]);
@@ -480,8 +502,10 @@ class Reverse {
     while (!todo_.empty()) {  // from the end of the forward code: what needs no loop is sealed before it is emitted
       auto [key, node] = *todo_.rbegin();
       todo_.erase(std::prev(todo_.end()));
-      if (key & 1) backward_full(node);
-      else backward_rest(node, self);
+      if (key & 1)
+        backward_full(node);
+      else
+        backward_rest(node, self);
     }
     for (const NodeWork& w : work_) {
       if (w.full != w.rest) bwd_.seal(w.full);
@@ -559,7 +583,8 @@ class Reverse {
       if (!is_zero(d)) bwd_.let(prim::ad_acc, {env_, captures_[self], bwd_.integer(static_cast<int64_t>(i - n)), d});
     }
     size_t positional = f_.sig.positional;
-    if (!flat_ && f_.sig.varargs && !is_zero(result[positional])) {  // the arguments behind the named ones, each for itself
+    if (!flat_ && f_.sig.varargs &&
+        !is_zero(result[positional])) {  // the arguments behind the named ones, each for itself
       std::vector<Atom> named(result.begin(), result.begin() + static_cast<ptrdiff_t>(positional));
       NameId rule = bwd_.let(prim::ad_always, {bwd_.none()}, attr("splice"));
       bwd_.return_(call_b(rule, {bwd_.let(prim::tuple, named), result[positional]}));
@@ -592,7 +617,7 @@ class Reverse {
   std::vector<Kept> variables_;
   std::vector<Return> returns_;
   std::vector<Variable> cotangents_;
-  std::vector<Atom> captures_;  // parameters of the pullback
+  std::vector<Atom> captures_;         // parameters of the pullback
   std::map<uint32_t, uint32_t> todo_;  // pullback blocks to emit, by position
   std::vector<bool> emitted_;
   uint32_t node_ = 0, record_ = UINT32_MAX;

@@ -1,8 +1,10 @@
-// What becomes of each operation in reverse mode: what the forward form does instead, what it keeps, what the pullback does.
+// What becomes of each operation in reverse mode: what the forward form does instead, what it keeps, what the pullback
+// does.
 //
-// A table says it per primitive (Reverse::forms). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro) under the
-// primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents. `plain` ones give bools, text, structure
-// or functions, which have no cotangent, or act on objects whose slots have their cotangents in env.
+// A table says it per primitive (Reverse::forms). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro)
+// under the primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents.
+// `plain` ones give bools, text, structure or functions, which have no cotangent, or act on objects whose slots have
+// their cotangents in env.
 #include "ir/grad/reverser.h"
 #include "support/diag.h"
 
@@ -28,9 +30,12 @@ void Reverse::kept_arithmetic(const Let& l, std::string_view rule, NameId pair, 
   for (uint32_t i = 0; i < n; ++i) {
     Atom a = fatom(operands[i]);
     bool last = i + 1 == n;
-    if (kept[i] == 'l') residuals.push_back(save(like(pair, a))), pair_kept = true;
-    else if (!pair_kept && (a.is_name() || last)) residuals.push_back(save(keep(pair, a))), pair_kept = true;
-    else residuals.push_back(save(a));
+    if (kept[i] == 'l')
+      residuals.push_back(save(like(pair, a))), pair_kept = true;
+    else if (!pair_kept && (a.is_name() || last))
+      residuals.push_back(save(keep(pair, a))), pair_kept = true;
+    else
+      residuals.push_back(save(a));
   }
   NameId y = l.result;
   std::vector<Atom> to(operands, operands + n);
@@ -81,8 +86,10 @@ void Reverse::value_let(const Let& l) {
   }
   // The others (attr.get, item.get, ...) on plain operands: a rule of the same name behind "value."
   std::vector<Residual> residuals;
-  for (uint32_t i = 1; i < l.nargs; ++i) residuals.push_back(save(i == 2 && !index.is_none() ? index : fatom(f_.args(l)[i])));
-  residuals.push_back(save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
+  for (uint32_t i = 1; i < l.nargs; ++i)
+    residuals.push_back(save(i == 2 && !index.is_none() ? index : fatom(f_.args(l)[i])));
+  residuals.push_back(
+      save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
   residuals.push_back(save(y));
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
   adjoint([=, this] {
@@ -245,7 +252,8 @@ void Reverse::item_del_let(const Let& l) {
   adjoint([=, this] { apply_rule("item.del", bwd_.zero(), {get(rx), get(ri)}, true); });
 }
 
-// Only `root[key] = v` and `root[key] op= v` may call methods of a root that is an instance: then the update is that call.
+// Only `root[key] = v` and `root[key] op= v` may call methods of a root that is an instance: then the update is that
+// call.
 void Reverse::update_let(const Let& l) {
   std::vector<Atom> args = fargs(l);
   const PlacePath& path = f_.paths[l.attr];
@@ -674,42 +682,88 @@ const std::map<Op, PrimForm>& Reverse::forms() {
   using F = Form;
   using R = Reverse;
   static const PrimForm rows[] = {
-      {prim::neg, F::arithmetic, "l"}, {prim::pos, F::arithmetic, "l"}, {prim::invert, F::arithmetic, "l"},
-      {prim::add, F::arithmetic, "ll"}, {prim::sub, F::arithmetic, "ll"}, {prim::mul, F::arithmetic, "vv"},
-      {prim::matmul, F::arithmetic, "vv"}, {prim::truediv, F::arithmetic, "vv"}, {prim::floordiv, F::arithmetic, "ll"},
-      {prim::mod, F::arithmetic, "vv"}, {prim::pow, F::arithmetic, "vv"}, {prim::lshift, F::arithmetic, "ll"},
-      {prim::rshift, F::arithmetic, "ll"}, {prim::and_, F::arithmetic, "ll"}, {prim::or_, F::arithmetic, "ll"},
+      {prim::neg, F::arithmetic, "l"},
+      {prim::pos, F::arithmetic, "l"},
+      {prim::invert, F::arithmetic, "l"},
+      {prim::add, F::arithmetic, "ll"},
+      {prim::sub, F::arithmetic, "ll"},
+      {prim::mul, F::arithmetic, "vv"},
+      {prim::matmul, F::arithmetic, "vv"},
+      {prim::truediv, F::arithmetic, "vv"},
+      {prim::floordiv, F::arithmetic, "ll"},
+      {prim::mod, F::arithmetic, "vv"},
+      {prim::pow, F::arithmetic, "vv"},
+      {prim::lshift, F::arithmetic, "ll"},
+      {prim::rshift, F::arithmetic, "ll"},
+      {prim::and_, F::arithmetic, "ll"},
+      {prim::or_, F::arithmetic, "ll"},
       {prim::xor_, F::arithmetic, "ll"},
-      {prim::iadd, F::arithmetic, "ll"}, {prim::isub, F::arithmetic, "ll"}, {prim::imul, F::arithmetic, "vv"},
-      {prim::imatmul, F::arithmetic, "vv"}, {prim::itruediv, F::arithmetic, "vv"}, {prim::ifloordiv, F::arithmetic, "ll"},
-      {prim::imod, F::arithmetic, "vv"}, {prim::ipow, F::arithmetic, "vv"}, {prim::ilshift, F::arithmetic, "ll"},
-      {prim::irshift, F::arithmetic, "ll"}, {prim::iand, F::arithmetic, "ll"}, {prim::ior, F::arithmetic, "ll"},
+      {prim::iadd, F::arithmetic, "ll"},
+      {prim::isub, F::arithmetic, "ll"},
+      {prim::imul, F::arithmetic, "vv"},
+      {prim::imatmul, F::arithmetic, "vv"},
+      {prim::itruediv, F::arithmetic, "vv"},
+      {prim::ifloordiv, F::arithmetic, "ll"},
+      {prim::imod, F::arithmetic, "vv"},
+      {prim::ipow, F::arithmetic, "vv"},
+      {prim::ilshift, F::arithmetic, "ll"},
+      {prim::irshift, F::arithmetic, "ll"},
+      {prim::iand, F::arithmetic, "ll"},
+      {prim::ior, F::arithmetic, "ll"},
       {prim::ixor, F::arithmetic, "ll"},
-      {prim::move, F::identity}, {prim::check_bound, F::identity}, {prim::with_check, F::identity},
-      {prim::global_get, F::custom, "", &R::global_get_let}, {prim::global_set, F::custom, "", &R::global_set_let},
-      {prim::cell_new, F::custom, "", &R::cell_new_let}, {prim::cell_get, F::custom, "", &R::cell_get_let},
-      {prim::cell_set, F::custom, "", &R::cell_set_let}, {prim::function, F::custom, "", &R::function_let},
-      {prim::call, F::custom, "", &R::call_let}, {prim::call_method, F::custom, "", &R::method_let},
-      {prim::attr_get, F::custom, "", &R::attr_get_let}, {prim::attr_set, F::custom, "", &R::attr_set_let},
-      {prim::item_get, F::custom, "", &R::item_get_let}, {prim::item_set, F::custom, "", &R::item_set_let},
-      {prim::item_del, F::custom, "", &R::item_del_let}, {prim::update, F::custom, "", &R::update_let},
-      {prim::tuple, F::custom, "", &R::tuple_let}, {prim::tuple_get, F::custom, "", &R::tuple_get_let},
-      {prim::list, F::custom, "", &R::list_let}, {prim::dict, F::custom, "", &R::dict_let},
-      {prim::list_append, F::custom, "", &R::list_append_let}, {prim::ad_yielded, F::custom, "", &R::list_append_let}, {prim::list_extend, F::custom, "", &R::list_extend_let},
-      {prim::list_to_tuple, F::custom, "", &R::rule_let}, {prim::unpack, F::custom, "", &R::rule_let},
-      {prim::unpack_star, F::custom, "", &R::unpack_star_let}, {prim::dict_set, F::custom, "", &R::dict_set_let},
+      {prim::move, F::identity},
+      {prim::check_bound, F::identity},
+      {prim::with_check, F::identity},
+      {prim::global_get, F::custom, "", &R::global_get_let},
+      {prim::global_set, F::custom, "", &R::global_set_let},
+      {prim::cell_new, F::custom, "", &R::cell_new_let},
+      {prim::cell_get, F::custom, "", &R::cell_get_let},
+      {prim::cell_set, F::custom, "", &R::cell_set_let},
+      {prim::function, F::custom, "", &R::function_let},
+      {prim::call, F::custom, "", &R::call_let},
+      {prim::call_method, F::custom, "", &R::method_let},
+      {prim::attr_get, F::custom, "", &R::attr_get_let},
+      {prim::attr_set, F::custom, "", &R::attr_set_let},
+      {prim::item_get, F::custom, "", &R::item_get_let},
+      {prim::item_set, F::custom, "", &R::item_set_let},
+      {prim::item_del, F::custom, "", &R::item_del_let},
+      {prim::update, F::custom, "", &R::update_let},
+      {prim::tuple, F::custom, "", &R::tuple_let},
+      {prim::tuple_get, F::custom, "", &R::tuple_get_let},
+      {prim::list, F::custom, "", &R::list_let},
+      {prim::dict, F::custom, "", &R::dict_let},
+      {prim::list_append, F::custom, "", &R::list_append_let},
+      {prim::ad_yielded, F::custom, "", &R::list_append_let},
+      {prim::list_extend, F::custom, "", &R::list_extend_let},
+      {prim::list_to_tuple, F::custom, "", &R::rule_let},
+      {prim::unpack, F::custom, "", &R::rule_let},
+      {prim::unpack_star, F::custom, "", &R::unpack_star_let},
+      {prim::dict_set, F::custom, "", &R::dict_set_let},
       {prim::dict_update, F::custom, "", &R::always_let},
-      {prim::iter, F::custom, "", &R::iter_let}, {prim::iter_next, F::custom, "", &R::iter_next_let},
-      {prim::match_keys, F::fail}, {prim::match_rest, F::fail}, {prim::match_class, F::fail}, {prim::class_get, F::fail},
-      {prim::ad_try_call, F::custom, "", &R::try_call_let}, {prim::ad_value, F::custom, "", &R::value_let},
-      {prim::ad_keep, F::custom, "", &R::keep_let}, {prim::ad_select, F::custom, "", &R::keep_let},
-      {prim::ad_part, F::custom, "", &R::get_let}, {prim::ad_get, F::custom, "", &R::get_let},
-      {prim::ad_one_hot, F::custom, "", &R::one_hot_let}, {prim::ad_add, F::custom, "", &R::add_let},
-      {prim::ad_item, F::custom, "", &R::ad_item_let}, {prim::ad_acc, F::custom, "", &R::acc_let},
-      {prim::ad_take, F::custom, "", &R::take_let}, {prim::ad_peek, F::custom, "", &R::peek_let},
-      {prim::ad_put, F::custom, "", &R::put_let}, {prim::seq_push, F::custom, "", &R::push_let},
-      {prim::seq_get, F::custom, "", &R::seq_get_let}, {prim::ad_bind, F::custom, "", &R::bind_let},
-      {prim::ad_unbind, F::custom, "", &R::unbind_let}, {prim::ad_update, F::custom, "", &R::ad_update_let},
+      {prim::iter, F::custom, "", &R::iter_let},
+      {prim::iter_next, F::custom, "", &R::iter_next_let},
+      {prim::match_keys, F::fail},
+      {prim::match_rest, F::fail},
+      {prim::match_class, F::fail},
+      {prim::class_get, F::fail},
+      {prim::ad_try_call, F::custom, "", &R::try_call_let},
+      {prim::ad_value, F::custom, "", &R::value_let},
+      {prim::ad_keep, F::custom, "", &R::keep_let},
+      {prim::ad_select, F::custom, "", &R::keep_let},
+      {prim::ad_part, F::custom, "", &R::get_let},
+      {prim::ad_get, F::custom, "", &R::get_let},
+      {prim::ad_one_hot, F::custom, "", &R::one_hot_let},
+      {prim::ad_add, F::custom, "", &R::add_let},
+      {prim::ad_item, F::custom, "", &R::ad_item_let},
+      {prim::ad_acc, F::custom, "", &R::acc_let},
+      {prim::ad_take, F::custom, "", &R::take_let},
+      {prim::ad_peek, F::custom, "", &R::peek_let},
+      {prim::ad_put, F::custom, "", &R::put_let},
+      {prim::seq_push, F::custom, "", &R::push_let},
+      {prim::seq_get, F::custom, "", &R::seq_get_let},
+      {prim::ad_bind, F::custom, "", &R::bind_let},
+      {prim::ad_unbind, F::custom, "", &R::unbind_let},
+      {prim::ad_update, F::custom, "", &R::ad_update_let},
   };
   static const std::map<Op, PrimForm> table = [] {
     std::map<Op, PrimForm> m;
@@ -727,7 +781,8 @@ void Reverse::forward_let(const Let& l) {
   const PrimForm& form = it->second;
   size_t before = current_->size();
   switch (form.form) {
-    case Form::plain: return plain(l);
+    case Form::plain:
+      return plain(l);
     case Form::identity: {
       plain(l);
       NameId y = l.result;
@@ -750,8 +805,12 @@ void Reverse::forward_let(const Let& l) {
       });
       break;
     }
-    case Form::arithmetic: arithmetic(l, form.keep); break;
-    case Form::custom: (this->*form.emit)(l); break;
+    case Form::arithmetic:
+      arithmetic(l, form.keep);
+      break;
+    case Form::custom:
+      (this->*form.emit)(l);
+      break;
   }
   if (current_->size() > before) {  // what the pullback does for this let points at it
     Adjoint a = std::move(current_->back());

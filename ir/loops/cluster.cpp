@@ -20,14 +20,17 @@ constexpr int kCheapRepeat = 3;     // ... also when a broadcast repeats them ma
 constexpr size_t kMaxBuffers = 24;  // of one kernel
 constexpr int kMaxCost = 600;
 
-bool is_view(Value::Kind k) {
-  return k == Value::Kind::axis_map || k == Value::Kind::narrow || k == Value::Kind::flip;
-}
+bool is_view(Value::Kind k) { return k == Value::Kind::axis_map || k == Value::Kind::narrow || k == Value::Kind::flip; }
 
 class Clusterer {
  public:
   explicit Clusterer(const Graph& g)
-      : g_(g), root_(g.values.size()), stored_(g.values.size()), free_(g.values.size()), in_place_(g.values.size(), true), group_(g.values.size(), -1) {}
+      : g_(g),
+        root_(g.values.size()),
+        stored_(g.values.size()),
+        free_(g.values.size()),
+        in_place_(g.values.size(), true),
+        group_(g.values.size(), -1) {}
 
   Clustering run() {
     find_roots_and_stored();
@@ -89,8 +92,10 @@ class Clusterer {
       for (const Use& u : x.inputs)
         if (u.kind == Use::Kind::value) ++tensors, source = u.value;
       chain[v] = cost_of(x) + (source != kNoValue && free_[root_[source]] ? chain[root_[source]] : 0);
-      bool light = is_view(x.kind) || x.kind == Value::Kind::iota || (x.kind == Value::Kind::elementwise && tensors == 0) ||
-                   (x.kind == Value::Kind::elementwise && tensors == 1 && chain[v] <= kCheapChain && source_may_repeat(source, x));
+      bool light = is_view(x.kind) || x.kind == Value::Kind::iota ||
+                   (x.kind == Value::Kind::elementwise && tensors == 0) ||
+                   (x.kind == Value::Kind::elementwise && tensors == 1 && chain[v] <= kCheapChain &&
+                    source_may_repeat(source, x));
       free_[v] = light && !stored_[v];
     }
   }
@@ -106,8 +111,10 @@ class Clusterer {
   // Users of v in kernels, looking through free values and names.
   void consumers(ValueId v, std::set<ValueId>& out) const {
     for (ValueId u : g_.users[v]) {
-      if (free_[u]) consumers(u, out);
-      else if (in_kernels(u) && group_[u] >= 0) out.insert(u);
+      if (free_[u])
+        consumers(u, out);
+      else if (in_kernels(u) && group_[u] >= 0)
+        out.insert(u);
     }
   }
 
@@ -115,7 +122,8 @@ class Clusterer {
     if (cost_of(g_[v]) <= kCheapRepeat && g_[v].kind == Value::Kind::elementwise) return false;
     const Value& c = g_[consumer];
     const Polys& domain = c.kind == Value::Kind::reduce ? g_[c.inputs[0].value].dims : c.dims;
-    if (product(g_[v].dims) == product(domain)) return c.kind == Value::Kind::cat || c.kind == Value::Kind::diagonal_back;
+    if (product(g_[v].dims) == product(domain))
+      return c.kind == Value::Kind::cat || c.kind == Value::Kind::diagonal_back;
     if (c.kind == Value::Kind::window || c.kind == Value::Kind::window_index) return overlapping(c);
     if (c.kind == Value::Kind::gather || c.kind == Value::Kind::diagonal) return false;
     if (c.kind == Value::Kind::cat || c.kind == Value::Kind::place) return false;
@@ -129,7 +137,8 @@ class Clusterer {
 
   static std::pair<Polys, Polys> split_rows(const Value& r, const Polys& in) {
     size_t k = in.size() - r.axes.size();
-    return {Polys(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(k)), Polys(in.begin() + static_cast<std::ptrdiff_t>(k), in.end())};
+    return {Polys(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(k)),
+            Polys(in.begin() + static_cast<std::ptrdiff_t>(k), in.end())};
   }
 
   void make_groups() {
@@ -193,10 +202,12 @@ class Clusterer {
   }
   static bool same_row(const Polys& dims, const Polys& outer) {
     if (dims.size() < outer.size() || !std::equal(outer.begin(), outer.end(), dims.begin())) return false;
-    return std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(outer.size()), dims.end(), [](const Poly& p) { return p.is(1); });
+    return std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(outer.size()), dims.end(),
+                       [](const Poly& p) { return p.is(1); });
   }
 
-  // How `user` reads `v`: not at all, at its own place only (through free views that keep axes where they are), or elsewhere.
+  // How `user` reads `v`: not at all, at its own place only (through free views that keep axes where they are), or
+  // elsewhere.
   enum class Reads : uint8_t { no, own_place, elsewhere };
   Reads reads_at_own_place(ValueId user, ValueId v) const {
     const Value& x = g_[user];
@@ -204,10 +215,12 @@ class Clusterer {
     for (const Use& u : x.inputs) {
       if (u.kind != Use::Kind::value) continue;
       const Polys& in = g_[u.value].dims;
-      bool own_place = x.kind == Value::Kind::elementwise || x.kind == Value::Kind::reduce || x.kind == Value::Kind::triangle;
+      bool own_place =
+          x.kind == Value::Kind::elementwise || x.kind == Value::Kind::reduce || x.kind == Value::Kind::triangle;
       std::vector<int> axes(in.size());
       const Polys& domain = x.kind == Value::Kind::elementwise ? x.dims : in;
-      for (size_t a = 0; a < in.size(); ++a) axes[a] = in[a].is(1) ? -1 : static_cast<int>(a + domain.size() - in.size());
+      for (size_t a = 0; a < in.size(); ++a)
+        axes[a] = in[a].is(1) ? -1 : static_cast<int>(a + domain.size() - in.size());
       how = std::max(how, reads_through(u.value, v, axes, own_place));
     }
     return how;
@@ -254,8 +267,10 @@ class Clusterer {
       if (u.kind != Use::Kind::value) continue;
       ValueId r = root_[u.value];
       bool same = r == u.value && computed(r);
-      if (same && free_[r]) reads(r, own, out);
-      else if (!same || group_[r] != own || own < 0) out.insert(r);
+      if (same && free_[r])
+        reads(r, own, out);
+      else if (!same || group_[r] != own || own < 0)
+        out.insert(r);
     }
   }
 
@@ -277,7 +292,9 @@ class Clusterer {
       changed = false;
       for (int b = 0; b < static_cast<int>(groups_.size()); ++b)
         for (int a = 0; a < static_cast<int>(groups_.size()); ++a)
-          if (a != b && groups_[static_cast<size_t>(a)].alive && groups_[static_cast<size_t>(b)].alive && try_merge(a, b)) changed = true;
+          if (a != b && groups_[static_cast<size_t>(a)].alive && groups_[static_cast<size_t>(b)].alive &&
+              try_merge(a, b))
+            changed = true;
     }
   }
 
@@ -295,16 +312,20 @@ class Clusterer {
     bool b_reads_a = std::any_of(rb.begin(), rb.end(), [&](ValueId v) { return group_[v] == a; });
     bool a_reads_b = std::any_of(ra.begin(), ra.end(), [&](ValueId v) { return group_[v] == b; });
     if (a_reads_b) return false;  // the other way round
-    bool share = std::any_of(rb.begin(), rb.end(), [&](ValueId v) { return ra.count(v) && !product(g_[v].dims).is(1); });
+    bool share =
+        std::any_of(rb.begin(), rb.end(), [&](ValueId v) { return ra.count(v) && !product(g_[v].dims).is(1); });
     if ((!b_reads_a && !share) || cost > kMaxCost) return false;
     std::set<ValueId> all = ra;
     all.insert(rb.begin(), rb.end());
-    size_t outputs = static_cast<size_t>(std::count_if(in_a.begin(), in_a.end(), [&](ValueId v) { return stored_[v]; }) +
-                                         std::count_if(in_b.begin(), in_b.end(), [&](ValueId v) { return stored_[v]; }));
+    size_t outputs =
+        static_cast<size_t>(std::count_if(in_a.begin(), in_a.end(), [&](ValueId v) { return stored_[v]; }) +
+                            std::count_if(in_b.begin(), in_b.end(), [&](ValueId v) { return stored_[v]; }));
     if (all.size() + outputs > kMaxBuffers) return false;
     for (ValueId user : in_b)
       for (ValueId v : in_a)
-        if (Reads how = reads_at_own_place(user, v); how == Reads::elsewhere || (how == Reads::own_place && !in_place_[user])) return false;
+        if (Reads how = reads_at_own_place(user, v);
+            how == Reads::elsewhere || (how == Reads::own_place && !in_place_[user]))
+          return false;
     if (path_between(a, b) || path_between(b, a)) return false;
     for (ValueId v : in_b) group_[v] = a;
     joined.anchors = ga.anchors;
@@ -360,7 +381,8 @@ class Clusterer {
     };
     for (const Use& u : x.inputs) {
       scalar(u);
-      if (u.kind == Use::Kind::value && computed(root_[u.value]) && free_[root_[u.value]]) scalar_needs(root_[u.value], of_name, needs);
+      if (u.kind == Use::Kind::value && computed(root_[u.value]) && free_[root_[u.value]])
+        scalar_needs(root_[u.value], of_name, needs);
     }
     for (const Use& u : x.params) scalar(u);
     for (const Use& u : x.starts) scalar(u);
@@ -416,7 +438,8 @@ class Clusterer {
     std::vector<int> by_key;
     for (size_t i = 0; i < n; ++i)
       if (i >= groups_.size() || groups_[i].alive) by_key.push_back(static_cast<int>(i));
-    std::stable_sort(by_key.begin(), by_key.end(), [&](int a, int b) { return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)]; });
+    std::stable_sort(by_key.begin(), by_key.end(),
+                     [&](int a, int b) { return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)]; });
     std::vector<char> state(n, 0);
     std::function<void(int)> place = [&](int node) {
       char& s = state[static_cast<size_t>(node)];
@@ -432,7 +455,8 @@ class Clusterer {
 
   void emit(int node, Clustering& out) const {
     if (static_cast<size_t>(node) >= groups_.size()) {
-      out.steps.push_back({.kind = Step::Kind::let, .cluster = {}, .let = loose_[static_cast<size_t>(node) - groups_.size()]});
+      out.steps.push_back(
+          {.kind = Step::Kind::let, .cluster = {}, .let = loose_[static_cast<size_t>(node) - groups_.size()]});
       return;
     }
     const Group& group = groups_[static_cast<size_t>(node)];
@@ -442,7 +466,9 @@ class Clusterer {
       if (in[v]) return;
       in[v] = true;
       for (const Use& u : g_[v].inputs)
-        if (u.kind == Use::Kind::value && root_[u.value] == u.value && computed(u.value) && (free_[u.value] || group_[u.value] == node)) include(u.value);
+        if (u.kind == Use::Kind::value && root_[u.value] == u.value && computed(u.value) &&
+            (free_[u.value] || group_[u.value] == node))
+          include(u.value);
     };
     for (ValueId v = 0; v < g_.values.size(); ++v)
       if (group_[v] == node) include(v);
@@ -487,11 +513,14 @@ std::string print(const Graph& g, const Clustering& c) {
     return "[" + s + "]";
   };
   for (const Step& s : c.steps) {
-    if (s.kind == Step::Kind::let) out += fmt::format("let {}\n", name_of(g.function->block(g.block).lets[s.let].op));
-    else if (s.kind == Step::Kind::check_places) out += fmt::format("check v{}\n", s.value);
+    if (s.kind == Step::Kind::let)
+      out += fmt::format("let {}\n", name_of(g.function->block(g.block).lets[s.let].op));
+    else if (s.kind == Step::Kind::check_places)
+      out += fmt::format("check v{}\n", s.value);
     else
-      out += fmt::format("kernel {}{}: {} -> {}\n", dims(s.cluster.outer), s.cluster.inner.empty() ? "" : " rows " + dims(s.cluster.inner),
-                         list(s.cluster.members), list(s.cluster.outputs));
+      out += fmt::format("kernel {}{}: {} -> {}\n", dims(s.cluster.outer),
+                         s.cluster.inner.empty() ? "" : " rows " + dims(s.cluster.inner), list(s.cluster.members),
+                         list(s.cluster.outputs));
   }
   return out;
 }

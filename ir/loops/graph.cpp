@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "ir/effect.h"
 #include "ir/loops/graph_build.h"
 #include "ir/ops/sig.h"
-#include "ir/effect.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "support/diag.h"
@@ -113,7 +113,8 @@ class Builder {
       TensorType t;
       if (u.kind == Use::Kind::value) {
         t.dtype = g_[u.value].type;
-        t.dims = f_.name_info(args.slot(static_cast<size_t>(op.input_at[static_cast<size_t>(i)])).atoms[0].name()).type->dims;
+        t.dims = f_.name_info(args.slot(static_cast<size_t>(op.input_at[static_cast<size_t>(i)])).atoms[0].name())
+                     .type->dims;
       } else {
         t.scalar = true;
         t.dtype = is_bool(u.type) ? DType::boolean : is_float(u.type) ? kDefaultFloat : kDefaultInt;
@@ -186,7 +187,8 @@ class Builder {
       auto list = args.integers("axis");
       if (!axis.is_none() && !list) return false;
       bool all = axis.is_none() || (list->empty() && axis.kind == Param::Kind::list);
-      if (all) reduced.assign(rank, true);
+      if (all)
+        reduced.assign(rank, true);
       else
         for (int64_t a : *list) {
           auto w = wrap_axis(a, rank);
@@ -211,8 +213,8 @@ class Builder {
     return typed(e, stored, promoted, compute, combined);
   }
 
-  bool reduce_groups(Value& v, ValueId source, Polys dims, const std::vector<bool>& reduced, bool keep, size_t lead, const OpInfo& op,
-                     const ExprProgram& before, DType combined) {
+  bool reduce_groups(Value& v, ValueId source, Polys dims, const std::vector<bool>& reduced, bool keep, size_t lead,
+                     const OpInfo& op, const ExprProgram& before, DType combined) {
     size_t rank = dims.size();
     struct Group {
       size_t begin, end;
@@ -245,8 +247,10 @@ class Builder {
       Polys out;
       for (size_t a = 0; a < dims.size(); ++a) {
         bool gone = a >= groups[gi].begin && a < groups[gi].end;
-        if (!gone) out.push_back(dims[a]);
-        else if (kept) out.push_back(1);
+        if (!gone)
+          out.push_back(dims[a]);
+        else if (kept)
+          out.push_back(1);
       }
       r.dims = out;
       dims = out;
@@ -272,7 +276,8 @@ class Builder {
     if (to.size() > from.size()) return false;
     size_t lead = from.size() - to.size();
     for (size_t a = 0; a < from.size(); ++a) {
-      if (a < lead) reduced[a] = true;
+      if (a < lead)
+        reduced[a] = true;
       else if (!(to[a - lead] == from[a])) {
         if (!to[a - lead].is(1)) return false;
         reduced[a] = true;
@@ -339,7 +344,8 @@ class Builder {
 // Both inputs in the result's float type.
 bool Builder::two_inputs(const LetArgs& args, Value& v) {
   Use a, b;
-  if (!input(args, 0, a) || !input(args, 1, b) || a.kind != Use::Kind::value || b.kind != Use::Kind::value) return false;
+  if (!input(args, 0, a) || !input(args, 1, b) || a.kind != Use::Kind::value || b.kind != Use::Kind::value)
+    return false;
   if (!is_float(v.type) || g_[a.value].type != v.type || g_[b.value].type != v.type) return false;
   v.inputs = {a, b};
   return true;
@@ -365,7 +371,9 @@ bool Builder::matmul(const LetArgs& args, Value& v, std::string_view index) {
 bool Builder::convolve(const LetArgs& args, Value& v, std::string_view which) {
   auto stride = args.integers("stride"), padding = args.integers("padding"), dilation = args.integers("dilation");
   auto groups = args.known_integer("groups");
-  if ((v.type != DType::f32 && v.type != DType::f64) || !stride || !padding || !dilation || !groups || !two_inputs(args, v)) return false;
+  if ((v.type != DType::f32 && v.type != DType::f64) || !stride || !padding || !dilation || !groups ||
+      !two_inputs(args, v))
+    return false;
   size_t rank = stride->size();
   bool ok = rank >= 1 && rank <= 3 && padding->size() == rank && dilation->size() == rank && v.dims.size() == rank + 2;
   for (const Use& u : v.inputs) ok = ok && g_[u.value].dims.size() == rank + 2;
@@ -374,7 +382,9 @@ bool Builder::convolve(const LetArgs& args, Value& v, std::string_view which) {
     return false;
   }
   v.kind = Value::Kind::convolve;
-  v.form = which == "forward" ? Value::GatherForm::conv_forward : which == "input" ? Value::GatherForm::conv_input : Value::GatherForm::conv_weight;
+  v.form = which == "forward" ? Value::GatherForm::conv_forward
+           : which == "input" ? Value::GatherForm::conv_input
+                              : Value::GatherForm::conv_weight;
   for (auto* list : {&*stride, &*padding, &*dilation}) v.window.insert(v.window.end(), list->begin(), list->end());
   v.window.push_back(*groups);
   return true;
@@ -394,7 +404,8 @@ bool Builder::make(const LetArgs& args, Value& v) {
   }
   DType t = compute_type(v.type);
   ExprStep step{.leaf = Leaf::constant, .type = t, .operand_type = t};
-  if (symbol == "ones" || symbol == "ones_like") step.imm = 1;
+  if (symbol == "ones" || symbol == "ones_like")
+    step.imm = 1;
   else if (symbol == "full" || symbol == "full_like") {
     const auto* value = args.find("value");
     auto u = value && value->atoms.size() == 1 ? scalar_use(f_, value->atoms[0]) : std::nullopt;
@@ -414,7 +425,8 @@ bool Builder::gather(const LetArgs& args, Value& v, std::string_view rule) {
   Use x, places;
   auto axis = args.known_integer("axis");
   if (!axis || !input(args, 0, x) || !input(args, 1, places)) return false;
-  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64) return false;
+  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64)
+    return false;
   auto w = wrap_axis(*axis, g_[x.value].dims.size());
   if (!w || (rule == "select" && g_[places.value].dims.size() != 1)) return false;
   v.kind = Value::Kind::gather;
@@ -430,7 +442,8 @@ bool Builder::scatter(const LetArgs& args, Value& v, std::string_view rule) {
   Use x, places, source;
   auto axis = args.known_integer("axis");
   if (!axis || !input(args, 0, x) || !input(args, 1, places) || !input(args, 2, source)) return false;
-  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64) return false;
+  if (x.kind != Use::Kind::value || places.kind != Use::Kind::value || g_[places.value].type != DType::i64)
+    return false;
   const Polys &dims = g_[x.value].dims, &at = g_[places.value].dims;
   auto w = wrap_axis(*axis, dims.size());
   if (!w || at.size() != dims.size() || !at[static_cast<size_t>(*w)].is(1)) return false;
@@ -448,8 +461,11 @@ bool Builder::scatter(const LetArgs& args, Value& v, std::string_view rule) {
 bool Builder::window(const LetArgs& args, Value& v, std::string_view rule) {
   if (rule != "max" && rule != "argmax") return false;
   Use x;
-  auto size = args.integers("kernel"), stride = args.integers("stride"), padding = args.integers("padding"), dilation = args.integers("dilation");
-  if (!input(args, 0, x) || x.kind != Use::Kind::value || !size || !stride || !padding || !dilation || args.flag("ceil_mode")) return false;
+  auto size = args.integers("kernel"), stride = args.integers("stride"), padding = args.integers("padding"),
+       dilation = args.integers("dilation");
+  if (!input(args, 0, x) || x.kind != Use::Kind::value || !size || !stride || !padding || !dilation ||
+      args.flag("ceil_mode"))
+    return false;
   size_t n = size->size();
   if (stride->size() != n || padding->size() != n || dilation->size() != n || n > g_[x.value].dims.size()) return false;
   constexpr int64_t kUnrolled = 16;  // larger windows are the runtime's
@@ -467,7 +483,8 @@ bool Builder::window(const LetArgs& args, Value& v, std::string_view rule) {
 
 bool Builder::unpool(const LetArgs& args, Value& v) {
   Use g, places;
-  if (!input(args, 0, g) || !input(args, 1, places) || g.kind != Use::Kind::value || places.kind != Use::Kind::value) return false;
+  if (!input(args, 0, g) || !input(args, 1, places) || g.kind != Use::Kind::value || places.kind != Use::Kind::value)
+    return false;
   const Value& p = g_[places.value];
   if (p.kind != Value::Kind::window_index) return false;
   for (size_t i = 0; i < p.window.size(); i += 3)
@@ -601,7 +618,8 @@ bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
     }
     if (name == "permute_back")
       for (size_t k = 0; k < rank; ++k) order[static_cast<size_t>(given[k])] = static_cast<int>(k);
-    else order = given;
+    else
+      order = given;
   }
   v.kind = Value::Kind::axis_map;
   v.axes.resize(rank);
@@ -631,8 +649,10 @@ bool Builder::unreduce(const LetArgs& args, Value& v, const Polys& in) {
   v.kind = Value::Kind::axis_map;
   bool keep = in.size() == rank;
   for (size_t a = 0; a < rank; ++a) {
-    if (!reduced[a]) v.axes.push_back(static_cast<int>(a));
-    else if (keep) v.axes.push_back(-1);
+    if (!reduced[a])
+      v.axes.push_back(static_cast<int>(a));
+    else if (keep)
+      v.axes.push_back(-1);
   }
   return v.axes.size() == in.size();
 }
@@ -705,7 +725,10 @@ int cost_of(const Value& v) {
   }
   for (const ExprStep& s : v.program.steps) {
     if (s.leaf <= Leaf::constant) continue;
-    cost += is_function(s.leaf) ? 12 : s.leaf == Leaf::div || s.leaf == Leaf::sqrt ? 4 : s.leaf == Leaf::idiv || s.leaf == Leaf::irem ? 20 : 1;
+    cost += is_function(s.leaf)                            ? 12
+            : s.leaf == Leaf::div || s.leaf == Leaf::sqrt  ? 4
+            : s.leaf == Leaf::idiv || s.leaf == Leaf::irem ? 20
+                                                           : 1;
   }
   return cost;
 }
@@ -713,16 +736,19 @@ int cost_of(const Value& v) {
 std::string_view name_of(Op op) { return is_tensor_op(op) ? std::string_view(op_info(op).name) : op_name(op); }
 
 std::string print(const Graph& g) {
-  constexpr std::string_view kKinds[] = {"input", "elementwise", "axis_map", "reshape", "flip", "narrow", "place", "cat", "diagonal",
-                                         "diagonal_back", "triangle", "reduce", "iota", "gather", "scatter_one", "window", "window_index", "unpool", "matmul", "convolve", "opaque"};
+  constexpr std::string_view kKinds[] = {
+      "input",       "elementwise", "axis_map",      "reshape",  "flip",   "narrow",   "place",
+      "cat",         "diagonal",    "diagonal_back", "triangle", "reduce", "iota",     "gather",
+      "scatter_one", "window",      "window_index",  "unpool",   "matmul", "convolve", "opaque"};
   std::string out;
   for (ValueId v = 0; v < g.values.size(); ++v) {
     const Value& x = g[v];
     std::string dims, args;
     for (const Poly& d : x.dims) dims += (dims.empty() ? "" : ", ") + d.text();
     for (const Use& u : x.inputs) {
-      std::string one = u.kind == Use::Kind::value    ? fmt::format("v{}", u.value)
-                        : u.kind == Use::Kind::number ? fmt::format("{}", is_float(u.type) ? u.f : static_cast<double>(u.i))
+      std::string one = u.kind == Use::Kind::value ? fmt::format("v{}", u.value)
+                        : u.kind == Use::Kind::number
+                            ? fmt::format("{}", is_float(u.type) ? u.f : static_cast<double>(u.i))
                         : u.kind == Use::Kind::scalar ? fmt::format("%{}", index(u.name))
                                                       : "none";
       args += (args.empty() ? "" : ", ") + one;

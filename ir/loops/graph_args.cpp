@@ -5,7 +5,8 @@ namespace ouro::ir::loops {
 LetArgs::LetArgs(const Function& f, const Let& let) : f_(f), op_(op_info(let.op)), slots_(op_.params.size()) {
   // Atoms first, then the items of the tuple of static arguments.
   std::vector<Atom> all(f.args(let), f.args(let) + let.nargs);
-  if (all.size() < op_.params.size() && let.attr < f.constants.size() && f.constants[let.attr].kind == Constant::Kind::tuple)
+  if (all.size() < op_.params.size() && let.attr < f.constants.size() &&
+      f.constants[let.attr].kind == Constant::Kind::tuple)
     for (ConstId item : f.constant(ConstId{let.attr}).items) all.push_back(Atom(item));
   size_t next = 0;
   for (size_t i = 0; i < slots_.size() && next < all.size(); ++i) {
@@ -32,18 +33,27 @@ Param LetArgs::of_constant(ConstId id) const {
   const Constant& c = f_.constant(id);
   Param p;
   switch (c.kind) {
-    case Constant::Kind::none: return Param::none();
-    case Constant::Kind::true_: return Param::of_bool(true);
-    case Constant::Kind::false_: return Param::of_bool(false);
-    case Constant::Kind::integer: return Param::of(c.i);
-    case Constant::Kind::floating: return Param::of_float(c.f);
-    case Constant::Kind::string: return Param::of_text(c.text);
-    case Constant::Kind::dtype: return Param::of_dtype(static_cast<DType>(c.i));
+    case Constant::Kind::none:
+      return Param::none();
+    case Constant::Kind::true_:
+      return Param::of_bool(true);
+    case Constant::Kind::false_:
+      return Param::of_bool(false);
+    case Constant::Kind::integer:
+      return Param::of(c.i);
+    case Constant::Kind::floating:
+      return Param::of_float(c.f);
+    case Constant::Kind::string:
+      return Param::of_text(c.text);
+    case Constant::Kind::dtype:
+      return Param::of_dtype(static_cast<DType>(c.i));
     case Constant::Kind::tuple:
       p.kind = Param::Kind::list;
       for (ConstId item : c.items) p.list.push_back(of_constant(item));
       return p;
-    default: p.kind = Param::Kind::unknown; return p;
+    default:
+      p.kind = Param::Kind::unknown;
+      return p;
   }
 }
 
@@ -76,15 +86,18 @@ Param LetArgs::param(std::string_view name) const {
 std::optional<Use> constant_use(const Function& f, ConstId id) {
   const Constant& c = f.constant(id);
   switch (c.kind) {
-    case Constant::Kind::integer: return Use::integer(c.i);
-    case Constant::Kind::floating: return Use{.kind = Use::Kind::number, .type = DType::f64, .f = c.f};
+    case Constant::Kind::integer:
+      return Use::integer(c.i);
+    case Constant::Kind::floating:
+      return Use{.kind = Use::Kind::number, .type = DType::f64, .f = c.f};
     case Constant::Kind::true_:
     case Constant::Kind::false_: {
       Use u = Use::integer(c.kind == Constant::Kind::true_);
       u.type = DType::boolean;
       return u;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -95,10 +108,17 @@ std::optional<Use> scalar_use(const Function& f, Atom a) {
   if (!t) return std::nullopt;
   Use u{.kind = Use::Kind::scalar, .name = a.name()};
   switch (t->kind) {
-    case TypeKind::integer: u.type = DType::i64; return u;
-    case TypeKind::floating: u.type = DType::f64; return u;
-    case TypeKind::boolean: u.type = DType::boolean; return u;
-    default: return std::nullopt;
+    case TypeKind::integer:
+      u.type = DType::i64;
+      return u;
+    case TypeKind::floating:
+      u.type = DType::f64;
+      return u;
+    case TypeKind::boolean:
+      u.type = DType::boolean;
+      return u;
+    default:
+      return std::nullopt;
   }
 }
 

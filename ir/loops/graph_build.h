@@ -17,7 +17,7 @@ class LetArgs {
   size_t size() const { return slots_.size(); }
   /// A tensor or scalar name, or a constant; neither for a default.
   struct Slot {
-    std::vector<Atom> atoms;     // several for a variadic parameter or a list
+    std::vector<Atom> atoms;  // several for a variadic parameter or a list
     std::optional<ConstId> constant;
     bool given = false;
   };

@@ -18,14 +18,29 @@ size_t hash_of(const Node& n) {
 
 bool fold_ix(Leaf op, int64_t a, int64_t b, int64_t& out) {
   switch (op) {
-    case Leaf::add: out = a + b; return true;
-    case Leaf::sub: out = a - b; return true;
-    case Leaf::mul: out = a * b; return true;
-    case Leaf::idiv: out = b ? a / b : 0; return true;
-    case Leaf::irem: out = b ? a % b : 0; return true;
-    case Leaf::min: out = a < b ? a : b; return true;
-    case Leaf::max: out = a > b ? a : b; return true;
-    default: return false;
+    case Leaf::add:
+      out = a + b;
+      return true;
+    case Leaf::sub:
+      out = a - b;
+      return true;
+    case Leaf::mul:
+      out = a * b;
+      return true;
+    case Leaf::idiv:
+      out = b ? a / b : 0;
+      return true;
+    case Leaf::irem:
+      out = b ? a % b : 0;
+      return true;
+    case Leaf::min:
+      out = a < b ? a : b;
+      return true;
+    case Leaf::max:
+      out = a > b ? a : b;
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -1,10 +1,11 @@
-// The loop IR: one kernel as loops over symbolic extents, scalar expressions and stores. It knows nothing of a machine: the
-// backends (reference, host, devices) each turn it into what they run.
+// The loop IR: one kernel as loops over symbolic extents, scalar expressions and stores. It knows nothing of a machine:
+// the backends (reference, host, devices) each turn it into what they run.
 //
-// A kernel has numbered parameters: *buffers* (dense storage with an element type), *sizes* (int64 run-time values: extents, strides,
-// offsets) and *scalars* (run-time numbers such as a learning rate). Its body is statements; what they compute are *nodes*: pure,
-// hash-consed expressions over parameters, loop variables and loads (as in Halide, loads are by linear element index; an index
-// is itself an integer expression, so broadcasting is a stride that is absent, a transpose a permuted sum, a gather a load in an index).
+// A kernel has numbered parameters: *buffers* (dense storage with an element type), *sizes* (int64 run-time values:
+// extents, strides, offsets) and *scalars* (run-time numbers such as a learning rate). Its body is statements; what
+// they compute are *nodes*: pure, hash-consed expressions over parameters, loop variables and loads (as in Halide,
+// loads are by linear element index; an index is itself an integer expression, so broadcasting is a stride that is
+// absent, a transpose a permuted sum, a gather a load in an index).
 //
 //   kernel(b0 in f32, b1 out f32; n0, n1) {
 //     parallel i0 < n0 {
@@ -24,16 +25,21 @@
 //   }
 //
 // Meaning, in order of the text:
-// - `parallel` loops stand outermost and are perfectly nested (only the first may be split over threads: it is the range that a launch
-//   is given); their iterations are independent. `loop` is in order but its iterations are independent too, so it may be a vector loop.
-// - `reduce` combines the values over its variable in the order of ir/ops/reduce_order.h: `fold` is order A (last axis: lanes folded by
-//   halves), `blocks` order B (other axes: blocks of 64 in order), `serial` strictly in order from the identity. Its results (r0, r1, ...)
-//   are nodes usable after it in the same loop body and below.
-// - A node stands where its operands allow; a load of a buffer that the kernel also writes happens in the statement that uses it.
+// - `parallel` loops stand outermost and are perfectly nested (only the first may be split over threads: it is the
+// range that a launch
+//   is given); their iterations are independent. `loop` is in order but its iterations are independent too, so it may
+//   be a vector loop.
+// - `reduce` combines the values over its variable in the order of ir/ops/reduce_order.h: `fold` is order A (last axis:
+// lanes folded by
+//   halves), `blocks` order B (other axes: blocks of 64 in order), `serial` strictly in order from the identity. Its
+//   results (r0, r1, ...) are nodes usable after it in the same loop body and below.
+// - A node stands where its operands allow; a load of a buffer that the kernel also writes happens in the statement
+// that uses it.
 //
-// Numbers: a node's leaf has the meaning of ir/ops/leaf.h with the node's type; `ix.*` nodes are int64 index arithmetic on values that are
-// not negative and divisors that are not zero. Types f16 and bf16 exist in buffers only: a load of one is f32, a store rounds.
-// Invariants are checked by verify(): types, arity, scopes, one definition of each variable and result.
+// Numbers: a node's leaf has the meaning of ir/ops/leaf.h with the node's type; `ix.*` nodes are int64 index arithmetic
+// on values that are not negative and divisors that are not zero. Types f16 and bf16 exist in buffers only: a load of
+// one is f32, a store rounds. Invariants are checked by verify(): types, arity, scopes, one definition of each variable
+// and result.
 #pragma once
 
 #include <cstdint>
@@ -170,8 +176,8 @@ struct Dependence {
 /// How an index node moves along a variable.
 struct Stride {
   enum class Kind : uint8_t { none, constant, size, other } kind = Kind::none;  // none: does not depend on it
-  int64_t value = 0;                                                             // constant
-  NodeId node = NodeId::none;                                                    // size: an expression without that variable
+  int64_t value = 0;                                                            // constant
+  NodeId node = NodeId::none;  // size: an expression without that variable
 };
 Stride stride_along(const Kernel& k, const Dependence& d, NodeId at, uint32_t var);
 

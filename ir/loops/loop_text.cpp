@@ -28,7 +28,8 @@ class Printer {
     out_ += ";";
     for (uint32_t i = 0; i < k_.sizes; ++i) out_ += fmt::format("{} n{}", i ? "," : "", i);
     out_ += ";";
-    for (size_t i = 0; i < k_.scalars.size(); ++i) out_ += fmt::format("{} s{} {}", i ? "," : "", i, name(k_.scalars[i]));
+    for (size_t i = 0; i < k_.scalars.size(); ++i)
+      out_ += fmt::format("{} s{} {}", i ? "," : "", i, name(k_.scalars[i]));
     out_ += ") {\n";
     body(k_.body, {}, 1);
     out_ += "}\n";
@@ -44,17 +45,23 @@ class Printer {
   std::string atom(NodeId id) {
     const Node& n = k_.node(id);
     switch (n.kind) {
-      case Node::Kind::size: return fmt::format("n{}", n.id);
-      case Node::Kind::scalar: return fmt::format("s{}", n.id);
-      case Node::Kind::var: return var(n.id);
-      case Node::Kind::result: return fmt::format("r{}", results_[n.id]);
+      case Node::Kind::size:
+        return fmt::format("n{}", n.id);
+      case Node::Kind::scalar:
+        return fmt::format("s{}", n.id);
+      case Node::Kind::var:
+        return var(n.id);
+      case Node::Kind::result:
+        return fmt::format("r{}", results_[n.id]);
       case Node::Kind::constant: {
-        if (!is_float(n.type)) return n.type == DType::i64 ? fmt::format("{}", n.bits) : fmt::format("{}:{}", n.bits, name(n.type));
+        if (!is_float(n.type))
+          return n.type == DType::i64 ? fmt::format("{}", n.bits) : fmt::format("{}:{}", n.bits, name(n.type));
         double d;
         std::memcpy(&d, &n.bits, 8);
         return fmt::format("{}:{}", std::isnan(d) ? "nan" : fmt::format("{}", d), name(n.type));
       }
-      default: return fmt::format("%{}", names_[index(id)]);
+      default:
+        return fmt::format("%{}", names_[index(id)]);
     }
   }
 
@@ -73,7 +80,9 @@ class Printer {
     put(depth, line);
   }
 
-  void put(int depth, const std::string& line) { out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + line + "\n"; }
+  void put(int depth, const std::string& line) {
+    out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + line + "\n";
+  }
 
   std::string range(const Stmt& s) {
     std::string text;
@@ -95,8 +104,12 @@ class Printer {
           body(s.body, inner, depth + 1);
           put(depth, "}");
           break;
-        case Stmt::Kind::reduce: reduce(s, inner, depth); break;
-        case Stmt::Kind::store: put(depth, fmt::format("store b{}[{}] = {}", s.buffer, atom(s.at), atom(s.value))); break;
+        case Stmt::Kind::reduce:
+          reduce(s, inner, depth);
+          break;
+        case Stmt::Kind::store:
+          put(depth, fmt::format("store b{}[{}] = {}", s.buffer, atom(s.at), atom(s.value)));
+          break;
       }
       if (s.kind != Stmt::Kind::store) placement_.forget(mark);
       for (uint32_t r : s.results) scope.results |= uint64_t{1} << r;
@@ -241,7 +254,9 @@ class Reader {
 
   NodeId number() {
     size_t start = pos_;
-    while (pos_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[pos_])) || std::strchr("+-.", text_[pos_]))) ++pos_;
+    while (pos_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[pos_])) || std::strchr("+-.", text_[pos_])))
+      ++pos_;
     std::string digits(text_.substr(start, pos_ - start));
     if (digits.empty()) fail("an operand");
     DType type = DType::i64;

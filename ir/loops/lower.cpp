@@ -13,7 +13,8 @@ using Index = std::vector<NodeId>;
 
 class Lowering {
  public:
-  Lowering(const Graph& g, const Cluster& c, const std::vector<ValueId>& root) : g_(g), c_(c), root_(root), member_(g.values.size()) {
+  Lowering(const Graph& g, const Cluster& c, const std::vector<ValueId>& root)
+      : g_(g), c_(c), root_(root), member_(g.values.size()) {
     for (ValueId v : c.members) member_[v] = true;
   }
 
@@ -61,7 +62,8 @@ class Lowering {
     return extent.is(1) ? b_.ix(0) : b_.var_node(vars.back());
   }
 
-  std::vector<Stmt> nest(Stmt::Kind kind, const std::vector<uint32_t>& vars, const Polys& extents, std::vector<Stmt> body) {
+  std::vector<Stmt> nest(Stmt::Kind kind, const std::vector<uint32_t>& vars, const Polys& extents,
+                         std::vector<Stmt> body) {
     for (size_t i = vars.size(); i-- > 0;) {
       if (vars[i] == UINT32_MAX) continue;
       Stmt loop{.kind = kind, .vars = {vars[i]}, .extents = {size(extents[i])}, .body = std::move(body)};
@@ -157,14 +159,17 @@ class Lowering {
 
   NodeId compute(const Value& v, const Index& at) {
     switch (v.kind) {
-      case Value::Kind::elementwise: return elementwise(v, at);
-      case Value::Kind::reduce: return reduce(v, at);
+      case Value::Kind::elementwise:
+        return elementwise(v, at);
+      case Value::Kind::reduce:
+        return reduce(v, at);
       case Value::Kind::axis_map: {
         Index in;
         for (int a : v.axes) in.push_back(a < 0 ? b_.ix(0) : at[static_cast<size_t>(a)]);
         return element(v.inputs[0].value, in);
       }
-      case Value::Kind::reshape: return reshape(v, at);
+      case Value::Kind::reshape:
+        return reshape(v, at);
       case Value::Kind::flip: {
         Index in = at;
         for (int a : v.axes) {
@@ -179,21 +184,32 @@ class Lowering {
         in[k] = b_.ix_add(at[k], scalar(v.starts[0], DType::i64));
         return element(v.inputs[0].value, in);
       }
-      case Value::Kind::place: return place(v, at);
-      case Value::Kind::cat: return concatenate(v, at);
-      case Value::Kind::triangle: return triangle(v, at);
-      case Value::Kind::diagonal: return diagonal(v, at);
-      case Value::Kind::diagonal_back: return diagonal_back(v, at);
+      case Value::Kind::place:
+        return place(v, at);
+      case Value::Kind::cat:
+        return concatenate(v, at);
+      case Value::Kind::triangle:
+        return triangle(v, at);
+      case Value::Kind::diagonal:
+        return diagonal(v, at);
+      case Value::Kind::diagonal_back:
+        return diagonal_back(v, at);
       case Value::Kind::iota: {
         NodeId i = b_.leaf(Leaf::mul, DType::i64, at[0], scalar(v.starts[1], DType::i64));
         return b_.cast(b_.leaf(Leaf::add, DType::i64, i, scalar(v.starts[0], DType::i64)), v.type);
       }
-      case Value::Kind::gather: return gather(v, at);
-      case Value::Kind::scatter_one: return scatter_one(v, at);
-      case Value::Kind::window: return window(v, at).best;
-      case Value::Kind::window_index: return window(v, at).place;
-      case Value::Kind::unpool: return unpool(v, at);
-      default: ouro_bug("a value of this kind is not computed in a kernel");
+      case Value::Kind::gather:
+        return gather(v, at);
+      case Value::Kind::scatter_one:
+        return scatter_one(v, at);
+      case Value::Kind::window:
+        return window(v, at).best;
+      case Value::Kind::window_index:
+        return window(v, at).place;
+      case Value::Kind::unpool:
+        return unpool(v, at);
+      default:
+        ouro_bug("a value of this kind is not computed in a kernel");
     }
   }
 
@@ -224,10 +240,14 @@ class Lowering {
     for (const ExprStep& s : p.steps) {
       NodeId n;
       auto arg = [&](int16_t i) { return i < 0 ? NodeId::none : steps[static_cast<size_t>(i)]; };
-      if (s.leaf == Leaf::arg || s.leaf == Leaf::param) n = operand(s);
-      else if (s.leaf == Leaf::constant) n = b_.constant(s.type, s.imm);
-      else if (s.leaf == Leaf::cast) n = compute_type(s.type) == s.type ? b_.cast(arg(s.a), s.type) : rounded(b_.cast(arg(s.a), DType::f32), s.type);
-      else n = b_.leaf(s.leaf, s.type, arg(s.a), arg(s.b), arg(s.c));
+      if (s.leaf == Leaf::arg || s.leaf == Leaf::param)
+        n = operand(s);
+      else if (s.leaf == Leaf::constant)
+        n = b_.constant(s.type, s.imm);
+      else if (s.leaf == Leaf::cast)
+        n = compute_type(s.type) == s.type ? b_.cast(arg(s.a), s.type) : rounded(b_.cast(arg(s.a), DType::f32), s.type);
+      else
+        n = b_.leaf(s.leaf, s.type, arg(s.a), arg(s.b), arg(s.c));
       steps.push_back(n);
     }
     NodeId n = steps[static_cast<size_t>(p.result)];
@@ -261,8 +281,7 @@ class Lowering {
       b_.var_node(s.vars[0]);
     }
     NodeId e = element(v.inputs[0].value, sub);
-    if (!v.program.steps.empty())
-      e = run_program(v.program, b_.node(e).type, [&](const ExprStep&) { return e; });
+    if (!v.program.steps.empty()) e = run_program(v.program, b_.node(e).type, [&](const ExprStep&) { return e; });
     DType t = b_.node(e).type;
     s.combine.push_back(v.combine);
     s.values.push_back(e);
@@ -344,7 +363,8 @@ class Lowering {
   }
 
   NodeId diagonal(const Value& v, const Index& at) {
-    size_t rank = g_[v.inputs[0].value].dims.size(), a = static_cast<size_t>(v.axes[0]), b = static_cast<size_t>(v.axes[1]);
+    size_t rank = g_[v.inputs[0].value].dims.size(), a = static_cast<size_t>(v.axes[0]),
+           b = static_cast<size_t>(v.axes[1]);
     int offset = v.axes[2];
     Index sub(rank);
     size_t next = 0;
@@ -361,7 +381,8 @@ class Lowering {
     Index sub;
     for (size_t k = 0; k < rank; ++k)
       if (k != a && k != b) sub.push_back(at[k]);
-    NodeId row = b_.ix_add(at[a], b_.ix(offset > 0 ? offset : 0)), column = b_.ix_add(at[b], b_.ix(offset < 0 ? -offset : 0));
+    NodeId row = b_.ix_add(at[a], b_.ix(offset > 0 ? offset : 0)),
+           column = b_.ix_add(at[b], b_.ix(offset < 0 ? -offset : 0));
     NodeId on = compare(Leaf::eq, row, column);
     sub.push_back(offset < 0 ? at[b] : at[a]);
     on = both(on, compare(Leaf::lt, sub.back(), size(g_[v.inputs[0].value].dims.back())));
@@ -390,7 +411,8 @@ class Lowering {
     line[k] = b_.ix(0);
     NodeId here = compare(Leaf::eq, from_end(element(v.inputs[1].value, line), v.dims[k]), at[k]);
     NodeId old = element(v.inputs[0].value, at);
-    NodeId source = v.inputs[2].kind == Use::Kind::value ? element(v.inputs[2].value, line) : scalar(v.inputs[2], v.type);
+    NodeId source =
+        v.inputs[2].kind == Use::Kind::value ? element(v.inputs[2].value, line) : scalar(v.inputs[2], v.type);
     if (v.flag) source = b_.leaf(Leaf::add, v.type, old, source);
     return b_.leaf(Leaf::select, v.type, here, source, old);
   }
@@ -419,7 +441,9 @@ class Lowering {
         b = {e, flat};
       } else {
         NodeId larger = compare(Leaf::gt, e, b.best);
-        if (is_float(t)) larger = b_.leaf(Leaf::or_, DType::boolean, larger, both(compare(Leaf::ne, e, e), compare(Leaf::eq, b.best, b.best)));
+        if (is_float(t))
+          larger = b_.leaf(Leaf::or_, DType::boolean, larger,
+                           both(compare(Leaf::ne, e, e), compare(Leaf::eq, b.best, b.best)));
         if (want_place) b.place = b_.leaf(Leaf::select, DType::i64, larger, flat, b.place);
         b.best = want_place ? b_.leaf(Leaf::select, t, larger, e, b.best) : b_.leaf(Leaf::max, t, b.best, e);
       }
@@ -440,7 +464,8 @@ class Lowering {
       int64_t stride = v.window[i * 3 + 1];
       NodeId w = b_.ix(Leaf::idiv, at[lead + i], b_.ix(stride));
       sub.push_back(w);
-      if (!(windows[lead + i] * Poly(stride) == v.dims[lead + i])) inside = both(inside, compare(Leaf::lt, w, size(windows[lead + i])));
+      if (!(windows[lead + i] * Poly(stride) == v.dims[lead + i]))
+        inside = both(inside, compare(Leaf::lt, w, size(windows[lead + i])));
       flat = b_.ix_add(b_.ix_mul(flat, size(v.dims[lead + i])), at[lead + i]);
     }
     auto of = [&](ValueId x) { return inside == NodeId::none ? element(x, sub) : guarded(inside, x, sub); };
@@ -467,6 +492,8 @@ class Lowering {
 
 }  // namespace
 
-LoweredKernel lower(const Graph& g, const Cluster& c, const std::vector<ValueId>& root) { return Lowering(g, c, root).run(); }
+LoweredKernel lower(const Graph& g, const Cluster& c, const std::vector<ValueId>& root) {
+  return Lowering(g, c, root).run();
+}
 
 }  // namespace ouro::ir::loops

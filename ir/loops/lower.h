@@ -1,8 +1,10 @@
-// A cluster of the graph becomes one kernel: loops over its outer dims (and inner ones, for rows), reductions first, then stores.
+// A cluster of the graph becomes one kernel: loops over its outer dims (and inner ones, for rows), reductions first,
+// then stores.
 //
-// A value's element at an index is an expression: of the elements of its operands at the index that its kind says. So chains of operations
-// become one expression, views become index arithmetic, and a reduction becomes a `reduce` statement at the place its index allows.
-// What the cluster does not compute itself is loaded from the buffer that holds it.
+// A value's element at an index is an expression: of the elements of its operands at the index that its kind says. So
+// chains of operations become one expression, views become index arithmetic, and a reduction becomes a `reduce`
+// statement at the place its index allows. What the cluster does not compute itself is loaded from the buffer that
+// holds it.
 #pragma once
 
 #include <vector>

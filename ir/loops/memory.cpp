@@ -31,17 +31,20 @@ int64_t plan_arena(std::span<ArenaItem> items) {
     for (size_t j : placed)
       if (conflicts(j)) used.emplace_back(items[j].offset, items[j].offset + rounded(items[j].bytes));
     auto fits = [&](int64_t at) {
-      return std::all_of(used.begin(), used.end(), [&](auto u) { return at + rounded(item.bytes) <= u.first || at >= u.second; });
+      return std::all_of(used.begin(), used.end(),
+                         [&](auto u) { return at + rounded(item.bytes) <= u.first || at >= u.second; });
     };
     // An in-place partner is at the same offset exactly or apart, never shifted against it.
     auto partner_ok = [&](int64_t at) {
       return std::all_of(placed.begin(), placed.end(), [&](size_t j) {
         bool partners = overlap(item, items[j]) && !conflicts(j);
-        return !partners || at == items[j].offset || at + rounded(item.bytes) <= items[j].offset || at >= items[j].offset + rounded(items[j].bytes);
+        return !partners || at == items[j].offset || at + rounded(item.bytes) <= items[j].offset ||
+               at >= items[j].offset + rounded(items[j].bytes);
       });
     };
     std::vector<int64_t> candidates{0};
-    for (size_t j : placed) candidates.push_back(items[j].offset), candidates.push_back(items[j].offset + rounded(items[j].bytes));
+    for (size_t j : placed)
+      candidates.push_back(items[j].offset), candidates.push_back(items[j].offset + rounded(items[j].bytes));
     std::sort(candidates.begin(), candidates.end());
     for (int64_t at : candidates)
       if (fits(at) && partner_ok(at)) {

@@ -2,8 +2,7 @@
 
 namespace ouro::ir::loops {
 
-Placement::Placement(const Kernel& k)
-    : k_(k), dependence_(k), volatile_(k.nodes.size()), placed_(k.nodes.size()) {
+Placement::Placement(const Kernel& k) : k_(k), dependence_(k), volatile_(k.nodes.size()), placed_(k.nodes.size()) {
   for (size_t i = 0; i < k.nodes.size(); ++i) {
     const Node& n = k.nodes[i];
     bool v = n.kind == Node::Kind::load && k.buffers[n.id].access != Access::in;

@@ -1,8 +1,8 @@
 // Where nodes are computed: each as far out as its operands allow, just before the first statement that needs it there.
 //
-// Text, evaluator and emitters walk the statements in order and ask, before each statement, which nodes to compute; so an
-// expression that does not depend on an inner loop's variable stands outside of it, once. Loads of buffers that the kernel also
-// writes stay in the statement that uses them.
+// Text, evaluator and emitters walk the statements in order and ask, before each statement, which nodes to compute; so
+// an expression that does not depend on an inner loop's variable stands outside of it, once. Loads of buffers that the
+// kernel also writes stay in the statement that uses them.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Sizes as polynomials in dimension symbols: numbers of elements, strides, bytes. Two polynomials that are equal for every value of
-// their symbols compare equal, so "is this contiguous" is a comparison.
+// Sizes as polynomials in dimension symbols: numbers of elements, strides, bytes. Two polynomials that are equal for
+// every value of their symbols compare equal, so "is this contiguous" is a comparison.
 #pragma once
 
 #include <cstdint>

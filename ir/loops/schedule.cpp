@@ -45,7 +45,8 @@ class Collapser {
     if (known) return known == 1;
     const Node& n = k_.kernel.node(id);
     bool ok = n.kind == Node::Kind::load || n.kind == Node::Kind::leaf;
-    for (int a = 0; ok && a < n.nargs; ++a) ok = n.kind == Node::Kind::load && a == 0 ? place(n.args[a]) : value(n.args[a]);
+    for (int a = 0; ok && a < n.nargs; ++a)
+      ok = n.kind == Node::Kind::load && a == 0 ? place(n.args[a]) : value(n.args[a]);
     known = ok ? 1 : 2;
     return ok;
   }
@@ -108,14 +109,30 @@ class Rewriter {
     NodeId a[3] = {NodeId::none, NodeId::none, NodeId::none};
     for (int i = 0; i < n.nargs; ++i) a[i] = node(n.args[i]);
     switch (n.kind) {
-      case Node::Kind::var: out = replacement_[n.id] != NodeId::none ? replacement_[n.id] : b_.var_node(n.id); break;
-      case Node::Kind::index: out = b_.ix(n.leaf, a[0], a[1]); break;
-      case Node::Kind::leaf: out = b_.leaf(n.leaf, n.type, a[0], a[1], a[2]); break;
-      case Node::Kind::load: out = n.nargs == 1 ? b_.load(n.id, a[0]) : b_.load_if(n.id, a[0], a[1], a[2]); break;
-      case Node::Kind::size: out = b_.size(n.id); break;
-      case Node::Kind::result: out = b_.result_node(n.id, n.type); break;
-      case Node::Kind::constant: out = b_.copy_constant(n); break;
-      case Node::Kind::scalar: out = b_.scalar_node(n.id); break;
+      case Node::Kind::var:
+        out = replacement_[n.id] != NodeId::none ? replacement_[n.id] : b_.var_node(n.id);
+        break;
+      case Node::Kind::index:
+        out = b_.ix(n.leaf, a[0], a[1]);
+        break;
+      case Node::Kind::leaf:
+        out = b_.leaf(n.leaf, n.type, a[0], a[1], a[2]);
+        break;
+      case Node::Kind::load:
+        out = n.nargs == 1 ? b_.load(n.id, a[0]) : b_.load_if(n.id, a[0], a[1], a[2]);
+        break;
+      case Node::Kind::size:
+        out = b_.size(n.id);
+        break;
+      case Node::Kind::result:
+        out = b_.result_node(n.id, n.type);
+        break;
+      case Node::Kind::constant:
+        out = b_.copy_constant(n);
+        break;
+      case Node::Kind::scalar:
+        out = b_.scalar_node(n.id);
+        break;
     }
     return out;
   }
@@ -184,7 +201,7 @@ class Scheduler {
   struct Site {
     std::vector<size_t> path;  // statements from the top
     bool in_reduce = false;
-    size_t var = 0;            // of a reduction: the first of the two
+    size_t var = 0;  // of a reduction: the first of the two
   };
 
   bool find(const std::vector<Stmt>& body, std::vector<size_t>& path, Site& site) {

@@ -36,12 +36,15 @@ struct Verifier {
         if (n.nargs == 3 && (k.node(n.args[1]).type != DType::boolean || k.node(n.args[2]).type != n.type))
           fail("a conditional load's operands have the wrong types");
         break;
-      case Node::Kind::leaf: check_leaf(n); break;
+      case Node::Kind::leaf:
+        check_leaf(n);
+        break;
       case Node::Kind::index:
         for (int a = 0; a < 2; ++a)
           if (n.nargs != 2 || k.node(n.args[a]).type != DType::i64) fail("index arithmetic on another type than i64");
         break;
-      default: break;
+      default:
+        break;
     }
     if ((n.type == DType::f16 || n.type == DType::bf16) && !(n.kind == Node::Kind::leaf && n.leaf == Leaf::cast))
       fail("half floats exist in buffers only");
@@ -86,8 +89,12 @@ struct Verifier {
           if (s.vars.size() != 1) fail("a loop has one variable");
           check_body(s.body, inner, results, s.kind == Stmt::Kind::parallel);
           break;
-        case Stmt::Kind::reduce: results |= check_reduce(s, inner, results); break;
-        case Stmt::Kind::store: check_store(s, vars, results); break;
+        case Stmt::Kind::reduce:
+          results |= check_reduce(s, inner, results);
+          break;
+        case Stmt::Kind::store:
+          check_store(s, vars, results);
+          break;
       }
     }
   }

@@ -5,7 +5,8 @@ namespace ouro::ir {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846, kLn2 = 0.693147180559945309417, kLn10 = 2.302585092994045684018;
-constexpr double kTwoOverRootPi = 1.128379167095512573896, kRootTwoOverPi = 0.797884560802865355880, kRootHalf = 0.707106781186547524401;
+constexpr double kTwoOverRootPi = 1.128379167095512573896, kRootTwoOverPi = 0.797884560802865355880,
+                 kRootHalf = 0.707106781186547524401;
 constexpr double kInf = __builtin_inf();
 using X = OpArgs;
 
@@ -16,6 +17,7 @@ S truth(S x) { return x != 0; }
 S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }
 S is_odd(S n) { return n - floor(n * 0.5) * 2 == 1; }
 
+// clang-format off
 constexpr OpDef kUnary[] = {
   {.name = "neg", .doc = "-x.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return -x[0]; }, .d = {[](X, S) { return S(-1); }}, .alias = "negative"},
   {.name = "abs", .doc = "|x|.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return abs(x[0]); }, .d = {[](X x, S) { return sign(x[0]); }}, .function = false, .alias = "absolute"},
@@ -59,7 +61,9 @@ constexpr OpDef kUnary[] = {
   {.name = "logical_not", .doc = "x == 0.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x[0] == 0; }, .nondiff = "a predicate"},
   {.name = "bitwise_not", .doc = "Every bit flipped; of a bool: not.", .sig = "i[*s] -> i[*s]", .body = [](X x) { return ~x[0]; }},
 };
+// clang-format on
 
+// clang-format off
 constexpr OpDef kActivations[] = {
   {.name = "sigmoid", .doc = "1 / (1 + exp(-x)).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return sigmoid(x[0]); }, .d = {[](X, S y) { return y * (S(1) - y); }}, .test = {.tol = 6e-7}},
   {.name = "logsigmoid", .doc = "log(sigmoid(x)).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return -softplus1(-x[0]); }, .d = {[](X x, S) { return sigmoid(-x[0]); }}, .test = {.tol = 1e-6}},
@@ -103,6 +107,7 @@ constexpr OpDef kActivations[] = {
   {.name = "softsign", .doc = "x / (1 + |x|).", .sig = "f[*s] -> f[*s]", .body = [](X x) { return x[0] / (abs(x[0]) + 1); },
    .d = {[](X x, S) { S a = abs(x[0]) + 1; return S(1) / (a * a); }}},
 };
+// clang-format on
 
 S floor_divide(X x) {  // C's floor of the exact quotient, as PyTorch and Python do it
   S a = x[0], b = x[1];
@@ -122,6 +127,7 @@ S remainder(X x) {  // sign of the divisor
   return select((mod != 0) & ((b < 0) != (mod < 0)), mod + b, mod);
 }
 
+// clang-format off
 constexpr OpDef kBinary[] = {
   {.name = "add", .doc = "x + y.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return x[0] + x[1]; }, .d = {[](X, S) { return S(1); }, [](X, S) { return S(1); }}},
   {.name = "sub", .doc = "x - y.", .sig = "n[*s], n[*s] -> n[*s]", .body = [](X x) { return x[0] - x[1]; }, .d = {[](X, S) { return S(1); }, [](X, S) { return S(-1); }}, .alias = "subtract"},
@@ -186,7 +192,9 @@ constexpr OpDef kBinary[] = {
   {.name = "clamp_max", .doc = "The smaller of x and max.", .sig = "t[*s], t[*s] -> t[*s]", .params = "x, max", .body = [](X x) { return min(x[0], x[1]); },
    .d = {[](X x, S) { return select(x[0] <= x[1], 1, 0); }, [](X x, S) { return select(x[0] > x[1], 1, 0); }}},
 };
+// clang-format on
 
+// clang-format off
 constexpr OpDef kTernary[] = {
   {.name = "where", .doc = "x where condition, else y.", .sig = "b[*s], t[*s], t[*s] -> t[*s]", .params = "condition, x, y", .body = [](X x) { return select(x[0], x[1], x[2]); },
    .linear_in = 6, .vjp = "lambda g, y, c, a, b: (None, ouro.sum_to(where(c, g, 0), a), ouro.sum_to(where(c, 0, g), b))"},
@@ -202,6 +210,7 @@ constexpr OpDef kTernary[] = {
   {.name = "nan_to_num", .doc = "NaN, inf and -inf replaced.", .sig = "f[*s] -> f[*s]", .params = "x, nan=0.0, posinf=None, neginf=None",
    .source = "top = ouro.finfo_max(x.dtype)\nx = where(isnan(x), nan, x)\nx = where(x > top, top if posinf is None else posinf, x)\nreturn where(x < -top, -top if neginf is None else neginf, x)"},
 };
+// clang-format on
 
 static_assert(complete(kUnary) && complete(kActivations) && complete(kBinary) && complete(kTernary));
 
@@ -210,7 +219,8 @@ static_assert(complete(kUnary) && complete(kActivations) && complete(kBinary) &&
 std::span<const OpDef> elementwise_rows() {
   static const std::vector<OpDef> all = [] {
     std::vector<OpDef> v;
-    for (std::span<const OpDef> t : {std::span<const OpDef>(kUnary), std::span<const OpDef>(kActivations), std::span<const OpDef>(kBinary), std::span<const OpDef>(kTernary)})
+    for (std::span<const OpDef> t : {std::span<const OpDef>(kUnary), std::span<const OpDef>(kActivations),
+                                     std::span<const OpDef>(kBinary), std::span<const OpDef>(kTernary)})
       v.insert(v.end(), t.begin(), t.end());
     return v;
   }();

@@ -108,10 +108,14 @@ struct Differentiator {
     const ExprNode& n = *y.node;
     S a = n.kid[0], b = n.kid[1], c = n.kid[2];
     switch (n.leaf) {
-      case Leaf::arg: return n.index == arg ? S(1) : S{};
-      case Leaf::add: return plus(run(a), run(b));
-      case Leaf::sub: return minus(run(a), run(b));
-      case Leaf::mul: return plus(times(run(a), b), times(a, run(b)));
+      case Leaf::arg:
+        return n.index == arg ? S(1) : S{};
+      case Leaf::add:
+        return plus(run(a), run(b));
+      case Leaf::sub:
+        return minus(run(a), run(b));
+      case Leaf::mul:
+        return plus(times(run(a), b), times(a, run(b)));
       case Leaf::div: {  // d(a/b) = (da - y db) / b
         S top = minus(run(a), times(y, run(b)));
         return top ? top / b : S{};
@@ -120,20 +124,29 @@ struct Differentiator {
         S da = run(a);
         return da ? -da : S{};
       }
-      case Leaf::abs: return times(run(a), select(a > 0, 1, select(a < 0, -1, 0)));
-      case Leaf::max: return choose(a > b, run(a), choose(a < b, run(b), times(plus(run(a), run(b)), 0.5)));
-      case Leaf::min: return choose(a < b, run(a), choose(a > b, run(b), times(plus(run(a), run(b)), 0.5)));
-      case Leaf::sqrt: return times(run(a), S(0.5) / y);
-      case Leaf::select: return choose(a, run(b), run(c));
-      case Leaf::cast: return n.target.kind == CastTarget::Kind::compute || is_float(n.target.type) ? run(a) : S{};
+      case Leaf::abs:
+        return times(run(a), select(a > 0, 1, select(a < 0, -1, 0)));
+      case Leaf::max:
+        return choose(a > b, run(a), choose(a < b, run(b), times(plus(run(a), run(b)), 0.5)));
+      case Leaf::min:
+        return choose(a < b, run(a), choose(a > b, run(b), times(plus(run(a), run(b)), 0.5)));
+      case Leaf::sqrt:
+        return times(run(a), S(0.5) / y);
+      case Leaf::select:
+        return choose(a, run(b), run(c));
+      case Leaf::cast:
+        return n.target.kind == CastTarget::Kind::compute || is_float(n.target.type) ? run(a) : S{};
       case Leaf::fn_pow:
-        return plus(times(run(a), select(b == 0, 0, b * pow(a, b - 1))), times(run(b), select((a == 0) & (b >= 0), 0, y * log(a))));
+        return plus(times(run(a), select(b == 0, 0, b * pow(a, b - 1))),
+                    times(run(b), select((a == 0) & (b >= 0), 0, y * log(a))));
       case Leaf::fn_atan2: {
         S r = a * a + b * b;
         return plus(times(run(a), b / r), times(run(b), -a / r));
       }
-      case Leaf::fn_fmod: return minus(run(a), times(run(b), trunc(a / b)));
-      default: break;
+      case Leaf::fn_fmod:
+        return minus(run(a), times(run(b), trunc(a / b)));
+      default:
+        break;
     }
     if (!is_function(n.leaf)) return {};  // constants, params, compares, rounding, bits
     S da = run(a);
@@ -141,41 +154,67 @@ struct Differentiator {
   }
 
   static S function_rule(Leaf f, S x, S y) {
-    constexpr double kLn2 = 0.693147180559945309417, kLn10 = 2.302585092994045684018, kTwoOverRootPi = 1.128379167095512573896;
+    constexpr double kLn2 = 0.693147180559945309417, kLn10 = 2.302585092994045684018,
+                     kTwoOverRootPi = 1.128379167095512573896;
     switch (f) {
-      case Leaf::fn_exp: return y;
-      case Leaf::fn_exp2: return y * kLn2;
-      case Leaf::fn_expm1: return y + 1;
-      case Leaf::fn_log: return S(1) / x;
-      case Leaf::fn_log2: return S(1) / (x * kLn2);
-      case Leaf::fn_log10: return S(1) / (x * kLn10);
-      case Leaf::fn_log1p: return S(1) / (x + 1);
-      case Leaf::fn_sin: return cos(x);
-      case Leaf::fn_cos: return -sin(x);
-      case Leaf::fn_tan: return y * y + 1;
-      case Leaf::fn_asin: return S(1) / sqrt(S(1) - x * x);
-      case Leaf::fn_acos: return S(-1) / sqrt(S(1) - x * x);
-      case Leaf::fn_atan: return S(1) / (x * x + 1);
-      case Leaf::fn_sinh: return cosh(x);
-      case Leaf::fn_cosh: return sinh(x);
-      case Leaf::fn_tanh: return S(1) - y * y;
-      case Leaf::fn_asinh: return S(1) / sqrt(x * x + 1);
-      case Leaf::fn_acosh: return S(1) / sqrt(x * x - 1);
-      case Leaf::fn_atanh: return S(1) / (S(1) - x * x);
-      case Leaf::fn_erf: return exp(-(x * x)) * kTwoOverRootPi;
-      case Leaf::fn_erfc: return exp(-(x * x)) * -kTwoOverRootPi;
-      case Leaf::fn_erfinv: return exp(y * y) * (1 / kTwoOverRootPi);
-      case Leaf::fn_lgamma: return digamma(x);
-      case Leaf::fn_digamma: return trigamma(x);
-      default: ouro_bug("leaf function without a derivative");
+      case Leaf::fn_exp:
+        return y;
+      case Leaf::fn_exp2:
+        return y * kLn2;
+      case Leaf::fn_expm1:
+        return y + 1;
+      case Leaf::fn_log:
+        return S(1) / x;
+      case Leaf::fn_log2:
+        return S(1) / (x * kLn2);
+      case Leaf::fn_log10:
+        return S(1) / (x * kLn10);
+      case Leaf::fn_log1p:
+        return S(1) / (x + 1);
+      case Leaf::fn_sin:
+        return cos(x);
+      case Leaf::fn_cos:
+        return -sin(x);
+      case Leaf::fn_tan:
+        return y * y + 1;
+      case Leaf::fn_asin:
+        return S(1) / sqrt(S(1) - x * x);
+      case Leaf::fn_acos:
+        return S(-1) / sqrt(S(1) - x * x);
+      case Leaf::fn_atan:
+        return S(1) / (x * x + 1);
+      case Leaf::fn_sinh:
+        return cosh(x);
+      case Leaf::fn_cosh:
+        return sinh(x);
+      case Leaf::fn_tanh:
+        return S(1) - y * y;
+      case Leaf::fn_asinh:
+        return S(1) / sqrt(x * x + 1);
+      case Leaf::fn_acosh:
+        return S(1) / sqrt(x * x - 1);
+      case Leaf::fn_atanh:
+        return S(1) / (S(1) - x * x);
+      case Leaf::fn_erf:
+        return exp(-(x * x)) * kTwoOverRootPi;
+      case Leaf::fn_erfc:
+        return exp(-(x * x)) * -kTwoOverRootPi;
+      case Leaf::fn_erfinv:
+        return exp(y * y) * (1 / kTwoOverRootPi);
+      case Leaf::fn_lgamma:
+        return digamma(x);
+      case Leaf::fn_digamma:
+        return trigamma(x);
+      default:
+        ouro_bug("leaf function without a derivative");
     }
   }
 };
 
 }  // namespace
 
-// psi'(x): the recurrence psi'(x) = psi'(x + 1) + 1/x^2 up to x + 8, then the asymptotic series; below 0.5 by reflection
-// psi'(1 - x) + psi'(x) = pi^2 / sin^2(pi x). (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12)
+// psi'(x): the recurrence psi'(x) = psi'(x + 1) + 1/x^2 up to x + 8, then the asymptotic series; below 0.5 by
+// reflection psi'(1 - x) + psi'(x) = pi^2 / sin^2(pi x). (Abramowitz and Stegun 6.4.6, 6.4.7, 6.4.12)
 S trigamma(S x) {
   constexpr double kPi = 3.141592653589793238463;
   S low = x < 0.5;
@@ -183,7 +222,10 @@ S trigamma(S x) {
   S sum = S(1) / (u * u);
   for (int k = 1; k < 8; ++k) sum = sum + S(1) / ((u + k) * (u + k));
   S v = u + 8, r = S(1) / v, q = r * r;
-  S tail = r + q * 0.5 + r * q * (S(1. / 6) + q * (S(-1. / 30) + q * (S(1. / 42) + q * (S(-1. / 30) + q * (S(5. / 66) + q * (-691. / 2730))))));
+  S tail = r + q * 0.5 +
+           r * q *
+               (S(1. / 6) +
+                q * (S(-1. / 30) + q * (S(1. / 42) + q * (S(-1. / 30) + q * (S(5. / 66) + q * (-691. / 2730))))));
   S value = sum + tail;
   S s = sin((x - round(x)) * kPi);
   return select(low, S(kPi * kPi) / (s * s) - value, value);
@@ -228,9 +270,12 @@ std::string to_text(S e) {
   if (n.leaf == Leaf::arg) return "x" + std::to_string(n.index);
   if (n.leaf == Leaf::param) return "p" + std::to_string(n.index);
   if (n.leaf == Leaf::constant) return number(n.imm);
-  static constexpr struct { Leaf leaf; const char* text; } kInfix[] = {
-      {Leaf::add, " + "}, {Leaf::sub, " - "}, {Leaf::mul, " * "}, {Leaf::div, " / "}, {Leaf::lt, " < "}, {Leaf::le, " <= "},
-      {Leaf::gt, " > "}, {Leaf::ge, " >= "}, {Leaf::eq, " == "}, {Leaf::ne, " != "}, {Leaf::and_, " & "}, {Leaf::or_, " | "}};
+  static constexpr struct {
+    Leaf leaf;
+    const char* text;
+  } kInfix[] = {{Leaf::add, " + "}, {Leaf::sub, " - "}, {Leaf::mul, " * "},  {Leaf::div, " / "},
+                {Leaf::lt, " < "},  {Leaf::le, " <= "}, {Leaf::gt, " > "},   {Leaf::ge, " >= "},
+                {Leaf::eq, " == "}, {Leaf::ne, " != "}, {Leaf::and_, " & "}, {Leaf::or_, " | "}};
   for (const auto& i : kInfix)
     if (i.leaf == n.leaf) return "(" + to_text(n.kid[0]) + i.text + to_text(n.kid[1]) + ")";
   std::string out(info(n.leaf).name);
@@ -271,11 +316,14 @@ class Typer {
 
   int16_t emit(const ExprNode& n, DType want) {
     switch (n.leaf) {
-      case Leaf::constant: return push({.leaf = n.leaf, .type = want, .operand_type = want, .imm = n.imm});
-      case Leaf::param: return push({.leaf = n.leaf, .type = want, .operand_type = want, .index = n.index});
+      case Leaf::constant:
+        return push({.leaf = n.leaf, .type = want, .operand_type = want, .imm = n.imm});
+      case Leaf::param:
+        return push({.leaf = n.leaf, .type = want, .operand_type = want, .index = n.index});
       case Leaf::arg: {
         DType t = stored_[n.index];
-        return cast_to(push({.leaf = n.leaf, .type = t, .operand_type = t, .index = n.index}), compute_type(promoted_[n.index]));
+        return cast_to(push({.leaf = n.leaf, .type = t, .operand_type = t, .index = n.index}),
+                       compute_type(promoted_[n.index]));
       }
       case Leaf::cast: {
         DType t = n.target.kind == CastTarget::Kind::compute ? compute_ : n.target.type;
@@ -290,7 +338,8 @@ class Typer {
         auto [a, b] = pair(n.kid[1], n.kid[2], want);
         return push({.leaf = n.leaf, .type = type(a), .operand_type = type(a), .a = c, .b = a, .c = b});
       }
-      default: break;
+      default:
+        break;
     }
     const LeafDef& leaf = info(n.leaf);
     if (leaf.operands == 1) {

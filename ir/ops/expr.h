@@ -1,5 +1,6 @@
-// Scalar expressions: what the lambdas of an operation's row build. An expression is a DAG of leaves, polymorphic in its type; `typed`
-// turns it into a straight-line program for given input types, which eager blocks, the loop evaluator and code emitters all run.
+// Scalar expressions: what the lambdas of an operation's row build. An expression is a DAG of leaves, polymorphic in
+// its type; `typed` turns it into a straight-line program for given input types, which eager blocks, the loop evaluator
+// and code emitters all run.
 //
 //   S y = 1 - tanh(x) * tanh(x);          // nodes live for the process; equal subtrees are one node
 //
@@ -42,11 +43,11 @@ struct ExprNode {
   CastTarget target;  // of cast, bitcast
   double imm = 0;     // of constant
   S kid[3];
-  uint32_t id = 0;    // creation order: kids come before parents
+  uint32_t id = 0;  // creation order: kids come before parents
 
   bool operator==(const ExprNode& o) const {
-    return leaf == o.leaf && index == o.index && target == o.target && bits(imm) == bits(o.imm) && kid[0].node == o.kid[0].node &&
-           kid[1].node == o.kid[1].node && kid[2].node == o.kid[2].node;
+    return leaf == o.leaf && index == o.index && target == o.target && bits(imm) == bits(o.imm) &&
+           kid[0].node == o.kid[0].node && kid[1].node == o.kid[1].node && kid[2].node == o.kid[2].node;
   }
   static uint64_t bits(double d) { return std::bit_cast<uint64_t>(d); }
 };
@@ -56,7 +57,9 @@ S make_arg(int index);
 S make_param(int index);
 S make_cast(S a, CastTarget target);
 inline S cast(S a, DType t) { return make_cast(a, {CastTarget::Kind::fixed, t}); }
-inline S to_compute(S a) { return make_cast(a, {CastTarget::Kind::compute, DType::f32}); }  // bool -> the row's compute type
+inline S to_compute(S a) {
+  return make_cast(a, {CastTarget::Kind::compute, DType::f32});
+}  // bool -> the row's compute type
 
 inline S operator+(S a, S b) { return make_leaf(Leaf::add, a, b); }
 inline S operator-(S a, S b) { return make_leaf(Leaf::sub, a, b); }
@@ -74,23 +77,37 @@ inline S operator|(S a, S b) { return make_leaf(Leaf::or_, a, b); }
 inline S operator^(S a, S b) { return make_leaf(Leaf::xor_, a, b); }
 inline S operator~(S a) { return make_leaf(Leaf::not_, a); }
 inline S select(S c, S a, S b) { return make_leaf(Leaf::select, c, a, b); }
-#define OURO_UNARY(id) inline S id(S a) { return make_leaf(Leaf::id, a); }
-OURO_UNARY(abs) OURO_UNARY(floor) OURO_UNARY(ceil) OURO_UNARY(trunc) OURO_UNARY(round) OURO_UNARY(sqrt)
+#define OURO_UNARY(id) \
+  inline S id(S a) { return make_leaf(Leaf::id, a); }
+// clang-format off
+OURO_UNARY(abs)
+OURO_UNARY(floor)
+OURO_UNARY(ceil)
+OURO_UNARY(trunc)
+OURO_UNARY(round) OURO_UNARY(sqrt)
+// clang-format on
 #undef OURO_UNARY
-#define OURO_BINARY(id) inline S id(S a, S b) { return make_leaf(Leaf::id, a, b); }
-OURO_BINARY(min) OURO_BINARY(max) OURO_BINARY(idiv) OURO_BINARY(irem) OURO_BINARY(shl) OURO_BINARY(shr)
+#define OURO_BINARY(id) \
+  inline S id(S a, S b) { return make_leaf(Leaf::id, a, b); }
+    OURO_BINARY(min) OURO_BINARY(max) OURO_BINARY(idiv) OURO_BINARY(irem) OURO_BINARY(shl) OURO_BINARY(shr)
 #undef OURO_BINARY
-#define OURO_FUNCTION(id) inline S id(S a) { return make_leaf(Leaf::fn_##id, a); }
-OURO_FUNCTION(exp) OURO_FUNCTION(exp2) OURO_FUNCTION(expm1) OURO_FUNCTION(log) OURO_FUNCTION(log2) OURO_FUNCTION(log10)
-OURO_FUNCTION(log1p) OURO_FUNCTION(sin) OURO_FUNCTION(cos) OURO_FUNCTION(tan) OURO_FUNCTION(asin) OURO_FUNCTION(acos)
-OURO_FUNCTION(atan) OURO_FUNCTION(sinh) OURO_FUNCTION(cosh) OURO_FUNCTION(tanh) OURO_FUNCTION(asinh) OURO_FUNCTION(acosh)
-OURO_FUNCTION(atanh) OURO_FUNCTION(erf) OURO_FUNCTION(erfc) OURO_FUNCTION(erfinv) OURO_FUNCTION(lgamma) OURO_FUNCTION(digamma)
+#define OURO_FUNCTION(id) \
+  inline S id(S a) { return make_leaf(Leaf::fn_##id, a); }
+        OURO_FUNCTION(exp) OURO_FUNCTION(exp2) OURO_FUNCTION(expm1) OURO_FUNCTION(log) OURO_FUNCTION(log2)
+            OURO_FUNCTION(log10) OURO_FUNCTION(log1p) OURO_FUNCTION(sin) OURO_FUNCTION(cos) OURO_FUNCTION(tan)
+                OURO_FUNCTION(asin) OURO_FUNCTION(acos) OURO_FUNCTION(atan) OURO_FUNCTION(sinh) OURO_FUNCTION(cosh)
+                    OURO_FUNCTION(tanh) OURO_FUNCTION(asinh) OURO_FUNCTION(acosh) OURO_FUNCTION(atanh)
+                        OURO_FUNCTION(erf) OURO_FUNCTION(erfc) OURO_FUNCTION(erfinv) OURO_FUNCTION(lgamma)
+                            OURO_FUNCTION(digamma)
 #undef OURO_FUNCTION
-inline S pow(S a, S b) { return make_leaf(Leaf::fn_pow, a, b); }
+                                inline S pow(S a, S b) {
+  return make_leaf(Leaf::fn_pow, a, b);
+}
 inline S atan2(S a, S b) { return make_leaf(Leaf::fn_atan2, a, b); }
 inline S fmod(S a, S b) { return make_leaf(Leaf::fn_fmod, a, b); }
 
-// d e / d arg[i], simplified; compares, floor, round, ... have derivative 0. Used for orders above the one a row states.
+// d e / d arg[i], simplified; compares, floor, round, ... have derivative 0. Used for orders above the one a row
+// states.
 S derivative(S e, int arg);
 // The derivative of digamma, as an expression.
 S trigamma(S x);
@@ -112,9 +129,9 @@ struct ExprProgram {
   int16_t result = -1;
 };
 
-// The program of `e`. Argument i arrives in stored[i] and takes part as compute_type(promoted[i]) (a `cast` step when they differ). Constants
-// and parameters have the type of their neighbour, else `compute`; a bool that meets a number becomes a number. The result is cast to
-// `result`.
+// The program of `e`. Argument i arrives in stored[i] and takes part as compute_type(promoted[i]) (a `cast` step when
+// they differ). Constants and parameters have the type of their neighbour, else `compute`; a bool that meets a number
+// becomes a number. The result is cast to `result`.
 ExprProgram typed(S e, std::span<const DType> stored, std::span<const DType> promoted, DType compute, DType result);
 
 }  // namespace ouro::ir

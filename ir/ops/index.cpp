@@ -1,7 +1,7 @@
 // Indexing, gathering, scattering: rows only.
 //
-// `key` is an index as in x[key]: ints, slices, None, ..., integer and bool tensors, or a tuple of these (NumPy's rules). The three rows getitem,
-// index_put and index_accumulate are each other's derivatives.
+// `key` is an index as in x[key]: ints, slices, None, ..., integer and bool tensors, or a tuple of these (NumPy's
+// rules). The three rows getitem, index_put and index_accumulate are each other's derivatives.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {
@@ -10,6 +10,7 @@ namespace {
 constexpr LoopSpec gather(std::string_view rule) { return {.kind = LoopKind::gather, .index = rule}; }
 constexpr LoopSpec scatter(std::string_view rule) { return {.kind = LoopKind::scatter, .index = rule}; }
 
+// clang-format off
 constexpr OpDef kIndex[] = {
   {.name = "getitem", .doc = "x[key].", .sig = "t[*] -> t[@]", .params = "x, key", .shape = "getitem", .loop = gather("key"), .linear_in = 1,
    .vjp = "lambda g, y, x, key: ouro.index_accumulate(zeros_like(x), key, g)", .method = false, .function = false},
@@ -45,6 +46,7 @@ constexpr OpDef kIndex[] = {
   {.name = "histogram", .doc = "Counts in equal bins between lo and hi (default: the extent of x).", .sig = "f[*] -> f[@]", .params = "x, bins=100, lo=0.0, hi=0.0", .shape = "unknown1",
    .source = "v = ouro.detach(x).reshape(-1)\nif lo == hi:\n  lo = ouro.amin(v).item()\n  hi = ouro.amax(v).item()\n  if lo == hi:\n    lo = lo - 1\n    hi = hi + 1\nk = ouro.floor((v - lo) * (bins / (hi - lo))).astype(i64)\nk = where(v == hi, bins - 1, k)\nk = ouro.getitem(k, (v >= lo) & (v <= hi))\nreturn bincount(k, minlength=bins).astype(x.dtype)", .alias = "histc"},
 };
+// clang-format on
 static_assert(complete(kIndex));
 
 }  // namespace

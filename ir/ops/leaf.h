@@ -1,10 +1,11 @@
-// Scalar leaves: the only scalar instructions a backend knows. Rows of tensor operations (op.h) are expressions over them (expr.h),
-// so a new backend is this table, nothing more.
+// Scalar leaves: the only scalar instructions a backend knows. Rows of tensor operations (op.h) are expressions over
+// them (expr.h), so a new backend is this table, nothing more.
 //
-// Two tables. *Basic* leaves are single machine operations whose result is defined for every input, the same bits everywhere:
-// IEEE 754 round-to-nearest-even, no contraction of a*b+c, no flush to zero; integers wrap. *Leaf functions* (exp, sin, erf, ...) are
-// fixed sequences over the basic leaves, written once for every builder in leaf_math.h; a backend instantiates that template and
-// never calls a mathematical library. So a result has the same bits in eager, fused and compiled code (RULES E24).
+// Two tables. *Basic* leaves are single machine operations whose result is defined for every input, the same bits
+// everywhere: IEEE 754 round-to-nearest-even, no contraction of a*b+c, no flush to zero; integers wrap. *Leaf
+// functions* (exp, sin, erf, ...) are fixed sequences over the basic leaves, written once for every builder in
+// leaf_math.h; a backend instantiates that template and never calls a mathematical library. So a result has the same
+// bits in eager, fused and compiled code (RULES E24).
 //
 // Definitions that differ between machines, settled here:
 //   min, max    NaN wins: max(a,b) = (a > b || a != a) ? a : b, min(a,b) = (a < b || a != a) ? a : b (of two zeros: b)
@@ -12,7 +13,8 @@
 //   div         of floats only; idiv and irem truncate; a zero divisor gives 0 (rows that must raise check before);
 //               lowest / -1 wraps, lowest % -1 is 0
 //   shl, shr    shr is arithmetic for signed types; a count outside [0, bits) gives 0 (shr of a negative: -1)
-//   cast        float -> integer truncates; NaN and values outside i64 give the lowest i64; narrower integers wrap from i64;
+//   cast        float -> integer truncates; NaN and values outside i64 give the lowest i64; narrower integers wrap from
+//   i64;
 //               any -> bool is (x != 0); f64/f32 -> f16/bf16 rounds to nearest even
 //   compares    give bool; NaN compares unequal to everything
 //   and or xor not   bitwise on integers, logical on bool
@@ -26,7 +28,11 @@
 
 namespace ouro::ir {
 
-enum class LeafResult : uint8_t { same, boolean, target };  // same: type of the last operand; target: the type that the node names
+enum class LeafResult : uint8_t {
+  same,
+  boolean,
+  target
+};  // same: type of the last operand; target: the type that the node names
 
 // id, operands, result type, meaning
 // clang-format off
@@ -110,19 +116,18 @@ struct LeafDef {
   std::string_view name;
   uint8_t operands;
   LeafResult result;
-  bool function;             // of leaf_math.h
-  double ulp_f32, ulp_f64;   // of a function
+  bool function;            // of leaf_math.h
+  double ulp_f32, ulp_f64;  // of a function
   std::string_view doc;
 };
-inline constexpr LeafDef kLeaves[] = {
-    {Leaf::arg, "arg", 0, LeafResult::target, false, 0, 0, "an input"},
-    {Leaf::param, "param", 0, LeafResult::target, false, 0, 0, "a scalar parameter"},
-    {Leaf::constant, "const", 0, LeafResult::target, false, 0, 0, "a number"},
+inline constexpr LeafDef kLeaves[] = {{Leaf::arg, "arg", 0, LeafResult::target, false, 0, 0, "an input"},
+                                      {Leaf::param, "param", 0, LeafResult::target, false, 0, 0, "a scalar parameter"},
+                                      {Leaf::constant, "const", 0, LeafResult::target, false, 0, 0, "a number"},
 #define X(id, n, res, doc) {Leaf::id, #id, n, LeafResult::res, false, 0, 0, doc},
-    OURO_LEAVES(X)
+                                      OURO_LEAVES(X)
 #undef X
 #define X(id, n, u32, u64, doc) {Leaf::fn_##id, #id, n, LeafResult::same, true, u32, u64, doc},
-        OURO_LEAF_FUNCTIONS(X)
+                                          OURO_LEAF_FUNCTIONS(X)
 #undef X
 };
 inline constexpr int kLeafCount = sizeof(kLeaves) / sizeof(kLeaves[0]);

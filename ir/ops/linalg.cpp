@@ -1,4 +1,5 @@
-// Linear algebra: rows only. matmul, matmul_nt (a b^T) and matmul_tn (a^T b) are each other's derivatives, so that no transposed copy is made.
+// Linear algebra: rows only. matmul, matmul_nt (a b^T) and matmul_tn (a^T b) are each other's derivatives, so that no
+// transposed copy is made.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {
@@ -6,6 +7,7 @@ namespace {
 
 constexpr LoopSpec contract(std::string_view index) { return {.kind = LoopKind::contract, .index = index}; }
 
+// clang-format off
 constexpr OpDef kLinalg[] = {
   {.name = "matmul", .doc = "Matrix product; vectors are rows or columns, leading axes broadcast.", .sig = "n[*], n[*] -> n[@]", .shape = "matmul", .loop = contract("mk,kn->mn"), .linear_in = 3,
    .vjp = "lambda g, y, a, b: (ouro.matmul_back_a(g, a, b), ouro.matmul_back_b(g, a, b))", .test = {.tol = 1e-5}},
@@ -119,6 +121,7 @@ for c in t:
     t = t.replace(c, '')
 return permute(x, [t.index(c) for c in out]))", .method = false, .test = {.tol = 1e-5}},
 };
+// clang-format on
 static_assert(complete(kLinalg));
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace {
 
 #define OURO_LOSS(expr) "return ouro.reduce_loss(" expr ", reduction)"
 
+// clang-format off
 constexpr OpDef kLoss[] = {
   {.name = "reduce_loss", .doc = "The mean or the sum of elementwise losses, or themselves.", .sig = "f[*s] -> f[@]", .params = "x, reduction", .shape = "unknown",
    .source = "if reduction == 'mean':\n  return ouro.mean(x)\nif reduction == 'sum':\n  return ouro.sum(x)\nif reduction != 'none':\n  raise ValueError(f\"{reduction} is not a valid value for reduction\")\nreturn x", .method = false, .function = false},
@@ -72,6 +73,7 @@ return ouro.reduce_loss(loss, reduction))", .method = false, .test = {.tol = 1e-
   {.name = "triplet_margin_loss", .doc = "max(0, |anchor - positive| - |anchor - negative| + margin).", .sig = "f[*s], f[*s], f[*s] -> f[@]", .params = "anchor, positive, negative, margin=1.0, p=2, eps=1e-6, reduction='mean'", .shape = "unknown",
    .source = "a = ouro.norm(anchor - positive + eps, p, -1)\nb = ouro.norm(anchor - negative + eps, p, -1)\n" OURO_LOSS("ouro.clamp_min(a - b + margin, 0.0)"), .method = false, .test = {.tol = 1e-5}},
 };
+// clang-format on
 static_assert(complete(kLoss));
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::string_view kConstant = "does not depend on its input";
 
+// clang-format off
 constexpr OpDef kMake[] = {
   {.name = "full", .doc = "Every element is value.", .sig = "-> $[@]", .params = "size, value, *, dtype=None", .shape = "full", .symbol = "full", .method = false},
   {.name = "zeros", .doc = "Zeros.", .sig = "-> $[@]", .params = "*size, dtype=None", .shape = "make", .symbol = "zeros", .method = false},
@@ -21,6 +22,7 @@ constexpr OpDef kMake[] = {
   {.name = "meshgrid", .doc = "Coordinate tensors of a grid; indexing 'ij' or 'xy'.", .sig = "t+[*] -> t[@]", .params = "*@tensors, indexing='ij'", .shape = "unknown",
    .source = "if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):\n  tensors = tuple(tensors[0])\nn = len(tensors)\nshape = [t.shape[0] for t in tensors]\nout = [t.reshape([-1 if d == k else 1 for d in range(n)]).expand(shape) for k, t in enumerate(tensors)]\nif indexing == 'xy' and n >= 2:\n  out = [transpose(t, 0, 1) for t in out]\nreturn tuple(out)", .method = false},
 };
+// clang-format on
 static_assert(complete(kMake));
 
 }  // namespace

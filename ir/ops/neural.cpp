@@ -1,7 +1,8 @@
 // Convolution, pooling, normalisation, attention: rows only.
 //
-// convolve, convolve_input and convolve_weight serve 1 to 3 spatial dims; each is linear in both inputs and the three are each other's
-// derivatives. stride, padding and dilation are tuples here, one number per spatial dim; the user's forms are normalised by the rows above.
+// convolve, convolve_input and convolve_weight serve 1 to 3 spatial dims; each is linear in both inputs and the three
+// are each other's derivatives. stride, padding and dilation are tuples here, one number per spatial dim; the user's
+// forms are normalised by the rows above.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {
@@ -9,11 +10,18 @@ namespace {
 
 constexpr LoopSpec conv(std::string_view which) { return {.kind = LoopKind::conv, .index = which}; }
 
-#define OURO_CONV(n, dims)                                                                                                                        \
-  {.name = "conv" n "d", .doc = "Convolution over " n " spatial dims: x [batch, in, ...], weight [out, in/groups, ...].", .sig = "f[*], f[*], f?[*] -> f[@]",          \
-   .params = "x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1", .shape = "unknown",                                                    \
-   .source = "return ouro.conv_any(x, weight, bias, stride, padding, dilation, groups, " n ")", .method = false, .test = {.tol = 1e-5}}
+#define OURO_CONV(n, dims)                                                                                           \
+  {                                                                                                                  \
+    .name = "conv" n "d",                                                                                            \
+    .doc = "Convolution over " n " spatial dims: x [batch, in, ...], weight [out, in/groups, ...].",                 \
+    .sig = "f[*], f[*], f?[*] -> f[@]", .params = "x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1", \
+    .shape = "unknown", .source = "return ouro.conv_any(x, weight, bias, stride, padding, dilation, groups, " n ")", \
+    .method = false, .test = {                                                                                       \
+      .tol = 1e-5                                                                                                    \
+    }                                                                                                                \
+  }
 
+// clang-format off
 constexpr OpDef kNeural[] = {
   {.name = "convolve", .doc = "y[b, o, i] = sum of x[b, c, i stride + k dilation - padding] w[o, c, k].", .sig = "f[*], f[*] -> f[@]", .params = "x, weight, stride, padding, dilation, groups", .shape = "convolve", .loop = conv("forward"), .linear_in = 3,
    .vjp = "lambda g, y, x, w, s, p, d, n: (ouro.convolve_input(g, w, x.shape, s, p, d, n), ouro.convolve_weight(g, x, w.shape, s, p, d, n))", .method = false, .function = false, .test = {.tol = 1e-5}},
@@ -61,12 +69,12 @@ return squeeze(y, 0) if single else y)", .method = false, .function = false},
    .source = "return ouro.conv_transpose_any(x, weight, bias, stride, padding, output_padding, groups, dilation, 2)", .method = false, .test = {.tol = 1e-5}},
 
   {.name = "max_pool", .doc = "Maximum over windows of the trailing len(kernel) axes; NaN wins.", .sig = "n[*] -> n[@]", .params = "x, kernel, stride, padding, dilation, ceil_mode", .shape = "pool", .loop = {.kind = LoopKind::window, .index = "max", .combine = Leaf::max, .identity = Identity::lowest},
-   .vjp = "lambda g, y, x, k, s, p, d, c: ouro.pool_scatter(g, ouro.max_pool_index(x, k, s, p, d, c), x)", .jvp = "lambda t, y, x, k, s, p, d, c: ouro.pool_gather(t, ouro.max_pool_index(x, k, s, p, d, c))", .method = false, .function = false},
+   .vjp = "lambda g, y, x, k, s, p, d, c: ouro.pool_scatter(g, ouro.max_pool_index(x, k, s, p, d, c), x, len(k))", .jvp = "lambda t, y, x, k, s, p, d, c: ouro.pool_gather(t, ouro.max_pool_index(x, k, s, p, d, c), len(k))", .method = false, .function = false},
   {.name = "max_pool_index", .doc = "Where in its plane (flat) each window's maximum is; the first one wins.", .sig = "n[*] -> i64[@]", .params = "x, kernel, stride, padding, dilation, ceil_mode", .shape = "pool", .loop = {.kind = LoopKind::window, .index = "argmax", .combine = Leaf::max}, .nondiff = "an index", .method = false, .function = false},
-  {.name = "pool_gather", .doc = "x at the flat places of each plane that index names.", .sig = "t[*], i64[*s] -> t[*s]", .params = "x, index", .loop = {.kind = LoopKind::gather, .index = "plane"}, .linear_in = 1,
-   .vjp = "lambda g, y, x, index: (ouro.pool_scatter(g, index, x), None)", .method = false, .function = false},
-  {.name = "pool_scatter", .doc = "Zeros in the shape of `like` with x added at the flat places of each plane that index names.", .sig = "t[*s], i64[*s], a[*] -> t[@]", .params = "x, index, like", .shape = "like2", .loop = {.kind = LoopKind::scatter, .index = "plane add"}, .linear_in = 1,
-   .vjp = "lambda g, y, x, index, like: (ouro.pool_gather(g, index), None, None)", .method = false, .function = false},
+  {.name = "pool_gather", .doc = "x at the flat places of each plane (the last n axes) that index names.", .sig = "t[*], i64[*s] -> t[*s]", .params = "x, index, n", .loop = {.kind = LoopKind::gather, .index = "plane"}, .linear_in = 1,
+   .vjp = "lambda g, y, x, index, n: (ouro.pool_scatter(g, index, x, n), None)", .method = false, .function = false},
+  {.name = "pool_scatter", .doc = "Zeros in the shape of `like` with x added at the flat places of each plane (the last n axes) that index names.", .sig = "t[*s], i64[*s], a[*] -> t[@]", .params = "x, index, like, n", .shape = "like2", .loop = {.kind = LoopKind::scatter, .index = "plane add"}, .linear_in = 1,
+   .vjp = "lambda g, y, x, index, like, n: (ouro.pool_gather(g, index, n), None, None)", .method = false, .function = false},
   {.name = "avg_pool", .doc = "Mean over windows of the trailing len(kernel) axes.", .sig = "f[*] -> f[@]", .params = "x, kernel, stride, padding, ceil_mode, count_include_pad, divisor", .shape = "pool", .loop = {.kind = LoopKind::window, .index = "mean", .combine = Leaf::add, .identity = Identity::zero}, .linear_in = 1,
    .vjp = "lambda g, y, x, k, s, p, c, i, d: ouro.avg_pool_back(g, x, k, s, p, c, i, d)", .method = false, .function = false},
   {.name = "avg_pool_back", .doc = "The transpose of avg_pool, in the shape of `like`.", .sig = "f[*], a[*] -> f[@]", .params = "x, like, kernel, stride, padding, ceil_mode, count_include_pad, divisor", .shape = "like", .loop = {.kind = LoopKind::window, .index = "mean back", .combine = Leaf::add, .identity = Identity::zero}, .linear_in = 1,
@@ -135,6 +143,7 @@ return x)", .method = false},
   {.name = "pixel_shuffle", .doc = "[*, c r r, h, w] to [*, c, h r, w r].", .sig = "t[*] -> t[@]", .params = "x, upscale_factor", .shape = "unknown",
    .source = "r = upscale_factor\nlead = tuple(x.shape[:-3])\nc, h, w = x.shape[-3] // (r * r), x.shape[-2], x.shape[-1]\ny = x.reshape(lead + (c, r, r, h, w))\nk = len(lead)\ny = permute(y, list(range(k)) + [k, k + 3, k + 1, k + 4, k + 2])\nreturn y.reshape(lead + (c, h * r, w * r))", .method = false},
 };
+// clang-format on
 static_assert(complete(kNeural));
 
 }  // namespace

@@ -1,20 +1,22 @@
 // The row of a tensor operation: one place for its name, signature, meaning, derivative, documentation and test domain.
 //
-// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp, loss.cpp, random.cpp,
-// make.cpp); ir/ops/registry.h gives them ids. A row says what an operation *is*; how a kind of row is run is said once per kind: eager
-// blocks in runtime/tensor, loops in ir/loops, contractions in backends/contract.
+// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp, loss.cpp,
+// random.cpp, make.cpp); ir/ops/registry.h gives them ids. A row says what an operation *is*; how a kind of row is run
+// is said once per kind: eager blocks in runtime/tensor, loops in ir/loops, contractions in backends/contract.
 //
 // Signature. `sig` names type classes and dimensions: "f[m,k], f[k,n] -> f[m,n]". Classes:
 //   t any    n number (integer or float)    f float (integers and bools become f32)    i integer    b bool
 //   a any, on its own (takes no part in promotion)    i64 u8 f32 ...  that dtype itself
 //   `t?[...]` an optional tensor (None when absent); `t+[...]`, last: a list or tuple of tensors
-// The same letter twice is one promoted dtype (PyTorch's result_type); `$` as a result takes the dtype from the parameter `dtype`.
-// Dimensions: a name (equal wherever it stands), a number, `*s` (any number of dims; in several inputs: broadcast together), `*`
-// (any, unnamed), `@` as a result: the shape comes from `shape`, a rule of shape_rules.h.
+// The same letter twice is one promoted dtype (PyTorch's result_type); `$` as a result takes the dtype from the
+// parameter `dtype`. Dimensions: a name (equal wherever it stands), a number, `*s` (any number of dims; in several
+// inputs: broadcast together), `*` (any, unnamed), `@` as a result: the shape comes from `shape`, a rule of
+// shape_rules.h.
 //
-// Parameters. `params` is the Python parameter list of function and method. The inputs of `sig` are its first ones, in order, or, when some
-// are marked, the marked ones: "@x, axis, @index". Everywhere `dim`/`dims` is accepted for `axis`, `keepdims` for `keepdim`, `input`
-// and `self` for the first. In `d`, x.param(i) is the i-th parameter that is no input.
+// Parameters. `params` is the Python parameter list of function and method. The inputs of `sig` are its first ones, in
+// order, or, when some are marked, the marked ones: "@x, axis, @index". Everywhere `dim`/`dims` is accepted for `axis`,
+// `keepdims` for `keepdim`, `input` and `self` for the first. In `d`, x.param(i) is the i-th parameter that is no
+// input.
 //
 // Exactly one of
 //   body    expression over leaves; scalar parameters that it reads with x.param(i) are the i-th after the tensors
@@ -24,10 +26,11 @@
 //
 // Derivative: exactly one of, unless every input is an integer or a bool or the row is `source`
 //   d            elementwise: d[i](x, y) = dy/dx_i over leaves; serves jvp and vjp
-//   linear_in    bit mask of inputs the result is linear in, with `vjp`, the transpose in Ouro: jvp applies the operation itself
-//   vjp, jvp     Ouro lambdas: vjp(g, y, inputs and params...) gives the cotangent of the one float input or a tuple with one entry
-//                per tensor input (None: no derivative); jvp(t, y, inputs and params...) with t the tangent of the one float input, or a tuple
-//                (entries may be None for zero)
+//   linear_in    bit mask of inputs the result is linear in, with `vjp`, the transpose in Ouro: jvp applies the
+//   operation itself vjp, jvp     Ouro lambdas: vjp(g, y, inputs and params...) gives the cotangent of the one float
+//   input or a tuple with one entry
+//                per tensor input (None: no derivative); jvp(t, y, inputs and params...) with t the tangent of the one
+//                float input, or a tuple (entries may be None for zero)
 //   nondiff      the reason why there is none
 #pragma once
 
@@ -58,10 +61,10 @@ enum class LoopKind : uint8_t {
   scan,      // running `combine` along `axis`, in order
   contract,  // sum over the dims that `index` repeats ("mk,kn->mn"), by backends/contract
   conv,      // convolution and its two gradients, by backends/contract; `index` is forward, input or weight
-  view,      // a rearrangement of the elements: `index` names the rule of view.h (reshape, permute, flip, slice, pad, ...)
-  gather,    // out[i] = x[f(i, index)]
-  scatter,   // out = x; out[f(i, index)] op= src[i], in order of i
-  window,    // pooling: reduce over windows with `combine`
+  view,  // a rearrangement of the elements: `index` names the rule of view.h (reshape, permute, flip, slice, pad, ...)
+  gather,   // out[i] = x[f(i, index)]
+  scatter,  // out = x; out[f(i, index)] op= src[i], in order of i
+  window,   // pooling: reduce over windows with `combine`
 };
 // The initial value of a reduction.
 enum class Identity : uint8_t { none, zero, one, lowest, highest };
@@ -79,9 +82,9 @@ struct Range {
   double lo = -2, hi = 2;
 };
 struct OpTest {
-  Range domain[4] = {};  // of each input
-  double tol = 0;                 // relative, f32 against f64; 0: exact leaves, 4 ulp
-  std::string_view args{};        // further arguments of a generated call ("axis=-1")
+  Range domain[4] = {};     // of each input
+  double tol = 0;           // relative, f32 against f64; 0: exact leaves, 4 ulp
+  std::string_view args{};  // further arguments of a generated call ("axis=-1")
 };
 
 // Effects besides what every operation has (alloc; may raise on wrong shapes).
@@ -98,11 +101,11 @@ struct OpDef {
   std::array<DerivativeFn, 4> d{};
   uint8_t linear_in = 0;
   std::string_view vjp = "", jvp = "", nondiff = "";
-  bool method = true;               // also a method of tensors
-  bool function = true;             // also a built-in function (false for Python's own names: max, sum, ...: ouro.NAME only)
+  bool method = true;    // also a method of tensors
+  bool function = true;  // also a built-in function (false for Python's own names: max, sum, ...: ouro.NAME only)
   bool integer_zero_raises = false;  // integer division: a zero in input 1 is ZeroDivisionError
   OpEffect effect = OpEffect::none;
-  std::string_view alias = "";      // further names, separated by spaces
+  std::string_view alias = "";  // further names, separated by spaces
   OpTest test{};
 };
 
@@ -122,7 +125,9 @@ consteval bool has_float_input(std::string_view sig) {
   for (size_t i = 0; i < sig.size(); ++i) {
     if (sig[i] == '-') return false;
     bool start = i == 0 || sig[i - 1] == ' ';
-    if (start && (sig[i] == 'f' || sig[i] == 'n' || sig[i] == 't') && (sig[i + 1] == '[' || sig[i + 1] == '?' || sig[i + 1] == '+')) return true;
+    if (start && (sig[i] == 'f' || sig[i] == 'n' || sig[i] == 't') &&
+        (sig[i + 1] == '[' || sig[i + 1] == '?' || sig[i + 1] == '+'))
+      return true;
   }
   return false;
 }

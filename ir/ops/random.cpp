@@ -1,10 +1,12 @@
-// Random tensors: rows only. Every draw is keyed by (seed, draw counter, lane, element) and taken from Philox4x32-10 (philox.h), so that it does not
-// depend on tier, device or threads (RULES E25). The counter moves once per operation, also when the result is not used.
+// Random tensors: rows only. Every draw is keyed by (seed, draw counter, lane, element) and taken from Philox4x32-10
+// (philox.h), so that it does not depend on tier, device or threads (RULES E25). The counter moves once per operation,
+// also when the result is not used.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {
 namespace {
 
+// clang-format off
 constexpr OpDef kRandom[] = {
   {.name = "rand", .doc = "Uniform in [0, 1).", .sig = "-> $[@]", .params = "*size, dtype=None", .shape = "make", .symbol = "rand", .method = false, .effect = OpEffect::rng},
   {.name = "randn", .doc = "Normal with mean 0 and variance 1.", .sig = "-> $[@]", .params = "*size, dtype=None", .shape = "make", .symbol = "randn", .method = false, .effect = OpEffect::rng},
@@ -21,6 +23,7 @@ constexpr OpDef kRandom[] = {
   {.name = "multinomial", .doc = "num_samples indices drawn by the weights in the last axis.", .sig = "f[*] -> i64[@]", .params = "x, num_samples, replacement=False", .shape = "unknown",
    .source = "if replacement:\n  c = cumsum(x, -1)\n  u = rand(tuple(x.shape[:-1]) + (num_samples,), dtype=x.dtype) * narrow(c, -1, x.shape[-1] - 1, 1)\n  n = ouro.sum(unsqueeze(u, -1) >= unsqueeze(c, -2), -1)\n  return ouro.clamp_max(n, x.shape[-1] - 1)\nif num_samples > x.shape[-1]:\n  raise RuntimeError('multinomial: more samples than weights without replacement')\nk = ouro.log(ouro.rand_like(x)) / x\nreturn narrow(ouro.argsort(where(x > 0, k, -inf), -1, True), -1, 0, num_samples)"},
 };
+// clang-format on
 static_assert(complete(kRandom));
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace {
 using X = OpArgs;
 S not_zero(X x) { return x[0] != 0; }
 
+// clang-format off
 constexpr OpDef kReduce[] = {
   {.name = "sum", .doc = "Sum over axis (None: all); integers and bools sum to i64.", .sig = "t[*s] -> t[@]", .params = "x, axis=None, keepdim=False, *, dtype=None", .shape = "sum",
    .loop = {.kind = LoopKind::reduce, .combine = Leaf::add, .identity = Identity::zero}, .linear_in = 1,
@@ -74,6 +75,7 @@ constexpr OpDef kReduce[] = {
   {.name = "median", .doc = "The lower median: of all elements, or (values, indices) along axis.", .sig = "t[*s] -> t[@]", .params = "x, axis=None, keepdim=False", .shape = "reduce_some",
    .source = "if axis is None:\n  x = x.reshape(-1)\n  i = ouro.argsort(x, 0)\n  return x[i[(x.shape[0] - 1) // 2]]\ni = ouro.narrow(ouro.argsort(x, axis), axis, (x.shape[axis] - 1) // 2, 1)\nv = ouro.take_along_axis(x, i, axis)\nif not keepdim:\n  return (squeeze(v, axis), squeeze(i, axis))\nreturn (v, i)"},
 };
+// clang-format on
 static_assert(complete(kReduce));
 
 }  // namespace

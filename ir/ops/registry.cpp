@@ -99,7 +99,8 @@ struct Registry {
     info->sig = parse_sig(def.sig, info->name);
     info->inputs = static_cast<int>(info->sig->inputs.size());
     std::string_view params = def.params;
-    if (params.empty()) params = info->inputs == 0 ? "" : info->inputs == 1 ? "x" : info->inputs == 2 ? "x, y" : "x, y, z";
+    if (params.empty())
+      params = info->inputs == 0 ? "" : info->inputs == 1 ? "x" : info->inputs == 2 ? "x, y" : "x, y, z";
     info->params = parse_params(params);
     place_inputs(*info);
     if (def.body) {
@@ -125,7 +126,8 @@ struct Registry {
       if (!marked) info.params[i].input = static_cast<int>(i) < info.inputs;
       (info.params[i].input ? info.input_at : info.param_at).push_back(static_cast<int>(i));
     }
-    if (static_cast<int>(info.input_at.size()) != info.inputs) ouro_bug("%s: parameters and signature differ", info.name.c_str());
+    if (static_cast<int>(info.input_at.size()) != info.inputs)
+      ouro_bug("%s: parameters and signature differ", info.name.c_str());
   }
 
   void remember_leaf(const OpInfo* info) {
@@ -153,10 +155,12 @@ struct Registry {
     for (int i : of.input_at) info->params_storage += of.params[i].name + ", ";
     info->params_storage += "y";
     for (int i : of.param_at)
-      info->params_storage += ", " + of.params[i].name + (of.params[i].has_default ? "=" + of.params[i].default_text : "");
+      info->params_storage +=
+          ", " + of.params[i].name + (of.params[i].has_default ? "=" + of.params[i].default_text : "");
     info->body = info->integer_body = d;
     for (int i = 0; i < info->inputs; ++i) info->d[i] = derivative(d, i);
-    info->storage = OpDef{.name = info->name, .doc = info->doc_storage, .sig = info->sig_storage, .params = info->params_storage};
+    info->storage =
+        OpDef{.name = info->name, .doc = info->doc_storage, .sig = info->sig_storage, .params = info->params_storage};
     info->storage.method = info->storage.function = false;
     info->def = &info->storage;
     info->sig = parse_sig(info->sig_storage, info->name);
@@ -186,7 +190,8 @@ const OpInfo* find_op(std::string_view name) {
     if (auto it = r.names.find(name); it != r.names.end()) return it->second;
   }
   size_t dot = name.rfind(".d");
-  if (dot == std::string_view::npos || dot + 3 != name.size() || name[dot + 2] < '0' || name[dot + 2] > '4') return nullptr;
+  if (dot == std::string_view::npos || dot + 3 != name.size() || name[dot + 2] < '0' || name[dot + 2] > '4')
+    return nullptr;
   const OpInfo* base = find_op(name.substr(0, dot));
   int input = name[dot + 2] - '0';
   return base && base->body && input < base->inputs ? local_derivative(base->op, input) : nullptr;
@@ -194,21 +199,23 @@ const OpInfo* find_op(std::string_view name) {
 
 namespace {
 
-// Names and effects for those who know only the IR (verifier, printer, reader). Atoms: as many as the call names; scalars known when the let was made
-// stand in its constant.
+// Names and effects for those who know only the IR (verifier, printer, reader). Atoms: as many as the call names;
+// scalars known when the let was made stand in its constant.
 OpFacts facts_of(uint32_t row) {
   Registry& r = registry();
   std::shared_lock guard(r.lock);
   if (row >= r.infos.size()) ouro_bug("no tensor operation %u", row);
   const OpInfo& info = *r.infos[row];
-  return {info.name, -1, AttrKind::constant, static_cast<uint32_t>(kAlloc | kRaises | (info.def->effect == OpEffect::rng ? kRng : kPure))};
+  return {info.name, -1, AttrKind::constant,
+          static_cast<uint32_t>(kAlloc | kRaises | (info.def->effect == OpEffect::rng ? kRng : kPure))};
 }
 std::optional<uint32_t> row_of_name(std::string_view name) {
   const OpInfo* info = find_op(name);
   if (!info) return std::nullopt;
   return static_cast<uint32_t>(info->op) - kFirstTensorOp;
 }
-const bool kInstalled = (install_tensor_ops({.count = UINT16_MAX - kFirstTensorOp, .facts = facts_of, .find = row_of_name}), true);
+const bool kInstalled =
+    (install_tensor_ops({.count = UINT16_MAX - kFirstTensorOp, .facts = facts_of, .find = row_of_name}), true);
 
 }  // namespace
 
@@ -217,7 +224,8 @@ std::span<const OpInfo* const> all_ops() { return registry().rows; }
 std::span<const OpDef* const> op_rows() {
   static const std::vector<const OpDef*> rows = [] {
     std::vector<const OpDef*> v;
-    for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(), neural_rows(), loss_rows(), make_rows(), random_rows()})
+    for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(),
+                                         neural_rows(), loss_rows(), make_rows(), random_rows()})
       for (const OpDef& def : table) v.push_back(&def);
     return v;
   }();

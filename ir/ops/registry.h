@@ -1,8 +1,8 @@
 // All operations: rows of the tables, and the local derivatives that are made of them on demand.
 //
-// Ids are dense and stable within a process: Op = kFirstTensorOp + index. Derived rows ("tanh.d0": the expression dy/dx0 over (x..., y)
-// as an elementwise operation of its own) get the next free ids when first asked for, from any thread; their own derivatives follow from their
-// expressions, so every order exists.
+// Ids are dense and stable within a process: Op = kFirstTensorOp + index. Derived rows ("tanh.d0": the expression
+// dy/dx0 over (x..., y) as an elementwise operation of its own) get the next free ids when first asked for, from any
+// thread; their own derivatives follow from their expressions, so every order exists.
 #pragma once
 
 #include <deque>
@@ -23,8 +23,8 @@ struct OpParam {
   std::string name;
   std::string default_text;  // as written; empty: required
   bool has_default = false;
-  bool variadic = false;      // *shape
-  bool input = false;         // a tensor of `sig`
+  bool variadic = false;  // *shape
+  bool input = false;     // a tensor of `sig`
   bool keyword_only = false;
 };
 
@@ -35,11 +35,11 @@ struct OpInfo {
   std::string name;
   const Sig* sig = nullptr;
   std::vector<OpParam> params;
-  int inputs = 0;       // of `sig`
+  int inputs = 0;                       // of `sig`
   std::vector<int> input_at, param_at;  // positions in `params` of the inputs, and of the others
-  S body{}, integer_body{};  // of elementwise rows, built: over floats, and over integers and bools
-  std::array<S, 5> d{};  // dy/dx_i over arg(0..inputs) and arg(inputs) = y; null if there is none
-  OpDef storage{};      // of derived rows (def points here)
+  S body{}, integer_body{};             // of elementwise rows, built: over floats, and over integers and bools
+  std::array<S, 5> d{};                 // dy/dx_i over arg(0..inputs) and arg(inputs) = y; null if there is none
+  OpDef storage{};                      // of derived rows (def points here)
   std::string name_storage, doc_storage, sig_storage, params_storage;
   bool elementwise() const { return static_cast<bool>(body); }
   S body_for(DType compute) const { return is_float(compute) ? body : integer_body; }
@@ -51,12 +51,15 @@ const OpInfo& op_info(Op op);
 const OpInfo* find_op(std::string_view name);
 // The rows of the tables, in order (no derived ones, no aliases).
 std::span<const OpInfo* const> all_ops();
-// The same rows as they are written, for who needs only names and flags: nothing is parsed or built for them (a program's start).
+// The same rows as they are written, for who needs only names and flags: nothing is parsed or built for them (a
+// program's start).
 std::span<const OpDef* const> op_rows();
 inline bool has_inputs(const OpDef& row) { return !row.sig.starts_with("->"); }
-// dy/dx_i of an elementwise row as an elementwise operation over (x..., y); null when the derivative is zero everywhere.
+// dy/dx_i of an elementwise row as an elementwise operation over (x..., y); null when the derivative is zero
+// everywhere.
 const OpInfo* local_derivative(Op op, int input);
-// The elementwise row that is exactly this leaf ("add", "exp", "where" for select); null if there is none (const, arg, cast).
+// The elementwise row that is exactly this leaf ("add", "exp", "where" for select); null if there is none (const, arg,
+// cast).
 const OpInfo* op_of_leaf(Leaf leaf);
 
 // The tables; each is defined beside its rows.

@@ -15,21 +15,29 @@ namespace ouro::ir {
 struct ScalarBuilder {
   using Kind = leaf_math::Kind;
   template <Kind K>
-  using Value = std::conditional_t<
-      K == Kind::f32, float,
-      std::conditional_t<K == Kind::f64, double, std::conditional_t<K == Kind::i32, int32_t, std::conditional_t<K == Kind::i64, int64_t, bool>>>>;
+  using Value =
+      std::conditional_t<K == Kind::f32, float,
+                         std::conditional_t<K == Kind::f64, double,
+                                            std::conditional_t<K == Kind::i32, int32_t,
+                                                               std::conditional_t<K == Kind::i64, int64_t, bool>>>>;
 
   OURO_BUILDER float f32(float x) { return x; }
   OURO_BUILDER double f64(double x) { return x; }
   OURO_BUILDER int32_t i32(int32_t x) { return x; }
   OURO_BUILDER int64_t i64(int64_t x) { return x; }
 
-#define OURO_WRAP(fn, op)                                                                                                         \
-  OURO_BUILDER float fn(float a, float b) { return a op b; }                                                                            \
-  OURO_BUILDER double fn(double a, double b) { return a op b; }                                                                         \
-  OURO_BUILDER int32_t fn(int32_t a, int32_t b) { return static_cast<int32_t>(static_cast<uint32_t>(a) op static_cast<uint32_t>(b)); }  \
-  OURO_BUILDER int64_t fn(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) op static_cast<uint64_t>(b)); }
-  OURO_WRAP(add, +) OURO_WRAP(sub, -) OURO_WRAP(mul, *)
+#define OURO_WRAP(fn, op)                                                              \
+  OURO_BUILDER float fn(float a, float b) { return a op b; }                           \
+  OURO_BUILDER double fn(double a, double b) { return a op b; }                        \
+  OURO_BUILDER int32_t fn(int32_t a, int32_t b) {                                      \
+    return static_cast<int32_t>(static_cast<uint32_t>(a) op static_cast<uint32_t>(b)); \
+  }                                                                                    \
+  OURO_BUILDER int64_t fn(int64_t a, int64_t b) {                                      \
+    return static_cast<int64_t>(static_cast<uint64_t>(a) op static_cast<uint64_t>(b)); \
+  }
+  OURO_WRAP(add, +)
+  OURO_WRAP(sub, -)
+  OURO_WRAP(mul, *)
 #undef OURO_WRAP
   OURO_BUILDER float div(float a, float b) { return a / b; }
   OURO_BUILDER double div(double a, double b) { return a / b; }
@@ -47,18 +55,45 @@ struct ScalarBuilder {
   OURO_BUILDER double round(double a) { return __builtin_rint(a); }
   OURO_BUILDER float sqrt(float a) { return __builtin_sqrtf(a); }
   OURO_BUILDER double sqrt(double a) { return __builtin_sqrt(a); }
-  template <class T> OURO_BUILDER bool eq(T a, T b) { return a == b; }
-  template <class T> OURO_BUILDER bool ne(T a, T b) { return a != b; }
-  template <class T> OURO_BUILDER bool lt(T a, T b) { return a < b; }
-  template <class T> OURO_BUILDER bool le(T a, T b) { return a <= b; }
-  template <class T> OURO_BUILDER bool gt(T a, T b) { return a > b; }
-  template <class T> OURO_BUILDER bool ge(T a, T b) { return a >= b; }
+  template <class T>
+  OURO_BUILDER bool eq(T a, T b) {
+    return a == b;
+  }
+  template <class T>
+  OURO_BUILDER bool ne(T a, T b) {
+    return a != b;
+  }
+  template <class T>
+  OURO_BUILDER bool lt(T a, T b) {
+    return a < b;
+  }
+  template <class T>
+  OURO_BUILDER bool le(T a, T b) {
+    return a <= b;
+  }
+  template <class T>
+  OURO_BUILDER bool gt(T a, T b) {
+    return a > b;
+  }
+  template <class T>
+  OURO_BUILDER bool ge(T a, T b) {
+    return a >= b;
+  }
   OURO_BUILDER bool and_(bool a, bool b) { return a & b; }
   OURO_BUILDER bool or_(bool a, bool b) { return a | b; }
   OURO_BUILDER bool not_(bool a) { return !a; }
-  template <class T> OURO_BUILDER T and_(T a, T b) { return a & b; }
-  template <class T> OURO_BUILDER T or_(T a, T b) { return a | b; }
-  template <class T> OURO_BUILDER T select(bool c, T a, T b) { return c ? a : b; }
+  template <class T>
+  OURO_BUILDER T and_(T a, T b) {
+    return a & b;
+  }
+  template <class T>
+  OURO_BUILDER T or_(T a, T b) {
+    return a | b;
+  }
+  template <class T>
+  OURO_BUILDER T select(bool c, T a, T b) {
+    return c ? a : b;
+  }
   OURO_BUILDER int32_t shl(int32_t a, int32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(a) << n); }
   OURO_BUILDER int64_t shl(int64_t a, int64_t n) { return static_cast<int64_t>(static_cast<uint64_t>(a) << n); }
   OURO_BUILDER int32_t shr(int32_t a, int32_t n) { return a >> n; }

@@ -8,6 +8,7 @@ using X = OpArgs;
 constexpr LoopSpec view(std::string_view rule) { return {.kind = LoopKind::view, .index = rule}; }
 constexpr std::string_view kBackReshape = "lambda g, y, x, *a: reshape(g, x.shape)";
 
+// clang-format off
 constexpr OpDef kShape[] = {
   {.name = "reshape", .doc = "The same elements in another shape; one size may be -1.", .sig = "t[*] -> t[@]", .params = "x, *shape", .shape = "reshape", .loop = view("reshape"), .linear_in = 1, .vjp = kBackReshape, .alias = "view"},
   {.name = "flatten", .doc = "Axes start_dim to end_dim as one.", .sig = "t[*] -> t[@]", .params = "x, start_dim=0, end_dim=-1", .shape = "flatten", .loop = view("reshape"), .linear_in = 1, .vjp = kBackReshape, .alias = "ravel"},
@@ -78,6 +79,7 @@ constexpr OpDef kShape[] = {
   {.name = "detach", .doc = "x, without a derivative.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return x[0]; }, .nondiff = "by definition", .function = false},
   {.name = "clone", .doc = "x itself (tensors are values).", .sig = "t[*s] -> t[*s]", .body = [](X x) { return x[0]; }, .d = {[](X, S) { return S(1); }}, .function = false, .alias = "contiguous"},
 };
+// clang-format on
 static_assert(complete(kShape));
 
 }  // namespace

@@ -54,8 +54,10 @@ bool reduced(SigCall& c) {
   Dims d;
   for (size_t i = 0; i < x.size(); ++i) {
     bool gone = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
-    if (!gone) d.push_back(x[i]);
-    else if (keep) d.push_back(dim(1));
+    if (!gone)
+      d.push_back(x[i]);
+    else if (keep)
+      d.push_back(dim(1));
   }
   return done(c, d);
 }
@@ -112,12 +114,17 @@ bool rule_reshape(SigCall& c) {
       if (hole >= 0) return c.fail("ValueError", who(c) + "only one size may be -1");
       hole = static_cast<int>(i);
     } else {
-      if (want[i].known() && want[i].c < 0) return c.fail("ValueError", who(c) + "negative size " + std::to_string(want[i].c));
+      if (want[i].known() && want[i].c < 0)
+        return c.fail("ValueError", who(c) + "negative size " + std::to_string(want[i].c));
       rest = rest * want[i];
     }
   }
   Dim total = product(in(c));
-  auto wrong = [&] { return c.fail("ValueError", who(c) + "a tensor of shape " + to_text(in(c)) + " has " + (total.known() ? std::to_string(total.c) : "?") + " elements, which do not fit " + to_text(want)); };
+  auto wrong = [&] {
+    return c.fail("ValueError", who(c) + "a tensor of shape " + to_text(in(c)) + " has " +
+                                    (total.known() ? std::to_string(total.c) : "?") + " elements, which do not fit " +
+                                    to_text(want));
+  };
   if (hole < 0) {
     if (total.known() && rest.known() ? total.c != rest.c : differs(total, rest)) return wrong();
     return done(c, want);
@@ -135,8 +142,10 @@ bool rule_reshape(SigCall& c) {
     for (size_t i = 0; i < want.size(); ++i) {
       if (static_cast<int>(i) == hole) continue;
       auto it = std::find(left.begin(), left.end(), want[i]);
-      if (it != left.end()) left.erase(it);
-      else right.push_back(want[i]);
+      if (it != left.end())
+        left.erase(it);
+      else
+        right.push_back(want[i]);
     }
     Dim r = product(right);
     want[hole] = r.known() && r.c > 0 ? floor_div(product(left), r) : unknown_dim();
@@ -163,11 +172,14 @@ bool rule_unflatten(SigCall& c) {
   Dim rest = dim(1);
   int hole = -1;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (is(sizes[i], -1)) hole = static_cast<int>(i);
-    else rest = rest * sizes[i];
+    if (is(sizes[i], -1))
+      hole = static_cast<int>(i);
+    else
+      rest = rest * sizes[i];
   if (hole >= 0) sizes[hole] = floor_div(x[a], rest);
   Dim all = product(sizes);
-  if (all.known() && x[a].known() && all.c != x[a].c) return c.fail("ValueError", who(c) + to_text(sizes) + " does not multiply up to " + std::to_string(x[a].c));
+  if (all.known() && x[a].known() && all.c != x[a].c)
+    return c.fail("ValueError", who(c) + to_text(sizes) + " does not multiply up to " + std::to_string(x[a].c));
   Dims d(x.begin(), x.begin() + a);
   d.insert(d.end(), sizes.begin(), sizes.end());
   d.insert(d.end(), x.begin() + a + 1, x.end());
@@ -194,7 +206,9 @@ bool permutation(SigCall& c, std::vector<int>& order) {
   Dims p;
   int rank = static_cast<int>(in(c).size());
   if (!int_list(c, c.param("dims"), p)) return false;
-  if (static_cast<int>(p.size()) != rank) return c.fail("ValueError", who(c) + std::to_string(p.size()) + " axes for a tensor of " + std::to_string(rank) + " dimensions");
+  if (static_cast<int>(p.size()) != rank)
+    return c.fail("ValueError",
+                  who(c) + std::to_string(p.size()) + " axes for a tensor of " + std::to_string(rank) + " dimensions");
   std::vector<bool> seen(rank);
   order.clear();
   for (Dim d : p) {
@@ -217,14 +231,17 @@ bool rule_expand(SigCall& c) {
   const Dims& x = in(c);
   Dims want;
   if (!int_list(c, c.param("sizes"), want)) return false;
-  if (want.size() < x.size()) return c.fail("RuntimeError", who(c) + to_text(x) + " has more dimensions than " + to_text(want));
+  if (want.size() < x.size())
+    return c.fail("RuntimeError", who(c) + to_text(x) + " has more dimensions than " + to_text(want));
   size_t off = want.size() - x.size();
   for (size_t i = 0; i < want.size(); ++i) {
     if (is(want[i], -1)) {
       if (i < off) return c.fail("RuntimeError", who(c) + "-1 stands for no axis of " + to_text(x));
       want[i] = x[i - off];
-    } else if (i >= off && !is(x[i - off], 1) && (differs(x[i - off], want[i]) || (x[i - off].known() && want[i].known() && x[i - off].c != want[i].c))) {
-      return c.fail("RuntimeError", who(c) + to_text(x) + " cannot become " + to_text(want) + ": only axes of size 1 are repeated");
+    } else if (i >= off && !is(x[i - off], 1) &&
+               (differs(x[i - off], want[i]) || (x[i - off].known() && want[i].known() && x[i - off].c != want[i].c))) {
+      return c.fail("RuntimeError",
+                    who(c) + to_text(x) + " cannot become " + to_text(want) + ": only axes of size 1 are repeated");
     }
   }
   return check_size(c, want) && done(c, want);
@@ -238,7 +255,8 @@ bool rule_narrow(SigCall& c) {
   if (start.known() && n.known() && d[a].known()) {
     int64_t s = start.c < 0 ? start.c + d[a].c : start.c;
     if (s < 0 || n.c < 0 || s + n.c > d[a].c)
-      return c.fail("IndexError", who(c) + std::to_string(start.c) + " to " + std::to_string(start.c + n.c) + " is out of range for an axis of " + std::to_string(d[a].c));
+      return c.fail("IndexError", who(c) + std::to_string(start.c) + " to " + std::to_string(start.c + n.c) +
+                                      " is out of range for an axis of " + std::to_string(d[a].c));
   }
   d[a] = n;
   return done(c, d);
@@ -246,7 +264,9 @@ bool rule_narrow(SigCall& c) {
 bool rule_pad(SigCall& c) {
   Dims d = in(c), p;
   if (!int_list(c, c.param("pad"), p)) return false;
-  if (p.size() % 2 || p.size() / 2 > d.size()) return c.fail("ValueError", who(c) + "pairs of sizes for at most " + std::to_string(d.size()) + " axes expected, got " + std::to_string(p.size()) + " numbers");
+  if (p.size() % 2 || p.size() / 2 > d.size())
+    return c.fail("ValueError", who(c) + "pairs of sizes for at most " + std::to_string(d.size()) +
+                                    " axes expected, got " + std::to_string(p.size()) + " numbers");
   for (size_t k = 0; k < p.size() / 2; ++k) d[d.size() - 1 - k] = d[d.size() - 1 - k] + p[2 * k] + p[2 * k + 1];
   return check_size(c, d) && done(c, d);
 }
@@ -265,8 +285,11 @@ bool rule_cat(SigCall& c) {
     if (legacy_empty(i) && d.size() != 1) continue;
     bool fits = x.size() == d.size();
     for (size_t k = 0; fits && k < x.size(); ++k)
-      if (static_cast<int>(k) != a && (differs(x[k], d[k]) || (x[k].known() && d[k].known() && x[k].c != d[k].c))) fits = false;
-    if (!fits) return c.fail("RuntimeError", who(c) + to_text(in(c, first)) + " and " + to_text(x) + " do not fit along axis " + std::to_string(a));
+      if (static_cast<int>(k) != a && (differs(x[k], d[k]) || (x[k].known() && d[k].known() && x[k].c != d[k].c)))
+        fits = false;
+    if (!fits)
+      return c.fail("RuntimeError", who(c) + to_text(in(c, first)) + " and " + to_text(x) + " do not fit along axis " +
+                                        std::to_string(a));
     d[a] = d[a] + x[a];
   }
   return done(c, d);
@@ -289,8 +312,11 @@ bool rule_diagonal(SigCall& c) {
   Dims d;
   for (int i = 0; i < rank; ++i)
     if (i != a && i != b) d.push_back(x[i]);
-  if (off.known() && x[a].known() && x[b].known()) d.push_back(dim(std::max<int64_t>(0, off.c >= 0 ? std::min(x[a].c, x[b].c - off.c) : std::min(x[a].c + off.c, x[b].c))));
-  else d.push_back(is(off, 0) && x[a] == x[b] ? x[a] : unknown_dim());
+  if (off.known() && x[a].known() && x[b].known())
+    d.push_back(
+        dim(std::max<int64_t>(0, off.c >= 0 ? std::min(x[a].c, x[b].c - off.c) : std::min(x[a].c + off.c, x[b].c))));
+  else
+    d.push_back(is(off, 0) && x[a] == x[b] ? x[a] : unknown_dim());
   return done(c, d);
 }
 
@@ -299,19 +325,25 @@ bool rule_diagonal(SigCall& c) {
 bool product_shape(SigCall& c, bool ta, bool tb) {
   const Dims &a = in(c, 0), &b = in(c, 1);
   std::string what = c.op->name == "matmul" ? "matmul: " : who(c);
-  if (a.empty() || b.empty()) return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: both need at least one dimension");
-  if ((ta || tb) && (a.size() < 2 || b.size() < 2)) return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: matrices expected");
+  if (a.empty() || b.empty())
+    return c.fail("ValueError",
+                  what + to_text(a) + " and " + to_text(b) + " do not multiply: both need at least one dimension");
+  if ((ta || tb) && (a.size() < 2 || b.size() < 2))
+    return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: matrices expected");
   bool va = a.size() == 1, vb = b.size() == 1;
   Dim m = va ? dim(1) : a[a.size() - (ta ? 1 : 2)], ka = va ? a[0] : a[a.size() - (ta ? 2 : 1)];
   Dim n = vb ? dim(1) : b[b.size() - (tb ? 2 : 1)], kb = vb ? b[0] : b[b.size() - (tb ? 1 : 2)];
   if (differs(ka, kb) || (ka.known() && kb.known() && ka.c != kb.c)) {
     Dims one{ka}, two{kb};
     auto bare = [](std::string s) { return s.substr(1, s.size() - 3); };
-    return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: " + bare(to_text(one)) + " is not " + bare(to_text(two)));
+    return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: " + bare(to_text(one)) +
+                                    " is not " + bare(to_text(two)));
   }
   Dims lead;
   Dims la(a.begin(), a.end() - (va ? 1 : 2)), lb(b.begin(), b.end() - (vb ? 1 : 2));
-  if (!broadcast(la, lb, lead)) return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: " + to_text(la) + " and " + to_text(lb) + " do not broadcast");
+  if (!broadcast(la, lb, lead))
+    return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: " + to_text(la) +
+                                    " and " + to_text(lb) + " do not broadcast");
   if (!va) lead.push_back(m);
   if (!vb) lead.push_back(n);
   return done(c, lead);
@@ -324,23 +356,31 @@ bool rule_matmul_tn(SigCall& c) { return product_shape(c, true, false); }
 bool window(SigCall& c, Dim n, Dim k, Dim s, Dim p, Dim d, bool ceil_mode, Dim& o) {
   if (s.known() && s.c <= 0) return c.fail("ValueError", who(c) + "the stride must be positive");
   Dim room = n + p * dim(2) - d * (k - dim(1)) - dim(1);
-  if (room.known() && room.c < 0) return c.fail("ValueError", who(c) + "the window of " + to_text(Dims{k}) + " is larger than the padded axis of " + to_text(Dims{n + p * dim(2)}));
+  if (room.known() && room.c < 0)
+    return c.fail("ValueError", who(c) + "the window of " + to_text(Dims{k}) + " is larger than the padded axis of " +
+                                    to_text(Dims{n + p * dim(2)}));
   o = ceil_mode ? floor_div(room + s - dim(1), s) + dim(1) : floor_div(room, s) + dim(1);
-  if (ceil_mode && o.known() && n.known() && (o.c - 1) * s.c >= n.c + p.c) o.c -= 1;  // the last window must start inside
+  if (ceil_mode && o.known() && n.known() && (o.c - 1) * s.c >= n.c + p.c)
+    o.c -= 1;  // the last window must start inside
   return true;
 }
 bool rule_convolve(SigCall& c) {
   const Dims &x = in(c, 0), &w = in(c, 1);
   Dims s, p, d;
-  if (!int_list(c, c.param("stride"), s) || !int_list(c, c.param("padding"), p) || !int_list(c, c.param("dilation"), d)) return false;
+  if (!int_list(c, c.param("stride"), s) || !int_list(c, c.param("padding"), p) || !int_list(c, c.param("dilation"), d))
+    return false;
   size_t n = s.size();
   if (x.size() != n + 2 || w.size() != n + 2 || p.size() != n || d.size() != n)
-    return c.fail("ValueError", who(c) + to_text(x) + " and " + to_text(w) + " do not fit " + std::to_string(n) + " spatial dimensions");
+    return c.fail("ValueError", who(c) + to_text(x) + " and " + to_text(w) + " do not fit " + std::to_string(n) +
+                                    " spatial dimensions");
   Dim g = c.param("groups").integer;
   Dim channels = w[1] * g;
   if (x[1].known() && channels.known() && x[1].c != channels.c)
-    return c.fail("ValueError", who(c) + to_text(x) + " and " + to_text(w) + " do not fit: " + std::to_string(x[1].c) + " channels are not " + std::to_string(channels.c));
-  if (g.known() && w[0].known() && (g.c <= 0 || w[0].c % g.c != 0)) return c.fail("ValueError", who(c) + std::to_string(w[0].c) + " output channels do not divide into " + std::to_string(g.c) + " groups");
+    return c.fail("ValueError", who(c) + to_text(x) + " and " + to_text(w) + " do not fit: " + std::to_string(x[1].c) +
+                                    " channels are not " + std::to_string(channels.c));
+  if (g.known() && w[0].known() && (g.c <= 0 || w[0].c % g.c != 0))
+    return c.fail("ValueError", who(c) + std::to_string(w[0].c) + " output channels do not divide into " +
+                                    std::to_string(g.c) + " groups");
   Dims r{x[0], w[0]};
   for (size_t i = 0; i < n; ++i) {
     Dim o;
@@ -351,15 +391,19 @@ bool rule_convolve(SigCall& c) {
 }
 bool rule_pool(SigCall& c) {
   Dims r = in(c), k, s, p, d;
-  if (!int_list(c, c.param("kernel"), k) || !int_list(c, c.param("stride"), s) || !int_list(c, c.param("padding"), p)) return false;
+  if (!int_list(c, c.param("kernel"), k) || !int_list(c, c.param("stride"), s) || !int_list(c, c.param("padding"), p))
+    return false;
   if (!c.param("dilation").is_none()) {
     if (!int_list(c, c.param("dilation"), d)) return false;
   } else {
     d.assign(k.size(), dim(1));
   }
-  if (r.size() < k.size() + 1) return c.fail("ValueError", who(c) + "expected at least " + std::to_string(k.size() + 1) + " dimensions, got " + to_text(r));
+  if (r.size() < k.size() + 1)
+    return c.fail("ValueError",
+                  who(c) + "expected at least " + std::to_string(k.size() + 1) + " dimensions, got " + to_text(r));
   for (size_t i = 0; i < k.size(); ++i) {
-    if (p[i].known() && k[i].known() && p[i].c * 2 > k[i].c) return c.fail("ValueError", who(c) + "the padding may be at most half the window");
+    if (p[i].known() && k[i].known() && p[i].c * 2 > k[i].c)
+      return c.fail("ValueError", who(c) + "the padding may be at most half the window");
     Dim& axis = r[r.size() - k.size() + i];
     if (!window(c, axis, k[i], s[i], p[i], d[i], c.param("ceil_mode").truthy(), axis)) return false;
   }
@@ -374,16 +418,19 @@ bool rule_given(SigCall& c) {
 
 bool rule_getitem(SigCall& c) {
   (void)c;
-  return done(c, {unknown_dim()});  // a key is structure, not a Param: eager and compiler know better (runtime/tensor/indexing.h, ir/loops)
+  return done(c, {unknown_dim()});  // a key is structure, not a Param: eager and compiler know better
+                                    // (runtime/tensor/indexing.h, ir/loops)
 }
 bool rule_gather(SigCall& c) {
   int a;
   const Dims &x = in(c, 0), &i = in(c, 1);
   if (!axis_of(c, "axis", static_cast<int>(x.size()), a)) return false;
-  if (std::max<size_t>(x.size(), 1) != std::max<size_t>(i.size(), 1)) return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " must have as many dimensions as " + to_text(x));
+  if (std::max<size_t>(x.size(), 1) != std::max<size_t>(i.size(), 1))
+    return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " must have as many dimensions as " + to_text(x));
   for (size_t k = 0; k < std::min(x.size(), i.size()); ++k)
     if (static_cast<int>(k) != a && x[k].known() && i[k].known() && i[k].c > x[k].c)
-      return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " is larger than " + to_text(x) + " apart from axis " + std::to_string(a));
+      return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " is larger than " + to_text(x) +
+                                        " apart from axis " + std::to_string(a));
   return done(c, i);
 }
 bool rule_index_select(SigCall& c) {
@@ -417,7 +464,10 @@ bool rule_make(SigCall& c) {
 }
 bool rule_full(SigCall& c) {
   const Param& v = c.param("value");
-  if (c.param("dtype").kind != Kind::dtype) c.results[0].dtype = v.kind == Kind::boolean ? DType::boolean : v.kind == Kind::integer ? DType::i64 : kDefaultFloat;
+  if (c.param("dtype").kind != Kind::dtype)
+    c.results[0].dtype = v.kind == Kind::boolean   ? DType::boolean
+                         : v.kind == Kind::integer ? DType::i64
+                                                   : kDefaultFloat;
   return rule_make(c);
 }
 bool rule_eye(SigCall& c) {
@@ -433,9 +483,12 @@ bool rule_arange(SigCall& c) {
   bool floats = start.kind == Kind::floating || stop.kind == Kind::floating || step.kind == Kind::floating;
   if (c.param("dtype").kind != Kind::dtype) c.results[0].dtype = floats ? kDefaultFloat : DType::i64;
   auto number = [](const Param& p) { return p.kind == Kind::floating ? p.floating : static_cast<double>(p.integer.c); };
-  auto known = [](const Param& p) { return p.kind == Kind::floating ? !std::isnan(p.floating) : p.kind != Kind::unknown && p.integer.known(); };
+  auto known = [](const Param& p) {
+    return p.kind == Kind::floating ? !std::isnan(p.floating) : p.kind != Kind::unknown && p.integer.known();
+  };
   if (!known(start) || !known(stop) || !known(step)) {
-    bool plain = !floats && step.kind == Kind::integer && is(step.integer, 1) && start.kind == Kind::integer && is(start.integer, 0);
+    bool plain = !floats && step.kind == Kind::integer && is(step.integer, 1) && start.kind == Kind::integer &&
+                 is(start.integer, 0);
     return done(c, {plain ? stop.integer : unknown_dim()});
   }
   double st = number(step);
@@ -464,15 +517,55 @@ struct Rule {
   bool (*fn)(SigCall&);
 };
 constexpr Rule kRules[] = {
-    {"reduce", reduced}, {"sum", rule_sum}, {"reduce_some", rule_reduce_some}, {"reduce_one", rule_reduce_some}, {"scan", rule_scan}, {"scan_sum", rule_scan_sum}, {"topk", rule_topk},
-    {"unreduce", rule_unreduce}, {"like", rule_like}, {"like2", rule_like2}, {"cast_like", rule_cast_like}, {"reshape", rule_reshape}, {"flatten", rule_flatten},
-    {"unflatten", rule_unflatten}, {"squeeze", rule_squeeze}, {"unsqueeze", rule_unsqueeze}, {"permute", rule_permute_any}, {"permute_back", rule_permute_any},
-    {"transpose", rule_permute_any}, {"reverse_axes", rule_permute_any}, {"movedim", rule_permute_any}, {"expand", rule_expand}, {"narrow", rule_narrow}, {"pad", rule_pad},
-    {"cat", rule_cat}, {"stack", rule_stack}, {"diagonal", rule_diagonal}, {"matmul", rule_matmul}, {"matmul_nt", rule_matmul_nt}, {"matmul_tn", rule_matmul_tn},
-    {"convolve", rule_convolve}, {"pool", rule_pool}, {"given", rule_given}, {"given_size", rule_make}, {"getitem", rule_getitem}, {"gather", rule_gather},
-    {"index_select", rule_index_select}, {"nonzero", rule_nonzero}, {"one_hot", rule_one_hot}, {"embedding", rule_embedding}, {"take_along", rule_take_along},
-    {"make", rule_make}, {"full", rule_full}, {"eye", rule_eye}, {"arange", rule_arange}, {"linspace", rule_linspace}, {"vector_n", rule_vector_n},
-    {"unknown1", rule_unknown1}, {"unknown", rule_unknown},
+    {"reduce", reduced},
+    {"sum", rule_sum},
+    {"reduce_some", rule_reduce_some},
+    {"reduce_one", rule_reduce_some},
+    {"scan", rule_scan},
+    {"scan_sum", rule_scan_sum},
+    {"topk", rule_topk},
+    {"unreduce", rule_unreduce},
+    {"like", rule_like},
+    {"like2", rule_like2},
+    {"cast_like", rule_cast_like},
+    {"reshape", rule_reshape},
+    {"flatten", rule_flatten},
+    {"unflatten", rule_unflatten},
+    {"squeeze", rule_squeeze},
+    {"unsqueeze", rule_unsqueeze},
+    {"permute", rule_permute_any},
+    {"permute_back", rule_permute_any},
+    {"transpose", rule_permute_any},
+    {"reverse_axes", rule_permute_any},
+    {"movedim", rule_permute_any},
+    {"expand", rule_expand},
+    {"narrow", rule_narrow},
+    {"pad", rule_pad},
+    {"cat", rule_cat},
+    {"stack", rule_stack},
+    {"diagonal", rule_diagonal},
+    {"matmul", rule_matmul},
+    {"matmul_nt", rule_matmul_nt},
+    {"matmul_tn", rule_matmul_tn},
+    {"convolve", rule_convolve},
+    {"pool", rule_pool},
+    {"given", rule_given},
+    {"given_size", rule_make},
+    {"getitem", rule_getitem},
+    {"gather", rule_gather},
+    {"index_select", rule_index_select},
+    {"nonzero", rule_nonzero},
+    {"one_hot", rule_one_hot},
+    {"embedding", rule_embedding},
+    {"take_along", rule_take_along},
+    {"make", rule_make},
+    {"full", rule_full},
+    {"eye", rule_eye},
+    {"arange", rule_arange},
+    {"linspace", rule_linspace},
+    {"vector_n", rule_vector_n},
+    {"unknown1", rule_unknown1},
+    {"unknown", rule_unknown},
 };
 
 }  // namespace
@@ -504,7 +597,8 @@ bool permute_order(SigCall& c, std::vector<int>& order) {
   std::vector<bool> moved(rank);
   for (size_t i = 0; i < from.size(); ++i) {
     int a, b;
-    if (!resolve_axis(c, Param::of_dim(from[i]), rank, a) || !resolve_axis(c, Param::of_dim(to[i]), rank, b)) return false;
+    if (!resolve_axis(c, Param::of_dim(from[i]), rank, a) || !resolve_axis(c, Param::of_dim(to[i]), rank, b))
+      return false;
     place[b] = a, moved[a] = true;
   }
   for (int i = 0, next = 0; i < rank; ++i) {

@@ -94,7 +94,8 @@ struct SigReader {
       } else {
         d.name = word();
         if (d.name.empty()) bad("dim expected");
-        if (std::isdigit(static_cast<unsigned char>(d.name[0]))) d.kind = SigDim::Kind::number, d.number = std::atoll(d.name.c_str());
+        if (std::isdigit(static_cast<unsigned char>(d.name[0])))
+          d.kind = SigDim::Kind::number, d.number = std::atoll(d.name.c_str());
       }
       t.dims.push_back(std::move(d));
     }
@@ -174,7 +175,8 @@ bool resolve_axis(SigCall& call, const Param& axis, int rank, int& out) {
     return call.fail("TypeError", call.op->name + ": axis must be an int");
   int64_t a = axis.integer.c, r = std::max(rank, 1);
   if (a < -r || a >= r)
-    return call.fail("IndexError", call.op->name + ": axis " + std::to_string(a) + " is out of range for a tensor of " + std::to_string(rank) + " dimensions");
+    return call.fail("IndexError", call.op->name + ": axis " + std::to_string(a) + " is out of range for a tensor of " +
+                                       std::to_string(rank) + " dimensions");
   out = static_cast<int>(a < 0 ? a + r : a);
   return true;
 }
@@ -207,7 +209,11 @@ namespace {
 std::string dtypes_text(const SigCall& c) {
   std::string s;
   for (const auto& in : c.inputs)
-    if (in) s += (s.empty() ? "" : " and ") + (in->scalar ? std::string(is_float(in->dtype) ? "float" : is_bool(in->dtype) ? "bool" : "int") : std::string(name(in->dtype)));
+    if (in)
+      s += (s.empty() ? "" : " and ") + (in->scalar ? std::string(is_float(in->dtype)  ? "float"
+                                                                  : is_bool(in->dtype) ? "bool"
+                                                                                       : "int")
+                                                    : std::string(name(in->dtype)));
   return s;
 }
 std::string shapes_text(const SigCall& c) {
@@ -229,7 +235,9 @@ bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
     const TensorType& t = *c.inputs[i];
     char cls = input_sig(sig, i).cls;
     if (cls == '=' || cls == 'a') continue;
-    found[cls].add({t.dtype, t.scalar ? OperandKind::scalar : t.dims.empty() ? OperandKind::zero_dim : OperandKind::tensor});
+    found[cls].add({t.dtype, t.scalar         ? OperandKind::scalar
+                             : t.dims.empty() ? OperandKind::zero_dim
+                                              : OperandKind::tensor});
   }
   for (auto& [cls, p] : found) {
     DType t = p.dtype();
@@ -238,13 +246,18 @@ bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
         if (!is_float(t)) t = kDefaultFloat;
         break;
       case 'n':
-        if (is_bool(t)) return c.fail("TypeError", c.op->name + ": not defined for " + dtypes_text(c) + "; use logical_xor, logical_not or ~");
+        if (is_bool(t))
+          return c.fail("TypeError",
+                        c.op->name + ": not defined for " + dtypes_text(c) + "; use logical_xor, logical_not or ~");
         break;
       case 'i':
         if (is_float(t)) return c.fail("TypeError", c.op->name + ": integers or bools expected, not " + dtypes_text(c));
         break;
-      case 'b': t = DType::boolean; break;
-      default: break;
+      case 'b':
+        t = DType::boolean;
+        break;
+      default:
+        break;
     }
     classes[cls] = t;
   }
@@ -262,7 +275,8 @@ struct DimBinder {
       if (s.dims[i].kind == SigDim::Kind::sequence || s.dims[i].kind == SigDim::Kind::any) seq = static_cast<int>(i);
     size_t fixed = s.dims.size() - (seq >= 0);
     if (seq < 0 ? t.dims.size() != fixed : t.dims.size() < fixed)
-      return c.fail("ValueError", c.op->name + ": expected " + (seq < 0 ? "" : "at least ") + std::to_string(fixed) + " dimensions, got the shape " + to_text(t.dims));
+      return c.fail("ValueError", c.op->name + ": expected " + (seq < 0 ? "" : "at least ") + std::to_string(fixed) +
+                                      " dimensions, got the shape " + to_text(t.dims));
     size_t before = seq < 0 ? fixed : static_cast<size_t>(seq), after = fixed - before;
     for (size_t i = 0; i < before; ++i)
       if (!one(s.dims[i], t.dims[i])) return false;
@@ -278,13 +292,16 @@ struct DimBinder {
   }
   bool one(const SigDim& d, Dim n) {
     if (d.kind == SigDim::Kind::number) {
-      if (n.known() && n.c != d.number) return c.fail("ValueError", c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
+      if (n.known() && n.c != d.number)
+        return c.fail("ValueError",
+                      c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
       return true;
     }
     auto [it, fresh] = names.emplace(d.name, n);
     if (fresh || it->second == n) return true;
     if (differs(it->second, n) || (it->second.known() && n.known()))
-      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + one_text(it->second) + " is not " + one_text(n));
+      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + one_text(it->second) +
+                                      " is not " + one_text(n));
     if (n.known()) it->second = n;
     return true;
   }
@@ -330,7 +347,10 @@ bool infer(SigCall& c) {
   bool have = false;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const SigTensor& s = input_sig(sig, i);
-    DType t = s.cls == '=' ? s.dtype : s.cls == 'a' ? (c.inputs[i] ? c.inputs[i]->dtype : kDefaultFloat) : c.inputs[i] ? classes[s.cls] : kDefaultFloat;
+    DType t = s.cls == '='   ? s.dtype
+              : s.cls == 'a' ? (c.inputs[i] ? c.inputs[i]->dtype : kDefaultFloat)
+              : c.inputs[i]  ? classes[s.cls]
+                             : kDefaultFloat;
     c.input_types.push_back(t);
     if (c.inputs[i] && s.cls != 'a' && (!have || s.cls != 'b')) {
       if (!have || compute == DType::boolean || s.cls == 'f') compute = t;

@@ -1,7 +1,8 @@
 // Signatures and parameters at work: dtypes, shapes and errors of a call, from the row's text.
 //
-// One inference serves concrete shapes (eager) and symbolic ones (the compiler): dims are those of ir/type.h. Scalars that take part (axis, sizes,
-// flags) are `Param`s; an int may be symbolic. What cannot be known from these is a fresh symbol.
+// One inference serves concrete shapes (eager) and symbolic ones (the compiler): dims are those of ir/type.h. Scalars
+// that take part (axis, sizes, flags) are `Param`s; an int may be symbolic. What cannot be known from these is a fresh
+// symbol.
 #pragma once
 
 #include <cstdint>
@@ -35,25 +36,59 @@ std::string to_text(std::span<const Dim> d);  // "(64, 784)", symbols as s1
 struct TensorType {
   DType dtype = DType::f32;
   Dims dims;
-  bool scalar = false;   // a Python number in a tensor's place: weak in promotion, dims empty
+  bool scalar = false;  // a Python number in a tensor's place: weak in promotion, dims empty
 };
 
 // A non-tensor argument.
 struct Param {
   enum class Kind : uint8_t { none, boolean, integer, floating, text, dtype, list, unknown } kind = Kind::none;
-  Dim integer{};         // boolean: 0 or 1; dtype: the DType
-  double floating = 0;   // of floating (NaN if not known)
+  Dim integer{};        // boolean: 0 or 1; dtype: the DType
+  double floating = 0;  // of floating (NaN if not known)
   std::string text;
   std::vector<Param> list;  // tuple or list
   static Param none() { return {}; }
-  static Param of(int64_t i) { Param p; p.kind = Kind::integer; p.integer = dim(i); return p; }
-  static Param of_dim(Dim d) { Param p; p.kind = Kind::integer; p.integer = d; return p; }
-  static Param of_bool(bool b) { Param p; p.kind = Kind::boolean; p.integer = dim(b); return p; }
-  static Param of_float(double f) { Param p; p.kind = Kind::floating; p.floating = f; return p; }
-  static Param of_dtype(DType t) { Param p; p.kind = Kind::dtype; p.integer = dim(static_cast<int64_t>(t)); return p; }
-  static Param of_text(std::string s) { Param p; p.kind = Kind::text; p.text = std::move(s); return p; }
+  static Param of(int64_t i) {
+    Param p;
+    p.kind = Kind::integer;
+    p.integer = dim(i);
+    return p;
+  }
+  static Param of_dim(Dim d) {
+    Param p;
+    p.kind = Kind::integer;
+    p.integer = d;
+    return p;
+  }
+  static Param of_bool(bool b) {
+    Param p;
+    p.kind = Kind::boolean;
+    p.integer = dim(b);
+    return p;
+  }
+  static Param of_float(double f) {
+    Param p;
+    p.kind = Kind::floating;
+    p.floating = f;
+    return p;
+  }
+  static Param of_dtype(DType t) {
+    Param p;
+    p.kind = Kind::dtype;
+    p.integer = dim(static_cast<int64_t>(t));
+    return p;
+  }
+  static Param of_text(std::string s) {
+    Param p;
+    p.kind = Kind::text;
+    p.text = std::move(s);
+    return p;
+  }
   bool is_none() const { return kind == Kind::none; }
-  bool truthy() const { return kind == Kind::boolean || kind == Kind::integer ? !is(integer, 0) : kind == Kind::floating ? floating != 0 : kind != Kind::none; }
+  bool truthy() const {
+    return kind == Kind::boolean || kind == Kind::integer ? !is(integer, 0)
+           : kind == Kind::floating                       ? floating != 0
+                                                          : kind != Kind::none;
+  }
 };
 
 // A failed call: the Python exception class and the message.
@@ -62,16 +97,16 @@ struct SigError {
   std::string text;
 };
 
-// One call: inputs (absent optional ones: nullopt; the parts of a list behind each other) and the other parameters in the row's
-// order, defaults filled in.
+// One call: inputs (absent optional ones: nullopt; the parts of a list behind each other) and the other parameters in
+// the row's order, defaults filled in.
 struct SigCall {
   const OpInfo* op = nullptr;
   std::span<const std::optional<TensorType>> inputs;
   std::span<const Param> params;
   // results
   std::vector<TensorType> results;
-  DType compute = DType::f32;        // of elementwise rows: the type of the arithmetic (half floats: f32)
-  std::vector<DType> input_types;    // each input after promotion
+  DType compute = DType::f32;      // of elementwise rows: the type of the arithmetic (half floats: f32)
+  std::vector<DType> input_types;  // each input after promotion
   std::optional<SigError> error;
   const Param& param(std::string_view name) const;  // by name; `none` when the row lacks it
   bool fail(std::string kind, std::string text) {
@@ -82,8 +117,8 @@ struct SigCall {
 // Fills results, compute, input_types; false with `error` when the call is wrong.
 bool infer(SigCall& call);
 
-// Broadcasts shapes; false when two dims differ for sure. A symbolic dim against a number > 1 takes the number; two symbols that may
-// differ give the left one (the caller adds the guard; `assumed` is set).
+// Broadcasts shapes; false when two dims differ for sure. A symbolic dim against a number > 1 takes the number; two
+// symbols that may differ give the left one (the caller adds the guard; `assumed` is set).
 bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed = nullptr);
 
 // axis (None, int, tuple) as sorted distinct axes of `rank`; false with error in `call`.

@@ -15,11 +15,11 @@ struct SigDim {
   int64_t number = 0;
 };
 struct SigTensor {
-  char cls = 't';       // t n f i b a, `$` (the dtype parameter) or `=` (the fixed `dtype`)
+  char cls = 't';  // t n f i b a, `$` (the dtype parameter) or `=` (the fixed `dtype`)
   DType dtype = DType::f32;
   bool optional = false;
-  bool many = false;    // `+`: a list of tensors
-  bool rule = false;    // `@`: the shape comes from OpDef::shape
+  bool many = false;  // `+`: a list of tensors
+  bool rule = false;  // `@`: the shape comes from OpDef::shape
   std::vector<SigDim> dims;
 };
 struct Sig {

@@ -1,9 +1,9 @@
 #include <map>
 #include <string>
 
+#include "ir/ops/registry.h"
 #include "ir/opt/edit.h"
 #include "ir/opt/passes.h"
-#include "ir/ops/registry.h"
 #include "ir/prim.h"
 #include "ir/type.h"
 #include "ir/walk.h"
@@ -35,21 +35,25 @@ std::string key_of(const Edit& e, const Function& f, const Let& l) {
   append(key, static_cast<uint64_t>(l.op));
   for (uint32_t i = 0; i < l.nargs; ++i) {
     Atom a = e.resolve(f.args(l)[i]);
-    if (a.is_const()) append(key, f, a.constant());
-    else append(key, a.is_name() ? index(a.name()) : UINT64_MAX);
+    if (a.is_const())
+      append(key, f, a.constant());
+    else
+      append(key, a.is_name() ? index(a.name()) : UINT64_MAX);
   }
   key += '|';
   bool statics = is_tensor_op(l.op) && l.attr < f.constants.size() && l.nargs < op_info(l.op).params.size();
-  if (statics) append(key, f, ConstId{l.attr});
-  else if (!is_tensor_op(l.op)) append(key, l.attr);
+  if (statics)
+    append(key, f, ConstId{l.attr});
+  else if (!is_tensor_op(l.op))
+    append(key, l.attr);
   append(key, reinterpret_cast<uintptr_t>(f.name_info(l.result).type));
   return key;
 }
 
 }  // namespace
 
-// Blocks in reverse postorder, so that an equal let that dominates was seen before (Click, "Global code motion / global value numbering",
-// 1995, without the motion).
+// Blocks in reverse postorder, so that an equal let that dominates was seen before (Click, "Global code motion / global
+// value numbering", 1995, without the motion).
 FunctionRef share_equal(const FunctionRef& source) {
   Edit e(source);
   const Function& f = *source;

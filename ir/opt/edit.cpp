@@ -112,8 +112,9 @@ bool looks_at_values(const OpInfo& op) {
   LoopKind k = op.def->loop.kind;
   return k == LoopKind::gather || k == LoopKind::scatter || op.def->integer_zero_raises || !op.def->symbol.empty();
 }
-constexpr std::string_view kPlainSymbols[] = {"cast", "cast_like", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like",
-                                              "eye", "arange", "linspace", "argsort", "searchsorted"};
+constexpr std::string_view kPlainSymbols[] = {"cast",       "cast_like", "zeros",       "ones", "full",
+                                              "zeros_like", "ones_like", "full_like",   "eye",  "arange",
+                                              "linspace",   "argsort",   "searchsorted"};
 
 }  // namespace
 
@@ -132,7 +133,8 @@ bool is_pure(const Function& f, const Let& l) {
 bool is_droppable(const Function& f, const Let& l) {
   if (is_pure(f, l)) return true;
   if (is_tensor_op(l.op) || l.handover != Let::kNoHandover) return false;
-  return l.op == prim::tuple || l.op == prim::list || l.op == prim::slice || l.op == prim::cell_new || deletable(effects_of(f, l));
+  return l.op == prim::tuple || l.op == prim::list || l.op == prim::slice || l.op == prim::cell_new ||
+         deletable(effects_of(f, l));
 }
 
 }  // namespace ouro::ir::opt

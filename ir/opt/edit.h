@@ -1,4 +1,5 @@
-// A function being changed by a pass: a copy whose lets can be removed, replaced and redirected. The source is not touched.
+// A function being changed by a pass: a copy whose lets can be removed, replaced and redirected. The source is not
+// touched.
 #pragma once
 
 #include <memory>
@@ -37,8 +38,8 @@ class Edit {
   bool changed_ = false;
 };
 
-/// Depends on its operands alone, cannot raise, and gives an immutable value: may be merged with an equal one, and moved. Typed names
-/// only: rows on tensors, arithmetic on numbers that cannot fail.
+/// Depends on its operands alone, cannot raise, and gives an immutable value: may be merged with an equal one, and
+/// moved. Typed names only: rows on tensors, arithmetic on numbers that cannot fail.
 bool is_pure(const Function& f, const Let& let);
 /// May be dropped when nobody uses the result (RULES A1: only alloc and reads).
 bool is_droppable(const Function& f, const Let& let);

@@ -20,11 +20,16 @@ std::optional<Number> number_of(const Function& f, Atom a) {
   if (!a.is_const()) return std::nullopt;
   const Constant& c = f.constant(a.constant());
   switch (c.kind) {
-    case Constant::Kind::integer: return Number{.i = c.i};
-    case Constant::Kind::floating: return Number{.is_float = true, .f = c.f};
-    case Constant::Kind::true_: return Number{.is_bool = true, .i = 1};
-    case Constant::Kind::false_: return Number{.is_bool = true};
-    default: return std::nullopt;
+    case Constant::Kind::integer:
+      return Number{.i = c.i};
+    case Constant::Kind::floating:
+      return Number{.is_float = true, .f = c.f};
+    case Constant::Kind::true_:
+      return Number{.is_bool = true, .i = 1};
+    case Constant::Kind::false_:
+      return Number{.is_bool = true};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -123,7 +128,8 @@ FunctionRef fold_constants(const FunctionRef& source) {
       auto a = number_of(f, x);
       if (!a) continue;
       std::optional<Constant> r;
-      if (l.nargs == 1) r = unary(l.op, *a);
+      if (l.nargs == 1)
+        r = unary(l.op, *a);
       else if (l.nargs == 2) {
         if (auto c = number_of(f, e.resolve(f.args(l)[1]))) r = binary(l.op, *a, *c);
       }

@@ -8,7 +8,8 @@ namespace ouro::ir::opt {
 namespace {
 
 // The natural loop of a head: the blocks that reach one of its back edges without passing it.
-std::vector<bool> loop_of(const Function& f, const Dominators& d, const std::vector<std::vector<BlockId>>& before, BlockId head) {
+std::vector<bool> loop_of(const Function& f, const Dominators& d, const std::vector<std::vector<BlockId>>& before,
+                          BlockId head) {
   std::vector<bool> in(f.blocks.size(), false);
   in[index(head)] = true;
   std::vector<BlockId> work;
@@ -25,8 +26,8 @@ std::vector<bool> loop_of(const Function& f, const Dominators& d, const std::vec
 
 }  // namespace
 
-// The loop's one entry must be a plain jump: what is hoisted goes to its end. Pure lets cannot raise, so a loop that never runs loses
-// only time.
+// The loop's one entry must be a plain jump: what is hoisted goes to its end. Pure lets cannot raise, so a loop that
+// never runs loses only time.
 FunctionRef hoist_invariants(const FunctionRef& source) {
   auto f = std::make_shared<Function>(*source);
   Dominators d(*source);

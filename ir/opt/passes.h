@@ -1,4 +1,5 @@
-// The optimiser's passes, each a function from a finished typed function to another. A pass does one thing; ir/opt/pipeline.cpp is the list.
+// The optimiser's passes, each a function from a finished typed function to another. A pass does one thing;
+// ir/opt/pipeline.cpp is the list.
 #pragma once
 
 #include "ir/anf.h"
@@ -9,8 +10,8 @@ namespace ouro::ir::opt {
 FunctionRef drop_dead(const FunctionRef& f);
 /// One let for equal ones: the first that dominates. Pure lets only.
 FunctionRef share_equal(const FunctionRef& f);
-/// Arithmetic on constants, tuples taken apart where they were made, branches on constants. As Python computes: what would raise or leave
-/// 64 bits is left alone.
+/// Arithmetic on constants, tuples taken apart where they were made, branches on constants. As Python computes: what
+/// would raise or leave 64 bits is left alone.
 FunctionRef fold_constants(const FunctionRef& f);
 /// The rules of ir/opt/rules.h.
 FunctionRef simplify(const FunctionRef& f);

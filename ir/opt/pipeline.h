@@ -14,6 +14,7 @@ namespace ouro::ir::opt {
 std::span<const Pass> pipeline();
 
 /// Runs the list. `after` is told of every pass that has run (for dumps). In debug builds the verifier runs after each.
-FunctionRef optimise(FunctionRef typed, const std::function<void(std::string_view pass, const FunctionRef&)>& after = {});
+FunctionRef optimise(FunctionRef typed,
+                     const std::function<void(std::string_view pass, const FunctionRef&)>& after = {});
 
 }  // namespace ouro::ir::opt

@@ -1,7 +1,8 @@
-// Simplification rules as data: an operation, a condition, and what the let becomes. One table per kind of head operation (rules_*.cpp).
+// Simplification rules as data: an operation, a condition, and what the let becomes. One table per kind of head
+// operation (rules_*.cpp).
 //
-// The float policy, which every rule keeps: the result has the same bits for every input, NaN, infinities, signed zeros and denormals
-// included (a NaN's sign and payload excepted). So:
+// The float policy, which every rule keeps: the result has the same bits for every input, NaN, infinities, signed zeros
+// and denormals included (a NaN's sign and payload excepted). So:
 //   x * 1, x / 1, x - 0.0, x + (-0.0), -(-x)          are x
 //   x + 0.0      is not x       (-0.0 + 0.0 is 0.0)
 //   x * 0        is not 0       (infinities, NaN, -x)
@@ -49,8 +50,8 @@ struct Made {
 };
 
 struct Rule {
-  std::string_view head;   // the row's name; several separated by spaces
-  std::string_view what;   // the law, for readers and for dumps
+  std::string_view head;          // the row's name; several separated by spaces
+  std::string_view what;          // the law, for readers and for dumps
   bool (*apply)(const Match& m);  // true: the let was replaced or rewritten
 };
 

@@ -1,8 +1,8 @@
 // Laws of arithmetic that keep every bit.
 #include <cmath>
 
-#include "ir/opt/rules.h"
 #include "ir/ops/registry.h"
+#include "ir/opt/rules.h"
 #include "ir/type.h"
 
 namespace ouro::ir::opt {
@@ -28,7 +28,9 @@ constexpr Rule kRules[] = {
      [](const Match& m) {
        if (m.nargs() != 2 || !m.same(m.arg(0)) || !m.is_float(m.arg(0)) || !m.arg(1).is_const()) return false;
        const Constant& c = m.f.constant(m.arg(1).constant());
-       double v = c.kind == Constant::Kind::floating ? c.f : c.kind == Constant::Kind::integer ? static_cast<double>(c.i) : 0;
+       double v = c.kind == Constant::Kind::floating  ? c.f
+                  : c.kind == Constant::Kind::integer ? static_cast<double>(c.i)
+                                                      : 0;
        if (!reciprocal_is_exact(v)) return false;
        Constant r;
        r.kind = Constant::Kind::floating;

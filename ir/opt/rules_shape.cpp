@@ -1,6 +1,6 @@
 // Rearrangements that do nothing, undo each other, or can be one.
-#include "ir/opt/rules.h"
 #include "ir/ops/registry.h"
+#include "ir/opt/rules.h"
 #include "ir/type.h"
 
 namespace ouro::ir::opt {

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "ir/ops/registry.h"
 #include "ir/opt/passes.h"
 #include "ir/opt/rules.h"
-#include "ir/ops/registry.h"
 #include "ir/type.h"
 #include "ir/walk.h"
 
@@ -66,7 +66,8 @@ FunctionRef simplify(const FunctionRef& source) {
   Edit e(source);
   std::vector<Made> made(source->names.size());
   for (uint32_t b = 0; b < source->blocks.size(); ++b)
-    for (uint32_t i = 0; i < source->blocks[b].lets.size(); ++i) made[index(source->blocks[b].lets[i].result)] = {BlockId{b}, i};
+    for (uint32_t i = 0; i < source->blocks[b].lets.size(); ++i)
+      made[index(source->blocks[b].lets[i].result)] = {BlockId{b}, i};
   for (BlockId b : reverse_postorder(*source)) {
     for (uint32_t i = 0; i < source->block(b).lets.size(); ++i) {
       const Let l = e.function().block(b).lets[i];

@@ -2,15 +2,18 @@
 //
 //   typed ANF ──graph, clusters, loops (ir/loops)──► kernels of one module + instructions (this)
 //
-// Registers hold values by name. A tensor that only kernels see lives in the arena of the activation (RULES D23); one that a library call,
-// another block or the caller sees has a buffer of its own: that of a dead input which nobody else holds, where a kernel may work in place, or
-// one kept from the last run, else a new one. So a step that updates its arguments makes no tensor after the first runs.
+// Registers hold values by name. A tensor that only kernels see lives in the arena of the activation (RULES D23); one
+// that a library call, another block or the caller sees has a buffer of its own: that of a dead input which nobody else
+// holds, where a kernel may work in place, or one kept from the last run, else a new one. So a step that updates its
+// arguments makes no tensor after the first runs.
 //
-// Sizes are polynomials in the symbols of the parameters' dims, evaluated when they change. The thread count is an argument of run().
+// Sizes are polynomials in the symbols of the parameters' dims, evaluated when they change. The thread count is an
+// argument of run().
 //
-// Typed ANF as build_plan() takes it (jit/specialise writes it): names are typed as tensors, int, float, bool, or untyped (boxed); lets are
-// tensor rows (one atom per parameter of the row), scalar operations, tuples, and language primitives on boxed values, which the runtime
-// runs; blocks end in return_ of a tuple, jump, branch, or raise of a string: the version is left there.
+// Typed ANF as build_plan() takes it (jit/specialise writes it): names are typed as tensors, int, float, bool, or
+// untyped (boxed); lets are tensor rows (one atom per parameter of the row), scalar operations, tuples, and language
+// primitives on boxed values, which the runtime runs; blocks end in return_ of a tuple, jump, branch, or raise of a
+// string: the version is left there.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +41,8 @@ struct RunContext {
 
 enum class PlanExit : uint8_t {
   returned,
-  raised,   // the exception is pending in the session
-  left,     // `outputs` is empty; Plan::leave_reason tells
+  raised,  // the exception is pending in the session
+  left,    // `outputs` is empty; Plan::leave_reason tells
 };
 
 struct PlanCounters {
@@ -50,9 +53,9 @@ class Plan {
  public:
   virtual ~Plan() = default;
 
-  /// Runs the step. `inputs` are the entry parameters' values and are moved from: a tensor that only the caller's span held may be written
-  /// in place. `outputs` gets the items of the returned tuple (or the one value). One thread at a time per session; the plan itself may be
-  /// shared by sessions.
+  /// Runs the step. `inputs` are the entry parameters' values and are moved from: a tensor that only the caller's span
+  /// held may be written in place. `outputs` gets the items of the returned tuple (or the one value). One thread at a
+  /// time per session; the plan itself may be shared by sessions.
   virtual PlanExit run(std::span<runtime::Value> inputs, std::vector<runtime::Value>& outputs, RunContext& context) = 0;
 
   /// Why the last run on this thread left, and where.

@@ -1,4 +1,5 @@
-// Typed ANF to a program: block by block, clusters to kernel instructions, values to registers and arena slots, lifetimes to drops and donors.
+// Typed ANF to a program: block by block, clusters to kernel instructions, values to registers and arena slots,
+// lifetimes to drops and donors.
 #include <algorithm>
 #include <set>
 
@@ -65,7 +66,13 @@ class ProgramBuilder {
 class BlockBuilder {
  public:
   BlockBuilder(ProgramBuilder& b, BlockId id)
-      : b_(b), f_(b.function()), p_(b.program()), id_(id), g_(build_graph(f_, id)), c_(cluster(g_)), first_(p_.code.size()) {}
+      : b_(b),
+        f_(b.function()),
+        p_(b.program()),
+        id_(id),
+        g_(build_graph(f_, id)),
+        c_(cluster(g_)),
+        first_(p_.code.size()) {}
 
   void run() {
     find_needed();
@@ -165,8 +172,10 @@ class BlockBuilder {
   void use_reg(Reg r) { last_use_[r] = here(); }
   BufferRef use_buffer(ValueId v) {
     BufferRef b = buffer_[c_.root[v]];
-    if (b.arena) touch(b.index);
-    else use_reg(b.index);
+    if (b.arena)
+      touch(b.index);
+    else
+      use_reg(b.index);
     return b;
   }
   void touch(uint32_t slot) {
@@ -220,14 +229,20 @@ class BlockBuilder {
   // ---- steps
   void step(const Step& s) {
     switch (s.kind) {
-      case Step::Kind::kernel: kernel(s); break;
-      case Step::Kind::check_places: check_places(s); break;
+      case Step::Kind::kernel:
+        kernel(s);
+        break;
+      case Step::Kind::check_places:
+        check_places(s);
+        break;
       case Step::Kind::let: {
         const Let& l = block().lets[s.let];
         if (&l == returned_tuple_) break;
         ValueId v = g_.of_name[index(l.result)];
-        if (v != kNoValue && is_contraction(g_[v])) contraction(v, l);
-        else loose(l);
+        if (v != kNoValue && is_contraction(g_[v]))
+          contraction(v, l);
+        else
+          loose(l);
         break;
       }
     }
@@ -351,7 +366,8 @@ class BlockBuilder {
     const ir::Terminator& t = block().term;
     using K = ir::Terminator::Kind;
     if (t.kind == K::return_) {
-      std::vector<Operand> args = returned_tuple_ ? operands(f_.args(*returned_tuple_), returned_tuple_->nargs) : operands(&t.a, 1);
+      std::vector<Operand> args =
+          returned_tuple_ ? operands(f_.args(*returned_tuple_), returned_tuple_->nargs) : operands(&t.a, 1);
       Instr& i = emit(Instr::Kind::return_);
       i.attr = returned_tuple_ ? 1 : 0;  // whether args are the outputs already
       i.args = std::move(args);
@@ -439,7 +455,7 @@ class BlockBuilder {
   std::vector<bool> needed_, leaves_;  // by name: wanted as a value; leaves the plan or the block
   std::map<uint32_t, bool> live_out_;
   const Let* returned_tuple_ = nullptr;
-  std::vector<BufferRef> buffer_;      // of root values
+  std::vector<BufferRef> buffer_;  // of root values
   std::set<Reg> cached_;
   std::map<ValueId, Reg> shared_;
   std::map<Reg, uint32_t> last_use_;

@@ -18,7 +18,9 @@ struct Call {
   const ir::Function& f;
   const Instr& i;
   std::span<const Value> a;
-  uint16_t offset(ir::Op first) const { return static_cast<uint16_t>(static_cast<uint16_t>(i.op) - static_cast<uint16_t>(first)); }
+  uint16_t offset(ir::Op first) const {
+    return static_cast<uint16_t>(static_cast<uint16_t>(i.op) - static_cast<uint16_t>(first));
+  }
   Symbol symbol() const { return Symbol::from_id(i.attr); }
 };
 using Handler = Value (*)(const Call&);
@@ -26,10 +28,16 @@ using Handler = Value (*)(const Call&);
 Value flag(int truth) { return truth < 0 ? Value::error() : Value::boolean(truth == 1); }
 Value done(bool ok) { return ok ? Value::none() : Value::error(); }
 
-Value h_binary(const Call& c) { return runtime::binary(c.s, static_cast<runtime::BinOp>(c.offset(prim::add)), c.a[0], c.a[1]); }
-Value h_inplace(const Call& c) { return runtime::inplace(c.s, static_cast<runtime::BinOp>(c.offset(prim::iadd)), c.a[0], c.a[1]); }
+Value h_binary(const Call& c) {
+  return runtime::binary(c.s, static_cast<runtime::BinOp>(c.offset(prim::add)), c.a[0], c.a[1]);
+}
+Value h_inplace(const Call& c) {
+  return runtime::inplace(c.s, static_cast<runtime::BinOp>(c.offset(prim::iadd)), c.a[0], c.a[1]);
+}
 Value h_unary(const Call& c) { return runtime::unary(c.s, static_cast<runtime::UnOp>(c.offset(prim::neg)), c.a[0]); }
-Value h_compare(const Call& c) { return runtime::compare(c.s, static_cast<runtime::CmpOp>(c.offset(prim::eq)), c.a[0], c.a[1]); }
+Value h_compare(const Call& c) {
+  return runtime::compare(c.s, static_cast<runtime::CmpOp>(c.offset(prim::eq)), c.a[0], c.a[1]);
+}
 Value h_not(const Call& c) {
   int t = runtime::truth(c.s, c.a[0]);
   return t < 0 ? Value::error() : Value::boolean(t == 0);
@@ -66,7 +74,8 @@ Value h_unpack(const Call& c) {
   OURO_TRY(t, runtime::tuple_of(c.s, c.a[0]));
   size_t n = t.as<runtime::Tuple>()->size;
   if (n == c.i.attr) return t;
-  if (n < c.i.attr) return runtime::raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.i.attr, n);
+  if (n < c.i.attr)
+    return runtime::raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.i.attr, n);
   return runtime::raise_value_error(c.s, "too many values to unpack (expected %u)", c.i.attr);
 }
 Value h_length(const Call& c) {
@@ -75,9 +84,12 @@ Value h_length(const Call& c) {
 }
 Value h_format(const Call& c) {
   Value v = c.a[0];
-  if (c.i.attr == 'r') v = runtime::repr(c.s, v);
-  else if (c.i.attr == 's') v = runtime::str(c.s, v);
-  else if (c.i.attr == 'a') v = runtime::ascii(c.s, v);
+  if (c.i.attr == 'r')
+    v = runtime::repr(c.s, v);
+  else if (c.i.attr == 's')
+    v = runtime::str(c.s, v);
+  else if (c.i.attr == 'a')
+    v = runtime::ascii(c.s, v);
   if (v.is_error()) return v;
   return runtime::format(c.s, v, c.a[1].is_object() ? c.a[1].as<runtime::Str>()->view() : std::string_view());
 }
@@ -110,15 +122,31 @@ struct Row {
   Handler run;
 };
 constexpr Row kHandlers[] = {
-    {prim::neg, prim::invert, h_unary},     {prim::not_, prim::not_, h_not},       {prim::add, prim::xor_, h_binary},
-    {prim::iadd, prim::ixor, h_inplace},    {prim::eq, prim::ge, h_compare},       {prim::is, prim::is_not, h_is},
-    {prim::in, prim::not_in, h_in},         {prim::truth, prim::truth, h_truth},   {prim::move, prim::move, h_move},
-    {prim::call, prim::call_method, h_call}, {prim::attr_get, prim::attr_get, h_attr_get}, {prim::attr_set, prim::attr_set, h_attr_set},
-    {prim::item_get, prim::item_get, h_item_get}, {prim::item_set, prim::item_set, h_item_set}, {prim::slice, prim::slice, h_slice},
-    {prim::tuple, prim::tuple, h_tuple},    {prim::list, prim::list, h_list},      {prim::dict, prim::dict, h_dict},
-    {prim::list_append, prim::list_append, h_list_append}, {prim::list_to_tuple, prim::list_to_tuple, h_list_to_tuple},
-    {prim::tuple_get, prim::tuple_get, h_tuple_get}, {prim::unpack, prim::unpack, h_unpack}, {prim::length, prim::length, h_length},
-    {prim::format, prim::format, h_format}, {prim::str_concat, prim::str_concat, h_str_concat},
+    {prim::neg, prim::invert, h_unary},
+    {prim::not_, prim::not_, h_not},
+    {prim::add, prim::xor_, h_binary},
+    {prim::iadd, prim::ixor, h_inplace},
+    {prim::eq, prim::ge, h_compare},
+    {prim::is, prim::is_not, h_is},
+    {prim::in, prim::not_in, h_in},
+    {prim::truth, prim::truth, h_truth},
+    {prim::move, prim::move, h_move},
+    {prim::call, prim::call_method, h_call},
+    {prim::attr_get, prim::attr_get, h_attr_get},
+    {prim::attr_set, prim::attr_set, h_attr_set},
+    {prim::item_get, prim::item_get, h_item_get},
+    {prim::item_set, prim::item_set, h_item_set},
+    {prim::slice, prim::slice, h_slice},
+    {prim::tuple, prim::tuple, h_tuple},
+    {prim::list, prim::list, h_list},
+    {prim::dict, prim::dict, h_dict},
+    {prim::list_append, prim::list_append, h_list_append},
+    {prim::list_to_tuple, prim::list_to_tuple, h_list_to_tuple},
+    {prim::tuple_get, prim::tuple_get, h_tuple_get},
+    {prim::unpack, prim::unpack, h_unpack},
+    {prim::length, prim::length, h_length},
+    {prim::format, prim::format, h_format},
+    {prim::str_concat, prim::str_concat, h_str_concat},
 };
 
 Handler handler_of(ir::Op op) {
@@ -163,24 +191,37 @@ Value constant_value(Session& s, const ir::Function& f, ir::ConstId id) {
   const ir::Constant& c = f.constant(id);
   using K = ir::Constant::Kind;
   switch (c.kind) {
-    case K::none: return Value::none();
-    case K::true_: return Value::boolean(true);
-    case K::false_: return Value::boolean(false);
-    case K::ellipsis: return Value::ellipsis();
-    case K::not_implemented: return Value::not_implemented();
-    case K::integer: return Value::integer(c.i);
-    case K::floating: return Value::floating(c.f);
-    case K::string: return runtime::make_str(c.text);
-    case K::bytes: return runtime::make_bytes(c.text);
-    case K::dtype: return runtime::make_dtype(s, static_cast<DType>(c.i));
-    case K::zero: return Value::zero_cotangent();
-    case K::unbound: return Value();
+    case K::none:
+      return Value::none();
+    case K::true_:
+      return Value::boolean(true);
+    case K::false_:
+      return Value::boolean(false);
+    case K::ellipsis:
+      return Value::ellipsis();
+    case K::not_implemented:
+      return Value::not_implemented();
+    case K::integer:
+      return Value::integer(c.i);
+    case K::floating:
+      return Value::floating(c.f);
+    case K::string:
+      return runtime::make_str(c.text);
+    case K::bytes:
+      return runtime::make_bytes(c.text);
+    case K::dtype:
+      return runtime::make_dtype(s, static_cast<DType>(c.i));
+    case K::zero:
+      return Value::zero_cotangent();
+    case K::unbound:
+      return Value();
     case K::tuple: {
       std::vector<Value> items;
       for (ir::ConstId item : c.items) items.push_back(constant_value(s, f, item));
       return runtime::make_tuple(items);
     }
-    default: ouro_bug("a constant of a kind that typed functions do not have");
+    default:
+      ouro_bug("a constant of a kind that typed functions do not have");
   }
 }
 

@@ -45,17 +45,32 @@ struct Operand {
 };
 
 struct Instr {
-  enum class Kind : uint8_t { kernel, matmul, convolve, check_places, share, row, prim, bind, jump, branch, return_, leave };
+  enum class Kind : uint8_t {
+    kernel,
+    matmul,
+    convolve,
+    check_places,
+    share,
+    row,
+    prim,
+    bind,
+    jump,
+    branch,
+    return_,
+    leave
+  };
   Kind kind = Kind::prim;
-  std::vector<MakeTensor> make;   // before it runs
-  std::vector<BufferRef> buffers; // kernel: all of them; contractions: two inputs, then the result; check_places: the places
-  std::vector<Reg> drop;          // after it ran
+  std::vector<MakeTensor> make;  // before it runs
+  std::vector<BufferRef>
+      buffers;            // kernel: all of them; contractions: two inputs, then the result; check_places: the places
+  std::vector<Reg> drop;  // after it ran
   // kernel
   uint32_t kernel = 0;
   std::vector<SizeId> sizes;
   std::vector<ScalarRef> scalars;
   SizeId range = 0, work = 0;
-  // matmul: sizes are m, n, k, and how many products each operand and the result is of; convolve: sizes are batch, in and out channels, then in, out, kernel dims
+  // matmul: sizes are m, n, k, and how many products each operand and the result is of; convolve: sizes are batch, in
+  // and out channels, then in, out, kernel dims
   runtime::Matmul matmul;
   runtime::Convolution convolution;
   // check_places: sizes are the number of places and the bound; `why` is the operation
@@ -67,16 +82,16 @@ struct Instr {
   uint32_t attr = 0;
   uint32_t call = UINT32_MAX;
   std::vector<Operand> args;
-  bool binds = false;             // the result's dims are symbols' first appearance
-  const ir::Type* type = nullptr; // of the result
+  bool binds = false;              // the result's dims are symbols' first appearance
+  const ir::Type* type = nullptr;  // of the result
   // control
   Operand condition;
   struct Edge {
-    uint32_t target = 0;          // instruction
+    uint32_t target = 0;  // instruction
     std::vector<std::pair<Reg, Operand>> moves;
   };
   std::vector<Edge> edges;
-  std::string why;                // leave
+  std::string why;  // leave
   Span span{};
 };
 
@@ -95,7 +110,7 @@ struct Program {
   std::vector<ir::loops::Poly> sizes;
   std::vector<ir::loops::LoweredKernel> kernels;
   std::vector<ArenaSlot> arena;
-  std::vector<uint32_t> symbols;                // in order of their index
+  std::vector<uint32_t> symbols;  // in order of their index
   std::map<uint32_t, uint32_t> symbol_index;
 };
 
@@ -103,8 +118,10 @@ struct Program {
 Program build_program(ir::FunctionRef typed);
 std::string print(const Program& p);
 
-/// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception pending.
-runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, const Instr& i, std::span<const runtime::Value> args);
+/// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception
+/// pending.
+runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, const Instr& i,
+                             std::span<const runtime::Value> args);
 /// Is it one that run_primitive() can do?
 bool is_runnable(ir::Op op);
 runtime::Value constant_value(runtime::Session& s, const ir::Function& f, ir::ConstId c);

@@ -128,7 +128,8 @@ struct Runner {
   bool place_arena() {
     std::vector<ir::loops::ArenaItem> items;
     for (const ArenaSlot& slot : p.arena)
-      items.push_back({.first = slot.first, .last = slot.last, .bytes = size(slot.bytes), .in_place_of = slot.in_place_of});
+      items.push_back(
+          {.first = slot.first, .last = slot.last, .bytes = size(slot.bytes), .in_place_of = slot.in_place_of});
     int64_t bytes = ir::loops::plan_arena(items);
     a.offsets.clear();
     for (const auto& i : items) a.offsets.push_back(i.offset);
@@ -139,7 +140,8 @@ struct Runner {
       a.backend = plan.backend_;
       a.arena_bytes = a.arena ? bytes : 0;
       if (!a.arena) {
-        runtime::raise_error(s, runtime::ExcKind::MemoryError, "a compiled step needs %lld bytes", static_cast<long long>(bytes));
+        runtime::raise_error(s, runtime::ExcKind::MemoryError, "a compiled step needs %lld bytes",
+                             static_cast<long long>(bytes));
         return false;
       }
     }
@@ -182,7 +184,8 @@ struct Runner {
     }
     if (m.cache != UINT32_MAX) {
       Value& kept = a.caches[m.cache];
-      if (kept.is_object() && kept.as<Tensor>()->unshared() && std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) {
+      if (kept.is_object() && kept.as<Tensor>()->unshared() &&
+          std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) {
         to = kept;
         return true;
       }
@@ -222,8 +225,10 @@ struct Runner {
 
   static runtime::ScalarArg scalar(const Value& v, bool is_float) {
     runtime::ScalarArg out;
-    if (is_float) out.f = v.is_float() ? v.as_float() : static_cast<double>(v.as_int());
-    else out.i = v.is_float() ? static_cast<int64_t>(v.as_float()) : v.as_int();
+    if (is_float)
+      out.f = v.is_float() ? v.as_float() : static_cast<double>(v.as_int());
+    else
+      out.i = v.is_float() ? static_cast<int64_t>(v.as_float()) : v.as_int();
     return out;
   }
 
@@ -259,7 +264,8 @@ struct Runner {
     d.a_stride = na == 1 ? 0 : d.m * d.k;
     d.b_stride = nb == 1 ? 0 : d.k * d.n;
     d.c_stride = d.m * d.n;
-    if (nb == 1 && !d.a_transposed && d.batch > 1 && na == d.batch) {  // one b for all: the batches of a are rows of one matrix
+    if (nb == 1 && !d.a_transposed && d.batch > 1 &&
+        na == d.batch) {  // one b for all: the batches of a are rows of one matrix
       d.m *= d.batch;
       d.batch = 1;
     }
@@ -312,17 +318,23 @@ struct Runner {
 
   bool step(const Instr& i) {
     switch (i.kind) {
-      case Instr::Kind::kernel: return kernel(i);
+      case Instr::Kind::kernel:
+        return kernel(i);
       case Instr::Kind::matmul:
-      case Instr::Kind::convolve: return contraction(i);
-      case Instr::Kind::check_places: return check_places(i);
-      case Instr::Kind::share: return share(i);
+      case Instr::Kind::convolve:
+        return contraction(i);
+      case Instr::Kind::check_places:
+        return check_places(i);
+      case Instr::Kind::share:
+        return share(i);
       case Instr::Kind::row:
-      case Instr::Kind::prim: return boxed(i);
+      case Instr::Kind::prim:
+        return boxed(i);
       case Instr::Kind::bind:
         if (!bind(i.type, reg(i.source))) evaluate_sizes();
         return true;
-      default: ouro_bug("a plan's instruction is not a step");
+      default:
+        ouro_bug("a plan's instruction is not a step");
     }
   }
 
@@ -331,11 +343,20 @@ struct Runner {
     for (uint32_t at = 0;;) {
       const Instr& i = p.code[at];
       switch (i.kind) {
-        case Instr::Kind::jump: at = follow(i.edges[0]); continue;
-        case Instr::Kind::branch: at = follow(i.edges[operand(i.condition).as_bool() ? 0 : 1]); continue;
-        case Instr::Kind::return_: return_values(i, outputs); return PlanExit::returned;
-        case Instr::Kind::leave: leave_text = i.why; return PlanExit::left;
-        default: break;
+        case Instr::Kind::jump:
+          at = follow(i.edges[0]);
+          continue;
+        case Instr::Kind::branch:
+          at = follow(i.edges[operand(i.condition).as_bool() ? 0 : 1]);
+          continue;
+        case Instr::Kind::return_:
+          return_values(i, outputs);
+          return PlanExit::returned;
+        case Instr::Kind::leave:
+          leave_text = i.why;
+          return PlanExit::left;
+        default:
+          break;
       }
       if (!step(i)) return PlanExit::raised;
       for (Reg r : i.drop) reg(r) = Value();
@@ -345,7 +366,9 @@ struct Runner {
 
   void return_values(const Instr& i, std::vector<Value>& outputs) {
     for (const Operand& o : i.args) outputs.push_back(operand(o));
-    if (i.attr || outputs.size() != 1 || !outputs[0].is_object() || runtime::kind_of(outputs[0]) != runtime::ObjectKind::tuple) return;
+    if (i.attr || outputs.size() != 1 || !outputs[0].is_object() ||
+        runtime::kind_of(outputs[0]) != runtime::ObjectKind::tuple)
+      return;
     Value whole = std::move(outputs[0]);
     outputs.clear();
     for (const Value& v : *whole.as<runtime::Tuple>()) outputs.push_back(v);

@@ -1,12 +1,14 @@
-// What reverse mode needs at run time (ir/grad/reverse.cpp has the theory): forward forms of whatever is called, shadow maps,
-// cotangents, sequences of residuals, records of gradients.
+// What reverse mode needs at run time (ir/grad/reverse.cpp has the theory): forward forms of whatever is called, shadow
+// maps, cotangents, sequences of residuals, records of gradients.
 //
-// A *forward form* of a callable takes its arguments and gives the tuple (y, pullback); a *pullback* takes (dy, env) and gives a tuple
-// of cotangents, one per argument (None: all zero). For script functions both are derived ANF; for natives, classes and operators they are functions
-// of the module `grad_rules` (stdlib/grad_rules.ouro), where the rules stand by name in the dict `RULES`.
+// A *forward form* of a callable takes its arguments and gives the tuple (y, pullback); a *pullback* takes (dy, env)
+// and gives a tuple of cotangents, one per argument (None: all zero). For script functions both are derived ANF; for
+// natives, classes and operators they are functions of the module `grad_rules` (stdlib/grad_rules.ouro), where the
+// rules stand by name in the dict `RULES`.
 //
-// Cotangents of numbers and tensors are numbers and tensors; of tuples, tuples (possibly shorter: the rest is zero); of everything
-// else they are slots in the ShadowMap `env`. The symbolic zero is Value::zero_cotangent(); None counts as zero.
+// Cotangents of numbers and tensors are numbers and tensors; of tuples, tuples (possibly shorter: the rest is zero); of
+// everything else they are slots in the ShadowMap `env`. The symbolic zero is Value::zero_cotangent(); None counts as
+// zero.
 #pragma once
 
 #include <span>
@@ -29,13 +31,13 @@ struct Seq : GcObject {
   static constexpr ObjectKind kKind = ObjectKind::seq;
 };
 
-// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are ints, strings or any
-// hashable key of a dict, or the (object, slot) pair of an inner map.
+// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are ints,
+// strings or any hashable key of a dict, or the (object, slot) pair of an inner map.
 struct ShadowMap : GcObject {
   struct Slots {
     Value object;
-    std::vector<Value> list;                      // slots that are small ints
-    std::vector<std::pair<Value, Value>> others;  // few
+    std::vector<Value> list;                        // slots that are small ints
+    std::vector<std::pair<Value, Value>> others;    // few
     std::unordered_map<std::string, size_t> index;  // of others that are text, once there are many
   };
   std::unordered_map<const Object*, Slots> objects;
@@ -63,10 +65,10 @@ struct Like : Object {
 };
 
 // ---- forward forms (forward.cpp)
-Value forward_form(Session& s, const Value& f);                          // ad.forward
-Value forward_method(Session& s, const Value& receiver, Symbol name);    // ad.method: takes the receiver first
+Value forward_form(Session& s, const Value& f);                        // ad.forward
+Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
-Value flat_form(Session& s, const Value& form);                          // ad.flat
+Value flat_form(Session& s, const Value& form);                                         // ad.flat
 // A function of grad_rules by name (unbound if absent), and a rule of its RULES.
 Value rules_function(Session& s, std::string_view name);
 Value find_rule(Session& s, std::string_view name);
@@ -78,11 +80,13 @@ Value plain_primitive(Session& s, std::string_view prim, std::span<Value> args);
 inline bool is_zero(const Value& v) { return v.is(Tag::zero_cotangent) || v.is_none(); }
 Value add(Session& s, Value a, const Value& b);
 Value like(Session& s, const Value& v);
-Value fit(Session& s, const Value& dy, const Value& like);  // dy reduced to what `like` is: sum over broadcast dims, dtype, kind
+Value fit(Session& s, const Value& dy,
+          const Value& like);  // dy reduced to what `like` is: sum over broadcast dims, dtype, kind
 Value item(const Value& tuple, int64_t i);
 Value one_hot(const Value& v, int64_t i);
-Value add_item(Session& s, Value sum, const Value& dy, const Value& index, const Value& kept, const Value& env);  // ad.item
-Value dense(Session& s, const Value& dy, const Value& y);   // zeros like y if dy is zero
+Value add_item(Session& s, Value sum, const Value& dy, const Value& index, const Value& kept,
+               const Value& env);                          // ad.item
+Value dense(Session& s, const Value& dy, const Value& y);  // zeros like y if dy is zero
 bool is_tensor(const Value& v);
 bool is_float_tensor(Session& s, const Value& v);
 bool active(Session& s, const Value& v);  // could have a cotangent of its own: float, float tensor, tuple
@@ -101,15 +105,16 @@ const Value& slot_owner(const Value& object);
 
 // ---- places and calls (place.cpp, call.cpp)
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
-Value source_of(Session& s, const Value& iterator);                                                     // ad.source
-Value update_back(Session& s, Value dy, const Value& env, const Value& place);                          // ad.update
+Value source_of(Session& s, const Value& iterator);                                                  // ad.source
+Value update_back(Session& s, Value dy, const Value& env, const Value& place);                       // ad.update
 [[nodiscard]] bool feed(Session& s, const Value& env, const Value& place, const Value& d);
-Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);   // ad.bind
-Value bind_args(Session& s, const Value& form, const Args& args);             // the same for arguments already collected
+Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);  // ad.bind
+Value bind_args(Session& s, const Value& form, const Args& args);            // the same for arguments already collected
 Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& env);
 
 // ---- the ad.* and seq.* primitives, for the interpreter (prims.cpp)
 // Args that die with the operation are moved in. ad.try_call is the interpreter's own.
-Value run_primitive(Session& s, const ir::Function& code, const Value& globals, ir::Op op, uint32_t attr, std::span<Value> args);
+Value run_primitive(Session& s, const ir::Function& code, const Value& globals, ir::Op op, uint32_t attr,
+                    std::span<Value> args);
 
 }  // namespace ouro::runtime::autodiff

@@ -1,9 +1,10 @@
-// Calls with keywords and stars. The arguments are bound to the forward form's entry parameters once; a *plan* remembers where each went, so
-// that cotangents of parameters come back as cotangents of arguments.
+// Calls with keywords and stars. The arguments are bound to the forward form's entry parameters once; a *plan*
+// remembers where each went, so that cotangents of parameters come back as cotangents of arguments.
 //
-// A plan is the tuple (atoms, target...): per argument that was handed over, in order, its target; `atoms` has one entry per argument of
-// the call: how many targets it has and, for stars, the list or dict that they came from. A target is an int p (entry parameter p), a pair
-// (p, i): item i of the tuple of parameter p, or a triple (dict, name, p): an entry of the keyword dict.
+// A plan is the tuple (atoms, target...): per argument that was handed over, in order, its target; `atoms` has one
+// entry per argument of the call: how many targets it has and, for stars, the list or dict that they came from. A
+// target is an int p (entry parameter p), a pair (p, i): item i of the tuple of parameter p, or a triple (dict, name,
+// p): an entry of the keyword dict.
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/bind.h"
@@ -13,12 +14,14 @@ namespace {
 
 struct Given {
   std::vector<Value> positional, keywords, names;
-  std::vector<Value> atoms;     // (count, source or None)
-  std::vector<Value> targets;   // filled by `aim`
-  std::vector<int> order;       // of each argument: >= 0 positional, < 0 ~keyword, in the order of the atoms
+  std::vector<Value> atoms;    // (count, source or None)
+  std::vector<Value> targets;  // filled by `aim`
+  std::vector<int> order;      // of each argument: >= 0 positional, < 0 ~keyword, in the order of the atoms
 };
 
-Value atom_entry(size_t count, const Value& source) { return make_tuple({Value::integer(static_cast<int64_t>(count)), source}); }
+Value atom_entry(size_t count, const Value& source) {
+  return make_tuple({Value::integer(static_cast<int64_t>(count)), source});
+}
 
 bool collect(Session& s, const ir::CallSig& sig, std::span<const Value> args, Given& g) {
   using Kind = ir::CallSig::Kind;
@@ -34,8 +37,12 @@ bool collect(Session& s, const ir::CallSig& sig, std::span<const Value> args, Gi
   for (size_t i = 0; i < sig.args.size(); ++i) {
     const Value& v = args[i];
     switch (sig.args[i].kind) {
-      case Kind::positional: positional(v), g.atoms.push_back(atom_entry(1, Value::none())); break;
-      case Kind::keyword: keyword(s.str(sig.args[i].name), v), g.atoms.push_back(atom_entry(1, Value::none())); break;
+      case Kind::positional:
+        positional(v), g.atoms.push_back(atom_entry(1, Value::none()));
+        break;
+      case Kind::keyword:
+        keyword(s.str(sig.args[i].name), v), g.atoms.push_back(atom_entry(1, Value::none()));
+        break;
       case Kind::star: {
         Value items = tuple_of(s, v);
         if (items.is_error()) return false;
@@ -66,8 +73,10 @@ void aim(const ir::Signature& sig, Given& g, Tuple* params) {
   int64_t kwonly = sig.positional + (sig.varargs ? 1 : 0), varkw = kwonly + sig.kwonly;
   for (int o : g.order) {
     if (o >= 0) {
-      if (o < sig.positional) g.targets.push_back(Value::integer(o));
-      else g.targets.push_back(make_tuple({Value::integer(varargs), Value::integer(o - sig.positional)}));
+      if (o < sig.positional)
+        g.targets.push_back(Value::integer(o));
+      else
+        g.targets.push_back(make_tuple({Value::integer(varargs), Value::integer(o - sig.positional)}));
       continue;
     }
     const Value& name = g.names[static_cast<size_t>(~o)];
@@ -75,12 +84,15 @@ void aim(const ir::Signature& sig, Given& g, Tuple* params) {
     int64_t at = -1;
     for (int64_t i = sig.posonly; i < varkw && at < 0; ++i)
       if (i != varargs && sig.names[static_cast<size_t>(i)] == symbol) at = i;
-    if (at >= 0) g.targets.push_back(Value::integer(at));
-    else g.targets.push_back(make_tuple({(*params)[static_cast<size_t>(varkw)], name, Value::integer(varkw)}));
+    if (at >= 0)
+      g.targets.push_back(Value::integer(at));
+    else
+      g.targets.push_back(make_tuple({(*params)[static_cast<size_t>(varkw)], name, Value::integer(varkw)}));
   }
 }
 
-// Functions in Ouro that are forward forms themselves take positional arguments, then keywords, and give cotangents in that order.
+// Functions in Ouro that are forward forms themselves take positional arguments, then keywords, and give cotangents in
+// that order.
 void aim_in_order(Given& g) {
   int64_t n = static_cast<int64_t>(g.positional.size());
   for (int o : g.order) g.targets.push_back(Value::integer(o >= 0 ? o : n + ~o));
@@ -165,8 +177,11 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
     }
     for (size_t i = 0; i < n; ++i) {
       Value v = cotangent_at(s, (*p)[next++], d, env);
-      if (cast<Tuple>(source)) (*items.as<Tuple>())[i] = std::move(v);
-      else if (!shadow_add(s, env, source, cast<Dict>(source) && i < keys.size() ? keys[i] : Value::integer(static_cast<int64_t>(i)), v))
+      if (cast<Tuple>(source))
+        (*items.as<Tuple>())[i] = std::move(v);
+      else if (!shadow_add(s, env, source,
+                           cast<Dict>(source) && i < keys.size() ? keys[i] : Value::integer(static_cast<int64_t>(i)),
+                           v))
         return Value::error();
     }
     if (cast<Tuple>(source)) (*result.as<Tuple>())[a] = std::move(items);

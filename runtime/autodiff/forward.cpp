@@ -149,7 +149,8 @@ Value of_class(Session& s, const Value& v) {
   if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return plain_form(v);
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
-  if (kind_of(init) != ObjectKind::function || (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)))
+  if (kind_of(init) != ObjectKind::function ||
+      (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)))
     return plain_form(v);
   return adapter(s, "constructor", {v, init});
 }
@@ -171,20 +172,28 @@ Value of_instance(Session& s, const Value& v) {
 
 Value forward_form(Session& s, const Value& f) {
   switch (kind_of(f)) {
-    case ObjectKind::none: return f;
-    case ObjectKind::function: return of_function(s, f);
-    case ObjectKind::native: return of_native(s, f);
-    case ObjectKind::pullback: return forward_form(s, f.as<Pullback>()->function);
-    case ObjectKind::type: return of_class(s, f);
+    case ObjectKind::none:
+      return f;
+    case ObjectKind::function:
+      return of_function(s, f);
+    case ObjectKind::native:
+      return of_native(s, f);
+    case ObjectKind::pullback:
+      return forward_form(s, f.as<Pullback>()->function);
+    case ObjectKind::type:
+      return of_class(s, f);
     case ObjectKind::bound_method: {
       auto* m = f.as<BoundMethod>();
       OURO_TRY(form, forward_form(s, m->function));
       return adapter(s, "with_self", {form, m->self});
     }
-    case ObjectKind::static_method: return forward_form(s, f.as<StaticMethod>()->function);
+    case ObjectKind::static_method:
+      return forward_form(s, f.as<StaticMethod>()->function);
     case ObjectKind::instance:
-    case ObjectKind::opaque: return of_instance(s, f);
-    default: return plain_form(f);
+    case ObjectKind::opaque:
+      return of_instance(s, f);
+    default:
+      return plain_form(f);
   }
 }
 
@@ -297,7 +306,8 @@ Value special_iter(Session& s, std::span<const Value> args) {
   return has_script_dunder(s, args[0], Dunder::iter_) ? form_of_rule(s, "iter_call") : Value::none();
 }
 Value special_update(Session& s, std::span<const Value> args) {
-  if (args[3].as<Str>()->size == 0) return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
+  if (args[3].as<Str>()->size == 0)
+    return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
   return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
 }
 Value special_next(Session&, std::span<const Value>) { return Value::none(); }
@@ -311,8 +321,8 @@ struct SpecialRow {
 };
 constexpr SpecialRow kSpecials[] = {
     {"attr.get", special_attr_get}, {"attr.set", special_attr_set}, {"item.get", special_item_get},
-    {"item.set", special_item_set}, {"item.del", special_item_del}, {"iter", special_iter}, {"iter.next", special_next},
-    {"update", special_update},
+    {"item.set", special_item_set}, {"item.del", special_item_del}, {"iter", special_iter},
+    {"iter.next", special_next},    {"update", special_update},
 };
 
 }  // namespace

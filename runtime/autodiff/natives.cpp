@@ -53,23 +53,35 @@ Value n_feed(Session& s, const Args& a) { return done(feed(s, a[0], a[1], a[2]))
 Value n_is_pullback(Session&, const Args& a) { return Value::boolean(kind_of(a[0]) == ObjectKind::pullback); }
 Value n_kind(Session& s, const Args& a) {
   switch (kind_of(unwrap(a[0]))) {
-    case ObjectKind::list: return make_str("list");
-    case ObjectKind::tuple: return make_str("tuple");
-    case ObjectKind::dict: return make_str("dict");
-    case ObjectKind::floating: return make_str("float");
-    case ObjectKind::tensor: return make_str(is_float_tensor(s, a[0]) ? "tensor" : "");
-    case ObjectKind::opaque_zero: return make_str("tensor");
-    case ObjectKind::instance: return make_str("object");
-    case ObjectKind::record: return make_str("record");
-    default: return make_str("");
+    case ObjectKind::list:
+      return make_str("list");
+    case ObjectKind::tuple:
+      return make_str("tuple");
+    case ObjectKind::dict:
+      return make_str("dict");
+    case ObjectKind::floating:
+      return make_str("float");
+    case ObjectKind::tensor:
+      return make_str(is_float_tensor(s, a[0]) ? "tensor" : "");
+    case ObjectKind::opaque_zero:
+      return make_str("tensor");
+    case ObjectKind::instance:
+      return make_str("object");
+    case ObjectKind::record:
+      return make_str("record");
+    default:
+      return make_str("");
   }
 }
 
 // define(callable, forward): the forward form of a native or a built-in class.
 Value n_define(Session& s, const Args& a) {
-  if (Native* n = cast_exact<Native>(a[0])) state(s).natives[n->def] = a[1];
-  else if (Type* t = cast_exact<Type>(a[0])) state(s).classes[t] = a[1];
-  else return raise_type_error(s, "define: a native or a class is expected");
+  if (Native* n = cast_exact<Native>(a[0]))
+    state(s).natives[n->def] = a[1];
+  else if (Type* t = cast_exact<Type>(a[0]))
+    state(s).classes[t] = a[1];
+  else
+    return raise_type_error(s, "define: a native or a class is expected");
   return Value::none();
 }
 
@@ -130,7 +142,9 @@ Value n_inner_iterators(Session&, const Args& a) {
   return make_list({a[0]});
 }
 Value n_place_source(Session& s, const Args& a) { return source_of(s, a[0]); }
-Value n_special(Session& s, const Args& a) { return forward_special(s, a[0].as<Str>()->view(), a.positional.subspan(1)); }
+Value n_special(Session& s, const Args& a) {
+  return forward_special(s, a[0].as<Str>()->view(), a.positional.subspan(1));
+}
 // plain(f, *args, **kw): f as it is, without derivative.
 Value n_plain(Session& s, const Args& a) { return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names}); }
 Value n_add_item(Session& s, const Args& a) { return add_item(s, a[0], a[1], a[2], a[3], a[4]); }
@@ -151,7 +165,10 @@ constexpr NativeDef kFunctions[] = {
     {.name = "expand", .params = "d, x, /", .fn = n_expand, .doc = "The transpose of fit."},
     {.name = "get", .params = "d, i, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},
     {.name = "one_hot", .params = "d, i, /", .fn = n_one_hot, .doc = "The transpose of get."},
-    {.name = "dense", .params = "d, y, /", .fn = n_dense, .doc = "A cotangent with numbers: zeros like y for the symbolic zero."},
+    {.name = "dense",
+     .params = "d, y, /",
+     .fn = n_dense,
+     .doc = "A cotangent with numbers: zeros like y for the symbolic zero."},
     {.name = "acc", .params = "env, o, slot, d, /", .fn = n_acc, .doc = "Add to the cotangent of a slot."},
     {.name = "take", .params = "env, o, slot, /", .fn = n_take, .doc = "Read and clear the cotangent of a slot."},
     {.name = "peek", .params = "env, o, slot, /", .fn = n_peek, .doc = "The cotangent of a slot."},
@@ -164,26 +181,49 @@ constexpr NativeDef kFunctions[] = {
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
     {.name = "bind", .params = "form, args, keywords, /", .fn = n_bind, .doc = "Bind arguments to a forward form."},
-    {.name = "unbind", .params = "plan, d, env, /", .fn = n_unbind, .doc = "Cotangents of arguments from those of parameters."},
+    {.name = "unbind",
+     .params = "plan, d, env, /",
+     .fn = n_unbind,
+     .doc = "Cotangents of arguments from those of parameters."},
     {.name = "flat", .params = "form, /", .fn = n_flat, .doc = "A forward form that takes entry parameters."},
     {.name = "bare", .params = "made, /", .fn = n_bare, .doc = "An instance without __init__."},
-    {.name = "class_attribute", .params = "x, name, /", .fn = n_class_attribute, .doc = "What the class of x has under a name."},
+    {.name = "class_attribute",
+     .params = "x, name, /",
+     .fn = n_class_attribute,
+     .doc = "What the class of x has under a name."},
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
     {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
     {.name = "fail", .params = "text, /", .fn = n_fail, .doc = "Raise TypeError."},
     {.name = "stop_gradient", .params = "x, /", .fn = n_stop_gradient, .doc = "x, as a constant to differentiation."},
     {.name = "total", .params = "x, /", .fn = n_sum_to_float, .doc = "The sum of a tensor's elements as a float."},
-    {.name = "inner_iterators", .params = "it, /", .fn = n_inner_iterators, .doc = "The iterators that an iterator runs over."},
-    {.name = "place_source", .params = "it, /", .fn = n_place_source, .doc = "Where an iterator's last value came from."},
-    {.name = "special", .params = "prim, *args", .fn = n_special, .doc = "The form of what a primitive calls, or None.", .raw = true},
+    {.name = "inner_iterators",
+     .params = "it, /",
+     .fn = n_inner_iterators,
+     .doc = "The iterators that an iterator runs over."},
+    {.name = "place_source",
+     .params = "it, /",
+     .fn = n_place_source,
+     .doc = "Where an iterator's last value came from."},
+    {.name = "special",
+     .params = "prim, *args",
+     .fn = n_special,
+     .doc = "The form of what a primitive calls, or None.",
+     .raw = true},
     {.name = "plain", .params = "f, *args, **kw", .fn = n_plain, .doc = "A call without derivative.", .raw = true},
-    {.name = "add_item", .params = "sum, d, index, kept, env, /", .fn = n_add_item, .doc = "sum plus the cotangent of x in x[index]."},
-    {.name = "rows_of", .params = "kept, /", .fn = n_length_of, .doc = "How many rows a tensor has, by what was kept of it."},
+    {.name = "add_item",
+     .params = "sum, d, index, kept, env, /",
+     .fn = n_add_item,
+     .doc = "sum plus the cotangent of x in x[index]."},
+    {.name = "rows_of",
+     .params = "kept, /",
+     .fn = n_length_of,
+     .doc = "How many rows a tensor has, by what was kept of it."},
 };
 constexpr NativeModule kModule{"_ad", kFunctions};
 
 // The transforms are Ouro (stdlib/autodiff.ouro), built-in names of .ouro files and of module `ouro`.
-constexpr std::string_view kTransforms[] = {"grad", "value_and_grad", "vjp", "custom_vjp", "checkpoint", "stop_gradient"};
+constexpr std::string_view kTransforms[] = {"grad",       "value_and_grad", "vjp",
+                                            "custom_vjp", "checkpoint",     "stop_gradient"};
 Value transform(Session& s, std::string_view name) {
   for (std::string_view t : kTransforms)
     if (t == name) {

@@ -32,7 +32,9 @@ void clear_record(Object* o) {
   fields.clear();
 }
 
-Value call_pullback(Session& s, const Value& self, const Args& args) { return call(s, self.as<Pullback>()->function, args); }
+Value call_pullback(Session& s, const Value& self, const Args& args) {
+  return call(s, self.as<Pullback>()->function, args);
+}
 
 // A record reads like the object it is the gradient of.
 Value record_get(Session&, const Value& self, Symbol name) {
@@ -81,13 +83,18 @@ constexpr GetSetDef kRecordAttributes[] = {{"__dict__", record_dict}};
 
 constexpr TypeSlots kNone{};
 constexpr TypeSlots kPullbackSlots{.call = call_pullback};
-constexpr TypeSlots kRecordSlots{.repr = record_repr, .get_attr = record_get, .set_attr = record_set, .dir = record_dir};
+constexpr TypeSlots kRecordSlots{
+    .repr = record_repr, .get_attr = record_get, .set_attr = record_set, .dir = record_dir};
 
 constexpr TypeDef kTypes[] = {
     {.name = "seq", .kind = ObjectKind::seq, .slots = &kNone, .subclassable = false},
     {.name = "shadow_map", .kind = ObjectKind::shadow_map, .slots = &kNone, .subclassable = false},
     {.name = "pullback", .kind = ObjectKind::pullback, .slots = &kPullbackSlots, .subclassable = false},
-    {.name = "gradient", .kind = ObjectKind::record, .slots = &kRecordSlots, .getset = kRecordAttributes, .subclassable = false},
+    {.name = "gradient",
+     .kind = ObjectKind::record,
+     .slots = &kRecordSlots,
+     .getset = kRecordAttributes,
+     .subclassable = false},
     {.name = "like", .kind = ObjectKind::opaque_zero, .slots = &kNone, .subclassable = false},
 };
 

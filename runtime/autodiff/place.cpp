@@ -1,9 +1,10 @@
 // Places: what an update writes to, and where an iterator's values come from, as backward needs them.
 //
-// ad.place gives the tuple (base, slot, index, op, old, value): the slot of an object that the update writes (base None: the root itself,
-// a tensor), the keys inside the tensor that stands there (None: the whole slot), the operator of `op=` (None for `=`), the old content where the
-// rule of that operator wants it, and kind and shape of the value (or the value, for such operators).
-// ad.source gives (object, slot), a list of sources for a tuple of values, None for values without cotangent, or a text: an error.
+// ad.place gives the tuple (base, slot, index, op, old, value): the slot of an object that the update writes (base
+// None: the root itself, a tensor), the keys inside the tensor that stands there (None: the whole slot), the operator
+// of `op=` (None for `=`), the old content where the rule of that operator wants it, and kind and shape of the value
+// (or the value, for such operators). ad.source gives (object, slot), a list of sources for a tuple of values, None for
+// values without cotangent, or a text: an error.
 #include "ir/effect.h"
 #include "ir/prim.h"
 #include "runtime/autodiff/autodiff.h"
@@ -65,7 +66,9 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
   const Value& value = args[args.size() - 1];
   Walk w;
   switch (path.root) {
-    case Root::value: w.content = args[0]; break;
+    case Root::value:
+      w.content = args[0];
+      break;
     case Root::cell:
       w.base = args[0], w.slot = Value::integer(0), w.content = args[0].as<Cell>()->value;
       break;
@@ -87,14 +90,17 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
   OURO_TRY(kept, like(s, value));
   if (augmented) {
     op = make_str(ir::op_name(path.in_place));
-    if (w.index.empty() && cast<List>(w.content)) return Value::none();  // `o.list += ...`: the list itself is extended; see below
+    if (w.index.empty() && cast<List>(w.content))
+      return Value::none();  // `o.list += ...`: the list itself is extended; see below
     old = read_index(s, w.content, w.index);
     if (old.is_error()) {
       clear_pending(s);
       return Value::none();
     }
-    if (linear(path.in_place)) old = like(s, old);
-    else kept = value;
+    if (linear(path.in_place))
+      old = like(s, old);
+    else
+      kept = value;
     if (old.is_error()) return old;
   }
   return make_tuple({w.base, w.slot, index, op, old, kept});
@@ -119,7 +125,8 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
     d_value = fit(s, part, value);
   } else {
     Value rule = find_rule(s, op.as<Str>()->view());
-    if (rule.is_unbound() || rule.is_error()) return raise_error(s, ExcKind::TypeError, "operation '%s' has no derivative", op.as<Str>()->data);
+    if (rule.is_unbound() || rule.is_error())
+      return raise_error(s, ExcKind::TypeError, "operation '%s' has no derivative", op.as<Str>()->data);
     OURO_TRY(d, call(s, rule, {part, env, old, value}));
     d_old = item(d, 0);
     d_value = item(d, 1);
@@ -149,7 +156,8 @@ Value source_of(Session& s, const Value& iterator) {
   if (it->source.is_unbound() && it->more.empty()) return Value::none();  // exhausted
   if (name == "list_iterator") return make_tuple({it->source, Value::integer(it->index - 1)});
   if (name == "list_reverseiterator") return make_tuple({it->source, Value::integer(it->index + 1)});
-  if (name == "tuple_iterator" || name == "tensor_iterator") return make_tuple({iterator, Value::integer(it->index - 1)});
+  if (name == "tuple_iterator" || name == "tensor_iterator")
+    return make_tuple({iterator, Value::integer(it->index - 1)});
   if (name == "reversed") {
     if (cast<List>(it->source)) return make_tuple({it->source, Value::integer(it->index + 1)});
     return make_tuple({iterator, Value::integer(it->index + 1)});

@@ -75,7 +75,8 @@ Value seq_get(Call& c) {
 Value yielded(Call& c) {
   List* l = c.args[0].as<List>();
   if (l->size >= 1'000'000)
-    return raise_error(c.s, ExcKind::TypeError, "cannot differentiate through %s, which yields without end", c.code.qualname.c_str());
+    return raise_error(c.s, ExcKind::TypeError, "cannot differentiate through %s, which yields without end",
+                       c.code.qualname.c_str());
   l->push(std::move(c.args[1]));
   return Value::none();
 }
@@ -96,18 +97,21 @@ constexpr Row kRows[] = {
     {prim::ad_part, [](Call& c) { return pair_item(c.args[0], c.integer()); }},
     {prim::ad_keep, keep},
     {prim::ad_like, keep_like},
-    {prim::ad_select, [](Call& c) { return c.args[0].is_none() == (c.attr == 0) ? std::move(c.args[1]) : Value::zero_cotangent(); }},
+    {prim::ad_select,
+     [](Call& c) { return c.args[0].is_none() == (c.attr == 0) ? std::move(c.args[1]) : Value::zero_cotangent(); }},
     {prim::ad_rule, [](Call& c) { return rule_of(c, false); }},
     {prim::ad_always, [](Call& c) { return rule_of(c, true); }},
     {prim::ad_get, [](Call& c) { return item(c.args[0], c.integer()); }},
     {prim::ad_one_hot, [](Call& c) { return one_hot(c.args[0], c.integer()); }},
     {prim::ad_add, [](Call& c) { return add(c.s, std::move(c.args[0]), c.args[1]); }},
-    {prim::ad_item, [](Call& c) { return add_item(c.s, std::move(c.args[0]), c.args[1], c.args[2], c.args[3], c.args[4]); }},
+    {prim::ad_item,
+     [](Call& c) { return add_item(c.s, std::move(c.args[0]), c.args[1], c.args[2], c.args[3], c.args[4]); }},
     {prim::ad_index, index_of},
     {prim::ad_acc, [](Call& c) { return done(shadow_add(c.s, c.args[0], c.args[1], c.args[2], c.args[3])); }},
     {prim::ad_take, [](Call& c) { return shadow_take(c.s, c.args[0], c.args[1], c.args[2]); }},
     {prim::ad_peek, [](Call& c) { return shadow_peek(c.s, c.args[0], c.args[1], c.args[2]); }},
-    {prim::ad_put, [](Call& c) { return done(shadow_put(c.s, c.args[0], c.args[1], c.args[2], std::move(c.args[3]))); }},
+    {prim::ad_put,
+     [](Call& c) { return done(shadow_put(c.s, c.args[0], c.args[1], c.args[2], std::move(c.args[3]))); }},
     {prim::ad_source, [](Call& c) { return source_of(c.s, c.args[0]); }},
     {prim::ad_globals, [](Call& c) { return c.globals; }},
     {prim::ad_place, [](Call& c) { return place_of(c.s, c.code.paths[c.attr], c.globals, c.args); }},
@@ -132,7 +136,8 @@ const std::vector<Fn>& table() {
 
 }  // namespace
 
-Value run_primitive(Session& s, const ir::Function& code, const Value& globals, ir::Op op, uint32_t attr, std::span<Value> args) {
+Value run_primitive(Session& s, const ir::Function& code, const Value& globals, ir::Op op, uint32_t attr,
+                    std::span<Value> args) {
   Fn fn = table()[static_cast<uint16_t>(op)];
   if (!fn) ouro_bug("primitive %u is not one of reverse mode", static_cast<unsigned>(op));
   Call c{s, code, globals, attr, args};

@@ -1,4 +1,5 @@
-// Module `_ad_rows`: tensor operations as the rules in Ouro see them (stdlib/grad_rules.ouro, "rows"). An operation is passed by its number.
+// Module `_ad_rows`: tensor operations as the rules in Ouro see them (stdlib/grad_rules.ouro, "rows"). An operation is
+// passed by its number.
 #include "ir/ops/registry.h"
 #include "runtime/autodiff/natives.h"
 #include "runtime/autodiff/state.h"
@@ -24,7 +25,8 @@ Value n_run(Session& s, const Args& a) {
   return run_operation(s, row_of(a[0]), args);
 }
 
-// row_bind(op, args, kw): (parameters in the row's order, for each argument the position of its parameter, or (position, i) in a variadic one).
+// row_bind(op, args, kw): (parameters in the row's order, for each argument the position of its parameter, or
+// (position, i) in a variadic one).
 Value n_bind(Session& s, const Args& a) {
   const ir::OpInfo& op = row_of(a[0]);
   std::vector<Value> names, keywords;
@@ -40,8 +42,9 @@ Value n_bind(Session& s, const Args& a) {
   if (!bind_operation(s, op, args, params, &at)) return Value::error();
   Value places = alloc_tuple(at.size());
   for (size_t i = 0; i < at.size(); ++i)
-    (*places.as<Tuple>())[i] = at[i].second < 0 ? Value::integer(at[i].first)
-                                                : make_tuple({Value::integer(at[i].first), Value::integer(at[i].second)});
+    (*places.as<Tuple>())[i] = at[i].second < 0
+                                   ? Value::integer(at[i].first)
+                                   : make_tuple({Value::integer(at[i].first), Value::integer(at[i].second)});
   return make_tuple({make_tuple(std::span<const Value>(params)), places});
 }
 
@@ -51,7 +54,8 @@ Value n_keywords(Session& s, const Args& a) {
   size_t pos = 0;
   Value *k, *v;
   while (dict_next(cast<Dict>(a[1]), pos, k, v))
-    if (!dict_set(s, out.as<Dict>(), make_str(operation_keyword(row_of(a[0]), k->as<Str>()->view())), *v)) return Value::error();
+    if (!dict_set(s, out.as<Dict>(), make_str(operation_keyword(row_of(a[0]), k->as<Str>()->view())), *v))
+      return Value::error();
   return out;
 }
 // row_arguments(op, params): as the texts of rules take them, variadic ones spread.
@@ -61,8 +65,10 @@ Value n_arguments(Session&, const Args& a) {
   std::vector<Value> out;
   for (size_t i = 0; i < params->size; ++i) {
     Tuple* rest = op.params[i].variadic ? cast<Tuple>((*params)[i]) : nullptr;
-    if (rest) out.insert(out.end(), rest->begin(), rest->end());
-    else out.push_back((*params)[i]);
+    if (rest)
+      out.insert(out.end(), rest->begin(), rest->end());
+    else
+      out.push_back((*params)[i]);
   }
   return make_tuple(std::span<const Value>(out));
 }
@@ -77,7 +83,8 @@ Value n_kind(Session&, const Args& a) {
 }
 Value n_source(Session& s, const Args& a) { return operation_source(s, row_of(a[0])); }
 Value n_vjp(Session& s, const Args& a) { return operation_text(s, row_of(a[0]).def->vjp); }
-// row_derivative(op, i): the operation dy/dx_i over (inputs..., y, other parameters...), or None where it is zero everywhere.
+// row_derivative(op, i): the operation dy/dx_i over (inputs..., y, other parameters...), or None where it is zero
+// everywhere.
 Value n_derivative(Session&, const Args& a) {
   const ir::OpInfo* d = ir::local_derivative(row_of(a[0]).op, static_cast<int>(a[1].as_int()));
   return d ? Value::integer(static_cast<int64_t>(d->op)) : Value::none();
@@ -87,13 +94,19 @@ Value n_others(Session&, const Args& a) { return numbers(row_of(a[0]).param_at);
 
 constexpr NativeDef kFunctions[] = {
     {.name = "row_run", .params = "op, params, /", .fn = n_run, .doc = "A tensor operation on its parameters."},
-    {.name = "row_bind", .params = "op, args, kw, /", .fn = n_bind, .doc = "A call's arguments as parameters, and where each went."},
+    {.name = "row_bind",
+     .params = "op, args, kw, /",
+     .fn = n_bind,
+     .doc = "A call's arguments as parameters, and where each went."},
     {.name = "row_keywords", .params = "op, kw, /", .fn = n_keywords, .doc = "Keywords under the row's names."},
     {.name = "row_arguments", .params = "op, params, /", .fn = n_arguments, .doc = "Parameters as a rule's arguments."},
     {.name = "row_kind", .params = "op, /", .fn = n_kind, .doc = "How an operation is differentiated."},
     {.name = "row_source", .params = "op, /", .fn = n_source, .doc = "The function of a row in Ouro."},
     {.name = "row_vjp", .params = "op, /", .fn = n_vjp, .doc = "The rule of a row."},
-    {.name = "row_derivative", .params = "op, i, /", .fn = n_derivative, .doc = "The local derivative of an elementwise row."},
+    {.name = "row_derivative",
+     .params = "op, i, /",
+     .fn = n_derivative,
+     .doc = "The local derivative of an elementwise row."},
     {.name = "row_inputs", .params = "op, /", .fn = n_inputs, .doc = "Which parameters are tensors."},
     {.name = "row_others", .params = "op, /", .fn = n_others, .doc = "Which parameters are not."},
 };

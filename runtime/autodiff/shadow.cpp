@@ -1,4 +1,5 @@
-// Shadow maps (RULES B8). Slots with small int keys stand in an array, so that a list's cotangents cost what the list does.
+// Shadow maps (RULES B8). Slots with small int keys stand in an array, so that a list's cotangents cost what the list
+// does.
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/autodiff.h"
 
@@ -44,7 +45,8 @@ bool array_index(const Value& object, const Value& slot, size_t& i) {
   return false;
 }
 
-// A hashable text for a slot (the object of an inner map's slot is its owner there too), when it has one that equality follows; empty otherwise.
+// A hashable text for a slot (the object of an inner map's slot is its owner there too), when it has one that equality
+// follows; empty otherwise.
 std::string text_key(const Value& slot) {
   if (Str* t = cast_exact<Str>(slot)) return "s" + std::string(t->view());
   if (slot.is_int()) return "i" + std::to_string(slot.as_int());
@@ -121,7 +123,8 @@ bool shadow_add(Session& s, const Value& env, const Value& object, const Value& 
   if (!v) return true;
   Value sum = add(s, std::move(*v), d);
   if (sum.is_error()) return false;
-  *find(s, map_of(env), slot_owner(object), slot, true) = std::move(sum);  // a script's __add__ may have changed the map
+  *find(s, map_of(env), slot_owner(object), slot, true) =
+      std::move(sum);  // a script's __add__ may have changed the map
   return true;
 }
 

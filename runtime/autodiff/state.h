@@ -18,9 +18,9 @@ struct State {
   std::unordered_map<const NativeDef*, Value> natives;  // forward forms in grad_rules
   std::unordered_map<const Type*, Value> classes;
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
-  Value rules;   // module grad_rules
-  Value table;   // its RULES
-  std::unordered_map<std::string, Value> found;  // rules and functions by name
+  Value rules;                                          // module grad_rules
+  Value table;                                          // its RULES
+  std::unordered_map<std::string, Value> found;         // rules and functions by name
 };
 
 inline State& state(Session& s) { return s.state<State>(); }

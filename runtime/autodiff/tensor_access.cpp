@@ -75,7 +75,8 @@ Value reduce_to(Session& s, const Value& v, const std::vector<int64_t>& dims, DT
     size_t lead = t.dims.size() - dims.size();
     Value axes = make_list();
     for (size_t i = 0; i < t.dims.size(); ++i)
-      if (i < lead || (dims[i - lead] == 1 && t.dims[i] != 1)) axes.as<List>()->push(Value::integer(static_cast<int64_t>(i)));
+      if (i < lead || (dims[i - lead] == 1 && t.dims[i] != 1))
+        axes.as<List>()->push(Value::integer(static_cast<int64_t>(i)));
     if (axes.as<List>()->size) {
       OURO_TRY(axis, tuple_of(s, axes));
       r = call_method(s, r, sym("sum"), {axis});

@@ -12,11 +12,17 @@ namespace {
 using Fn = Value (*)(Session&, std::span<Value>);
 
 template <BinOp op>
-Value bin(Session& s, std::span<Value> a) { return binary(s, op, a[0], a[1]); }
+Value bin(Session& s, std::span<Value> a) {
+  return binary(s, op, a[0], a[1]);
+}
 template <BinOp op>
-Value in(Session& s, std::span<Value> a) { return inplace(s, op, std::move(a[0]), a[1]); }
+Value in(Session& s, std::span<Value> a) {
+  return inplace(s, op, std::move(a[0]), a[1]);
+}
 template <UnOp op>
-Value un(Session& s, std::span<Value> a) { return unary(s, op, a[0]); }
+Value un(Session& s, std::span<Value> a) {
+  return unary(s, op, a[0]);
+}
 
 Value done(bool ok) { return ok ? Value::none() : Value::error(); }
 Symbol name_of(const Value& v) { return str_symbol(v.as<Str>()); }
@@ -24,12 +30,26 @@ Symbol name_of(const Value& v) { return str_symbol(v.as<Str>()); }
 const std::unordered_map<std::string_view, Fn>& table() {
   static const auto* t = new std::unordered_map<std::string_view, Fn>{
 #define OURO_ROW(op) {"op." #op, bin<BinOp::op>}, {"iop." #op, in<BinOp::op>}
-      OURO_ROW(add), OURO_ROW(sub), OURO_ROW(mul), OURO_ROW(matmul), OURO_ROW(truediv), OURO_ROW(floordiv), OURO_ROW(mod),
-      OURO_ROW(pow), OURO_ROW(lshift), OURO_ROW(rshift),
+      OURO_ROW(add),
+      OURO_ROW(sub),
+      OURO_ROW(mul),
+      OURO_ROW(matmul),
+      OURO_ROW(truediv),
+      OURO_ROW(floordiv),
+      OURO_ROW(mod),
+      OURO_ROW(pow),
+      OURO_ROW(lshift),
+      OURO_ROW(rshift),
 #undef OURO_ROW
-      {"op.and", bin<BinOp::and_>}, {"op.or", bin<BinOp::or_>}, {"op.xor", bin<BinOp::xor_>},
-      {"iop.and", in<BinOp::and_>}, {"iop.or", in<BinOp::or_>}, {"iop.xor", in<BinOp::xor_>},
-      {"op.neg", un<UnOp::neg>}, {"op.pos", un<UnOp::pos>}, {"op.invert", un<UnOp::invert>},
+      {"op.and", bin<BinOp::and_>},
+      {"op.or", bin<BinOp::or_>},
+      {"op.xor", bin<BinOp::xor_>},
+      {"iop.and", in<BinOp::and_>},
+      {"iop.or", in<BinOp::or_>},
+      {"iop.xor", in<BinOp::xor_>},
+      {"op.neg", un<UnOp::neg>},
+      {"op.pos", un<UnOp::pos>},
+      {"op.invert", un<UnOp::invert>},
       {"attr.get", [](Session& s, std::span<Value> a) { return get_attr(s, a[0], name_of(a[1])); }},
       {"attr.set", [](Session& s, std::span<Value> a) { return done(set_attr(s, a[0], name_of(a[1]), a[2])); }},
       {"item.get", [](Session& s, std::span<Value> a) { return get_item(s, a[0], a[1]); }},

@@ -1,4 +1,5 @@
-// Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything else is called.
+// Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything
+// else is called.
 #include "ir/prim.h"
 #include "runtime/bind.h"
 #include "runtime/collect.h"
@@ -37,12 +38,15 @@ Value make_generator(Session& s, Frame* top_of_stack_frame, const Value& functio
 // A call's arguments, evaluated into Values: positional ones, then keyword ones with names.
 struct Collected {
   Values positional, keywords, names;
-  Args args() const { return {{positional.data(), positional.size()}, {keywords.data(), keywords.size()}, {names.data(), names.size()}}; }
+  Args args() const {
+    return {{positional.data(), positional.size()}, {keywords.data(), keywords.size()}, {names.data(), names.size()}};
+  }
 };
 
 std::string callee_text(Session& s, const Value& f) {
   if (Function* fn = cast_exact<Function>(f))
-    if (Str* q = cast<Str>(fn->qualname)) return std::string(fn->module_name.is_unbound() ? "" : "") + std::string(q->view()) + "()";
+    if (Str* q = cast<Str>(fn->qualname))
+      return std::string(fn->module_name.is_unbound() ? "" : "") + std::string(q->view()) + "()";
   if (Native* n = cast_exact<Native>(f)) return std::string(n->def->name) + "()";
   if (BoundMethod* m = cast_exact<BoundMethod>(f)) return callee_text(s, m->function);
   if (Type* t = cast_exact<Type>(f)) return std::string(t->text()) + "()";
@@ -64,7 +68,8 @@ std::string module_prefix(Session& s, const Value& f) {
 bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v) {
   for (const Value& n : out.names)
     if (n.same(name) || n.as<Str>()->view() == name.as<Str>()->view()) {
-      raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), name.as<Str>()->data);
+      raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
+                       callee_text(s, f).c_str(), name.as<Str>()->data);
       return false;
     }
   out.names.push_back(name);
@@ -76,18 +81,24 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
   for (size_t i = 0; i < sig.args.size(); ++i) {
     Value v = take_operand(fr, ops[i]);
     switch (sig.args[i].kind) {
-      case ir::CallSig::Kind::positional: out.positional.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::positional:
+        out.positional.push_back(std::move(v));
+        break;
       case ir::CallSig::Kind::keyword:
         if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v))) return false;
         break;
       case ir::CallSig::Kind::star: {
         Value t = tuple_of(s, v);
         if (t.is_error()) {
-          if (pending_is(s, ExcKind::TypeError) && (!is_a(s, v, s.object_type()) || find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound())) {
+          if (pending_is(s, ExcKind::TypeError) &&
+              (!is_a(s, v, s.object_type()) || find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound())) {
             clear_pending(s);
             bool alone = i == 0 && (sig.args.size() == 1 || sig.args[1].kind >= ir::CallSig::Kind::keyword);
-            if (!alone) raise_type_error(s, "Value after * must be an iterable, not %s", type_name(s, v).c_str());
-            else raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
+            if (!alone)
+              raise_type_error(s, "Value after * must be an iterable, not %s", type_name(s, v).c_str());
+            else
+              raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(),
+                               callee_text(s, f).c_str(), type_name(s, v).c_str());
           }
           return false;
         }
@@ -102,7 +113,8 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
           Value has = lookup_attr(s, v, keys);
           if (has.is_error()) return false;
           if (has.is_unbound()) {
-            raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(), callee_text(s, f).c_str(), type_name(s, v).c_str());
+            raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(),
+                             callee_text(s, f).c_str(), type_name(s, v).c_str());
             return false;
           }
           d = make_dict();
@@ -125,7 +137,8 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
 }
 
 // Pushes a frame for function `fv` with arguments from operands, after `self` if given. Positional only.
-bool push_simple(Session& s, Frame& fr, const Value& fv, const Value* self, const Operand* ops, uint32_t n, Frame*& pushed, Value& result) {
+bool push_simple(Session& s, Frame& fr, const Value& fv, const Value* self, const Operand* ops, uint32_t n,
+                 Frame*& pushed, Value& result) {
   Function* fn = fv.as<Function>();
   Code* code = compiled(s, fn);
   const ir::Signature& sig = fn->code->sig;
@@ -153,8 +166,10 @@ bool push_simple(Session& s, Frame& fr, const Value& fv, const Value* self, cons
     }
   }
   if (!fn->captures.empty()) place_captures(to, fn);
-  if (fn->code->is_generator) result = make_generator(s, to, Value(fv));
-  else pushed = to;
+  if (fn->code->is_generator)
+    result = make_generator(s, to, Value(fv));
+  else
+    pushed = to;
   return true;
 }
 
@@ -167,8 +182,10 @@ bool push_bound(Session& s, const Value& fv, const Args& args, Frame*& pushed, V
     return false;
   }
   if (!fn->captures.empty()) place_captures(to, fn);
-  if (fn->code->is_generator) result = make_generator(s, to, Value(fv));
-  else pushed = to;
+  if (fn->code->is_generator)
+    result = make_generator(s, to, Value(fv));
+  else
+    pushed = to;
   return true;
 }
 
@@ -215,7 +232,8 @@ Value call_with(Session& s, Frame& fr, const Value& callee, const Value* self, c
   return call(s, callee, Args{{all.data(), all.size()}, {}, {}});
 }
 
-bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops, uint32_t n, Frame*& pushed) {
+bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops,
+                 uint32_t n, Frame*& pushed) {
   Value result;
   switch (kind_of(callee)) {
     case ObjectKind::function:
@@ -225,7 +243,8 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
       if (self) return store(fr, in, call_with(s, fr, callee, self, ops, n));
       Value keep = callee;
       auto* m = callee.as<BoundMethod>();
-      if (kind_of(m->function) != ObjectKind::function) return store(fr, in, call_with(s, fr, m->function, &m->self, ops, n));
+      if (kind_of(m->function) != ObjectKind::function)
+        return store(fr, in, call_with(s, fr, m->function, &m->self, ops, n));
       if (!push_simple(s, fr, m->function, &m->self, ops, n, pushed, result)) return false;
       break;
     }
@@ -238,13 +257,15 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
       pushed->instance = std::move(instance);
       return true;
     }
-    default: return store(fr, in, call_with(s, fr, callee, self, ops, n));
+    default:
+      return store(fr, in, call_with(s, fr, callee, self, ops, n));
   }
   if (!pushed) fr.regs[in.dst] = std::move(result);
   return true;
 }
 
-bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, const ir::CallSig& sig, const Value* self, const Operand* ops, Frame*& pushed) {
+bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, const ir::CallSig& sig, const Value* self,
+               const Operand* ops, Frame*& pushed) {
   Collected c;
   if (self) c.positional.push_back(*self);
   Value target = callee;
@@ -262,8 +283,10 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
   if (kind_of(target) != ObjectKind::function) return store(fr, in, call(s, target, c.args()));
   Value result;
   if (!push_bound(s, target, c.args(), pushed, result)) return false;
-  if (pushed) pushed->instance = std::move(instance);
-  else fr.regs[in.dst] = std::move(result);
+  if (pushed)
+    pushed->instance = std::move(instance);
+  else
+    fr.regs[in.dst] = std::move(result);
   return true;
 }
 
@@ -281,7 +304,8 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
       for (uint32_t i = 1; i <= n; ++i) drop_operand(fr, ops[i].at, static_cast<uint8_t>(ops[i].use));
       return true;
     }
-    return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed) : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
+    return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed)
+                : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }
   Cache& cache = fr.code->caches[x.cache];
   Value self = take_operand(fr, ops[0]);
@@ -292,17 +316,21 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
     found = find_method(s, self, sig.method);
     if (!found.is_unbound()) remember_method(s, cache, self, found);
   }
-  if (!found.is_unbound()) return full ? call_full(s, fr, in, found, sig, &self, ops + 1, pushed) : call_simple(s, fr, in, found, &self, ops + 1, n, pushed);
+  if (!found.is_unbound())
+    return full ? call_full(s, fr, in, found, sig, &self, ops + 1, pushed)
+                : call_simple(s, fr, in, found, &self, ops + 1, n, pushed);
   Value callee = get_attr(s, self, sig.method);
   if (callee.is_error()) return false;
-  return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed) : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
+  return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed)
+              : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
 }
 
 // ---------------------------------------------------------------- from C++
 
 Value call_function(Session& s, const Value& function, const Args& args) {
   char here;
-  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit) return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
+    return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   Value keep = function, result;
   Frame* pushed = nullptr;
   if (!push_bound(s, keep, args, pushed, result)) return Value::error();
@@ -310,8 +338,10 @@ Value call_function(Session& s, const Value& function, const Args& args) {
   pushed->entry = true;
   if (++pushed->code->calls >= pushed->code->call_trigger || pushed->code->entry) {
     Outcome o = Outcome::not_taken;
-    if (pushed->code->calls >= pushed->code->call_trigger && s.executor) o = s.executor->hot_function(s, *pushed, result);
-    if (o == Outcome::not_taken && pushed->code->entry) o = pushed->code->entry(s, *pushed, pushed->code->entry_data, result);
+    if (pushed->code->calls >= pushed->code->call_trigger && s.executor)
+      o = s.executor->hot_function(s, *pushed, result);
+    if (o == Outcome::not_taken && pushed->code->entry)
+      o = pushed->code->entry(s, *pushed, pushed->code->entry_data, result);
     if (o == Outcome::returned) {
       pop_frame(s);
       return result;
@@ -347,7 +377,8 @@ bool safe_point(Session& s) {
   if (bits & Session::kCollect) ouro::runtime::collect(s);
   if (bits & Session::kFinalizers) run_finalizers(s);
   if (s.executor && bits & (Session::kVersionReady | Session::kDemand)) s.executor->safe_point(s);
-  if (bits & (Session::kVersionReady | Session::kDemand)) s.poll.fetch_and(~static_cast<uint32_t>(Session::kVersionReady | Session::kDemand));
+  if (bits & (Session::kVersionReady | Session::kDemand))
+    s.poll.fetch_and(~static_cast<uint32_t>(Session::kVersionReady | Session::kDemand));
   if (bits & Session::kInterrupt) {
     s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
     set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));

@@ -1,13 +1,16 @@
 // Register code: what the interpreter runs. A Function of ANF is flattened once (flatten.cpp):
 //
-//   - every name has a register; names of one source variable, and a block parameter and what is passed to it, share one where their
+//   - every name has a register; names of one source variable, and a block parameter and what is passed to it, share
+//   one where their
 //     lives do not meet (registers.cpp), so that most jumps move nothing;
 //   - operands are registers (>= 0) or constants (~index, < 0);
-//   - operands that die here are marked: a call moves them, other operations drop them afterwards. Nameless values die at their last
-//     use. Values of source variables stay until the variable is bound again or the function ends, as in CPython, unless they are
-//     tensors, which die at their last use so that updates happen in place (RULES C16);
+//   - operands that die here are marked: a call moves them, other operations drop them afterwards. Nameless values die
+//   at their last
+//     use. Values of source variables stay until the variable is bound again or the function ends, as in CPython,
+//     unless they are tensors, which die at their last use so that updates happen in place (RULES C16);
 //   - a comparison or test and the branch on it are one instruction, so are iter.next, is.end and the branch;
-//   - instructions that may raise inside a `try` have a handover: a target and the moves that the handler's parameters need.
+//   - instructions that may raise inside a `try` have a handover: a target and the moves that the handler's parameters
+//   need.
 #pragma once
 
 #include <unordered_map>
@@ -41,7 +44,7 @@ enum class I : uint16_t {
 #define X(n) n,
   OURO_INSTRS(X)
 #undef X
-  count_
+      count_
 };
 
 // What happens to an operand after its use.
@@ -86,7 +89,7 @@ struct MoveTo {
 };
 struct HandoverTo {
   uint32_t pc;
-  int32_t exception;  // register of the handler's first parameter
+  int32_t exception;          // register of the handler's first parameter
   std::vector<MoveTo> moves;  // parallel
 };
 
@@ -99,13 +102,13 @@ struct Code {
   std::vector<Cache> caches;
   std::vector<std::vector<int32_t>> switches;  // targets
   std::vector<HandoverTo> handovers;
-  std::vector<uint32_t> handover_of;  // per instruction, UINT32_MAX: none
-  std::vector<Span> spans;            // per instruction
-  std::vector<int32_t> reg_of;        // per name, -1: not in a register
+  std::vector<uint32_t> handover_of;          // per instruction, UINT32_MAX: none
+  std::vector<Span> spans;                    // per instruction
+  std::vector<int32_t> reg_of;                // per name, -1: not in a register
   std::vector<std::vector<uint32_t>> let_pc;  // per block: pc of each let and, last, of the terminator
   uint32_t nregs = 0;
-  uint32_t nparams = 0;    // entry parameters: registers 0 .. nparams-1
-  bool simple = false;     // only positional parameters: calls bind them directly
+  uint32_t nparams = 0;  // entry parameters: registers 0 .. nparams-1
+  bool simple = false;   // only positional parameters: calls bind them directly
 
   // Tier-up.
   uint32_t calls = 0, call_trigger = UINT32_MAX;
@@ -125,7 +128,8 @@ struct RegisterPlan {
   uint32_t nregs = 0;
 };
 // Which register each name lives in; entry parameters are 0, 1, ...
-RegisterPlan assign_registers(const ir::Function& f, const std::vector<ir::BlockId>& order, const std::vector<std::vector<ir::NameId>>& live_in);
+RegisterPlan assign_registers(const ir::Function& f, const std::vector<ir::BlockId>& order,
+                              const std::vector<std::vector<ir::NameId>>& live_in);
 
 std::unique_ptr<Code> flatten(Session& s, const ir::FunctionRef& f);
 // The runtime value of a constant.

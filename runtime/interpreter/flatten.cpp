@@ -20,35 +20,83 @@ struct Plain {
   I instr;
 };
 constexpr Plain kPlain[] = {
-    {prim::neg, I::neg}, {prim::pos, I::pos}, {prim::invert, I::invert}, {prim::not_, I::not_},
-    {prim::add, I::add}, {prim::sub, I::sub}, {prim::mul, I::mul}, {prim::matmul, I::matmul}, {prim::truediv, I::truediv},
-    {prim::floordiv, I::floordiv}, {prim::mod, I::mod}, {prim::pow, I::pow}, {prim::lshift, I::lshift}, {prim::rshift, I::rshift},
-    {prim::and_, I::and_}, {prim::or_, I::or_}, {prim::xor_, I::xor_},
-    {prim::iadd, I::iadd}, {prim::isub, I::isub}, {prim::imul, I::imul}, {prim::imatmul, I::imatmul}, {prim::itruediv, I::itruediv},
-    {prim::ifloordiv, I::ifloordiv}, {prim::imod, I::imod}, {prim::ipow, I::ipow}, {prim::ilshift, I::ilshift},
-    {prim::irshift, I::irshift}, {prim::iand, I::iand}, {prim::ior, I::ior}, {prim::ixor, I::ixor},
-    {prim::eq, I::eq}, {prim::ne, I::ne}, {prim::lt, I::lt}, {prim::le, I::le}, {prim::gt, I::gt}, {prim::ge, I::ge},
-    {prim::is, I::is}, {prim::is_not, I::is_not}, {prim::in, I::in}, {prim::not_in, I::not_in}, {prim::truth, I::truth},
-    {prim::move, I::move}, {prim::cell_new, I::cell_new}, {prim::cell_set, I::cell_set}, {prim::item_get, I::item_get},
-    {prim::item_del, I::item_del}, {prim::list_append, I::list_append}, {prim::list_extend, I::list_extend},
-    {prim::list_to_tuple, I::list_to_tuple}, {prim::set_add, I::set_add}, {prim::set_update, I::set_update},
-    {prim::dict_update, I::dict_update}, {prim::iter, I::iter}, {prim::iter_next, I::iter_next}, {prim::is_end, I::is_end},
-    {prim::exc_match, I::exc_match}, {prim::exc_enter, I::exc_enter}, {prim::exc_leave, I::exc_leave},
+    {prim::neg, I::neg},
+    {prim::pos, I::pos},
+    {prim::invert, I::invert},
+    {prim::not_, I::not_},
+    {prim::add, I::add},
+    {prim::sub, I::sub},
+    {prim::mul, I::mul},
+    {prim::matmul, I::matmul},
+    {prim::truediv, I::truediv},
+    {prim::floordiv, I::floordiv},
+    {prim::mod, I::mod},
+    {prim::pow, I::pow},
+    {prim::lshift, I::lshift},
+    {prim::rshift, I::rshift},
+    {prim::and_, I::and_},
+    {prim::or_, I::or_},
+    {prim::xor_, I::xor_},
+    {prim::iadd, I::iadd},
+    {prim::isub, I::isub},
+    {prim::imul, I::imul},
+    {prim::imatmul, I::imatmul},
+    {prim::itruediv, I::itruediv},
+    {prim::ifloordiv, I::ifloordiv},
+    {prim::imod, I::imod},
+    {prim::ipow, I::ipow},
+    {prim::ilshift, I::ilshift},
+    {prim::irshift, I::irshift},
+    {prim::iand, I::iand},
+    {prim::ior, I::ior},
+    {prim::ixor, I::ixor},
+    {prim::eq, I::eq},
+    {prim::ne, I::ne},
+    {prim::lt, I::lt},
+    {prim::le, I::le},
+    {prim::gt, I::gt},
+    {prim::ge, I::ge},
+    {prim::is, I::is},
+    {prim::is_not, I::is_not},
+    {prim::in, I::in},
+    {prim::not_in, I::not_in},
+    {prim::truth, I::truth},
+    {prim::move, I::move},
+    {prim::cell_new, I::cell_new},
+    {prim::cell_set, I::cell_set},
+    {prim::item_get, I::item_get},
+    {prim::item_del, I::item_del},
+    {prim::list_append, I::list_append},
+    {prim::list_extend, I::list_extend},
+    {prim::list_to_tuple, I::list_to_tuple},
+    {prim::set_add, I::set_add},
+    {prim::set_update, I::set_update},
+    {prim::dict_update, I::dict_update},
+    {prim::iter, I::iter},
+    {prim::iter_next, I::iter_next},
+    {prim::is_end, I::is_end},
+    {prim::exc_match, I::exc_match},
+    {prim::exc_enter, I::exc_enter},
+    {prim::exc_leave, I::exc_leave},
     {prim::exc_current, I::exc_current},
 };
 // Primitives with a symbol or integer: one operand in `a`, the Site in `b`; sites carry the attribute and a cache.
 constexpr Plain kSited[] = {
-    {prim::check_bound, I::check_bound}, {prim::global_get, I::global_get}, {prim::global_set, I::global_set},
-    {prim::global_del, I::global_del}, {prim::builtin_get, I::builtin_get}, {prim::class_get, I::class_get},
-    {prim::class_del, I::class_del}, {prim::cell_get, I::cell_get}, {prim::attr_get, I::attr_get}, {prim::attr_del, I::attr_del},
-    {prim::tuple_get, I::tuple_get}, {prim::unpack, I::unpack}, {prim::unpack_star, I::unpack_star},
+    {prim::check_bound, I::check_bound}, {prim::global_get, I::global_get},   {prim::global_set, I::global_set},
+    {prim::global_del, I::global_del},   {prim::builtin_get, I::builtin_get}, {prim::class_get, I::class_get},
+    {prim::class_del, I::class_del},     {prim::cell_get, I::cell_get},       {prim::attr_get, I::attr_get},
+    {prim::attr_del, I::attr_del},       {prim::tuple_get, I::tuple_get},     {prim::unpack, I::unpack},
+    {prim::unpack_star, I::unpack_star},
 };
 // Primitives with operands in the Site's list.
 constexpr Plain kListed[] = {
-    {prim::function, I::function}, {prim::make_class, I::make_class}, {prim::attr_set, I::attr_set}, {prim::class_set, I::class_set},
-    {prim::item_set, I::item_set}, {prim::update, I::update}, {prim::slice, I::slice}, {prim::tuple, I::tuple}, {prim::list, I::list},
-    {prim::set, I::set}, {prim::dict, I::dict}, {prim::dict_set, I::dict_set}, {prim::format, I::format},
-    {prim::str_concat, I::str_concat},
+    {prim::function, I::function}, {prim::make_class, I::make_class},
+    {prim::attr_set, I::attr_set}, {prim::class_set, I::class_set},
+    {prim::item_set, I::item_set}, {prim::update, I::update},
+    {prim::slice, I::slice},       {prim::tuple, I::tuple},
+    {prim::list, I::list},         {prim::set, I::set},
+    {prim::dict, I::dict},         {prim::dict_set, I::dict_set},
+    {prim::format, I::format},     {prim::str_concat, I::str_concat},
 };
 
 enum class Form : uint8_t { generic, plain, sited, listed };
@@ -74,7 +122,9 @@ constexpr bool is_compare(Op op) { return op >= prim::eq && op <= prim::ge; }
 
 class Flattener {
  public:
-  Flattener(Session& s, const FunctionRef& ref) : s_(s), f_(*ref), code_(std::make_unique<Code>()) { code_->function = ref; }
+  Flattener(Session& s, const FunctionRef& ref) : s_(s), f_(*ref), code_(std::make_unique<Code>()) {
+    code_->function = ref;
+  }
 
   std::unique_ptr<Code> run() {
     order_ = reverse_postorder(f_);
@@ -87,7 +137,8 @@ class Flattener {
     scratch_ = sent_ + 1;
     code_->nparams = static_cast<uint32_t>(f_.blocks[0].params.size());
     code_->simple = !f_.sig.varargs && !f_.sig.varkw && f_.sig.kwonly == 0;
-    for (size_t i = 0; i < f_.constants.size(); ++i) code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
+    for (size_t i = 0; i < f_.constants.size(); ++i)
+      code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
     count_uses();
     find_iterators();
     code_->let_pc.resize(f_.blocks.size());
@@ -110,10 +161,15 @@ class Flattener {
     if (r < 0) ouro_bug("name %u has no register in %s", index(a.name()), f_.name.c_str());
     return r;
   }
-  int32_t reg(NameId n) const { return n == NameId::none ? scratch_ : code_->reg_of[index(n)] < 0 ? scratch_ : code_->reg_of[index(n)]; }
-  Use death(NameId n) const { return f_.names[index(n)].hint ? Use::dies_named : iterator_[index(n)] ? Use::keep : Use::dies; }
+  int32_t reg(NameId n) const {
+    return n == NameId::none ? scratch_ : code_->reg_of[index(n)] < 0 ? scratch_ : code_->reg_of[index(n)];
+  }
+  Use death(NameId n) const {
+    return f_.names[index(n)].hint ? Use::dies_named : iterator_[index(n)] ? Use::keep : Use::dies;
+  }
 
-  // A `for` that is left by `break` lets go of its iterator where its ways out meet, as CPython does (a generator is closed there).
+  // A `for` that is left by `break` lets go of its iterator where its ways out meet, as CPython does (a generator is
+  // closed there).
   void find_iterators() {
     iterator_.assign(f_.names.size(), false);
     drops_.resize(f_.blocks.size());
@@ -121,7 +177,8 @@ class Flattener {
     for (BlockId id : order_)
       for (const Let& l : f_.block(id).lets) {
         if (l.op == prim::iter && l.result != NameId::none) iterator_[index(l.result)] = true;
-        if (l.op == prim::iter_next && ++loops * f_.blocks.size() < 1000000 && f_.args(l)[0].is_name()) drop_where_ways_meet(id, f_.args(l)[0].name());
+        if (l.op == prim::iter_next && ++loops * f_.blocks.size() < 1000000 && f_.args(l)[0].is_name())
+          drop_where_ways_meet(id, f_.args(l)[0].name());
       }
   }
   void reach(BlockId from, BlockId stop, std::vector<bool>& seen) const {
@@ -140,11 +197,13 @@ class Flattener {
     std::vector<bool> ended(f_.blocks.size(), false), left(f_.blocks.size(), false);
     reach(t.targets[0].block, head, ended);
     reach(t.targets[1].block, head, left);
-    // The first such block behind the head; if there is none, the way out is straight to the head of the loop around it.
+    // The first such block behind the head; if there is none, the way out is straight to the head of the loop around
+    // it.
     BlockId meet = BlockId::none;
     bool behind = false;
     for (BlockId id : order_) {
-      if (id == head) behind = true;
+      if (id == head)
+        behind = true;
       else if (ended[index(id)] && left[index(id)]) {
         meet = id;
         if (behind) break;
@@ -154,7 +213,8 @@ class Flattener {
     drops_[index(meet)].push_back(code_->reg_of[index(iterator)]);
   }
   static bool has_result(Op op) {
-    for (Op o : {prim::global_set, prim::global_del, prim::cell_set, prim::attr_set, prim::list_append, prim::exc_leave})
+    for (Op o :
+         {prim::global_set, prim::global_del, prim::cell_set, prim::attr_set, prim::list_append, prim::exc_leave})
       if (o == op) return false;
     return true;
   }
@@ -188,7 +248,8 @@ class Flattener {
     for (size_t i = n; i-- > 0;) {
       const Let& l = b.lets[i];
       if (l.result != NameId::none) live[index(l.result)] = false;
-      // An update or in-place operation leaves its operand as it was when it fails, so the handler does not keep it alive.
+      // An update or in-place operation leaves its operand as it was when it fails, so the handler does not keep it
+      // alive.
       bool restores = l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor);
       if (restores && l.nargs) use(i, f_.args(l)[0]);
       hand_over(l.handover);
@@ -210,7 +271,8 @@ class Flattener {
   }
 
   // ---- emission
-  uint32_t emit(I op, int32_t dst, int32_t a, int32_t b, Span span, uint32_t handover = UINT32_MAX, Use ua = Use::keep, Use ub = Use::keep) {
+  uint32_t emit(I op, int32_t dst, int32_t a, int32_t b, Span span, uint32_t handover = UINT32_MAX, Use ua = Use::keep,
+                Use ub = Use::keep) {
     code_->instrs.push_back({op, static_cast<uint8_t>(ua), static_cast<uint8_t>(ub), dst, a, b});
     code_->spans.push_back(span);
     code_->handover_of.push_back(handover == Let::kNoHandover ? UINT32_MAX : handover_index(handover));
@@ -267,7 +329,8 @@ class Flattener {
       const Atom* args = f_.args(l);
       switch (low.form) {
         case Form::plain: {
-          Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{}, b = l.nargs > 1 ? operand(pos, args, 1, l.nargs) : Operand{};
+          Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{},
+                  b = l.nargs > 1 ? operand(pos, args, 1, l.nargs) : Operand{};
           emit(low.instr, dst, a.at, b.at, l.span, l.handover, a.use, b.use);
           break;
         }
@@ -276,11 +339,16 @@ class Flattener {
           emit(low.instr, dst, a.at, static_cast<int32_t>(site(l, pos, true)), l.span, l.handover, a.use);
           break;
         }
-        case Form::listed: emit(low.instr, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover); break;
-        case Form::generic: emit(I::generic, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover); break;
+        case Form::listed:
+          emit(low.instr, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover);
+          break;
+        case Form::generic:
+          emit(I::generic, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover);
+          break;
       }
     }
-    if (unused && dst != scratch_ && has_result(l.op) && !f_.names[index(l.result)].hint) emit(I::drop, dst, 0, 0, l.span);
+    if (unused && dst != scratch_ && has_result(l.op) && !f_.names[index(l.result)].hint)
+      emit(I::drop, dst, 0, 0, l.span);
   }
 
   // ---- edges
@@ -321,7 +389,8 @@ class Flattener {
         bool blocked = false;
         for (size_t j = 0; j < moves.size(); ++j) blocked |= j != i && moves[j].src.at == moves[i].dst;
         if (blocked) continue;
-        emit(moves[i].src.use == Use::dies ? I::take : I::move, moves[i].dst, moves[i].src.at, 0, span, UINT32_MAX, moves[i].src.use);
+        emit(moves[i].src.use == Use::dies ? I::take : I::move, moves[i].dst, moves[i].src.at, 0, span, UINT32_MAX,
+             moves[i].src.use);
         moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
         progress = true;
         break;
@@ -351,8 +420,10 @@ class Flattener {
   }
   // A place that control reaches when a branch is taken: the block itself, or moves to be emitted late.
   void jump_to(uint32_t instr, BlockId from, const Target& t, Span span) {
-    if (!has_moves(t) && !back_edge(from, t.block)) jumps_.push_back({instr, t.block});
-    else stubs_.push_back({instr, from, &t, span});
+    if (!has_moves(t) && !back_edge(from, t.block))
+      jumps_.push_back({instr, t.block});
+    else
+      stubs_.push_back({instr, from, &t, span});
   }
 
   // if_not_* and for_iter: the instruction jumps for one target, the other follows.
@@ -366,31 +437,44 @@ class Flattener {
     const Terminator& t = b.term;
     size_t n = b.lets.size();
     switch (t.kind) {
-      case Terminator::Kind::return_: emit(I::return_, 0, at(t.a), 0, t.span, t.handover, returned_use(t.a)); break;
-      case Terminator::Kind::jump: go(id, t.targets[0], next, t.span); break;
-      case Terminator::Kind::branch: branch(id, next); break;
+      case Terminator::Kind::return_:
+        emit(I::return_, 0, at(t.a), 0, t.span, t.handover, returned_use(t.a));
+        break;
+      case Terminator::Kind::jump:
+        go(id, t.targets[0], next, t.span);
+        break;
+      case Terminator::Kind::branch:
+        branch(id, next);
+        break;
       case Terminator::Kind::switch_: {
         std::vector<int32_t> table;
         uint32_t instr = emit(I::switch_, static_cast<int32_t>(code_->switches.size()), at(t.a), 0, t.span);
         code_->switches.emplace_back(t.targets.size(), 0);
         for (size_t i = 0; i < t.targets.size(); ++i) {
-          if (!has_moves(t.targets[i]) && !back_edge(id, t.targets[i].block)) switch_jumps_.push_back({code_->instrs[instr].dst, i, t.targets[i].block});
-          else switch_stubs_.push_back({code_->instrs[instr].dst, i, id, &t.targets[i], t.span});
+          if (!has_moves(t.targets[i]) && !back_edge(id, t.targets[i].block))
+            switch_jumps_.push_back({code_->instrs[instr].dst, i, t.targets[i].block});
+          else
+            switch_stubs_.push_back({code_->instrs[instr].dst, i, id, &t.targets[i], t.span});
         }
         break;
       }
       case Terminator::Kind::raise:
-        if (t.a.is_none()) emit(I::reraise, 0, 0, 0, t.span, t.handover);
+        if (t.a.is_none())
+          emit(I::reraise, 0, 0, 0, t.span, t.handover);
         else if (t.b.is_const() && f_.constant(t.b.constant()).kind == Constant::Kind::unbound)
           emit(I::raise_again, 0, at(t.a), 0, t.span, t.handover);
-        else emit(I::raise, t.b.is_none() ? 0 : 1, at(t.a), t.b.is_none() ? 0 : at(t.b), t.span, t.handover);
+        else
+          emit(I::raise, t.b.is_none() ? 0 : 1, at(t.a), t.b.is_none() ? 0 : at(t.b), t.span, t.handover);
         break;
       case Terminator::Kind::yield:
       case Terminator::Kind::yield_from:
-        emit(t.kind == Terminator::Kind::yield ? I::yield : I::yield_from, sent_, at(t.a), 0, t.span, t.handover, use_at(n, t.a));
+        emit(t.kind == Terminator::Kind::yield ? I::yield : I::yield_from, sent_, at(t.a), 0, t.span, t.handover,
+             use_at(n, t.a));
         go(id, t.targets[0], next, t.span, sent_);
         break;
-      default: emit(I::unreachable, 0, 0, 0, t.span); break;
+      default:
+        emit(I::unreachable, 0, 0, 0, t.span);
+        break;
     }
   }
   Use returned_use(Atom a) const { return a.is_name() ? Use::dies : Use::keep; }
@@ -425,13 +509,18 @@ class Flattener {
       x.b = f_.args(c)[1];
       x.from = &c;
       x.a_pos = static_cast<uint32_t>(n - lets);
-      if (is_compare(c.op)) x.op = static_cast<I>(static_cast<uint16_t>(I::if_not_eq) + static_cast<uint16_t>(c.op) - static_cast<uint16_t>(prim::eq));
-      else x.op = c.op == prim::is ? I::if_not_is : I::if_is;
+      if (is_compare(c.op))
+        x.op = static_cast<I>(static_cast<uint16_t>(I::if_not_eq) + static_cast<uint16_t>(c.op) -
+                              static_cast<uint16_t>(prim::eq));
+      else
+        x.op = c.op == prim::is ? I::if_not_is : I::if_is;
     };
     if (is_compare(last.op) || last.op == prim::is || last.op == prim::is_not) {
       compare(last, 1);
     } else if (last.op == prim::truth) {
-      if (n >= 2 && is_compare(b.lets[n - 2].op) && only_use(args[0], b.lets[n - 2].result) && b.lets[n - 2].handover == last.handover) compare(b.lets[n - 2], 2);
+      if (n >= 2 && is_compare(b.lets[n - 2].op) && only_use(args[0], b.lets[n - 2].result) &&
+          b.lets[n - 2].handover == last.handover)
+        compare(b.lets[n - 2], 2);
       else {
         x.lets = 1;
         x.op = I::if_not_truth;
@@ -445,7 +534,8 @@ class Flattener {
       x.a = args[0];
       x.a_pos = static_cast<uint32_t>(n - 1);
       x.from = &last;
-    } else if (last.op == prim::is_end && n >= 2 && b.lets[n - 2].op == prim::iter_next && args[0].is_name() && args[0].name() == b.lets[n - 2].result) {
+    } else if (last.op == prim::is_end && n >= 2 && b.lets[n - 2].op == prim::iter_next && args[0].is_name() &&
+               args[0].name() == b.lets[n - 2].result) {
       x.lets = 2;
       x.op = I::for_iter;
       x.from = &b.lets[n - 2];
@@ -517,7 +607,8 @@ class Flattener {
 
   void patch() {
     for (auto& [instr, to] : jumps_) code_->instrs[instr].dst = static_cast<int32_t>(block_pc_[index(to)]);
-    for (auto& j : switch_jumps_) code_->switches[static_cast<size_t>(j.table)][j.entry] = static_cast<int32_t>(block_pc_[index(j.to)]);
+    for (auto& j : switch_jumps_)
+      code_->switches[static_cast<size_t>(j.table)][j.entry] = static_cast<int32_t>(block_pc_[index(j.to)]);
     for (HandoverTo& h : code_->handovers) h.pc = block_pc_[h.pc];
     emit(I::unreachable, 0, 0, 0, {});
   }
@@ -570,28 +661,41 @@ Value constant_value(Session& s, const ir::Function& f, ConstId id) {
   const Constant& c = f.constant(id);
   using K = Constant::Kind;
   switch (c.kind) {
-    case K::none: return Value::none();
-    case K::true_: return Value::boolean(true);
-    case K::false_: return Value::boolean(false);
-    case K::ellipsis: return Value::ellipsis();
-    case K::not_implemented: return Value::not_implemented();
-    case K::unbound: return Value();
-    case K::integer: return Value::integer(c.i);
+    case K::none:
+      return Value::none();
+    case K::true_:
+      return Value::boolean(true);
+    case K::false_:
+      return Value::boolean(false);
+    case K::ellipsis:
+      return Value::ellipsis();
+    case K::not_implemented:
+      return Value::not_implemented();
+    case K::unbound:
+      return Value();
+    case K::integer:
+      return Value::integer(c.i);
     case K::big_integer: {
       bool negative = !c.text.empty() && c.text[0] == '-';
       return int_from_digits(s, std::string_view(c.text).substr(negative), 10, negative);
     }
-    case K::floating: return Value::floating(c.f);
-    case K::string: return c.text.size() <= 64 ? s.str(intern(c.text)) : make_str(c.text);
-    case K::bytes: return make_bytes(c.text);
+    case K::floating:
+      return Value::floating(c.f);
+    case K::string:
+      return c.text.size() <= 64 ? s.str(intern(c.text)) : make_str(c.text);
+    case K::bytes:
+      return make_bytes(c.text);
     case K::tuple: {
       std::vector<Value> items;
       for (ConstId i : c.items) items.push_back(constant_value(s, f, i));
       return make_tuple(std::span<const Value>(items));
     }
-    case K::dtype: return s.tensors && s.tensors->make_dtype ? s.tensors->make_dtype(s, c.i) : Value::none();
-    case K::zero: return Value::zero_cotangent();
-    case K::code: return Value::none();  // used by `function` directly
+    case K::dtype:
+      return s.tensors && s.tensors->make_dtype ? s.tensors->make_dtype(s, c.i) : Value::none();
+    case K::zero:
+      return Value::zero_cotangent();
+    case K::code:
+      return Value::none();  // used by `function` directly
   }
   return Value();
 }
@@ -605,7 +709,8 @@ std::string disassemble(const Code& code) {
   std::string out;
   for (size_t i = 0; i < code.instrs.size(); ++i) {
     const Instr& x = code.instrs[i];
-    out += std::to_string(i) + ": " + kNames[static_cast<size_t>(x.op)] + " " + std::to_string(x.dst) + " " + std::to_string(x.a) + (x.use_a ? "!" : "") + " " + std::to_string(x.b) + (x.use_b ? "!" : "");
+    out += std::to_string(i) + ": " + kNames[static_cast<size_t>(x.op)] + " " + std::to_string(x.dst) + " " +
+           std::to_string(x.a) + (x.use_a ? "!" : "") + " " + std::to_string(x.b) + (x.use_b ? "!" : "");
     if (code.handover_of[i] != UINT32_MAX) out += " handler " + std::to_string(code.handovers[code.handover_of[i]].pc);
     out += "\n";
   }

@@ -133,12 +133,16 @@ Value& frame_value(Frame& f, ir::NameId name) {
   if (r < 0) ouro_bug("name %u is not in a register", ir::index(name));
   return f.regs[r];
 }
-void set_position(Frame& f, ir::BlockId block, uint32_t let) { f.pc = f.code->instrs.data() + f.code->let_pc[ir::index(block)][let]; }
+void set_position(Frame& f, ir::BlockId block, uint32_t let) {
+  f.pc = f.code->instrs.data() + f.code->let_pc[ir::index(block)][let];
+}
 Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result) {
   Frame* f = push_frame(s, function);
   if (!f) return nullptr;
-  if (result == ir::NameId::none) f->discard = true;
-  else f->result = caller.code->reg_of[ir::index(result)];
+  if (result == ir::NameId::none)
+    f->discard = true;
+  else
+    f->result = caller.code->reg_of[ir::index(result)];
   return f;
 }
 

@@ -1,5 +1,5 @@
-// Frames: one per running call of a script function. They lie on the interpreter's own stack (a generator's on the heap), a frame's
-// registers behind it, so that calls between scripts push and pop without recursion in C++.
+// Frames: one per running call of a script function. They lie on the interpreter's own stack (a generator's on the
+// heap), a frame's registers behind it, so that calls between scripts push and pop without recursion in C++.
 #pragma once
 
 #include <unordered_map>
@@ -11,28 +11,28 @@ namespace ouro::runtime {
 
 struct Frame {
   Code* code = nullptr;
-  const Instr* pc = nullptr;   // the instruction to run next, or the call being waited for
+  const Instr* pc = nullptr;  // the instruction to run next, or the call being waited for
   Value* regs = nullptr;
   Frame* caller = nullptr;
-  Module* globals = nullptr;   // borrowed from the function
+  Module* globals = nullptr;  // borrowed from the function
   Value function;
-  Value instance;              // of a constructor call: the result instead of __init__'s None
-  Value handled;               // s.handled when the call began; put back when an exception leaves
-  int32_t result = -1;         // the caller's register for the result
-  bool entry = false;          // returning from it leaves run()
-  bool discard = false;        // the result is dropped
+  Value instance;        // of a constructor call: the result instead of __init__'s None
+  Value handled;         // s.handled when the call began; put back when an exception leaves
+  int32_t result = -1;   // the caller's register for the result
+  bool entry = false;    // returning from it leaves run()
+  bool discard = false;  // the result is dropped
   Generator* generator = nullptr;
 };
 
 struct Interpreter {
   Session& s;
   Frame* top = nullptr;
-  char* stack = nullptr;   // of frames
+  char* stack = nullptr;  // of frames
   char* free = nullptr;
   char* end = nullptr;
   size_t mapped = 0;
-  Span error_span{};       // of the operation that just failed, where it is finer than the instruction's
-  bool yielded = false;    // run() returned because its generator yielded
+  Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
+  bool yielded = false;  // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
 
   // Counters (trace, tests).
@@ -42,7 +42,8 @@ struct Interpreter {
   ~Interpreter();
 };
 
-// A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError set.
+// A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError
+// set.
 Frame* push_frame(Session& s, const Value& function);
 void pop_frame(Session& s);
 Frame* new_generator_frame(Session& s, const Value& function);

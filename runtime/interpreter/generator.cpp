@@ -6,16 +6,18 @@
 
 namespace ouro::runtime {
 
-// While a generator runs, its frame's `handled` keeps the handled exception of whoever resumed it; while it waits, its own (unbound: the
-// same as outside).
+// While a generator runs, its frame's `handled` keeps the handled exception of whoever resumed it; while it waits, its
+// own (unbound: the same as outside).
 void link_generator(Session& s, Generator* g) {
   Frame* f = g->frame;
   ++s.depth;
   f->caller = s.interpreter->top;
   s.interpreter->top = f;
   g->running = g->started = true;
-  if (f->handled.is_unbound()) f->handled = s.handled;
-  else f->handled.swap(s.handled);
+  if (f->handled.is_unbound())
+    f->handled = s.handled;
+  else
+    f->handled.swap(s.handled);
 }
 
 void unlink_generator(Session& s, Generator* g) {
@@ -23,8 +25,10 @@ void unlink_generator(Session& s, Generator* g) {
   s.interpreter->top = f->caller;
   --s.depth;
   g->running = false;
-  if (f->handled.same(s.handled)) f->handled = Value();
-  else f->handled.swap(s.handled);
+  if (f->handled.same(s.handled))
+    f->handled = Value();
+  else
+    f->handled.swap(s.handled);
 }
 
 void finish_generator(Generator* g) {
@@ -60,8 +64,6 @@ bool enter_generator(Session& s, Generator* g, int32_t result) {
 
 namespace {
 
-
-
 // Runs the frame; the generator is finished unless it yielded.
 Value run_frame(Session& s, Generator* g, bool raising) {
   Frame* f = g->frame;
@@ -71,7 +73,8 @@ Value run_frame(Session& s, Generator* g, bool raising) {
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   }
   char here;
-  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit) return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
+    return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   link_generator(s, g);
   f->entry = true;
   in.yielded = false;
@@ -126,7 +129,8 @@ Value throw_to_delegate(Session& s, const Value& sub, const Value& exc, bool& ha
   if (exception_is(s, exc, ExcKind::GeneratorExit)) {
     handled = false;
     Value r;
-    if (inner) r = resume_generator(s, inner, ResumeMode::close, Value::none());
+    if (inner)
+      r = resume_generator(s, inner, ResumeMode::close, Value::none());
     else {
       Value f = lookup_attr(s, sub, close);
       if (f.is_error()) return f;
@@ -184,7 +188,8 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
   }
   s.pending = exc;
   if (!g->started) {
-    add_traceback(s, exc, g->frame->code->function, g->frame->code->function->span, g->frame->function.as<Function>()->globals);
+    add_traceback(s, exc, g->frame->code->function, g->frame->code->function->span,
+                  g->frame->function.as<Function>()->globals);
     finish_generator(g);
     return Value::error();
   }
@@ -196,9 +201,12 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
 Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v) {
   if (g->running) return raise_value_error(s, "generator already executing");
   switch (mode) {
-    case ResumeMode::send: return send(s, g, v);
-    case ResumeMode::raise: return raise_in(s, g, v);
-    case ResumeMode::close: break;
+    case ResumeMode::send:
+      return send(s, g, v);
+    case ResumeMode::raise:
+      return raise_in(s, g, v);
+    case ResumeMode::close:
+      break;
   }
   if (!g->frame) return Value::none();
   if (!g->started) {

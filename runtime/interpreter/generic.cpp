@@ -1,4 +1,5 @@
-// Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as owned values.
+// Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as
+// owned values.
 #include "ir/prim.h"
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/interpreter/interpreter.h"
@@ -51,8 +52,11 @@ Value class_del(Ctx& c, Value* a, uint32_t) {
 Value cell_get(Ctx& c, Value* a, uint32_t) {
   if (!a[0].as<Cell>()->value.is_unbound()) return a[0].as<Cell>()->value;
   for (const ir::Capture& x : c.f.code->function->captures)
-    if (x.name == c.name()) return name_error(c.s, c.name(), "cannot access free variable '%s' where it is not associated with a value in enclosing scope");
-  raise_error(c.s, ExcKind::UnboundLocalError, "cannot access local variable '%s' where it is not associated with a value", c.name().c_str());
+    if (x.name == c.name())
+      return name_error(c.s, c.name(),
+                        "cannot access free variable '%s' where it is not associated with a value in enclosing scope");
+  raise_error(c.s, ExcKind::UnboundLocalError,
+              "cannot access local variable '%s' where it is not associated with a value", c.name().c_str());
   c.s.pending.as<Exception>()->extra1 = c.s.str(c.name());
   return Value::error();
 }
@@ -60,7 +64,9 @@ Value cell_get(Ctx& c, Value* a, uint32_t) {
 Value attr_del(Ctx& c, Value* a, uint32_t) { return ok(del_attr(c.s, a[0], c.name())); }
 Value item_set(Ctx& c, Value* a, uint32_t) {
   if (kind_of(a[0]) == ObjectKind::tensor)
-    return raise_type_error(c.s, "a tensor is a value: only a variable, an attribute or an element can be assigned to, not the result of an expression");
+    return raise_type_error(c.s,
+                            "a tensor is a value: only a variable, an attribute or an element can be assigned to, not "
+                            "the result of an expression");
   return ok(set_item(c.s, a[0], a[1], a[2]));
 }
 Value item_del(Ctx& c, Value* a, uint32_t) { return ok(del_item(c.s, a[0], a[1])); }
@@ -75,7 +81,9 @@ Value list_extend(Ctx& c, Value* a, uint32_t) {
     return Value::none();
   ObjectKind k = kind_of(a[1]);
   bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
-  if (pending_is(c.s, ExcKind::TypeError) && (scripted ? find_dunder(c.s, type_of(c.s, a[1]), Dunder::iter_).is_unbound() : !slots_of(c.s, a[1]).iter && !slots_of(c.s, a[1]).next)) {
+  if (pending_is(c.s, ExcKind::TypeError) &&
+      (scripted ? find_dunder(c.s, type_of(c.s, a[1]), Dunder::iter_).is_unbound()
+                : !slots_of(c.s, a[1]).iter && !slots_of(c.s, a[1]).next)) {
     clear_pending(c.s);
     return raise_type_error(c.s, "Value after * must be an iterable, not %s", type_name(c.s, a[1]).c_str());
   }
@@ -104,13 +112,16 @@ Value with_check(Ctx& c, Value* a, uint32_t) {
   if (find_dunder(c.s, t, Dunder::enter_).is_unbound())
     return raise_type_error(c.s, "'%s' object does not support the context manager protocol", name.c_str());
   if (find_dunder(c.s, t, Dunder::exit_).is_unbound())
-    return raise_type_error(c.s, "'%s' object does not support the context manager protocol (missed __exit__ method)", name.c_str());
+    return raise_type_error(c.s, "'%s' object does not support the context manager protocol (missed __exit__ method)",
+                            name.c_str());
   return a[0];
 }
 
 // ---------------------------------------------------------------- match
 
-bool is_sequence_kind(ObjectKind k) { return k == ObjectKind::list || k == ObjectKind::tuple || k == ObjectKind::range; }
+bool is_sequence_kind(ObjectKind k) {
+  return k == ObjectKind::list || k == ObjectKind::tuple || k == ObjectKind::range;
+}
 Value match_sequence(Ctx& c, Value* a, uint32_t) {
   (void)c;
   return Value::boolean(is_sequence_kind(kind_of(unwrap(a[0]))) || kind_of(a[0]) == ObjectKind::tensor);
@@ -127,7 +138,8 @@ Value match_keys(Ctx& c, Value* a, uint32_t) {
     for (size_t j = 0; j < i; ++j) {
       int same = equals(c.s, (*keys)[i], (*keys)[j]);
       if (same < 0) return Value::error();
-      if (same) return raise_value_error(c.s, "mapping pattern checks duplicate key (%s)", repr_text(c.s, (*keys)[i]).c_str());
+      if (same)
+        return raise_value_error(c.s, "mapping pattern checks duplicate key (%s)", repr_text(c.s, (*keys)[i]).c_str());
     }
     Value v = d ? dict_get(c.s, d, (*keys)[i]) : get_item(c.s, a[0], (*keys)[i]);
     if (v.is_error()) {
@@ -152,10 +164,20 @@ Value match_rest(Ctx& c, Value* a, uint32_t) {
 // Built-in classes whose single positional subpattern is the subject itself.
 bool matches_itself(ObjectKind k) {
   switch (k) {
-    case ObjectKind::boolean: case ObjectKind::bytearray: case ObjectKind::bytes: case ObjectKind::dict: case ObjectKind::floating:
-    case ObjectKind::frozenset: case ObjectKind::integer: case ObjectKind::list: case ObjectKind::set: case ObjectKind::str:
-    case ObjectKind::tuple: return true;
-    default: return false;
+    case ObjectKind::boolean:
+    case ObjectKind::bytearray:
+    case ObjectKind::bytes:
+    case ObjectKind::dict:
+    case ObjectKind::floating:
+    case ObjectKind::frozenset:
+    case ObjectKind::integer:
+    case ObjectKind::list:
+    case ObjectKind::set:
+    case ObjectKind::str:
+    case ObjectKind::tuple:
+      return true;
+    default:
+      return false;
   }
 }
 Value match_class(Ctx& c, Value* a, uint32_t) {
@@ -171,7 +193,8 @@ Value match_class(Ctx& c, Value* a, uint32_t) {
   auto attribute = [&](Symbol name) -> int {
     for (Symbol x : seen)
       if (x == name) {
-        raise_type_error(s, "%s() got multiple sub-patterns for attribute '%s'", std::string(t->text()).c_str(), name.c_str());
+        raise_type_error(s, "%s() got multiple sub-patterns for attribute '%s'", std::string(t->text()).c_str(),
+                         name.c_str());
         return -1;
       }
     seen.push_back(name);
@@ -193,15 +216,20 @@ Value match_class(Ctx& c, Value* a, uint32_t) {
     } else if (Tuple* tuple = cast_exact<Tuple>(names)) {
       allowed = tuple->size;
     } else {
-      return raise_type_error(s, "%s.__match_args__ must be a tuple (got %s)", std::string(t->text()).c_str(), type_name(s, names).c_str());
+      return raise_type_error(s, "%s.__match_args__ must be a tuple (got %s)", std::string(t->text()).c_str(),
+                              type_name(s, names).c_str());
     }
     if (positional > allowed)
-      return raise_type_error(s, "%s() accepts %zu positional sub-pattern%s (%u given)", std::string(t->text()).c_str(), allowed, allowed == 1 ? "" : "s", positional);
-    if (itself) out.push_back(a[0]);
+      return raise_type_error(s, "%s() accepts %zu positional sub-pattern%s (%u given)", std::string(t->text()).c_str(),
+                              allowed, allowed == 1 ? "" : "s", positional);
+    if (itself)
+      out.push_back(a[0]);
     else
       for (uint32_t i = 0; i < positional; ++i) {
         Str* name = cast<Str>((*names.as<Tuple>())[i]);
-        if (!name) return raise_type_error(s, "__match_args__ elements must be strings (got %s)", type_name(s, (*names.as<Tuple>())[i]).c_str());
+        if (!name)
+          return raise_type_error(s, "__match_args__ elements must be strings (got %s)",
+                                  type_name(s, (*names.as<Tuple>())[i]).c_str());
         int r = attribute(str_symbol(name));
         if (r <= 0) return r < 0 ? Value::error() : Value::none();
       }
@@ -232,13 +260,30 @@ struct Row {
 const Fn* table() {
   static const std::vector<Fn> all = [] {
     const Row rows[] = {
-        {ir::prim::builtin_get, builtin_get}, {ir::prim::class_get, class_get}, {ir::prim::class_set, class_set}, {ir::prim::class_del, class_del},
-        {ir::prim::cell_get, cell_get}, {ir::prim::attr_del, attr_del}, {ir::prim::item_set, item_set}, {ir::prim::item_del, item_del},
-        {ir::prim::list_extend, list_extend}, {ir::prim::list_to_tuple, list_to_tuple}, {ir::prim::set_add, set_add_},
-        {ir::prim::set_update, set_update_}, {ir::prim::dict_set, dict_set_}, {ir::prim::dict_update, dict_update},
-        {ir::prim::with_check, with_check}, {ir::prim::match_sequence, match_sequence}, {ir::prim::match_mapping, match_mapping},
-        {ir::prim::match_keys, match_keys}, {ir::prim::match_rest, match_rest}, {ir::prim::match_class, match_class},
-        {ir::prim::length, length_}, {ir::prim::import, import_}, {ir::prim::import_as, import_as}, {ir::prim::import_from, import_from_},
+        {ir::prim::builtin_get, builtin_get},
+        {ir::prim::class_get, class_get},
+        {ir::prim::class_set, class_set},
+        {ir::prim::class_del, class_del},
+        {ir::prim::cell_get, cell_get},
+        {ir::prim::attr_del, attr_del},
+        {ir::prim::item_set, item_set},
+        {ir::prim::item_del, item_del},
+        {ir::prim::list_extend, list_extend},
+        {ir::prim::list_to_tuple, list_to_tuple},
+        {ir::prim::set_add, set_add_},
+        {ir::prim::set_update, set_update_},
+        {ir::prim::dict_set, dict_set_},
+        {ir::prim::dict_update, dict_update},
+        {ir::prim::with_check, with_check},
+        {ir::prim::match_sequence, match_sequence},
+        {ir::prim::match_mapping, match_mapping},
+        {ir::prim::match_keys, match_keys},
+        {ir::prim::match_rest, match_rest},
+        {ir::prim::match_class, match_class},
+        {ir::prim::length, length_},
+        {ir::prim::import, import_},
+        {ir::prim::import_as, import_as},
+        {ir::prim::import_from, import_from_},
         {ir::prim::import_star, import_star_},
     };
     std::vector<Fn> t(ir::prim::count_, nullptr);
@@ -268,20 +313,30 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
     c.attr = x.attr;
   };
   switch (in.op) {
-    case I::builtin_get: case I::class_get: case I::class_del: case I::cell_get: case I::attr_del: {
+    case I::builtin_get:
+    case I::class_get:
+    case I::class_del:
+    case I::cell_get:
+    case I::attr_del: {
       const Site& x = code.sites[static_cast<size_t>(in.b)];
       fn = table()[static_cast<uint16_t>(x.op)];
       listed(x);
       break;
     }
-    case I::class_set: case I::item_set: case I::dict_set: case I::generic: {
+    case I::class_set:
+    case I::item_set:
+    case I::dict_set:
+    case I::generic: {
       const Site& x = code.sites[static_cast<size_t>(in.a)];
       fn = table()[static_cast<uint16_t>(x.op)];
       listed(x);
       break;
     }
     default: {  // two operands in the instruction itself
-      static const std::pair<I, ir::Op> kDirect[] = {{I::item_del, ir::prim::item_del}, {I::list_extend, ir::prim::list_extend}, {I::list_to_tuple, ir::prim::list_to_tuple}, {I::set_add, ir::prim::set_add}, {I::set_update, ir::prim::set_update}, {I::dict_update, ir::prim::dict_update}};
+      static const std::pair<I, ir::Op> kDirect[] = {
+          {I::item_del, ir::prim::item_del},           {I::list_extend, ir::prim::list_extend},
+          {I::list_to_tuple, ir::prim::list_to_tuple}, {I::set_add, ir::prim::set_add},
+          {I::set_update, ir::prim::set_update},       {I::dict_update, ir::prim::dict_update}};
       for (auto& [i, op] : kDirect)
         if (i == in.op) fn = table()[static_cast<uint16_t>(op)];
       args[0] = take_operand(f, {in.a, static_cast<Use>(in.use_a)});
@@ -289,7 +344,8 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
       n = 2;
     }
   }
-  if (in.op == I::generic && code.sites[static_cast<size_t>(in.a)].op >= ir::prim::ad_forward) {  // the operations of reverse mode
+  if (in.op == I::generic &&
+      code.sites[static_cast<size_t>(in.a)].op >= ir::prim::ad_forward) {  // the operations of reverse mode
     const Site& x = code.sites[static_cast<size_t>(in.a)];
     Value r = autodiff::run_primitive(s, *code.function, Value::share(f.globals), x.op, x.attr, {args, n});
     if (r.is_error()) return false;
@@ -297,8 +353,10 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
     return true;
   }
   if (!fn) {
-    uint16_t op = in.op == I::generic ? static_cast<uint16_t>(code.sites[static_cast<size_t>(in.a)].op) : static_cast<uint16_t>(in.op);
-    raise_error(s, ExcKind::NotImplementedError, "operation '%s' cannot be interpreted", in.op == I::generic ? std::string(ir::kPrims[op].name).c_str() : "?");
+    uint16_t op = in.op == I::generic ? static_cast<uint16_t>(code.sites[static_cast<size_t>(in.a)].op)
+                                      : static_cast<uint16_t>(in.op);
+    raise_error(s, ExcKind::NotImplementedError, "operation '%s' cannot be interpreted",
+                in.op == I::generic ? std::string(ir::kPrims[op].name).c_str() : "?");
     return false;
   }
   Value r = fn(c, args, n);
@@ -319,7 +377,9 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
   for (size_t i = 0; i < sig.args.size(); ++i) {
     Value v = take_operand(f, ops[i + 2]);
     switch (sig.args[i].kind) {
-      case ir::CallSig::Kind::positional: bases.push_back(std::move(v)); break;
+      case ir::CallSig::Kind::positional:
+        bases.push_back(std::move(v));
+        break;
       case ir::CallSig::Kind::star:
         if (!for_each(s, v, [&](Value& b) {
               bases.push_back(std::move(b));

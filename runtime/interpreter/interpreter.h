@@ -1,5 +1,5 @@
-// Runs ANF: the meaning of the language. Functions are flattened into register code at their first call (flatten.h) and run by one loop
-// (run.cpp), in which calls from script to script do not recurse in C++.
+// Runs ANF: the meaning of the language. Functions are flattened into register code at their first call (flatten.h) and
+// run by one loop (run.cpp), in which calls from script to script do not recurse in C++.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ Value make_function(Session& s, const ir::FunctionRef& code, const Value& global
 // Runs a module's code (Kind::module, no parameters) in `module`; None or error.
 Value run_module(Session& s, const ir::FunctionRef& code, const Value& module);
 
-// Generators: mode 0 sends v, 1 raises v in it (an exception instance), 2 closes it. The end marker when it returned (its value
-// is in s.stop_value).
+// Generators: mode 0 sends v, 1 raises v in it (an exception instance), 2 closes it. The end marker when it returned
+// (its value is in s.stop_value).
 enum class ResumeMode : uint8_t { send, raise, close };
 Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v);
 

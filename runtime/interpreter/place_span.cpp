@@ -20,9 +20,12 @@ Span place_span(Session& s, Span whole, const ir::PlacePath& path, size_t step) 
     e = frontend::parse_expression(text, arena, diags);
   }
   for (size_t k = path.steps.size(); e && k > step + 1; --k) {
-    if (e->kind == ast::Kind::Subscript) e = static_cast<const ast::Subscript*>(e)->value;
-    else if (e->kind == ast::Kind::Attribute) e = static_cast<const ast::Attribute*>(e)->value;
-    else return {};
+    if (e->kind == ast::Kind::Subscript)
+      e = static_cast<const ast::Subscript*>(e)->value;
+    else if (e->kind == ast::Kind::Attribute)
+      e = static_cast<const ast::Attribute*>(e)->value;
+    else
+      return {};
   }
   return e ? Span{whole.file, whole.begin + e->span.begin, whole.begin + e->span.end} : Span{};
 }

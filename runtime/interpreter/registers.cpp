@@ -1,7 +1,9 @@
-// Registers for names: live ranges over the linear order of blocks (with holes), merged along jumps and within source variables where they do
-// not overlap, then numbered. (Copy coalescing on intervals, after Poletto & Sarkar 1999 and Boissinot et al. 2009.)
+// Registers for names: live ranges over the linear order of blocks (with holes), merged along jumps and within source
+// variables where they do not overlap, then numbered. (Copy coalescing on intervals, after Poletto & Sarkar 1999 and
+// Boissinot et al. 2009.)
 //
-// Position p of a let is even: it reads its operands at p and binds its result at p+1; what it hands over to a handler is read at p too.
+// Position p of a let is even: it reads its operands at p and binds its result at p+1; what it hands over to a handler
+// is read at p too.
 #include <algorithm>
 
 #include "ir/prim.h"
@@ -21,8 +23,10 @@ using Ranges = std::vector<Range>;
 bool overlap(const Ranges& a, const Ranges& b) {
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
-    if (a[i].end < b[j].end) ++i;
-    else ++j;
+    if (a[i].end < b[j].end)
+      ++i;
+    else
+      ++j;
   }
   return false;
 }
@@ -30,11 +34,14 @@ bool overlap(const Ranges& a, const Ranges& b) {
 Ranges merged(const Ranges& a, const Ranges& b) {
   Ranges out;
   out.reserve(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out), [](const Range& x, const Range& y) { return x.begin < y.begin; });
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out),
+             [](const Range& x, const Range& y) { return x.begin < y.begin; });
   size_t n = 0;
   for (const Range& r : out) {
-    if (n && out[n - 1].end >= r.begin) out[n - 1].end = std::max(out[n - 1].end, r.end);
-    else out[n++] = r;
+    if (n && out[n - 1].end >= r.begin)
+      out[n - 1].end = std::max(out[n - 1].end, r.end);
+    else
+      out[n++] = r;
   }
   out.resize(n);
   return out;
@@ -43,7 +50,12 @@ Ranges merged(const Ranges& a, const Ranges& b) {
 class Allocator {
  public:
   Allocator(const ir::Function& f, const std::vector<BlockId>& order, const std::vector<std::vector<NameId>>& live_in)
-      : f_(f), order_(order), live_in_(live_in), ranges_(f.names.size()), parent_(f.names.size()), used_(f.names.size(), false) {
+      : f_(f),
+        order_(order),
+        live_in_(live_in),
+        ranges_(f.names.size()),
+        parent_(f.names.size()),
+        used_(f.names.size(), false) {
     for (size_t i = 0; i < parent_.size(); ++i) parent_[i] = static_cast<uint32_t>(i);
   }
 
@@ -57,7 +69,8 @@ class Allocator {
   void add_range(uint32_t name, uint32_t begin, uint32_t end) {
     used_[name] = true;
     Ranges& r = ranges_[name];
-    if (!r.empty() && r.back().begin <= end && begin <= r.back().end) {  // built backward within a block, blocks forward
+    if (!r.empty() && r.back().begin <= end &&
+        begin <= r.back().end) {  // built backward within a block, blocks forward
       r.back().begin = std::min(r.back().begin, begin);
       r.back().end = std::max(r.back().end, end);
     } else {
@@ -158,11 +171,13 @@ class Allocator {
     // An in-place operation leaves its result where the operand was.
     for (BlockId id : order_)
       for (const Let& l : f_.block(id).lets)
-        if ((l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor)) && l.nargs && f_.args(l)[0].is_name() && l.result != NameId::none)
+        if ((l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor)) && l.nargs &&
+            f_.args(l)[0].is_name() && l.result != NameId::none)
           join(l.result, f_.args(l)[0].name());
     edges(false);
     for (BlockId id : order_)
-      for_each_handover(f_, f_.block(id), [&](uint32_t, const Handover& h) { edge(h.handler, f_.args(h), h.nargs, 1); });
+      for_each_handover(f_, f_.block(id),
+                        [&](uint32_t, const Handover& h) { edge(h.handler, f_.args(h), h.nargs, 1); });
     std::vector<std::pair<uint32_t, uint32_t>> by_hint;
     for (uint32_t i = 0; i < f_.names.size(); ++i)
       if (used_[i] && f_.names[i].hint) by_hint.emplace_back(f_.names[i].hint.id(), i);
@@ -186,10 +201,13 @@ class Allocator {
     std::vector<uint32_t> nameless;
     for (uint32_t i = 0; i < f_.names.size(); ++i) {
       if (!used_[i] || find(i) != i || of_class[i] >= 0) continue;
-      if (named[i]) of_class[i] = static_cast<int32_t>(next++);
-      else nameless.push_back(i);
+      if (named[i])
+        of_class[i] = static_cast<int32_t>(next++);
+      else
+        nameless.push_back(i);
     }
-    std::sort(nameless.begin(), nameless.end(), [&](uint32_t x, uint32_t y) { return ranges_[x][0].begin < ranges_[y][0].begin; });
+    std::sort(nameless.begin(), nameless.end(),
+              [&](uint32_t x, uint32_t y) { return ranges_[x][0].begin < ranges_[y][0].begin; });
     std::vector<std::pair<int32_t, Ranges>> shared;
     for (uint32_t c : nameless) {
       bool placed = false;

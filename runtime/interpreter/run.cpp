@@ -1,5 +1,5 @@
-// The interpreter's loop: threaded code over register instructions. Numbers take fast paths here; everything else is in slow.h. Calls from
-// script to script push a frame and go on in the same activation of run().
+// The interpreter's loop: threaded code over register instructions. Numbers take fast paths here; everything else is in
+// slow.h. Calls from script to script push a frame and go on in the same activation of run().
 #include <cmath>
 
 #include "runtime/interpreter/frame.h"
@@ -41,78 +41,82 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
 #define OURO_A operand_ref(regs, constants, pc->a)
 #define OURO_B operand_ref(regs, constants, pc->b)
 #define OURO_D regs[pc->dst]
-#define OURO_NEXT \
-  do {            \
-    ++pc;         \
+#define OURO_NEXT                                 \
+  do {                                            \
+    ++pc;                                         \
     goto* kLabels[static_cast<uint16_t>(pc->op)]; \
   } while (0)
-#define OURO_GO(target)                       \
-  do {                                        \
-    pc = code_begin + (target);               \
+#define OURO_GO(target)                           \
+  do {                                            \
+    pc = code_begin + (target);                   \
     goto* kLabels[static_cast<uint16_t>(pc->op)]; \
   } while (0)
-#define OURO_SLOW(expr)      \
-  do {                       \
-    f->pc = pc;              \
+#define OURO_SLOW(expr)       \
+  do {                        \
+    f->pc = pc;               \
     if (!(expr)) goto failed; \
-    OURO_NEXT;               \
+    OURO_NEXT;                \
   } while (0)
 
-#define OURO_ARITH(name, OP, overflow, float_op)                                   \
-  L_##name : {                                                                    \
-    const Value &a = OURO_A, &b = OURO_B;                                          \
-    if (a.is_int() && b.is_int()) {                                                \
-      int64_t r;                                                                   \
-      if (!overflow(a.as_int(), b.as_int(), &r)) {                                 \
-        OURO_D = Value::integer(r);                                                \
-        OURO_NEXT;                                                                 \
-      }                                                                            \
-    } else if (a.is_float()) {                                                     \
-      if (b.is_float()) {                                                          \
-        OURO_D = Value::floating(a.as_float() float_op b.as_float());              \
-        OURO_NEXT;                                                                 \
-      }                                                                            \
-      if (b.is_int()) {                                                            \
+#define OURO_ARITH(name, OP, overflow, float_op)                                         \
+  L_##name : {                                                                           \
+    const Value &a = OURO_A, &b = OURO_B;                                                \
+    if (a.is_int() && b.is_int()) {                                                      \
+      int64_t r;                                                                         \
+      if (!overflow(a.as_int(), b.as_int(), &r)) {                                       \
+        OURO_D = Value::integer(r);                                                      \
+        OURO_NEXT;                                                                       \
+      }                                                                                  \
+    } else if (a.is_float()) {                                                           \
+      if (b.is_float()) {                                                                \
+        OURO_D = Value::floating(a.as_float() float_op b.as_float());                    \
+        OURO_NEXT;                                                                       \
+      }                                                                                  \
+      if (b.is_int()) {                                                                  \
         OURO_D = Value::floating(a.as_float() float_op static_cast<double>(b.as_int())); \
-        OURO_NEXT;                                                                 \
-      }                                                                            \
-    } else if (a.is_int() && b.is_float()) {                                       \
-      OURO_D = Value::floating(static_cast<double>(a.as_int()) float_op b.as_float()); \
-      OURO_NEXT;                                                                   \
-    }                                                                              \
-    OURO_SLOW(do_##OP);                                                            \
+        OURO_NEXT;                                                                       \
+      }                                                                                  \
+    } else if (a.is_int() && b.is_float()) {                                             \
+      OURO_D = Value::floating(static_cast<double>(a.as_int()) float_op b.as_float());   \
+      OURO_NEXT;                                                                         \
+    }                                                                                    \
+    OURO_SLOW(do_##OP);                                                                  \
   }
 
 // Comparing an int with a float goes the slow, exact way.
-#define OURO_COMPARE(name, cmp, op)                                  \
-  L_##name : {                                                       \
-    const Value &a = OURO_A, &b = OURO_B;                            \
-    if (a.is_int() && b.is_int()) {                                  \
-      OURO_D = Value::boolean(a.as_int() op b.as_int());             \
-      OURO_NEXT;                                                     \
-    }                                                                \
-    if (a.is_float() && b.is_float()) {                              \
-      OURO_D = Value::boolean(a.as_float() op b.as_float());         \
-      OURO_NEXT;                                                     \
-    }                                                                \
-    OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));                   \
-  }                                                                  \
-  L_if_not_##name : {                                                \
-    const Value &a = OURO_A, &b = OURO_B;                            \
-    bool r;                                                          \
-    if (a.is_int() && b.is_int()) r = a.as_int() op b.as_int();      \
-    else if (a.is_float() && b.is_float()) r = a.as_float() op b.as_float(); \
-    else {                                                           \
-      f->pc = pc;                                                    \
-      int t = do_compare_bool(s, *f, *pc, CmpOp::cmp);               \
-      if (t < 0) goto failed;                                        \
-      r = t != 0;                                                    \
-    }                                                                \
-    if (r) OURO_NEXT;                                                \
-    OURO_GO(pc->dst);                                                \
+#define OURO_COMPARE(name, cmp, op)                          \
+  L_##name : {                                               \
+    const Value &a = OURO_A, &b = OURO_B;                    \
+    if (a.is_int() && b.is_int()) {                          \
+      OURO_D = Value::boolean(a.as_int() op b.as_int());     \
+      OURO_NEXT;                                             \
+    }                                                        \
+    if (a.is_float() && b.is_float()) {                      \
+      OURO_D = Value::boolean(a.as_float() op b.as_float()); \
+      OURO_NEXT;                                             \
+    }                                                        \
+    OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));           \
+  }                                                          \
+  L_if_not_##name : {                                        \
+    const Value &a = OURO_A, &b = OURO_B;                    \
+    bool r;                                                  \
+    if (a.is_int() && b.is_int())                            \
+      r = a.as_int() op b.as_int();                          \
+    else if (a.is_float() && b.is_float())                   \
+      r = a.as_float() op b.as_float();                      \
+    else {                                                   \
+      f->pc = pc;                                            \
+      int t = do_compare_bool(s, *f, *pc, CmpOp::cmp);       \
+      if (t < 0) goto failed;                                \
+      r = t != 0;                                            \
+    }                                                        \
+    if (r) OURO_NEXT;                                        \
+    OURO_GO(pc->dst);                                        \
   }
 
-static inline const Value& operand_ref(Value* regs, const Value* constants, int32_t at) { return at >= 0 ? regs[at] : constants[~at]; }
+static inline const Value& operand_ref(Value* regs, const Value* constants, int32_t at) {
+  return at >= 0 ? regs[at] : constants[~at];
+}
 
 // `pending`: starts by raising the pending exception at the frame's position.
 static Value run_loop(Session& s, Frame* f, bool pending) {
@@ -130,12 +134,12 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
   bool traced = true;
   Value returned;  // declared here: a computed goto may not jump into the scope of a Value
 
-#define OURO_LOAD()                             \
-  do {                                          \
-    code_begin = f->code->instrs.data();        \
-    regs = f->regs;                             \
-    constants = f->code->constants.data();      \
-    pc = f->pc;                                 \
+#define OURO_LOAD()                        \
+  do {                                     \
+    code_begin = f->code->instrs.data();   \
+    regs = f->regs;                        \
+    constants = f->code->constants.data(); \
+    pc = f->pc;                            \
   } while (0)
 
   if (pending) goto failed;
@@ -143,8 +147,10 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
 
 L_move : {
   const Value& a = OURO_A;
-  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor) OURO_D = std::move(regs[pc->a]);
-  else OURO_D = a;
+  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor)
+    OURO_D = std::move(regs[pc->a]);
+  else
+    OURO_D = a;
   OURO_NEXT;
 }
 L_take:
@@ -164,9 +170,15 @@ L_jump_back : {
       Value result;
       f->pc = code_begin + pc->dst;
       switch (s.executor->hot_loop(s, *f, loop.head, result)) {
-        case Outcome::not_taken: f->pc = pc; break;
-        case Outcome::returned: f->pc = pc; goto return_result_of_compiled;
-        case Outcome::raised: OURO_LOAD(); goto failed;
+        case Outcome::not_taken:
+          f->pc = pc;
+          break;
+        case Outcome::returned:
+          f->pc = pc;
+          goto return_result_of_compiled;
+        case Outcome::raised:
+          OURO_LOAD();
+          goto failed;
         case Outcome::left:
           f = interpreter.top;
           OURO_LOAD();
@@ -194,8 +206,10 @@ return_stop_value:
   returned = std::move(s.stop_value);
   goto have_result;
 L_return_:
-  if (pc->use_a && pc->a >= 0) returned = std::move(regs[pc->a]);
-  else returned = OURO_A;
+  if (pc->use_a && pc->a >= 0)
+    returned = std::move(regs[pc->a]);
+  else
+    returned = OURO_A;
 have_result : {
   f->pc = pc;
   if (!f->instance.is_unbound() && !check_constructed(s, f, returned)) {
@@ -220,8 +234,10 @@ have_result : {
   if (entry) return returned;
   f = interpreter.top;
   OURO_LOAD();
-  if (!discard && dst >= 0) regs[dst] = std::move(returned);
-  else returned = Value();
+  if (!discard && dst >= 0)
+    regs[dst] = std::move(returned);
+  else
+    returned = Value();
   if (s.poll.load(std::memory_order_relaxed)) {
     if (!safe_point(s)) goto failed;
   }
@@ -317,15 +333,15 @@ L_imod : {
   if (pc->op == I::mod) OURO_SLOW(do_binary(s, *f, *pc, BinOp::mod));
   OURO_SLOW(do_inplace(s, *f, *pc, BinOp::mod));
 }
-#define OURO_BITS(name, iname, OP, SIGN)                             \
-  L_##name : L_##iname : {                                          \
-    const Value &a = OURO_A, &b = OURO_B;                           \
-    if (a.is_int() && b.is_int()) {                                 \
-      OURO_D = Value::integer(a.as_int() SIGN b.as_int());          \
-      OURO_NEXT;                                                    \
-    }                                                               \
+#define OURO_BITS(name, iname, OP, SIGN)                                \
+  L_##name : L_##iname : {                                              \
+    const Value &a = OURO_A, &b = OURO_B;                               \
+    if (a.is_int() && b.is_int()) {                                     \
+      OURO_D = Value::integer(a.as_int() SIGN b.as_int());              \
+      OURO_NEXT;                                                        \
+    }                                                                   \
     if (pc->op == I::name) OURO_SLOW(do_binary(s, *f, *pc, BinOp::OP)); \
-    OURO_SLOW(do_inplace(s, *f, *pc, BinOp::OP));                   \
+    OURO_SLOW(do_inplace(s, *f, *pc, BinOp::OP));                       \
   }
   OURO_BITS(and_, iand, and_, &)
   OURO_BITS(or_, ior, or_, |)
@@ -340,7 +356,8 @@ L_rshift : {
 }
 L_lshift : {
   const Value &a = OURO_A, &b = OURO_B;
-  if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 31 && a.as_int() == static_cast<int32_t>(a.as_int())) {
+  if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 31 &&
+      a.as_int() == static_cast<int32_t>(a.as_int())) {
     OURO_D = Value::integer(a.as_int() * (int64_t{1} << b.as_int()));
     OURO_NEXT;
   }
@@ -412,7 +429,8 @@ L_truth:
 L_not_ : {
   const Value& a = OURO_A;
   int r;
-  if (a.is_bool()) r = a.as_bool();
+  if (a.is_bool())
+    r = a.as_bool();
   else {
     f->pc = pc;
     r = truth(s, a);
@@ -426,7 +444,8 @@ L_if_not_truth:
 L_if_truth : {
   const Value& a = OURO_A;
   int r;
-  if (a.is_bool()) r = a.as_bool();
+  if (a.is_bool())
+    r = a.as_bool();
   else {
     f->pc = pc;
     r = truth(s, a);
@@ -445,7 +464,8 @@ L_check_bound : {
   }
   f->pc = pc;
   Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
-  raise_text(s, ExcKind::UnboundLocalError, "cannot access local variable '" + name.str() + "' where it is not associated with a value");
+  raise_text(s, ExcKind::UnboundLocalError,
+             "cannot access local variable '" + name.str() + "' where it is not associated with a value");
   goto failed;
 }
 L_global_get : {
@@ -540,8 +560,10 @@ L_item_get : {
     int64_t i = b.as_int();
     const Value* items = nullptr;
     size_t n = 0;
-    if (o->object_kind() == ObjectKind::list) items = static_cast<List*>(o)->items, n = static_cast<List*>(o)->size;
-    else if (o->object_kind() == ObjectKind::tuple) items = static_cast<Tuple*>(o)->items(), n = static_cast<Tuple*>(o)->size;
+    if (o->object_kind() == ObjectKind::list)
+      items = static_cast<List*>(o)->items, n = static_cast<List*>(o)->size;
+    else if (o->object_kind() == ObjectKind::tuple)
+      items = static_cast<Tuple*>(o)->items(), n = static_cast<Tuple*>(o)->size;
     if (i < 0) i += static_cast<int64_t>(n);
     if (items && static_cast<uint64_t>(i) < n) {
       if (pc->use_a) {
@@ -678,7 +700,8 @@ L_call_method_full:
   f->pc = pc;
   pushed = nullptr;
   if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
-  if (!do_call(s, *f, *pc, pc->op == I::call_method || pc->op == I::call_method_full, pc->op >= I::call_full, pushed)) goto failed;
+  if (!do_call(s, *f, *pc, pc->op == I::call_method || pc->op == I::call_method_full, pc->op >= I::call_full, pushed))
+    goto failed;
   if (!pushed) OURO_NEXT;
   pushed->result = pc->dst;
   f = pushed;

@@ -45,7 +45,8 @@ int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op) {
 
 // The operand leaves its register when it dies, so that its count can be 1; it comes back if the operation fails.
 bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
-  if (in.a < 0 || in.use_a == static_cast<uint8_t>(Use::keep)) return finish(f, in, inplace(s, op, operand(f, in.a), operand(f, in.b)));
+  if (in.a < 0 || in.use_a == static_cast<uint8_t>(Use::keep))
+    return finish(f, in, inplace(s, op, operand(f, in.a), operand(f, in.b)));
   Value& slot = f.regs[in.a];
   Value r;
   if (kind_of(slot) == ObjectKind::tensor && s.tensors && s.tensors->update_item) {
@@ -73,7 +74,8 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
   Symbol name = symbol_of(x);
   Value r = get_attr(s, a, name);
   if (r.is_error()) return false;
-  if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr; i && i->shape && !i->type->has_getattribute) {
+  if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
+      i && i->shape && !i->type->has_getattribute) {
     int slot = i->shape->find(name);
     if (slot >= 0 && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
       Cache& c = f.code->caches[x.cache];
@@ -184,12 +186,17 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       }
       break;
     }
-    case I::slice: r = make_slice(take_operand(f, ops[0]), take_operand(f, ops[1]), take_operand(f, ops[2])); break;
+    case I::slice:
+      r = make_slice(take_operand(f, ops[0]), take_operand(f, ops[1]), take_operand(f, ops[2]));
+      break;
     case I::format: {
       Value v = take_operand(f, ops[0]), spec = take_operand(f, ops[1]);
-      if (x.attr == 'r') v = repr(s, v);
-      else if (x.attr == 's') v = str(s, v);
-      else if (x.attr == 'a') v = ascii(s, v);
+      if (x.attr == 'r')
+        v = repr(s, v);
+      else if (x.attr == 's')
+        v = str(s, v);
+      else if (x.attr == 'a')
+        v = ascii(s, v);
       if (v.is_error()) return false;
       Str* t = cast<Str>(spec);
       std::string_view text = t ? t->view() : std::string_view();
@@ -211,7 +218,8 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       for (uint32_t i = 0; i < n; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
       break;
     }
-    default: break;
+    default:
+      break;
   }
   f.regs[in.dst] = std::move(r);
   return true;
@@ -286,9 +294,15 @@ bool do_iter(Session& s, Frame& f, const Instr& in) {
       }
       r = iter(s, a);
       break;
-    case ObjectKind::list: r = make_iterator(kListIterator, a); break;
-    case ObjectKind::tuple: r = make_iterator(kTupleIterator, a); break;
-    default: r = iter(s, a); break;
+    case ObjectKind::list:
+      r = make_iterator(kListIterator, a);
+      break;
+    case ObjectKind::tuple:
+      r = make_iterator(kTupleIterator, a);
+      break;
+    default:
+      r = iter(s, a);
+      break;
   }
   return finish(f, in, std::move(r));
 }
@@ -303,7 +317,8 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
   if (it.is_error()) {
     ObjectKind k = kind_of(a);
     bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
-    if (pending_is(s, ExcKind::TypeError) && (!scripted || (find_dunder(s, type_of(s, a), Dunder::iter_).is_unbound()))) {
+    if (pending_is(s, ExcKind::TypeError) &&
+        (!scripted || (find_dunder(s, type_of(s, a), Dunder::iter_).is_unbound()))) {
       clear_pending(s);
       raise_type_error(s, "cannot unpack non-iterable %s object", type_name(s, a).c_str());
     }
@@ -324,7 +339,8 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
     items.push_back(std::move(v));
   }
   if (items.size() < before + after) {
-    raise_value_error(s, "not enough values to unpack (expected %s%zu, got %zu)", star ? "at least " : "", before + after, items.size());
+    raise_value_error(s, "not enough values to unpack (expected %s%zu, got %zu)", star ? "at least " : "",
+                      before + after, items.size());
     return false;
   }
   if (!star) return finish(f, in, make_tuple_moved(items));
@@ -347,10 +363,12 @@ struct PlaceWrite {
   const Value* items;  // one per item step
   const Value& value;
   BinOp op;
-  size_t failed = SIZE_MAX;  // the step that could not be read (number of steps: the target not written); else the operation failed
+  size_t failed =
+      SIZE_MAX;  // the step that could not be read (number of steps: the target not written); else the operation failed
 
   bool whole(Value& place) {  // `place op= value`
-    if (kind_of(place) == ObjectKind::tensor && s.tensors && s.tensors->update_item) return s.tensors->update_item(s, place, {}, op, value);
+    if (kind_of(place) == ObjectKind::tensor && s.tensors && s.tensors->update_item)
+      return s.tensors->update_item(s, place, {}, op, value);
     Value r = inplace(s, op, place, value);
     if (r.is_error()) return false;
     place = std::move(r);
@@ -361,19 +379,23 @@ struct PlaceWrite {
     size_t n = path.steps.size() - step;
     for (size_t i = step; i < path.steps.size(); ++i)
       if (!path.steps[i].is_item) {
-        raise_error(s, ExcKind::AttributeError, "cannot set attribute '%s' of a tensor's element", path.steps[i].attr.c_str());
+        raise_error(s, ExcKind::AttributeError, "cannot set attribute '%s' of a tensor's element",
+                    path.steps[i].attr.c_str());
         return false;
       }
     std::span<const Value> all(keys, n);
-    return path.augmented ? s.tensors->update_item(s, place, all, op, value) : s.tensors->set_item(s, place, all, value);
+    return path.augmented ? s.tensors->update_item(s, place, all, op, value)
+                          : s.tensors->set_item(s, place, all, value);
   }
 
-  // Writes through steps `step`... of `place`; `place` is rebound only if it is a tensor. `keys`: the items of the remaining steps.
+  // Writes through steps `step`... of `place`; `place` is rebound only if it is a tensor. `keys`: the items of the
+  // remaining steps.
   bool write(Value& place, size_t step, const Value* keys) {
     if (step == path.steps.size()) return whole(place);
     if (kind_of(place) == ObjectKind::tensor && path.steps[step].is_item) return tensor(place, step, keys);
     bool last = step + 1 == path.steps.size();
-    return path.steps[step].is_item ? write_item(place, step, keys, last) : write_attr(place, path.steps[step].attr, step, keys, last);
+    return path.steps[step].is_item ? write_item(place, step, keys, last)
+                                    : write_attr(place, path.steps[step].attr, step, keys, last);
   }
 
   // A tensor inside a list, dict or attribute is taken out while it is written, so that its count can be 1.
@@ -448,7 +470,9 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   SmallVec<Value, 4> keys;
   for (uint32_t i = first; i + 1 < x.count; ++i) keys.push_back(operand(f, ops[i].at));
   Value value = take_operand(f, ops[x.count - 1]);
-  BinOp op = path.augmented ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add)) : BinOp::add;
+  BinOp op = path.augmented
+                 ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add))
+                 : BinOp::add;
   PlaceWrite w{s, path, keys.data(), value, op};
   auto write = [&](Value& place) {
     bool ok = w.write(place, 0, keys.data());
@@ -459,19 +483,28 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   Value copy;
   switch (path.root) {
     case ir::PlacePath::Root::value:
-      if (ops[0].at >= 0 && ops[0].use != Use::keep) root = &f.regs[ops[0].at];
-      else root = &(copy = operand(f, ops[0].at));
+      if (ops[0].at >= 0 && ops[0].use != Use::keep)
+        root = &f.regs[ops[0].at];
+      else
+        root = &(copy = operand(f, ops[0].at));
       if (!write(*root)) return false;
       if (root != &f.regs[in.dst]) f.regs[in.dst] = root == &copy ? std::move(copy) : std::move(*root);
       return true;
-    case ir::PlacePath::Root::cell: root = &operand(f, ops[0].at).as<Cell>()->value; break;
-    case ir::PlacePath::Root::global: root = f.globals->names.find(path.name); break;
+    case ir::PlacePath::Root::cell:
+      root = &operand(f, ops[0].at).as<Cell>()->value;
+      break;
+    case ir::PlacePath::Root::global:
+      root = f.globals->names.find(path.name);
+      break;
   }
   if (!root || root->is_unbound()) {
     if (path.root == ir::PlacePath::Root::cell)
-      return unbound_variable(s, ExcKind::UnboundLocalError, "cannot access local variable '" + path.name.str() + "' where it is not associated with a value", path.name);
+      return unbound_variable(
+          s, ExcKind::UnboundLocalError,
+          "cannot access local variable '" + path.name.str() + "' where it is not associated with a value", path.name);
     Value b = builtin(s, path.name, f.globals->ouro_names);
-    if (b.is_unbound()) return unbound_variable(s, ExcKind::NameError, "name '" + path.name.str() + "' is not defined", path.name);
+    if (b.is_unbound())
+      return unbound_variable(s, ExcKind::NameError, "name '" + path.name.str() + "' is not defined", path.name);
     if (!write(b)) return false;
     if (path.steps.empty()) f.globals->names.set(path.name, b);
     return true;
@@ -480,8 +513,10 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   Value held = *root;  // a script may rebind the variable meanwhile
   if (!write(held)) return false;
   if (path.steps.empty()) {
-    if (path.root == ir::PlacePath::Root::cell) operand(f, ops[0].at).as<Cell>()->value = std::move(held);
-    else f.globals->names.set(path.name, std::move(held));
+    if (path.root == ir::PlacePath::Root::cell)
+      operand(f, ops[0].at).as<Cell>()->value = std::move(held);
+    else
+      f.globals->names.set(path.name, std::move(held));
   }
   return true;
 }
@@ -495,28 +530,38 @@ bool fast_arithmetic(BinOp op, const Value& a, const Value& b, Value& out) {
   if (a.is_int() && b.is_int()) {
     int64_t r;
     bool overflow = true;
-    if (op == BinOp::add) overflow = __builtin_add_overflow(a.as_int(), b.as_int(), &r);
-    else if (op == BinOp::sub) overflow = __builtin_sub_overflow(a.as_int(), b.as_int(), &r);
-    else if (op == BinOp::mul) overflow = __builtin_mul_overflow(a.as_int(), b.as_int(), &r);
+    if (op == BinOp::add)
+      overflow = __builtin_add_overflow(a.as_int(), b.as_int(), &r);
+    else if (op == BinOp::sub)
+      overflow = __builtin_sub_overflow(a.as_int(), b.as_int(), &r);
+    else if (op == BinOp::mul)
+      overflow = __builtin_mul_overflow(a.as_int(), b.as_int(), &r);
     if (overflow) return false;
     out = Value::integer(r);
     return true;
   }
   if (!a.is_float() || !(b.is_float() || b.is_int())) return false;
   double x = a.as_float(), y = b.is_float() ? b.as_float() : static_cast<double>(b.as_int());
-  if (op == BinOp::add) out = Value::floating(x + y);
-  else if (op == BinOp::sub) out = Value::floating(x - y);
-  else if (op == BinOp::mul) out = Value::floating(x * y);
-  else return false;
+  if (op == BinOp::add)
+    out = Value::floating(x + y);
+  else if (op == BinOp::sub)
+    out = Value::floating(x - y);
+  else if (op == BinOp::mul)
+    out = Value::floating(x * y);
+  else
+    return false;
   return true;
 }
 
 Value* update_root(Session& s, Frame& f, const ir::PlacePath& path, const Operand* ops, Cache& c) {
   (void)s;
   switch (path.root) {
-    case ir::PlacePath::Root::value: return ops[0].at >= 0 ? &f.regs[ops[0].at] : nullptr;
-    case ir::PlacePath::Root::cell: return &operand(f, ops[0].at).as<Cell>()->value;
-    case ir::PlacePath::Root::global: break;
+    case ir::PlacePath::Root::value:
+      return ops[0].at >= 0 ? &f.regs[ops[0].at] : nullptr;
+    case ir::PlacePath::Root::cell:
+      return &operand(f, ops[0].at).as<Cell>()->value;
+    case ir::PlacePath::Root::global:
+      break;
   }
   if (path.steps.empty() || path.steps[0].is_item) {  // else the cache is the attribute's
     if (c.owner != f.globals) {
@@ -530,8 +575,8 @@ Value* update_root(Session& s, Frame& f, const ir::PlacePath& path, const Operan
   return f.globals->names.find(path.name);
 }
 
-// x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do, with numbers. False:
-// nothing was done.
+// x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do,
+// with numbers. False: nothing was done.
 bool fast_update(Session& s, Frame& f, const Instr& in) {
   const Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
@@ -559,7 +604,9 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
     if (i->shape->id != c.key || i->type->version != c.type_key) {
       Symbol name = path.steps[0].attr;
       int at = i->shape->find(name);
-      if (at < 0 || i->type->has_setattr || i->type->has_getattribute || is_data_descriptor(s, type_lookup(s, i->type, name))) return false;
+      if (at < 0 || i->type->has_setattr || i->type->has_getattribute ||
+          is_data_descriptor(s, type_lookup(s, i->type, name)))
+        return false;
       c.key = i->shape->id;
       c.type_key = i->type->version;
       c.slot = at;
@@ -578,8 +625,10 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
   slot->swap(old);
   if (key) drop_operand(f, key->at, static_cast<uint8_t>(key->use));
   if (of_value && in.dst != ops[0].at) {
-    if (ops[0].use != Use::keep) f.regs[in.dst] = std::move(*root);
-    else f.regs[in.dst] = *root;
+    if (ops[0].use != Use::keep)
+      f.regs[in.dst] = std::move(*root);
+    else
+      f.regs[in.dst] = *root;
   }
   return true;
 }
@@ -592,7 +641,8 @@ bool do_update(Session& s, Frame& f, const Instr& in) {
   if (update_place(s, f, in, failed)) return true;
   if (failed != SIZE_MAX) {
     const Code& code = *f.code;
-    s.interpreter->error_span = place_span(s, code.spans[code.pc_of(&in)], code.function->paths[site_of(f, in.a).attr], failed);
+    s.interpreter->error_span =
+        place_span(s, code.spans[code.pc_of(&in)], code.function->paths[site_of(f, in.a).attr], failed);
   }
   return false;
 }

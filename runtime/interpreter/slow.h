@@ -1,5 +1,5 @@
-// The parts of the interpreter that are not in its loop: each does one instruction's work for a frame. False or error: an exception is
-// pending.
+// The parts of the interpreter that are not in its loop: each does one instruction's work for a frame. False or error:
+// an exception is pending.
 #pragma once
 
 #include "runtime/interpreter/frame.h"
@@ -7,7 +7,9 @@
 
 namespace ouro::runtime {
 
-inline const Value& operand(const Frame& f, int32_t at) { return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)]; }
+inline const Value& operand(const Frame& f, int32_t at) {
+  return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)];
+}
 // The operand as an owned value: moved out of its register if it dies.
 inline Value take_operand(Frame& f, Operand o) {
   if (o.at < 0) return f.code->constants[static_cast<size_t>(~o.at)];
@@ -19,7 +21,8 @@ inline Value take_operand(Frame& f, Operand o) {
 inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
   if (use == static_cast<uint8_t>(Use::keep) || at < 0) return;
   Value& r = f.regs[at];
-  if (r.is_object() && (use == static_cast<uint8_t>(Use::dies) || r.object()->object_kind() == ObjectKind::tensor)) r = Value();
+  if (r.is_object() && (use == static_cast<uint8_t>(Use::dies) || r.object()->object_kind() == ObjectKind::tensor))
+    r = Value();
 }
 
 bool do_binary(Session& s, Frame& f, const Instr& in, BinOp op);
@@ -39,11 +42,12 @@ bool do_iter(Session& s, Frame& f, const Instr& in);
 bool do_unpack(Session& s, Frame& f, const Instr& in);
 bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dict slice format str_concat ...
 
-// One call. If a script function is to run, its frame is pushed and true returned with `pushed` set; else the result is in place.
+// One call. If a script function is to run, its frame is pushed and true returned with `pushed` set; else the result is
+// in place.
 bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
 
-// A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken off again. True
-// if it can be entered so (it stands at its start or at a yield), and then it has been.
+// A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken
+// off again. True if it can be entered so (it stands at its start or at a yield), and then it has been.
 bool enter_generator(Session& s, Generator* g, int32_t result);
 void link_generator(Session& s, Generator* g);
 void unlink_generator(Session& s, Generator* g);  // it yielded, returned or raised

@@ -35,9 +35,15 @@ Value property_construct(Session& s, Type*, const Args& a) {
       if (a.names[k].as<Str>()->view() == kNames[i]) parts[i] = a.keywords[k];
   return make_property(s, parts[0], parts[1], parts[2], parts[3]);
 }
-Value property_getter(Session& s, const Args& a) { return make_property(s, a[1], prop(a[0])->set, prop(a[0])->del, Value::none()); }
-Value property_setter(Session& s, const Args& a) { return make_property(s, prop(a[0])->get, a[1], prop(a[0])->del, prop(a[0])->doc); }
-Value property_deleter(Session& s, const Args& a) { return make_property(s, prop(a[0])->get, prop(a[0])->set, a[1], prop(a[0])->doc); }
+Value property_getter(Session& s, const Args& a) {
+  return make_property(s, a[1], prop(a[0])->set, prop(a[0])->del, Value::none());
+}
+Value property_setter(Session& s, const Args& a) {
+  return make_property(s, prop(a[0])->get, a[1], prop(a[0])->del, prop(a[0])->doc);
+}
+Value property_deleter(Session& s, const Args& a) {
+  return make_property(s, prop(a[0])->get, prop(a[0])->set, a[1], prop(a[0])->doc);
+}
 template <Value Property::*field>
 Value property_field(Session&, const Value& v) {
   return or_none(prop(v)->*field);
@@ -49,7 +55,8 @@ Value descriptor_get(Session& s, const Args& a) {
 }
 Value property_set(Session& s, const Args& a) {
   auto* p = prop(a[0]);
-  if (p->set.is_none()) return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no setter", type_name(s, a[1]).c_str());
+  if (p->set.is_none())
+    return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no setter", type_name(s, a[1]).c_str());
   OURO_TRY_DO(call(s, p->set, {a[1], a[2]}));
   return Value::none();
 }
@@ -57,18 +64,29 @@ bool set_property_doc(Session&, const Value& v, const Value& d) {
   prop(v)->doc = d;
   return true;
 }
-constexpr NativeDef kPropertyMethods[] = {{"getter", "fget, /", property_getter, ""}, {"setter", "fset, /", property_setter, ""}, {"deleter", "fdel, /", property_deleter, ""},
-                                          {"__get__", "instance, owner=None, /", descriptor_get, ""}, {"__set__", "instance, value, /", property_set, ""}};
-constexpr GetSetDef kPropertyGetSet[] = {{"fget", property_field<&Property::get>}, {"fset", property_field<&Property::set>}, {"fdel", property_field<&Property::del>},
+constexpr NativeDef kPropertyMethods[] = {{"getter", "fget, /", property_getter, ""},
+                                          {"setter", "fset, /", property_setter, ""},
+                                          {"deleter", "fdel, /", property_deleter, ""},
+                                          {"__get__", "instance, owner=None, /", descriptor_get, ""},
+                                          {"__set__", "instance, value, /", property_set, ""}};
+constexpr GetSetDef kPropertyGetSet[] = {{"fget", property_field<&Property::get>},
+                                         {"fset", property_field<&Property::set>},
+                                         {"fdel", property_field<&Property::del>},
                                          {"__doc__", property_field<&Property::doc>, set_property_doc}};
 constexpr TypeSlots kPropertySlots{.construct = property_construct};
-constexpr TypeDef kProperty{.name = "property", .kind = ObjectKind::property, .slots = &kPropertySlots, .methods = kPropertyMethods, .getset = kPropertyGetSet, .subclassable = false};
+constexpr TypeDef kProperty{.name = "property",
+                            .kind = ObjectKind::property,
+                            .slots = &kPropertySlots,
+                            .methods = kPropertyMethods,
+                            .getset = kPropertyGetSet,
+                            .subclassable = false};
 
 // ---------------------------------------------------------------- staticmethod, classmethod
 
 template <class T>
 Value wrapper_construct(Session& s, Type* t, const Args& a) {
-  if (a.size() != 1) return raise_type_error(s, "%s expected 1 argument, got %zu", std::string(t->text()).c_str(), a.size());
+  if (a.size() != 1)
+    return raise_type_error(s, "%s expected 1 argument, got %zu", std::string(t->text()).c_str(), a.size());
   auto* x = new_object<T>(T::kKind);
   x->function = a[0];
   return Value::steal(x);
@@ -79,22 +97,39 @@ Value wrapped(Session&, const Value& v) {
 }
 template <class T>
 Value wrapper_attr(Session& s, const Value& v, Symbol name) {
-  if (!name.text().starts_with("__") || name.text() == "__name__" || name.text() == "__qualname__" || name.text() == "__doc__" || name.text() == "__isabstractmethod__" || name.text() == "__module__")
+  if (!name.text().starts_with("__") || name.text() == "__name__" || name.text() == "__qualname__" ||
+      name.text() == "__doc__" || name.text() == "__isabstractmethod__" || name.text() == "__module__")
     return lookup_attr(s, v.as<T>()->function, name);
   return Value();
 }
 template <class T>
 Value wrapper_repr(Session& s, const Value& v) {
-  return make_str(std::string(T::kKind == ObjectKind::static_method ? "<staticmethod(" : "<classmethod(") + repr_text(s, v.as<T>()->function) + ")>");
+  return make_str(std::string(T::kKind == ObjectKind::static_method ? "<staticmethod(" : "<classmethod(") +
+                  repr_text(s, v.as<T>()->function) + ")>");
 }
 Value static_call(Session& s, const Value& f, const Args& a) { return call(s, f.as<StaticMethod>()->function, a); }
 constexpr NativeDef kGetMethods[] = {{"__get__", "instance, owner=None, /", descriptor_get, ""}};
 constexpr GetSetDef kStaticGetSet[] = {{"__func__", wrapped<StaticMethod>}, {"__wrapped__", wrapped<StaticMethod>}};
 constexpr GetSetDef kClassGetSet[] = {{"__func__", wrapped<ClassMethod>}, {"__wrapped__", wrapped<ClassMethod>}};
-constexpr TypeSlots kStaticSlots{.repr = wrapper_repr<StaticMethod>, .get_attr = wrapper_attr<StaticMethod>, .call = static_call, .construct = wrapper_construct<StaticMethod>};
-constexpr TypeSlots kClassSlots{.repr = wrapper_repr<ClassMethod>, .get_attr = wrapper_attr<ClassMethod>, .construct = wrapper_construct<ClassMethod>};
-constexpr TypeDef kStatic{.name = "staticmethod", .kind = ObjectKind::static_method, .slots = &kStaticSlots, .methods = kGetMethods, .getset = kStaticGetSet, .subclassable = false};
-constexpr TypeDef kClass{.name = "classmethod", .kind = ObjectKind::class_method, .slots = &kClassSlots, .methods = kGetMethods, .getset = kClassGetSet, .subclassable = false};
+constexpr TypeSlots kStaticSlots{.repr = wrapper_repr<StaticMethod>,
+                                 .get_attr = wrapper_attr<StaticMethod>,
+                                 .call = static_call,
+                                 .construct = wrapper_construct<StaticMethod>};
+constexpr TypeSlots kClassSlots{.repr = wrapper_repr<ClassMethod>,
+                                .get_attr = wrapper_attr<ClassMethod>,
+                                .construct = wrapper_construct<ClassMethod>};
+constexpr TypeDef kStatic{.name = "staticmethod",
+                          .kind = ObjectKind::static_method,
+                          .slots = &kStaticSlots,
+                          .methods = kGetMethods,
+                          .getset = kStaticGetSet,
+                          .subclassable = false};
+constexpr TypeDef kClass{.name = "classmethod",
+                         .kind = ObjectKind::class_method,
+                         .slots = &kClassSlots,
+                         .methods = kGetMethods,
+                         .getset = kClassGetSet,
+                         .subclassable = false};
 
 // ---------------------------------------------------------------- super
 
@@ -102,7 +137,8 @@ Value super_construct(Session& s, Type*, const Args& a) {
   if (a.size() == 0) {
     const Frame* top = s.interpreter->top;
     bool has_parameter = top && top->code->function->sig.positional > 0;
-    return raise_error(s, ExcKind::RuntimeError, has_parameter ? "super(): __class__ cell not found" : "super(): no arguments");
+    return raise_error(s, ExcKind::RuntimeError,
+                       has_parameter ? "super(): __class__ cell not found" : "super(): no arguments");
   }
   Type* t = cast_exact<Type>(a[0]);
   if (!t) return raise_type_error(s, "super() argument 1 must be a type, not %s", type_name(s, a[0]).c_str());
@@ -112,9 +148,12 @@ Value super_construct(Session& s, Type*, const Args& a) {
   if (a.size() < 2) return v;
   x->self = a[1];
   Type* cls = cast_exact<Type>(a[1]);
-  if (cls && is_subtype(cls, t)) x->self_type = cls;
-  else if (is_a(s, a[1], t)) x->self_type = type_of(s, a[1]);
-  else return raise_type_error(s, "super(type, obj): obj must be an instance or subtype of type");
+  if (cls && is_subtype(cls, t))
+    x->self_type = cls;
+  else if (is_a(s, a[1], t))
+    x->self_type = type_of(s, a[1]);
+  else
+    return raise_type_error(s, "super(type, obj): obj must be an instance or subtype of type");
   return v;
 }
 Value super_repr(Session& s, const Value& v) {
@@ -136,7 +175,12 @@ Value member_repr(Session&, const Value& v) {
 Value member_name(Session& s, const Value& v) { return s.str(v.as<Member>()->name); }
 constexpr GetSetDef kMemberGetSet[] = {{"__name__", member_name}};
 constexpr TypeSlots kMemberSlots{.repr = member_repr};
-constexpr TypeDef kMember{.name = "member_descriptor", .kind = ObjectKind::member, .slots = &kMemberSlots, .methods = kGetMethods, .getset = kMemberGetSet, .subclassable = false};
+constexpr TypeDef kMember{.name = "member_descriptor",
+                          .kind = ObjectKind::member,
+                          .slots = &kMemberSlots,
+                          .methods = kGetMethods,
+                          .getset = kMemberGetSet,
+                          .subclassable = false};
 
 Value getset_repr(Session&, const Value& v) {
   auto* g = v.as<GetSet>();
@@ -145,7 +189,12 @@ Value getset_repr(Session&, const Value& v) {
 Value getset_name(Session&, const Value& v) { return make_str(v.as<GetSet>()->def->name); }
 constexpr GetSetDef kGetSetGetSet[] = {{"__name__", getset_name}};
 constexpr TypeSlots kGetSetSlots{.repr = getset_repr};
-constexpr TypeDef kGetSet{.name = "getset_descriptor", .kind = ObjectKind::get_set, .slots = &kGetSetSlots, .methods = kGetMethods, .getset = kGetSetGetSet, .subclassable = false};
+constexpr TypeDef kGetSet{.name = "getset_descriptor",
+                          .kind = ObjectKind::get_set,
+                          .slots = &kGetSetSlots,
+                          .methods = kGetMethods,
+                          .getset = kGetSetGetSet,
+                          .subclassable = false};
 
 }  // namespace
 

@@ -31,24 +31,31 @@ Value exception_str(Session& s, const Args& a) {
 Value exception_repr(Session& s, const Args& a) {
   auto* e = self_of(a[0]);
   std::string out(e->type->text());
-  if (arg_count(e) == 1) out += "(" + repr_text(s, (*e->args.as<Tuple>())[0]) + ")";
-  else out += repr_text(s, e->args);
+  if (arg_count(e) == 1)
+    out += "(" + repr_text(s, (*e->args.as<Tuple>())[0]) + ")";
+  else
+    out += repr_text(s, e->args);
   return s.has_error() ? Value::error() : make_str(out);
 }
 
 // Keeps what some classes take from their arguments.
 void take_fields(Session& s, Exception* e, const Args& rest) {
   const auto& p = rest.positional;
-  if (is_subtype(e->type, exception_type(s, ExcKind::StopIteration)) || is_subtype(e->type, exception_type(s, ExcKind::SystemExit))) {
-    e->extra1 = p.size() == 0 ? Value::none() : p.size() == 1 || is_subtype(e->type, exception_type(s, ExcKind::StopIteration)) ? p[0] : e->args;
+  if (is_subtype(e->type, exception_type(s, ExcKind::StopIteration)) ||
+      is_subtype(e->type, exception_type(s, ExcKind::SystemExit))) {
+    e->extra1 = p.size() == 0                                                                     ? Value::none()
+                : p.size() == 1 || is_subtype(e->type, exception_type(s, ExcKind::StopIteration)) ? p[0]
+                                                                                                  : e->args;
   } else if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && p.size() >= 3) {
     e->extra2 = p[2];
     e->args = make_tuple({p[0], p[1]});
   }
   for (size_t i = 0; i < rest.keywords.size(); ++i) {
     std::string_view name = rest.names[i].as<Str>()->view();
-    if (name == "name") e->extra1 = rest.keywords[i];
-    else if (name == "obj" || name == "path") e->extra2 = rest.keywords[i];
+    if (name == "name")
+      e->extra1 = rest.keywords[i];
+    else if (name == "obj" || name == "path")
+      e->extra2 = rest.keywords[i];
   }
 }
 
@@ -62,20 +69,23 @@ Value exception_init(Session& s, const Args& a) {
   auto* e = self_of(a[0]);
   Args rest = a;
   rest.positional = a.positional.subspan(1);
-  if (!rest.keywords.empty() && !takes_keywords(s, e->type)) return raise_type_error(s, "%s() takes no keyword arguments", std::string(e->type->text()).c_str());
+  if (!rest.keywords.empty() && !takes_keywords(s, e->type))
+    return raise_type_error(s, "%s() takes no keyword arguments", std::string(e->type->text()).c_str());
   e->args = make_tuple(rest.positional);
   take_fields(s, e, rest);
   return Value::none();
 }
 Value exception_new(Session& s, const Args& a) {
   Type* t = a.size() ? cast_exact<Type>(a[0]) : nullptr;
-  if (!t || !t->is_exception) return raise_type_error(s, "BaseException.__new__(X): X is not a subtype of BaseException");
+  if (!t || !t->is_exception)
+    return raise_type_error(s, "BaseException.__new__(X): X is not a subtype of BaseException");
   Args rest = a;
   rest.positional = a.positional.subspan(1);
   return construct_bare(s, t, rest);
 }
 Value with_traceback(Session& s, const Args& a) {
-  if (!a[1].is_none() && !cast<Traceback>(a[1])) return raise_type_error(s, "__traceback__ must be a traceback or None");
+  if (!a[1].is_none() && !cast<Traceback>(a[1]))
+    return raise_type_error(s, "__traceback__ must be a traceback or None");
   self_of(a[0])->traceback = a[1];
   return a[0];
 }
@@ -87,7 +97,9 @@ Value add_note(Session& s, const Args& a) {
   return Value::none();
 }
 constexpr NativeDef kMethods[] = {
-    {"__init__", "", exception_init, "", true}, {"__str__", "", exception_str, ""}, {"__repr__", "", exception_repr, ""},
+    {"__init__", "", exception_init, "", true},
+    {"__str__", "", exception_str, ""},
+    {"__repr__", "", exception_repr, ""},
     {"with_traceback", "tb, /", with_traceback, "Set self.__traceback__ to tb and return self."},
     {"add_note", "note, /", add_note, "Add a note to the exception."}};
 constexpr NativeDef kStaticMethods[] = {{"__new__", "", exception_new, "", true}};
@@ -107,7 +119,8 @@ Value get_field(Session&, const Value& v) {
 template <Value Exception::*field>
 bool set_exception_field(Session& s, const Value& v, const Value& x) {
   if (!x.is_none() && !cast<Exception>(x)) {
-    raise_type_error(s, "exception %s must derive from BaseException", field == &Exception::cause ? "cause" : "context");
+    raise_type_error(s, "exception %s must derive from BaseException",
+                     field == &Exception::cause ? "cause" : "context");
     return false;
   }
   self_of(v)->*field = x;
@@ -138,12 +151,13 @@ bool set_notes(Session&, const Value& v, const Value& x) {
   self_of(v)->notes = x;
   return true;
 }
-constexpr GetSetDef kGetSet[] = {{"args", get_args, set_args},
-                                 {"__cause__", get_field<&Exception::cause>, set_exception_field<&Exception::cause>},
-                                 {"__context__", get_field<&Exception::context>, set_exception_field<&Exception::context>},
-                                 {"__traceback__", get_field<&Exception::traceback>, set_traceback},
-                                 {"__suppress_context__", get_suppress, set_suppress},
-                                 {"__notes__", get_notes, set_notes}};
+constexpr GetSetDef kGetSet[] = {
+    {"args", get_args, set_args},
+    {"__cause__", get_field<&Exception::cause>, set_exception_field<&Exception::cause>},
+    {"__context__", get_field<&Exception::context>, set_exception_field<&Exception::context>},
+    {"__traceback__", get_field<&Exception::traceback>, set_traceback},
+    {"__suppress_context__", get_suppress, set_suppress},
+    {"__notes__", get_notes, set_notes}};
 
 // Fields of single classes.
 template <Value Exception::*field>
@@ -162,31 +176,44 @@ Value get_message(Session& s, const Value& v) {
   return t->size ? (*t)[0] : Value::none();
 }
 constexpr GetSetDef kImportFields[] = {{"name", get_field<&Exception::extra1>, set_any<&Exception::extra1>},
-                                       {"path", get_field<&Exception::extra2>, set_any<&Exception::extra2>}, {"msg", get_message}};
+                                       {"path", get_field<&Exception::extra2>, set_any<&Exception::extra2>},
+                                       {"msg", get_message}};
 Value os_field(const Value& v, size_t i) {
   Tuple* t = self_of(v)->args.as<Tuple>();
   return t->size >= 2 ? (*t)[i] : Value::none();
 }
 Value get_errno(Session&, const Value& v) { return os_field(v, 0); }
 Value get_strerror(Session&, const Value& v) { return os_field(v, 1); }
-constexpr GetSetDef kOsFields[] = {{"errno", get_errno}, {"strerror", get_strerror},
+constexpr GetSetDef kOsFields[] = {{"errno", get_errno},
+                                   {"strerror", get_strerror},
                                    {"filename", get_field<&Exception::extra2>, set_any<&Exception::extra2>}};
 constexpr GetSetDef kSyntaxFields[] = {{"msg", get_message}};
 
 std::span<const GetSetDef> fields_of(ExcKind k) {
   switch (k) {
-    case ExcKind::BaseException: return kGetSet;
-    case ExcKind::StopIteration: return kValueField;
-    case ExcKind::SystemExit: return kCodeField;
-    case ExcKind::NameError: return kNameField;
-    case ExcKind::AttributeError: return kNameObjFields;
-    case ExcKind::ImportError: return kImportFields;
-    case ExcKind::OSError: return kOsFields;
-    case ExcKind::SyntaxError: return kSyntaxFields;
+    case ExcKind::BaseException:
+      return kGetSet;
+    case ExcKind::StopIteration:
+      return kValueField;
+    case ExcKind::SystemExit:
+      return kCodeField;
+    case ExcKind::NameError:
+      return kNameField;
+    case ExcKind::AttributeError:
+      return kNameObjFields;
+    case ExcKind::ImportError:
+      return kImportFields;
+    case ExcKind::OSError:
+      return kOsFields;
+    case ExcKind::SyntaxError:
+      return kSyntaxFields;
     case ExcKind::UnicodeEncodeError:
-    case ExcKind::UnicodeDecodeError: return unicode_error_fields(false);
-    case ExcKind::UnicodeTranslateError: return unicode_error_fields(true);
-    default: return {};
+    case ExcKind::UnicodeDecodeError:
+      return unicode_error_fields(false);
+    case ExcKind::UnicodeTranslateError:
+      return unicode_error_fields(true);
+    default:
+      return {};
   }
 }
 
@@ -227,7 +254,11 @@ Value tb_lineno(Session& s, const Value& v) {
 }
 constexpr GetSetDef kTracebackGetSet[] = {{"tb_next", tb_next}, {"tb_lineno", tb_lineno}};
 constexpr TypeSlots kTracebackSlots{};
-constexpr TypeDef kTraceback{.name = "traceback", .kind = ObjectKind::traceback, .slots = &kTracebackSlots, .getset = kTracebackGetSet, .subclassable = false};
+constexpr TypeDef kTraceback{.name = "traceback",
+                             .kind = ObjectKind::traceback,
+                             .slots = &kTracebackSlots,
+                             .getset = kTracebackGetSet,
+                             .subclassable = false};
 
 }  // namespace
 

@@ -22,7 +22,9 @@ std::string text(const Value& v) {
 
 Function* fn(const Value& v) { return v.as<Function>(); }
 
-Value function_repr(Session&, const Value& v) { return make_str("<function " + text(fn(v)->qualname) + " at " + address(v) + ">"); }
+Value function_repr(Session&, const Value& v) {
+  return make_str("<function " + text(fn(v)->qualname) + " at " + address(v) + ">");
+}
 Value function_get_attr(Session& s, const Value& v, Symbol name) {
   Function* f = fn(v);
   if (!f->dict.is_object()) return Value();
@@ -59,7 +61,9 @@ bool set_str_field(Session& s, const Value& x, Value& field, const char* name) {
   return true;
 }
 bool set_name(Session& s, const Value& v, const Value& x) { return set_str_field(s, x, fn(v)->name, "__name__"); }
-bool set_qualname(Session& s, const Value& v, const Value& x) { return set_str_field(s, x, fn(v)->qualname, "__qualname__"); }
+bool set_qualname(Session& s, const Value& v, const Value& x) {
+  return set_str_field(s, x, fn(v)->qualname, "__qualname__");
+}
 Value get_module(Session&, const Value& v) {
   Function* f = fn(v);
   if (!f->module_name.is_unbound()) return f->module_name;
@@ -112,8 +116,14 @@ Value function_get(Session& s, const Args& a) {
   return a[1].is_none() ? a[0] : make_bound_method(a[0], a[1]);
 }
 constexpr NativeDef kFunctionMethods[] = {{"__get__", "instance, owner=None, /", function_get, ""}};
-constexpr TypeSlots kFunctionSlots{.repr = function_repr, .get_attr = function_get_attr, .set_attr = function_set_attr, .call = function_call};
-constexpr TypeDef kFunction{.name = "function", .kind = ObjectKind::function, .slots = &kFunctionSlots, .methods = kFunctionMethods, .getset = kFunctionGetSet, .subclassable = false};
+constexpr TypeSlots kFunctionSlots{
+    .repr = function_repr, .get_attr = function_get_attr, .set_attr = function_set_attr, .call = function_call};
+constexpr TypeDef kFunction{.name = "function",
+                            .kind = ObjectKind::function,
+                            .slots = &kFunctionSlots,
+                            .methods = kFunctionMethods,
+                            .getset = kFunctionGetSet,
+                            .subclassable = false};
 
 // ---------------------------------------------------------------- code
 
@@ -152,12 +162,20 @@ Value code_varnames(Session& s, const Value& v) {
   for (Symbol n : names) out.push_back(s.str(n));
   return make_tuple_moved(out);
 }
-constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name}, {"co_qualname", code_qualname}, {"co_argcount", code_argcount},
-                                     {"co_kwonlyargcount", code_kwonly}, {"co_posonlyargcount", code_posonly}, {"co_firstlineno", code_line},
-                                     {"co_filename", code_file}, {"co_varnames", code_varnames}};
+constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name},
+                                     {"co_qualname", code_qualname},
+                                     {"co_argcount", code_argcount},
+                                     {"co_kwonlyargcount", code_kwonly},
+                                     {"co_posonlyargcount", code_posonly},
+                                     {"co_firstlineno", code_line},
+                                     {"co_filename", code_file},
+                                     {"co_varnames", code_varnames}};
 constexpr TypeSlots kCodeSlots{};
-constexpr TypeDef kCode{.name = "code", .kind = ObjectKind::code, .slots = &kCodeSlots, .getset = kCodeGetSet, .subclassable = false};
-Value get_code(Session& s, const Value& v) { return make_opaque(s.type(ObjectKind::code), std::make_shared<CodeObject>(CodeObject{fn(v)->code})); }
+constexpr TypeDef kCode{
+    .name = "code", .kind = ObjectKind::code, .slots = &kCodeSlots, .getset = kCodeGetSet, .subclassable = false};
+Value get_code(Session& s, const Value& v) {
+  return make_opaque(s.type(ObjectKind::code), std::make_shared<CodeObject>(CodeObject{fn(v)->code}));
+}
 
 // ---------------------------------------------------------------- natives
 
@@ -166,7 +184,9 @@ Native* native(const Value& v) { return v.as<Native>(); }
 Value native_repr(Session& s, const Value& v) {
   Native* n = native(v);
   std::string name(n->def->name);
-  if (!n->self.is_unbound()) return make_str("<built-in method " + name + " of " + type_name(s, n->self) + " object at " + address(n->self) + ">");
+  if (!n->self.is_unbound())
+    return make_str("<built-in method " + name + " of " + type_name(s, n->self) + " object at " + address(n->self) +
+                    ">");
   if (n->owner) return make_str("<method '" + name + "' of '" + std::string(n->owner->text()) + "' objects>");
   return make_str("<built-in function " + name + ">");
 }
@@ -174,11 +194,15 @@ Value native_name(Session&, const Value& v) { return make_str(native(v)->def->na
 Value native_qualname(Session& s, const Value& v) {
   Native* n = native(v);
   std::string name(n->def->name);
-  if (n->owner) name = std::string(n->owner->text()) + "." + name;
-  else if (!n->self.is_unbound()) name = type_name(s, n->self) + "." + name;
+  if (n->owner)
+    name = std::string(n->owner->text()) + "." + name;
+  else if (!n->self.is_unbound())
+    name = type_name(s, n->self) + "." + name;
   return make_str(name);
 }
-Value native_doc(Session&, const Value& v) { return native(v)->def->doc.empty() ? Value::none() : make_str(native(v)->def->doc); }
+Value native_doc(Session&, const Value& v) {
+  return native(v)->def->doc.empty() ? Value::none() : make_str(native(v)->def->doc);
+}
 Value native_module(Session&, const Value& v) {
   Native* n = native(v);
   if (!n->module_name.is_unbound()) return n->module_name;
@@ -197,11 +221,19 @@ bool native_hash(Session&, const Value& v, int64_t& out) {
   if (out == -1) out = -2;
   return true;
 }
-constexpr GetSetDef kNativeGetSet[] = {{"__name__", native_name}, {"__qualname__", native_qualname}, {"__doc__", native_doc},
-                                       {"__module__", native_module}, {"__self__", native_self}};
+constexpr GetSetDef kNativeGetSet[] = {{"__name__", native_name},
+                                       {"__qualname__", native_qualname},
+                                       {"__doc__", native_doc},
+                                       {"__module__", native_module},
+                                       {"__self__", native_self}};
 Value native_call(Session& s, const Value& f, const Args& a) { return call_native(s, native(f), a); }
-constexpr TypeSlots kNativeSlots{.compare = native_compare, .hash = native_hash, .repr = native_repr, .call = native_call};
-constexpr TypeDef kNative{.name = "builtin_function_or_method", .kind = ObjectKind::native, .slots = &kNativeSlots, .getset = kNativeGetSet, .subclassable = false};
+constexpr TypeSlots kNativeSlots{
+    .compare = native_compare, .hash = native_hash, .repr = native_repr, .call = native_call};
+constexpr TypeDef kNative{.name = "builtin_function_or_method",
+                          .kind = ObjectKind::native,
+                          .slots = &kNativeSlots,
+                          .getset = kNativeGetSet,
+                          .subclassable = false};
 
 // ---------------------------------------------------------------- bound methods
 
@@ -232,29 +264,50 @@ bool method_hash(Session& s, const Value& v, int64_t& out) {
 }
 Value method_call(Session& s, const Value& f, const Args& a) { return call(s, f, a); }
 constexpr GetSetDef kMethodGetSet[] = {{"__self__", method_self}, {"__func__", method_func}};
-constexpr TypeSlots kMethodSlots{.compare = method_compare, .hash = method_hash, .repr = method_repr, .get_attr = method_get_attr, .call = method_call};
-constexpr TypeDef kMethod{.name = "method", .kind = ObjectKind::bound_method, .slots = &kMethodSlots, .getset = kMethodGetSet, .subclassable = false};
+constexpr TypeSlots kMethodSlots{.compare = method_compare,
+                                 .hash = method_hash,
+                                 .repr = method_repr,
+                                 .get_attr = method_get_attr,
+                                 .call = method_call};
+constexpr TypeDef kMethod{.name = "method",
+                          .kind = ObjectKind::bound_method,
+                          .slots = &kMethodSlots,
+                          .getset = kMethodGetSet,
+                          .subclassable = false};
 
 // ---------------------------------------------------------------- generators, cells
 
 Generator* gen(const Value& v) { return v.as<Generator>(); }
 
-Value generator_repr(Session&, const Value& v) { return make_str("<generator object " + text(gen(v)->qualname) + " at " + address(v) + ">"); }
+Value generator_repr(Session&, const Value& v) {
+  return make_str("<generator object " + text(gen(v)->qualname) + " at " + address(v) + ">");
+}
 Value generator_iter(Session&, const Value& v) { return v; }
-Value generator_next(Session& s, const Value& v) { return resume_generator(s, gen(v), ResumeMode::send, Value::none()); }
+Value generator_next(Session& s, const Value& v) {
+  return resume_generator(s, gen(v), ResumeMode::send, Value::none());
+}
 Value end_to_stop(Session& s, Value r) { return r.is_end() ? raise_stop_iteration(s, std::move(s.stop_value)) : r; }
-Value generator_send(Session& s, const Args& a) { return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::send, a[1])); }
+Value generator_send(Session& s, const Args& a) {
+  return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::send, a[1]));
+}
 Value generator_throw(Session& s, const Args& a) {
   Value exc = a[1];
   if (cast_exact<Type>(exc)) {
-    if (a.size() > 2 && cast<Exception>(a[2])) exc = a[2];
-    else exc = a.size() > 2 && !a[2].is_unbound() && !a[2].is_none() ? call(s, a[1], {a[2]}) : call(s, a[1], std::span<const Value>());
+    if (a.size() > 2 && cast<Exception>(a[2]))
+      exc = a[2];
+    else
+      exc = a.size() > 2 && !a[2].is_unbound() && !a[2].is_none() ? call(s, a[1], {a[2]})
+                                                                  : call(s, a[1], std::span<const Value>());
     if (exc.is_error()) return exc;
   }
-  if (!cast<Exception>(exc)) return raise_type_error(s, "exceptions must be classes or instances deriving from BaseException, not %s", type_name(s, exc).c_str());
+  if (!cast<Exception>(exc))
+    return raise_type_error(s, "exceptions must be classes or instances deriving from BaseException, not %s",
+                            type_name(s, exc).c_str());
   return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::raise, exc));
 }
-Value generator_close(Session& s, const Args& a) { return resume_generator(s, gen(a[0]), ResumeMode::close, Value::none()); }
+Value generator_close(Session& s, const Args& a) {
+  return resume_generator(s, gen(a[0]), ResumeMode::close, Value::none());
+}
 constexpr NativeDef kGeneratorMethods[] = {
     {"send", "value, /", generator_send, "Resume the generator with a value."},
     {"throw", "typ, val=None, tb=None, /", generator_throw, "Raise an exception in the generator."},
@@ -262,9 +315,15 @@ constexpr NativeDef kGeneratorMethods[] = {
 Value generator_name(Session&, const Value& v) { return gen(v)->name; }
 Value generator_qualname(Session&, const Value& v) { return gen(v)->qualname; }
 Value generator_running(Session&, const Value& v) { return Value::boolean(gen(v)->running); }
-constexpr GetSetDef kGeneratorGetSet[] = {{"__name__", generator_name}, {"__qualname__", generator_qualname}, {"gi_running", generator_running}};
+constexpr GetSetDef kGeneratorGetSet[] = {
+    {"__name__", generator_name}, {"__qualname__", generator_qualname}, {"gi_running", generator_running}};
 constexpr TypeSlots kGeneratorSlots{.repr = generator_repr, .iter = generator_iter, .next = generator_next};
-constexpr TypeDef kGenerator{.name = "generator", .kind = ObjectKind::generator, .slots = &kGeneratorSlots, .methods = kGeneratorMethods, .getset = kGeneratorGetSet, .subclassable = false};
+constexpr TypeDef kGenerator{.name = "generator",
+                             .kind = ObjectKind::generator,
+                             .slots = &kGeneratorSlots,
+                             .methods = kGeneratorMethods,
+                             .getset = kGeneratorGetSet,
+                             .subclassable = false};
 
 Value cell_contents(Session& s, const Value& v) {
   const Value& x = v.as<Cell>()->value;
@@ -272,7 +331,8 @@ Value cell_contents(Session& s, const Value& v) {
 }
 constexpr GetSetDef kCellGetSet[] = {{"cell_contents", cell_contents}};
 constexpr TypeSlots kCellSlots{};
-constexpr TypeDef kCell{.name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};
+constexpr TypeDef kCell{
+    .name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};
 
 }  // namespace
 

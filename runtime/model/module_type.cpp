@@ -44,7 +44,8 @@ bool module_set_attr(Session& s, const Value& v, Symbol name, const Value& x) {
 Value module_repr(Session& s, const Value& v) {
   Module* m = mod(v);
   std::string name = text_of(s, m->name);
-  if (!m->file.is_none() && !m->file.is_unbound()) return make_str("<module '" + name + "' from '" + text_of(s, m->file) + "'>");
+  if (!m->file.is_none() && !m->file.is_unbound())
+    return make_str("<module '" + name + "' from '" + text_of(s, m->file) + "'>");
   return make_str("<module '" + name + "' (built-in)>");
 }
 Value module_dir(Session& s, const Value& v) {
@@ -66,7 +67,11 @@ Value module_construct(Session& s, Type*, const Args& a) {
   mod(m)->names.set(intern("__name__"), a[0]);
   return m;
 }
-constexpr TypeSlots kModuleSlots{.repr = module_repr, .get_attr = module_get_attr, .set_attr = module_set_attr, .construct = module_construct, .dir = module_dir};
+constexpr TypeSlots kModuleSlots{.repr = module_repr,
+                                 .get_attr = module_get_attr,
+                                 .set_attr = module_set_attr,
+                                 .construct = module_construct,
+                                 .dir = module_dir};
 constexpr TypeDef kModule{.name = "module", .kind = ObjectKind::module, .slots = &kModuleSlots, .subclassable = false};
 
 // ---------------------------------------------------------------- aliases
@@ -109,10 +114,21 @@ Value alias_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   int same = x->origin.same(y->origin) ? equals(s, x->args, y->args) : 0;
   return same < 0 ? Value::error() : Value::boolean((same != 0) == (op == CmpOp::eq));
 }
-Value alias_binary(Session& s, BinOp op, const Value& a, const Value& b) { return slots_of(s, Value::share(s.object_type())).binary(s, op, a, b); }
+Value alias_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  return slots_of(s, Value::share(s.object_type())).binary(s, op, a, b);
+}
 Value alias_item(Session&, const Value& v, const Value&) { return v; }
-constexpr TypeSlots kAliasSlots{.binary = alias_binary, .compare = alias_compare, .repr = alias_repr, .get_item = alias_item, .get_attr = alias_attr, .call = alias_call};
-constexpr TypeDef kAlias{.name = "GenericAlias", .kind = ObjectKind::generic_alias, .slots = &kAliasSlots, .subclassable = false, .module = "types"};
+constexpr TypeSlots kAliasSlots{.binary = alias_binary,
+                                .compare = alias_compare,
+                                .repr = alias_repr,
+                                .get_item = alias_item,
+                                .get_attr = alias_attr,
+                                .call = alias_call};
+constexpr TypeDef kAlias{.name = "GenericAlias",
+                         .kind = ObjectKind::generic_alias,
+                         .slots = &kAliasSlots,
+                         .subclassable = false,
+                         .module = "types"};
 
 }  // namespace
 

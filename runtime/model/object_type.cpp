@@ -45,7 +45,8 @@ Value object_format(Session& s, const Args& a) {
   Str* spec = cast<Str>(a[1]);
   const Value& native = unwrap(a[0]);
   if (!native.same(a[0]) || !is_scripted_instance(a[0])) return format(s, native, spec ? spec->view() : "");
-  if (spec && spec->size) return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, a[0]).c_str());
+  if (spec && spec->size)
+    return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, a[0]).c_str());
   return str(s, a[0]);
 }
 Value object_init(Session& s, const Args& a) {
@@ -61,7 +62,9 @@ Value object_init(Session& s, const Args& a) {
 }
 Value object_new(Session& s, const Args& a) {
   Type* t = a.size() ? cast_exact<Type>(a[0]) : nullptr;
-  if (!t) return raise_type_error(s, "object.__new__(X): X is not a type object (%s)", a.size() ? type_name(s, a[0]).c_str() : "");
+  if (!t)
+    return raise_type_error(s, "object.__new__(X): X is not a type object (%s)",
+                            a.size() ? type_name(s, a[0]).c_str() : "");
   Args rest = a;
   rest.positional = a.positional.subspan(1);
   return construct_bare(s, t, rest);
@@ -84,7 +87,9 @@ Value object_delattr_(Session& s, const Args& a) {
   return n && object_setattr(s, a[0], n, Value()) ? Value::none() : Value::error();
 }
 Value object_init_subclass(Session& s, const Args& a) {
-  if (a.size() > 1 || !a.keywords.empty()) return raise_type_error(s, "%s.__init_subclass__() takes no keyword arguments", std::string(a[0].as<Type>()->text()).c_str());
+  if (a.size() > 1 || !a.keywords.empty())
+    return raise_type_error(s, "%s.__init_subclass__() takes no keyword arguments",
+                            std::string(a[0].as<Type>()->text()).c_str());
   return Value::none();
 }
 
@@ -118,7 +123,9 @@ Value object_dir(Session& s, const Args& a) {
   class_names(s, type_of(s, v), set);
   return list_of(s, names);
 }
-Value object_reduce(Session& s, const Args& a) { return raise_type_error(s, "cannot pickle '%s' object", type_name(s, a[0]).c_str()); }
+Value object_reduce(Session& s, const Args& a) {
+  return raise_type_error(s, "cannot pickle '%s' object", type_name(s, a[0]).c_str());
+}
 Value object_sizeof(Session&, const Args&) { return Value::integer(64); }
 
 constexpr NativeDef kObjectMethods[] = {
@@ -158,7 +165,8 @@ bool set_class(Session& s, const Value& v, const Value& cls) {
   return true;
 }
 Value get_dict(Session& s, const Value& v) {
-  if (Instance* i = cast<Instance>(v); i && (i->type->has_dict || i->type->is_exception)) return Value::share(instance_dict(s, i));
+  if (Instance* i = cast<Instance>(v); i && (i->type->has_dict || i->type->is_exception))
+    return Value::share(instance_dict(s, i));
   Value e = make_exception(s, ExcKind::AttributeError, "'" + type_name(s, v) + "' object has no attribute '__dict__'");
   return set_pending(s, std::move(e));
 }
@@ -175,8 +183,13 @@ bool set_dict(Session& s, const Value& v, const Value& d) {
 constexpr GetSetDef kObjectGetSet[] = {{"__class__", get_class, set_class}, {"__dict__", get_dict, set_dict}};
 
 constexpr TypeSlots kObjectSlots{};
-constexpr TypeDef kObject{.name = "object", .kind = ObjectKind::instance, .slots = &kObjectSlots, .methods = kObjectMethods,
-                          .class_methods = kObjectClassMethods, .static_methods = kObjectStaticMethods, .getset = kObjectGetSet,
+constexpr TypeDef kObject{.name = "object",
+                          .kind = ObjectKind::instance,
+                          .slots = &kObjectSlots,
+                          .methods = kObjectMethods,
+                          .class_methods = kObjectClassMethods,
+                          .static_methods = kObjectStaticMethods,
+                          .getset = kObjectGetSet,
                           .doc = "The base class of the class hierarchy."};
 
 // ---------------------------------------------------------------- type
@@ -193,9 +206,12 @@ Value type_repr(Session& s, const Value& v) {
 Value type_construct(Session& s, Type*, const Args& a) {
   if (a.size() == 1 && a.keywords.empty()) return Value::share(type_of(s, a[0]));
   if (a.size() != 3) return raise_type_error(s, "type() takes 1 or 3 arguments");
-  if (!cast<Str>(a[0])) return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", type_name(s, a[0]).c_str());
-  if (!cast_exact<Tuple>(a[1])) return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", type_name(s, a[1]).c_str());
-  if (!cast<Dict>(a[2])) return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", type_name(s, a[2]).c_str());
+  if (!cast<Str>(a[0]))
+    return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", type_name(s, a[0]).c_str());
+  if (!cast_exact<Tuple>(a[1]))
+    return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", type_name(s, a[1]).c_str());
+  if (!cast<Dict>(a[2]))
+    return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", type_name(s, a[2]).c_str());
   Value ns = dict_copy(cast<Dict>(a[2]));
   static const Symbol module = intern("__module__");
   if (!dict_find_symbol(s, ns.as<Dict>(), module)) dict_set_symbol(s, ns.as<Dict>(), module, make_str("__main__"));
@@ -208,7 +224,8 @@ Value type_get_item(Session& s, const Value& v, const Value& key) {
     OURO_TRY(bound, bind_descriptor(s, m, Value(), t));
     return call(s, bound, {key});
   }
-  static constexpr ObjectKind kGeneric[] = {ObjectKind::list, ObjectKind::dict, ObjectKind::tuple, ObjectKind::set, ObjectKind::frozenset, ObjectKind::type};
+  static constexpr ObjectKind kGeneric[] = {ObjectKind::list, ObjectKind::dict,      ObjectKind::tuple,
+                                            ObjectKind::set,  ObjectKind::frozenset, ObjectKind::type};
   if (!t->builtin || std::find(std::begin(kGeneric), std::end(kGeneric), t->layout) == std::end(kGeneric))
     return raise_type_error(s, "type '%s' is not subscriptable", std::string(t->text()).c_str());
   auto* g = new_object<GenericAlias>(ObjectKind::generic_alias);
@@ -248,7 +265,10 @@ Value type_mro(Session&, const Value& v) {
 }
 Value type_get_name(Session&, const Value& v) { return self_type(v)->name; }
 bool type_set_name(Session& s, const Value& v, const Value& n) {
-  if (!cast<Str>(n)) return !raise_type_error(s, "can only assign string to %s.__name__, not '%s'", std::string(self_type(v)->text()).c_str(), type_name(s, n).c_str()).is_error();
+  if (!cast<Str>(n))
+    return !raise_type_error(s, "can only assign string to %s.__name__, not '%s'",
+                             std::string(self_type(v)->text()).c_str(), type_name(s, n).c_str())
+                .is_error();
   self_type(v)->name = n;
   return true;
 }
@@ -258,7 +278,9 @@ bool type_set_qualname(Session&, const Value& v, const Value& n) {
   return true;
 }
 Value type_get_bases(Session&, const Value& v) { return make_tuple(std::span<const Value>(self_type(v)->bases)); }
-Value type_get_base(Session&, const Value& v) { return self_type(v)->bases.empty() ? Value::none() : self_type(v)->bases[0]; }
+Value type_get_base(Session&, const Value& v) {
+  return self_type(v)->bases.empty() ? Value::none() : self_type(v)->bases[0];
+}
 Value type_get_dict(Session& s, const Value& v) {
   Type* t = self_type(v);
   ready_type(s, t);
@@ -291,7 +313,9 @@ Value type_get_annotations(Session& s, const Value& v) {
   Type* t = self_type(v);
   static const Symbol name = intern("__annotations__");
   if (const Value* a = own_type_name(s, t, name)) return *a;
-  if (t->builtin) return raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '__annotations__'", std::string(t->text()).c_str());
+  if (t->builtin)
+    return raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '__annotations__'",
+                       std::string(t->text()).c_str());
   Value d = make_dict();
   t->names.set(name, d);
   return d;
@@ -310,12 +334,23 @@ Value instancecheck_method(Session& s, const Args& a) { return Value::boolean(is
 constexpr NativeDef kTypeMethods[] = {{"mro", "", mro_method, "Return a type's method resolution order."},
                                       {"__subclasses__", "", subclasses_method, ""},
                                       {"__instancecheck__", "instance, /", instancecheck_method, ""}};
-constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name}, {"__qualname__", type_get_qualname, type_set_qualname},
-                                     {"__bases__", type_get_bases}, {"__base__", type_get_base}, {"__mro__", type_get_mro},
-                                     {"__dict__", type_get_dict}, {"__doc__", type_get_doc, type_set_doc},
-                                     {"__module__", type_get_module, type_set_module}, {"__annotations__", type_get_annotations}};
-constexpr TypeSlots kTypeSlots{.binary = type_union, .repr = type_repr, .get_item = type_get_item, .construct = type_construct};
-constexpr TypeDef kType{.name = "type", .kind = ObjectKind::type, .slots = &kTypeSlots, .methods = kTypeMethods, .getset = kTypeGetSet, .subclassable = false};
+constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name},
+                                     {"__qualname__", type_get_qualname, type_set_qualname},
+                                     {"__bases__", type_get_bases},
+                                     {"__base__", type_get_base},
+                                     {"__mro__", type_get_mro},
+                                     {"__dict__", type_get_dict},
+                                     {"__doc__", type_get_doc, type_set_doc},
+                                     {"__module__", type_get_module, type_set_module},
+                                     {"__annotations__", type_get_annotations}};
+constexpr TypeSlots kTypeSlots{
+    .binary = type_union, .repr = type_repr, .get_item = type_get_item, .construct = type_construct};
+constexpr TypeDef kType{.name = "type",
+                        .kind = ObjectKind::type,
+                        .slots = &kTypeSlots,
+                        .methods = kTypeMethods,
+                        .getset = kTypeGetSet,
+                        .subclassable = false};
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Attribute access: the descriptor protocol, hidden classes, modules, super, and what built-in kinds add.
 //
-// Order for an instance (CPython's _PyObject_GenericGetAttrWithDict): a data descriptor of the class, the instance's own attribute, anything
-// else of the class (bound), then __getattr__.
+// Order for an instance (CPython's _PyObject_GenericGetAttrWithDict): a data descriptor of the class, the instance's
+// own attribute, anything else of the class (bound), then __getattr__.
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
 
@@ -20,20 +20,20 @@ bool is_data_descriptor(Session& s, const Value& d) {
   switch (kind_of(d)) {
     case ObjectKind::property:
     case ObjectKind::member:
-    case ObjectKind::get_set: return true;
+    case ObjectKind::get_set:
+      return true;
     case ObjectKind::instance: {
       Type* t = d.as<Instance>()->type;
       return !find_dunder(s, t, Dunder::set_).is_unbound() || !find_dunder(s, t, Dunder::delete_).is_unbound();
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
 static Value no_attribute(Session& s, const Value& v, Symbol name);
 
-Value unbound_member(Session& s, Member* m, const Value& self) {
-  return no_attribute(s, self, m->name);
-}
+Value unbound_member(Session& s, Member* m, const Value& self) { return no_attribute(s, self, m->name); }
 
 Value* instance_slot(Instance* i, Symbol name) {
   if (!i->shape) return nullptr;
@@ -45,7 +45,8 @@ Value* instance_slot(Instance* i, Symbol name) {
 Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner) {
   if (!d.is_object()) return d;
   switch (d.object()->object_kind()) {
-    case ObjectKind::function: return self.is_unbound() ? d : make_bound_method(d, self);
+    case ObjectKind::function:
+      return self.is_unbound() ? d : make_bound_method(d, self);
     case ObjectKind::native: {
       Native* n = d.as<Native>();
       if (self.is_unbound() || !n->owner) return d;
@@ -53,7 +54,8 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
       b.as<Native>()->params = n->params;
       return b;
     }
-    case ObjectKind::static_method: return d.as<StaticMethod>()->function;
+    case ObjectKind::static_method:
+      return d.as<StaticMethod>()->function;
     case ObjectKind::class_method: {
       const Value& f = d.as<ClassMethod>()->function;
       Value cls = Value::share(owner);
@@ -67,7 +69,9 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
     case ObjectKind::property: {
       if (self.is_unbound()) return d;
       auto* p = d.as<Property>();
-      if (p->get.is_none()) return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no getter", type_name(s, self).c_str());
+      if (p->get.is_none())
+        return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no getter",
+                           type_name(s, self).c_str());
       return call(s, p->get, {self});
     }
     case ObjectKind::member: {
@@ -76,13 +80,15 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
       Value* slot = cast<Instance>(self) ? instance_slot(self.as<Instance>(), m->name) : nullptr;
       return slot ? *slot : unbound_member(s, m, self);
     }
-    case ObjectKind::get_set: return self.is_unbound() ? d : d.as<GetSet>()->def->get(s, self);
+    case ObjectKind::get_set:
+      return self.is_unbound() ? d : d.as<GetSet>()->def->get(s, self);
     case ObjectKind::instance: {
       Type* t = d.as<Instance>()->type;
       if (find_dunder(s, t, Dunder::get_).is_unbound()) return d;
       return call_dunder(s, d, Dunder::get_, {self.is_unbound() ? Value::none() : self, Value::share(owner)});
     }
-    default: return d;
+    default:
+      return d;
   }
 }
 
@@ -102,7 +108,8 @@ Value own_attribute(Session& s, Instance* i, Symbol name) {
 Value type_attribute(Session& s, Type* t, Symbol name) {
   Value meta = type_lookup(s, s.type(ObjectKind::type), name);  // __name__, __mro__, ...
   if (is_data_descriptor(s, meta) && kind_of(meta) == ObjectKind::get_set) {
-    if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound()) return bind_descriptor(s, meta, Value::share(t), t);
+    if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound())
+      return bind_descriptor(s, meta, Value::share(t), t);
     static const Symbol doc = intern("__doc__"), module = intern("__module__"), annotations = intern("__annotations__");
     if (name != doc && name != module && name != annotations) return bind_descriptor(s, meta, Value::share(t), t);
   }
@@ -136,11 +143,15 @@ Value super_attribute(Session& s, Super* x, Symbol name) {
 // Without __getattr__ and __getattribute__: unbound if absent.
 Value find_attribute(Session& s, const Value& v, Symbol name) {
   switch (kind_of(v)) {
-    case ObjectKind::type: return type_attribute(s, v.as<Type>(), name);
-    case ObjectKind::super: return super_attribute(s, v.as<Super>(), name);
+    case ObjectKind::type:
+      return type_attribute(s, v.as<Type>(), name);
+    case ObjectKind::super:
+      return super_attribute(s, v.as<Super>(), name);
     case ObjectKind::instance:
-    case ObjectKind::exception: return generic_get_attr(s, v, name);
-    default: break;
+    case ObjectKind::exception:
+      return generic_get_attr(s, v, name);
+    default:
+      break;
   }
   const TypeSlots& slots = slots_of(s, v);
   if (slots.get_attr) {
@@ -156,9 +167,12 @@ Value find_attribute(Session& s, const Value& v, Symbol name) {
 
 static Value no_attribute(Session& s, const Value& v, Symbol name) {
   std::string text;
-  if (Type* t = cast_exact<Type>(v)) text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
-  else if (Module* m = cast_exact<Module>(v)) text = "module '" + text_of(s, m->name) + "' has no attribute '" + name.str() + "'";
-  else text = "'" + type_name(s, v) + "' object has no attribute '" + name.str() + "'";
+  if (Type* t = cast_exact<Type>(v))
+    text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
+  else if (Module* m = cast_exact<Module>(v))
+    text = "module '" + text_of(s, m->name) + "' has no attribute '" + name.str() + "'";
+  else
+    text = "'" + type_name(s, v) + "' object has no attribute '" + name.str() + "'";
   Value e = make_exception(s, ExcKind::AttributeError, text);
   e.as<Exception>()->extra1 = s.str(name);
   e.as<Exception>()->extra2 = v;
@@ -315,8 +329,8 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
       auto* p = d.as<Property>();
       const Value& f = deletion ? p->del : p->set;
       if (f.is_none() || f.is_unbound()) {
-        raise_error(s, ExcKind::AttributeError, "property '%s' of '%s' object has no %s", name.c_str(), type_name(s, v).c_str(),
-                    deletion ? "deleter" : "setter");
+        raise_error(s, ExcKind::AttributeError, "property '%s' of '%s' object has no %s", name.c_str(),
+                    type_name(s, v).c_str(), deletion ? "deleter" : "setter");
         return false;
       }
       return !(deletion ? call(s, f, {v}) : call(s, f, {v, value})).is_error();
@@ -335,7 +349,9 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
     case ObjectKind::get_set: {
       auto* g = d.as<GetSet>();
       if (!g->def->set) {
-        raise_error(s, ExcKind::AttributeError, deletion ? "readonly attribute" : "attribute '%s' of '%s' objects is not writable", name.c_str(), g->owner ? std::string(g->owner->text()).c_str() : "?");
+        raise_error(s, ExcKind::AttributeError,
+                    deletion ? "readonly attribute" : "attribute '%s' of '%s' objects is not writable", name.c_str(),
+                    g->owner ? std::string(g->owner->text()).c_str() : "?");
         return false;
       }
       return g->def->set(s, v, value);
@@ -353,14 +369,16 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
 
 bool set_type_attribute(Session& s, Type* t, Symbol name, const Value& value) {
   if (t->builtin) {
-    raise_type_error(s, "cannot set '%s' attribute of immutable type '%s'", name.c_str(), std::string(t->text()).c_str());
+    raise_type_error(s, "cannot set '%s' attribute of immutable type '%s'", name.c_str(),
+                     std::string(t->text()).c_str());
     return false;
   }
   Value meta = type_lookup(s, s.type(ObjectKind::type), name);
   if (GetSet* g = cast_exact<GetSet>(meta); g && g->def->set) return g->def->set(s, Value::share(t), value);
   if (value.is_unbound()) {
     if (!t->names.erase(name)) {
-      raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '%s'", std::string(t->text()).c_str(), name.c_str());
+      raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '%s'", std::string(t->text()).c_str(),
+                  name.c_str());
       return false;
     }
   } else {

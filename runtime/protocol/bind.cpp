@@ -29,15 +29,16 @@ bool too_many(Session& s, Function* f, const ir::Signature& sig, size_t given, c
   if (Tuple* t = cast<Tuple>(f->defaults)) defaults = t->size;
   size_t kwonly_given = 0;
   for (size_t i = 0; i < sig.kwonly; ++i) kwonly_given += !out[sig.positional + sig.varargs + i].is_unbound();
-  std::string takes = defaults ? "from " + std::to_string(sig.positional - defaults) + " to " + std::to_string(sig.positional)
-                               : std::to_string(sig.positional);
+  std::string takes =
+      defaults ? "from " + std::to_string(sig.positional - defaults) + " to " + std::to_string(sig.positional)
+               : std::to_string(sig.positional);
   bool plural = defaults ? true : sig.positional != 1;
   std::string extra;
   if (kwonly_given)
     extra = std::string(" positional argument") + (given != 1 ? "s" : "") + " (and " + std::to_string(kwonly_given) +
             " keyword-only argument" + (kwonly_given != 1 ? "s" : "") + ")";
-  raise_type_error(s, "%s() takes %s positional argument%s but %zu%s %s given", function_name(f).c_str(), takes.c_str(), plural ? "s" : "",
-                   given, extra.c_str(), given == 1 && !kwonly_given ? "was" : "were");
+  raise_type_error(s, "%s() takes %s positional argument%s but %zu%s %s given", function_name(f).c_str(), takes.c_str(),
+                   plural ? "s" : "", given, extra.c_str(), given == 1 && !kwonly_given ? "was" : "were");
   return false;
 }
 
@@ -73,10 +74,11 @@ bool bind_keywords(Session& s, Function* f, const ir::Signature& sig, const Args
       std::string positional;
       for (size_t p = 0; p < sig.posonly; ++p)
         for (const Value& n : args.names)
-          if (Str* t = cast<Str>(n); t && str_symbol(t) == sig.names[p]) positional += (positional.empty() ? "" : ", ") + sig.names[p].str();
+          if (Str* t = cast<Str>(n); t && str_symbol(t) == sig.names[p])
+            positional += (positional.empty() ? "" : ", ") + sig.names[p].str();
       if (!positional.empty())
-        raise_type_error(s, "%s() got some positional-only arguments passed as keyword arguments: '%s'", function_name(f).c_str(),
-                         positional.c_str());
+        raise_type_error(s, "%s() got some positional-only arguments passed as keyword arguments: '%s'",
+                         function_name(f).c_str(), positional.c_str());
       else
         raise_type_error(s, "%s() got an unexpected keyword argument '%s'", function_name(f).c_str(), name->data);
       return false;
@@ -91,8 +93,10 @@ bool fill_defaults(Session& s, Function* f, const ir::Signature& sig, size_t giv
   std::vector<std::string_view> absent;
   for (size_t i = given; i < sig.positional; ++i) {
     if (!out[i].is_unbound()) continue;
-    if (i >= first) out[i] = (*defaults)[i - first];
-    else absent.push_back(sig.names[i].text());
+    if (i >= first)
+      out[i] = (*defaults)[i - first];
+    else
+      absent.push_back(sig.names[i].text());
   }
   if (!absent.empty()) return missing(s, f, "positional", absent);
   Dict* kwdefaults = cast<Dict>(f->kwdefaults);
@@ -100,8 +104,10 @@ bool fill_defaults(Session& s, Function* f, const ir::Signature& sig, size_t giv
     size_t at = slot_of(sig, sig.positional + i);
     if (!out[at].is_unbound()) continue;
     Value* d = kwdefaults ? dict_find_symbol(s, kwdefaults, sig.names[at]) : nullptr;
-    if (d) out[at] = *d;
-    else absent.push_back(sig.names[at].text());
+    if (d)
+      out[at] = *d;
+    else
+      absent.push_back(sig.names[at].text());
   }
   return absent.empty() || missing(s, f, "keyword-only", absent);
 }
@@ -187,15 +193,20 @@ bool wrong_count(Session& s, std::string_view name, const Params& p, size_t give
   const char* plural = most == 1 ? "" : "s";
   if (p.posonly < p.positional) {  // keywords are possible
     if (given > most)
-      raise_type_error(s, "%.*s() takes %s %zu%s argument%s (%zu given)", n, t, least == most ? "exactly" : "at most", most,
-                       p.params.size() > p.positional ? " positional" : "", plural, given);
+      raise_type_error(s, "%.*s() takes %s %zu%s argument%s (%zu given)", n, t, least == most ? "exactly" : "at most",
+                       most, p.params.size() > p.positional ? " positional" : "", plural, given);
     return false;
   }
-  if (least == most && most == 0) raise_type_error(s, "%.*s() takes no arguments (%zu given)", n, t, given);
-  else if (least == most && most == 1) raise_type_error(s, "%.*s() takes exactly one argument (%zu given)", n, t, given);
-  else if (least == most) raise_type_error(s, "%.*s expected %zu argument%s, got %zu", n, t, most, plural, given);
-  else if (given < least) raise_type_error(s, "%.*s expected at least %zu argument%s, got %zu", n, t, least, least == 1 ? "" : "s", given);
-  else raise_type_error(s, "%.*s expected at most %zu argument%s, got %zu", n, t, most, plural, given);
+  if (least == most && most == 0)
+    raise_type_error(s, "%.*s() takes no arguments (%zu given)", n, t, given);
+  else if (least == most && most == 1)
+    raise_type_error(s, "%.*s() takes exactly one argument (%zu given)", n, t, given);
+  else if (least == most)
+    raise_type_error(s, "%.*s expected %zu argument%s, got %zu", n, t, most, plural, given);
+  else if (given < least)
+    raise_type_error(s, "%.*s expected at least %zu argument%s, got %zu", n, t, least, least == 1 ? "" : "s", given);
+  else
+    raise_type_error(s, "%.*s expected at most %zu argument%s, got %zu", n, t, most, plural, given);
   return false;
 }
 
@@ -239,7 +250,8 @@ bool bind_native(Session& s, std::string_view name, const Params& p, const Args&
     if (i < p.params.size()) {
       Value& to = out[slot(i)];
       if (!to.is_unbound()) {
-        raise_type_error(s, "argument for %.*s() given by name ('%s') and position (%zu)", n, name.data(), key->data, i + 1);
+        raise_type_error(s, "argument for %.*s() given by name ('%s') and position (%zu)", n, name.data(), key->data,
+                         i + 1);
         return false;
       }
       to = args.keywords[k];
@@ -254,8 +266,11 @@ bool bind_native(Session& s, std::string_view name, const Params& p, const Args&
     if (p.params[i].has_default || !out[slot(i)].is_unbound()) continue;
     if (i < p.positional && p.posonly == p.positional) return wrong_count(s, name, p, given);
     if (i < p.positional)
-      raise_type_error(s, "%.*s() missing required argument '%s' (pos %zu)", n, name.data(), p.params[i].name.c_str(), i + 1);
-    else raise_type_error(s, "%.*s() missing required keyword-only argument: '%s'", n, name.data(), p.params[i].name.c_str());
+      raise_type_error(s, "%.*s() missing required argument '%s' (pos %zu)", n, name.data(), p.params[i].name.c_str(),
+                       i + 1);
+    else
+      raise_type_error(s, "%.*s() missing required keyword-only argument: '%s'", n, name.data(),
+                       p.params[i].name.c_str());
     return false;
   }
   return true;
@@ -267,9 +282,10 @@ Value receiver_error(Session& s, Native* n, const Args& args) {
   std::string owner(n->owner->text());
   int size = static_cast<int>(n->def->name.size());
   const char* name = n->def->name.data();
-  if (args.size() == 0) return raise_type_error(s, "unbound method %s.%.*s() needs an argument", owner.c_str(), size, name);
-  return raise_type_error(s, "descriptor '%.*s' for '%s' objects doesn't apply to a '%s' object", size, name, owner.c_str(),
-                          type_name(s, args[0]).c_str());
+  if (args.size() == 0)
+    return raise_type_error(s, "unbound method %s.%.*s() needs an argument", owner.c_str(), size, name);
+  return raise_type_error(s, "descriptor '%.*s' for '%s' objects doesn't apply to a '%s' object", size, name,
+                          owner.c_str(), type_name(s, args[0]).c_str());
 }
 
 }  // namespace

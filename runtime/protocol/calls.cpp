@@ -26,7 +26,8 @@ Value call_type(Session& s, Type* t, const Args& args) {
 
 Value call(Session& s, const Value& f, const Args& args) {
   switch (kind_of(f)) {
-    case ObjectKind::function: return call_function(s, f, args);
+    case ObjectKind::function:
+      return call_function(s, f, args);
     case ObjectKind::native: {
       Value keep = f;
       DepthGuard depth(s, " while calling a Python object");
@@ -41,7 +42,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       DepthGuard depth(s, " while calling a Python object");
       return depth.ok() ? call_type(s, f.as<Type>(), args) : Value::error();
     }
-    case ObjectKind::static_method: return call(s, f.as<StaticMethod>()->function, args);
+    case ObjectKind::static_method:
+      return call(s, f.as<StaticMethod>()->function, args);
     case ObjectKind::instance:
     case ObjectKind::exception:
     case ObjectKind::opaque: {
@@ -66,7 +68,8 @@ Value call(Session& s, const Value& f, std::initializer_list<Value> args) {
 }
 Value call(Session& s, const Value& f, std::span<const Value> args) { return call(s, f, Args{args, {}, {}}); }
 
-// The method itself, when calling it with the receiver put first is the same as binding it: then no bound object is made.
+// The method itself, when calling it with the receiver put first is the same as binding it: then no bound object is
+// made.
 Value find_method(Session& s, const Value& v, Symbol name) {
   ObjectKind k = kind_of(v);
   if (k == ObjectKind::type || k == ObjectKind::super || k == ObjectKind::module) return Value();
@@ -74,7 +77,8 @@ Value find_method(Session& s, const Value& v, Symbol name) {
   if (k == ObjectKind::instance || k == ObjectKind::exception) {
     if (t->has_getattribute) return Value();
     Instance* i = v.as<Instance>();
-    if (i->shape ? i->shape->find(name) >= 0 : i->dict.is_object() && dict_find_symbol(s, i->dict.as<Dict>(), name)) return Value();
+    if (i->shape ? i->shape->find(name) >= 0 : i->dict.is_object() && dict_find_symbol(s, i->dict.as<Dict>(), name))
+      return Value();
   } else if (slots_of(s, v).get_attr) {
     return Value();
   }
@@ -100,11 +104,14 @@ bool is_callable(Session& s, const Value& f) {
     case ObjectKind::native:
     case ObjectKind::bound_method:
     case ObjectKind::static_method:
-    case ObjectKind::type: return true;
+    case ObjectKind::type:
+      return true;
     case ObjectKind::instance:
     case ObjectKind::exception:
-    case ObjectKind::opaque: return !find_dunder(s, type_of(s, f), Dunder::call_).is_unbound();
-    default: return slots_of(s, f).call != nullptr;
+    case ObjectKind::opaque:
+      return !find_dunder(s, type_of(s, f), Dunder::call_).is_unbound();
+    default:
+      return slots_of(s, f).call != nullptr;
   }
 }
 

@@ -28,7 +28,9 @@ bool merge_mro(Session& s, Type* t) {
       if (l.empty()) continue;
       left = true;
       Type* head = l.front();
-      bool in_tail = std::any_of(lists.begin(), lists.end(), [&](auto& o) { return o.size() > 1 && std::find(o.begin() + 1, o.end(), head) != o.end(); });
+      bool in_tail = std::any_of(lists.begin(), lists.end(), [&](auto& o) {
+        return o.size() > 1 && std::find(o.begin() + 1, o.end(), head) != o.end();
+      });
       if (!in_tail) {
         next = head;
         break;
@@ -73,7 +75,8 @@ bool apply_slots(Session& s, Type* t) {
   Value* slots = t->names.find(sym("__slots__"));
   if (!slots) return true;
   std::vector<Symbol> names;
-  if (Str* one = cast<Str>(*slots)) names.push_back(str_symbol(one));
+  if (Str* one = cast<Str>(*slots))
+    names.push_back(str_symbol(one));
   else if (!for_each(s, Value(*slots), [&](Value& v) {
              Str* n = cast<Str>(v);
              if (!n) {
@@ -129,7 +132,9 @@ bool call_set_name(Session& s, Type* t) {
     if (find_dunder(s, type_of(s, v), Dunder::set_name_).is_unbound()) continue;
     if (call_dunder(s, v, Dunder::set_name_, {Value::share(t), s.str(name)}).is_error()) {
       Value cause = take_pending(s);
-      Value e = make_exception(s, ExcKind::RuntimeError, "Error calling __set_name__ on '" + type_name(s, v) + "' instance '" + name.str() + "' in '" + std::string(t->text()) + "'");
+      Value e = make_exception(s, ExcKind::RuntimeError,
+                               "Error calling __set_name__ on '" + type_name(s, v) + "' instance '" + name.str() +
+                                   "' in '" + std::string(t->text()) + "'");
       e.as<Exception>()->cause = cause;
       e.as<Exception>()->suppress_context = true;
       s.pending = std::move(e);
@@ -155,9 +160,12 @@ std::string abstract_names(Session& s, Type* t) {
   static const Symbol mark = sym("__isabstractmethod__");
   std::vector<std::string_view> names;
   auto is_abstract = [&](Value v) {
-    if (auto* p = cast_exact<Property>(v)) v = p->get;
-    else if (auto* c = cast_exact<ClassMethod>(v)) v = c->function;
-    else if (auto* m = cast_exact<StaticMethod>(v)) v = m->function;
+    if (auto* p = cast_exact<Property>(v))
+      v = p->get;
+    else if (auto* c = cast_exact<ClassMethod>(v))
+      v = c->function;
+    else if (auto* m = cast_exact<StaticMethod>(v))
+      v = m->function;
     Function* f = cast_exact<Function>(v);
     Dict* d = f ? cast<Dict>(f->dict) : nullptr;
     return d && dict_find_symbol(s, d, mark) != nullptr;
@@ -193,7 +201,8 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
     if (auto* alias = cast_exact<GenericAlias>((*b)[i])) base = cast_exact<Type>(alias->origin);
     if (!base) return raise_type_error(s, "bases must be types");
     for (Value& before : t->bases)
-      if (before.as<Type>() == base) return raise_type_error(s, "duplicate base class %s", std::string(base->text()).c_str());
+      if (before.as<Type>() == base)
+        return raise_type_error(s, "duplicate base class %s", std::string(base->text()).c_str());
     t->bases.push_back(Value::share(base));
   }
   if (t->bases.empty()) t->bases.push_back(Value::share(s.object_type()));
@@ -263,7 +272,8 @@ Value construct_bare(Session& s, Type* t, const Args& args) {
     if (t->is_abc) {
       std::string missing = abstract_names(s, t);
       if (!missing.empty())
-        return raise_type_error(s, "Can't instantiate abstract class %s with abstract method%s", std::string(t->text()).c_str(), missing.c_str());
+        return raise_type_error(s, "Can't instantiate abstract class %s with abstract method%s",
+                                std::string(t->text()).c_str(), missing.c_str());
     }
     return new_instance(s, t);
   }

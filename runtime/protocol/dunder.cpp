@@ -12,13 +12,13 @@ constexpr std::string_view kNames[] = {
     OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) "__r" #n "__",
-    OURO_BINARY_NAMES(X)
+        OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) "__i" #n "__",
-    OURO_BINARY_NAMES(X)
+            OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) "__" #n "__",
-    OURO_DUNDERS(X)
+                OURO_DUNDERS(X)
 #undef X
 };
 static_assert(std::size(kNames) == kDunderCount);

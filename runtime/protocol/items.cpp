@@ -102,7 +102,8 @@ Value iter(Session& s, const Value& v) {
   }
   if (m.is_none()) return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
   OURO_TRY(it, call_dunder(s, v, Dunder::iter_));
-  bool ok = scripted(it) ? !find_dunder(s, type_of(s, it), Dunder::next_).is_unbound() : slots_of(s, it).next != nullptr;
+  bool ok =
+      scripted(it) ? !find_dunder(s, type_of(s, it), Dunder::next_).is_unbound() : slots_of(s, it).next != nullptr;
   if (!ok) return raise_type_error(s, "iter() returned non-iterator of type '%s'", type_name(s, it).c_str());
   return it;
 }

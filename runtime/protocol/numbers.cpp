@@ -78,8 +78,10 @@ bool to_double(Session& s, const Value& v, double& out) {
     out = unwrap(r).as_float();
     return true;
   }
-  if (r.is_unbound()) raise_type_error(s, "must be real number, not %s", type_name(s, v).c_str());
-  else raise_type_error(s, "%s.__float__ returned non-float (type %s)", type_name(s, v).c_str(), type_name(s, r).c_str());
+  if (r.is_unbound())
+    raise_type_error(s, "must be real number, not %s", type_name(s, v).c_str());
+  else
+    raise_type_error(s, "%s.__float__ returned non-float (type %s)", type_name(s, v).c_str(), type_name(s, r).c_str());
   return false;
 }
 

@@ -1,5 +1,6 @@
-// Operators on any operands: the built-in kinds by their slots, instances of script classes by their special methods, in the
-// order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only after numbers declined).
+// Operators on any operands: the built-in kinds by their slots, instances of script classes by their special methods,
+// in the order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only
+// after numbers declined).
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
@@ -7,7 +8,8 @@ namespace ouro::runtime {
 namespace {
 
 constexpr const char* kBinSymbols[] = {"+", "-", "*", "@", "/", "//", "%", "** or pow()", "<<", ">>", "&", "|", "^"};
-constexpr const char* kInplaceSymbols[] = {"+=", "-=", "*=", "@=", "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^="};
+constexpr const char* kInplaceSymbols[] = {
+    "+=", "-=", "*=", "@=", "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^="};
 constexpr const char* kCmpSymbols[] = {"==", "!=", "<", "<=", ">", ">="};
 
 Dunder plain(BinOp op) { return static_cast<Dunder>(static_cast<int>(op)); }
@@ -29,7 +31,7 @@ Value by_left(Session& s, BinOp op, Dunder d, const Value& a, const Value& b) {
     return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
   }
   auto f = slots_of(s, a).binary;
-  return f ? f(s, op, a, unwrap(b)) : Value::not_implemented();
+  return f ? f(s, op, a, other_operand(op, a, b)) : Value::not_implemented();
 }
 // b.__rop__(a).
 Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
@@ -122,13 +124,16 @@ Value unary(Session& s, UnOp op, const Value& a) {
   Value r = Value::not_implemented();
   if (scripted(a)) {
     r = call_dunder(s, a, static_cast<Dunder>(static_cast<int>(Dunder::neg_) + static_cast<int>(op)));
-    if (r.is_unbound()) r = Value::not_implemented();
-    else return r;
+    if (r.is_unbound())
+      r = Value::not_implemented();
+    else
+      return r;
   } else if (auto f = slots_of(s, a).unary) {
     r = f(s, op, a);
   }
   if (!r.is(Tag::not_implemented)) return r;
-  return raise_type_error(s, "bad operand type for unary %s: '%s'", kSymbols[static_cast<int>(op)], type_name(s, a).c_str());
+  return raise_type_error(s, "bad operand type for unary %s: '%s'", kSymbols[static_cast<int>(op)],
+                          type_name(s, a).c_str());
 }
 
 namespace {
@@ -184,11 +189,16 @@ int equals(Session& s, const Value& a, const Value& b) {
 int truth(Session& s, const Value& v) {
   switch (v.tag()) {
     case Tag::boolean:
-    case Tag::integer: return v.bits() != 0;
-    case Tag::floating: return v.as_float() != 0;
-    case Tag::none: return 0;
-    case Tag::object: break;
-    default: return 1;
+    case Tag::integer:
+      return v.bits() != 0;
+    case Tag::floating:
+      return v.as_float() != 0;
+    case Tag::none:
+      return 0;
+    case Tag::object:
+      break;
+    default:
+      return 1;
   }
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::bool_);

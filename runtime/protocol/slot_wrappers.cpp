@@ -11,8 +11,10 @@ namespace {
 // Rows here are raw (they count their arguments themselves), because they are called often.
 bool count_is(Session& s, const Args& a, size_t n) {
   if (a.size() == n + 1 && a.keywords.empty()) return true;
-  if (n == 1) raise_type_error(s, "expected 1 argument, got %zu", a.size() - 1);
-  else raise_type_error(s, "expected %zu arguments, got %zu", n, a.size() - 1);
+  if (n == 1)
+    raise_type_error(s, "expected 1 argument, got %zu", a.size() - 1);
+  else
+    raise_type_error(s, "expected %zu arguments, got %zu", n, a.size() - 1);
   return false;
 }
 
@@ -20,7 +22,7 @@ template <int op>
 Value wrap_binary(Session& s, const Args& a) {
   if (!count_is(s, a, 1)) return Value::error();
   const Value& self = unwrap(a[0]);
-  return slots_of(s, self).binary(s, static_cast<BinOp>(op), self, unwrap(a[1]));
+  return slots_of(s, self).binary(s, static_cast<BinOp>(op), self, other_operand(static_cast<BinOp>(op), self, a[1]));
 }
 template <int op>
 Value wrap_reflected(Session& s, const Args& a) {
@@ -49,9 +51,9 @@ Value wrap_compare(Session& s, const Args& a) {
   return slots_of(s, self).compare(s, static_cast<CmpOp>(op), self, unwrap(a[1]));
 }
 
-#define OURO_SELF(n)                           \
+#define OURO_SELF(n)                             \
   if (!count_is(s, a, n)) return Value::error(); \
-  const Value& self = unwrap(a[0]);            \
+  const Value& self = unwrap(a[0]);              \
   const TypeSlots& t = slots_of(s, self)
 
 Value from_int(int r) { return r < 0 ? Value::error() : Value::boolean(r != 0); }
@@ -130,10 +132,10 @@ constexpr std::string_view kBinaryNames[] = {
     OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) "__r" #n "__",
-    OURO_BINARY_NAMES(X)
+        OURO_BINARY_NAMES(X)
 #undef X
 #define X(n) "__i" #n "__",
-    OURO_BINARY_NAMES(X)
+            OURO_BINARY_NAMES(X)
 #undef X
 };
 constexpr std::string_view dunder_text(int i) { return kBinaryNames[i]; }
@@ -152,7 +154,8 @@ void binary_rows(const TypeSlots& t, void (*add)(void*, const NativeDef&), void*
   }
 }
 
-constexpr NativeDef kUnary[] = {{"__neg__", "", wrap_unary<0>, "", true}, {"__pos__", "", wrap_unary<1>, "", true},
+constexpr NativeDef kUnary[] = {{"__neg__", "", wrap_unary<0>, "", true},
+                                {"__pos__", "", wrap_unary<1>, "", true},
                                 {"__invert__", "", wrap_unary<2>, "", true}};
 constexpr NativeDef kCompare[] = {{"__eq__", "", wrap_compare<0>, "", true}, {"__ne__", "", wrap_compare<1>, "", true},
                                   {"__lt__", "", wrap_compare<2>, "", true}, {"__le__", "", wrap_compare<3>, "", true},
@@ -181,7 +184,8 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-void for_each_slot_wrapper(const TypeSlots& t, bool is_base_object, void (*add)(void*, const NativeDef&), void* context) {
+void for_each_slot_wrapper(const TypeSlots& t, bool is_base_object, void (*add)(void*, const NativeDef&),
+                           void* context) {
   if (is_base_object) return;
   binary_rows(t, add, context, std::make_integer_sequence<int, kBinOps>());
   for (int i = 0; i < 3; ++i)

@@ -6,6 +6,7 @@
 namespace ouro::runtime {
 
 // Calls add(row) for each special method that the slots give.
-void for_each_slot_wrapper(const TypeSlots& slots, bool is_base_object, void (*add)(void* context, const NativeDef& row), void* context);
+void for_each_slot_wrapper(const TypeSlots& slots, bool is_base_object,
+                           void (*add)(void* context, const NativeDef& row), void* context);
 
 }  // namespace ouro::runtime

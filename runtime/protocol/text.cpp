@@ -83,7 +83,8 @@ Value ascii(Session& s, const Value& v) {
   char buffer[16];
   for (size_t i = 0; i < text->size;) {
     uint32_t c = next_code_point(text->view(), i);
-    if (c < 0x80) out += static_cast<char>(c);
+    if (c < 0x80)
+      out += static_cast<char>(c);
     else {
       std::snprintf(buffer, sizeof buffer, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
       out += buffer;
@@ -102,7 +103,8 @@ Value format(Session& s, const Value& v, std::string_view spec) {
     }
   }
   if (auto f = slots_of(s, v).format) return f(s, v, spec);
-  if (!spec.empty()) return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, v).c_str());
+  if (!spec.empty())
+    return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, v).c_str());
   return str(s, v);
 }
 

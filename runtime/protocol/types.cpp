@@ -1,4 +1,5 @@
-// Classes: which class a value has, lookup along the MRO with its caches, built-in classes from their rows, class tests.
+// Classes: which class a value has, lookup along the MRO with its caches, built-in classes from their rows, class
+// tests.
 #include <unordered_map>
 
 #include "runtime/ops.h"
@@ -44,12 +45,15 @@ Type* type_of(Session& s, const Value& v) {
   ObjectKind k = kind_of(v);
   switch (k) {
     case ObjectKind::instance:
-    case ObjectKind::exception: return v.as<Instance>()->type;
-    case ObjectKind::opaque: return v.as<Opaque>()->type;
+    case ObjectKind::exception:
+      return v.as<Instance>()->type;
+    case ObjectKind::opaque:
+      return v.as<Opaque>()->type;
     case ObjectKind::iterator:
       if (v.as<Iterator>()->def) return iterator_type(s, v.as<Iterator>()->def);
       break;
-    default: break;
+    default:
+      break;
   }
   Type* t = s.type(k);
   return t ? t : s.object_type();
@@ -114,8 +118,10 @@ void ready_type(Session& s, Type* t) {
     x->function = make_native(row);
     t->names.add(intern(row.name), Value::steal(x));
   };
-  for (const NativeDef& row : def.class_methods) wrapped(row, static_cast<ClassMethod*>(nullptr), ObjectKind::class_method);
-  for (const NativeDef& row : def.static_methods) wrapped(row, static_cast<StaticMethod*>(nullptr), ObjectKind::static_method);
+  for (const NativeDef& row : def.class_methods)
+    wrapped(row, static_cast<ClassMethod*>(nullptr), ObjectKind::class_method);
+  for (const NativeDef& row : def.static_methods)
+    wrapped(row, static_cast<StaticMethod*>(nullptr), ObjectKind::static_method);
   for (const GetSetDef& row : def.getset) {
     auto* g = new_object<GetSet>(ObjectKind::get_set);
     g->def = &row;
@@ -174,7 +180,9 @@ Value call_dunder(Session& s, const Value& v, Dunder d, std::initializer_list<Va
     for (const Value& a : args) all[n++] = a;
     return call(s, m, std::span<const Value>(all, n));
   }
-  if (m.is_none()) return raise_type_error(s, "'%s' object has no attribute '%s'", type_name(s, v).c_str(), std::string(dunder_name(d)).c_str());
+  if (m.is_none())
+    return raise_type_error(s, "'%s' object has no attribute '%s'", type_name(s, v).c_str(),
+                            std::string(dunder_name(d)).c_str());
   OURO_TRY(bound, bind_descriptor(s, m, v, t));
   return call(s, bound, std::span<const Value>(args.begin(), args.size()));
 }
@@ -190,7 +198,8 @@ int any_class(Session& s, const Value& cls, const char* complaint, F&& test) {
       if (int r = any_class(s, (*tuple)[i], complaint, test)) return r;
     return 0;
   }
-  if (auto* alias = cast_exact<GenericAlias>(cls); alias && alias->origin.is_none()) return any_class(s, alias->args, complaint, test);
+  if (auto* alias = cast_exact<GenericAlias>(cls); alias && alias->origin.is_none())
+    return any_class(s, alias->args, complaint, test);
   if (cls.is_none() && complaint == nullptr) return 0;
   raise_type_error(s, "%s", complaint);
   return -1;

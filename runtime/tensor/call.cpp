@@ -15,7 +15,9 @@
 namespace ouro::runtime {
 
 Value raise_kind(Session& s, std::string_view kind, std::string_view text) {
-  constexpr std::pair<std::string_view, ExcKind> kKinds[] = {{"TypeError", ExcKind::TypeError}, {"RuntimeError", ExcKind::RuntimeError}, {"IndexError", ExcKind::IndexError},
+  constexpr std::pair<std::string_view, ExcKind> kKinds[] = {{"TypeError", ExcKind::TypeError},
+                                                             {"RuntimeError", ExcKind::RuntimeError},
+                                                             {"IndexError", ExcKind::IndexError},
                                                              {"NotImplementedError", ExcKind::NotImplementedError}};
   for (const auto& [name, k] : kKinds)
     if (name == kind) return raise_text(s, k, text);
@@ -32,11 +34,16 @@ ir::Param to_param(Session& s, const Value& v) {
   if (auto* d = cast<DTypeObject>(v)) return P::of_dtype(d->dtype);
   std::span<const Value> items;
   P p;
-  if (auto* l = cast<List>(v)) items = {l->items, l->size};
-  else if (auto* t = cast<Tuple>(v)) items = {t->items(), t->size};
-  else if (auto* t = cast<Tensor>(v); t && t->size == 1) return to_param(s, tensor_item(s, t, 0));
-  else if (cast<BigInt>(v)) return P::of_float(std::ldexp(int_sign(v), 1023));
-  else return p.kind = P::Kind::unknown, p;
+  if (auto* l = cast<List>(v))
+    items = {l->items, l->size};
+  else if (auto* t = cast<Tuple>(v))
+    items = {t->items(), t->size};
+  else if (auto* t = cast<Tensor>(v); t && t->size == 1)
+    return to_param(s, tensor_item(s, t, 0));
+  else if (cast<BigInt>(v))
+    return P::of_float(std::ldexp(int_sign(v), 1023));
+  else
+    return p.kind = P::Kind::unknown, p;
   p.kind = P::Kind::list;
   for (const Value& i : items) p.list.push_back(to_param(s, i));
   return p;
@@ -46,7 +53,8 @@ ir::Param to_param(Session& s, const Value& v) {
 
 std::vector<int64_t> OpCall::integers(std::string_view name) const {
   const ir::Param* p = &param(name);
-  if (p->kind == ir::Param::Kind::list && p->list.size() == 1 && p->list[0].kind == ir::Param::Kind::list) p = &p->list[0];
+  if (p->kind == ir::Param::Kind::list && p->list.size() == 1 && p->list[0].kind == ir::Param::Kind::list)
+    p = &p->list[0];
   if (p->kind != ir::Param::Kind::list) return {p->integer.c};
   std::vector<int64_t> out;
   for (const ir::Param& q : p->list) out.push_back(q.integer.c);
@@ -77,11 +85,13 @@ namespace {
 const ExecutorRow* find_executor(const ir::OpInfo& op) {
   static const std::map<std::string, const ExecutorRow*, std::less<>> all = [] {
     std::map<std::string, const ExecutorRow*, std::less<>> m;
-    for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(), order_executors(), window_executors(), contract_executors()})
+    for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(),
+                      order_executors(), window_executors(), contract_executors()})
       for (const ExecutorRow& r : rows) m.emplace(r.name, &r);
     return m;
   }();
-  constexpr std::string_view kKinds[] = {"", "reduce", "arg", "scan", "contract", "conv", "view", "gather", "scatter", "window"};
+  constexpr std::string_view kKinds[] = {"",     "reduce", "arg",    "scan",    "contract",
+                                         "conv", "view",   "gather", "scatter", "window"};
   std::string name(op.def->symbol);
   if (name.empty()) {
     name = kKinds[static_cast<int>(op.def->loop.kind)];
@@ -109,7 +119,8 @@ Value text_module(Session& s, const std::string& name) {
   m.as<Module>()->names.set(intern("inf"), Value::floating(HUGE_VAL));
   m.as<Module>()->names.set(intern("nan"), Value::floating(NAN));
   for (int i = 0; i < kDTypeCount; ++i)
-    if (static_cast<DType>(i) != DType::boolean) m.as<Module>()->names.set(intern(kDTypes[i].name), make_dtype(s, static_cast<DType>(i)));
+    if (static_cast<DType>(i) != DType::boolean)
+      m.as<Module>()->names.set(intern(kDTypes[i].name), make_dtype(s, static_cast<DType>(i)));
   m.as<Module>()->version = s.next_version++;
   return m;
 }
@@ -119,7 +130,10 @@ Value source_function(Session& s, const ir::OpInfo& op) {
   Value& f = s.state<Texts>().functions[&op];
   if (!f.is_unbound()) return f;
   std::string params;
-  for (char c : op.def->params.empty() ? (op.inputs == 1 ? std::string_view("x") : op.inputs == 2 ? std::string_view("x, y") : std::string_view("x, y, z")) : op.def->params)
+  for (char c : op.def->params.empty() ? (op.inputs == 1   ? std::string_view("x")
+                                          : op.inputs == 2 ? std::string_view("x, y")
+                                                           : std::string_view("x, y, z"))
+                                       : op.def->params)
     if (c != '@') params += c;
   // All parameters can be passed by position, so that callers need not know which are keyword-only.
   if (size_t star = params.find("*, "); star != std::string::npos) params.erase(star, 3);
@@ -133,7 +147,8 @@ Value source_function(Session& s, const ir::OpInfo& op) {
   OURO_TRY(module, text_module(s, op.name));
   OURO_TRY_DO(run_source(s, "ouro/" + op.name, text, module));
   Value* made = module.as<Module>()->names.find(intern(op.name));
-  if (!made || made->is_unbound()) return raise_error(s, ExcKind::RuntimeError, "operation '%s' has no text", op.name.c_str());
+  if (!made || made->is_unbound())
+    return raise_error(s, ExcKind::RuntimeError, "operation '%s' has no text", op.name.c_str());
   Value function = *made;
   // The name means the built-in again, also where it is Python's (a row `max` that calls max).
   *made = Value();
@@ -146,18 +161,25 @@ Value source_function(Session& s, const ir::OpInfo& op) {
 
 const std::string& canonical(const ir::OpInfo& op, std::string_view name, std::string& keep) {
   keep = name;
-  auto has = [&](std::string_view n) { return std::any_of(op.params.begin(), op.params.end(), [&](const ir::OpParam& p) { return p.name == n; }); };
+  auto has = [&](std::string_view n) {
+    return std::any_of(op.params.begin(), op.params.end(), [&](const ir::OpParam& p) { return p.name == n; });
+  };
   if (has(name)) return keep;
   constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-      {"dim", "axis"}, {"dims", "axis"}, {"axis", "dim"}, {"axes", "dims"}, {"dims", "dims"}, {"keepdims", "keepdim"}, {"fill_value", "value"}, {"size", "shape"}, {"shape", "size"},
-      {"other", "y"}, {"end", "stop"}, {"split_size_or_sections", "size"}, {"axis1", "dim0"}, {"axis2", "dim1"}};
+      {"dim", "axis"},   {"dims", "axis"},        {"axis", "dim"},         {"axes", "dims"},
+      {"dims", "dims"},  {"keepdims", "keepdim"}, {"fill_value", "value"}, {"size", "shape"},
+      {"shape", "size"}, {"other", "y"},          {"end", "stop"},         {"split_size_or_sections", "size"},
+      {"axis1", "dim0"}, {"axis2", "dim1"}};
   for (const auto& [from, to] : kAliases)
     if (from == name && has(to)) return keep = to, keep;
-  if ((name == "input" || name == "self" || name == "tensors" || name == "a") && !op.params.empty()) keep = op.params[0].name;
+  if ((name == "input" || name == "self" || name == "tensors" || name == "a") && !op.params.empty())
+    keep = op.params[0].name;
   return keep;
 }
 
-Value bad_call(Session& s, const ir::OpInfo& op, const std::string& text) { return raise_text(s, ExcKind::TypeError, op.name + "() " + text); }
+Value bad_call(Session& s, const ir::OpInfo& op, const std::string& text) {
+  return raise_text(s, ExcKind::TypeError, op.name + "() " + text);
+}
 
 // Python's binding of a call to the row's parameters; `out` has one place per parameter, unbound where absent.
 bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& out) {
@@ -177,7 +199,9 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
   if (at < args.size()) {
     size_t most = 0;
     for (const ir::OpParam& p : op.params) most += !p.keyword_only;
-    bad_call(s, op, "takes at most " + std::to_string(most) + " positional arguments (" + std::to_string(args.size()) + " given)");
+    bad_call(
+        s, op,
+        "takes at most " + std::to_string(most) + " positional arguments (" + std::to_string(args.size()) + " given)");
     return false;
   }
   for (size_t k = 0; k < args.keywords.size(); ++k) {
@@ -186,8 +210,10 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
     const std::string& want = canonical(op, name, keep);
     size_t j = 0;
     while (j < op.params.size() && op.params[j].name != want) ++j;
-    if (j == op.params.size()) return bad_call(s, op, "got an unexpected keyword argument '" + std::string(name) + "'"), false;
-    if (!out[j].is_unbound()) return bad_call(s, op, "got multiple values for argument '" + std::string(name) + "'"), false;
+    if (j == op.params.size())
+      return bad_call(s, op, "got an unexpected keyword argument '" + std::string(name) + "'"), false;
+    if (!out[j].is_unbound())
+      return bad_call(s, op, "got multiple values for argument '" + std::string(name) + "'"), false;
     out[j] = args.keywords[k];
   }
   for (size_t j = 0; j < op.params.size(); ++j) {
@@ -196,7 +222,8 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
       out[j] = make_tuple();
       continue;
     }
-    if (!op.params[j].has_default) return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'"), false;
+    if (!op.params[j].has_default)
+      return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'"), false;
   }
   return true;
 }
@@ -205,13 +232,20 @@ Value default_value(Session& s, const ir::OpParam& p) {
   ir::Param d = ir::default_of(p);
   using K = ir::Param::Kind;
   switch (d.kind) {
-    case K::boolean: return Value::boolean(d.integer.c != 0);
-    case K::integer: return Value::integer(d.integer.c);
-    case K::floating: return Value::floating(d.floating);
-    case K::text: return make_str(d.text);
-    case K::dtype: return make_dtype(s, static_cast<DType>(d.integer.c));
-    case K::list: return make_tuple();
-    default: return Value::none();
+    case K::boolean:
+      return Value::boolean(d.integer.c != 0);
+    case K::integer:
+      return Value::integer(d.integer.c);
+    case K::floating:
+      return Value::floating(d.floating);
+    case K::text:
+      return make_str(d.text);
+    case K::dtype:
+      return make_dtype(s, static_cast<DType>(d.integer.c));
+    case K::list:
+      return make_tuple();
+    default:
+      return Value::none();
   }
 }
 
@@ -235,7 +269,8 @@ ir::TensorType type_of_input(const Value& original, const Tensor* t) {
 Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   static thread_local std::unordered_map<const ir::OpInfo*, const ExecutorRow*> known;
   const ExecutorRow*& row = known[&op];
-  if (!row && !(row = find_executor(op))) return raise_error(s, ExcKind::NotImplementedError, "operation '%s' has no kernel", op.name.c_str());
+  if (!row && !(row = find_executor(op)))
+    return raise_error(s, ExcKind::NotImplementedError, "operation '%s' has no kernel", op.name.c_str());
   OpCall c{s, op, args, {}, {}, {}, {}, {}};
   const ir::Sig& sig = *op.sig;
   for (int k = 0; k < op.inputs; ++k) {
@@ -288,7 +323,8 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
   Value inputs[5], params[16];
   for (int k = 0; k < op.inputs; ++k) {
     Value& v = args[op.input_at[k]];
-    if (!cast<Tensor>(v) && !is_number(v)) return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
+    if (!cast<Tensor>(v) && !is_number(v))
+      return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
     inputs[k] = may_reuse ? std::move(v) : unwrap(v);
   }
   size_t n = 0;
@@ -296,7 +332,8 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
     const Value& v = args[p];
     params[n++] = v.is_unbound() ? default_value(s, op.params[p]) : v;
   }
-  return run_elementwise(s, op, std::span<const Value>(inputs, op.inputs), std::span<const Value>(params, n), may_reuse);
+  return run_elementwise(s, op, std::span<const Value>(inputs, op.inputs), std::span<const Value>(params, n),
+                         may_reuse);
 }
 
 }  // namespace
@@ -334,9 +371,11 @@ Value run_operation(Session& s, std::string_view name, std::initializer_list<Val
 }
 
 Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
-  if (op.elementwise() && args.keywords.empty() && args.size() == op.params.size() && op.input_at.size() == op.params.size()) {
+  if (op.elementwise() && args.keywords.empty() && args.size() == op.params.size() &&
+      op.input_at.size() == op.params.size()) {
     for (const Value& v : args.positional)
-      if (!cast<Tensor>(v) && !is_number(v)) return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
+      if (!cast<Tensor>(v) && !is_number(v))
+        return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
     return run_elementwise(s, op, args.positional, {}, false);
   }
   if (!op.def->source.empty()) {
@@ -360,10 +399,14 @@ namespace {
 
 // One native per row: its function knows which.
 template <int I>
-Value call_row(Session& s, const Args& args) { return call_operation(s, *ir::all_ops()[I], args); }
+Value call_row(Session& s, const Args& args) {
+  return call_operation(s, *ir::all_ops()[I], args);
+}
 constexpr int kMaxRows = 420;
 template <int... I>
-constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence<int, I...>) { return {call_row<I>...}; }
+constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence<int, I...>) {
+  return {call_row<I>...};
+}
 constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMaxRows>());
 
 }  // namespace
@@ -374,7 +417,8 @@ std::span<const NativeDef> operation_natives() {
     auto ops = ir::op_rows();
     if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
     for (size_t i = 0; i < ops.size(); ++i)
-      v.push_back({.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
+      v.push_back(
+          {.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
     return v;
   }();
   return rows;
@@ -415,7 +459,8 @@ Value operation_function(Session& s, const ir::OpInfo& op) {
   if (v.is_unbound()) {
     auto ops = ir::all_ops();
     size_t i = static_cast<size_t>(op.op) - ir::kFirstTensorOp;
-    if (i >= ops.size() || ops[i] != &op) return raise_error(s, ExcKind::RuntimeError, "operation '%s' is no function", op.name.c_str());
+    if (i >= ops.size() || ops[i] != &op)
+      return raise_error(s, ExcKind::RuntimeError, "operation '%s' is no function", op.name.c_str());
     v = make_native(operation_natives()[i]);
   }
   return v;
@@ -435,7 +480,8 @@ Value operation_namespace(Session& s) {
   return t.ouro;
 }
 
-bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params, std::vector<std::pair<int, int>>* at) {
+bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params,
+                    std::vector<std::pair<int, int>>* at) {
   if (!bind(s, op, args, params)) return false;
   for (size_t i = 0; i < params.size(); ++i)
     if (params[i].is_unbound()) params[i] = default_value(s, op.params[i]);
@@ -444,8 +490,10 @@ bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vec
   size_t variadic = 0;
   while (variadic < op.params.size() && !op.params[variadic].variadic) ++variadic;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (i < variadic) at->push_back({static_cast<int>(i), -1});
-    else at->push_back({static_cast<int>(variadic), static_cast<int>(i - variadic)});
+    if (i < variadic)
+      at->push_back({static_cast<int>(i), -1});
+    else
+      at->push_back({static_cast<int>(variadic), static_cast<int>(i - variadic)});
   }
   for (const Value& n : args.names) {
     std::string keep;

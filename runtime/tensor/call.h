@@ -1,5 +1,5 @@
-// One call of a row that is not elementwise: arguments in order, inference done, inputs brought to their types; and the table of those who
-// carry rows out.
+// One call of a row that is not elementwise: arguments in order, inference done, inputs brought to their types; and the
+// table of those who carry rows out.
 #pragma once
 
 #include <string>
@@ -14,23 +14,27 @@ namespace ouro::runtime {
 struct OpCall {
   Session& s;
   const ir::OpInfo& op;
-  std::span<Value> args;         // in the order of the row's parameters
-  std::vector<Value> inputs;     // tensors (numbers made 0-d), unbound if absent; a list's parts behind each other
+  std::span<Value> args;      // in the order of the row's parameters
+  std::vector<Value> inputs;  // tensors (numbers made 0-d), unbound if absent; a list's parts behind each other
   std::vector<ir::Param> params;
   ir::SigCall sig;
   std::vector<std::optional<ir::TensorType>> types;
-  std::vector<int64_t> shape;    // of results[0]
+  std::vector<int64_t> shape;  // of results[0]
 
   const Tensor* in(size_t i = 0) const { return inputs[i].as<Tensor>(); }
   DType dtype() const { return sig.results[0].dtype; }
   const ir::Param& param(std::string_view name) const { return sig.param(name); }
   int64_t integer(std::string_view name, int64_t fallback = 0) const {
     const ir::Param& p = param(name);
-    return p.kind == ir::Param::Kind::integer || p.kind == ir::Param::Kind::boolean ? p.integer.c : p.kind == ir::Param::Kind::floating ? static_cast<int64_t>(p.floating) : fallback;
+    return p.kind == ir::Param::Kind::integer || p.kind == ir::Param::Kind::boolean ? p.integer.c
+           : p.kind == ir::Param::Kind::floating                                    ? static_cast<int64_t>(p.floating)
+                                                                                    : fallback;
   }
   double number(std::string_view name, double fallback = 0) const {
     const ir::Param& p = param(name);
-    return p.kind == ir::Param::Kind::floating ? p.floating : p.kind == ir::Param::Kind::integer || p.kind == ir::Param::Kind::boolean ? static_cast<double>(p.integer.c) : fallback;
+    return p.kind == ir::Param::Kind::floating                                        ? p.floating
+           : p.kind == ir::Param::Kind::integer || p.kind == ir::Param::Kind::boolean ? static_cast<double>(p.integer.c)
+                                                                                      : fallback;
   }
   bool flag(std::string_view name) const { return param(name).truthy(); }
   std::vector<int64_t> integers(std::string_view name) const;  // an int or a (possibly doubly nested) list of ints

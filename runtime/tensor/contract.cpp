@@ -19,8 +19,10 @@ std::vector<int64_t> batch_offsets(const std::vector<int64_t>& shape, const std:
   std::vector<int64_t> own(element_count(shape)), out(element_count(lead));
   for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i) * size;
   BroadcastReader r(shape, lead, 8);
-  if (r.single()) std::fill(out.begin(), out.end(), own.empty() ? 0 : own[0]);
-  else r.read(out.data(), reinterpret_cast<const char*>(own.data()), 0, static_cast<int64_t>(out.size()));
+  if (r.single())
+    std::fill(out.begin(), out.end(), own.empty() ? 0 : own[0]);
+  else
+    r.read(out.data(), reinterpret_cast<const char*>(own.data()), 0, static_cast<int64_t>(out.size()));
   return out;
 }
 
@@ -29,7 +31,8 @@ Value run_matmul(OpCall& c) {
   DType result = c.dtype(), t = engine_type(result);
   Value a = cast_tensor(c.s, c.inputs[0], t), b = cast_tensor(c.s, c.inputs[1], t);
   if (a.is_error() || b.is_error()) return Value::error();
-  std::vector<int64_t> sa(a.as<Tensor>()->dims(), a.as<Tensor>()->dims() + a.as<Tensor>()->rank), sb(b.as<Tensor>()->dims(), b.as<Tensor>()->dims() + b.as<Tensor>()->rank);
+  std::vector<int64_t> sa(a.as<Tensor>()->dims(), a.as<Tensor>()->dims() + a.as<Tensor>()->rank),
+      sb(b.as<Tensor>()->dims(), b.as<Tensor>()->dims() + b.as<Tensor>()->rank);
   if (sa.size() == 1) sa.insert(sa.begin(), 1);
   if (sb.size() == 1) sb.push_back(1);
   Matmul d;
@@ -66,30 +69,42 @@ Value run_conv(OpCall& c) {
   d.kind = which == "forward" ? Kind::forward : which == "input" ? Kind::input : Kind::weight;
   Value a = cast_tensor(c.s, c.inputs[0], t), b = cast_tensor(c.s, c.inputs[1], t);
   if (a.is_error() || b.is_error()) return Value::error();
-  std::vector<int64_t> stride = c.integers("stride"), padding = c.integers("padding"), dilation = c.integers("dilation");
+  std::vector<int64_t> stride = c.integers("stride"), padding = c.integers("padding"),
+                       dilation = c.integers("dilation");
   d.rank = static_cast<int>(stride.size());
   d.groups = c.integer("groups", 1);
   std::span<const int64_t> x, w, y;
   std::span<const int64_t> sa = a.as<Tensor>()->shape(), sb = b.as<Tensor>()->shape(), sc = c.shape;
-  if (d.kind == Kind::forward) x = sa, w = sb, y = sc;
-  else if (d.kind == Kind::input) y = sa, w = sb, x = sc;
-  else y = sa, x = sb, w = sc;
+  if (d.kind == Kind::forward)
+    x = sa, w = sb, y = sc;
+  else if (d.kind == Kind::input)
+    y = sa, w = sb, x = sc;
+  else
+    y = sa, x = sb, w = sc;
   size_t rank = static_cast<size_t>(d.rank) + 2;
-  auto wrong = [&] { return c.raise("ValueError", c.op.name + ": " + shape_text(sa) + ", " + shape_text(sb) + " and " + shape_text(sc) + " do not fit each other"); };
-  if (d.rank > 3 || x.size() != rank || w.size() != rank || y.size() != rank || d.groups < 1 || x[0] != y[0] || x[1] != w[1] * d.groups || y[1] != w[0] || w[0] % d.groups) return wrong();
+  auto wrong = [&] {
+    return c.raise("ValueError", c.op.name + ": " + shape_text(sa) + ", " + shape_text(sb) + " and " + shape_text(sc) +
+                                     " do not fit each other");
+  };
+  if (d.rank > 3 || x.size() != rank || w.size() != rank || y.size() != rank || d.groups < 1 || x[0] != y[0] ||
+      x[1] != w[1] * d.groups || y[1] != w[0] || w[0] % d.groups)
+    return wrong();
   d.batch = x[0], d.in_channels = x[1], d.out_channels = y[1];
   for (int i = 0; i < d.rank; ++i) {
     d.in[i] = x[2 + i], d.kernel[i] = w[2 + i], d.out[i] = y[2 + i];
     d.stride[i] = stride[i], d.padding[i] = padding[i], d.dilation[i] = dilation[i];
-    if (stride[i] < 1 || dilation[i] < 1 || (d.out[i] - 1) * stride[i] + dilation[i] * (d.kernel[i] - 1) - 2 * padding[i] >= d.in[i]) return wrong();
+    if (stride[i] < 1 || dilation[i] < 1 ||
+        (d.out[i] - 1) * stride[i] + dilation[i] * (d.kernel[i] - 1) - 2 * padding[i] >= d.in[i])
+      return wrong();
   }
   OURO_TRY(r, make_tensor(c.s, t, c.shape));
   convolve(d, a.as<Tensor>()->data(), b.as<Tensor>()->data(), r.as<Tensor>()->data(), session_threads(c.s));
   return cast_tensor(c.s, r, result);
 }
 
-constexpr ExecutorRow kRows[] = {{"contract mk,kn->mn", run_matmul}, {"contract mk,nk->mn", run_matmul}, {"contract km,kn->mn", run_matmul},
-                                 {"conv forward", run_conv}, {"conv input", run_conv}, {"conv weight", run_conv}};
+constexpr ExecutorRow kRows[] = {{"contract mk,kn->mn", run_matmul}, {"contract mk,nk->mn", run_matmul},
+                                 {"contract km,kn->mn", run_matmul}, {"conv forward", run_conv},
+                                 {"conv input", run_conv},           {"conv weight", run_conv}};
 
 }  // namespace
 

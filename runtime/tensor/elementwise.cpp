@@ -72,7 +72,8 @@ void assign_registers(ElementPlan& p, const ir::ExprProgram& program) {
       continue;
     }
     if (s.leaf == ir::Leaf::constant || s.leaf == ir::Leaf::param) {
-      PlanFill f{static_cast<int16_t>(p.registers++), static_cast<int16_t>(s.leaf == ir::Leaf::param ? s.index : -1), s.type, 0};
+      PlanFill f{static_cast<int16_t>(p.registers++), static_cast<int16_t>(s.leaf == ir::Leaf::param ? s.index : -1),
+                 s.type, 0};
       if (f.param < 0) store_number(s.type, &f.bits, Value::floating(s.imm));
       reg[i] = f.reg;
       p.fills.push_back(f);
@@ -81,15 +82,18 @@ void assign_registers(ElementPlan& p, const ir::ExprProgram& program) {
     PlanStep step;
     auto operand = [&](int16_t o) { return o < 0 ? int16_t{-1} : reg[o]; };
     step.a = operand(s.a), step.b = operand(s.b), step.c = operand(s.c);
-    if (s.leaf == ir::Leaf::cast) step.cast = k.cast[static_cast<int>(s.operand_type)][static_cast<int>(s.type)];
-    else step.leaf = k.leaf[static_cast<int>(s.leaf)][static_cast<int>(s.operand_type)];
+    if (s.leaf == ir::Leaf::cast)
+      step.cast = k.cast[static_cast<int>(s.operand_type)][static_cast<int>(s.type)];
+    else
+      step.leaf = k.leaf[static_cast<int>(s.leaf)][static_cast<int>(s.operand_type)];
     if (!step.cast && !step.leaf) {
       p.error_kind = "TypeError";
       p.error = std::string(info(s.leaf).name) + " is not defined for " + std::string(name(s.operand_type));
       return;
     }
     bool is_result = static_cast<int>(i) == program.result;
-    // Operands that end here give their registers back, but not to this step: kernels of changing width must not overlap.
+    // Operands that end here give their registers back, but not to this step: kernels of changing width must not
+    // overlap.
     if (is_result) {
       step.out = -1;
     } else if (!spare.empty()) {
@@ -102,7 +106,9 @@ void assign_registers(ElementPlan& p, const ir::ExprProgram& program) {
     for (int16_t o : {s.a, s.b, s.c}) {
       if (o < 0 || last[o] != static_cast<int>(i)) continue;
       ir::Leaf l = program.steps[o].leaf;
-      if (l != ir::Leaf::arg && l != ir::Leaf::constant && l != ir::Leaf::param && std::find(spare.begin(), spare.end(), reg[o]) == spare.end()) spare.push_back(reg[o]);
+      if (l != ir::Leaf::arg && l != ir::Leaf::constant && l != ir::Leaf::param &&
+          std::find(spare.begin(), spare.end(), reg[o]) == spare.end())
+        spare.push_back(reg[o]);
     }
     p.steps.push_back(step);
   }
@@ -186,7 +192,9 @@ struct Runner {
 
   static constexpr size_t kRegister = kBlock * 8;
 
-  void fill(char* reg, DType t, uint64_t bits, int64_t count) const { kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(t)))](reg, bits, count); }
+  void fill(char* reg, DType t, uint64_t bits, int64_t count) const {
+    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(t)))](reg, bits, count);
+  }
 
   // Blocks [first, last).
   void run(int64_t first, int64_t last) const {
@@ -217,26 +225,36 @@ struct Runner {
       for (int i = 0; i < plan.inputs; ++i) {
         const Source& s = sources[i];
         if (s.single) continue;
-        if (!s.reader) at[i] = s.data + from * static_cast<int64_t>(s.element);
-        else s.reader->read(regs[i], s.data, from, count);
+        if (!s.reader)
+          at[i] = s.data + from * static_cast<int64_t>(s.element);
+        else
+          s.reader->read(regs[i], s.data, from, count);
       }
       for (const PlanStep& s : plan.steps) {
         void* to = s.out < 0 ? out + from * static_cast<int64_t>(out_element) : regs[s.out];
-        if (s.cast) s.cast(to, at[s.a], count);
-        else s.leaf(to, at[s.a], s.b < 0 ? nullptr : at[s.b], s.c < 0 ? nullptr : at[s.c], count);
+        if (s.cast)
+          s.cast(to, at[s.a], count);
+        else
+          s.leaf(to, at[s.a], s.b < 0 ? nullptr : at[s.b], s.c < 0 ? nullptr : at[s.c], count);
       }
     }
   }
 };
 
 Value fail(Session& s, const std::string& kind, const std::string& text) {
-  return raise_text(s, kind == "TypeError" ? ExcKind::TypeError : kind == "RuntimeError" ? ExcKind::RuntimeError : kind == "IndexError" ? ExcKind::IndexError : ExcKind::ValueError, text);
+  return raise_text(s,
+                    kind == "TypeError"      ? ExcKind::TypeError
+                    : kind == "RuntimeError" ? ExcKind::RuntimeError
+                    : kind == "IndexError"   ? ExcKind::IndexError
+                                             : ExcKind::ValueError,
+                    text);
 }
 
 bool any_zero_or_negative(const char* data, DType t, int64_t n, bool negative) {
   for (int64_t i = 0; i < n; ++i) {
     int64_t v;
-    kernels().cast[static_cast<int>(t)][static_cast<int>(DType::i64)](&v, data + i * static_cast<int64_t>(size_of(t)), 1);
+    kernels().cast[static_cast<int>(t)][static_cast<int>(DType::i64)](&v, data + i * static_cast<int64_t>(size_of(t)),
+                                                                      1);
     if (negative ? v < 0 : v == 0) return true;
   }
   return false;
@@ -264,7 +282,8 @@ bool broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b, st
   return true;
 }
 
-BroadcastReader::BroadcastReader(std::span<const int64_t> shape, std::span<const int64_t> as, size_t element) : element_(element) {
+BroadcastReader::BroadcastReader(std::span<const int64_t> shape, std::span<const int64_t> as, size_t element)
+    : element_(element) {
   int64_t stride = 1, strides[kMaxRank];
   size_t off = as.size() - shape.size();
   for (size_t i = as.size(); i-- > 0;) {
@@ -303,8 +322,10 @@ void BroadcastReader::read(void* to, const char* data, int64_t from, int64_t n) 
     } else {
       uint64_t bits = 0;
       std::memcpy(&bits, p, element_);
-      if (strides_[last] == 0) k.fill[log](out, bits, run);
-      else k.gather[log](out, p, strides_[last], run);
+      if (strides_[last] == 0)
+        k.fill[log](out, bits, run);
+      else
+        k.gather[log](out, p, strides_[last], run);
     }
     out += run * element_, n -= run;
     index[last] += run, offset += run * strides_[last];
@@ -315,7 +336,8 @@ void BroadcastReader::read(void* to, const char* data, int64_t from, int64_t n) 
   }
 }
 
-Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params, bool may_reuse) {
+Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params,
+                      bool may_reuse) {
   bool numbers = true;
   for (const Value& v : inputs) numbers &= cast<Tensor>(v) == nullptr;
   const ElementPlan& plan = plan_for(op, inputs, numbers);
@@ -325,8 +347,10 @@ Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> i
   bool same = true;
   for (const Value& v : inputs)
     if (auto* t = cast<Tensor>(v)) {
-      if (!first) first = t;
-      else if (t->rank != first->rank || std::memcmp(t->dims(), first->dims(), t->rank * sizeof(int64_t))) same = false;
+      if (!first)
+        first = t;
+      else if (t->rank != first->rank || std::memcmp(t->dims(), first->dims(), t->rank * sizeof(int64_t)))
+        same = false;
     }
   std::vector<int64_t> joined;
   std::span<const int64_t> shape;
@@ -349,13 +373,17 @@ Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> i
       src.data = t->bytes();
       if (!same && (t->rank != shape.size() || std::memcmp(t->dims(), shape.data(), shape.size() * sizeof(int64_t)))) {
         auto* reader = new (readers[i]) BroadcastReader(t->shape(), shape, src.element);
-        if (reader->single()) src.single = true;
-        else if (!reader->direct()) src.reader = reader;
+        if (reader->single())
+          src.single = true;
+        else if (!reader->direct())
+          src.reader = reader;
       } else if (may_reuse && result.is_unbound() && plan.result == t->dtype && t->unshared()) {
         result = inputs[i];
       }
     } else {
-      if (!store_number(plan.stored[i], &scalars[i], inputs[i])) return raise_type_error(s, "%s: a tensor or a number expected, not '%s'", op.name.c_str(), type_name(s, inputs[i]).c_str());
+      if (!store_number(plan.stored[i], &scalars[i], inputs[i]))
+        return raise_type_error(s, "%s: a tensor or a number expected, not '%s'", op.name.c_str(),
+                                type_name(s, inputs[i]).c_str());
       src.data = reinterpret_cast<const char*>(&scalars[i]);
       src.single = true;
     }
@@ -363,13 +391,15 @@ Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> i
   if (plan.zero_check || plan.pow_check) {
     auto* t = cast<Tensor>(inputs[1]);
     if (any_zero_or_negative(sources[1].data, plan.stored[1], t ? t->size : 1, plan.pow_check))
-      return plan.pow_check ? fail(s, "ValueError", "pow: integers to negative integer powers are not allowed") : raise_error(s, ExcKind::ZeroDivisionError, "integer division by zero");
+      return plan.pow_check ? fail(s, "ValueError", "pow: integers to negative integer powers are not allowed")
+                            : raise_error(s, ExcKind::ZeroDivisionError, "integer division by zero");
   }
   uint64_t param_bits[16] = {};
   for (const PlanFill& f : plan.fills) {
     if (f.param < 0) continue;
     if (!store_number(f.type, &param_bits[f.param], params[f.param]))
-      return raise_type_error(s, "%s: '%s' must be a number, not '%s'", op.name.c_str(), op.params[op.param_at[f.param]].name.c_str(), type_name(s, params[f.param]).c_str());
+      return raise_type_error(s, "%s: '%s' must be a number, not '%s'", op.name.c_str(),
+                              op.params[op.param_at[f.param]].name.c_str(), type_name(s, params[f.param]).c_str());
   }
   if (result.is_unbound()) {
     result = make_tensor(s, plan.result, shape);
@@ -382,7 +412,8 @@ Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> i
     if (blocks) run.run(0, blocks);
   } else {
     constexpr int64_t group = 16;
-    parallel_for(session_threads(s), (blocks + group - 1) / group, [&](int64_t g) { run.run(g * group, std::min(blocks, (g + 1) * group)); });
+    parallel_for(session_threads(s), (blocks + group - 1) / group,
+                 [&](int64_t g) { run.run(g * group, std::min(blocks, (g + 1) * group)); });
   }
   return numbers ? tensor_item(s, out, 0) : result;
 }
@@ -399,14 +430,17 @@ bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const V
   const ElementPlan& plan = plan_for(op, inputs, false);
   std::string problem;
   if (plan.error.empty() && plan.result != before)
-    problem = op.name + "=: the result has dtype " + std::string(name(plan.result)) + ", which a tensor of " + std::string(name(before)) + " cannot take in place";
+    problem = op.name + "=: the result has dtype " + std::string(name(plan.result)) + ", which a tensor of " +
+              std::string(name(before)) + " cannot take in place";
   if (auto* o = cast<Tensor>(v); o && problem.empty() && plan.error.empty()) {
     std::vector<int64_t> joined;
-    if (broadcast_shapes(t->shape(), o->shape(), joined) && !std::equal(joined.begin(), joined.end(), t->shape().begin(), t->shape().end()))
+    if (broadcast_shapes(t->shape(), o->shape(), joined) &&
+        !std::equal(joined.begin(), joined.end(), t->shape().begin(), t->shape().end()))
       problem = op.name + "=: " + shape_text(o->shape()) + " does not fit into " + shape_text(t->shape());
   }
   Value r;
-  if (!problem.empty()) r = raise_text(s, ExcKind::RuntimeError, problem);
+  if (!problem.empty())
+    r = raise_text(s, ExcKind::RuntimeError, problem);
   else {
     if (!unshared && t->refs == 1) ++tensor_counters(s).copies;
     r = run_elementwise(s, op, inputs, {}, unshared);

@@ -1,5 +1,6 @@
-// Elementwise rows, eagerly: the row's expression, typed for the operands, is run block by block (1,024 elements, which stay in the first cache) by
-// the kernels of each leaf. A plan is made once per (operation, operand types) and kept per thread.
+// Elementwise rows, eagerly: the row's expression, typed for the operands, is run block by block (1,024 elements, which
+// stay in the first cache) by the kernels of each leaf. A plan is made once per (operation, operand types) and kept per
+// thread.
 #pragma once
 
 #include <span>
@@ -8,11 +9,13 @@
 
 namespace ouro::runtime {
 
-// inputs: tensors and Python numbers, one per input of the row; params: the row's other parameters, numbers. If all inputs are numbers the
-// result is a number. An input whose tensor nobody else holds may be overwritten if `may_reuse`.
-Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params, bool may_reuse);
+// inputs: tensors and Python numbers, one per input of the row; params: the row's other parameters, numbers. If all
+// inputs are numbers the result is a number. An input whose tensor nobody else holds may be overwritten if `may_reuse`.
+Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params,
+                      bool may_reuse);
 
-// target = op(target, v) in place, keeping dtype and shape; false with the error set when that is impossible (a wider result).
+// target = op(target, v) in place, keeping dtype and shape; false with the error set when that is impossible (a wider
+// result).
 [[nodiscard]] bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const Value& v);
 
 // out[i] = x[broadcast index of i] for i in [from, from + n): the operand of shape `shape` as if it had the shape `as`.

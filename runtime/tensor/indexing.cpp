@@ -51,11 +51,16 @@ struct KeyReader {
     int used = 0, ellipses = 0;
     for (const Value& v : items) {
       int w = width(v);
-      if (w < 0) ++ellipses;
-      else used += w;
+      if (w < 0)
+        ++ellipses;
+      else
+        used += w;
     }
     if (ellipses > 1) return fail(s, ExcKind::IndexError, "an index can only have a single ellipsis ('...')");
-    if (used > x->rank) return fail(s, ExcKind::IndexError, "too many indices for a tensor of " + std::to_string(x->rank) + " dimensions: " + std::to_string(used));
+    if (used > x->rank)
+      return fail(
+          s, ExcKind::IndexError,
+          "too many indices for a tensor of " + std::to_string(x->rank) + " dimensions: " + std::to_string(used));
     bool any = false;
     for (const Value& v : items) any |= cast<Tensor>(v) || cast<List>(v) || v.is_bool();
     for (const Value& v : items) {
@@ -101,20 +106,26 @@ struct KeyReader {
     }
     if (cast<Tensor>(v)) {
       auto* t = cast<Tensor>(v);
-      if (t->rank == 0 && is_integer(t->dtype) && !any_other_advanced) return integer(tensor_item(s, t, 0).as_int(), false);
+      if (t->rank == 0 && is_integer(t->dtype) && !any_other_advanced)
+        return integer(tensor_item(s, t, 0).as_int(), false);
       return tensor(unwrap(v));
     }
     int64_t i;
     if (!to_index(s, v, i)) {
       clear_pending(s);
-      return fail(s, ExcKind::IndexError, "tensor indices must be integers, slices, None, ..., tensors or lists, not '" + type_name(s, v) + "'");
+      return fail(
+          s, ExcKind::IndexError,
+          "tensor indices must be integers, slices, None, ..., tensors or lists, not '" + type_name(s, v) + "'");
     }
     return integer(i, any_advanced);
   }
   bool any_other_advanced = true;
   bool integer(int64_t i, bool as_advanced) {
     int64_t n = x->dim(axis);
-    if (i < -n || i >= n) return fail(s, ExcKind::IndexError, "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) + " with size " + std::to_string(n));
+    if (i < -n || i >= n)
+      return fail(s, ExcKind::IndexError,
+                  "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) +
+                      " with size " + std::to_string(n));
     if (i < 0) i += n;
     if (as_advanced) {
       add_advanced({from[axis], n, axis, map.dims.size(), {}, {i}});
@@ -133,10 +144,16 @@ struct KeyReader {
     auto* t = v.as<Tensor>();
     std::vector<int64_t> shape(t->dims(), t->dims() + t->rank);
     if (t->dtype == DType::boolean) {
-      if (t->rank == 0) return add_advanced({0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, std::vector<int64_t>(*t->bytes() ? 1 : 0)}), true;
+      if (t->rank == 0)
+        return add_advanced(
+                   {0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, std::vector<int64_t>(*t->bytes() ? 1 : 0)}),
+               true;
       for (int k = 0; k < t->rank; ++k)
         if (t->dim(k) != x->dim(axis + k))
-          return fail(s, ExcKind::IndexError, "the shape of the mask " + shape_text(t->shape()) + " at index " + std::to_string(k) + " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " + std::to_string(axis + k));
+          return fail(s, ExcKind::IndexError,
+                      "the shape of the mask " + shape_text(t->shape()) + " at index " + std::to_string(k) +
+                          " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " +
+                          std::to_string(axis + k));
       std::vector<int64_t> hits;
       for (int64_t i = 0; i < t->size; ++i)
         if (t->bytes()[i]) hits.push_back(i);
@@ -149,12 +166,16 @@ struct KeyReader {
       }
       return true;
     }
-    if (!is_integer(t->dtype)) return fail(s, ExcKind::IndexError, "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
+    if (!is_integer(t->dtype))
+      return fail(s, ExcKind::IndexError,
+                  "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
     Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, std::vector<int64_t>(t->size)};
     kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](a.values.data(), t->data(), t->size);
     for (int64_t& i : a.values) {
       if (i < -a.size || i >= a.size)
-        return fail(s, ExcKind::IndexError, "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) + " with size " + std::to_string(a.size));
+        return fail(s, ExcKind::IndexError,
+                    "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) +
+                        " with size " + std::to_string(a.size));
       if (i < 0) i += a.size;
     }
     add_advanced(std::move(a));
@@ -168,7 +189,8 @@ struct KeyReader {
       if (!broadcast_shapes(map.broadcast, a.shape, map.broadcast)) {
         std::string text;
         for (const Advanced& b : advanced) text += (text.empty() ? "" : ", ") + shape_text(b.shape);
-        return fail(s, ExcKind::IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes " + text);
+        return fail(s, ExcKind::IndexError,
+                    "shape mismatch: indexing tensors could not be broadcast together with shapes " + text);
       }
     map.at = separated ? 0 : advanced[0].before;
     int64_t n = element_count(map.broadcast);
@@ -177,15 +199,18 @@ struct KeyReader {
     for (const Advanced& a : advanced) {
       if (n == 0) continue;
       BroadcastReader r(a.shape, map.broadcast, 8);
-      if (r.single()) std::fill(spread.begin(), spread.end(), a.values[0]);
-      else r.read(spread.data(), reinterpret_cast<const char*>(a.values.data()), 0, n);
+      if (r.single())
+        std::fill(spread.begin(), spread.end(), a.values[0]);
+      else
+        r.read(spread.data(), reinterpret_cast<const char*>(a.values.data()), 0, n);
       for (int64_t i = 0; i < n; ++i) map.places[i] += spread[i] * a.stride;
     }
     return true;
   }
 };
 
-// Calls row(place in x, place in the result) for every innermost run of kept axes behind B; the run is inner_dims over inner_strides.
+// Calls row(place in x, place in the result) for every innermost run of kept axes behind B; the run is inner_dims over
+// inner_strides.
 struct Walk {
   const IndexMap& m;
   std::span<const int64_t> outer_dims, outer_strides, inner_dims, inner_strides;
@@ -232,24 +257,34 @@ void read_map(char* out, const char* x, const IndexMap& m, size_t z, int threads
   Walk w(m);
   if (m.advanced && w.inner == 1 && w.outer == 1) {
     switch (z) {
-      case 1: return gather_elements(reinterpret_cast<uint8_t*>(out), reinterpret_cast<const uint8_t*>(x), m);
-      case 2: return gather_elements(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(x), m);
-      case 4: return gather_elements(reinterpret_cast<uint32_t*>(out), reinterpret_cast<const uint32_t*>(x), m);
-      default: return gather_elements(reinterpret_cast<uint64_t*>(out), reinterpret_cast<const uint64_t*>(x), m);
+      case 1:
+        return gather_elements(reinterpret_cast<uint8_t*>(out), reinterpret_cast<const uint8_t*>(x), m);
+      case 2:
+        return gather_elements(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(x), m);
+      case 4:
+        return gather_elements(reinterpret_cast<uint32_t*>(out), reinterpret_cast<const uint32_t*>(x), m);
+      default:
+        return gather_elements(reinterpret_cast<uint64_t*>(out), reinterpret_cast<const uint64_t*>(x), m);
     }
   }
   std::vector<int64_t> to_strides = row_major(w.inner_dims);
   bool whole = std::equal(to_strides.begin(), to_strides.end(), w.inner_strides.begin());
   w.each([&](int64_t place, int64_t to) {
-    if (whole) std::memcpy(out + to * z, x + place * static_cast<int64_t>(z), w.inner * z);
-    else copy_nd(w.inner_dims, out + to * z, to_strides.data(), x + place * static_cast<int64_t>(z), w.inner_strides.data(), z, threads);
+    if (whole)
+      std::memcpy(out + to * z, x + place * static_cast<int64_t>(z), w.inner * z);
+    else
+      copy_nd(w.inner_dims, out + to * z, to_strides.data(), x + place * static_cast<int64_t>(z),
+              w.inner_strides.data(), z, threads);
   });
 }
 
 void write_map(char* x, const char* v, const IndexMap& m, size_t z) {
   Walk w(m);
   std::vector<int64_t> from_strides = row_major(w.inner_dims);
-  w.each([&](int64_t place, int64_t from) { copy_nd(w.inner_dims, x + place * static_cast<int64_t>(z), w.inner_strides.data(), v + from * z, from_strides.data(), z); });
+  w.each([&](int64_t place, int64_t from) {
+    copy_nd(w.inner_dims, x + place * static_cast<int64_t>(z), w.inner_strides.data(), v + from * z,
+            from_strides.data(), z);
+  });
 }
 
 void accumulate_map(char* x, const char* v, const IndexMap& m, DType t) {
@@ -306,7 +341,9 @@ Value index_get(Session& s, const Value& v, const Value& key) {
   auto* x = v.as<Tensor>();
   if (key.is_int() && x->rank > 0) {  // the usual case
     int64_t i = key.as_int(), n = x->dim(0);
-    if (i < -n || i >= n) return raise_error(s, ExcKind::IndexError, "index %lld is out of bounds for dimension 0 with size %lld", static_cast<long long>(i), static_cast<long long>(n));
+    if (i < -n || i >= n)
+      return raise_error(s, ExcKind::IndexError, "index %lld is out of bounds for dimension 0 with size %lld",
+                         static_cast<long long>(i), static_cast<long long>(n));
     if (i < 0) i += n;
     OURO_TRY(r, make_tensor(s, x->dtype, x->shape().subspan(1)));
     size_t bytes = r.as<Tensor>()->nbytes();
@@ -337,7 +374,8 @@ bool index_set(Session& s, Value& target, const Value& key, const Value& v, bool
   while (have.size() > shape.size() && have[0] == 1) have = have.subspan(1);
   std::vector<int64_t> joined;
   if (have.size() > shape.size() || !broadcast_shapes(have, shape, joined) || joined != shape)
-    return fail(s, ExcKind::ValueError, "x[...] = v: " + shape_text(t->shape()) + " does not fit into " + shape_text(shape));
+    return fail(s, ExcKind::ValueError,
+                "x[...] = v: " + shape_text(t->shape()) + " does not fit into " + shape_text(shape));
   int64_t n = element_count(shape);
   size_t z = size_of(x->dtype);
   Scratch spread(n == t->size ? 0 : n * z);
@@ -401,7 +439,10 @@ bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>&
   const int64_t* p = index->data<int64_t>();
   out.assign(p, p + index->size);
   for (int64_t& i : out) {
-    if (i < -n || i >= n) return c.raise("IndexError", c.op.name + ": index " + std::to_string(i) + " is out of bounds for an axis of size " + std::to_string(n)), false;
+    if (i < -n || i >= n)
+      return c.raise("IndexError", c.op.name + ": index " + std::to_string(i) +
+                                       " is out of bounds for an axis of size " + std::to_string(n)),
+             false;
     if (i < 0) i += n;
   }
   return true;
@@ -463,7 +504,9 @@ Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool 
 Value row_scatter(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
   std::vector<int64_t> places;
-  if (x->rank != index->rank) return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " must have as many dimensions as " + shape_text(x->shape()));
+  if (x->rank != index->rank)
+    return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) +
+                                       " must have as many dimensions as " + shape_text(x->shape()));
   if (!axis_places(c, x, index, places)) return Value::error();
   Value src = c.inputs[2];
   auto* t = src.as<Tensor>();
@@ -473,15 +516,19 @@ Value row_scatter(OpCall& c) {
     uint64_t bits = 0;
     std::memcpy(&bits, src.as<Tensor>()->data(), size_of(x->dtype));
     OURO_TRY(full, make_tensor(c.s, x->dtype, index->shape()));
-    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](full.as<Tensor>()->data(), bits, index->size);
+    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](full.as<Tensor>()->data(), bits,
+                                                                            index->size);
     src = std::move(full);
   } else {
     bool fits = t->rank == index->rank;
     for (int i = 0; fits && i < t->rank; ++i) fits = t->dim(i) >= index->dim(i);
-    if (!fits) return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " is larger than src " + shape_text(t->shape()));
+    if (!fits)
+      return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " is larger than src " +
+                                         shape_text(t->shape()));
     if (t->size != index->size) {
       OURO_TRY(cut, make_tensor(c.s, t->dtype, index->shape()));
-      copy_nd(index->shape(), cut.as<Tensor>()->bytes(), row_major(index->shape()).data(), t->bytes(), row_major(t->shape()).data(), size_of(t->dtype));
+      copy_nd(index->shape(), cut.as<Tensor>()->bytes(), row_major(index->shape()).data(), t->bytes(),
+              row_major(t->shape()).data(), size_of(t->dtype));
       src = std::move(cut);
     }
   }
@@ -499,7 +546,8 @@ Value row_select(OpCall& c) {
   int64_t m = static_cast<int64_t>(index.size());
   parallel_for(r.as<Tensor>()->size > 131072 ? session_threads(c.s) : 1, a.outer * ((m + 255) / 256), [&](int64_t p) {
     int64_t o = p / ((m + 255) / 256), b = p % ((m + 255) / 256) * 256;
-    for (int64_t i = b; i < std::min(m, b + 256); ++i) std::memcpy(out + (o * m + i) * run, x->bytes() + (o * a.n + index[i]) * run, run);
+    for (int64_t i = b; i < std::min(m, b + 256); ++i)
+      std::memcpy(out + (o * m + i) * run, x->bytes() + (o * a.n + index[i]) * run, run);
   });
   return r;
 }
@@ -511,7 +559,9 @@ Value row_index_add(OpCall& c) {
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
   const Tensor* src = c.in(2);
   int64_t m = static_cast<int64_t>(index.size());
-  if (src->size != a.outer * m * a.inner) return c.raise("RuntimeError", "index_add: source " + shape_text(src->shape()) + " does not fit an index of " + std::to_string(m) + " and " + shape_text(x->shape()));
+  if (src->size != a.outer * m * a.inner)
+    return c.raise("RuntimeError", "index_add: source " + shape_text(src->shape()) + " does not fit an index of " +
+                                       std::to_string(m) + " and " + shape_text(x->shape()));
   Value target = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
   DType t = target.as<Tensor>()->dtype, compute = ir::compute_type(t);
@@ -530,8 +580,9 @@ Value row_index_add(OpCall& c) {
 }
 
 constexpr ExecutorRow kRows[] = {
-    {"gather key", row_getitem, false}, {"scatter key set", row_put}, {"scatter key add", row_put}, {"gather axis", row_gather},
-    {"scatter axis set", row_scatter}, {"scatter axis add", row_scatter}, {"gather select", row_select}, {"scatter select add", row_index_add},
+    {"gather key", row_getitem, false}, {"scatter key set", row_put},          {"scatter key add", row_put},
+    {"gather axis", row_gather},        {"scatter axis set", row_scatter},     {"scatter axis add", row_scatter},
+    {"gather select", row_select},      {"scatter select add", row_index_add},
 };
 
 }  // namespace

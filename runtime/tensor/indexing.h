@@ -1,8 +1,9 @@
 // x[key] with NumPy's rules, as one map from places of the result to places of x.
 //
-// A key is split into a *basic* part (ints, slices, None, ...), which is a strided view of x, and *advanced* indices (integer tensors and lists;
-// a bool tensor stands for the nonzero()s of its axes), which broadcast against each other to B and take the place of the axes they index: at the
-// first of them if they stand next to each other, else in front. With advanced indices present an int is one of them (of shape ()).
+// A key is split into a *basic* part (ints, slices, None, ...), which is a strided view of x, and *advanced* indices
+// (integer tensors and lists; a bool tensor stands for the nonzero()s of its axes), which broadcast against each other
+// to B and take the place of the axes they index: at the first of them if they stand next to each other, else in front.
+// With advanced indices present an int is one of them (of shape ()).
 #pragma once
 
 #include <vector>
@@ -12,13 +13,13 @@
 namespace ouro::runtime {
 
 struct IndexMap {
-  int64_t offset = 0;                    // elements, of the first place
-  std::vector<int64_t> dims, strides;    // kept axes, in order
-  size_t at = 0;                         // B stands before kept axis `at`
+  int64_t offset = 0;                  // elements, of the first place
+  std::vector<int64_t> dims, strides;  // kept axes, in order
+  size_t at = 0;                       // B stands before kept axis `at`
   bool advanced = false;
-  std::vector<int64_t> broadcast;        // the shape B
-  std::vector<int64_t> places;           // |B| offsets
-  std::vector<int64_t> shape() const;    // of x[key]
+  std::vector<int64_t> broadcast;           // the shape B
+  std::vector<int64_t> places;              // |B| offsets
+  std::vector<int64_t> shape() const;       // of x[key]
   bool basic_whole(const Tensor* x) const;  // x[key] is all of x in order
 };
 

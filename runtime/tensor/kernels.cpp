@@ -11,7 +11,8 @@ std::atomic<int> limit{2};  // set once by the command line, before the first ke
 const KernelTable* choose() {
   const int most = limit.load();
   __builtin_cpu_init();
-  if (most >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (most >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return &kKernelsAvx512;
   if (most >= 1 && __builtin_cpu_supports("avx2")) return &kKernelsAvx2;
   return &kKernelsV2;

@@ -1,5 +1,6 @@
-// Block kernels: each leaf of ir/ops/leaf.h over n elements of one type, and the loops of reductions. The same source (kernels.inc) is compiled for
-// several instruction sets; the widest one the CPU has (or --cpu= allows) is chosen at start. The results have the same bits in all of them.
+// Block kernels: each leaf of ir/ops/leaf.h over n elements of one type, and the loops of reductions. The same source
+// (kernels.inc) is compiled for several instruction sets; the widest one the CPU has (or --cpu= allows) is chosen at
+// start. The results have the same bits in all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace ouro::runtime {
 
-// out[i] = leaf(a[i], b[i], c[i]); operands the leaf lacks are null. Operands may be `out` itself (not overlap it otherwise).
+// out[i] = leaf(a[i], b[i], c[i]); operands the leaf lacks are null. Operands may be `out` itself (not overlap it
+// otherwise).
 using LeafKernel = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using CastKernel = void (*)(void* out, const void* in, int64_t n);
 
@@ -19,17 +21,21 @@ struct KernelTable {
   std::string_view name;
   LeafKernel leaf[ir::kLeafCount][kDTypeCount];  // by operand type; null where the leaf does not exist for it
   CastKernel cast[kDTypeCount][kDTypeCount];     // [from][to]
-  // One row of n elements in the order A of reduce_order.h -> *out. Types: f32, f64, i64, bool (and, or), small integers for min and max.
+  // One row of n elements in the order A of reduce_order.h -> *out. Types: f32, f64, i64, bool (and, or), small
+  // integers for min and max.
   void (*fold[static_cast<int>(Combine::count_)][kDTypeCount])(void* out, const void* in, int64_t n);
   // Order B: in is [rows, inner] with the given row stride (elements); out is [inner].
-  void (*columns[static_cast<int>(Combine::count_)][kDTypeCount])(void* out, const void* in, int64_t rows, int64_t inner, int64_t stride);
+  void (*columns[static_cast<int>(Combine::count_)][kDTypeCount])(void* out, const void* in, int64_t rows,
+                                                                  int64_t inner, int64_t stride);
   // acc[i] = combine(acc[i], in[i])
   void (*fill[4])(void* out, uint64_t bits, int64_t n);  // by log2 of the element size
   // out[i] = in[i * stride], by log2 of the element size
   void (*gather[4])(void* out, const void* in, int64_t stride, int64_t n);
   // C[m, n] (row stride ldc) = A[m, k] B[k, n] with element strides; plain order over k, one accumulator per element.
-  void (*matmul_f32)(float* c, int64_t ldc, const float* a, int64_t ams, int64_t aks, const float* b, int64_t bks, int64_t m, int64_t n, int64_t k);
-  void (*matmul_f64)(double* c, int64_t ldc, const double* a, int64_t ams, int64_t aks, const double* b, int64_t bks, int64_t m, int64_t n, int64_t k);
+  void (*matmul_f32)(float* c, int64_t ldc, const float* a, int64_t ams, int64_t aks, const float* b, int64_t bks,
+                     int64_t m, int64_t n, int64_t k);
+  void (*matmul_f64)(double* c, int64_t ldc, const double* a, int64_t ams, int64_t aks, const double* b, int64_t bks,
+                     int64_t m, int64_t n, int64_t k);
 };
 
 extern const KernelTable kKernelsV2, kKernelsAvx2, kKernelsAvx512;

@@ -18,8 +18,10 @@ Value filled(OpCall& c, const Value& v) {
   if (!store_number(c.dtype(), &bits, v)) return c.raise("TypeError", c.op.name + ": the value must be a number");
   OURO_TRY(r, c.result());
   auto* x = r.as<Tensor>();
-  if (bits == 0) std::memset(x->data(), 0, x->nbytes());
-  else kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](x->data(), bits, x->size);
+  if (bits == 0)
+    std::memset(x->data(), 0, x->nbytes());
+  else
+    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](x->data(), bits, x->size);
   return r;
 }
 Value zeros(OpCall& c) { return filled(c, Value::integer(0)); }
@@ -36,7 +38,8 @@ Value eye(OpCall& c) {
   char one[8];
   store_number(x->dtype, one, Value::integer(1));
   size_t z = size_of(x->dtype);
-  for (int64_t i = 0; i < std::min(x->dim(0), x->dim(1)); ++i) std::memcpy(x->bytes() + i * (x->dim(1) + 1) * z, one, z);
+  for (int64_t i = 0; i < std::min(x->dim(0), x->dim(1)); ++i)
+    std::memcpy(x->bytes() + i * (x->dim(1) + 1) * z, one, z);
   return r;
 }
 // start + i * step, in i64 or f64, then as the dtype.
@@ -51,8 +54,11 @@ Value sequence(OpCall& c, bool integers, int64_t i0, int64_t istep, double f0, d
 }
 Value arange(OpCall& c) {
   bool one = c.param("stop").is_none();
-  bool integers = c.param("start").kind != ir::Param::Kind::floating && c.param("stop").kind != ir::Param::Kind::floating && c.param("step").kind != ir::Param::Kind::floating;
-  return sequence(c, integers, one ? 0 : c.integer("start"), c.integer("step", 1), one ? 0 : c.number("start"), c.number("step", 1));
+  bool integers = c.param("start").kind != ir::Param::Kind::floating &&
+                  c.param("stop").kind != ir::Param::Kind::floating &&
+                  c.param("step").kind != ir::Param::Kind::floating;
+  return sequence(c, integers, one ? 0 : c.integer("start"), c.integer("step", 1), one ? 0 : c.number("start"),
+                  c.number("step", 1));
 }
 Value linspace(OpCall& c) {  // symmetric: from both ends, as PyTorch
   double a = c.number("start"), b = c.number("stop");
@@ -60,7 +66,9 @@ Value linspace(OpCall& c) {  // symmetric: from both ends, as PyTorch
   auto* x = r.as<Tensor>();
   int64_t n = x->size;
   double step = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
-  for (int64_t i = 0; i < n; ++i) x->data<double>()[i] = i < (n + 1) / 2 ? a + step * static_cast<double>(i) : b - step * static_cast<double>(n - 1 - i);
+  for (int64_t i = 0; i < n; ++i)
+    x->data<double>()[i] =
+        i < (n + 1) / 2 ? a + step * static_cast<double>(i) : b - step * static_cast<double>(n - 1 - i);
   if (n > 1) x->data<double>()[n - 1] = b;
   return cast_tensor(c.s, r, c.dtype());
 }
@@ -88,8 +96,12 @@ Value argsort(OpCall& c) {
       std::vector<int64_t> order(n);
       std::iota(order.begin(), order.end(), 0);
       auto less = [](T a, T b) { return a < b || (b != b && a == a); };  // NaN is the largest
-      if (down) std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return less(row[j * inner], row[i * inner]); });
-      else std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return less(row[i * inner], row[j * inner]); });
+      if (down)
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int64_t i, int64_t j) { return less(row[j * inner], row[i * inner]); });
+      else
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int64_t i, int64_t j) { return less(row[i * inner], row[j * inner]); });
       for (int64_t i = 0; i < n; ++i) out[p / inner * n * inner + i * inner + p % inner] = order[i];
     });
   };
@@ -103,7 +115,9 @@ Value running_arg(OpCall& c) {
   int64_t n = 1, inner = 1;
   if (x->rank > 0) {
     int a = c.axis("axis", x->rank);
-    if (a < 0 || a >= x->rank) return c.raise("IndexError", c.op.name + ": axis " + std::to_string(c.integer("axis")) + " is out of range for a tensor of " + std::to_string(x->rank) + " dimensions");
+    if (a < 0 || a >= x->rank)
+      return c.raise("IndexError", c.op.name + ": axis " + std::to_string(c.integer("axis")) +
+                                       " is out of range for a tensor of " + std::to_string(x->rank) + " dimensions");
     n = x->dim(a);
     for (int i = a + 1; i < x->rank; ++i) inner *= x->dim(i);
   }
@@ -134,7 +148,8 @@ Value searchsorted(OpCall& c) {
   visit_type(t, [&]<class T>(T) {
     const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
     int64_t n = a.as<Tensor>()->size;
-    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
+    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i)
+      out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
   });
   return r;
 }
@@ -154,9 +169,11 @@ Value nonzero(OpCall& c) {
   return r;
 }
 
-constexpr ExecutorRow kMake[] = {{"full", full}, {"zeros", zeros}, {"ones", ones}, {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
-                                 {"eye", eye}, {"arange", arange}, {"linspace", linspace}};
-constexpr ExecutorRow kOrder[] = {{"argsort", argsort}, {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
+constexpr ExecutorRow kMake[] = {{"full", full},        {"zeros", zeros},    {"ones", ones},
+                                 {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
+                                 {"eye", eye},          {"arange", arange},  {"linspace", linspace}};
+constexpr ExecutorRow kOrder[] = {
+    {"argsort", argsort}, {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
 
 }  // namespace
 

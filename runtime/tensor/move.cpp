@@ -51,7 +51,8 @@ void copy_axes(const Axis* axes, int rank, T* to, const T* from) {
   } else if (rank == 2 && axes[1].from != 1 && axes[0].from == 1 && axes[0].n > 8 && axes[1].n > 8) {
     transpose_plane(to, axes[0], from, axes[1]);
   } else if (rank == 2) {
-    for (int64_t i = 0; i < axes[0].n; ++i) copy_row(to + i * axes[0].to, axes[1].to, from + i * axes[0].from, axes[1].from, axes[1].n);
+    for (int64_t i = 0; i < axes[0].n; ++i)
+      copy_row(to + i * axes[0].to, axes[1].to, from + i * axes[0].from, axes[1].from, axes[1].n);
   } else {
     for (int64_t i = 0; i < axes[0].n; ++i) copy_axes(axes + 1, rank - 1, to + i * axes[0].to, from + i * axes[0].from);
   }
@@ -79,20 +80,27 @@ void copy_typed(std::vector<Axis>& axes, char* to, const char* from, int threads
 
 }  // namespace
 
-void copy_nd(std::span<const int64_t> dims, char* to, const int64_t* ts, const char* from, const int64_t* fs, size_t element, int threads) {
+void copy_nd(std::span<const int64_t> dims, char* to, const int64_t* ts, const char* from, const int64_t* fs,
+             size_t element, int threads) {
   std::vector<Axis> axes;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0) return;
     if (dims[i] == 1) continue;
     Axis a{dims[i], ts[i], fs[i]};
-    if (!axes.empty() && axes.back().to == a.to * a.n && axes.back().from == a.from * a.n) axes.back() = {axes.back().n * a.n, a.to, a.from};
-    else axes.push_back(a);
+    if (!axes.empty() && axes.back().to == a.to * a.n && axes.back().from == a.from * a.n)
+      axes.back() = {axes.back().n * a.n, a.to, a.from};
+    else
+      axes.push_back(a);
   }
   switch (element) {
-    case 1: return copy_typed<uint8_t>(axes, to, from, threads);
-    case 2: return copy_typed<uint16_t>(axes, to, from, threads);
-    case 4: return copy_typed<uint32_t>(axes, to, from, threads);
-    default: return copy_typed<uint64_t>(axes, to, from, threads);
+    case 1:
+      return copy_typed<uint8_t>(axes, to, from, threads);
+    case 2:
+      return copy_typed<uint16_t>(axes, to, from, threads);
+    case 4:
+      return copy_typed<uint32_t>(axes, to, from, threads);
+    default:
+      return copy_typed<uint64_t>(axes, to, from, threads);
   }
 }
 

@@ -20,6 +20,7 @@ struct Strided {
 std::vector<int64_t> row_major(std::span<const int64_t> dims);
 
 // to[...] = from[...] over dims; strides in elements of `element` bytes (1, 2, 4, 8). The places must not overlap.
-void copy_nd(std::span<const int64_t> dims, char* to, const int64_t* to_strides, const char* from, const int64_t* from_strides, size_t element, int threads = 1);
+void copy_nd(std::span<const int64_t> dims, char* to, const int64_t* to_strides, const char* from,
+             const int64_t* from_strides, size_t element, int threads = 1);
 
 }  // namespace ouro::runtime

@@ -1,5 +1,5 @@
-// The text of a tensor, as PyTorch prints it: four digits, a common width, 1,000 elements in full, else three at each edge.
-// Follows torch/_tensor_str.py.
+// The text of a tensor, as PyTorch prints it: four digits, a common width, 1,000 elements in full, else three at each
+// edge. Follows torch/_tensor_str.py.
 #include "runtime/tensor/print.h"
 
 #include <algorithm>
@@ -20,18 +20,22 @@ struct Printer {
   bool int_mode = true, sci_mode = false;
   size_t width = 1;
 
-  explicit Printer(Session& session, const Tensor* x) : s(session), t(x), floating(is_float(x->dtype)), summarise(x->size > 1000) {
+  explicit Printer(Session& session, const Tensor* x)
+      : s(session), t(x), floating(is_float(x->dtype)), summarise(x->size > 1000) {
     std::vector<double> values;
     each(0, 0, [&](int64_t at) {
-      if (floating) values.push_back(tensor_item(s, t, at).as_float());
-      else width = std::max(width, text(at).size());
+      if (floating)
+        values.push_back(tensor_item(s, t, at).as_float());
+      else
+        width = std::max(width, text(at).size());
     });
     if (!floating) return;
     double lo = HUGE_VAL, hi = 0;
     bool any = false;
     std::vector<double> used;
     for (double v : values)
-      if (std::isfinite(v) && v != 0) used.push_back(v), lo = std::min(lo, std::fabs(v)), hi = std::max(hi, std::fabs(v)), any = true;
+      if (std::isfinite(v) && v != 0)
+        used.push_back(v), lo = std::min(lo, std::fabs(v)), hi = std::max(hi, std::fabs(v)), any = true;
     if (!any) return;
     for (double v : used) int_mode = int_mode && v == std::ceil(v);
     sci_mode = hi / lo > 1000 || hi > 1e8 || (!int_mode && lo < 1e-4);
@@ -41,9 +45,12 @@ struct Printer {
     char b[400];
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
-    if (sci_mode) std::snprintf(b, sizeof b, "%.4e", v);
-    else if (int_mode) std::snprintf(b, sizeof b, "%.0f.", v);
-    else std::snprintf(b, sizeof b, "%.4f", v);
+    if (sci_mode)
+      std::snprintf(b, sizeof b, "%.4e", v);
+    else if (int_mode)
+      std::snprintf(b, sizeof b, "%.0f.", v);
+    else
+      std::snprintf(b, sizeof b, "%.4f", v);
     return b;
   }
   std::string text(int64_t at) const {
@@ -105,7 +112,8 @@ std::string tensor_text(Session& s, const Tensor* t) {
     if (t->dtype != kDefaultFloat) suffixes.push_back("dtype=" + std::string(name(t->dtype)));
   } else {
     out += Printer(s, t).body(0, 0, indent);
-    if (t->dtype != kDefaultFloat && t->dtype != kDefaultInt && t->dtype != DType::boolean) suffixes.push_back("dtype=" + std::string(name(t->dtype)));
+    if (t->dtype != kDefaultFloat && t->dtype != kDefaultInt && t->dtype != DType::boolean)
+      suffixes.push_back("dtype=" + std::string(name(t->dtype)));
   }
   size_t newline = out.rfind('\n');
   size_t line = out.size() - (newline == std::string::npos ? 0 : newline) + 1;

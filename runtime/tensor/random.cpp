@@ -17,7 +17,8 @@ Value result_in(OpCall& c, DType t) { return make_tensor(c.s, t, c.shape); }
 template <class F>
 void in_parts(Session& s, int64_t n, F&& f) {  // parts of whole Philox blocks
   constexpr int64_t part = 16384;
-  parallel_for(n > part ? session_threads(s) : 1, (n + part - 1) / part, [&](int64_t p) { f(p * part, std::min(n, (p + 1) * part)); });
+  parallel_for(n > part ? session_threads(s) : 1, (n + part - 1) / part,
+               [&](int64_t p) { f(p * part, std::min(n, (p + 1) * part)); });
 }
 
 Value uniform(OpCall& c) {
@@ -66,7 +67,8 @@ Value normal(OpCall& c) {
         alignas(64) double u[block], v[block];
         for (int64_t j = 0; j < n; ++j) {
           auto w = philox(key, i + j);
-          u[j] = philox_f64(static_cast<uint64_t>(w[0]) << 32 | w[1]) + 0x1p-54, v[j] = philox_f64(static_cast<uint64_t>(w[2]) << 32 | w[3]);
+          u[j] = philox_f64(static_cast<uint64_t>(w[0]) << 32 | w[1]) + 0x1p-54,
+          v[j] = philox_f64(static_cast<uint64_t>(w[2]) << 32 | w[3]);
         }
         box_muller(x->data<double>() + i, u, v, n);
       } else {
@@ -88,7 +90,8 @@ Value random_int(OpCall& c) {
   OURO_TRY(r, result_in(c, DType::i64));
   auto* x = r.as<Tensor>();
   in_parts(c.s, x->size, [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) x->data<int64_t>()[i] = low + below(philox_word64(key, i), static_cast<uint64_t>(high - low));
+    for (int64_t i = b; i < e; ++i)
+      x->data<int64_t>()[i] = low + below(philox_word64(key, i), static_cast<uint64_t>(high - low));
   });
   return r;
 }
@@ -98,11 +101,13 @@ Value randperm(OpCall& c) {
   auto* x = r.as<Tensor>();
   int64_t* p = x->data<int64_t>();
   std::iota(p, p + x->size, 0);
-  for (int64_t i = x->size - 1; i > 0; --i) std::swap(p[i], p[below(philox_word64(key, i), static_cast<uint64_t>(i) + 1)]);
+  for (int64_t i = x->size - 1; i > 0; --i)
+    std::swap(p[i], p[below(philox_word64(key, i), static_cast<uint64_t>(i) + 1)]);
   return r;
 }
 
-constexpr ExecutorRow kRows[] = {{"rand", uniform}, {"rand_like", uniform}, {"randn", normal}, {"randn_like", normal}, {"random_int", random_int}, {"randperm", randperm}};
+constexpr ExecutorRow kRows[] = {{"rand", uniform},      {"rand_like", uniform},     {"randn", normal},
+                                 {"randn_like", normal}, {"random_int", random_int}, {"randperm", randperm}};
 
 }  // namespace
 

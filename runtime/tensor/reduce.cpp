@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "runtime/tensor/call.h"
-#include "runtime/tensor/kernels.h"
 #include "runtime/tensor/elementwise.h"
+#include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
 #include "runtime/threads.h"
 
@@ -14,12 +14,18 @@ namespace {
 
 Combine combine_of(ir::Leaf l) {
   switch (l) {
-    case ir::Leaf::add: return Combine::add;
-    case ir::Leaf::mul: return Combine::mul;
-    case ir::Leaf::max: return Combine::max;
-    case ir::Leaf::min: return Combine::min;
-    case ir::Leaf::and_: return Combine::and_;
-    default: return Combine::or_;
+    case ir::Leaf::add:
+      return Combine::add;
+    case ir::Leaf::mul:
+      return Combine::mul;
+    case ir::Leaf::max:
+      return Combine::max;
+    case ir::Leaf::min:
+      return Combine::min;
+    case ir::Leaf::and_:
+      return Combine::and_;
+    default:
+      return Combine::or_;
   }
 }
 
@@ -40,14 +46,17 @@ std::vector<Group> merge_axes(std::span<const int64_t> shape, const std::vector<
   for (size_t i = 0; i < shape.size(); ++i) {
     bool r = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
     if (shape[i] == 1 && r) continue;  // combining one element with the identity changes no bits but -0 + 0; see below
-    if (!g.empty() && g.back().reduced == r) g.back().n *= shape[i];
-    else g.push_back({shape[i], r});
+    if (!g.empty() && g.back().reduced == r)
+      g.back().n *= shape[i];
+    else
+      g.push_back({shape[i], r});
   }
   return g;
 }
 
 // [outer, r, inner] -> [outer, inner]
-bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int64_t outer, int64_t r, int64_t inner, bool last, int threads) {
+bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int64_t outer, int64_t r, int64_t inner,
+                bool last, int threads) {
   const KernelTable& k = kernels();
   size_t z = size_of(t);
   int64_t total = outer * r * inner;
@@ -57,7 +66,8 @@ bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int6
       int64_t blocks = (r + 4095) / 4096;
       OURO_BUFFER(partial, static_cast<size_t>(blocks) * z);
       parallel_for(threads, (blocks + 15) / 16, [&](int64_t g) {
-        for (int64_t b = g * 16; b < std::min(blocks, g * 16 + 16); ++b) f(partial.data() + b * z, in + b * 4096 * z, std::min<int64_t>(4096, r - b * 4096));
+        for (int64_t b = g * 16; b < std::min(blocks, g * 16 + 16); ++b)
+          f(partial.data() + b * z, in + b * 4096 * z, std::min<int64_t>(4096, r - b * 4096));
       });
       return reduce_one(s, op, t, partial.data(), out, 1, blocks, 1, true, 1);
     }
@@ -82,9 +92,11 @@ Value reduce_run(OpCall& c) {
   std::vector<int> axes;
   if (c.op.def->loop.index == "to") {  // sum_to: the axes that broadcasting repeats
     std::span<const int64_t> want = c.in(1)->shape();
-    if (want.size() == x->shape().size() && std::equal(want.begin(), want.end(), x->shape().begin())) return c.inputs[0];
+    if (want.size() == x->shape().size() && std::equal(want.begin(), want.end(), x->shape().begin()))
+      return c.inputs[0];
     std::vector<int64_t> joined;
-    if (!broadcast_shapes(want, x->shape(), joined) || joined.size() != x->shape().size() || !std::equal(joined.begin(), joined.end(), x->shape().begin()))
+    if (!broadcast_shapes(want, x->shape(), joined) || joined.size() != x->shape().size() ||
+        !std::equal(joined.begin(), joined.end(), x->shape().begin()))
       return c.raise("ValueError", "sum_to: " + shape_text(x->shape()) + " is not " + shape_text(want) + " repeated");
     int off = x->rank - static_cast<int>(want.size());
     for (int i = 0; i < x->rank; ++i)
@@ -175,7 +187,8 @@ Value scan_run(OpCall& c) {
         char* out = y->bytes() + o * n * inner * z;
         std::memcpy(out, in, inner * z);
         if (inner > 1) {
-          for (int64_t i = 1; i < n; ++i) f(out + i * inner * z, out + (i - 1) * inner * z, in + i * inner * z, nullptr, inner);
+          for (int64_t i = 1; i < n; ++i)
+            f(out + i * inner * z, out + (i - 1) * inner * z, in + i * inner * z, nullptr, inner);
           return;
         }
         auto* a = reinterpret_cast<const T*>(in);
@@ -183,10 +196,14 @@ Value scan_run(OpCall& c) {
         T v = a[0];
         for (int64_t i = 1; i < n; ++i) {
           T w = a[i];
-          if (op == Combine::add) v = static_cast<T>(v + w);
-          else if (op == Combine::mul) v = static_cast<T>(v * w);
-          else if (op == Combine::max) v = v > w || v != v ? v : w;
-          else v = v < w || v != v ? v : w;
+          if (op == Combine::add)
+            v = static_cast<T>(v + w);
+          else if (op == Combine::mul)
+            v = static_cast<T>(v * w);
+          else if (op == Combine::max)
+            v = v > w || v != v ? v : w;
+          else
+            v = v < w || v != v ? v : w;
           b[i] = v;
         }
       });
@@ -196,11 +213,13 @@ Value scan_run(OpCall& c) {
   return result == DType::boolean ? share_as(c.s, r, result) : cast_tensor(c.s, r, result);
 }
 
-constexpr ExecutorRow kRows[] = {{"reduce", reduce_run}, {"reduce to", reduce_run}, {"arg", arg_run}, {"scan", scan_run}};
+constexpr ExecutorRow kRows[] = {
+    {"reduce", reduce_run}, {"reduce to", reduce_run}, {"arg", arg_run}, {"scan", scan_run}};
 
 }  // namespace
 
-Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape, DType result) {
+Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
+                  DType result) {
   DType t = arithmetic_type(op, input.as<Tensor>()->dtype);
   input = cast_tensor(s, input, t);
   if (input.is_error()) return input;
@@ -218,12 +237,15 @@ Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& a
     for (size_t i = at + 1; i < groups.size(); ++i) inner *= groups[i].n;
     int64_t dims[2] = {outer, inner};
     OURO_TRY(r, make_tensor(s, t, dims));
-    reduce_one(s, op, t, input.as<Tensor>()->bytes(), r.as<Tensor>()->bytes(), outer, groups[at].n, inner, at + 1 == groups.size(), session_threads(s));
+    reduce_one(s, op, t, input.as<Tensor>()->bytes(), r.as<Tensor>()->bytes(), outer, groups[at].n, inner,
+               at + 1 == groups.size(), session_threads(s));
     groups.erase(groups.begin() + static_cast<int64_t>(at));
     // Neighbours that now touch are one group again.
     for (size_t i = 1; i < groups.size();)
-      if (groups[i].reduced == groups[i - 1].reduced) groups[i - 1].n *= groups[i].n, groups.erase(groups.begin() + static_cast<int64_t>(i));
-      else ++i;
+      if (groups[i].reduced == groups[i - 1].reduced)
+        groups[i - 1].n *= groups[i].n, groups.erase(groups.begin() + static_cast<int64_t>(i));
+      else
+        ++i;
     input = std::move(r);
   }
   input = cast_tensor(s, input, result);

@@ -10,7 +10,8 @@
 namespace ouro::runtime {
 
 // `input` reduced over `axes` (sorted), as dtype `result` and in shape `shape` (which may keep axes of size 1).
-Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape, DType result);
+Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
+                  DType result);
 
 // The same bytes under another dtype of equal size (bool and u8).
 Value share_as(Session& s, const Value& tensor, DType t);
@@ -20,13 +21,20 @@ template <class F>
 void visit_type(DType t, F&& f) {
   switch (t) {
     case DType::boolean:
-    case DType::u8: return f(uint8_t{});
-    case DType::i8: return f(int8_t{});
-    case DType::i16: return f(int16_t{});
-    case DType::i32: return f(int32_t{});
-    case DType::i64: return f(int64_t{});
-    case DType::f64: return f(double{});
-    default: return f(float{});
+    case DType::u8:
+      return f(uint8_t{});
+    case DType::i8:
+      return f(int8_t{});
+    case DType::i16:
+      return f(int16_t{});
+    case DType::i32:
+      return f(int32_t{});
+    case DType::i64:
+      return f(int64_t{});
+    case DType::f64:
+      return f(double{});
+    default:
+      return f(float{});
   }
 }
 

@@ -1,4 +1,5 @@
-// The classes `tensor` and `dtype`: operators, attributes, methods; and the hooks of the interpreter for places (RULES C16).
+// The classes `tensor` and `dtype`: operators, attributes, methods; and the hooks of the interpreter for places (RULES
+// C16).
 #include <cmath>
 #include <cstring>
 
@@ -23,9 +24,19 @@ bool is_operand(const Value& v) { return cast<Tensor>(v) || is_number(v); }
 // ---------------------------------------------------------------- operators
 
 const ir::OpInfo& row_of(BinOp op) {
-  static const ir::OpInfo* const rows[kBinOps] = {
-      ir::find_op("add"), ir::find_op("sub"), ir::find_op("mul"), ir::find_op("matmul"), ir::find_op("div"), ir::find_op("floor_divide"), ir::find_op("remainder"),
-      ir::find_op("pow"), ir::find_op("bitwise_left_shift"), ir::find_op("bitwise_right_shift"), ir::find_op("bitwise_and"), ir::find_op("bitwise_or"), ir::find_op("bitwise_xor")};
+  static const ir::OpInfo* const rows[kBinOps] = {ir::find_op("add"),
+                                                  ir::find_op("sub"),
+                                                  ir::find_op("mul"),
+                                                  ir::find_op("matmul"),
+                                                  ir::find_op("div"),
+                                                  ir::find_op("floor_divide"),
+                                                  ir::find_op("remainder"),
+                                                  ir::find_op("pow"),
+                                                  ir::find_op("bitwise_left_shift"),
+                                                  ir::find_op("bitwise_right_shift"),
+                                                  ir::find_op("bitwise_and"),
+                                                  ir::find_op("bitwise_or"),
+                                                  ir::find_op("bitwise_xor")};
   return *rows[static_cast<int>(op)];
 }
 
@@ -51,7 +62,8 @@ Value unary_slot(Session& s, UnOp op, const Value& v) {
   return run_elementwise(s, *rows[op == UnOp::invert], one, {}, false);
 }
 Value compare_slot(Session& s, CmpOp op, const Value& a, const Value& b) {
-  static const ir::OpInfo* const rows[] = {ir::find_op("eq"), ir::find_op("ne"), ir::find_op("lt"), ir::find_op("le"), ir::find_op("gt"), ir::find_op("ge")};
+  static const ir::OpInfo* const rows[] = {ir::find_op("eq"), ir::find_op("ne"), ir::find_op("lt"),
+                                           ir::find_op("le"), ir::find_op("gt"), ir::find_op("ge")};
   if (!is_operand(b)) return Value::not_implemented();
   Value pair[2] = {unwrap(a), unwrap(b)};
   return run_elementwise(s, *rows[static_cast<int>(op)], pair, {}, false);
@@ -61,13 +73,17 @@ Value compare_slot(Session& s, CmpOp op, const Value& a, const Value& b) {
 
 Value single(Session& s, const Value& v, const char* what) {
   auto* t = cast<Tensor>(v);
-  if (t->size != 1) return raise_value_error(s, "only one element tensors can be converted to %s; this one has shape %s", what, shape_text(t->shape()).c_str());
+  if (t->size != 1)
+    return raise_value_error(s, "only one element tensors can be converted to %s; this one has shape %s", what,
+                             shape_text(t->shape()).c_str());
   return tensor_item(s, t, 0);
 }
 int truth_slot(Session& s, const Value& v) {
   auto* t = v.as<Tensor>();
   if (t->size != 1) {
-    raise_error(s, ExcKind::RuntimeError, t->size ? "Boolean value of Tensor with more than one value is ambiguous" : "Boolean value of Tensor with no values is ambiguous");
+    raise_error(s, ExcKind::RuntimeError,
+                t->size ? "Boolean value of Tensor with more than one value is ambiguous"
+                        : "Boolean value of Tensor with no values is ambiguous");
     return -1;
   }
   return truth(s, tensor_item(s, t, 0));
@@ -96,7 +112,9 @@ Value iter_slot(Session& s, const Value& v) {
 }
 Value get_item_slot(Session& s, const Value& v, const Value& key) { return index_get(s, unwrap(v), key); }
 bool set_item_slot(Session& s, const Value&, const Value&, const Value&) {
-  raise_type_error(s, "tensors are values: x[...] = v needs a place (a variable, attribute or element), not the result of an expression");
+  raise_type_error(s,
+                   "tensors are values: x[...] = v needs a place (a variable, attribute or element), not the result of "
+                   "an expression");
   return false;
 }
 int contains_slot(Session& s, const Value& v, const Value& item) {
@@ -122,16 +140,31 @@ Value construct_slot(Session& s, Type*, const Args& args) {
       return raise_type_error(s, "tensor() got an unexpected keyword argument '%s'", std::string(name).c_str());
     }
   }
-  if (args.size() > 1) return raise_type_error(s, "tensor() takes one positional argument, the data (%zu given)", args.size());
+  if (args.size() > 1)
+    return raise_type_error(s, "tensor() takes one positional argument, the data (%zu given)", args.size());
   if (data.is_unbound()) return raise_type_error(s, "tensor() missing required argument: 'data'");
   return tensor_from(s, data, dtype);
 }
 
 constexpr uint32_t kAllBinary = (1u << kBinOps) - 1;
-constexpr TypeSlots kTensorSlots{
-    .binary = binary_slot, .binary_ops = kAllBinary, .inplace = inplace_slot, .inplace_ops = kAllBinary, .unary = unary_slot,
-    .unary_ops = bit(UnOp::neg) | bit(UnOp::pos) | bit(UnOp::invert), .compare = compare_slot, .ordered = true, .truth = truth_slot, .unhashable = true, .repr = repr_slot,
-    .format = format_slot, .iter = iter_slot, .length = length_slot, .get_item = get_item_slot, .set_item = set_item_slot, .contains = contains_slot, .construct = construct_slot};
+constexpr TypeSlots kTensorSlots{.binary = binary_slot,
+                                 .binary_ops = kAllBinary,
+                                 .inplace = inplace_slot,
+                                 .inplace_ops = kAllBinary,
+                                 .unary = unary_slot,
+                                 .unary_ops = bit(UnOp::neg) | bit(UnOp::pos) | bit(UnOp::invert),
+                                 .compare = compare_slot,
+                                 .ordered = true,
+                                 .truth = truth_slot,
+                                 .unhashable = true,
+                                 .repr = repr_slot,
+                                 .format = format_slot,
+                                 .iter = iter_slot,
+                                 .length = length_slot,
+                                 .get_item = get_item_slot,
+                                 .set_item = set_item_slot,
+                                 .contains = contains_slot,
+                                 .construct = construct_slot};
 
 // ---------------------------------------------------------------- attributes
 
@@ -145,19 +178,29 @@ Value get_dtype(Session& s, const Value& v) { return make_dtype(s, cast<Tensor>(
 Value get_ndim(Session&, const Value& v) { return Value::integer(cast<Tensor>(v)->rank); }
 Value get_device(Session&, const Value&) { return make_str("cpu"); }
 Value get_t(Session& s, const Value& v) { return run_operation(s, "t", {unwrap(v)}); }
-Value get_mt(Session& s, const Value& v) { return run_operation(s, "transpose", {unwrap(v), Value::integer(-2), Value::integer(-1)}); }
+Value get_mt(Session& s, const Value& v) {
+  return run_operation(s, "transpose", {unwrap(v), Value::integer(-2), Value::integer(-1)});
+}
 Value get_nbytes(Session&, const Value& v) { return Value::integer(static_cast<int64_t>(cast<Tensor>(v)->nbytes())); }
-Value get_itemsize(Session&, const Value& v) { return Value::integer(static_cast<int64_t>(size_of(cast<Tensor>(v)->dtype))); }
-constexpr GetSetDef kAttributes[] = {
-    {"shape", get_shape, nullptr, "The sizes of the axes, a tuple."}, {"dtype", get_dtype, nullptr, "The element type."}, {"ndim", get_ndim, nullptr, "The number of axes."},
-    {"device", get_device, nullptr, "Where the elements are."}, {"T", get_t, nullptr, "The axes in reverse order."}, {"mT", get_mt, nullptr, "The last two axes exchanged."},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements."}, {"itemsize", get_itemsize, nullptr, "Bytes of one element."}};
+Value get_itemsize(Session&, const Value& v) {
+  return Value::integer(static_cast<int64_t>(size_of(cast<Tensor>(v)->dtype)));
+}
+constexpr GetSetDef kAttributes[] = {{"shape", get_shape, nullptr, "The sizes of the axes, a tuple."},
+                                     {"dtype", get_dtype, nullptr, "The element type."},
+                                     {"ndim", get_ndim, nullptr, "The number of axes."},
+                                     {"device", get_device, nullptr, "Where the elements are."},
+                                     {"T", get_t, nullptr, "The axes in reverse order."},
+                                     {"mT", get_mt, nullptr, "The last two axes exchanged."},
+                                     {"nbytes", get_nbytes, nullptr, "Bytes of all elements."},
+                                     {"itemsize", get_itemsize, nullptr, "Bytes of one element."}};
 
 // ---------------------------------------------------------------- methods that are no rows
 
 Value m_item(Session& s, const Args& a) {
   auto* t = cast<Tensor>(a[0]);
-  if (t->size != 1) return raise_error(s, ExcKind::RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar", static_cast<long long>(t->size));
+  if (t->size != 1)
+    return raise_error(s, ExcKind::RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
+                       static_cast<long long>(t->size));
   return tensor_item(s, t, 0);
 }
 Value list_of_tensor(Session& s, const Tensor* t, int axis, int64_t row) {
@@ -174,7 +217,9 @@ Value m_size(Session& s, const Args& a) {
   if (a[1].is_unbound() || a[1].is_none()) return shape_tuple(t);
   int64_t i;
   if (!to_index(s, a[1], i)) return Value::error();
-  if (i < -t->rank || i >= t->rank) return raise_error(s, ExcKind::IndexError, "size: axis %lld is out of range for a tensor of %d dimensions", static_cast<long long>(i), t->rank);
+  if (i < -t->rank || i >= t->rank)
+    return raise_error(s, ExcKind::IndexError, "size: axis %lld is out of range for a tensor of %d dimensions",
+                       static_cast<long long>(i), t->rank);
   return Value::integer(t->dim(static_cast<int>(i < 0 ? i + t->rank : i)));
 }
 Value m_is_floating(Session&, const Args& a) { return Value::boolean(is_float(cast<Tensor>(a[0])->dtype)); }
@@ -192,7 +237,8 @@ Value m_int(Session& s, const Args& a) {
 }
 Value m_index(Session& s, const Args& a) {
   auto* t = cast<Tensor>(a[0]);
-  if (t->size != 1 || is_float(t->dtype)) return raise_type_error(s, "only integer tensors of a single element can be converted to an index");
+  if (t->size != 1 || is_float(t->dtype))
+    return raise_type_error(s, "only integer tensors of a single element can be converted to an index");
   return Value::integer(tensor_item(s, t, 0).as_int());
 }
 Value m_abs(Session& s, const Args& a) { return run_operation(s, "abs", {unwrap(a[0])}); }
@@ -234,16 +280,24 @@ Value dtype_repr(Session&, const Value& v) { return make_str(name(v.as<DTypeObje
 Value dtype_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   if (op != CmpOp::eq && op != CmpOp::ne) return Value::not_implemented();
   std::optional<DType> other;
-  if (auto* d = cast<DTypeObject>(b)) other = d->dtype;
-  else if (auto* t = cast<Str>(b)) other = dtype_from_name(t->view());
-  else return Value::not_implemented();
+  if (auto* d = cast<DTypeObject>(b))
+    other = d->dtype;
+  else if (auto* t = cast<Str>(b))
+    other = dtype_from_name(t->view());
+  else
+    return Value::not_implemented();
   return Value::boolean((other == a.as<DTypeObject>()->dtype) == (op == CmpOp::eq));
 }
-bool dtype_hash(Session&, const Value& v, int64_t& out) { return out = static_cast<int64_t>(v.as<DTypeObject>()->dtype) + 77, true; }
-Value dtype_itemsize(Session&, const Value& v) { return Value::integer(static_cast<int64_t>(size_of(cast<DTypeObject>(v)->dtype))); }
+bool dtype_hash(Session&, const Value& v, int64_t& out) {
+  return out = static_cast<int64_t>(v.as<DTypeObject>()->dtype) + 77, true;
+}
+Value dtype_itemsize(Session&, const Value& v) {
+  return Value::integer(static_cast<int64_t>(size_of(cast<DTypeObject>(v)->dtype)));
+}
 Value dtype_is_float(Session&, const Value& v) { return Value::boolean(is_float(cast<DTypeObject>(v)->dtype)); }
 constexpr TypeSlots kDTypeSlots{.compare = dtype_compare, .hash = dtype_hash, .repr = dtype_repr};
-constexpr GetSetDef kDTypeAttributes[] = {{"itemsize", dtype_itemsize, nullptr, "Bytes of one element."}, {"is_floating_point", dtype_is_float, nullptr, "Is it a float."}};
+constexpr GetSetDef kDTypeAttributes[] = {{"itemsize", dtype_itemsize, nullptr, "Bytes of one element."},
+                                          {"is_floating_point", dtype_is_float, nullptr, "Is it a float."}};
 
 // ---------------------------------------------------------------- places
 
@@ -256,7 +310,8 @@ bool hook_set_item(Session& s, Value& tensor, std::span<const Value> keys, const
 bool hook_update_item(Session& s, Value& tensor, std::span<const Value> keys, BinOp op, const Value& v) {
   if (keys.empty()) {
     if (!is_operand(v)) {
-      raise_type_error(s, "unsupported operand type(s) for an in-place operation on a tensor: '%s'", type_name(s, v).c_str());
+      raise_type_error(s, "unsupported operand type(s) for an in-place operation on a tensor: '%s'",
+                       type_name(s, v).c_str());
       return false;
     }
     if (op == BinOp::matmul) {
@@ -283,7 +338,10 @@ Value hook_operation(Session& s, ir::Op op, std::span<Value> args, const Value& 
   return run_operation(s, row, all);
 }
 Value hook_make_dtype(Session& s, int64_t dtype) { return make_dtype(s, static_cast<DType>(dtype)); }
-constexpr TensorHooks kHooks{.set_item = hook_set_item, .update_item = hook_update_item, .operation = hook_operation, .make_dtype = hook_make_dtype};
+constexpr TensorHooks kHooks{.set_item = hook_set_item,
+                             .update_item = hook_update_item,
+                             .operation = hook_operation,
+                             .make_dtype = hook_make_dtype};
 
 }  // namespace
 
@@ -294,9 +352,22 @@ void register_tensor_types(Session& s) {
     return true;
   }();
   (void)registered;
-  static const TypeDef kTensor{.name = "tensor", .kind = ObjectKind::tensor, .slots = &kTensorSlots, .methods = all_methods(), .getset = kAttributes, .subclassable = false,
-                               .doc = "tensor(data, dtype=None): numbers in a box of any shape. A value: no two names share one.", .module = kOuro};
-  static const TypeDef kDType{.name = "dtype", .kind = ObjectKind::dtype, .slots = &kDTypeSlots, .getset = kDTypeAttributes, .subclassable = false, .doc = "An element type.", .module = kOuro};
+  static const TypeDef kTensor{
+      .name = "tensor",
+      .kind = ObjectKind::tensor,
+      .slots = &kTensorSlots,
+      .methods = all_methods(),
+      .getset = kAttributes,
+      .subclassable = false,
+      .doc = "tensor(data, dtype=None): numbers in a box of any shape. A value: no two names share one.",
+      .module = kOuro};
+  static const TypeDef kDType{.name = "dtype",
+                              .kind = ObjectKind::dtype,
+                              .slots = &kDTypeSlots,
+                              .getset = kDTypeAttributes,
+                              .subclassable = false,
+                              .doc = "An element type.",
+                              .module = kOuro};
   define_type(s, kTensor);
   define_type(s, kDType);
   s.tensors = &kHooks;

@@ -17,7 +17,8 @@ Value strided(OpCall& c, const std::vector<int64_t>& strides, int64_t offset = 0
   OURO_TRY(r, c.result());
   auto* y = r.as<Tensor>();
   size_t z = size_of(y->dtype);
-  copy_nd(c.shape, y->bytes(), row_major(c.shape).data(), c.in()->bytes() + offset * static_cast<int64_t>(z), strides.data(), z, session_threads(c.s));
+  copy_nd(c.shape, y->bytes(), row_major(c.shape).data(), c.in()->bytes() + offset * static_cast<int64_t>(z),
+          strides.data(), z, session_threads(c.s));
   return r;
 }
 Value zeros(OpCall& c) {
@@ -47,10 +48,13 @@ Value expand(OpCall& c) {
   size_t off = c.shape.size() - x->rank;
   for (int i = 0; i < x->rank; ++i)
     if (x->dim(i) != 1) {
-      if (x->dim(i) != c.shape[off + i]) return c.raise("ValueError", c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
+      if (x->dim(i) != c.shape[off + i])
+        return c.raise("ValueError",
+                       c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
       strides[off + i] = from[i];
     }
-  if (c.shape.size() < x->rank) return c.raise("ValueError", c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
+  if (c.shape.size() < x->rank)
+    return c.raise("ValueError", c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
   return strided(c, strides);
 }
 Value unreduce(OpCall& c) {
@@ -61,8 +65,10 @@ Value unreduce(OpCall& c) {
   int at = 0;
   for (int i = 0; i < like->rank; ++i) {
     bool gone = std::binary_search(axes.begin(), axes.end(), i);
-    if (keep) strides[i] = gone || x->dim(i) == 1 ? 0 : from[i];
-    else if (!gone && at < x->rank) strides[i] = from[at++];
+    if (keep)
+      strides[i] = gone || x->dim(i) == 1 ? 0 : from[i];
+    else if (!gone && at < x->rank)
+      strides[i] = from[at++];
   }
   return strided(c, strides);
 }
@@ -74,7 +80,9 @@ Value flip(OpCall& c) {
   if (x->size == 0) return c.inputs[0];
   for (int64_t d : c.integers("dims")) {
     int64_t a = d < 0 ? d + x->rank : d;
-    if (a < 0 || a >= x->rank) return c.raise("IndexError", "flip: axis " + std::to_string(d) + " is out of range for a tensor of " + std::to_string(x->rank) + " dimensions");
+    if (a < 0 || a >= x->rank)
+      return c.raise("IndexError", "flip: axis " + std::to_string(d) + " is out of range for a tensor of " +
+                                       std::to_string(x->rank) + " dimensions");
     if (seen[a]) return c.raise("RuntimeError", "flip: axis " + std::to_string(d) + " appears twice");
     seen[a] = true;
     offset += (x->dim(static_cast<int>(a)) - 1) * strides[a];
@@ -91,7 +99,8 @@ Value narrow(OpCall& c) {
   return strided(c, strides, start * strides[a]);
 }
 // Zeros, with the input at an offset.
-Value place(OpCall& c, const std::vector<int64_t>& dims, const std::vector<int64_t>& to, int64_t offset, const std::vector<int64_t>& from) {
+Value place(OpCall& c, const std::vector<int64_t>& dims, const std::vector<int64_t>& to, int64_t offset,
+            const std::vector<int64_t>& from) {
   Value r = zeros(c);
   if (r.is_error()) return r;
   auto* y = r.as<Tensor>();
@@ -109,21 +118,25 @@ Value narrow_back(OpCall& c) {
 }
 Value pad(OpCall& c) {
   const Tensor* x = c.in();
-  std::vector<int64_t> p = c.integers("pad"), to = row_major(c.shape), from = row_major(x->shape()), dims(x->dims(), x->dims() + x->rank);
+  std::vector<int64_t> p = c.integers("pad"), to = row_major(c.shape), from = row_major(x->shape()),
+                       dims(x->dims(), x->dims() + x->rank);
   OURO_TRY(r, make_filled(c.s, c.dtype(), c.shape, c.number("value")));
   auto* y = r.as<Tensor>();
   int64_t to_offset = 0, from_offset = 0;
   for (size_t k = 0; k < p.size() / 2; ++k) {
     size_t a = x->rank - 1 - k;
     int64_t left = p[2 * k], right = p[2 * k + 1];
-    if (left > 0) to_offset += left * to[a];
-    else from_offset -= left * from[a], dims[a] += left;
+    if (left > 0)
+      to_offset += left * to[a];
+    else
+      from_offset -= left * from[a], dims[a] += left;
     if (right < 0) dims[a] += right;
   }
   for (int64_t d : dims)
     if (d <= 0) return r;
   size_t z = size_of(y->dtype);
-  copy_nd(dims, y->bytes() + to_offset * static_cast<int64_t>(z), to.data(), x->bytes() + from_offset * static_cast<int64_t>(z), from.data(), z, session_threads(c.s));
+  copy_nd(dims, y->bytes() + to_offset * static_cast<int64_t>(z), to.data(),
+          x->bytes() + from_offset * static_cast<int64_t>(z), from.data(), z, session_threads(c.s));
   return r;
 }
 Value cat(OpCall& c) {
@@ -136,7 +149,8 @@ Value cat(OpCall& c) {
     auto* x = v.as<Tensor>();
     if (x->rank != y->rank) continue;  // the empty tensor of shape (0,) is let through, as PyTorch does
     size_t z = size_of(y->dtype);
-    copy_nd(x->shape(), y->bytes() + at * to[a] * static_cast<int64_t>(z), to.data(), x->bytes(), row_major(x->shape()).data(), z, session_threads(c.s));
+    copy_nd(x->shape(), y->bytes() + at * to[a] * static_cast<int64_t>(z), to.data(), x->bytes(),
+            row_major(x->shape()).data(), z, session_threads(c.s));
     at += x->dim(a);
   }
   return r;
@@ -182,9 +196,21 @@ Value triangle(OpCall& c) {
 Value cast(OpCall& c) { return cast_tensor(c.s, c.inputs[0], c.dtype()); }
 
 constexpr ExecutorRow kRows[] = {
-    {"view reshape", reshape}, {"view permute", permute}, {"view expand", expand}, {"view unreduce", unreduce}, {"view flip", flip}, {"view narrow", narrow},
-    {"view narrow_back", narrow_back}, {"view pad", pad}, {"view cat", cat}, {"view diagonal", diagonal}, {"view diagonal_back", diagonal_back},
-    {"view tril", triangle}, {"view triu", triangle}, {"cast", cast}, {"cast_like", cast},
+    {"view reshape", reshape},
+    {"view permute", permute},
+    {"view expand", expand},
+    {"view unreduce", unreduce},
+    {"view flip", flip},
+    {"view narrow", narrow},
+    {"view narrow_back", narrow_back},
+    {"view pad", pad},
+    {"view cat", cat},
+    {"view diagonal", diagonal},
+    {"view diagonal_back", diagonal_back},
+    {"view tril", triangle},
+    {"view triu", triangle},
+    {"cast", cast},
+    {"cast_like", cast},
 };
 
 }  // namespace

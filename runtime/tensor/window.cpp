@@ -1,7 +1,8 @@
-// Pooling, eagerly, over one to three trailing axes. A window's elements are combined in row-major order from the identity.
+// Pooling, eagerly, over one to three trailing axes. A window's elements are combined in row-major order from the
+// identity.
 #include <algorithm>
-#include <limits>
 #include <cstring>
+#include <limits>
 
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
@@ -13,7 +14,8 @@ namespace ouro::runtime {
 namespace {
 
 struct Window {
-  int64_t planes = 1, size[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, padding[3] = {}, dilation[3] = {1, 1, 1};
+  int64_t planes = 1, size[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1},
+          padding[3] = {}, dilation[3] = {1, 1, 1};
   int64_t in_plane() const { return size[0] * size[1] * size[2]; }
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
 };
@@ -25,7 +27,8 @@ Window window_of(OpCall& c, std::span<const int64_t> big, std::span<const int64_
   for (size_t i = 0; i < lead; ++i) w.planes *= big[i];
   for (size_t i = 0; i < n; ++i) {
     size_t a = 3 - n + i;
-    w.size[a] = big[lead + i], w.out[a] = small[lead + i], w.kernel[a] = k[i], w.stride[a] = s[i], w.padding[a] = p[i], w.dilation[a] = d[i];
+    w.size[a] = big[lead + i], w.out[a] = small[lead + i], w.kernel[a] = k[i], w.stride[a] = s[i], w.padding[a] = p[i],
+    w.dilation[a] = d[i];
   }
   return w;
 }
@@ -53,7 +56,8 @@ void each_window(const Window& w, Open&& open, Tap&& tap, Close&& close) {
         close(at, o0, o1, o2);
       }
 }
-// How many places of a window a mean divides by: those of the kernel that lie in the padded plane, or in the plane itself.
+// How many places of a window a mean divides by: those of the kernel that lie in the padded plane, or in the plane
+// itself.
 int64_t divisor(const Window& w, int64_t o0, int64_t o1, int64_t o2, bool include_pad, int64_t fixed) {
   if (fixed > 0) return fixed;
   int64_t o[3] = {o0, o1, o2}, n = 1;
@@ -67,15 +71,20 @@ int64_t divisor(const Window& w, int64_t o0, int64_t o1, int64_t o2, bool includ
 template <class F>
 void each_plane(Session& s, const Window& w, F&& f) {
   int64_t group = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, w.in_plane()));
-  parallel_for(w.planes * w.in_plane() > 65536 ? session_threads(s) : 1, (w.planes + group - 1) / group, [&](int64_t g) {
-    for (int64_t p = g * group; p < std::min(w.planes, (g + 1) * group); ++p) f(p);
-  });
+  parallel_for(w.planes * w.in_plane() > 65536 ? session_threads(s) : 1, (w.planes + group - 1) / group,
+               [&](int64_t g) {
+                 for (int64_t p = g * group; p < std::min(w.planes, (g + 1) * group); ++p) f(p);
+               });
 }
 
 template <class T>
-T larger(T a, T b) { return a > b || a != a ? a : b; }
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
 template <class T>
-T lowest() { return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+T lowest() {
+  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
 
 // The usual case, window by window along rows: no padding, no dilation.
 template <class T>
@@ -98,14 +107,17 @@ Value max_pool(OpCall& c) {
   auto *x = input.as<Tensor>(), *y = r.as<Tensor>();
   Window w = window_of(c, x->shape(), c.shape);
   bool plain = w.size[0] == 1 && w.out[0] == 1 && w.kernel[0] == 1;
-  for (int a = 0; a < 3; ++a) plain = plain && w.padding[a] == 0 && w.dilation[a] == 1 && (w.out[a] - 1) * w.stride[a] + w.kernel[a] <= w.size[a];
+  for (int a = 0; a < 3; ++a)
+    plain = plain && w.padding[a] == 0 && w.dilation[a] == 1 && (w.out[a] - 1) * w.stride[a] + w.kernel[a] <= w.size[a];
   visit_type(t, [&]<class T>(T) {
     each_plane(c.s, w, [&](int64_t p) {
       const T* in = x->data<T>() + p * w.in_plane();
       T* out = y->data<T>() + p * w.out_plane();
       if (plain) return plain_max_plane(w, in, out);
       T best;
-      each_window(w, [&](int64_t) { best = lowest<T>(); }, [&](int64_t i) { best = larger(best, in[i]); }, [&](int64_t at, int64_t, int64_t, int64_t) { out[at] = best; });
+      each_window(
+          w, [&](int64_t) { best = lowest<T>(); }, [&](int64_t i) { best = larger(best, in[i]); },
+          [&](int64_t at, int64_t, int64_t, int64_t) { out[at] = best; });
     });
   });
   return cast_tensor(c.s, r, want);
@@ -122,32 +134,30 @@ Value max_pool_index(OpCall& c) {
       int64_t* out = y->data<int64_t>() + p * w.out_plane();
       T best;
       int64_t where;
-      each_window(w, [&](int64_t) { best = lowest<T>(), where = -1; },
-                  [&](int64_t i) {
-                    if (where < 0 || in[i] > best || (in[i] != in[i] && best == best)) best = in[i], where = i;
-                  },
-                  [&](int64_t at, int64_t, int64_t, int64_t) { out[at] = where; });
+      each_window(
+          w, [&](int64_t) { best = lowest<T>(), where = -1; },
+          [&](int64_t i) {
+            if (where < 0 || in[i] > best || (in[i] != in[i] && best == best)) best = in[i], where = i;
+          },
+          [&](int64_t at, int64_t, int64_t, int64_t) { out[at] = where; });
     });
   });
   return r;
 }
-// Planes: the leading axes that index and x share; the rest of each is flat.
+// Planes: the last n axes of the index and of x, flat; the axes before are the same.
 struct Planes {
   int64_t count, inside, outside;  // planes; elements of one in the index, and in x
 };
-Planes planes_of(const Tensor* index, const Tensor* x) {
-  int lead = std::max(0, index->rank - 2);
-  if (index->rank >= 1 && x->rank == index->rank && index->rank < 3) lead = index->rank - 1;
+Planes planes_of(OpCall& c, const Tensor* index, const Tensor* x) {
+  int lead = std::max(0, index->rank - static_cast<int>(c.integer("n")));
   int64_t n = 1;
   for (int i = 0; i < lead; ++i) n *= index->dim(i);
   return {n, n ? index->size / n : 0, n ? x->size / n : 0};
 }
 Value pool_gather(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
-  int64_t shape_planes = 1;
   OURO_TRY(r, make_tensor(c.s, x->dtype, index->shape()));
-  Planes p = planes_of(index, x);
-  (void)shape_planes;
+  Planes p = planes_of(c, index, x);
   size_t z = size_of(x->dtype);
   const int64_t* at = index->data<int64_t>();
   for (int64_t i = 0; i < index->size; ++i) {
@@ -164,7 +174,7 @@ Value pool_scatter(OpCall& c) {
   OURO_TRY(r, make_tensor(c.s, t, like->shape()));
   auto* y = r.as<Tensor>();
   std::memset(y->data(), 0, y->nbytes());
-  Planes p = planes_of(index, like);
+  Planes p = planes_of(c, index, like);
   const int64_t* at = index->data<int64_t>();
   visit_type(t, [&]<class T>(T) {
     const T* x = input.as<Tensor>()->data<T>();
@@ -173,7 +183,8 @@ Value pool_scatter(OpCall& c) {
     parallel_for(y->size > 65536 ? session_threads(c.s) : 1, (p.count + group - 1) / group, [&](int64_t g) {
       for (int64_t q = g * group; q < std::min(p.count, (g + 1) * group); ++q)
         for (int64_t i = q * p.inside; i < (q + 1) * p.inside; ++i)
-          if (at[i] >= 0 && at[i] < p.outside) out[q * p.outside + at[i]] = static_cast<T>(out[q * p.outside + at[i]] + x[i]);
+          if (at[i] >= 0 && at[i] < p.outside)
+            out[q * p.outside + at[i]] = static_cast<T>(out[q * p.outside + at[i]] + x[i]);
     });
   });
   return cast_tensor(c.s, r, want);
@@ -191,8 +202,11 @@ Value avg_pool(OpCall& c) {
       const T* in = x->data<T>() + p * w.in_plane();
       T* out = y->data<T>() + p * w.out_plane();
       T sum;
-      each_window(w, [&](int64_t) { sum = 0; }, [&](int64_t i) { sum = static_cast<T>(sum + in[i]); },
-                  [&](int64_t at, int64_t a, int64_t b, int64_t d) { out[at] = static_cast<T>(sum / static_cast<T>(divisor(w, a, b, d, pad, fixed))); });
+      each_window(
+          w, [&](int64_t) { sum = 0; }, [&](int64_t i) { sum = static_cast<T>(sum + in[i]); },
+          [&](int64_t at, int64_t a, int64_t b, int64_t d) {
+            out[at] = static_cast<T>(sum / static_cast<T>(divisor(w, a, b, d, pad, fixed)));
+          });
     });
   });
   return cast_tensor(c.s, r, want);
@@ -211,16 +225,23 @@ Value avg_pool_back(OpCall& c) {
       const T* in = x->data<T>() + p * w.out_plane();
       T* out = y->data<T>() + p * w.in_plane();
       std::vector<T> share(w.out_plane());
-      each_window(w, [](int64_t) {}, [](int64_t) {}, [&](int64_t at, int64_t a, int64_t b, int64_t d) { share[at] = static_cast<T>(in[at] / static_cast<T>(divisor(w, a, b, d, pad, fixed))); });
+      each_window(
+          w, [](int64_t) {}, [](int64_t) {},
+          [&](int64_t at, int64_t a, int64_t b, int64_t d) {
+            share[at] = static_cast<T>(in[at] / static_cast<T>(divisor(w, a, b, d, pad, fixed)));
+          });
       T g;
-      each_window(w, [&](int64_t at) { g = share[at]; }, [&](int64_t i) { out[i] = static_cast<T>(out[i] + g); }, [](int64_t, int64_t, int64_t, int64_t) {});
+      each_window(
+          w, [&](int64_t at) { g = share[at]; }, [&](int64_t i) { out[i] = static_cast<T>(out[i] + g); },
+          [](int64_t, int64_t, int64_t, int64_t) {});
     });
   });
   return cast_tensor(c.s, r, want);
 }
 
-constexpr ExecutorRow kRows[] = {{"window max", max_pool}, {"window argmax", max_pool_index}, {"gather plane", pool_gather}, {"scatter plane add", pool_scatter},
-                                 {"window mean", avg_pool}, {"window mean back", avg_pool_back}};
+constexpr ExecutorRow kRows[] = {{"window max", max_pool},      {"window argmax", max_pool_index},
+                                 {"gather plane", pool_gather}, {"scatter plane add", pool_scatter},
+                                 {"window mean", avg_pool},     {"window mean back", avg_pool_back}};
 
 }  // namespace
 

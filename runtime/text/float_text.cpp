@@ -20,7 +20,7 @@ struct Decimal {
 
 Decimal split_scientific(const char* first, const char* last) {
   Decimal d;
-  const char* e = last;
+  const char* e = last - 1;
   while (e != first && *e != 'e') --e;
   for (const char* p = first; p != e; ++p)
     if (*p != '.') d.digits += *p;
@@ -69,8 +69,10 @@ std::string lay_out(Decimal d, bool exponent, int keep, bool upper, unsigned fla
     out = "0." + std::string(static_cast<size_t>(-d.point), '0') + g;
   } else if (d.point >= static_cast<int>(g.size())) {
     out = g + std::string(static_cast<size_t>(d.point) - g.size(), '0');
-    if (flags & kFloatAlt) out += '.';
-    else if (flags & kFloatAddDot0) out += ".0";
+    if (flags & kFloatAlt)
+      out += '.';
+    else if (flags & kFloatAddDot0)
+      out += ".0";
   } else {
     out = g.substr(0, static_cast<size_t>(d.point)) + "." + g.substr(static_cast<size_t>(d.point));
   }
@@ -82,8 +84,10 @@ std::string fixed(double x, int precision, unsigned flags) {
   auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::fixed, precision);
   buffer.resize(static_cast<size_t>(r.ptr - buffer.data()));
   if (precision == 0) {
-    if (flags & kFloatAlt) buffer += '.';
-    else if (flags & kFloatAddDot0) buffer += ".0";
+    if (flags & kFloatAlt)
+      buffer += '.';
+    else if (flags & kFloatAddDot0)
+      buffer += ".0";
   }
   return buffer;
 }
@@ -95,7 +99,8 @@ std::string general(double x, int precision, bool upper, unsigned flags) {
   if (!(flags & kFloatAlt)) strip_zeros(d.digits);
   if (x == 0) d.point = 1;
   bool exponent = d.point <= -4 || d.point > precision - ((flags & kFloatAddDot0) ? 1 : 0);
-  return lay_out(std::move(d), exponent, (flags & kFloatAlt) ? precision : 0, upper, exponent ? flags & ~kFloatAddDot0 : flags);
+  return lay_out(std::move(d), exponent, (flags & kFloatAlt) ? precision : 0, upper,
+                 exponent ? flags & ~kFloatAddDot0 : flags);
 }
 
 }  // namespace
@@ -119,8 +124,10 @@ std::string format_double(double x, char code, int precision, unsigned flags) {
       return sign + lay_out(std::move(d), true, precision + 1, upper, flags);
     }
     case 'f':
-    case 'F': return sign + fixed(x, precision, flags);
-    default: return sign + general(x, precision, upper, flags);
+    case 'F':
+      return sign + fixed(x, precision, flags);
+    default:
+      return sign + general(x, precision, upper, flags);
   }
 }
 
@@ -128,10 +135,14 @@ std::string to_ascii_digits(std::string_view s) {
   if (is_ascii(s)) return std::string(s);
   std::string out;
   for (uint32_t c : Points(s)) {
-    if (c < 128) out += static_cast<char>(c);
-    else if (is_space(c)) out += ' ';
-    else if (int v = char_record(c).decimal; v >= 0) out += static_cast<char>('0' + v);
-    else out += '?';
+    if (c < 128)
+      out += static_cast<char>(c);
+    else if (is_space(c))
+      out += ' ';
+    else if (int v = char_record(c).decimal; v >= 0)
+      out += static_cast<char>('0' + v);
+    else
+      out += '?';
   }
   return out;
 }
@@ -147,7 +158,10 @@ std::optional<double> parse_float(std::string_view source) {
   std::string plain;
   if (source.find('_') != std::string_view::npos) {  // only between digits
     for (size_t i = 0; i < source.size(); ++i) {
-      if (source[i] != '_') { plain += source[i]; continue; }
+      if (source[i] != '_') {
+        plain += source[i];
+        continue;
+      }
       auto digit = [&](size_t k) { return k < source.size() && source[k] >= '0' && source[k] <= '9'; };
       if (i == 0 || !digit(i - 1) || !digit(i + 1)) return {};
     }
@@ -171,8 +185,10 @@ std::optional<double> parse_float(std::string_view source) {
   double x = 0;
   auto r = std::from_chars(source.data(), source.data() + source.size(), x, std::chars_format::general);
   if (r.ptr != source.data() + source.size()) return {};
-  if (r.ec == std::errc::result_out_of_range) x = std::strtod(std::string(source).c_str(), nullptr);  // 0 or infinity
-  else if (r.ec != std::errc()) return {};
+  if (r.ec == std::errc::result_out_of_range)
+    x = std::strtod(std::string(source).c_str(), nullptr);  // 0 or infinity
+  else if (r.ec != std::errc())
+    return {};
   return negative ? -x : x;
 }
 
@@ -185,7 +201,7 @@ double round_to_digits(double x, long ndigits) {
   if (ndigits >= 0) {
     text = fixed(m, static_cast<int>(ndigits), 0);
   } else {
-    int point = shortest(m).point;              // m < 10^point
+    int point = shortest(m).point;                   // m < 10^point
     int digits = point + static_cast<int>(ndigits);  // significant digits that stay
     if (digits < 0) return std::copysign(0.0, x);
     if (digits == 0) {  // 0 or 10^-ndigits: a tie goes to 0, which is even

@@ -17,7 +17,8 @@ bool is_align(uint32_t c) { return c == '<' || c == '>' || c == '=' || c == '^';
 
 bool grouping_error(uint32_t grouping, uint32_t type, TextError& error) {
   std::string g(1, static_cast<char>(grouping));
-  if (type > 32 && type < 128) return error.set("ValueError", "Cannot specify '" + g + "' with '" + static_cast<char>(type) + "'.");
+  if (type > 32 && type < 128)
+    return error.set("ValueError", "Cannot specify '" + g + "' with '" + static_cast<char>(type) + "'.");
   char hex[16];
   std::snprintf(hex, sizeof hex, "\\x%x", type);
   return error.set("ValueError", "Cannot specify '" + g + "' with '" + hex + "'.");
@@ -39,7 +40,10 @@ bool read_number(const std::vector<uint32_t>& c, size_t& i, long& out, TextError
 
 bool read_grouping(const std::vector<uint32_t>& c, size_t& i, FormatSpec& f, TextError& error) {
   auto at = [&](char x) { return i < c.size() && c[i] == static_cast<uint32_t>(x); };
-  if (at(',')) { f.grouping = ','; ++i; }
+  if (at(',')) {
+    f.grouping = ',';
+    ++i;
+  }
   if (at('_')) {
     if (f.grouping) return error.set("ValueError", "Cannot specify both ',' and '_'.");
     f.grouping = '_';
@@ -89,11 +93,13 @@ void append_aligned(std::string& out, std::string_view s, long columns, char ali
 }
 
 // sign, prefix, grouped digits, and what stands after them ("." fraction, exponent, "%").
-void compose_number(std::string& out, bool negative, std::string_view prefix, std::string_view digits, std::string_view rest,
-                    int group, const FormatSpec& f) {
+void compose_number(std::string& out, bool negative, std::string_view prefix, std::string_view digits,
+                    std::string_view rest, int group, const FormatSpec& f) {
   std::string head;
-  if (negative) head = "-";
-  else if (f.sign == '+' || f.sign == ' ') head = std::string(1, f.sign);
+  if (negative)
+    head = "-";
+  else if (f.sign == '+' || f.sign == ' ')
+    head = std::string(1, f.sign);
   head += prefix;
   long others = static_cast<long>(head.size() + rest.size());
   long min_width = f.fill == '0' && f.align == '=' ? f.width - others : 0;
@@ -114,13 +120,15 @@ void compose_number(std::string& out, bool negative, std::string_view prefix, st
 
 bool unknown_code(uint32_t code, std::string_view type_name, TextError& error) {
   std::string shown;
-  if (code > 32 && code < 128) shown = std::string(1, static_cast<char>(code));
+  if (code > 32 && code < 128)
+    shown = std::string(1, static_cast<char>(code));
   else {
     char hex[16];
     std::snprintf(hex, sizeof hex, "\\x%x", code);
     shown = hex;
   }
-  return error.set("ValueError", "Unknown format code '" + shown + "' for object of type '" + std::string(type_name) + "'");
+  return error.set("ValueError",
+                   "Unknown format code '" + shown + "' for object of type '" + std::string(type_name) + "'");
 }
 
 bool parse_spec(std::string_view text, std::string_view type_name, char default_type, char default_align, FormatSpec& f,
@@ -144,8 +152,14 @@ bool parse_spec(std::string_view text, std::string_view type_name, char default_
     i = 1;
   }
   if (at('+') || at('-') || at(' ')) f.sign = static_cast<char>(c[i++]);
-  if (at('z')) { f.zero_negative = true; ++i; }
-  if (at('#')) { f.alternate = true; ++i; }
+  if (at('z')) {
+    f.zero_negative = true;
+    ++i;
+  }
+  if (at('#')) {
+    f.alternate = true;
+    ++i;
+  }
   if (!fill_given && at('0')) {
     f.fill = '0';
     if (!f.align_given && default_align == '>') f.align = '=';
@@ -165,11 +179,24 @@ bool parse_spec(std::string_view text, std::string_view type_name, char default_
   if (c.size() - i == 1) f.type = c[i];
   if (f.grouping) {
     switch (f.type) {
-      case 'd': case 'e': case 'f': case 'g': case 'E': case 'G': case '%': case 'F': case 0: break;
-      case 'b': case 'o': case 'x': case 'X':
+      case 'd':
+      case 'e':
+      case 'f':
+      case 'g':
+      case 'E':
+      case 'G':
+      case '%':
+      case 'F':
+      case 0:
+        break;
+      case 'b':
+      case 'o':
+      case 'x':
+      case 'X':
         if (f.grouping == '_') break;
         [[fallthrough]];
-      default: return grouping_error(static_cast<uint32_t>(f.grouping), f.type, error);
+      default:
+        return grouping_error(static_cast<uint32_t>(f.grouping), f.type, error);
     }
   }
   return true;
@@ -179,7 +206,8 @@ bool format_str(std::string& out, std::string_view s, const FormatSpec& f, TextE
   if (f.type != 's') return unknown_code(f.type, "str", error);
   if (f.sign == ' ') return error.set("ValueError", "Space not allowed in string format specifier");
   if (f.sign) return error.set("ValueError", "Sign not allowed in string format specifier");
-  if (f.zero_negative) return error.set("ValueError", "Negative zero coercion (z) not allowed in string format specifier");
+  if (f.zero_negative)
+    return error.set("ValueError", "Negative zero coercion (z) not allowed in string format specifier");
   if (f.alternate) return error.set("ValueError", "Alternate form (#) not allowed in string format specifier");
   if (f.align == '=') return error.set("ValueError", "'=' alignment not allowed in string format specifier");
   long columns = static_cast<long>(count_points(s));
@@ -194,8 +222,18 @@ bool format_str(std::string& out, std::string_view s, const FormatSpec& f, TextE
 bool format_float(std::string& out, double x, const FormatSpec& f, std::string_view type_name, TextError& error) {
   uint32_t type = f.type;
   switch (type) {
-    case 0: case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'n': case '%': break;
-    default: return unknown_code(type, type_name, error);
+    case 0:
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'n':
+    case '%':
+      break;
+    default:
+      return unknown_code(type, type_name, error);
   }
   if (f.precision > INT_MAX) return error.set("ValueError", "precision too big");
   int precision = static_cast<int>(f.precision);
@@ -230,18 +268,44 @@ bool format_float(std::string& out, double x, const FormatSpec& f, std::string_v
 int int_spec_base(const FormatSpec& f, std::string_view type_name, TextError& error) {
   int base;
   switch (f.type) {
-    case 'b': base = 2; break;
-    case 'o': base = 8; break;
-    case 'x': case 'X': base = 16; break;
-    case 'd': case 'n': case 0: base = 10; break;
-    case 'c': base = 1; break;
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case '%': return 0;
-    default: unknown_code(f.type, type_name, error); return -1;
+    case 'b':
+      base = 2;
+      break;
+    case 'o':
+      base = 8;
+      break;
+    case 'x':
+    case 'X':
+      base = 16;
+      break;
+    case 'd':
+    case 'n':
+    case 0:
+      base = 10;
+      break;
+    case 'c':
+      base = 1;
+      break;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case '%':
+      return 0;
+    default:
+      unknown_code(f.type, type_name, error);
+      return -1;
   }
-  if (f.precision >= 0) error.set("ValueError", "Precision not allowed in integer format specifier");
-  else if (f.zero_negative) error.set("ValueError", "Negative zero coercion (z) not allowed in integer format specifier");
-  else if (base == 1 && f.sign) error.set("ValueError", "Sign not allowed with integer format specifier 'c'");
-  else if (base == 1 && f.alternate) error.set("ValueError", "Alternate form (#) not allowed with integer format specifier 'c'");
+  if (f.precision >= 0)
+    error.set("ValueError", "Precision not allowed in integer format specifier");
+  else if (f.zero_negative)
+    error.set("ValueError", "Negative zero coercion (z) not allowed in integer format specifier");
+  else if (base == 1 && f.sign)
+    error.set("ValueError", "Sign not allowed with integer format specifier 'c'");
+  else if (base == 1 && f.alternate)
+    error.set("ValueError", "Alternate form (#) not allowed with integer format specifier 'c'");
   return error.kind ? -1 : base;
 }
 
@@ -249,9 +313,18 @@ void format_int(std::string& out, bool negative, std::string digits, const Forma
   std::string prefix;
   int group = 3;
   switch (f.type) {
-    case 'b': prefix = "0b"; group = 4; break;
-    case 'o': prefix = "0o"; group = 4; break;
-    case 'x': prefix = "0x"; group = 4; break;
+    case 'b':
+      prefix = "0b";
+      group = 4;
+      break;
+    case 'o':
+      prefix = "0o";
+      group = 4;
+      break;
+    case 'x':
+      prefix = "0x";
+      group = 4;
+      break;
     case 'X':
       prefix = "0X";
       group = 4;
@@ -266,7 +339,8 @@ void format_int(std::string& out, bool negative, std::string digits, const Forma
       }
       return;
     }
-    default: break;
+    default:
+      break;
   }
   if (!f.alternate) prefix.clear();
   compose_number(out, negative, prefix, digits, "", group, f);

@@ -20,20 +20,20 @@ struct TextError {
 
 struct FormatSpec {
   uint32_t fill = ' ';
-  char align = 0;      // as it holds: the type's default when not given
+  char align = 0;  // as it holds: the type's default when not given
   bool align_given = false;
-  char sign = 0;       // + - or space
+  char sign = 0;  // + - or space
   bool zero_negative = false;
   bool alternate = false;
   long width = -1;
-  char grouping = 0;   // , or _
+  char grouping = 0;  // , or _
   long precision = -1;
   uint32_t type = 0;
 };
 
 // `type_name` names the class in errors; `default_type` and `default_align` are those of the class.
-bool parse_spec(std::string_view text, std::string_view type_name, char default_type, char default_align, FormatSpec& out,
-                TextError& error);
+bool parse_spec(std::string_view text, std::string_view type_name, char default_type, char default_align,
+                FormatSpec& out, TextError& error);
 
 // A str by its (parsed) spec.
 bool format_str(std::string& out, std::string_view s, const FormatSpec& spec, TextError& error);

@@ -13,10 +13,19 @@ inline uint64_t rotl(uint64_t x, int b) { return x << b | x >> (64 - b); }
 
 struct SipState {
   // Key (0, 0).
-  uint64_t v0 = 0x736f6d6570736575ull, v1 = 0x646f72616e646f6dull, v2 = 0x6c7967656e657261ull, v3 = 0x7465646279746573ull;
+  uint64_t v0 = 0x736f6d6570736575ull, v1 = 0x646f72616e646f6dull, v2 = 0x6c7967656e657261ull,
+           v3 = 0x7465646279746573ull;
   void round() {
-    v0 += v1; v2 += v3; v1 = rotl(v1, 13) ^ v0; v3 = rotl(v3, 16) ^ v2; v0 = rotl(v0, 32);
-    v2 += v1; v0 += v3; v1 = rotl(v1, 17) ^ v2; v3 = rotl(v3, 21) ^ v0; v2 = rotl(v2, 32);
+    v0 += v1;
+    v2 += v3;
+    v1 = rotl(v1, 13) ^ v0;
+    v3 = rotl(v3, 16) ^ v2;
+    v0 = rotl(v0, 32);
+    v2 += v1;
+    v0 += v3;
+    v1 = rotl(v1, 17) ^ v2;
+    v3 = rotl(v3, 21) ^ v0;
+    v2 = rotl(v2, 32);
   }
 };
 

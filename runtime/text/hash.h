@@ -1,7 +1,8 @@
 // The hashes of CPython with PYTHONHASHSEED=0: they decide the order of sets, so they are part of the language.
 //
-// Numbers: x mod the Mersenne prime 2^61 - 1, so that equal numbers of any type hash alike. Text: SipHash-1-3 (Aumasson & Bernstein 2012)
-// with key zero over CPython's in-memory form: one, two or four bytes a character, by the largest. Tuples: xxHash's rounds.
+// Numbers: x mod the Mersenne prime 2^61 - 1, so that equal numbers of any type hash alike. Text: SipHash-1-3 (Aumasson
+// & Bernstein 2012) with key zero over CPython's in-memory form: one, two or four bytes a character, by the largest.
+// Tuples: xxHash's rounds.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,8 @@ class SetHash {
     uint64_t h = static_cast<uint64_t>(item);
     acc_ ^= ((h ^ 89869747ull) ^ (h << 16)) * 3644798167ull;
   }
-  // `used` items; `slots` is CPython's table size, whose empty slots count too when their number is odd (each as hash 0), and so do dummies
-  // (hash -1). Only the parity matters.
+  // `used` items; `slots` is CPython's table size, whose empty slots count too when their number is odd (each as hash
+  // 0), and so do dummies (hash -1). Only the parity matters.
   int64_t finish(size_t used) const {
     uint64_t h = acc_ ^ (used + 1) * 1927868237ull;
     h ^= (h >> 11) ^ (h >> 25);

@@ -22,10 +22,18 @@ char choose_quote(std::string_view s) {
 // \t, \n, \r, the quote and the backslash; false if the character is none of these.
 bool append_simple(std::string& out, uint32_t c, char sign) {
   switch (c) {
-    case '\t': out += "\\t"; return true;
-    case '\n': out += "\\n"; return true;
-    case '\r': out += "\\r"; return true;
-    case '\\': out += "\\\\"; return true;
+    case '\t':
+      out += "\\t";
+      return true;
+    case '\n':
+      out += "\\n";
+      return true;
+    case '\r':
+      out += "\\r";
+      return true;
+    case '\\':
+      out += "\\\\";
+      return true;
     default:
       if (c != static_cast<uint32_t>(sign)) return false;
       out += '\\';
@@ -43,8 +51,10 @@ std::string quote(std::string_view s, bool ascii_only) {
   out += sign;
   for (uint32_t c : Points(s)) {
     if (append_simple(out, c, sign)) continue;
-    if (c < 128 ? c >= 32 && c != 127 : !ascii_only && has(c, kPrintable)) append(out, c);
-    else append_escape(out, c);
+    if (c < 128 ? c >= 32 && c != 127 : !ascii_only && has(c, kPrintable))
+      append(out, c);
+    else
+      append_escape(out, c);
   }
   out += sign;
   return out;
@@ -56,8 +66,10 @@ std::string quote_bytes(std::string_view s) {
   out += sign;
   for (unsigned char c : s) {
     if (append_simple(out, c, sign)) continue;
-    if (c >= 32 && c < 127) out += static_cast<char>(c);
-    else append_escape(out, c);
+    if (c >= 32 && c < 127)
+      out += static_cast<char>(c);
+    else
+      append_escape(out, c);
   }
   out += sign;
   return out;
@@ -66,8 +78,10 @@ std::string quote_bytes(std::string_view s) {
 std::string escape_non_ascii(std::string_view s) {
   std::string out;
   for (uint32_t c : Points(s)) {
-    if (c < 128) out += static_cast<char>(c);
-    else append_escape(out, c);
+    if (c < 128)
+      out += static_cast<char>(c);
+    else
+      append_escape(out, c);
   }
   return out;
 }

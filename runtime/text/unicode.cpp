@@ -40,8 +40,10 @@ bool is_final_sigma(std::string_view s, const char* p) {
 }
 
 void append_lower(std::string& out, std::string_view s, const char* at, uint32_t c) {
-  if (c == 0x3A3) append(out, is_final_sigma(s, at) ? 0x3C2 : 0x3C3);
-  else append_mapped(out, c, char_record(c).lower);
+  if (c == 0x3A3)
+    append(out, is_final_sigma(s, at) ? 0x3C2 : 0x3C3);
+  else
+    append_mapped(out, c, char_record(c).lower);
 }
 
 char ascii_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
@@ -100,8 +102,10 @@ std::string to_title(std::string_view s) {
   for (const char* p = s.data(); p < end;) {
     const char* at = p;
     uint32_t c = decode(p);
-    if (in_word) append_lower(out, s, at, c);
-    else append_mapped(out, c, char_record(c).title);
+    if (in_word)
+      append_lower(out, s, at, c);
+    else
+      append_mapped(out, c, char_record(c).title);
     in_word = has(c, kCased);
   }
   return out;
@@ -113,8 +117,10 @@ std::string capitalize(std::string_view s) {
   for (const char* p = s.data(); p < end;) {
     const char* at = p;
     uint32_t c = decode(p);
-    if (at == s.data()) append_mapped(out, c, char_record(c).title);
-    else append_lower(out, s, at, c);
+    if (at == s.data())
+      append_mapped(out, c, char_record(c).title);
+    else
+      append_lower(out, s, at, c);
   }
   return out;
 }
@@ -133,9 +139,12 @@ std::string swapcase(std::string_view s) {
     const char* at = p;
     uint32_t c = decode(p);
     const CharRecord& r = char_record(c);
-    if (r.flags & kUpper) append_lower(out, s, at, c);
-    else if (r.flags & kLower) append_mapped(out, c, r.upper);
-    else append(out, c);
+    if (r.flags & kUpper)
+      append_lower(out, s, at, c);
+    else if (r.flags & kLower)
+      append_mapped(out, c, r.upper);
+    else
+      append(out, c);
   }
   return out;
 }

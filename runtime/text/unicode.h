@@ -8,8 +8,19 @@
 namespace ouro::runtime::text {
 
 enum CharFlag : uint16_t {
-  kAlpha = 1, kDecimal = 2, kDigit = 4, kNumeric = 8, kSpace = 16, kPrintable = 32, kIdStart = 64, kIdContinue = 128,
-  kUpper = 256, kLower = 512, kTitle = 1024, kCased = 2048, kCaseIgnorable = 4096,
+  kAlpha = 1,
+  kDecimal = 2,
+  kDigit = 4,
+  kNumeric = 8,
+  kSpace = 16,
+  kPrintable = 32,
+  kIdStart = 64,
+  kIdContinue = 128,
+  kUpper = 256,
+  kLower = 512,
+  kTitle = 1024,
+  kCased = 2048,
+  kCaseIgnorable = 4096,
 };
 
 struct CharRecord {

@@ -46,20 +46,28 @@ size_t byte_offset(std::string_view s, size_t index, size_t from_byte, size_t fr
   return static_cast<size_t>(p - s.data());
 }
 
-// CPython's rules (Objects/stringlib/codecs.h): the error covers the longest prefix of a valid sequence, at least one byte.
+// CPython's rules (Objects/stringlib/codecs.h): the error covers the longest prefix of a valid sequence, at least one
+// byte.
 Utf8Problem check_utf8(std::string_view bytes, size_t from, bool surrogates) {
   auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   size_t i = from, n = bytes.size();
   while (i < n) {
     unsigned char b = at(i);
-    if (b < 0x80) { ++i; continue; }
+    if (b < 0x80) {
+      ++i;
+      continue;
+    }
     if (b < 0xC2 || b > 0xF4) return {"invalid start byte", i, i + 1};
     unsigned len = sequence_length(b);
     unsigned char low = 0x80, high = 0xBF;
-    if (b == 0xE0) low = 0xA0;
-    else if (b == 0xED && !surrogates) high = 0x9F;
-    else if (b == 0xF0) low = 0x90;
-    else if (b == 0xF4) high = 0x8F;
+    if (b == 0xE0)
+      low = 0xA0;
+    else if (b == 0xED && !surrogates)
+      high = 0x9F;
+    else if (b == 0xF0)
+      low = 0x90;
+    else if (b == 0xF4)
+      high = 0x8F;
     for (unsigned k = 1; k < len; ++k) {
       if (i + k >= n) return {"unexpected end of data", i, n};
       unsigned char c = at(i + k);

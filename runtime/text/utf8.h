@@ -22,24 +22,41 @@ inline unsigned encoded_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2
 inline uint32_t decode(const char*& p) {
   auto b = [&](int i) { return static_cast<unsigned char>(p[i]); };
   uint32_t c = b(0);
-  if (c < 0x80) { p += 1; return c; }
-  if (c < 0xE0) { c = (c & 0x1F) << 6 | (b(1) & 0x3F); p += 2; return c; }
-  if (c < 0xF0) { c = (c & 0x0F) << 12 | (b(1) & 0x3F) << 6 | (b(2) & 0x3F); p += 3; return c; }
+  if (c < 0x80) {
+    p += 1;
+    return c;
+  }
+  if (c < 0xE0) {
+    c = (c & 0x1F) << 6 | (b(1) & 0x3F);
+    p += 2;
+    return c;
+  }
+  if (c < 0xF0) {
+    c = (c & 0x0F) << 12 | (b(1) & 0x3F) << 6 | (b(2) & 0x3F);
+    p += 3;
+    return c;
+  }
   c = (c & 0x07) << 18 | (b(1) & 0x3F) << 12 | (b(2) & 0x3F) << 6 | (b(3) & 0x3F);
   p += 4;
   return c;
 }
 // The code point that ends before `p`; `p` moves to its start.
 inline uint32_t decode_before(const char*& p) {
-  do --p; while (is_continuation(*p));
+  do --p;
+  while (is_continuation(*p));
   const char* q = p;
   return decode(q);
 }
 inline void append(std::string& out, uint32_t c) {
-  if (c < 0x80) { out += static_cast<char>(c); return; }
-  if (c < 0x800) out += static_cast<char>(0xC0 | c >> 6);
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+    return;
+  }
+  if (c < 0x800)
+    out += static_cast<char>(0xC0 | c >> 6);
   else {
-    if (c < 0x10000) out += static_cast<char>(0xE0 | c >> 12);
+    if (c < 0x10000)
+      out += static_cast<char>(0xE0 | c >> 12);
     else {
       out += static_cast<char>(0xF0 | c >> 18);
       out += static_cast<char>(0x80 | (c >> 12 & 0x3F));
@@ -60,8 +77,14 @@ struct Points {
   explicit Points(std::string_view s) : text(s) {}
   struct Iterator {
     const char* p;
-    uint32_t operator*() const { const char* q = p; return decode(q); }
-    Iterator& operator++() { p += sequence_length(static_cast<unsigned char>(*p)); return *this; }
+    uint32_t operator*() const {
+      const char* q = p;
+      return decode(q);
+    }
+    Iterator& operator++() {
+      p += sequence_length(static_cast<unsigned char>(*p));
+      return *this;
+    }
     bool operator!=(const Iterator& o) const { return p != o.p; }
   };
   Iterator begin() const { return {text.data()}; }
@@ -69,8 +92,8 @@ struct Points {
   std::string_view text;
 };
 
-// What is wrong with bytes as UTF-8, as CPython's decoder says it: `what` empty when they are fine, else e.g. "invalid start byte" at
-// [start, end). Lone surrogates are errors unless `surrogates`.
+// What is wrong with bytes as UTF-8, as CPython's decoder says it: `what` empty when they are fine, else e.g. "invalid
+// start byte" at [start, end). Lone surrogates are errors unless `surrogates`.
 struct Utf8Problem {
   std::string_view what;
   size_t start = 0, end = 0;

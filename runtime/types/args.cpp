@@ -34,8 +34,11 @@ bool takes(Session& s, const Args& a, const char* name, size_t low, size_t high,
   size_t n = a.size() - first;
   if (n >= low && n <= high) return true;
   size_t bound = n < low ? low : high;
-  return fail(raise_type_error(s, "%s expected %s%zu argument%s, got %zu", name, low == high ? "" : n < low ? "at least " : "at most ", bound,
-                               bound == 1 ? "" : "s", n));
+  return fail(raise_type_error(s, "%s expected %s%zu argument%s, got %zu", name,
+                               low == high ? ""
+                               : n < low   ? "at least "
+                                           : "at most ",
+                               bound, bound == 1 ? "" : "s", n));
 }
 
 bool takes_count(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first) {
@@ -43,39 +46,48 @@ bool takes_count(Session& s, const Args& a, const char* name, size_t low, size_t
   size_t n = a.size() - first;
   if (n >= low && n <= high) return true;
   size_t bound = n < low ? low : high;
-  return fail(raise_type_error(s, "%s() takes %s %zu argument%s (%zu given)", name, low == high ? "exactly" : n < low ? "at least" : "at most", bound,
-                               bound == 1 ? "" : "s", n));
+  return fail(raise_type_error(s, "%s() takes %s %zu argument%s (%zu given)", name,
+                               low == high ? "exactly"
+                               : n < low   ? "at least"
+                                           : "at most",
+                               bound, bound == 1 ? "" : "s", n));
 }
 
-bool takes_named(Session& s, const Args& a, const char* name, std::initializer_list<const char*> names, size_t required, size_t positional, Value* out,
-                 size_t first) {
+bool takes_named(Session& s, const Args& a, const char* name, std::initializer_list<const char*> names, size_t required,
+                 size_t positional, Value* out, size_t first) {
   size_t given = a.size() - first, total = names.size();
   const char* const* name_of = names.begin();
   if (given + a.keywords.size() > total) {
     bool only_positional = a.keywords.empty() && positional == 0;
     if (!only_positional)
-      return fail(raise_type_error(s, "%s() takes %s %zu %sargument%s (%zu given)", name, required == total ? "exactly" : "at most", total,
-                                   given == 0 ? "keyword " : "", total == 1 ? "" : "s", given + a.keywords.size()));
+      return fail(raise_type_error(s, "%s() takes %s %zu %sargument%s (%zu given)", name,
+                                   required == total ? "exactly" : "at most", total, given == 0 ? "keyword " : "",
+                                   total == 1 ? "" : "s", given + a.keywords.size()));
   }
   if (given > positional) {
     if (positional == 0) return fail(raise_type_error(s, "%s() takes no positional arguments", name));
-    return fail(raise_type_error(s, "%s() takes %s %zu positional argument%s (%zu given)", name, required >= positional ? "exactly" : "at most", positional,
-                                 positional == 1 ? "" : "s", given));
+    return fail(raise_type_error(s, "%s() takes %s %zu positional argument%s (%zu given)", name,
+                                 required >= positional ? "exactly" : "at most", positional, positional == 1 ? "" : "s",
+                                 given));
   }
   for (size_t i = 0; i < given; ++i) out[i] = a[first + i];
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view key = a.names[k].as<Str>()->view();
     size_t i = 0;
     while (i < total && key != name_of[i]) ++i;
-    if (i == total) return fail(raise_type_error(s, "'%.*s' is an invalid keyword argument for %s()", static_cast<int>(key.size()), key.data(), name));
+    if (i == total)
+      return fail(raise_type_error(s, "'%.*s' is an invalid keyword argument for %s()", static_cast<int>(key.size()),
+                                   key.data(), name));
     if (!out[i].is_unbound())
-      return fail(raise_type_error(s, "argument for %s() given by name ('%s') and position (%zu)", name, name_of[i], i + 1));
+      return fail(
+          raise_type_error(s, "argument for %s() given by name ('%s') and position (%zu)", name, name_of[i], i + 1));
     out[i] = a.keywords[k];
   }
   for (size_t i = 0; i < required; ++i) {
     if (!out[i].is_unbound()) continue;
     if (name_of[i][0] == ' ')
-      return fail(raise_type_error(s, "%s() takes at least %zu positional argument%s (%zu given)", name, required, required == 1 ? "" : "s", given));
+      return fail(raise_type_error(s, "%s() takes at least %zu positional argument%s (%zu given)", name, required,
+                                   required == 1 ? "" : "s", given));
     return fail(raise_type_error(s, "%s() missing required argument '%s' (pos %zu)", name, name_of[i], i + 1));
   }
   return true;

@@ -112,7 +112,8 @@ double scale_rounded(unsigned __int128 q, bool sticky, int64_t shift) {
   return std::ldexp(static_cast<double>(static_cast<uint64_t>(q)), static_cast<int>(shift));
 }
 
-// The top bits (at most 120 of them) of a magnitude, the exponent of the last of them, and whether anything below is set.
+// The top bits (at most 120 of them) of a magnitude, the exponent of the last of them, and whether anything below is
+// set.
 unsigned __int128 top_bits(const mp_int& v, int64_t& shift, bool& sticky) {
   int from = std::max(0, v.used - 2);
   unsigned __int128 q = 0;
@@ -162,7 +163,8 @@ std::string radix_text(const mp_int& v, int base) {
   static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::string out;
   if ((base & (base - 1)) == 0) {
-    int per = std::countr_zero(static_cast<unsigned>(base)), total = (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]);
+    int per = std::countr_zero(static_cast<unsigned>(base)),
+        total = (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]);
     for (int at = 0; at < total; at += per) {
       int i = at / kDigitBits, off = at % kDigitBits;
       unsigned __int128 w = v.dp[i];
@@ -265,7 +267,10 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
   }
   View x(a), y(b);
   Mp q(x.v.used + 2), r(y.v.used + 2);
-  auto fail = [&] { out_of_memory(s); return false; };
+  auto fail = [&] {
+    out_of_memory(s);
+    return false;
+  };
   if (!q.ok || !r.ok) return fail();
   if (y.v.used == 1) {  // a single digit
     mp_digit rem = 0;
@@ -289,7 +294,8 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
 Value int_true_divide(Session& s, const Value& a, const Value& b) {
   if (is_word(b) && word_of(b) == 0) return raise_text(s, ExcKind::ZeroDivisionError, "division by zero");
   constexpr int64_t kExact = int64_t{1} << 53;
-  if (is_word(a) && is_word(b) && word_of(a) <= kExact && word_of(a) >= -kExact && word_of(b) <= kExact && word_of(b) >= -kExact)
+  if (is_word(a) && is_word(b) && word_of(a) <= kExact && word_of(a) >= -kExact && word_of(b) <= kExact &&
+      word_of(b) >= -kExact)
     return Value::floating(static_cast<double>(word_of(a)) / static_cast<double>(word_of(b)));
   View x(a), y(b);
   if (x.v.used == 0) return Value::floating(y.v.sign == MP_NEG ? -0.0 : 0.0);
@@ -327,9 +333,15 @@ Value int_pow(Session& s, const Value& a, const Value& b) {
     int64_t base = word_of(a), result = 1;
     bool fits = true;
     for (uint32_t k = e; k;) {
-      if ((k & 1) && __builtin_mul_overflow(result, base, &result)) { fits = false; break; }
+      if ((k & 1) && __builtin_mul_overflow(result, base, &result)) {
+        fits = false;
+        break;
+      }
       k >>= 1;
-      if (k && __builtin_mul_overflow(base, base, &base)) { fits = false; break; }
+      if (k && __builtin_mul_overflow(base, base, &base)) {
+        fits = false;
+        break;
+      }
     }
     if (fits) return Value::integer(result);
     uint64_t m = magnitude(word_of(a));
@@ -357,7 +369,8 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
   if (int_sign(b) < 0) {
     Value g = int_gcd(s, a, modulus);
     if (g.is_error()) return g;
-    if (!(g.is_int() && g.as_int() == 1)) return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
+    if (!(g.is_int() && g.as_int() == 1))
+      return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
     exponent = int_neg(s, b);
     Value reduced;
     if (!int_divmod(s, a, modulus, nullptr, &reduced, "")) return Value::error();
@@ -390,7 +403,8 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
 Value int_shift_left(Session& s, const Value& a, const Value& count) {
   if (int_sign(count) < 0) return raise_text(s, ExcKind::ValueError, "negative shift count");
   if (int_sign(a) == 0) return Value::integer(0);
-  if (!is_word(count) || word_of(count) > INT64_MAX / 2) return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
+  if (!is_word(count) || word_of(count) > INT64_MAX / 2)
+    return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
   int64_t n = word_of(count);
   if (is_word(a) && n < 63) return from_i128(static_cast<__int128>(word_of(a)) * (int64_t{1} << n));
   if (n > INT32_MAX - 128) return out_of_memory(s);
@@ -590,7 +604,9 @@ Value int_from_digits(Session& s, std::string_view digits, int base, bool negati
   if (fits) return from_i128(negative ? -static_cast<__int128>(word) : static_cast<__int128>(word));
   // As many digits at a time as fit a word below 2^60.
   int per = 1;
-  for (uint64_t p = static_cast<uint64_t>(base); p <= (uint64_t{1} << 60) / static_cast<uint64_t>(base); p *= static_cast<uint64_t>(base)) ++per;
+  for (uint64_t p = static_cast<uint64_t>(base); p <= (uint64_t{1} << 60) / static_cast<uint64_t>(base);
+       p *= static_cast<uint64_t>(base))
+    ++per;
   Mp m(static_cast<int>(static_cast<double>(digits.size()) * std::log2(base) / kDigitBits) + 3);
   if (!m.ok) return out_of_memory(s);
   for (size_t i = 0; i < digits.size();) {

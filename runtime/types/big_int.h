@@ -1,8 +1,9 @@
 // Integers of any size: the arithmetic of values that are ints (a machine word, a bool or a BigInt), by libtommath.
 //
-// A BigInt holds one mp_int: sign and magnitude in digits of 60 bits. Results are normalised: what fits a word is a word. Division
-// rounds to minus infinity, bit operations see infinite two's complement, as in Python. All arguments must satisfy is_int_value
-// (unwrap first). Failure is Value::error() with OverflowError, ZeroDivisionError, ValueError or MemoryError set.
+// A BigInt holds one mp_int: sign and magnitude in digits of 60 bits. Results are normalised: what fits a word is a
+// word. Division rounds to minus infinity, bit operations see infinite two's complement, as in Python. All arguments
+// must satisfy is_int_value (unwrap first). Failure is Value::error() with OverflowError, ZeroDivisionError, ValueError
+// or MemoryError set.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ Value int_neg(Session& s, const Value& a);
 Value int_abs(Session& s, const Value& a);
 Value int_invert(Session& s, const Value& a);
 // Floor division; either result may be null. `by_zero` is the message of the ZeroDivisionError.
-[[nodiscard]] bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Value* remainder, const char* by_zero);
+[[nodiscard]] bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Value* remainder,
+                              const char* by_zero);
 Value int_true_divide(Session& s, const Value& a, const Value& b);  // correctly rounded
 Value int_pow(Session& s, const Value& a, const Value& b);          // a float for a negative exponent
 Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m);
@@ -36,8 +38,8 @@ Value int_bits(Session& s, BitOp op, const Value& a, const Value& b);
 Value int_gcd(Session& s, const Value& a, const Value& b);
 Value int_isqrt(Session& s, const Value& a);  // a >= 0
 
-int int_compare(const Value& a, const Value& b);      // -1, 0, 1
-int int_compare_double(const Value& a, double b);     // exact; b is not a NaN
+int int_compare(const Value& a, const Value& b);   // -1, 0, 1
+int int_compare_double(const Value& a, double b);  // exact; b is not a NaN
 int int_sign(const Value& a);
 int64_t int_hash(const Value& a);
 size_t int_bit_length(const Value& a);
@@ -46,7 +48,8 @@ size_t int_byte_size(const Value& a);  // sys.getsizeof
 
 Value int_from_u64(uint64_t u);
 Value int_from_double(Session& s, double d);  // truncates; d is finite
-[[nodiscard]] bool int_to_double(Session& s, const Value& a, double& out);  // OverflowError: int too large to convert to float
+[[nodiscard]] bool int_to_double(Session& s, const Value& a,
+                                 double& out);        // OverflowError: int too large to convert to float
 double int_frexp(const Value& a, int64_t& exponent);  // a = m * 2^exponent, 0.5 <= |m| < 1, rounded to even
 
 // Digits in base 2..36, lower case, with a minus sign and no prefix.

@@ -25,7 +25,9 @@ std::string_view view_of(const Value& v) {
   return t;
 }
 bool is_mutable(const Value& v) { return cast<ByteArray>(v) != nullptr; }
-Value make_like(const Value& self, std::string_view t) { return is_mutable(self) ? make_bytearray(std::string(t)) : make_bytes(t); }
+Value make_like(const Value& self, std::string_view t) {
+  return is_mutable(self) ? make_bytearray(std::string(t)) : make_bytes(t);
+}
 
 bool byte_value(Session& s, const Value& v, char& out, const char* message = "byte must be in range(0, 256)") {
   int64_t i;
@@ -84,7 +86,8 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       int64_t n;
       if (!repeat_count(s, left ? b : a, n)) return Value::error();
       std::string_view t = left ? x : y;
-      if (n > 0 && !t.empty() && static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t.size()) return raise_text(s, ExcKind::MemoryError, "");
+      if (n > 0 && !t.empty() && static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t.size())
+        return raise_text(s, ExcKind::MemoryError, "");
       std::string out;
       for (int64_t i = 0; i < n; ++i) out += t;
       return make_like(left ? a : b, out);
@@ -94,7 +97,8 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       std::string out;
       return percent_format(s, x, b, true, out) ? make_like(a, out) : Value::error();
     }
-    default: return Value::not_implemented();
+    default:
+      return Value::not_implemented();
   }
 }
 
@@ -103,12 +107,18 @@ Value bytes_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   if (!bytes_view(b, y)) return Value::not_implemented();
   int c = view_of(a).compare(y);
   switch (op) {
-    case CmpOp::eq: return Value::boolean(c == 0);
-    case CmpOp::ne: return Value::boolean(c != 0);
-    case CmpOp::lt: return Value::boolean(c < 0);
-    case CmpOp::le: return Value::boolean(c <= 0);
-    case CmpOp::gt: return Value::boolean(c > 0);
-    case CmpOp::ge: return Value::boolean(c >= 0);
+    case CmpOp::eq:
+      return Value::boolean(c == 0);
+    case CmpOp::ne:
+      return Value::boolean(c != 0);
+    case CmpOp::lt:
+      return Value::boolean(c < 0);
+    case CmpOp::le:
+      return Value::boolean(c <= 0);
+    case CmpOp::gt:
+      return Value::boolean(c > 0);
+    case CmpOp::ge:
+      return Value::boolean(c >= 0);
   }
   return Value::not_implemented();
 }
@@ -127,10 +137,12 @@ Value bytes_get_item(Session& s, const Value& v, const Value& key) {
     return make_like(v, out);
   }
   int64_t i;
-  const char* wrong = is_mutable(v) ? "bytearray indices must be integers or slices, not %s" : "byte indices must be integers or slices, not %s";
+  const char* wrong = is_mutable(v) ? "bytearray indices must be integers or slices, not %s"
+                                    : "byte indices must be integers or slices, not %s";
   if (!sequence_index(s, key, i, wrong)) return Value::error();
   if (i < 0) i += n;
-  if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, is_mutable(v) ? "bytearray index out of range" : "index out of range");
+  if (i < 0 || i >= n)
+    return raise_text(s, ExcKind::IndexError, is_mutable(v) ? "bytearray index out of range" : "index out of range");
   return Value::integer(static_cast<unsigned char>(t[static_cast<size_t>(i)]));
 }
 
@@ -149,7 +161,8 @@ int bytes_contains(Session& s, const Value& v, const Value& item) {
 Value bytes_next(Session&, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
   std::string_view t = view_of(it.source);
-  if (static_cast<size_t>(it.index) < t.size()) return Value::integer(static_cast<unsigned char>(t[static_cast<size_t>(it.index++)]));
+  if (static_cast<size_t>(it.index) < t.size())
+    return Value::integer(static_cast<unsigned char>(t[static_cast<size_t>(it.index++)]));
   it.source = Value();
   return Value::end();
 }
@@ -158,7 +171,9 @@ Value bytes_hint(Session&, Iterator& it) {
 }
 const IterDef kBytesIterator{"bytes_iterator", bytes_next, bytes_hint};
 const IterDef kByteArrayIterator{"bytearray_iterator", bytes_next, bytes_hint};
-Value bytes_iter(Session&, const Value& v) { return make_iterator(is_mutable(v) ? kByteArrayIterator : kBytesIterator, v); }
+Value bytes_iter(Session&, const Value& v) {
+  return make_iterator(is_mutable(v) ? kByteArrayIterator : kBytesIterator, v);
+}
 
 bool bytes_hash(Session&, const Value& v, int64_t& h) {
   Bytes* b = cast<Bytes>(v);
@@ -187,23 +202,28 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
   bool coded = !v[1].is_unbound() || !v[2].is_unbound();
   if (v[0].is_unbound()) {
     if (!coded) return true;
-    return error(raise_type_error(s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
+    return error(raise_type_error(
+        s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
   }
   for (int i = 1; i < 3; ++i)
     if (!v[i].is_unbound() && !cast<Str>(v[i]))
-      return error(raise_type_error(s, "%s() argument '%s' must be str, not %s", name, i == 1 ? "encoding" : "errors", type_name(s, v[i]).c_str()));
+      return error(raise_type_error(s, "%s() argument '%s' must be str, not %s", name, i == 1 ? "encoding" : "errors",
+                                    type_name(s, v[i]).c_str()));
   if (cast<Str>(v[0])) {
     if (v[1].is_unbound()) return error(raise_type_error(s, "string argument without an encoding"));
     Str *e = cast<Str>(v[1]), *h = cast<Str>(v[2]);
     return encode_text(s, v[0], e->view(), h ? h->view() : "strict", out);
   }
-  if (coded) return error(raise_type_error(s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
+  if (coded)
+    return error(raise_type_error(
+        s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
   if (name[4] == 's') {  // bytes
     Value r = call_dunder(s, v[0], Dunder::bytes_);
     if (r.is_error()) return false;
     if (!r.is_unbound()) {
       std::string_view t;
-      if (!bytes_view(r, t)) return error(raise_type_error(s, "__bytes__ returned non-bytes (type %s)", type_name(s, r).c_str()));
+      if (!bytes_view(r, t))
+        return error(raise_type_error(s, "__bytes__ returned non-bytes (type %s)", type_name(s, r).c_str()));
       out = t;
       return true;
     }
@@ -215,7 +235,8 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
     if (!to_index(s, v[0], n)) {
       if (pending_is(s, ExcKind::OverflowError)) {
         clear_pending(s);
-        raise_error(s, ExcKind::OverflowError, "cannot fit '%s' into an index-sized integer", type_name(s, v[0]).c_str());
+        raise_error(s, ExcKind::OverflowError, "cannot fit '%s' into an index-sized integer",
+                    type_name(s, v[0]).c_str());
       }
       return false;
     }
@@ -227,8 +248,10 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
   const TypeSlots& slots = slots_of(s, v[0]);
   bool iterable = slots.iter || slots.next || !find_dunder(s, type_of(s, v[0]), Dunder::iter_).is_unbound() ||
                   !find_dunder(s, type_of(s, v[0]), Dunder::getitem_).is_unbound();
-  if (!iterable) return error(raise_type_error(s, "cannot convert '%s' object to %s", type_name(s, v[0]).c_str(), name));
-  return from_iterable(s, v[0], out, name[4] == 's' ? "bytes must be in range(0, 256)" : "byte must be in range(0, 256)");
+  if (!iterable)
+    return error(raise_type_error(s, "cannot convert '%s' object to %s", type_name(s, v[0]).c_str(), name));
+  return from_iterable(s, v[0], out,
+                       name[4] == 's' ? "bytes must be in range(0, 256)" : "byte must be in range(0, 256)");
 }
 
 Value bytes_construct(Session& s, Type* cls, const Args& a) {
@@ -252,13 +275,16 @@ Value bytearray_construct(Session& s, Type*, const Args& a) {
 Value join(Session& s, const Args& a) {
   if (!takes_one(s, a, "bytes.join")) return Value::error();
   const TypeSlots& slots = slots_of(s, a[1]);
-  if (!slots.iter && !slots.next && find_dunder(s, type_of(s, a[1]), Dunder::iter_).is_unbound()) return raise_type_error(s, "can only join an iterable");
+  if (!slots.iter && !slots.next && find_dunder(s, type_of(s, a[1]), Dunder::iter_).is_unbound())
+    return raise_type_error(s, "can only join an iterable");
   OURO_TRY(items, list_of(s, a[1]));
   std::string out;
   List* l = items.as<List>();
   for (size_t i = 0; i < l->size; ++i) {
     std::string_view t;
-    if (!bytes_view((*l)[i], t)) return raise_type_error(s, "sequence item %zu: expected a bytes-like object, %s found", i, type_name(s, (*l)[i]).c_str());
+    if (!bytes_view((*l)[i], t))
+      return raise_type_error(s, "sequence item %zu: expected a bytes-like object, %s found", i,
+                              type_name(s, (*l)[i]).c_str());
     if (i) out += view_of(a[0]);
     out += t;
   }
@@ -272,7 +298,9 @@ Value decode(Session& s, const Args& a) {
   for (int i = 0; i < 2; ++i) {
     if (v[i].is_unbound()) continue;
     Str* t = cast<Str>(v[i]);
-    if (!t) return raise_type_error(s, "decode() argument '%s' must be str, not %s", i ? "errors" : "encoding", type_name(s, v[i]).c_str());
+    if (!t)
+      return raise_type_error(s, "decode() argument '%s' must be str, not %s", i ? "errors" : "encoding",
+                              type_name(s, v[i]).c_str());
     part[i] = t->view();
   }
   return decode_bytes(s, is_mutable(a[0]) ? make_bytes(view_of(a[0])) : unwrap(a[0]), view_of(a[0]), part[0], part[1]);
@@ -284,8 +312,10 @@ Value hex(Session& s, const Args& a) {
   std::string_view sep, t = view_of(a[0]);
   if (!v[0].is_unbound()) {
     Str* x = cast<Str>(v[0]);
-    if (x) sep = x->view();
-    else if (!bytes_view(v[0], sep)) return raise_type_error(s, "sep must be str or bytes.");
+    if (x)
+      sep = x->view();
+    else if (!bytes_view(v[0], sep))
+      return raise_type_error(s, "sep must be str or bytes.");
     if (sep.size() != 1) return raise_value_error(s, "sep must be length 1.");
   }
   int64_t per = 1;
@@ -320,7 +350,8 @@ Value fromhex(Session& s, const Args& a) {
       continue;
     }
     int x = digit(i), y = digit(i + 1);
-    if (x < 0 || y < 0) return raise_value_error(s, "non-hexadecimal number found in fromhex() arg at position %zu", x < 0 ? i : i + 1);
+    if (x < 0 || y < 0)
+      return raise_value_error(s, "non-hexadecimal number found in fromhex() arg at position %zu", x < 0 ? i : i + 1);
     out += static_cast<char>(x << 4 | y);
     i += 2;
   }
@@ -335,9 +366,11 @@ Value translate(Session& s, const Args& a) {
   if (!takes_named(s, a, "translate", {"table", "delete"}, 1, 1 + 1, v)) return Value::error();
   std::string_view table, drop;
   bool mapped = !v[0].is_none();
-  if (mapped && !bytes_view(v[0], table)) return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[0]).c_str());
+  if (mapped && !bytes_view(v[0], table))
+    return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[0]).c_str());
   if (mapped && table.size() != 256) return raise_value_error(s, "translation table must be 256 characters long");
-  if (!v[1].is_unbound() && !bytes_view(v[1], drop)) return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[1]).c_str());
+  if (!v[1].is_unbound() && !bytes_view(v[1], drop))
+    return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[1]).c_str());
   std::string out;
   for (char c : view_of(a[0]))
     if (drop.find(c) == kNone) out += mapped ? table[static_cast<unsigned char>(c)] : c;
@@ -347,7 +380,9 @@ Value maketrans(Session& s, const Args& a) {
   if (!takes(s, a, "maketrans", 2, 2, 0)) return Value::error();
   std::string_view x, y;
   for (int i = 0; i < 2; ++i)
-    if (!bytes_view(a[static_cast<size_t>(i)], i ? y : x)) return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[static_cast<size_t>(i)]).c_str());
+    if (!bytes_view(a[static_cast<size_t>(i)], i ? y : x))
+      return raise_type_error(s, "a bytes-like object is required, not '%s'",
+                              type_name(s, a[static_cast<size_t>(i)]).c_str());
   if (x.size() != y.size()) return raise_value_error(s, "maketrans arguments must have same length");
   std::string out(256, '\0');
   for (size_t i = 0; i < 256; ++i) out[i] = static_cast<char>(i);
@@ -382,7 +417,9 @@ std::string mapped(std::string_view t) {
 }
 char swap_one(char c) { return up(c) ? to_low(c) : to_up(c); }
 template <std::string (*f)(std::string_view)>
-Value change_case(Session&, const Args& a) { return make_like(a[0], f(view_of(a[0]))); }
+Value change_case(Session&, const Args& a) {
+  return make_like(a[0], f(view_of(a[0])));
+}
 
 template <bool (*f)(char)>
 Value all_are(Session&, const Args& a) {
@@ -417,22 +454,29 @@ Value is_title(Session&, const Args& a) {
 Value getnewargs(Session&, const Args& a) { return make_tuple({make_bytes(view_of(a[0]))}); }
 Value sizeof_bytes(Session&, const Args& a) { return Value::integer(33 + static_cast<int64_t>(view_of(a[0]).size())); }
 
-#define OURO_BYTES_METHODS                                                                                                   \
-  {.name = "capitalize", .fn = change_case<capital_of>}, {.name = "center", .fn = M::pad<0>}, {.name = "count", .fn = M::count}, \
-      {.name = "decode", .fn = decode}, {.name = "endswith", .fn = M::affix<false>}, {.name = "expandtabs", .fn = M::expandtabs}, \
-      {.name = "find", .fn = M::search<M::Search::find>}, {.name = "hex", .fn = hex}, {.name = "index", .fn = M::search<M::Search::index>}, \
-      {.name = "isalnum", .fn = all_are<alnum>}, {.name = "isalpha", .fn = all_are<alpha>}, {.name = "isascii", .fn = is_ascii}, \
-      {.name = "isdigit", .fn = all_are<digit>}, {.name = "islower", .fn = is_case<false>}, {.name = "isspace", .fn = all_are<space>}, \
-      {.name = "istitle", .fn = is_title}, {.name = "isupper", .fn = is_case<true>}, {.name = "join", .fn = join}, \
-      {.name = "ljust", .fn = M::pad<1>}, {.name = "lower", .fn = change_case<mapped<to_low>>}, {.name = "lstrip", .fn = M::strip<1>}, \
-      {.name = "partition", .fn = M::partition<false>}, {.name = "removeprefix", .fn = M::remove_affix<true>}, \
-      {.name = "removesuffix", .fn = M::remove_affix<false>}, {.name = "replace", .fn = M::replace}, \
+#define OURO_BYTES_METHODS                                                                                          \
+  {.name = "capitalize", .fn = change_case<capital_of>}, {.name = "center", .fn = M::pad<0>},                       \
+      {.name = "count", .fn = M::count}, {.name = "decode", .fn = decode},                                          \
+      {.name = "endswith", .fn = M::affix<false>}, {.name = "expandtabs", .fn = M::expandtabs},                     \
+      {.name = "find", .fn = M::search<M::Search::find>}, {.name = "hex", .fn = hex},                               \
+      {.name = "index", .fn = M::search<M::Search::index>}, {.name = "isalnum", .fn = all_are<alnum>},              \
+      {.name = "isalpha", .fn = all_are<alpha>}, {.name = "isascii", .fn = is_ascii},                               \
+      {.name = "isdigit", .fn = all_are<digit>}, {.name = "islower", .fn = is_case<false>},                         \
+      {.name = "isspace", .fn = all_are<space>}, {.name = "istitle", .fn = is_title},                               \
+      {.name = "isupper", .fn = is_case<true>}, {.name = "join", .fn = join}, {.name = "ljust", .fn = M::pad<1>},   \
+      {.name = "lower", .fn = change_case<mapped<to_low>>}, {.name = "lstrip", .fn = M::strip<1>},                  \
+      {.name = "partition", .fn = M::partition<false>}, {.name = "removeprefix", .fn = M::remove_affix<true>},      \
+      {.name = "removesuffix", .fn = M::remove_affix<false>}, {.name = "replace", .fn = M::replace},                \
       {.name = "rfind", .fn = M::search<M::Search::rfind>}, {.name = "rindex", .fn = M::search<M::Search::rindex>}, \
-      {.name = "rjust", .fn = M::pad<2>}, {.name = "rpartition", .fn = M::partition<true>}, {.name = "rsplit", .fn = M::split<true>}, \
-      {.name = "rstrip", .fn = M::strip<2>}, {.name = "split", .fn = M::split<false>}, {.name = "splitlines", .fn = M::splitlines}, \
-      {.name = "startswith", .fn = M::affix<true>}, {.name = "strip", .fn = M::strip<3>}, {.name = "swapcase", .fn = change_case<mapped<swap_one>>}, \
-      {.name = "title", .fn = change_case<title_of>}, {.name = "translate", .fn = translate}, {.name = "upper", .fn = change_case<mapped<to_up>>}, \
-      {.name = "zfill", .fn = M::zfill}, {.name = "__sizeof__", .fn = sizeof_bytes}
+      {.name = "rjust", .fn = M::pad<2>}, {.name = "rpartition", .fn = M::partition<true>},                         \
+      {.name = "rsplit", .fn = M::split<true>}, {.name = "rstrip", .fn = M::strip<2>},                              \
+      {.name = "split", .fn = M::split<false>}, {.name = "splitlines", .fn = M::splitlines},                        \
+      {.name = "startswith", .fn = M::affix<true>}, {.name = "strip", .fn = M::strip<3>},                           \
+      {.name = "swapcase", .fn = change_case<mapped<swap_one>>}, {.name = "title", .fn = change_case<title_of>},    \
+      {.name = "translate", .fn = translate}, {.name = "upper", .fn = change_case<mapped<to_up>>},                  \
+      {.name = "zfill", .fn = M::zfill}, {                                                                          \
+    .name = "__sizeof__", .fn = sizeof_bytes                                                                        \
+  }
 
 constexpr NativeDef kBytesMethods[] = {OURO_BYTES_METHODS, {.name = "__getnewargs__", .fn = getnewargs}};
 
@@ -446,9 +490,12 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
   if (Slice* sl = cast_exact<Slice>(key)) {
     std::string fresh;
     std::string_view t;
-    if (bytes_view(value, t)) fresh = t;
-    else if (is_integer(value) || cast<Str>(value)) return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
-    else if (!from_iterable(s, value, fresh, "byte must be in range(0, 256)")) return false;
+    if (bytes_view(value, t))
+      fresh = t;
+    else if (is_integer(value) || cast<Str>(value))
+      return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
+    else if (!from_iterable(s, value, fresh, "byte must be in range(0, 256)"))
+      return false;
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
     if (count < 0) return false;
     if (step == 1) {
@@ -456,7 +503,8 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       return true;
     }
     if (static_cast<int64_t>(fresh.size()) != count) {
-      raise_value_error(s, "attempt to assign bytes of size %zu to extended slice of size %lld", fresh.size(), static_cast<long long>(count));
+      raise_value_error(s, "attempt to assign bytes of size %zu to extended slice of size %lld", fresh.size(),
+                        static_cast<long long>(count));
       return false;
     }
     for (int64_t k = 0, i = start; k < count; ++k, i += step) d[static_cast<size_t>(i)] = fresh[static_cast<size_t>(k)];
@@ -519,9 +567,12 @@ Value m_extend(Session& s, const Args& a) {
   if (!takes_one(s, a, "bytearray.extend")) return Value::error();
   std::string_view t;
   std::string more;
-  if (bytes_view(a[1], t)) more = t;
-  else if (cast<Str>(a[1])) return raise_type_error(s, "expected iterable of integers; got: 'str'");
-  else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)")) return Value::error();
+  if (bytes_view(a[1], t))
+    more = t;
+  else if (cast<Str>(a[1]))
+    return raise_type_error(s, "expected iterable of integers; got: 'str'");
+  else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)"))
+    return Value::error();
   data_of(a) += more;
   return Value::none();
 }
@@ -567,26 +618,68 @@ Value m_reverse(Session&, const Args& a) {
   return Value::none();
 }
 
+Value m_repr(Session& s, const Args& a) {
+  return make_str(type_name(s, a[0]) + "(" + text::quote_bytes(data_of(a)) + ")");
+}
+
 constexpr NativeDef kByteArrayMethods[] = {
     OURO_BYTES_METHODS,
-    {.name = "append", .fn = m_append}, {.name = "extend", .fn = m_extend}, {.name = "insert", .fn = m_insert}, {.name = "pop", .fn = m_pop},
-    {.name = "remove", .fn = m_remove}, {.name = "clear", .fn = m_clear},   {.name = "copy", .fn = m_copy},     {.name = "reverse", .fn = m_reverse},
+    {.name = "__repr__", .fn = m_repr},
+    {.name = "append", .fn = m_append},
+    {.name = "extend", .fn = m_extend},
+    {.name = "insert", .fn = m_insert},
+    {.name = "pop", .fn = m_pop},
+    {.name = "remove", .fn = m_remove},
+    {.name = "clear", .fn = m_clear},
+    {.name = "copy", .fn = m_copy},
+    {.name = "reverse", .fn = m_reverse},
 };
 constexpr NativeDef kClassMethods[] = {{.name = "fromhex", .fn = fromhex}};
 constexpr NativeDef kStatic[] = {{.name = "maketrans", .fn = maketrans}};
 constexpr uint32_t kOps = bit(BinOp::add) | bit(BinOp::mul) | bit(BinOp::mod);
-constexpr TypeSlots kBytesSlots{.binary = bytes_binary, .binary_ops = kOps, .no_reflected = true, .compare = bytes_compare, .ordered = true,
-                                .hash = bytes_hash, .repr = bytes_repr, .iter = bytes_iter, .length = bytes_length, .get_item = bytes_get_item,
-                                .contains = bytes_contains, .construct = bytes_construct};
-constexpr TypeSlots kByteArraySlots{.binary = bytes_binary, .binary_ops = kOps, .no_reflected = true, .inplace = bytearray_inplace,
-                                    .inplace_ops = bit(BinOp::add) | bit(BinOp::mul), .compare = bytes_compare, .ordered = true, .unhashable = true,
-                                    .repr = bytearray_repr, .iter = bytes_iter, .length = bytes_length, .get_item = bytes_get_item,
-                                    .set_item = bytearray_set_item, .del_item = bytearray_del_item, .contains = bytes_contains,
-                                    .construct = bytearray_construct, .init = bytearray_init};
-const TypeDef kBytesDef{.name = "bytes", .kind = ObjectKind::bytes, .slots = &kBytesSlots, .methods = kBytesMethods, .class_methods = kClassMethods,
-                        .static_methods = kStatic, .doc = "bytes(iterable_of_ints) -> bytes"};
-const TypeDef kByteArrayDef{.name = "bytearray", .kind = ObjectKind::bytearray, .slots = &kByteArraySlots, .methods = kByteArrayMethods,
-                            .class_methods = kClassMethods, .static_methods = kStatic, .doc = "bytearray(iterable_of_ints) -> bytearray"};
+constexpr TypeSlots kBytesSlots{.binary = bytes_binary,
+                                .binary_ops = kOps,
+                                .no_reflected = true,
+                                .compare = bytes_compare,
+                                .ordered = true,
+                                .hash = bytes_hash,
+                                .repr = bytes_repr,
+                                .iter = bytes_iter,
+                                .length = bytes_length,
+                                .get_item = bytes_get_item,
+                                .contains = bytes_contains,
+                                .construct = bytes_construct};
+constexpr TypeSlots kByteArraySlots{.binary = bytes_binary,
+                                    .binary_ops = kOps,
+                                    .no_reflected = true,
+                                    .inplace = bytearray_inplace,
+                                    .inplace_ops = bit(BinOp::add) | bit(BinOp::mul),
+                                    .compare = bytes_compare,
+                                    .ordered = true,
+                                    .unhashable = true,
+                                    .repr = bytearray_repr,
+                                    .iter = bytes_iter,
+                                    .length = bytes_length,
+                                    .get_item = bytes_get_item,
+                                    .set_item = bytearray_set_item,
+                                    .del_item = bytearray_del_item,
+                                    .contains = bytes_contains,
+                                    .construct = bytearray_construct,
+                                    .init = bytearray_init};
+const TypeDef kBytesDef{.name = "bytes",
+                        .kind = ObjectKind::bytes,
+                        .slots = &kBytesSlots,
+                        .methods = kBytesMethods,
+                        .class_methods = kClassMethods,
+                        .static_methods = kStatic,
+                        .doc = "bytes(iterable_of_ints) -> bytes"};
+const TypeDef kByteArrayDef{.name = "bytearray",
+                            .kind = ObjectKind::bytearray,
+                            .slots = &kByteArraySlots,
+                            .methods = kByteArrayMethods,
+                            .class_methods = kClassMethods,
+                            .static_methods = kStatic,
+                            .doc = "bytearray(iterable_of_ints) -> bytearray"};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Text to bytes and back: UTF-8, ASCII, Latin-1, UTF-16, UTF-32, with the error handlers strict, ignore, replace, backslashreplace,
-// xmlcharrefreplace, surrogateescape and surrogatepass.
+// Text to bytes and back: UTF-8, ASCII, Latin-1, UTF-16, UTF-32, with the error handlers strict, ignore, replace,
+// backslashreplace, xmlcharrefreplace, surrogateescape and surrogatepass.
 #include "runtime/ops.h"
 #include "runtime/text/quote.h"
 #include "runtime/text/utf8.h"
@@ -22,13 +22,26 @@ Named find_codec(std::string_view given) {
     std::string_view name;
     Named codec;
   } kCodecs[] = {
-      {"utf-8", {Codec::utf8, "utf-8"}},        {"utf8", {Codec::utf8, "utf-8"}},          {"u8", {Codec::utf8, "utf-8"}},
-      {"ascii", {Codec::ascii, "ascii"}},       {"us-ascii", {Codec::ascii, "ascii"}},     {"646", {Codec::ascii, "ascii"}},
-      {"latin-1", {Codec::latin1, "latin-1"}},  {"latin1", {Codec::latin1, "latin-1"}},    {"iso-8859-1", {Codec::latin1, "latin-1"}},
-      {"iso8859-1", {Codec::latin1, "latin-1"}}, {"l1", {Codec::latin1, "latin-1"}},       {"cp819", {Codec::latin1, "latin-1"}},
-      {"utf-16", {Codec::utf16, "utf-16"}},     {"utf16", {Codec::utf16, "utf-16"}},       {"utf-16-le", {Codec::utf16le, "utf-16-le"}},
-      {"utf-16-be", {Codec::utf16be, "utf-16-be"}}, {"utf-32", {Codec::utf32, "utf-32"}},  {"utf32", {Codec::utf32, "utf-32"}},
-      {"utf-32-le", {Codec::utf32le, "utf-32-le"}}, {"utf-32-be", {Codec::utf32be, "utf-32-be"}},
+      {"utf-8", {Codec::utf8, "utf-8"}},
+      {"utf8", {Codec::utf8, "utf-8"}},
+      {"u8", {Codec::utf8, "utf-8"}},
+      {"ascii", {Codec::ascii, "ascii"}},
+      {"us-ascii", {Codec::ascii, "ascii"}},
+      {"646", {Codec::ascii, "ascii"}},
+      {"latin-1", {Codec::latin1, "latin-1"}},
+      {"latin1", {Codec::latin1, "latin-1"}},
+      {"iso-8859-1", {Codec::latin1, "latin-1"}},
+      {"iso8859-1", {Codec::latin1, "latin-1"}},
+      {"l1", {Codec::latin1, "latin-1"}},
+      {"cp819", {Codec::latin1, "latin-1"}},
+      {"utf-16", {Codec::utf16, "utf-16"}},
+      {"utf16", {Codec::utf16, "utf-16"}},
+      {"utf-16-le", {Codec::utf16le, "utf-16-le"}},
+      {"utf-16-be", {Codec::utf16be, "utf-16-be"}},
+      {"utf-32", {Codec::utf32, "utf-32"}},
+      {"utf32", {Codec::utf32, "utf-32"}},
+      {"utf-32-le", {Codec::utf32le, "utf-32-le"}},
+      {"utf-32-be", {Codec::utf32be, "utf-32-be"}},
   };
   for (auto& k : kCodecs)
     if (k.name == n) return k.codec;
@@ -48,7 +61,9 @@ void put(Codec codec, uint32_t c, std::string& out) {
     for (int i = 0; i < size; ++i) out += static_cast<char>(u >> 8 * (big ? size - 1 - i : i));
   };
   switch (codec) {
-    case Codec::utf8: text::append(out, c); break;
+    case Codec::utf8:
+      text::append(out, c);
+      break;
     case Codec::utf16:
     case Codec::utf16le:
     case Codec::utf16be: {
@@ -59,18 +74,23 @@ void put(Codec codec, uint32_t c, std::string& out) {
     }
     case Codec::utf32:
     case Codec::utf32le:
-    case Codec::utf32be: return units(c, 4, codec == Codec::utf32be);
-    default: out += static_cast<char>(c);
+    case Codec::utf32be:
+      return units(c, 4, codec == Codec::utf32be);
+    default:
+      out += static_cast<char>(c);
   }
 }
 
-Value codec_error(Session& s, ExcKind kind, const char* encoding, const Value& object, size_t start, size_t end, std::string_view reason) {
-  Value args = make_tuple({make_str(encoding), object, Value::integer(static_cast<int64_t>(start)), Value::integer(static_cast<int64_t>(end)), make_str(reason)});
+Value codec_error(Session& s, ExcKind kind, const char* encoding, const Value& object, size_t start, size_t end,
+                  std::string_view reason) {
+  Value args = make_tuple({make_str(encoding), object, Value::integer(static_cast<int64_t>(start)),
+                           Value::integer(static_cast<int64_t>(end)), make_str(reason)});
   return raise_value(s, make_exception(s, exception_type(s, kind), args), Value());
 }
 
 bool known_handler(std::string_view e) {
-  for (std::string_view k : {"strict", "ignore", "replace", "backslashreplace", "xmlcharrefreplace", "namereplace", "surrogateescape", "surrogatepass"})
+  for (std::string_view k : {"strict", "ignore", "replace", "backslashreplace", "xmlcharrefreplace", "namereplace",
+                             "surrogateescape", "surrogatepass"})
     if (k == e) return true;
   return false;
 }
@@ -85,7 +105,8 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
   }
   std::string_view t = cast<Str>(str)->view();
   bool utf8 = named.codec == Codec::utf8;
-  if (utf8 ? text::check_utf8(t).what.empty() : (named.codec == Codec::ascii || named.codec == Codec::latin1) && text::is_ascii(t)) {
+  if (utf8 ? text::check_utf8(t).what.empty()
+           : (named.codec == Codec::ascii || named.codec == Codec::latin1) && text::is_ascii(t)) {
     out = t;
     return true;
   }
@@ -93,7 +114,9 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
   if (named.codec == Codec::utf32) put(named.codec, 0xFEFF, out);
   std::vector<uint32_t> points;
   for (uint32_t c : text::Points(t)) points.push_back(c);
-  const char* reason = named.codec == Codec::ascii ? "ordinal not in range(128)" : named.codec == Codec::latin1 ? "ordinal not in range(256)" : "surrogates not allowed";
+  const char* reason = named.codec == Codec::ascii    ? "ordinal not in range(128)"
+                       : named.codec == Codec::latin1 ? "ordinal not in range(256)"
+                                                      : "surrogates not allowed";
   for (size_t i = 0; i < points.size(); ++i) {
     uint32_t c = points[i];
     if (encodable(named.codec, c)) {
@@ -109,9 +132,11 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
       for (char e : text::escape_non_ascii(one)) put(named.codec, static_cast<unsigned char>(e), out);
     } else if (errors == "xmlcharrefreplace") {
       for (char e : "&#" + std::to_string(c) + ";") put(named.codec, static_cast<unsigned char>(e), out);
-    } else if (errors == "surrogatepass" && is_surrogate(c) && named.codec != Codec::ascii && named.codec != Codec::latin1) {
+    } else if (errors == "surrogatepass" && is_surrogate(c) && named.codec != Codec::ascii &&
+               named.codec != Codec::latin1) {
       put(named.codec, c, out);
-    } else if (errors == "surrogateescape" && c >= 0xDC80 && c <= 0xDCFF && (utf8 || named.codec == Codec::ascii || named.codec == Codec::latin1)) {
+    } else if (errors == "surrogateescape" && c >= 0xDC80 && c <= 0xDCFF &&
+               (utf8 || named.codec == Codec::ascii || named.codec == Codec::latin1)) {
       out += static_cast<char>(c - 0xDC00);
     } else if (!known_handler(errors)) {
       raise_error(s, ExcKind::LookupError, "unknown error handler name '%s'", std::string(errors).c_str());
@@ -129,7 +154,8 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
 namespace {
 
 // What the handler puts for the bytes [start, end); false: strict.
-bool handle_decode(Session& s, std::string_view errors, std::string_view raw, size_t start, size_t end, std::string& out, bool& handled) {
+bool handle_decode(Session& s, std::string_view errors, std::string_view raw, size_t start, size_t end,
+                   std::string& out, bool& handled) {
   handled = true;
   if (errors == "ignore") return true;
   if (errors == "replace") return text::append(out, 0xFFFD), true;
@@ -157,12 +183,15 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
   bool big = named.codec == Codec::utf16be || named.codec == Codec::utf32be;
   auto unit = [&](size_t at) {
     uint32_t u = 0;
-    for (size_t k = 0; k < size; ++k) u |= static_cast<uint32_t>(static_cast<unsigned char>(raw[at + k])) << 8 * (big ? size - 1 - k : k);
+    for (size_t k = 0; k < size; ++k)
+      u |= static_cast<uint32_t>(static_cast<unsigned char>(raw[at + k])) << 8 * (big ? size - 1 - k : k);
     return u;
   };
   if ((named.codec == Codec::utf16 || named.codec == Codec::utf32) && raw.size() >= size) {
-    if (unit(0) == 0xFEFF) i = size;
-    else if (unit(0) == (wide ? 0xFFFE0000u : 0xFFFEu)) big = true, i = size;
+    if (unit(0) == 0xFEFF)
+      i = size;
+    else if (unit(0) == (wide ? 0xFFFE0000u : 0xFFFEu))
+      big = true, i = size;
   }
   std::string out;
   while (i < raw.size()) {
@@ -174,9 +203,12 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
     } else {
       c = unit(i);
       if (!wide && c >= 0xD800 && c < 0xDC00) {
-        if (i + 4 > raw.size()) why = "unexpected end of data", end = raw.size();
-        else if (uint32_t low = unit(i + 2); low >= 0xDC00 && low < 0xE000) c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00), end = i + 4;
-        else why = "illegal UTF-16 surrogate";
+        if (i + 4 > raw.size())
+          why = "unexpected end of data", end = raw.size();
+        else if (uint32_t low = unit(i + 2); low >= 0xDC00 && low < 0xE000)
+          c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00), end = i + 4;
+        else
+          why = "illegal UTF-16 surrogate";
       } else if (is_surrogate(c)) {
         why = wide ? "code point in surrogate code point range(0xd800, 0xe000)" : "illegal encoding";
       } else if (c > 0x10FFFF) {
@@ -197,12 +229,14 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
 
 }  // namespace
 
-Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::string_view encoding, std::string_view errors) {
+Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::string_view encoding,
+                   std::string_view errors) {
   Named named = find_codec(encoding);
   std::string out;
   bool handled;
   switch (named.codec) {
-    case Codec::unknown: return raise_error(s, ExcKind::LookupError, "unknown encoding: %s", std::string(encoding).c_str());
+    case Codec::unknown:
+      return raise_error(s, ExcKind::LookupError, "unknown encoding: %s", std::string(encoding).c_str());
     case Codec::latin1:
       for (unsigned char c : raw) text::append(out, c);
       return make_str(out);
@@ -214,7 +248,8 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
           continue;
         }
         if (!handle_decode(s, errors, raw, i, i + 1, out, handled)) return Value::error();
-        if (!handled) return codec_error(s, ExcKind::UnicodeDecodeError, "ascii", object, i, i + 1, "ordinal not in range(128)");
+        if (!handled)
+          return codec_error(s, ExcKind::UnicodeDecodeError, "ascii", object, i, i + 1, "ordinal not in range(128)");
       }
       return make_str(out);
     case Codec::utf8: {
@@ -231,7 +266,8 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
       out += raw.substr(done);
       return make_str(out);
     }
-    default: return decode_units(s, object, raw, named, errors);
+    default:
+      return decode_units(s, object, raw, named, errors);
   }
 }
 

@@ -1,7 +1,7 @@
 // dict.
+#include "runtime/types/dict_type.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
-#include "runtime/types/dict_type.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 
@@ -116,7 +116,9 @@ Value get_or_missing(Session& s, const Value& self, const Value& key) {
   return raise_key_error(s, key);
 }
 Value dict_get_item(Session& s, const Value& v, const Value& key) { return get_or_missing(s, v, key); }
-bool dict_set_item(Session& s, const Value& v, const Value& key, const Value& value) { return dict_set(s, cast<Dict>(v), key, value); }
+bool dict_set_item(Session& s, const Value& v, const Value& key, const Value& value) {
+  return dict_set(s, cast<Dict>(v), key, value);
+}
 bool dict_del_item(Session& s, const Value& v, const Value& key) {
   int r = dict_delete(s, cast<Dict>(v), key);
   if (r == 0) raise_key_error(s, key);
@@ -187,7 +189,9 @@ Value m_update(Session& s, const Args& a) {
 }
 template <ObjectKind kind>
 Value m_view(Session& s, const Args& a) {
-  constexpr const char* name = kind == ObjectKind::dict_keys ? "dict.keys" : kind == ObjectKind::dict_values ? "dict.values" : "dict.items";
+  constexpr const char* name = kind == ObjectKind::dict_keys     ? "dict.keys"
+                               : kind == ObjectKind::dict_values ? "dict.values"
+                                                                 : "dict.items";
   if (!takes_none(s, a, name)) return Value::error();
   auto* view = new_object<DictView>(kind);
   view->dict = unwrap(a[0]);
@@ -205,7 +209,8 @@ Value c_fromkeys(Session& s, const Args& a) {
   Value out = plain ? make_dict() : call(s, a[0], std::initializer_list<Value>{});
   if (out.is_error()) return out;
   Dict* d = cast<Dict>(out);
-  bool ok = for_each(s, a[1], [&](Value& key) { return plain && d ? dict_set(s, d, key, value) : set_item(s, out, key, value); });
+  bool ok = for_each(
+      s, a[1], [&](Value& key) { return plain && d ? dict_set(s, d, key, value) : set_item(s, out, key, value); });
   return ok ? out : Value::error();
 }
 Value c_getitem(Session&, const Args& a) {
@@ -232,15 +237,34 @@ constexpr NativeDef kMethods[] = {
     {.name = "__sizeof__", .fn = m_sizeof},
 };
 constexpr NativeDef kClassMethods[] = {
-    {.name = "fromkeys", .fn = c_fromkeys, .doc = "Create a new dictionary with keys from iterable and values set to value."},
+    {.name = "fromkeys",
+     .fn = c_fromkeys,
+     .doc = "Create a new dictionary with keys from iterable and values set to value."},
     {.name = "__class_getitem__", .fn = c_getitem},
 };
 constexpr TypeSlots kSlots{
-    .binary = dict_binary, .binary_ops = bit(BinOp::or_), .inplace = dict_inplace, .inplace_ops = bit(BinOp::or_), .compare = dict_compare,
-    .truth = dict_truth, .unhashable = true, .repr = dict_repr, .iter = dict_iter, .length = dict_length, .get_item = dict_get_item,
-    .set_item = dict_set_item, .del_item = dict_del_item, .contains = dict_contains_slot, .construct = dict_construct, .init = dict_init,
+    .binary = dict_binary,
+    .binary_ops = bit(BinOp::or_),
+    .inplace = dict_inplace,
+    .inplace_ops = bit(BinOp::or_),
+    .compare = dict_compare,
+    .truth = dict_truth,
+    .unhashable = true,
+    .repr = dict_repr,
+    .iter = dict_iter,
+    .length = dict_length,
+    .get_item = dict_get_item,
+    .set_item = dict_set_item,
+    .del_item = dict_del_item,
+    .contains = dict_contains_slot,
+    .construct = dict_construct,
+    .init = dict_init,
 };
-const TypeDef kDef{.name = "dict", .kind = ObjectKind::dict, .slots = &kSlots, .methods = kMethods, .class_methods = kClassMethods,
+const TypeDef kDef{.name = "dict",
+                   .kind = ObjectKind::dict,
+                   .slots = &kSlots,
+                   .methods = kMethods,
+                   .class_methods = kClassMethods,
                    .doc = "dict() -> new empty dictionary"};
 
 }  // namespace

@@ -8,7 +8,9 @@ namespace ouro::runtime {
 namespace {
 
 DictPart part_of(const Value& view) {
-  return kind_of(view) == ObjectKind::dict_keys ? DictPart::keys : kind_of(view) == ObjectKind::dict_values ? DictPart::values : DictPart::items;
+  return kind_of(view) == ObjectKind::dict_keys     ? DictPart::keys
+         : kind_of(view) == ObjectKind::dict_values ? DictPart::values
+                                                    : DictPart::items;
 }
 Dict* dict_of(const Value& view) { return cast<Dict>(view.as<DictView>()->dict); }
 
@@ -62,7 +64,10 @@ Value view_repr(Session& s, const Value& v) {
   ReprGuard guard(s, v);
   if (!guard.entered()) return make_str("...");
   OURO_TRY(l, list_of(s, v));
-  std::string out = std::string(kind_of(v) == ObjectKind::dict_keys ? "dict_keys" : kind_of(v) == ObjectKind::dict_values ? "dict_values" : "dict_items") + "([";
+  std::string out = std::string(kind_of(v) == ObjectKind::dict_keys     ? "dict_keys"
+                                : kind_of(v) == ObjectKind::dict_values ? "dict_values"
+                                                                        : "dict_items") +
+                    "([";
   if (!repr_items(s, l.as<List>(), out)) return Value::error();
   return make_str(out + "])");
 }
@@ -79,7 +84,8 @@ int items_contains(Session& s, const Value& v, const Value& item) {
 
 bool is_set_like(const Value& v) {
   ObjectKind k = kind_of(unwrap(v));
-  return k == ObjectKind::set || k == ObjectKind::frozenset || k == ObjectKind::dict_keys || k == ObjectKind::dict_items;
+  return k == ObjectKind::set || k == ObjectKind::frozenset || k == ObjectKind::dict_keys ||
+         k == ObjectKind::dict_items;
 }
 
 // Is everything of a in b? 1, 0, -1.
@@ -102,11 +108,21 @@ Value view_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   int r = 0;
   switch (op) {
     case CmpOp::eq:
-    case CmpOp::ne: r = n == m ? all_in(s, a, b) : 0; break;
-    case CmpOp::lt: r = n < m ? all_in(s, a, b) : 0; break;
-    case CmpOp::le: r = n <= m ? all_in(s, a, b) : 0; break;
-    case CmpOp::gt: r = n > m ? all_in(s, b, a) : 0; break;
-    case CmpOp::ge: r = n >= m ? all_in(s, b, a) : 0; break;
+    case CmpOp::ne:
+      r = n == m ? all_in(s, a, b) : 0;
+      break;
+    case CmpOp::lt:
+      r = n < m ? all_in(s, a, b) : 0;
+      break;
+    case CmpOp::le:
+      r = n <= m ? all_in(s, a, b) : 0;
+      break;
+    case CmpOp::gt:
+      r = n > m ? all_in(s, b, a) : 0;
+      break;
+    case CmpOp::ge:
+      r = n >= m ? all_in(s, b, a) : 0;
+      break;
   }
   return r < 0 ? Value::error() : Value::boolean(op == CmpOp::ne ? !r : r);
 }
@@ -154,7 +170,8 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       });
       return ok ? out : Value::error();
     }
-    default: return Value::not_implemented();
+    default:
+      return Value::not_implemented();
   }
 }
 
@@ -179,7 +196,9 @@ Value proxy_repr(Session& s, const Value& v) {
 }
 Value proxy_get_item(Session& s, const Value& v, const Value& key) { return get_item(s, v.as<DictView>()->dict, key); }
 Value proxy_iter(Session& s, const Value& v) { return iter(s, v.as<DictView>()->dict); }
-Value proxy_compare(Session& s, CmpOp op, const Value& a, const Value& b) { return compare(s, op, a.as<DictView>()->dict, b); }
+Value proxy_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
+  return compare(s, op, a.as<DictView>()->dict, b);
+}
 template <int which>
 Value m_proxy(Session& s, const Args& a) {
   static constexpr const char* kNames[] = {"get", "keys", "values", "items", "copy"};
@@ -188,28 +207,70 @@ Value m_proxy(Session& s, const Args& a) {
   return call_method(s, a[0].as<DictView>()->dict, intern(kNames[which]), rest);
 }
 
-constexpr NativeDef kSetMethods[] = {{.name = "isdisjoint", .fn = m_isdisjoint}, {.name = "__reversed__", .fn = m_reversed}};
+constexpr NativeDef kSetMethods[] = {{.name = "isdisjoint", .fn = m_isdisjoint},
+                                     {.name = "__reversed__", .fn = m_reversed}};
 constexpr NativeDef kValueMethods[] = {{.name = "__reversed__", .fn = m_reversed}};
-constexpr NativeDef kProxyMethods[] = {{.name = "get", .fn = m_proxy<0>}, {.name = "keys", .fn = m_proxy<1>}, {.name = "values", .fn = m_proxy<2>},
-                                       {.name = "items", .fn = m_proxy<3>}, {.name = "copy", .fn = m_proxy<4>}};
+constexpr NativeDef kProxyMethods[] = {{.name = "get", .fn = m_proxy<0>},
+                                       {.name = "keys", .fn = m_proxy<1>},
+                                       {.name = "values", .fn = m_proxy<2>},
+                                       {.name = "items", .fn = m_proxy<3>},
+                                       {.name = "copy", .fn = m_proxy<4>}};
 constexpr GetSetDef kGetSet[] = {{.name = "mapping", .get = [](Session&, const Value& v) {
                                     auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
                                     p->dict = v.as<DictView>()->dict;
                                     return Value::steal(p);
                                   }}};
 constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
-constexpr TypeSlots kKeysSlots{.binary = view_binary, .binary_ops = kSetOps, .compare = view_compare, .ordered = true, .unhashable = true, .repr = view_repr,
-                               .iter = view_iter, .length = view_length, .contains = keys_contains};
-constexpr TypeSlots kItemsSlots{.binary = view_binary, .binary_ops = kSetOps, .compare = view_compare, .ordered = true, .unhashable = true, .repr = view_repr,
-                                .iter = view_iter, .length = view_length, .contains = items_contains};
+constexpr TypeSlots kKeysSlots{.binary = view_binary,
+                               .binary_ops = kSetOps,
+                               .compare = view_compare,
+                               .ordered = true,
+                               .unhashable = true,
+                               .repr = view_repr,
+                               .iter = view_iter,
+                               .length = view_length,
+                               .contains = keys_contains};
+constexpr TypeSlots kItemsSlots{.binary = view_binary,
+                                .binary_ops = kSetOps,
+                                .compare = view_compare,
+                                .ordered = true,
+                                .unhashable = true,
+                                .repr = view_repr,
+                                .iter = view_iter,
+                                .length = view_length,
+                                .contains = items_contains};
 constexpr TypeSlots kValuesSlots{.repr = view_repr, .iter = view_iter, .length = view_length};
-constexpr TypeSlots kProxySlots{.compare = proxy_compare, .unhashable = true, .repr = proxy_repr, .iter = proxy_iter, .length = view_length,
-                                .get_item = proxy_get_item, .contains = keys_contains};
+constexpr TypeSlots kProxySlots{.compare = proxy_compare,
+                                .unhashable = true,
+                                .repr = proxy_repr,
+                                .iter = proxy_iter,
+                                .length = view_length,
+                                .get_item = proxy_get_item,
+                                .contains = keys_contains};
 const TypeDef kDefs[] = {
-    {.name = "dict_keys", .kind = ObjectKind::dict_keys, .slots = &kKeysSlots, .methods = kSetMethods, .getset = kGetSet, .subclassable = false},
-    {.name = "dict_values", .kind = ObjectKind::dict_values, .slots = &kValuesSlots, .methods = kValueMethods, .getset = kGetSet, .subclassable = false},
-    {.name = "dict_items", .kind = ObjectKind::dict_items, .slots = &kItemsSlots, .methods = kSetMethods, .getset = kGetSet, .subclassable = false},
-    {.name = "mappingproxy", .kind = ObjectKind::mapping_proxy, .slots = &kProxySlots, .methods = kProxyMethods, .subclassable = false},
+    {.name = "dict_keys",
+     .kind = ObjectKind::dict_keys,
+     .slots = &kKeysSlots,
+     .methods = kSetMethods,
+     .getset = kGetSet,
+     .subclassable = false},
+    {.name = "dict_values",
+     .kind = ObjectKind::dict_values,
+     .slots = &kValuesSlots,
+     .methods = kValueMethods,
+     .getset = kGetSet,
+     .subclassable = false},
+    {.name = "dict_items",
+     .kind = ObjectKind::dict_items,
+     .slots = &kItemsSlots,
+     .methods = kSetMethods,
+     .getset = kGetSet,
+     .subclassable = false},
+    {.name = "mappingproxy",
+     .kind = ObjectKind::mapping_proxy,
+     .slots = &kProxySlots,
+     .methods = kProxyMethods,
+     .subclassable = false},
 };
 
 }  // namespace

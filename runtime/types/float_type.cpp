@@ -48,7 +48,8 @@ Value round_float(Session& s, double x, const Value& ndigits) {
   int64_t n;
   if (!to_index(s, ndigits, n, true)) return Value::error();
   double r = text::round_to_digits(x, n);
-  if (std::isinf(r) && !std::isinf(x)) return raise_text(s, ExcKind::OverflowError, "rounded value too large to represent");
+  if (std::isinf(r) && !std::isinf(x))
+    return raise_text(s, ExcKind::OverflowError, "rounded value too large to represent");
   return Value::floating(r);
 }
 
@@ -73,14 +74,22 @@ Value float_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   i = operand(s, b, y);
   if (i <= 0) return i < 0 ? Value::error() : Value::not_implemented();
   switch (op) {
-    case BinOp::add: return Value::floating(x + y);
-    case BinOp::sub: return Value::floating(x - y);
-    case BinOp::mul: return Value::floating(x * y);
-    case BinOp::truediv: return y == 0 ? zero_division(s, "float division by zero") : Value::floating(x / y);
-    case BinOp::floordiv: return y == 0 ? zero_division(s, "float floor division by zero") : Value::floating(float_floordiv(x, y));
-    case BinOp::mod: return y == 0 ? zero_division(s, "float modulo") : Value::floating(float_mod(x, y));
-    case BinOp::pow: return float_pow(s, x, y);
-    default: return Value::not_implemented();
+    case BinOp::add:
+      return Value::floating(x + y);
+    case BinOp::sub:
+      return Value::floating(x - y);
+    case BinOp::mul:
+      return Value::floating(x * y);
+    case BinOp::truediv:
+      return y == 0 ? zero_division(s, "float division by zero") : Value::floating(x / y);
+    case BinOp::floordiv:
+      return y == 0 ? zero_division(s, "float floor division by zero") : Value::floating(float_floordiv(x, y));
+    case BinOp::mod:
+      return y == 0 ? zero_division(s, "float modulo") : Value::floating(float_mod(x, y));
+    case BinOp::pow:
+      return float_pow(s, x, y);
+    default:
+      return Value::not_implemented();
   }
 }
 
@@ -94,24 +103,36 @@ Value float_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   if (b.is_float()) {
     double y = b.as_float();
     switch (op) {
-      case CmpOp::eq: return Value::boolean(x == y);
-      case CmpOp::ne: return Value::boolean(x != y);
-      case CmpOp::lt: return Value::boolean(x < y);
-      case CmpOp::le: return Value::boolean(x <= y);
-      case CmpOp::gt: return Value::boolean(x > y);
-      case CmpOp::ge: return Value::boolean(x >= y);
+      case CmpOp::eq:
+        return Value::boolean(x == y);
+      case CmpOp::ne:
+        return Value::boolean(x != y);
+      case CmpOp::lt:
+        return Value::boolean(x < y);
+      case CmpOp::le:
+        return Value::boolean(x <= y);
+      case CmpOp::gt:
+        return Value::boolean(x > y);
+      case CmpOp::ge:
+        return Value::boolean(x >= y);
     }
   }
   if (!is_int_value(b)) return Value::not_implemented();
   if (std::isnan(x)) return Value::boolean(op == CmpOp::ne);
   int order = -int_compare_double(b, x);  // x against b
   switch (op) {
-    case CmpOp::eq: return Value::boolean(order == 0);
-    case CmpOp::ne: return Value::boolean(order != 0);
-    case CmpOp::lt: return Value::boolean(order < 0);
-    case CmpOp::le: return Value::boolean(order <= 0);
-    case CmpOp::gt: return Value::boolean(order > 0);
-    case CmpOp::ge: return Value::boolean(order >= 0);
+    case CmpOp::eq:
+      return Value::boolean(order == 0);
+    case CmpOp::ne:
+      return Value::boolean(order != 0);
+    case CmpOp::lt:
+      return Value::boolean(order < 0);
+    case CmpOp::le:
+      return Value::boolean(order <= 0);
+    case CmpOp::gt:
+      return Value::boolean(order > 0);
+    case CmpOp::ge:
+      return Value::boolean(order >= 0);
   }
   return Value::not_implemented();
 }
@@ -147,8 +168,10 @@ Value m_ratio(Session& s, const Args& a) {
   double m = std::frexp(x, &e);
   while (m != std::floor(m)) m *= 2, --e;
   Value n = Value::integer(static_cast<int64_t>(m)), d = Value::integer(1);
-  if (e > 0) n = int_shift_left(s, n, Value::integer(e));
-  else d = int_shift_left(s, d, Value::integer(-e));
+  if (e > 0)
+    n = int_shift_left(s, n, Value::integer(e));
+  else
+    d = int_shift_left(s, d, Value::integer(-e));
   return make_tuple({n, d});
 }
 Value c_fromhex(Session& s, const Args& a) {
@@ -157,9 +180,12 @@ Value c_fromhex(Session& s, const Args& a) {
   if (!t) return raise_type_error(s, "bad argument type for built-in operation");
   double x = 0;
   switch (text::float_from_hex(t->view(), x)) {
-    case text::HexError::invalid: return raise_value_error(s, "invalid hexadecimal floating-point string");
-    case text::HexError::too_large: return raise_text(s, ExcKind::OverflowError, "hexadecimal value too large to represent as a float");
-    case text::HexError::none: break;
+    case text::HexError::invalid:
+      return raise_value_error(s, "invalid hexadecimal floating-point string");
+    case text::HexError::too_large:
+      return raise_text(s, ExcKind::OverflowError, "hexadecimal value too large to represent as a float");
+    case text::HexError::none:
+      break;
   }
   Type* cls = cast<Type>(a[0]);
   if (!cls || cls == s.type(ObjectKind::floating)) return Value::floating(x);
@@ -196,10 +222,14 @@ constexpr NativeDef kMethods[] = {
     {.name = "hex", .fn = m_hex, .doc = "Return a hexadecimal representation of a floating-point number."},
     {.name = "as_integer_ratio", .fn = m_ratio, .doc = "Return integer ratio."},
     {.name = "conjugate", .fn = m_conjugate, .doc = "Return self, the complex conjugate of any float."},
-    {.name = "__int__", .fn = m_int},     {.name = "__trunc__", .fn = m_int},
-    {.name = "__floor__", .fn = m_floor}, {.name = "__ceil__", .fn = m_ceil},
-    {.name = "__float__", .fn = m_float}, {.name = "__abs__", .fn = m_abs},
-    {.name = "__round__", .fn = m_round}, {.name = "__divmod__", .fn = m_divmod<false>},
+    {.name = "__int__", .fn = m_int},
+    {.name = "__trunc__", .fn = m_int},
+    {.name = "__floor__", .fn = m_floor},
+    {.name = "__ceil__", .fn = m_ceil},
+    {.name = "__float__", .fn = m_float},
+    {.name = "__abs__", .fn = m_abs},
+    {.name = "__round__", .fn = m_round},
+    {.name = "__divmod__", .fn = m_divmod<false>},
     {.name = "__rdivmod__", .fn = m_divmod<true>},
 };
 constexpr NativeDef kClassMethods[] = {
@@ -211,12 +241,25 @@ constexpr GetSetDef kGetSet[] = {
 };
 constexpr TypeSlots kSlots{
     .binary = float_binary,
-    .binary_ops = bit(BinOp::add) | bit(BinOp::sub) | bit(BinOp::mul) | bit(BinOp::truediv) | bit(BinOp::floordiv) | bit(BinOp::mod) | bit(BinOp::pow),
-    .unary = float_unary, .unary_ops = bit(UnOp::neg) | bit(UnOp::pos), .compare = float_compare, .ordered = true, .truth = float_truth,
-    .hash = float_hash, .repr = float_repr, .format = format_number, .construct = float_construct,
+    .binary_ops = bit(BinOp::add) | bit(BinOp::sub) | bit(BinOp::mul) | bit(BinOp::truediv) | bit(BinOp::floordiv) |
+                  bit(BinOp::mod) | bit(BinOp::pow),
+    .unary = float_unary,
+    .unary_ops = bit(UnOp::neg) | bit(UnOp::pos),
+    .compare = float_compare,
+    .ordered = true,
+    .truth = float_truth,
+    .hash = float_hash,
+    .repr = float_repr,
+    .format = format_number,
+    .construct = float_construct,
 };
-const TypeDef kDef{.name = "float", .kind = ObjectKind::floating, .slots = &kSlots, .methods = kMethods, .class_methods = kClassMethods,
-                   .getset = kGetSet, .doc = "Convert a string or number to a floating point number, if possible."};
+const TypeDef kDef{.name = "float",
+                   .kind = ObjectKind::floating,
+                   .slots = &kSlots,
+                   .methods = kMethods,
+                   .class_methods = kClassMethods,
+                   .getset = kGetSet,
+                   .doc = "Convert a string or number to a floating point number, if possible."};
 
 }  // namespace
 
@@ -224,7 +267,8 @@ Value to_float(Session& s, const Value& v) {
   if (v.is_float()) return v;
   auto parse = [&](std::string_view t) {
     auto x = text::parse_float(t);
-    return x ? Value::floating(*x) : raise_value_error(s, "could not convert string to float: %s", repr_text(s, v).c_str());
+    return x ? Value::floating(*x)
+             : raise_value_error(s, "could not convert string to float: %s", repr_text(s, v).c_str());
   };
   double d;
   if (is_int_value(v)) return int_to_double(s, v, d) ? Value::floating(d) : Value::error();
@@ -233,7 +277,8 @@ Value to_float(Session& s, const Value& v) {
   if (r.is_error()) return r;
   if (!r.is_unbound()) {
     if (unwrap(r).is_float()) return unwrap(r);
-    return raise_type_error(s, "%s.__float__ returned non-float (type %s)", type_name(s, v).c_str(), type_name(s, r).c_str());
+    return raise_type_error(s, "%s.__float__ returned non-float (type %s)", type_name(s, v).c_str(),
+                            type_name(s, r).c_str());
   }
   r = call_dunder(s, v, Dunder::index_);
   if (r.is_error()) return r;

@@ -24,15 +24,24 @@ Value int_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   int64_t x = a.bits(), y = b.bits(), r;
   Value v;
   switch (op) {
-    case BinOp::add: return words && !__builtin_add_overflow(x, y, &r) ? Value::integer(r) : int_add(s, a, b);
-    case BinOp::sub: return words && !__builtin_sub_overflow(x, y, &r) ? Value::integer(r) : int_sub(s, a, b);
-    case BinOp::mul: return words && !__builtin_mul_overflow(x, y, &r) ? Value::integer(r) : int_mul(s, a, b);
-    case BinOp::truediv: return int_true_divide(s, a, b);
-    case BinOp::floordiv: return int_divmod(s, a, b, &v, nullptr, "integer division or modulo by zero") ? v : Value::error();
-    case BinOp::mod: return int_divmod(s, a, b, nullptr, &v, "integer modulo by zero") ? v : Value::error();
-    case BinOp::pow: return int_pow(s, a, b);
-    case BinOp::lshift: return int_shift_left(s, a, b);
-    case BinOp::rshift: return int_shift_right(s, a, b);
+    case BinOp::add:
+      return words && !__builtin_add_overflow(x, y, &r) ? Value::integer(r) : int_add(s, a, b);
+    case BinOp::sub:
+      return words && !__builtin_sub_overflow(x, y, &r) ? Value::integer(r) : int_sub(s, a, b);
+    case BinOp::mul:
+      return words && !__builtin_mul_overflow(x, y, &r) ? Value::integer(r) : int_mul(s, a, b);
+    case BinOp::truediv:
+      return int_true_divide(s, a, b);
+    case BinOp::floordiv:
+      return int_divmod(s, a, b, &v, nullptr, "integer division or modulo by zero") ? v : Value::error();
+    case BinOp::mod:
+      return int_divmod(s, a, b, nullptr, &v, "integer modulo by zero") ? v : Value::error();
+    case BinOp::pow:
+      return int_pow(s, a, b);
+    case BinOp::lshift:
+      return int_shift_left(s, a, b);
+    case BinOp::rshift:
+      return int_shift_right(s, a, b);
     case BinOp::and_:
     case BinOp::or_:
     case BinOp::xor_: {
@@ -40,28 +49,38 @@ Value int_binary(Session& s, BinOp op, const Value& a, const Value& b) {
         return Value::boolean(op == BinOp::and_ ? x & y : op == BinOp::or_ ? x | y : x ^ y);
       return int_bits(s, op == BinOp::and_ ? BitOp::and_ : op == BinOp::or_ ? BitOp::or_ : BitOp::xor_, a, b);
     }
-    case BinOp::matmul: break;
+    case BinOp::matmul:
+      break;
   }
   return Value::not_implemented();
 }
 
 Value int_unary(Session& s, UnOp op, const Value& a) {
   switch (op) {
-    case UnOp::neg: return int_neg(s, a);
-    case UnOp::pos: return a.is_bool() ? Value::integer(a.bits()) : a;
-    case UnOp::invert: return int_invert(s, a);
+    case UnOp::neg:
+      return int_neg(s, a);
+    case UnOp::pos:
+      return a.is_bool() ? Value::integer(a.bits()) : a;
+    case UnOp::invert:
+      return int_invert(s, a);
   }
   return Value::not_implemented();
 }
 
 bool holds(CmpOp op, int order) {
   switch (op) {
-    case CmpOp::eq: return order == 0;
-    case CmpOp::ne: return order != 0;
-    case CmpOp::lt: return order < 0;
-    case CmpOp::le: return order <= 0;
-    case CmpOp::gt: return order > 0;
-    case CmpOp::ge: return order >= 0;
+    case CmpOp::eq:
+      return order == 0;
+    case CmpOp::ne:
+      return order != 0;
+    case CmpOp::lt:
+      return order < 0;
+    case CmpOp::le:
+      return order <= 0;
+    case CmpOp::gt:
+      return order > 0;
+    case CmpOp::ge:
+      return order >= 0;
   }
   return false;
 }
@@ -81,7 +100,9 @@ Value bool_repr(Session& s, const Value& v) {
   static const Symbol yes = intern("True"), no = intern("False");
   return s.str(v.as_bool() ? yes : no);
 }
-Value bool_format(Session& s, const Value& v, std::string_view spec) { return spec.empty() ? bool_repr(s, v) : format_number(s, v, spec); }
+Value bool_format(Session& s, const Value& v, std::string_view spec) {
+  return spec.empty() ? bool_repr(s, v) : format_number(s, v, spec);
+}
 
 Value int_construct(Session& s, Type* cls, const Args& a) {
   Value x = argument(a, 0), base = argument(a, 1);
@@ -89,7 +110,8 @@ Value int_construct(Session& s, Type* cls, const Args& a) {
   if (a.size() > 2) return raise_type_error(s, "int() takes at most 2 arguments (%zu given)", a.size());
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view name = a.names[k].as<Str>()->view();
-    if (name != "base") return raise_type_error(s, "'%s' is an invalid keyword argument for int()", std::string(name).c_str());
+    if (name != "base")
+      return raise_type_error(s, "'%s' is an invalid keyword argument for int()", std::string(name).c_str());
     base = a.keywords[k];
   }
   if (x.is_unbound()) {
@@ -146,7 +168,8 @@ Value m_divmod(Session& s, const Args& a) {
   const Value &x = self_of(a), &y = unwrap(a[1]);
   if (!is_int_value(y)) return Value::not_implemented();
   Value q, r;
-  if (!int_divmod(s, reflected ? y : x, reflected ? x : y, &q, &r, "integer division or modulo by zero")) return Value::error();
+  if (!int_divmod(s, reflected ? y : x, reflected ? x : y, &q, &r, "integer division or modulo by zero"))
+    return Value::error();
   return make_tuple({q, r});
 }
 
@@ -185,8 +208,10 @@ bool byte_order(Session& s, const Value& v, bool& little) {
   little = false;
   if (v.is_unbound()) return true;
   Str* t = cast<Str>(v);
-  if (!t) return raise_type_error(s, "to_bytes() argument 'byteorder' must be str, not %s", type_name(s, v).c_str()), false;
-  if (t->view() != "little" && t->view() != "big") return raise_value_error(s, "byteorder must be either 'little' or 'big'"), false;
+  if (!t)
+    return raise_type_error(s, "to_bytes() argument 'byteorder' must be str, not %s", type_name(s, v).c_str()), false;
+  if (t->view() != "little" && t->view() != "big")
+    return raise_value_error(s, "byteorder must be either 'little' or 'big'"), false;
   little = t->view() == "little";
   return true;
 }
@@ -202,9 +227,11 @@ Value m_to_bytes(Session& s, const Args& a) {
   if (is_signed < 0) return Value::error();
   if (n < 0) return raise_value_error(s, "length argument must be non-negative");
   const Value& x = self_of(a);
-  if (int_sign(x) < 0 && !is_signed) return raise_text(s, ExcKind::OverflowError, "can't convert negative int to unsigned");
+  if (int_sign(x) < 0 && !is_signed)
+    return raise_text(s, ExcKind::OverflowError, "can't convert negative int to unsigned");
   std::string out;
-  if (!int_to_bytes(x, static_cast<size_t>(n), is_signed, out)) return raise_text(s, ExcKind::OverflowError, "int too big to convert");
+  if (!int_to_bytes(x, static_cast<size_t>(n), is_signed, out))
+    return raise_text(s, ExcKind::OverflowError, "int too big to convert");
   if (little) std::reverse(out.begin(), out.end());
   return make_bytes(out);
 }
@@ -217,9 +244,12 @@ Value c_from_bytes(Session& s, const Args& a) {
   int is_signed = v[2].is_unbound() ? 0 : truth(s, v[2]);
   if (is_signed < 0) return Value::error();
   std::string raw;
-  if (Bytes* b = cast<Bytes>(v[0])) raw = b->view();
-  else if (ByteArray* b = cast<ByteArray>(v[0])) raw = b->data;
-  else if (cast<Str>(v[0])) return raise_type_error(s, "cannot convert 'str' object to bytes");
+  if (Bytes* b = cast<Bytes>(v[0]))
+    raw = b->view();
+  else if (ByteArray* b = cast<ByteArray>(v[0]))
+    raw = b->data;
+  else if (cast<Str>(v[0]))
+    return raise_type_error(s, "cannot convert 'str' object to bytes");
   else {
     OURO_TRY(b, call(s, Value::share(s.type(ObjectKind::bytes)), {v[0]}));
     raw = cast<Bytes>(b)->view();
@@ -236,16 +266,24 @@ Value m_getnewargs(Session&, const Args& a) { return make_tuple({plain_int(self_
 
 constexpr NativeDef kIntMethods[] = {
     {.name = "as_integer_ratio", .fn = m_ratio, .doc = "The pair (self, 1)."},
-    {.name = "bit_count", .fn = m_bit_count, .doc = "Number of ones in the binary representation of the absolute value."},
+    {.name = "bit_count",
+     .fn = m_bit_count,
+     .doc = "Number of ones in the binary representation of the absolute value."},
     {.name = "bit_length", .fn = m_bit_length, .doc = "Number of bits necessary to represent self in binary."},
     {.name = "conjugate", .fn = m_conjugate, .doc = "Returns self, the complex conjugate of any int."},
     {.name = "to_bytes", .fn = m_to_bytes, .doc = "Return an array of bytes representing an integer."},
-    {.name = "__int__", .fn = m_identity},       {.name = "__index__", .fn = m_identity},
-    {.name = "__trunc__", .fn = m_identity},     {.name = "__floor__", .fn = m_identity},
-    {.name = "__ceil__", .fn = m_identity},      {.name = "__float__", .fn = m_float},
-    {.name = "__abs__", .fn = m_abs},            {.name = "__divmod__", .fn = m_divmod<false>},
-    {.name = "__rdivmod__", .fn = m_divmod<true>}, {.name = "__pow__", .fn = m_pow},
-    {.name = "__round__", .fn = m_round},        {.name = "__sizeof__", .fn = m_sizeof},
+    {.name = "__int__", .fn = m_identity},
+    {.name = "__index__", .fn = m_identity},
+    {.name = "__trunc__", .fn = m_identity},
+    {.name = "__floor__", .fn = m_identity},
+    {.name = "__ceil__", .fn = m_identity},
+    {.name = "__float__", .fn = m_float},
+    {.name = "__abs__", .fn = m_abs},
+    {.name = "__divmod__", .fn = m_divmod<false>},
+    {.name = "__rdivmod__", .fn = m_divmod<true>},
+    {.name = "__pow__", .fn = m_pow},
+    {.name = "__round__", .fn = m_round},
+    {.name = "__sizeof__", .fn = m_sizeof},
     {.name = "__getnewargs__", .fn = m_getnewargs},
 };
 constexpr NativeDef kIntClassMethods[] = {
@@ -260,16 +298,43 @@ constexpr GetSetDef kIntGetSet[] = {
 
 constexpr uint32_t kIntOps = (1u << kBinOps) - 1 - bit(BinOp::matmul);
 constexpr TypeSlots kIntSlots{
-    .binary = int_binary, .binary_ops = kIntOps, .unary = int_unary, .unary_ops = 7, .compare = int_compare_slot, .ordered = true,
-    .truth = int_truth, .hash = int_hash_slot, .repr = int_repr, .format = format_number, .construct = int_construct,
+    .binary = int_binary,
+    .binary_ops = kIntOps,
+    .unary = int_unary,
+    .unary_ops = 7,
+    .compare = int_compare_slot,
+    .ordered = true,
+    .truth = int_truth,
+    .hash = int_hash_slot,
+    .repr = int_repr,
+    .format = format_number,
+    .construct = int_construct,
 };
 constexpr TypeSlots kBoolSlots{
-    .binary = int_binary, .binary_ops = kIntOps, .unary = int_unary, .unary_ops = 7, .compare = int_compare_slot, .ordered = true,
-    .truth = int_truth, .hash = int_hash_slot, .repr = bool_repr, .format = bool_format, .construct = bool_construct,
+    .binary = int_binary,
+    .binary_ops = kIntOps,
+    .unary = int_unary,
+    .unary_ops = 7,
+    .compare = int_compare_slot,
+    .ordered = true,
+    .truth = int_truth,
+    .hash = int_hash_slot,
+    .repr = bool_repr,
+    .format = bool_format,
+    .construct = bool_construct,
 };
-const TypeDef kIntDef{.name = "int", .kind = ObjectKind::integer, .slots = &kIntSlots, .methods = kIntMethods, .class_methods = kIntClassMethods,
-                      .getset = kIntGetSet, .doc = "int([x]) -> integer\nint(x, base=10) -> integer"};
-const TypeDef kBoolDef{.name = "bool", .kind = ObjectKind::boolean, .base = ObjectKind::integer, .slots = &kBoolSlots, .subclassable = false,
+const TypeDef kIntDef{.name = "int",
+                      .kind = ObjectKind::integer,
+                      .slots = &kIntSlots,
+                      .methods = kIntMethods,
+                      .class_methods = kIntClassMethods,
+                      .getset = kIntGetSet,
+                      .doc = "int([x]) -> integer\nint(x, base=10) -> integer"};
+const TypeDef kBoolDef{.name = "bool",
+                       .kind = ObjectKind::boolean,
+                       .base = ObjectKind::integer,
+                       .slots = &kBoolSlots,
+                       .subclassable = false,
                        .doc = "bool(x) -> bool"};
 
 Value invalid_literal(Session& s, int base, const Value& shown) {
@@ -282,10 +347,14 @@ bool check_digit_limit(Session& s, size_t digits, bool parsing) {
   int64_t limit = s.state<IntTextLimit>().digits;
   if (limit == 0 || digits <= static_cast<size_t>(limit)) return true;
   if (parsing)
-    raise_value_error(s, "Exceeds the limit (%lld digits) for integer string conversion: value has %zu digits; use sys.set_int_max_str_digits() to increase the limit",
+    raise_value_error(s,
+                      "Exceeds the limit (%lld digits) for integer string conversion: value has %zu digits; use "
+                      "sys.set_int_max_str_digits() to increase the limit",
                       static_cast<long long>(limit), digits);
   else
-    raise_value_error(s, "Exceeds the limit (%lld digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit",
+    raise_value_error(s,
+                      "Exceeds the limit (%lld digits) for integer string conversion; use sys.set_int_max_str_digits() "
+                      "to increase the limit",
                       static_cast<long long>(limit));
   return false;
 }
@@ -294,7 +363,8 @@ Value int_str(Session& s, const Value& v) {
   if (!is_word(v)) {
     int64_t limit = s.state<IntTextLimit>().digits;
     // log2(10) > 3.32: more bits than that are certainly too many digits.
-    if (limit > 0 && int_bit_length(v) > static_cast<size_t>(static_cast<double>(limit) * 3.33) + 64 && !check_digit_limit(s, SIZE_MAX, false))
+    if (limit > 0 && int_bit_length(v) > static_cast<size_t>(static_cast<double>(limit) * 3.33) + 64 &&
+        !check_digit_limit(s, SIZE_MAX, false))
       return Value::error();
   }
   std::string t = int_text(v);
@@ -340,7 +410,8 @@ Value int_from_text(Session& s, std::string_view source, int base, const Value& 
     after_digit = true;
   }
   if (!after_digit) return invalid_literal(s, given, shown);
-  if ((base & (base - 1)) != 0 && plain.size() > 640 && !check_digit_limit(s, plain.size(), true)) return Value::error();
+  if ((base & (base - 1)) != 0 && plain.size() > 640 && !check_digit_limit(s, plain.size(), true))
+    return Value::error();
   return int_from_digits(s, plain, base, negative);
 }
 
@@ -348,7 +419,8 @@ Value to_index_value(Session& s, const Value& v) {
   const Value& u = unwrap(v);
   if (is_int_value(u)) return plain_int(u);
   Value r = call_dunder(s, v, Dunder::index_);
-  if (r.is_unbound()) return raise_type_error(s, "'%s' object cannot be interpreted as an integer", type_name(s, v).c_str());
+  if (r.is_unbound())
+    return raise_type_error(s, "'%s' object cannot be interpreted as an integer", type_name(s, v).c_str());
   if (r.is_error()) return r;
   if (is_int_value(unwrap(r))) return plain_int(unwrap(r));
   return raise_type_error(s, "__index__ returned non-int (type %s)", type_name(s, r).c_str());
@@ -376,12 +448,14 @@ Value to_int(Session& s, const Value& v) {
     if (r.is_error()) return r;
     if (is_int_value(unwrap(r))) return plain_int(unwrap(r));
     if (d == Dunder::trunc_) return to_index_value(s, r);
-    return raise_type_error(s, "__%s__ returned non-int (type %s)", d == Dunder::int_ ? "int" : "index", type_name(s, r).c_str());
+    return raise_type_error(s, "__%s__ returned non-int (type %s)", d == Dunder::int_ ? "int" : "index",
+                            type_name(s, r).c_str());
   }
   if (Str* t = cast<Str>(v)) return int_from_text(s, t->view(), 10, v);
   if (Bytes* t = cast<Bytes>(v)) return int_from_text(s, t->view(), 10, v);
   if (ByteArray* t = cast<ByteArray>(v)) return int_from_text(s, t->data, 10, v);
-  return raise_type_error(s, "int() argument must be a string, a bytes-like object or a real number, not '%s'", type_name(s, v).c_str());
+  return raise_type_error(s, "int() argument must be a string, a bytes-like object or a real number, not '%s'",
+                          type_name(s, v).c_str());
 }
 
 Value format_number(Session& s, const Value& given, std::string_view spec_text) {
@@ -391,7 +465,9 @@ Value format_number(Session& s, const Value& given, std::string_view spec_text) 
   std::string out, name = type_name(s, given);
   text::FormatSpec spec;
   text::TextError error;
-  auto fail = [&] { return raise_text(s, error.kind[0] == 'O' ? ExcKind::OverflowError : ExcKind::ValueError, error.text); };
+  auto fail = [&] {
+    return raise_text(s, error.kind[0] == 'O' ? ExcKind::OverflowError : ExcKind::ValueError, error.text);
+  };
   if (!text::parse_spec(spec_text, name, is_float ? '\0' : 'd', '>', spec, error)) return fail();
   if (is_float) return text::format_float(out, v.as_float(), spec, name, error) ? make_str(out) : fail();
   int base = text::int_spec_base(spec, name, error);

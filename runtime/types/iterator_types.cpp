@@ -1,9 +1,9 @@
 // Iterators: the class of the hidden ones, and the lazy built-ins enumerate, zip, map, filter, reversed.
+#include "runtime/types/iterator_types.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/dict_type.h"
-#include "runtime/types/iterator_types.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -35,8 +35,10 @@ Value enumerate_next(Session& s, Iterator& it) {
     return make_tuple({i, v});
   }
   Value i = Value::integer(it.index);
-  if (it.index == INT64_MAX) it.aux = int_add(s, i, Value::integer(1));
-  else ++it.index;
+  if (it.index == INT64_MAX)
+    it.aux = int_add(s, i, Value::integer(1));
+  else
+    ++it.index;
   return make_tuple({i, v});
 }
 const IterDef kEnumerate{"enumerate", enumerate_next};
@@ -72,11 +74,15 @@ Value zip_next(Session& s, Iterator& it) {
       continue;
     }
     if (!it.index) return v;
-    if (i > 0) return raise_value_error(s, "zip() argument %zu is shorter than argument%s%zu", i + 1, i == 1 ? " " : "s 1-", i == 1 ? size_t{1} : i);
+    if (i > 0)
+      return raise_value_error(s, "zip() argument %zu is shorter than argument%s%zu", i + 1, i == 1 ? " " : "s 1-",
+                               i == 1 ? size_t{1} : i);
     for (size_t k = 1; k < n; ++k) {
       Value other = it.more[k];
       OURO_TRY(x, next(s, other));
-      if (!x.is_end()) return raise_value_error(s, "zip() argument %zu is longer than argument%s%zu", k + 1, k == 1 ? " " : "s 1-", k == 1 ? size_t{1} : k);
+      if (!x.is_end())
+        return raise_value_error(s, "zip() argument %zu is longer than argument%s%zu", k + 1, k == 1 ? " " : "s 1-",
+                                 k == 1 ? size_t{1} : k);
     }
     return v;
   }
@@ -104,7 +110,8 @@ Value zip_construct(Session& s, Type*, const Args& a) {
   int strict = 0;
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view name = a.names[k].as<Str>()->view();
-    if (name != "strict") return raise_type_error(s, "'%s' is an invalid keyword argument for zip()", std::string(name).c_str());
+    if (name != "strict")
+      return raise_type_error(s, "'%s' is an invalid keyword argument for zip()", std::string(name).c_str());
     strict = truth(s, a.keywords[k]);
     if (strict < 0) return Value::error();
   }
@@ -180,15 +187,17 @@ Value reversed_next(Session& s, Iterator& it) {
   it.source = Value();
   return Value::end();
 }
-const IterDef kReversed{"reversed", reversed_next,
-                        [](Session&, Iterator& it) { return Value::integer(it.source.is_unbound() ? 0 : it.index + 1); }};
+const IterDef kReversed{"reversed", reversed_next, [](Session&, Iterator& it) {
+                          return Value::integer(it.source.is_unbound() ? 0 : it.index + 1);
+                        }};
 
 Value reversed_construct(Session& s, Type*, const Args& a) {
   if (!takes(s, a, "reversed", 1, 1, 0)) return Value::error();
   if (cast_exact<List>(a[0])) return reversed_list_iterator(a[0]);
   const Value& method = find_dunder(s, type_of(s, a[0]), Dunder::reversed_);
   if (!method.is_unbound() && !method.is_none()) return call_dunder(s, a[0], Dunder::reversed_);
-  bool sequence = method.is_unbound() && !cast<Dict>(a[0]) && !cast<Set>(a[0]) && !find_dunder(s, type_of(s, a[0]), Dunder::getitem_).is_unbound();
+  bool sequence = method.is_unbound() && !cast<Dict>(a[0]) && !cast<Set>(a[0]) &&
+                  !find_dunder(s, type_of(s, a[0]), Dunder::getitem_).is_unbound();
   if (!sequence) return raise_type_error(s, "'%s' object is not reversible", type_name(s, a[0]).c_str());
   int64_t n = length(s, a[0]);
   if (n < 0) return Value::error();
@@ -223,12 +232,29 @@ constexpr TypeSlots kMapSlots{.iter = iterator_self, .next = iterator_next, .con
 constexpr TypeSlots kFilterSlots{.iter = iterator_self, .next = iterator_next, .construct = filter_construct};
 constexpr TypeSlots kReversedSlots{.iter = iterator_self, .next = iterator_next, .construct = reversed_construct};
 const TypeDef kDefs[] = {
-    {.name = "iterator", .kind = ObjectKind::iterator, .slots = &kIteratorSlots, .methods = kMethods, .subclassable = false},
-    {.name = "enumerate", .kind = ObjectKind::enumerate, .slots = &kEnumerateSlots, .doc = "Return an enumerate object."},
-    {.name = "zip", .kind = ObjectKind::zip, .slots = &kZipSlots, .doc = "zip(*iterables, strict=False) --> Yield tuples until an input is exhausted."},
+    {.name = "iterator",
+     .kind = ObjectKind::iterator,
+     .slots = &kIteratorSlots,
+     .methods = kMethods,
+     .subclassable = false},
+    {.name = "enumerate",
+     .kind = ObjectKind::enumerate,
+     .slots = &kEnumerateSlots,
+     .doc = "Return an enumerate object."},
+    {.name = "zip",
+     .kind = ObjectKind::zip,
+     .slots = &kZipSlots,
+     .doc = "zip(*iterables, strict=False) --> Yield tuples until an input is exhausted."},
     {.name = "map", .kind = ObjectKind::map, .slots = &kMapSlots, .doc = "map(func, *iterables) --> map object"},
-    {.name = "filter", .kind = ObjectKind::filter, .slots = &kFilterSlots, .doc = "filter(function or None, iterable) --> filter object"},
-    {.name = "reversed", .kind = ObjectKind::reversed, .slots = &kReversedSlots, .methods = kMethods, .doc = "Return a reverse iterator over the values of the given sequence."},
+    {.name = "filter",
+     .kind = ObjectKind::filter,
+     .slots = &kFilterSlots,
+     .doc = "filter(function or None, iterable) --> filter object"},
+    {.name = "reversed",
+     .kind = ObjectKind::reversed,
+     .slots = &kReversedSlots,
+     .methods = kMethods,
+     .doc = "Return a reverse iterator over the values of the given sequence."},
 };
 
 }  // namespace

@@ -105,8 +105,10 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
     return out;
   }
   int64_t i;
-  if (key.is_int()) i = key.as_int();
-  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s")) return Value::error();
+  if (key.is_int())
+    i = key.as_int();
+  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s"))
+    return Value::error();
   n = static_cast<int64_t>(l->size);
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "list index out of range");
@@ -149,7 +151,8 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
     return true;
   }
   if (static_cast<int64_t>(f->size) != count) {
-    raise_value_error(s, "attempt to assign sequence of size %zu to extended slice of size %lld", f->size, static_cast<long long>(count));
+    raise_value_error(s, "attempt to assign sequence of size %zu to extended slice of size %lld", f->size,
+                      static_cast<long long>(count));
     return false;
   }
   for (int64_t k = 0, i = start; k < count; ++k, i += step) l->items[i].swap(f->items[k]);
@@ -160,8 +163,10 @@ bool list_set_item(Session& s, const Value& v, const Value& key, const Value& va
   List* l = cast<List>(v);
   if (Slice* sl = cast_exact<Slice>(key)) return set_slice(s, l, *sl, value);
   int64_t i;
-  if (key.is_int()) i = key.as_int();
-  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s")) return false;
+  if (key.is_int())
+    i = key.as_int();
+  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s"))
+    return false;
   auto n = static_cast<int64_t>(l->size);
   if (i < 0) i += n;
   if (i < 0 || i >= n) {
@@ -197,8 +202,10 @@ bool list_del_item(Session& s, const Value& v, const Value& key) {
     return true;
   }
   int64_t i;
-  if (key.is_int()) i = key.as_int();
-  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s")) return false;
+  if (key.is_int())
+    i = key.as_int();
+  else if (!sequence_index(s, key, i, "list indices must be integers or slices, not %s"))
+    return false;
   n = static_cast<int64_t>(l->size);
   if (i < 0) i += n;
   if (i < 0 || i >= n) {
@@ -360,8 +367,9 @@ Value list_previous(Session&, Iterator& it) {
   return Value::end();
 }
 const IterDef kListIterator{"list_iterator", list_next, list_hint};
-const IterDef kListReverse{"list_reverseiterator", list_previous,
-                           [](Session&, Iterator& it) { return Value::integer(it.source.is_unbound() ? 0 : it.index + 1); }};
+const IterDef kListReverse{"list_reverseiterator", list_previous, [](Session&, Iterator& it) {
+                             return Value::integer(it.source.is_unbound() ? 0 : it.index + 1);
+                           }};
 Value list_iter(Session&, const Value& v) { return make_iterator(kListIterator, v); }
 
 constexpr NativeDef kMethods[] = {
@@ -381,12 +389,29 @@ constexpr NativeDef kMethods[] = {
 };
 constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
 constexpr TypeSlots kSlots{
-    .binary = list_binary, .binary_ops = bit(BinOp::add) | bit(BinOp::mul), .no_reflected = true, .inplace = list_inplace,
-    .inplace_ops = bit(BinOp::add) | bit(BinOp::mul), .compare = list_compare, .ordered = true, .unhashable = true, .repr = list_repr,
-    .iter = list_iter, .length = list_length, .get_item = list_get_item, .set_item = list_set_item, .del_item = list_del_item,
-    .contains = list_contains, .construct = list_construct, .init = list_init,
+    .binary = list_binary,
+    .binary_ops = bit(BinOp::add) | bit(BinOp::mul),
+    .no_reflected = true,
+    .inplace = list_inplace,
+    .inplace_ops = bit(BinOp::add) | bit(BinOp::mul),
+    .compare = list_compare,
+    .ordered = true,
+    .unhashable = true,
+    .repr = list_repr,
+    .iter = list_iter,
+    .length = list_length,
+    .get_item = list_get_item,
+    .set_item = list_set_item,
+    .del_item = list_del_item,
+    .contains = list_contains,
+    .construct = list_construct,
+    .init = list_init,
 };
-const TypeDef kDef{.name = "list", .kind = ObjectKind::list, .slots = &kSlots, .methods = kMethods, .class_methods = kClassMethods,
+const TypeDef kDef{.name = "list",
+                   .kind = ObjectKind::list,
+                   .slots = &kSlots,
+                   .methods = kMethods,
+                   .class_methods = kClassMethods,
                    .doc = "Built-in mutable sequence."};
 
 }  // namespace

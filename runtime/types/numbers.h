@@ -15,10 +15,10 @@ bool check_digit_limit(Session& s, size_t digits, bool parsing);
 
 // int("..."): base 0 or 2..36. `shown` is what the error prints.
 Value int_from_text(Session& s, std::string_view text, int base, const Value& shown);
-Value int_str(Session& s, const Value& v);            // decimal, ValueError beyond the limit
-Value to_int(Session& s, const Value& v);             // int(v): numbers, text, __int__, __index__, __trunc__
-Value to_index_value(Session& s, const Value& v);     // an int of any size from int or __index__
-Value to_float(Session& s, const Value& v);           // float(v)
+Value int_str(Session& s, const Value& v);         // decimal, ValueError beyond the limit
+Value to_int(Session& s, const Value& v);          // int(v): numbers, text, __int__, __index__, __trunc__
+Value to_index_value(Session& s, const Value& v);  // an int of any size from int or __index__
+Value to_float(Session& s, const Value& v);        // float(v)
 Value format_number(Session& s, const Value& v, std::string_view spec);  // ints, bools and floats
 // Python's % and // on floats.
 double float_mod(double a, double b);

@@ -1,4 +1,5 @@
-// range and slice. A range of machine words is arithmetic on words; one with larger bounds works on int values throughout.
+// range and slice. A range of machine words is arithmetic on words; one with larger bounds works on int values
+// throughout.
 #include "runtime/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
@@ -88,7 +89,8 @@ Value range_repr(Session& s, const Value& v) {
 }
 
 // A slice's part by the rules of range (any size), clamped to [low, high].
-Value slice_part(Session& s, const Value& given, const Value& n, const Value& low, const Value& high, const Value& absent) {
+Value slice_part(Session& s, const Value& given, const Value& n, const Value& low, const Value& high,
+                 const Value& absent) {
   if (given.is_none()) return absent;
   OURO_TRY(x, to_index_value(s, given));
   if (int_sign(x) < 0) {
@@ -128,7 +130,8 @@ Value range_get_item(Session& s, const Value& v, const Value& key) {
     if (n >= 0) {
       if (i < 0) i += n;
       if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "range object index out of range");
-      return Value::integer(static_cast<int64_t>(static_cast<uint64_t>(r->start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(r->step)));
+      return Value::integer(static_cast<int64_t>(static_cast<uint64_t>(r->start) +
+                                                 static_cast<uint64_t>(i) * static_cast<uint64_t>(r->step)));
     }
   }
   if (!is_integer(key) && find_dunder(s, type_of(s, key), Dunder::index_).is_unbound())
@@ -139,7 +142,8 @@ Value range_get_item(Session& s, const Value& v, const Value& key) {
     i = int_add(s, i, n);
     if (i.is_error()) return i;
   }
-  if (int_sign(i) < 0 || int_compare(i, n) >= 0) return raise_text(s, ExcKind::IndexError, "range object index out of range");
+  if (int_sign(i) < 0 || int_compare(i, n) >= 0)
+    return raise_text(s, ExcKind::IndexError, "range object index out of range");
   return item_at(s, r, i);
 }
 
@@ -219,14 +223,16 @@ Value big_range_next(Session& s, Iterator& it) {
   if (it.aux.is_error() || it.source.is_error()) return Value::error();
   return v;
 }
-const IterDef kRangeIterator{"range_iterator", range_next, [](Session&, Iterator& it) { return Value::integer(it.stop); }};
+const IterDef kRangeIterator{"range_iterator", range_next,
+                             [](Session&, Iterator& it) { return Value::integer(it.stop); }};
 const IterDef kBigRangeIterator{"longrange_iterator", big_range_next, [](Session&, Iterator& it) { return it.aux; }};
 
 Value iterate(Session& s, const Range* r, bool back) {
   if (!r->big() && r->length() >= 0) {
     int64_t n = r->length();
     if (!back) return make_iterator(kRangeIterator, Value(), r->start, n, r->step);
-    auto last = static_cast<int64_t>(static_cast<uint64_t>(r->start) + static_cast<uint64_t>(n - 1) * static_cast<uint64_t>(r->step));
+    auto last = static_cast<int64_t>(static_cast<uint64_t>(r->start) +
+                                     static_cast<uint64_t>(n - 1) * static_cast<uint64_t>(r->step));
     return make_iterator(kRangeIterator, Value(), last, n, -r->step);
   }
   OURO_TRY(n, length_value(s, r));
@@ -259,16 +265,29 @@ Value m_index(Session& s, const Args& a) {
   return raise_text(s, ExcKind::ValueError, repr_text(s, a[1]) + " is not in range");
 }
 
-constexpr NativeDef kRangeMethods[] = {{.name = "count", .fn = m_count}, {.name = "index", .fn = m_index}, {.name = "__reversed__", .fn = m_reversed}};
+constexpr NativeDef kRangeMethods[] = {
+    {.name = "count", .fn = m_count}, {.name = "index", .fn = m_index}, {.name = "__reversed__", .fn = m_reversed}};
 constexpr GetSetDef kRangeGetSet[] = {
     {.name = "start", .get = [](Session&, const Value& v) { return bounds(cast<Range>(v)).start; }},
     {.name = "stop", .get = [](Session&, const Value& v) { return bounds(cast<Range>(v)).stop; }},
     {.name = "step", .get = [](Session&, const Value& v) { return bounds(cast<Range>(v)).step; }},
 };
-constexpr TypeSlots kRangeSlots{.compare = range_compare, .truth = range_truth, .hash = range_hash, .repr = range_repr, .iter = range_iter,
-                                .length = range_length, .get_item = range_get_item, .contains = range_contains, .construct = range_construct};
-const TypeDef kRangeDef{.name = "range", .kind = ObjectKind::range, .slots = &kRangeSlots, .methods = kRangeMethods, .getset = kRangeGetSet,
-                        .subclassable = false, .doc = "range(stop) -> range object"};
+constexpr TypeSlots kRangeSlots{.compare = range_compare,
+                                .truth = range_truth,
+                                .hash = range_hash,
+                                .repr = range_repr,
+                                .iter = range_iter,
+                                .length = range_length,
+                                .get_item = range_get_item,
+                                .contains = range_contains,
+                                .construct = range_construct};
+const TypeDef kRangeDef{.name = "range",
+                        .kind = ObjectKind::range,
+                        .slots = &kRangeSlots,
+                        .methods = kRangeMethods,
+                        .getset = kRangeGetSet,
+                        .subclassable = false,
+                        .doc = "range(stop) -> range object"};
 
 // ---- slice
 
@@ -279,7 +298,8 @@ Value slice_repr(Session& s, const Value& v) {
   OURO_TRY(a, repr(s, x->start));
   OURO_TRY(b, repr(s, x->stop));
   OURO_TRY(c, repr(s, x->step));
-  return make_str("slice(" + std::string(cast<Str>(a)->view()) + ", " + std::string(cast<Str>(b)->view()) + ", " + std::string(cast<Str>(c)->view()) + ")");
+  return make_str("slice(" + std::string(cast<Str>(a)->view()) + ", " + std::string(cast<Str>(b)->view()) + ", " +
+                  std::string(cast<Str>(c)->view()) + ")");
 }
 Value slice_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   Slice *x = slice_of(a), *y = slice_of(b);
@@ -302,15 +322,22 @@ Value m_indices(Session& s, const Args& a) {
   return make_tuple({Value::integer(start), Value::integer(stop), Value::integer(step)});
 }
 
-constexpr NativeDef kSliceMethods[] = {{.name = "indices", .fn = m_indices, .doc = "S.indices(len) -> (start, stop, stride)"}};
+constexpr NativeDef kSliceMethods[] = {
+    {.name = "indices", .fn = m_indices, .doc = "S.indices(len) -> (start, stop, stride)"}};
 constexpr GetSetDef kSliceGetSet[] = {
     {.name = "start", .get = [](Session&, const Value& v) { return slice_of(v)->start; }},
     {.name = "stop", .get = [](Session&, const Value& v) { return slice_of(v)->stop; }},
     {.name = "step", .get = [](Session&, const Value& v) { return slice_of(v)->step; }},
 };
-constexpr TypeSlots kSliceSlots{.compare = slice_compare, .ordered = true, .unhashable = true, .repr = slice_repr, .construct = slice_construct};
-const TypeDef kSliceDef{.name = "slice", .kind = ObjectKind::slice, .slots = &kSliceSlots, .methods = kSliceMethods, .getset = kSliceGetSet,
-                        .subclassable = false, .doc = "slice(stop)\nslice(start, stop[, step])"};
+constexpr TypeSlots kSliceSlots{
+    .compare = slice_compare, .ordered = true, .unhashable = true, .repr = slice_repr, .construct = slice_construct};
+const TypeDef kSliceDef{.name = "slice",
+                        .kind = ObjectKind::slice,
+                        .slots = &kSliceSlots,
+                        .methods = kSliceMethods,
+                        .getset = kSliceGetSet,
+                        .subclassable = false,
+                        .doc = "slice(stop)\nslice(start, stop[, step])"};
 
 }  // namespace
 

@@ -5,11 +5,11 @@ namespace ouro::runtime {
 
 class Session;
 
-void register_int_types(Session& s);       // int, bool
+void register_int_types(Session& s);  // int, bool
 void register_float_type(Session& s);
 void register_singleton_types(Session& s);  // None, NotImplemented, Ellipsis
 void register_str_type(Session& s);
-void register_bytes_types(Session& s);     // bytes, bytearray
+void register_bytes_types(Session& s);  // bytes, bytearray
 void register_list_type(Session& s);
 void register_tuple_type(Session& s);
 void register_dict_types(Session& s);      // dict, its views

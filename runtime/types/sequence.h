@@ -9,7 +9,8 @@
 
 namespace ouro::runtime {
 
-// An index from a key that is no machine int: __index__, or TypeError with `wrong` (one %s: the key's class). Beyond a word: IndexError.
+// An index from a key that is no machine int: __index__, or TypeError with `wrong` (one %s: the key's class). Beyond a
+// word: IndexError.
 [[nodiscard]] bool sequence_index(Session& s, const Value& key, int64_t& out, const char* wrong);
 // The count of `sequence * n`; TypeError "can't multiply sequence by non-int of type 'x'".
 [[nodiscard]] bool repeat_count(Session& s, const Value& v, int64_t& out);
@@ -25,7 +26,8 @@ inline int item_equals(Session& s, const Value& a, const Value& b) {
   return equals(s, hold_a, hold_b);
 }
 
-// Lexicographic comparison; `size` and items are read anew at each step, because a comparison may run a script that changes them.
+// Lexicographic comparison; `size` and items are read anew at each step, because a comparison may run a script that
+// changes them.
 template <class A, class B>
 Value compare_items(Session& s, CmpOp op, A* a, B* b) {
   if ((op == CmpOp::eq || op == CmpOp::ne) && a->size != b->size) return Value::boolean(op == CmpOp::ne);
@@ -38,12 +40,18 @@ Value compare_items(Session& s, CmpOp op, A* a, B* b) {
   if (i >= a->size || i >= b->size) {
     size_t x = a->size, y = b->size;
     switch (op) {
-      case CmpOp::eq: return Value::boolean(x == y);
-      case CmpOp::ne: return Value::boolean(x != y);
-      case CmpOp::lt: return Value::boolean(x < y);
-      case CmpOp::le: return Value::boolean(x <= y);
-      case CmpOp::gt: return Value::boolean(x > y);
-      case CmpOp::ge: return Value::boolean(x >= y);
+      case CmpOp::eq:
+        return Value::boolean(x == y);
+      case CmpOp::ne:
+        return Value::boolean(x != y);
+      case CmpOp::lt:
+        return Value::boolean(x < y);
+      case CmpOp::le:
+        return Value::boolean(x <= y);
+      case CmpOp::gt:
+        return Value::boolean(x > y);
+      case CmpOp::ge:
+        return Value::boolean(x >= y);
     }
   }
   if (op == CmpOp::eq || op == CmpOp::ne) return Value::boolean(op == CmpOp::ne);
@@ -64,8 +72,9 @@ bool repr_items(Session& s, A* a, std::string& out) {
   return true;
 }
 
-// Stable sort by `<` of `items`, or of `keys` with the items following (keys null: the items themselves). Natural runs merged in order
-// of power (Munro & Wild 2018), as CPython's list.sort. False: a comparison failed; items hold a permutation.
+// Stable sort by `<` of `items`, or of `keys` with the items following (keys null: the items themselves). Natural runs
+// merged in order of power (Munro & Wild 2018), as CPython's list.sort. False: a comparison failed; items hold a
+// permutation.
 [[nodiscard]] bool sort_values(Session& s, Value* items, Value* keys, size_t n, bool reverse);
 // list.sort and sorted: keyword arguments key and reverse already taken apart.
 [[nodiscard]] bool sort_list(Session& s, List* l, const Value& key, bool reverse);

@@ -1,4 +1,5 @@
-// set and frozenset. Which operand is walked, copied or probed follows CPython's Objects/setobject.c: it decides the order of the result.
+// set and frozenset. Which operand is walked, copied or probed follows CPython's Objects/setobject.c: it decides the
+// order of the result.
 #include "runtime/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
@@ -14,7 +15,8 @@ bool is_set(const Value& v) { return cast<Set>(v) != nullptr; }
 
 Value new_set(ObjectKind kind) { return kind == ObjectKind::frozenset ? make_frozenset() : make_set(); }
 
-// Is the key (with its stored hash looked up again) in t? Walks `from` by position so that scripts may change it meanwhile.
+// Is the key (with its stored hash looked up again) in t? Walks `from` by position so that scripts may change it
+// meanwhile.
 template <class F>
 bool each_key(const Set* from, F f) {
   size_t pos = 0;
@@ -123,10 +125,14 @@ Value set_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       Value out = set_copy(cast<Set>(a), kind_of_set(a));
       return set_update(s, out.as<Set>(), b) ? out : Value::error();
     }
-    case BinOp::and_: return intersection(s, a, b);
-    case BinOp::sub: return difference(s, a, b);
-    case BinOp::xor_: return symmetric_difference(s, a, b);
-    default: return Value::not_implemented();
+    case BinOp::and_:
+      return intersection(s, a, b);
+    case BinOp::sub:
+      return difference(s, a, b);
+    case BinOp::xor_:
+      return symmetric_difference(s, a, b);
+    default:
+      return Value::not_implemented();
   }
 }
 
@@ -147,11 +153,20 @@ Value set_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   Set* t = cast<Set>(a);
   bool ok;
   switch (op) {
-    case BinOp::or_: ok = set_update(s, t, b); break;
-    case BinOp::and_: ok = intersection_update(s, t, a, b); break;
-    case BinOp::sub: ok = difference_update(s, t, b); break;
-    case BinOp::xor_: ok = symmetric_update(s, t, b); break;
-    default: return Value::not_implemented();
+    case BinOp::or_:
+      ok = set_update(s, t, b);
+      break;
+    case BinOp::and_:
+      ok = intersection_update(s, t, a, b);
+      break;
+    case BinOp::sub:
+      ok = difference_update(s, t, b);
+      break;
+    case BinOp::xor_:
+      ok = symmetric_update(s, t, b);
+      break;
+    default:
+      return Value::not_implemented();
   }
   return ok ? a : Value::error();
 }
@@ -162,11 +177,21 @@ Value set_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   int r;
   switch (op) {
     case CmpOp::eq:
-    case CmpOp::ne: r = x->used == y->used ? is_subset(s, a, b) : 0; break;
-    case CmpOp::lt: r = x->used < y->used ? is_subset(s, a, b) : 0; break;
-    case CmpOp::le: r = is_subset(s, a, b); break;
-    case CmpOp::gt: r = x->used > y->used ? is_subset(s, b, a) : 0; break;
-    default: r = is_subset(s, b, a); break;
+    case CmpOp::ne:
+      r = x->used == y->used ? is_subset(s, a, b) : 0;
+      break;
+    case CmpOp::lt:
+      r = x->used < y->used ? is_subset(s, a, b) : 0;
+      break;
+    case CmpOp::le:
+      r = is_subset(s, a, b);
+      break;
+    case CmpOp::gt:
+      r = x->used > y->used ? is_subset(s, b, a) : 0;
+      break;
+    default:
+      r = is_subset(s, b, a);
+      break;
   }
   return r < 0 ? Value::error() : Value::boolean(op == CmpOp::ne ? !r : r);
 }
@@ -199,7 +224,9 @@ Value repr_as(Session& s, const Value& v, const std::string& name) {
   if (!repr_items(s, keys.as<List>(), out)) return Value::error();
   return make_str(out + (plain ? "}" : "})"));
 }
-Value set_repr(Session& s, const Value& v) { return repr_as(s, v, kind_of(v) == ObjectKind::frozenset ? "frozenset" : "set"); }
+Value set_repr(Session& s, const Value& v) {
+  return repr_as(s, v, kind_of(v) == ObjectKind::frozenset ? "frozenset" : "set");
+}
 
 int64_t set_length(Session&, const Value& v) { return static_cast<int64_t>(cast<Set>(v)->used); }
 
@@ -208,7 +235,9 @@ Value hashable(Session&, const Value& key) {
   Set* t = cast<Set>(key);
   return t && kind_of_set(key) == ObjectKind::set ? set_copy(t, ObjectKind::frozenset) : key;
 }
-int set_contains_slot(Session& s, const Value& v, const Value& key) { return set_contains(s, cast<Set>(v), hashable(s, key)); }
+int set_contains_slot(Session& s, const Value& v, const Value& key) {
+  return set_contains(s, cast<Set>(v), hashable(s, key));
+}
 
 Value set_next_slot(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
@@ -233,7 +262,9 @@ const IterDef kSetIterator{"set_iterator", set_next_slot, [](Session&, Iterator&
                              for (Value* k; set_next(cast<Set>(it.source), pos, k);) ++n;
                              return Value::integer(n);
                            }};
-Value set_iter(Session&, const Value& v) { return make_iterator(kSetIterator, v, 0, static_cast<int64_t>(cast<Set>(v)->used)); }
+Value set_iter(Session&, const Value& v) {
+  return make_iterator(kSetIterator, v, 0, static_cast<int64_t>(cast<Set>(v)->used));
+}
 
 bool set_init(Session& s, const Value& self, const Args& a) {
   if (!takes(s, a, "set", 0, 1, 0)) return false;
@@ -343,12 +374,12 @@ Value m_subset(Session& s, const Args& a) {
 }
 Value m_isdisjoint(Session& s, const Args& a) {
   if (!takes_one(s, a, "set.isdisjoint")) return Value::error();
-  bool found = false, ok = for_each(s, a[1], [&](Value& k) {
-    if (found) return true;
-    int c = set_contains(s, self_of(a), k);
-    found = c > 0;
-    return c >= 0;
-  });
+  bool found = false, ok = for_each(s, a[1], [&](Value&k) {
+                        if (found) return true;
+                        int c = set_contains(s, self_of(a), k);
+                        found = c > 0;
+                        return c >= 0;
+                      });
   return ok ? Value::boolean(!found) : Value::error();
 }
 Value m_repr(Session& s, const Args& a) { return repr_as(s, a[0], type_name(s, a[0])); }
@@ -360,12 +391,14 @@ Value c_getitem(Session&, const Args& a) {
   return Value::steal(g);
 }
 
-#define OURO_COMMON_SET_METHODS                                                                     \
-  {.name = "copy", .fn = m_copy}, {.name = "union", .fn = m_union},                                 \
-      {.name = "intersection", .fn = fold<intersection>}, {.name = "difference", .fn = fold<difference>}, \
+#define OURO_COMMON_SET_METHODS                                                                                    \
+  {.name = "copy", .fn = m_copy}, {.name = "union", .fn = m_union},                                                \
+      {.name = "intersection", .fn = fold<intersection>}, {.name = "difference", .fn = fold<difference>},          \
       {.name = "symmetric_difference", .fn = m_symmetric_difference}, {.name = "issubset", .fn = m_subset<false>}, \
-      {.name = "issuperset", .fn = m_subset<true>}, {.name = "isdisjoint", .fn = m_isdisjoint}, {.name = "__repr__", .fn = m_repr}, \
-      {.name = "__sizeof__", .fn = m_sizeof}
+      {.name = "issuperset", .fn = m_subset<true>}, {.name = "isdisjoint", .fn = m_isdisjoint},                    \
+      {.name = "__repr__", .fn = m_repr}, {                                                                        \
+    .name = "__sizeof__", .fn = m_sizeof                                                                           \
+  }
 
 constexpr NativeDef kFrozenMethods[] = {OURO_COMMON_SET_METHODS};
 constexpr NativeDef kMethods[] = {
@@ -382,16 +415,41 @@ constexpr NativeDef kMethods[] = {
 };
 constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
 constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
-constexpr TypeSlots kSetSlots{.binary = set_binary, .binary_ops = kSetOps, .inplace = set_inplace, .inplace_ops = kSetOps, .compare = set_compare,
-                              .ordered = true, .unhashable = true, .repr = set_repr, .iter = set_iter, .length = set_length,
-                              .contains = set_contains_slot, .construct = set_construct, .init = set_init};
-constexpr TypeSlots kFrozenSlots{.binary = set_binary, .binary_ops = kSetOps, .compare = set_compare, .ordered = true, .hash = frozenset_hash,
-                                 .repr = set_repr, .iter = set_iter, .length = set_length, .contains = set_contains_slot,
+constexpr TypeSlots kSetSlots{.binary = set_binary,
+                              .binary_ops = kSetOps,
+                              .inplace = set_inplace,
+                              .inplace_ops = kSetOps,
+                              .compare = set_compare,
+                              .ordered = true,
+                              .unhashable = true,
+                              .repr = set_repr,
+                              .iter = set_iter,
+                              .length = set_length,
+                              .contains = set_contains_slot,
+                              .construct = set_construct,
+                              .init = set_init};
+constexpr TypeSlots kFrozenSlots{.binary = set_binary,
+                                 .binary_ops = kSetOps,
+                                 .compare = set_compare,
+                                 .ordered = true,
+                                 .hash = frozenset_hash,
+                                 .repr = set_repr,
+                                 .iter = set_iter,
+                                 .length = set_length,
+                                 .contains = set_contains_slot,
                                  .construct = frozenset_construct};
-const TypeDef kSetDef{.name = "set", .kind = ObjectKind::set, .slots = &kSetSlots, .methods = kMethods, .class_methods = kClassMethods,
+const TypeDef kSetDef{.name = "set",
+                      .kind = ObjectKind::set,
+                      .slots = &kSetSlots,
+                      .methods = kMethods,
+                      .class_methods = kClassMethods,
                       .doc = "set() -> new empty set object"};
-const TypeDef kFrozenDef{.name = "frozenset", .kind = ObjectKind::frozenset, .slots = &kFrozenSlots, .methods = kFrozenMethods,
-                         .class_methods = kClassMethods, .doc = "frozenset() -> empty frozenset object"};
+const TypeDef kFrozenDef{.name = "frozenset",
+                         .kind = ObjectKind::frozenset,
+                         .slots = &kFrozenSlots,
+                         .methods = kFrozenMethods,
+                         .class_methods = kClassMethods,
+                         .doc = "frozenset() -> empty frozenset object"};
 
 }  // namespace
 

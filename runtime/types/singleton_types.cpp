@@ -16,17 +16,23 @@ Value single_repr(Session& s, const Value&) {
 }
 template <Tag tag>
 Value single_construct(Session& s, Type* cls, const Args& a) {
-  if (a.size() + a.keywords.size()) return raise_type_error(s, "%s takes no arguments", std::string(cls->text()).c_str());
+  if (a.size() + a.keywords.size())
+    return raise_type_error(s, "%s takes no arguments", std::string(cls->text()).c_str());
   return singleton<tag>();
 }
 int none_truth(Session&, const Value&) { return 0; }
 
-constexpr TypeSlots kNone{.truth = none_truth, .repr = single_repr<Tag::none>, .construct = single_construct<Tag::none>};
-constexpr TypeSlots kNotImplemented{.repr = single_repr<Tag::not_implemented>, .construct = single_construct<Tag::not_implemented>};
+constexpr TypeSlots kNone{
+    .truth = none_truth, .repr = single_repr<Tag::none>, .construct = single_construct<Tag::none>};
+constexpr TypeSlots kNotImplemented{.repr = single_repr<Tag::not_implemented>,
+                                    .construct = single_construct<Tag::not_implemented>};
 constexpr TypeSlots kEllipsis{.repr = single_repr<Tag::ellipsis>, .construct = single_construct<Tag::ellipsis>};
 const TypeDef kDefs[] = {
     {.name = "NoneType", .kind = ObjectKind::none, .slots = &kNone, .subclassable = false},
-    {.name = "NotImplementedType", .kind = ObjectKind::not_implemented, .slots = &kNotImplemented, .subclassable = false},
+    {.name = "NotImplementedType",
+     .kind = ObjectKind::not_implemented,
+     .slots = &kNotImplemented,
+     .subclassable = false},
     {.name = "ellipsis", .kind = ObjectKind::ellipsis, .slots = &kEllipsis, .subclassable = false},
 };
 

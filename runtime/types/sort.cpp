@@ -1,6 +1,6 @@
-// Sorting. Powersort (Munro & Wild, "Nearly-Optimal Mergesorts", 2018): natural runs, extended to kMinRun by binary insertion, are merged
-// by a stack whose order is decided by the power of the boundary between two runs. Elements are relocated as raw words; comparisons of
-// uniform keys (all words, all floats, all strings) run no script.
+// Sorting. Powersort (Munro & Wild, "Nearly-Optimal Mergesorts", 2018): natural runs, extended to kMinRun by binary
+// insertion, are merged by a stack whose order is decided by the power of the boundary between two runs. Elements are
+// relocated as raw words; comparisons of uniform keys (all words, all floats, all strings) run no script.
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -92,8 +92,10 @@ class Merger {
     size_t l = low, r = at;
     while (l < r) {
       size_t m = l + (r - l) / 2;
-      if (less_(x, a_[m])) r = m;
-      else l = m + 1;
+      if (less_(x, a_[m]))
+        r = m;
+      else
+        l = m + 1;
     }
     std::memmove(a_ + l + 1, a_ + l, (at - l) * sizeof(E));
     a_[l] = x;
@@ -106,8 +108,10 @@ class Merger {
       size_t l = 0, r = n1;
       while (l < r) {
         size_t m = l + (r - l) / 2;
-        if (less_(y[0], x[m])) r = m;
-        else l = m + 1;
+        if (less_(y[0], x[m]))
+          r = m;
+        else
+          l = m + 1;
       }
       x += l;
       n1 -= l;
@@ -117,8 +121,10 @@ class Merger {
       size_t l = 0, r = n2;
       while (l < r) {
         size_t m = l + (r - l) / 2;
-        if (less_(y[m], x[n1 - 1])) l = m + 1;
-        else r = m;
+        if (less_(y[m], x[n1 - 1]))
+          l = m + 1;
+        else
+          r = m;
       }
       n2 = l;
       if (n2 == 0) return;
@@ -160,9 +166,17 @@ bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
   auto run = [&](auto less) { Merger<E, decltype(less)>(cells, n, less).sort(); };
   bool failed = false;
   switch (kind) {
-    case KeyKind::words: run([](const E& a, const E& b) { return a.key().bits() < b.key().bits(); }); break;
-    case KeyKind::floats: run([](const E& a, const E& b) { return a.key().as_float() < b.key().as_float(); }); break;
-    case KeyKind::strings: run([](const E& a, const E& b) { return a.key().template as<Str>()->view() < b.key().template as<Str>()->view(); }); break;
+    case KeyKind::words:
+      run([](const E& a, const E& b) { return a.key().bits() < b.key().bits(); });
+      break;
+    case KeyKind::floats:
+      run([](const E& a, const E& b) { return a.key().as_float() < b.key().as_float(); });
+      break;
+    case KeyKind::strings:
+      run([](const E& a, const E& b) {
+        return a.key().template as<Str>()->view() < b.key().template as<Str>()->view();
+      });
+      break;
     case KeyKind::any:
       // After a failure everything counts as in order, so the rest is quick and leaves a permutation.
       run([&](const E& a, const E& b) {

@@ -98,11 +98,18 @@ class Fields {
   bool render(Value v, uint32_t conversion, std::string_view spec, bool nested, int depth, std::string& out) {
     if (conversion) {
       switch (conversion) {
-        case 'r': v = repr(s_, v); break;
-        case 's': v = str(s_, v); break;
-        case 'a': v = ascii(s_, v); break;
+        case 'r':
+          v = repr(s_, v);
+          break;
+        case 's':
+          v = str(s_, v);
+          break;
+        case 'a':
+          v = ascii(s_, v);
+          break;
         default:
-          if (conversion > 32 && conversion < 127) return fail(raise_value_error(s_, "Unknown conversion specifier %c", static_cast<char>(conversion)));
+          if (conversion > 32 && conversion < 127)
+            return fail(raise_value_error(s_, "Unknown conversion specifier %c", static_cast<char>(conversion)));
           return fail(raise_value_error(s_, "Unknown conversion specifier \\x%x", conversion));
       }
       if (v.is_error()) return false;
@@ -165,12 +172,15 @@ class Fields {
       auto wanted = number ? Numbering::manual : Numbering::automatic;
       if (numbering_.state == Numbering::unknown) numbering_.state = wanted;
       if (numbering_.state != wanted)
-        return fail(raise_value_error(s_, number ? "cannot switch from automatic field numbering to manual field specification"
-                                                 : "cannot switch from manual field specification to automatic field numbering"));
+        return fail(raise_value_error(
+            s_, number ? "cannot switch from automatic field numbering to manual field specification"
+                       : "cannot switch from manual field specification to automatic field numbering"));
       if (!number) n = numbering_.next++;
       if (!mapping_.is_unbound()) return fail(raise_value_error(s_, "Format string contains positional fields"));
       if (static_cast<uint64_t>(n) >= args_.size())
-        return fail(raise_error(s_, ExcKind::IndexError, "Replacement index %lld out of range for positional args tuple", static_cast<long long>(n)));
+        return fail(raise_error(s_, ExcKind::IndexError,
+                                "Replacement index %lld out of range for positional args tuple",
+                                static_cast<long long>(n)));
       v = args_[static_cast<size_t>(n)];
       return true;
     }

@@ -48,8 +48,9 @@ struct CaseDef {
   const char* name;
   std::string (*map)(std::string_view);
 };
-constexpr CaseDef kCases[] = {{"str.upper", text::to_upper},       {"str.lower", text::to_lower},       {"str.title", text::to_title},
-                              {"str.capitalize", text::capitalize}, {"str.casefold", text::casefold}, {"str.swapcase", text::swapcase}};
+constexpr CaseDef kCases[] = {{"str.upper", text::to_upper},    {"str.lower", text::to_lower},
+                              {"str.title", text::to_title},    {"str.capitalize", text::capitalize},
+                              {"str.casefold", text::casefold}, {"str.swapcase", text::swapcase}};
 template <int i>
 Value change_case(Session& s, const Args& a) {
   if (!takes_none(s, a, kCases[i].name)) return Value::error();
@@ -140,7 +141,8 @@ Value join(Session& s, const Args& a) {
     }
   }
   List* l = cast_exact<List>(items);
-  std::span<const Value> parts = l ? std::span<const Value>(l->items, l->size) : std::span<const Value>(items.as<Tuple>()->items(), items.as<Tuple>()->size);
+  std::span<const Value> parts = l ? std::span<const Value>(l->items, l->size)
+                                   : std::span<const Value>(items.as<Tuple>()->items(), items.as<Tuple>()->size);
   std::string_view sep = self_view(a);
   if (parts.size() == 1 && cast_exact<Str>(parts[0])) return parts[0];
   size_t total = parts.empty() ? 0 : sep.size() * (parts.size() - 1);
@@ -148,7 +150,9 @@ Value join(Session& s, const Args& a) {
   int64_t points = parts.empty() ? 0 : str_length(cast<Str>(a[0])) * static_cast<int64_t>(parts.size() - 1);
   for (size_t i = 0; i < parts.size(); ++i) {
     Str* t = cast<Str>(parts[i]);
-    if (!t) return raise_type_error(s, "sequence item %zu: expected str instance, %s found", i, type_name(s, parts[i]).c_str());
+    if (!t)
+      return raise_type_error(s, "sequence item %zu: expected str instance, %s found", i,
+                              type_name(s, parts[i]).c_str());
     total += t->size;
     known &= t->points >= 0;
     points += t->points;
@@ -188,7 +192,8 @@ Value translate(Session& s, const Args& a) {
       out += t->view();
     } else if (is_integer(to)) {
       const Value& u = unwrap(to);
-      if (!is_word(u) || u.bits() < 0 || u.bits() > 0x10FFFF) return raise_value_error(s, "character mapping must be in range(0x110000)");
+      if (!is_word(u) || u.bits() < 0 || u.bits() > 0x10FFFF)
+        return raise_value_error(s, "character mapping must be in range(0x110000)");
       text::append(out, static_cast<uint32_t>(u.bits()));
     } else if (!to.is_none()) {
       return raise_type_error(s, "character mapping must return integer, None or str");
@@ -224,7 +229,8 @@ Value maketrans(Session& s, const Args& a) {
       return raise_type_error(s, "maketrans() argument %zu must be str, not %s", i + 1, type_name(s, a[i]).c_str());
     }
   Str *x = cast<Str>(a[0]), *y = cast<Str>(a[1]);
-  if (str_length(x) != str_length(y)) return raise_value_error(s, "the first two maketrans arguments must have equal length");
+  if (str_length(x) != str_length(y))
+    return raise_value_error(s, "the first two maketrans arguments must have equal length");
   const char *p = x->data, *q = y->data;
   while (p < x->data + x->size) {
     Value from = Value::integer(text::decode(p)), to = Value::integer(text::decode(q));
@@ -253,7 +259,9 @@ Value encode(Session& s, const Args& a) {
   for (int i = 0; i < 2; ++i) {
     if (v[i].is_unbound()) continue;
     Str* t = cast<Str>(v[i]);
-    if (!t) return raise_type_error(s, "encode() argument '%s' must be str, not %s", i ? "errors" : "encoding", type_name(s, v[i]).c_str());
+    if (!t)
+      return raise_type_error(s, "encode() argument '%s' must be str, not %s", i ? "errors" : "encoding",
+                              type_name(s, v[i]).c_str());
     part[i] = t->view();
   }
   std::string out;
@@ -315,7 +323,8 @@ constexpr NativeDef kMethods[] = {
     {.name = "__getnewargs__", .fn = getnewargs},
     {.name = "__sizeof__", .fn = sizeof_str},
 };
-constexpr NativeDef kStatic[] = {{.name = "maketrans", .fn = maketrans, .doc = "Return a translation table usable for str.translate()."}};
+constexpr NativeDef kStatic[] = {
+    {.name = "maketrans", .fn = maketrans, .doc = "Return a translation table usable for str.translate()."}};
 
 }  // namespace
 

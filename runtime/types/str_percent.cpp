@@ -22,11 +22,13 @@ struct Spec {
 
 class Percent {
  public:
-  Percent(Session& s, std::string_view f, const Value& values, bool bytes, std::string& out) : s_(s), f_(f), values_(values), bytes_(bytes), out_(out) {
+  Percent(Session& s, std::string_view f, const Value& values, bool bytes, std::string& out)
+      : s_(s), f_(f), values_(values), bytes_(bytes), out_(out) {
     tuple_ = cast<Tuple>(values);
     // Anything with items may be asked by key, as CPython decides it.
-    mapping_ = !tuple_ && !cast<Str>(values) && !(bytes && (cast<Bytes>(values) || cast<ByteArray>(values))) &&
-               (slots_of(s, unwrap(values)).get_item || !find_dunder(s, type_of(s, values), Dunder::getitem_).is_unbound());
+    mapping_ =
+        !tuple_ && !cast<Str>(values) && !(bytes && (cast<Bytes>(values) || cast<ByteArray>(values))) &&
+        (slots_of(s, unwrap(values)).get_item || !find_dunder(s, type_of(s, values), Dunder::getitem_).is_unbound());
   }
 
   bool run() {
@@ -104,12 +106,18 @@ class Percent {
     if (f_[i_] == '(' && !key()) return false;
     for (; i_ < f_.size(); ++i_) {
       char c = f_[i_];
-      if (c == '-') spec.left = true;
-      else if (c == '+') spec.plus = true;
-      else if (c == ' ') spec.space = true;
-      else if (c == '#') spec.alt = true;
-      else if (c == '0') spec.zero = true;
-      else break;
+      if (c == '-')
+        spec.left = true;
+      else if (c == '+')
+        spec.plus = true;
+      else if (c == ' ')
+        spec.space = true;
+      else if (c == '#')
+        spec.alt = true;
+      else if (c == '0')
+        spec.zero = true;
+      else
+        break;
     }
     if (!number(spec.width, "width too big")) return false;
     if (spec.width < -1) {
@@ -159,7 +167,8 @@ class Percent {
     head += prefix;
     std::string body(digits);
     size_t n = head.size() + body.size();
-    if (spec.zero && !spec.left && spec.width > static_cast<int64_t>(n)) body.insert(0, static_cast<size_t>(spec.width) - n, '0');
+    if (spec.zero && !spec.left && spec.width > static_cast<int64_t>(n))
+      body.insert(0, static_cast<size_t>(spec.width) - n, '0');
     pad(head + body, head.size() + body.size(), spec);
   }
 
@@ -177,28 +186,36 @@ class Percent {
         pad_text(cast<Str>(t)->view(), spec);
         return true;
       }
-      case 'c': return character(spec, v);
+      case 'c':
+        return character(spec, v);
       case 'd':
       case 'i':
       case 'u':
       case 'o':
       case 'x':
-      case 'X': return integer(spec, v);
+      case 'X':
+        return integer(spec, v);
       case 'e':
       case 'E':
       case 'f':
       case 'F':
       case 'g':
-      case 'G': return floating(spec, v);
-      default: break;
+      case 'G':
+        return floating(spec, v);
+      default:
+        break;
     }
     std::string shown;
-    if (code >= 32 && code < 127) shown = std::string(1, static_cast<char>(code));
-    else if (bytes_) shown = "?";
-    else text::append(shown, code);
+    if (code >= 32 && code < 127)
+      shown = std::string(1, static_cast<char>(code));
+    else if (bytes_)
+      shown = "?";
+    else
+      text::append(shown, code);
     if (!bytes_) at = text::count_points(f_.substr(0, at));
     if (code >= 127 && !bytes_) shown = "?";
-    return fail(raise_value_error(s_, "unsupported format character '%s' (0x%x) at index %zu", shown.c_str(), code, at));
+    return fail(
+        raise_value_error(s_, "unsupported format character '%s' (0x%x) at index %zu", shown.c_str(), code, at));
   }
 
   bool bytes_like(const Spec& spec, const Value& v) {
@@ -207,7 +224,9 @@ class Percent {
     Value r = call_dunder(s_, v, Dunder::bytes_);
     if (r.is_error()) return false;
     if (Bytes* b = cast<Bytes>(r)) return pad_text(b->view(), spec), true;
-    return fail(raise_type_error(s_, "%%b requires a bytes-like object, or an object that implements __bytes__, not '%s'", type_name(s_, v).c_str()));
+    return fail(raise_type_error(s_,
+                                 "%%b requires a bytes-like object, or an object that implements __bytes__, not '%s'",
+                                 type_name(s_, v).c_str()));
   }
 
   bool character(const Spec& spec, const Value& v) {
@@ -220,11 +239,15 @@ class Percent {
       const Value& u = unwrap(v);
       int64_t limit = bytes_ ? 256 : 0x110000;
       if (!is_word(u) || u.bits() < 0 || u.bits() >= limit)
-        return fail(raise_text(s_, ExcKind::OverflowError, bytes_ ? "%c arg not in range(256)" : "%c arg not in range(0x110000)"));
-      if (bytes_) one = static_cast<char>(u.bits());
-      else text::append(one, static_cast<uint32_t>(u.bits()));
+        return fail(raise_text(s_, ExcKind::OverflowError,
+                               bytes_ ? "%c arg not in range(256)" : "%c arg not in range(0x110000)"));
+      if (bytes_)
+        one = static_cast<char>(u.bits());
+      else
+        text::append(one, static_cast<uint32_t>(u.bits()));
     } else {
-      return fail(raise_type_error(s_, bytes_ ? "%%c requires an integer in range(256) or a single byte" : "%%c requires int or char"));
+      return fail(raise_type_error(
+          s_, bytes_ ? "%%c requires an integer in range(256) or a single byte" : "%%c requires int or char"));
     }
     Spec plain = spec;
     plain.precision = -1;
@@ -238,12 +261,15 @@ class Percent {
     if (is_integer(v)) {
       i = unwrap(v);
     } else {
-      bool number = v.is_float() || unwrap(v).is_float() || !find_dunder(s_, type_of(s_, v), Dunder::index_).is_unbound() ||
+      bool number = v.is_float() || unwrap(v).is_float() ||
+                    !find_dunder(s_, type_of(s_, v), Dunder::index_).is_unbound() ||
                     (decimal && !find_dunder(s_, type_of(s_, v), Dunder::int_).is_unbound());
       bool whole = decimal || !find_dunder(s_, type_of(s_, v), Dunder::index_).is_unbound();
       if (!number || !whole || cast<Str>(v))
-        return fail(raise_type_error(s_, decimal ? "%%%c format: a real number is required, not %s" : "%%%c format: an integer is required, not %s", spec.type,
-                                     type_name(s_, v).c_str()));
+        return fail(raise_type_error(
+            s_,
+            decimal ? "%%%c format: a real number is required, not %s" : "%%%c format: an integer is required, not %s",
+            spec.type, type_name(s_, v).c_str()));
       i = decimal ? to_int(s_, v) : to_index_value(s_, v);
       if (i.is_error()) return false;
     }
@@ -252,7 +278,8 @@ class Percent {
     std::string digits = int_text(i, base);
     bool negative = digits[0] == '-';
     if (negative) digits.erase(0, 1);
-    if (spec.precision > 0 && digits.size() < static_cast<size_t>(spec.precision)) digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
+    if (spec.precision > 0 && digits.size() < static_cast<size_t>(spec.precision))
+      digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
     const char* prefix = "";
     if (spec.alt) prefix = base == 8 ? "0o" : base == 16 ? (spec.type == 'X' ? "0X" : "0x") : "";
     if (spec.type == 'X')
@@ -265,7 +292,8 @@ class Percent {
     double x;
     if (!to_double(s_, v, x)) return false;
     if (spec.precision > INT_MAX) return fail(raise_value_error(s_, "precision too big"));
-    std::string t = text::format_double(x, spec.type, spec.precision < 0 ? 6 : static_cast<int>(spec.precision), spec.alt ? text::kFloatAlt : 0u);
+    std::string t = text::format_double(x, spec.type, spec.precision < 0 ? 6 : static_cast<int>(spec.precision),
+                                        spec.alt ? text::kFloatAlt : 0u);
     bool negative = t[0] == '-';
     if (negative) t.erase(0, 1);
     pad_number(negative, "", t, spec);

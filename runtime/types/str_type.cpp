@@ -1,5 +1,5 @@
-// str: text as UTF-8. Positions are code points; ASCII text (points == bytes) is indexed directly, other text through a table of
-// offsets of every 64th code point, kept for the string that was indexed last.
+// str: text as UTF-8. Positions are code points; ASCII text (points == bytes) is indexed directly, other text through a
+// table of offsets of every 64th code point, kept for the string that was indexed last.
 #include <cstring>
 
 #include "runtime/ops.h"
@@ -82,13 +82,15 @@ Value str_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       if (x && y) return concat(s, a, b);
       if (x) return raise_type_error(s, "can only concatenate str (not \"%s\") to str", type_name(s, b).c_str());
       return Value::not_implemented();
-    case BinOp::mul: return x ? repeat(s, a, b) : repeat(s, b, a);
+    case BinOp::mul:
+      return x ? repeat(s, a, b) : repeat(s, b, a);
     case BinOp::mod: {
       if (!x) return Value::not_implemented();
       std::string out;
       return percent_format(s, x->view(), b, false, out) ? make_str(out) : Value::error();
     }
-    default: return Value::not_implemented();
+    default:
+      return Value::not_implemented();
   }
 }
 
@@ -136,7 +138,9 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
     if (count == n && step == 1 && kind_of(v) == ObjectKind::str) return v;
     if (step == 1) {
       if (count == 0) return make_str("");
-      size_t from = str_offset(s, v, start), to = t->ascii() ? from + static_cast<size_t>(count) : text::byte_offset(t->view(), static_cast<size_t>(count), from, 0);
+      size_t from = str_offset(s, v, start),
+             to = t->ascii() ? from + static_cast<size_t>(count)
+                             : text::byte_offset(t->view(), static_cast<size_t>(count), from, 0);
       Value r = make_str(t->view().substr(from, to - from));
       if (t->ascii() && kind_of(r) == ObjectKind::str) r.as<Str>()->points = count;
       return r;
@@ -153,8 +157,10 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
     return make_str(out);
   }
   int64_t i;
-  if (key.is_int()) i = key.as_int();
-  else if (!sequence_index(s, key, i, "string indices must be integers, not '%s'")) return Value::error();
+  if (key.is_int())
+    i = key.as_int();
+  else if (!sequence_index(s, key, i, "string indices must be integers, not '%s'"))
+    return Value::error();
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "string index out of range");
   if (t->ascii()) return make_char(static_cast<unsigned char>(t->data[i]));
@@ -187,7 +193,8 @@ Value str_next(Session&, Iterator& it) {
 }
 const IterDef kStrIterator{"str_iterator", str_next, [](Session&, Iterator& it) {
                              if (it.source.is_unbound()) return Value::integer(0);
-                             return Value::integer(static_cast<int64_t>(text::count_points(cast<Str>(it.source)->view().substr(static_cast<size_t>(it.index)))));
+                             return Value::integer(static_cast<int64_t>(text::count_points(
+                                 cast<Str>(it.source)->view().substr(static_cast<size_t>(it.index)))));
                            }};
 const IterDef kAsciiIterator{"str_ascii_iterator", str_next, kStrIterator.length_hint};
 
@@ -211,7 +218,8 @@ Value str_format_slot(Session& s, const Value& v, std::string_view spec_text) {
   text::FormatSpec spec;
   text::TextError error;
   std::string out;
-  if (!text::parse_spec(spec_text, type_name(s, v), 's', '<', spec, error) || !text::format_str(out, cast<Str>(v)->view(), spec, error))
+  if (!text::parse_spec(spec_text, type_name(s, v), 's', '<', spec, error) ||
+      !text::format_str(out, cast<Str>(v)->view(), spec, error))
     return raise_text(s, ExcKind::ValueError, error.text);
   return make_str(out);
 }
@@ -224,7 +232,9 @@ Value str_construct(Session& s, Type*, const Args& a) {
   for (int i = 0; i < 2; ++i) {
     if (v[i + 1].is_unbound()) continue;
     Str* t = cast<Str>(v[i + 1]);
-    if (!t) return raise_type_error(s, "str() argument '%s' must be str, not %s", i ? "errors" : "encoding", type_name(s, v[i + 1]).c_str());
+    if (!t)
+      return raise_type_error(s, "str() argument '%s' must be str, not %s", i ? "errors" : "encoding",
+                              type_name(s, v[i + 1]).c_str());
     part[i] = t->view();
   }
   if (v[0].is_unbound()) return make_str("");
@@ -235,16 +245,32 @@ Value str_construct(Session& s, Type*, const Args& a) {
 }
 
 constexpr TypeSlots kSlots{
-    .binary = str_binary, .binary_ops = bit(BinOp::add) | bit(BinOp::mul) | bit(BinOp::mod), .no_reflected = true, .inplace = str_inplace,
-    .compare = str_compare, .ordered = true, .truth = str_truth, .hash = str_hash_slot, .repr = str_repr, .str = str_str,
-    .format = str_format_slot, .iter = str_iter, .length = str_length_slot, .get_item = str_get_item, .contains = str_contains,
+    .binary = str_binary,
+    .binary_ops = bit(BinOp::add) | bit(BinOp::mul) | bit(BinOp::mod),
+    .no_reflected = true,
+    .inplace = str_inplace,
+    .compare = str_compare,
+    .ordered = true,
+    .truth = str_truth,
+    .hash = str_hash_slot,
+    .repr = str_repr,
+    .str = str_str,
+    .format = str_format_slot,
+    .iter = str_iter,
+    .length = str_length_slot,
+    .get_item = str_get_item,
+    .contains = str_contains,
     .construct = str_construct,
 };
 
 }  // namespace
 
 void register_str_type(Session& s) {
-  static const TypeDef def{.name = "str", .kind = ObjectKind::str, .slots = &kSlots, .methods = str_methods(), .static_methods = str_static_methods(),
+  static const TypeDef def{.name = "str",
+                           .kind = ObjectKind::str,
+                           .slots = &kSlots,
+                           .methods = str_methods(),
+                           .static_methods = str_static_methods(),
                            .doc = "str(object='') -> str\nstr(bytes_or_buffer[, encoding[, errors]]) -> str"};
   define_type(s, def);
 }

@@ -1,8 +1,10 @@
-// The methods that str, bytes and bytearray share, over a policy `P` that says what a unit is (a code point or a byte), how arguments
-// are read and results made. Positions are byte offsets inside and indices of units outside; for ASCII text and bytes they are the same.
+// The methods that str, bytes and bytearray share, over a policy `P` that says what a unit is (a code point or a byte),
+// how arguments are read and results made. Positions are byte offsets inside and indices of units outside; for ASCII
+// text and bytes they are the same.
 //
-//   P::view(v)            bytes of the receiver           P::make(s, receiver, bytes)   a new value of the receiver's class
-//   P::kText              units are code points           P::needle(...)                an argument to look for, or error
+//   P::view(v)            bytes of the receiver           P::make(s, receiver, bytes)   a new value of the receiver's
+//   class P::kText              units are code points           P::needle(...)                an argument to look for,
+//   or error
 #pragma once
 
 #include <cstring>
@@ -34,12 +36,16 @@ struct TextMethods {
   // ---- units and offsets
 
   static bool simple(const Value& self) {  // units are bytes
-    if constexpr (P::kText) return str_length(cast<Str>(self)) == static_cast<int64_t>(cast<Str>(self)->size);
-    else return true;
+    if constexpr (P::kText)
+      return str_length(cast<Str>(self)) == static_cast<int64_t>(cast<Str>(self)->size);
+    else
+      return true;
   }
   static int64_t units(const Value& self) {
-    if constexpr (P::kText) return str_length(cast<Str>(self));
-    else return static_cast<int64_t>(P::view(self).size());
+    if constexpr (P::kText)
+      return str_length(cast<Str>(self));
+    else
+      return static_cast<int64_t>(P::view(self).size());
   }
   static size_t offset(const Value& self, int64_t unit) {
     if (simple(self)) return static_cast<size_t>(unit);
@@ -50,12 +56,16 @@ struct TextMethods {
     return static_cast<int64_t>(text::count_points(P::view(self).substr(0, byte)));
   }
   static int64_t count_units(std::string_view t) {
-    if constexpr (P::kText) return static_cast<int64_t>(text::count_points(t));
-    else return static_cast<int64_t>(t.size());
+    if constexpr (P::kText)
+      return static_cast<int64_t>(text::count_points(t));
+    else
+      return static_cast<int64_t>(t.size());
   }
   static size_t unit_size(std::string_view t, size_t at) {
-    if constexpr (P::kText) return text::sequence_length(static_cast<unsigned char>(t[at]));
-    else return 1;
+    if constexpr (P::kText)
+      return text::sequence_length(static_cast<unsigned char>(t[at]));
+    else
+      return 1;
   }
 
   // start and end arguments as byte offsets of the receiver; `empty`: start is beyond the end, so nothing can be found.
@@ -136,16 +146,21 @@ struct TextMethods {
     bool empty;
     if (!range(s, a, 2, from, to, empty)) return Value::error();
     std::string_view h = empty ? std::string_view() : P::view(a[0]).substr(from, to - from);
-    auto matches = [&](std::string_view n) { return !empty && n.size() <= h.size() && (front ? h.substr(0, n.size()) : h.substr(h.size() - n.size())) == n; };
+    auto matches = [&](std::string_view n) {
+      return !empty && n.size() <= h.size() && (front ? h.substr(0, n.size()) : h.substr(h.size() - n.size())) == n;
+    };
     std::string_view n;
     if (P::plain_needle(a[1], n)) return Value::boolean(matches(n));
     Tuple* t = cast<Tuple>(a[1]);
     if (!t)
-      return raise_type_error(s, "%s first arg must be %s or a tuple of %s, not %s", name, P::kName, P::kName, type_name(s, a[1]).c_str());
+      return raise_type_error(s, "%s first arg must be %s or a tuple of %s, not %s", name, P::kName, P::kName,
+                              type_name(s, a[1]).c_str());
     for (const Value& v : *t) {
       if (!P::plain_needle(v, n)) {
-        if constexpr (P::kText) return raise_type_error(s, "tuple for %s must only contain str, not %s", name, type_name(s, v).c_str());
-        else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v).c_str());
+        if constexpr (P::kText)
+          return raise_type_error(s, "tuple for %s must only contain str, not %s", name, type_name(s, v).c_str());
+        else
+          return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v).c_str());
       }
       if (matches(n)) return Value::boolean(true);
     }
@@ -158,12 +173,16 @@ struct TextMethods {
     if (!takes_one(s, a, (std::string(P::kName) + "." + name).c_str())) return Value::error();
     std::string_view n, h = P::view(a[0]);
     if (!P::plain_needle(a[1], n)) {
-      if constexpr (P::kText) return raise_type_error(s, "%s() argument must be str, not %s", name, type_name(s, a[1]).c_str());
-      else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
+      if constexpr (P::kText)
+        return raise_type_error(s, "%s() argument must be str, not %s", name, type_name(s, a[1]).c_str());
+      else
+        return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     }
     if (!n.empty() && n.size() <= h.size() && (front ? h.substr(0, n.size()) : h.substr(h.size() - n.size())) == n) {
-      if (front) h.remove_prefix(n.size());
-      else h.remove_suffix(n.size());
+      if (front)
+        h.remove_prefix(n.size());
+      else
+        h.remove_suffix(n.size());
     }
     return P::make(s, a[0], h);
   }
@@ -200,12 +219,16 @@ struct TextMethods {
     List& l = *out.as<List>();
     auto add = [&](size_t from, size_t to) { l.push(P::make(s, a[0], h.substr(from, to - from))); };
     if (v[0].is_unbound() || v[0].is_none()) {
-      if (from_right) rsplit_space(h, max, add);
-      else split_space(h, max, add);
+      if (from_right)
+        rsplit_space(h, max, add);
+      else
+        split_space(h, max, add);
     } else {
       if (!P::plain_needle(v[0], sep)) {
-        if constexpr (P::kText) return raise_type_error(s, "must be str or None, not %s", type_name(s, v[0]).c_str());
-        else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[0]).c_str());
+        if constexpr (P::kText)
+          return raise_type_error(s, "must be str or None, not %s", type_name(s, v[0]).c_str());
+        else
+          return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, v[0]).c_str());
       }
       if (sep.empty()) return raise_value_error(s, "empty separator");
       if (from_right) {
@@ -282,11 +305,14 @@ struct TextMethods {
 
   template <bool from_right>
   static Value partition(Session& s, const Args& a) {
-    if (!takes_one(s, a, (std::string(P::kName) + (from_right ? ".rpartition" : ".partition")).c_str())) return Value::error();
+    if (!takes_one(s, a, (std::string(P::kName) + (from_right ? ".rpartition" : ".partition")).c_str()))
+      return Value::error();
     std::string_view sep, h = P::view(a[0]);
     if (!P::plain_needle(a[1], sep)) {
-      if constexpr (P::kText) return raise_type_error(s, "must be str, not %s", type_name(s, a[1]).c_str());
-      else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
+      if constexpr (P::kText)
+        return raise_type_error(s, "must be str, not %s", type_name(s, a[1]).c_str());
+      else
+        return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     }
     if (sep.empty()) return raise_value_error(s, "empty separator");
     size_t at = from_right ? h.rfind(sep) : find_bytes(h, sep);
@@ -303,8 +329,10 @@ struct TextMethods {
     std::string_view from, to, h = P::view(a[0]);
     for (size_t i = 1; i <= 2; ++i) {
       if (P::plain_needle(a[i], i == 1 ? from : to)) continue;
-      if constexpr (P::kText) return raise_type_error(s, "replace() argument %zu must be str, not %s", i, type_name(s, a[i]).c_str());
-      else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[i]).c_str());
+      if constexpr (P::kText)
+        return raise_type_error(s, "replace() argument %zu must be str, not %s", i, type_name(s, a[i]).c_str());
+      else
+        return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[i]).c_str());
     }
     int64_t max = -1;
     if (a.size() == 4 && !to_index(s, a[3], max)) return Value::error();
@@ -344,10 +372,14 @@ struct TextMethods {
     std::string_view h = P::view(a[0]), set;
     bool space = a.size() == 1 || a[1].is_none();
     if (!space && !P::plain_needle(a[1], set)) {
-      if constexpr (P::kText) return raise_type_error(s, "%s arg must be None or str", name);
-      else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
+      if constexpr (P::kText)
+        return raise_type_error(s, "%s arg must be None or str", name);
+      else
+        return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     }
-    auto drop = [&](size_t at) { return space ? space_at(h, at) : find_bytes(set, h.substr(at, unit_size(h, at))) != kNone; };
+    auto drop = [&](size_t at) {
+      return space ? space_at(h, at) : find_bytes(set, h.substr(at, unit_size(h, at))) != kNone;
+    };
     if (sides & 1)
       while (!h.empty() && drop(0)) h.remove_prefix(unit_size(h, 0));
     if (sides & 2)

@@ -73,12 +73,15 @@ Value tuple_get_item(Session& s, const Value& v, const Value& key) {
     if (count == n && step == 1) return plain(v);
     if (count == 0) return make_tuple();
     Value out = alloc_tuple(static_cast<size_t>(count));
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) (*out.as<Tuple>())[static_cast<size_t>(k)] = (*t)[static_cast<size_t>(i)];
+    for (int64_t k = 0, i = start; k < count; ++k, i += step)
+      (*out.as<Tuple>())[static_cast<size_t>(k)] = (*t)[static_cast<size_t>(i)];
     return out;
   }
   int64_t i;
-  if (key.is_int()) i = key.as_int();
-  else if (!sequence_index(s, key, i, "tuple indices must be integers or slices, not %s")) return Value::error();
+  if (key.is_int())
+    i = key.as_int();
+  else if (!sequence_index(s, key, i, "tuple indices must be integers or slices, not %s"))
+    return Value::error();
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "tuple index out of range");
   return (*t)[static_cast<size_t>(i)];
@@ -138,9 +141,10 @@ Value tuple_next(Session&, Iterator& it) {
   it.source = Value();
   return Value::end();
 }
-const IterDef kTupleIterator{"tuple_iterator", tuple_next, [](Session&, Iterator& it) {
-                               return Value::integer(it.source.is_unbound() ? 0 : static_cast<int64_t>(cast<Tuple>(it.source)->size) - it.index);
-                             }};
+const IterDef kTupleIterator{
+    "tuple_iterator", tuple_next, [](Session&, Iterator& it) {
+      return Value::integer(it.source.is_unbound() ? 0 : static_cast<int64_t>(cast<Tuple>(it.source)->size) - it.index);
+    }};
 Value tuple_iter(Session&, const Value& v) { return make_iterator(kTupleIterator, v); }
 
 constexpr NativeDef kMethods[] = {
@@ -150,11 +154,24 @@ constexpr NativeDef kMethods[] = {
 };
 constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
 constexpr TypeSlots kSlots{
-    .binary = tuple_binary, .binary_ops = bit(BinOp::add) | bit(BinOp::mul), .no_reflected = true, .compare = tuple_compare, .ordered = true,
-    .hash = tuple_hash, .repr = tuple_repr, .iter = tuple_iter, .length = tuple_length, .get_item = tuple_get_item,
-    .contains = tuple_contains, .construct = tuple_construct,
+    .binary = tuple_binary,
+    .binary_ops = bit(BinOp::add) | bit(BinOp::mul),
+    .no_reflected = true,
+    .compare = tuple_compare,
+    .ordered = true,
+    .hash = tuple_hash,
+    .repr = tuple_repr,
+    .iter = tuple_iter,
+    .length = tuple_length,
+    .get_item = tuple_get_item,
+    .contains = tuple_contains,
+    .construct = tuple_construct,
 };
-const TypeDef kDef{.name = "tuple", .kind = ObjectKind::tuple, .slots = &kSlots, .methods = kMethods, .class_methods = kClassMethods,
+const TypeDef kDef{.name = "tuple",
+                   .kind = ObjectKind::tuple,
+                   .slots = &kSlots,
+                   .methods = kMethods,
+                   .class_methods = kClassMethods,
                    .doc = "Built-in immutable sequence."};
 
 }  // namespace

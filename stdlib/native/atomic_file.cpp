@@ -69,8 +69,7 @@ FileProblem AtomicFile::open(const std::string& path) {
   }
   fd_ = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (fd_ >= 0) return {};
-  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT)
-    return FileProblem::os(errno);
+  if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) return FileProblem::os(errno);
   for (int i = 0; i < kAttempts; ++i) {
     temporary_ = name_beside(path_, i);
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -101,8 +100,7 @@ FileProblem AtomicFile::commit() {
     int i = 0;
     for (; i < kAttempts; ++i) {
       temporary_ = name_beside(path_, i);
-      if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0)
-        break;
+      if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) break;
       int error_number = errno;
       temporary_.clear();
       if (error_number != EEXIST) return FileProblem::os(error_number);

@@ -17,7 +17,8 @@ bool printable(Session& s, const Value& text, std::string_view t) {
   text::Utf8Problem p = text::check_utf8(t);
   if (p.what.empty()) return true;
   size_t at = text::count_points(t.substr(0, p.start));
-  Value args = make_tuple({make_str("utf-8"), text, Value::integer(static_cast<int64_t>(at)), Value::integer(static_cast<int64_t>(at + 1)), make_str("surrogates not allowed")});
+  Value args = make_tuple({make_str("utf-8"), text, Value::integer(static_cast<int64_t>(at)),
+                           Value::integer(static_cast<int64_t>(at + 1)), make_str("surrogates not allowed")});
   raise_value(s, make_exception(s, exception_type(s, ExcKind::UnicodeEncodeError), args), Value());
   return false;
 }

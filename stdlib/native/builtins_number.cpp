@@ -35,7 +35,8 @@ Value f_divmod(Session& s, const Args& a) {
     Value r = right ? call_dunder(s, a[1], Dunder::rdivmod_, {a[0]}) : call_dunder(s, a[0], Dunder::divmod_, {a[1]});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
   }
-  return raise_type_error(s, "unsupported operand type(s) for divmod(): '%s' and '%s'", type_name(s, a[0]).c_str(), type_name(s, a[1]).c_str());
+  return raise_type_error(s, "unsupported operand type(s) for divmod(): '%s' and '%s'", type_name(s, a[0]).c_str(),
+                          type_name(s, a[1]).c_str());
 }
 
 Value f_pow(Session& s, const Args& a) {
@@ -51,16 +52,18 @@ Value f_pow(Session& s, const Args& a) {
   bool numbers = true;
   for (const Value* p : {&x, &y, &m}) numbers &= is_int_value(*p) || p->is_float();
   if (numbers) return raise_type_error(s, "pow() 3rd argument not allowed unless all arguments are integers");
-  return raise_type_error(s, "unsupported operand type(s) for ** or pow(): '%s', '%s', '%s'", type_name(s, v[0]).c_str(), type_name(s, v[1]).c_str(),
-                          type_name(s, v[2]).c_str());
+  return raise_type_error(s, "unsupported operand type(s) for ** or pow(): '%s', '%s', '%s'",
+                          type_name(s, v[0]).c_str(), type_name(s, v[1]).c_str(), type_name(s, v[2]).c_str());
 }
 
 Value f_round(Session& s, const Args& a) {
   Value v[2];
   if (!takes_named(s, a, "round", {"number", "ndigits"}, 1, 2, v, 0)) return Value::error();
   if (v[0].is_float()) return round_float(s, v[0].as_float(), v[1]);
-  Value r = v[1].is_unbound() || v[1].is_none() ? call_dunder(s, v[0], Dunder::round_) : call_dunder(s, v[0], Dunder::round_, {v[1]});
-  return r.is_unbound() ? raise_type_error(s, "type %s doesn't define __round__ method", type_name(s, v[0]).c_str()) : r;
+  Value r = v[1].is_unbound() || v[1].is_none() ? call_dunder(s, v[0], Dunder::round_)
+                                                : call_dunder(s, v[0], Dunder::round_, {v[1]});
+  return r.is_unbound() ? raise_type_error(s, "type %s doesn't define __round__ method", type_name(s, v[0]).c_str())
+                        : r;
 }
 
 template <int base>
@@ -77,9 +80,13 @@ Value f_radix(Session& s, const Args& a) {
 Value f_chr(Session& s, const Args& a) {
   if (!takes_one(s, a, "chr", 0)) return Value::error();
   OURO_TRY(i, to_index_value(s, a[0]));
-  if (!is_word(i)) return raise_text(s, ExcKind::OverflowError, int_sign(i) < 0 ? "Python int too large to convert to C int" : "Python int too large to convert to C int");
+  if (!is_word(i))
+    return raise_text(
+        s, ExcKind::OverflowError,
+        int_sign(i) < 0 ? "Python int too large to convert to C int" : "Python int too large to convert to C int");
   if (i.bits() < INT32_MIN || i.bits() > INT32_MAX)
-    return raise_text(s, ExcKind::OverflowError, i.bits() < 0 ? "signed integer is less than minimum" : "signed integer is greater than maximum");
+    return raise_text(s, ExcKind::OverflowError,
+                      i.bits() < 0 ? "signed integer is less than minimum" : "signed integer is greater than maximum");
   if (i.bits() < 0 || i.bits() > 0x10FFFF) return raise_value_error(s, "chr() arg not in range(0x110000)");
   return make_char(static_cast<uint32_t>(i.bits()));
 }
@@ -108,7 +115,9 @@ Value f_ord(Session& s, const Args& a) {
 constexpr NativeDef kFunctions[] = {
     {.name = "abs", .fn = f_abs, .doc = "Return the absolute value of the argument."},
     {.name = "divmod", .fn = f_divmod, .doc = "Return the tuple (x//y, x%y)."},
-    {.name = "pow", .fn = f_pow, .doc = "Equivalent to base**exp with 2 arguments or base**exp % mod with 3 arguments."},
+    {.name = "pow",
+     .fn = f_pow,
+     .doc = "Equivalent to base**exp with 2 arguments or base**exp % mod with 3 arguments."},
     {.name = "round", .fn = f_round, .doc = "Round a number to a given precision in decimal digits."},
     {.name = "bin", .fn = f_radix<2>, .doc = "Return the binary representation of an integer."},
     {.name = "oct", .fn = f_radix<8>, .doc = "Return the octal representation of an integer."},

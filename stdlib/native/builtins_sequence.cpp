@@ -44,9 +44,12 @@ Value f_extreme(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "%s expected at least 1 argument, got 0", name);
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view n = a.names[k].as<Str>()->view();
-    if (n == "key") key = a.keywords[k];
-    else if (n == "default") fallback = a.keywords[k];
-    else return raise_type_error(s, "'%s' is an invalid keyword argument for %s()", std::string(n).c_str(), name);
+    if (n == "key")
+      key = a.keywords[k];
+    else if (n == "default")
+      fallback = a.keywords[k];
+    else
+      return raise_type_error(s, "'%s' is an invalid keyword argument for %s()", std::string(n).c_str(), name);
   }
   if (key.is_none()) key = Value();
   Value best, best_key;
@@ -65,7 +68,8 @@ Value f_extreme(Session& s, const Args& a) {
     return true;
   };
   if (a.size() > 1) {
-    if (!fallback.is_unbound()) return raise_type_error(s, "Cannot specify a default for %s() with multiple positional arguments", name);
+    if (!fallback.is_unbound())
+      return raise_type_error(s, "Cannot specify a default for %s() with multiple positional arguments", name);
     for (const Value& v : a.positional)
       if (!consider(v)) return Value::error();
     return best;
@@ -85,18 +89,23 @@ struct Adder {
   enum { words, reals, any } mode = any;
 
   explicit Adder(Session& session, Value start) : s(session), total(std::move(start)) {
-    if (total.is_int()) mode = words, word = total.as_int();
-    else if (total.is_float()) mode = reals, real = total.as_float();
+    if (total.is_int())
+      mode = words, word = total.as_int();
+    else if (total.is_float())
+      mode = reals, real = total.as_float();
   }
   void leave() {
-    if (mode == words) total = Value::integer(word);
-    else if (mode == reals) total = Value::floating(real);
+    if (mode == words)
+      total = Value::integer(word);
+    else if (mode == reals)
+      total = Value::floating(real);
     mode = any;
   }
   bool add(const Value& v) {
     if (mode == words) {
       if ((v.is_int() || v.is_bool()) && !__builtin_add_overflow(word, v.bits(), &word)) return true;
-      if (v.is_int() || v.is_bool()) word = static_cast<int64_t>(static_cast<uint64_t>(word) - static_cast<uint64_t>(v.bits()));  // undo the wrap
+      if (v.is_int() || v.is_bool())
+        word = static_cast<int64_t>(static_cast<uint64_t>(word) - static_cast<uint64_t>(v.bits()));  // undo the wrap
       if (v.is_float()) {
         mode = reals;
         real = static_cast<double>(word) + v.as_float();
@@ -134,9 +143,12 @@ Value f_sorted(Session& s, const Args& a) {
   Value v[2];
   for (size_t k = 0; k < a.keywords.size(); ++k) {
     std::string_view n = a.names[k].as<Str>()->view();
-    if (n == "key") v[0] = a.keywords[k];
-    else if (n == "reverse") v[1] = a.keywords[k];
-    else return raise_type_error(s, "'%s' is an invalid keyword argument for sort()", std::string(n).c_str());
+    if (n == "key")
+      v[0] = a.keywords[k];
+    else if (n == "reverse")
+      v[1] = a.keywords[k];
+    else
+      return raise_type_error(s, "'%s' is an invalid keyword argument for sort()", std::string(n).c_str());
   }
   OURO_TRY(l, list_of(s, a[0]));
   int64_t reverse = 0;
@@ -151,7 +163,9 @@ constexpr NativeDef kFunctions[] = {
     {.name = "max", .fn = f_extreme<CmpOp::gt>, .doc = "With a single iterable argument, return its biggest item."},
     {.name = "min", .fn = f_extreme<CmpOp::lt>, .doc = "With a single iterable argument, return its smallest item."},
     {.name = "sum", .fn = f_sum, .doc = "Return the sum of a 'start' value (default: 0) plus an iterable of numbers"},
-    {.name = "sorted", .fn = f_sorted, .doc = "Return a new list containing all items from the iterable in ascending order."},
+    {.name = "sorted",
+     .fn = f_sorted,
+     .doc = "Return a new list containing all items from the iterable in ascending order."},
 };
 
 }  // namespace

@@ -72,8 +72,7 @@ bool scalar_json(Session& s, const Value& value, const std::string& name, std::s
   else if (Str* text = cast<Str>(v))
     out = safetensors::json_string(text->view());
   else {
-    raise_type_error(s, "cannot store %s: it is of type '%s'", name.c_str(),
-                     type_name(s, value).c_str());
+    raise_type_error(s, "cannot store %s: it is of type '%s'", name.c_str(), type_name(s, value).c_str());
     return false;
   }
   return true;
@@ -96,8 +95,7 @@ Value scalar_of(Session& s, const std::string& json) {
   }
   double d = 0;
   const char* end = json.data() + json.size();
-  if (auto [at, error] = std::from_chars(json.data(), end, d);
-      !json.empty() && at == end && error == std::errc())
+  if (auto [at, error] = std::from_chars(json.data(), end, d); !json.empty() && at == end && error == std::errc())
     return Value::floating(d);
   std::string text;
   if (json.starts_with('"') && safetensors::parse_json_string(json, text)) return make_str(text);
@@ -142,8 +140,7 @@ Value save(Session& s, const Args& a) {
       return false;
     }
     const auto shape = tensor->shape();
-    header.entries.push_back(
-        {name, tensor->dtype, {shape.begin(), shape.end()}, 0, 0, tensor->data()});
+    header.entries.push_back({name, tensor->dtype, {shape.begin(), shape.end()}, 0, 0, tensor->data()});
     return true;
   };
   auto add_scalar = [&](const std::string& name, const Value& v) {
@@ -152,11 +149,9 @@ Value save(Session& s, const Args& a) {
     header.metadata.emplace_back(name, std::move(json));
     return true;
   };
-  if (!for_each_named(s, a[1], "tensors", add_tensor) ||
-      !for_each_named(s, a[2], "scalars", add_scalar))
+  if (!for_each_named(s, a[1], "tensors", add_tensor) || !for_each_named(s, a[2], "scalars", add_scalar))
     return Value::error();
-  if (FileProblem p = safetensors::write(path, std::move(header)); !p.ok())
-    return raise_problem(s, p, path);
+  if (FileProblem p = safetensors::write(path, std::move(header)); !p.ok()) return raise_problem(s, p, path);
   return Value::none();
 }
 
@@ -168,8 +163,7 @@ Value load(Session& s, const Args& a) {
   Value tensors = make_dict(), scalars = make_dict();
   for (const safetensors::Entry& e : reader.header().entries) {
     OURO_TRY(tensor, make_tensor(s, e.dtype, e.shape));
-    if (FileProblem p = reader.read(e, tensor.as<Tensor>()->data()); !p.ok())
-      return raise_problem(s, p, path);
+    if (FileProblem p = reader.read(e, tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, path);
     dict_set_str(s, tensors.as<Dict>(), e.name, std::move(tensor));
   }
   for (const auto& [name, json] : reader.header().metadata) {
@@ -185,8 +179,7 @@ constexpr NativeDef kSafetensors[] = {
      "whole, or (OSError) not at all."},
     {"load", "path", load, "What `save` wrote: (tensors, scalars), two dicts."},
 };
-constexpr NativeModule kSafetensorsModule{.name = "ouro.native.safetensors",
-                                          .functions = kSafetensors};
+constexpr NativeModule kSafetensorsModule{.name = "ouro.native.safetensors", .functions = kSafetensors};
 
 // ---------------------------------------------------------------- idx
 
@@ -196,8 +189,7 @@ Value read_idx(Session& s, const Args& a) {
   idx::Reader reader;
   if (FileProblem p = reader.open(path); !p.ok()) return raise_problem(s, p, path);
   OURO_TRY(tensor, make_tensor(s, reader.header().dtype, reader.header().shape));
-  if (FileProblem p = reader.read(tensor.as<Tensor>()->data()); !p.ok())
-    return raise_problem(s, p, path);
+  if (FileProblem p = reader.read(tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, path);
   return tensor;
 }
 

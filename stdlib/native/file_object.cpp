@@ -1,5 +1,5 @@
-// Files and the standard streams. Text is UTF-8 with universal newlines; a buffer of the C library lies below; standard output goes
-// through the session, which hosts may redirect.
+// Files and the standard streams. Text is UTF-8 with universal newlines; a buffer of the C library lies below; standard
+// output goes through the session, which hosts may redirect.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ struct File {
   FILE* f = nullptr;
   Output* out = nullptr;  // standard output and error
   bool text = true, read = false, write = false, closed = false, owned = true, universal = true;
-  bool skip_lf = false;    // the last character read was a carriage return given as a newline
+  bool skip_lf = false;  // the last character read was a carriage return given as a newline
   Value name;
   std::string mode, encoding = "utf-8", errors = "strict", newline;
   ~File() {
@@ -52,7 +52,9 @@ File* open_of(Session& s, const Args& a, bool reading = false, bool writing = fa
   return f;
 }
 
-Value io_error(Session& s, const File* f) { return raise_os_error(s, errno, cast<Str>(f->name) ? cast<Str>(f->name)->view() : ""); }
+Value io_error(Session& s, const File* f) {
+  return raise_os_error(s, errno, cast<Str>(f->name) ? cast<Str>(f->name)->view() : "");
+}
 
 // One byte as the reader sees it: newlines made \n.
 int next_byte(File* f) {
@@ -153,13 +155,18 @@ Value m_write(Session& s, const Args& a) {
     raw = encoded;
     count = str_length(t);
   } else {
-    if (Bytes* b = cast<Bytes>(a[1])) raw = b->view();
-    else if (ByteArray* b = cast<ByteArray>(a[1])) raw = b->data;
-    else return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
+    if (Bytes* b = cast<Bytes>(a[1]))
+      raw = b->view();
+    else if (ByteArray* b = cast<ByteArray>(a[1]))
+      raw = b->data;
+    else
+      return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     count = static_cast<int64_t>(raw.size());
   }
-  if (f->out) f->out->write(raw);
-  else if (std::fwrite(raw.data(), 1, raw.size(), f->f) != raw.size()) return io_error(s, f);
+  if (f->out)
+    f->out->write(raw);
+  else if (std::fwrite(raw.data(), 1, raw.size(), f->f) != raw.size())
+    return io_error(s, f);
   return Value::integer(count);
 }
 Value m_writelines(Session& s, const Args& a) {
@@ -188,9 +195,13 @@ Value m_seek(Session& s, const Args& a) {
   File* f = open_of(s, a);
   int64_t offset, whence = 0;
   if (!f || !to_index(s, a[1], offset) || (a.size() == 3 && !to_index(s, a[2], whence))) return Value::error();
-  if (f->text && whence != 0 && offset != 0) return raise_text(s, ExcKind::OSError, whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
-  if (whence < 0 || whence > 2) return raise_value_error(s, "invalid whence (%lld, should be 0, 1 or 2)", static_cast<long long>(whence));
-  if (offset < 0 && whence == 0) return raise_value_error(s, "negative seek position %lld", static_cast<long long>(offset));
+  if (f->text && whence != 0 && offset != 0)
+    return raise_text(s, ExcKind::OSError,
+                      whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
+  if (whence < 0 || whence > 2)
+    return raise_value_error(s, "invalid whence (%lld, should be 0, 1 or 2)", static_cast<long long>(whence));
+  if (offset < 0 && whence == 0)
+    return raise_value_error(s, "negative seek position %lld", static_cast<long long>(offset));
   f->skip_lf = false;
   if (!f->f || std::fseek(f->f, offset, static_cast<int>(whence)) != 0) return io_error(s, f);
   return Value::integer(std::ftell(f->f));
@@ -217,9 +228,15 @@ Value m_isatty(Session& s, const Args& a) {
   File* f = open_of(s, a);
   return f ? Value::boolean(isatty(f->out ? f->out->fd() : fileno(f->f))) : Value::error();
 }
-Value m_readable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->read) : Value::error(); }
-Value m_writable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->write) : Value::error(); }
-Value m_seekable(Session& s, const Args& a) { return open_of(s, a) ? Value::boolean(file_of(a[0])->f && file_of(a[0])->owned) : Value::error(); }
+Value m_readable(Session& s, const Args& a) {
+  return open_of(s, a) ? Value::boolean(file_of(a[0])->read) : Value::error();
+}
+Value m_writable(Session& s, const Args& a) {
+  return open_of(s, a) ? Value::boolean(file_of(a[0])->write) : Value::error();
+}
+Value m_seekable(Session& s, const Args& a) {
+  return open_of(s, a) ? Value::boolean(file_of(a[0])->f && file_of(a[0])->owned) : Value::error();
+}
 Value m_enter(Session& s, const Args& a) { return open_of(s, a) ? a[0] : Value::error(); }
 Value m_exit(Session& s, const Args& a) { return m_close(s, Args{a.positional.first(1), {}, {}}); }
 
@@ -234,30 +251,60 @@ Value file_iter(Session&, const Value& v) { return v; }
 Value file_repr(Session& s, const Value& v) {
   File* f = file_of(v);
   std::string name = f->name.is_unbound() ? "None" : repr_text(s, f->name);
-  if (f->text) return make_str("<_io.TextIOWrapper name=" + name + " mode='" + f->mode + "' encoding='" + (f->encoding == "utf-8" && f->owned ? "UTF-8" : f->encoding) + "'>");
-  return make_str(std::string("<_io.Buffered") + (f->read && f->write ? "Random" : f->read ? "Reader" : "Writer") + " name=" + name + ">");
+  if (f->text)
+    return make_str("<_io.TextIOWrapper name=" + name + " mode='" + f->mode + "' encoding='" +
+                    (f->encoding == "utf-8" && f->owned ? "UTF-8" : f->encoding) + "'>");
+  return make_str(std::string("<_io.Buffered") +
+                  (f->read && f->write ? "Random"
+                   : f->read           ? "Reader"
+                                       : "Writer") +
+                  " name=" + name + ">");
 }
 
 constexpr NativeDef kMethods[] = {
-    {.name = "read", .fn = m_read},         {.name = "readline", .fn = m_readline}, {.name = "readlines", .fn = m_readlines},
-    {.name = "write", .fn = m_write},       {.name = "writelines", .fn = m_writelines}, {.name = "flush", .fn = m_flush},
-    {.name = "close", .fn = m_close},       {.name = "seek", .fn = m_seek},         {.name = "tell", .fn = m_tell},
-    {.name = "truncate", .fn = m_truncate}, {.name = "fileno", .fn = m_fileno},     {.name = "isatty", .fn = m_isatty},
-    {.name = "readable", .fn = m_readable}, {.name = "writable", .fn = m_writable}, {.name = "seekable", .fn = m_seekable},
-    {.name = "__enter__", .fn = m_enter},   {.name = "__exit__", .fn = m_exit},
+    {.name = "read", .fn = m_read},
+    {.name = "readline", .fn = m_readline},
+    {.name = "readlines", .fn = m_readlines},
+    {.name = "write", .fn = m_write},
+    {.name = "writelines", .fn = m_writelines},
+    {.name = "flush", .fn = m_flush},
+    {.name = "close", .fn = m_close},
+    {.name = "seek", .fn = m_seek},
+    {.name = "tell", .fn = m_tell},
+    {.name = "truncate", .fn = m_truncate},
+    {.name = "fileno", .fn = m_fileno},
+    {.name = "isatty", .fn = m_isatty},
+    {.name = "readable", .fn = m_readable},
+    {.name = "writable", .fn = m_writable},
+    {.name = "seekable", .fn = m_seekable},
+    {.name = "__enter__", .fn = m_enter},
+    {.name = "__exit__", .fn = m_exit},
 };
 constexpr GetSetDef kGetSet[] = {
     {.name = "closed", .get = [](Session&, const Value& v) { return Value::boolean(file_of(v)->closed); }},
     {.name = "name", .get = [](Session&, const Value& v) { return file_of(v)->name; }},
     {.name = "mode", .get = [](Session&, const Value& v) { return make_str(file_of(v)->mode); }},
-    {.name = "encoding", .get = [](Session&, const Value& v) { return make_str(file_of(v)->owned ? "UTF-8" : "utf-8"); }},
+    {.name = "encoding",
+     .get = [](Session&, const Value& v) { return make_str(file_of(v)->owned ? "UTF-8" : "utf-8"); }},
     {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},
     {.name = "newlines", .get = [](Session&, const Value&) { return Value::none(); }},
     {.name = "buffer", .get = [](Session&, const Value& v) { return v; }},
 };
 constexpr TypeSlots kSlots{.repr = file_repr, .iter = file_iter, .next = file_next};
-const TypeDef kTextDef{.name = "TextIOWrapper", .kind = ObjectKind::opaque, .slots = &kSlots, .methods = kMethods, .getset = kGetSet, .subclassable = false, .module = "_io"};
-const TypeDef kBinaryDef{.name = "BufferedReader", .kind = ObjectKind::opaque, .slots = &kSlots, .methods = kMethods, .getset = kGetSet, .subclassable = false, .module = "_io"};
+const TypeDef kTextDef{.name = "TextIOWrapper",
+                       .kind = ObjectKind::opaque,
+                       .slots = &kSlots,
+                       .methods = kMethods,
+                       .getset = kGetSet,
+                       .subclassable = false,
+                       .module = "_io"};
+const TypeDef kBinaryDef{.name = "BufferedReader",
+                         .kind = ObjectKind::opaque,
+                         .slots = &kSlots,
+                         .methods = kMethods,
+                         .getset = kGetSet,
+                         .subclassable = false,
+                         .module = "_io"};
 
 Value make_file(Session& s, std::shared_ptr<File> f) {
   auto& st = s.state<FileState>();
@@ -286,7 +333,8 @@ bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) 
   }
   if (!valid) return raise_value_error(s, "invalid mode: '%s'", std::string(mode).c_str()), false;
   if (binary && text) return raise_value_error(s, "can't have text and binary mode at once"), false;
-  if (!main) return raise_value_error(s, "Must have exactly one of create/read/write/append mode and at most one plus"), false;
+  if (!main)
+    return raise_value_error(s, "Must have exactly one of create/read/write/append mode and at most one plus"), false;
   f.text = !binary;
   f.read = main == 'r' || plus;
   f.write = main != 'r' || plus;
@@ -298,31 +346,41 @@ bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) 
 
 Value open_file(Session& s, const Args& a) {
   Value v[8];
-  if (!takes_named(s, a, "open", {"file", "mode", "buffering", "encoding", "errors", "newline", "closefd", "opener"}, 1, 8, v, 0)) return Value::error();
+  if (!takes_named(s, a, "open", {"file", "mode", "buffering", "encoding", "errors", "newline", "closefd", "opener"}, 1,
+                   8, v, 0))
+    return Value::error();
   auto f = std::make_shared<File>();
   std::string flags;
   auto option = [&](const Value& x, const char* name, std::string& to) {
     if (x.is_unbound() || x.is_none()) return true;
     Str* t = cast<Str>(x);
-    if (!t) return raise_type_error(s, "open() argument '%s' must be str or None, not %s", name, type_name(s, x).c_str()), false;
+    if (!t)
+      return raise_type_error(s, "open() argument '%s' must be str or None, not %s", name, type_name(s, x).c_str()),
+             false;
     to = t->view();
     return true;
   };
   f->mode = "r";
-  if (!v[1].is_unbound() && !cast<Str>(v[1])) return raise_type_error(s, "open() argument 'mode' must be str, not %s", type_name(s, v[1]).c_str());
-  if (!option(v[1], "mode", f->mode) || !option(v[3], "encoding", f->encoding) || !option(v[4], "errors", f->errors) || !option(v[5], "newline", f->newline))
+  if (!v[1].is_unbound() && !cast<Str>(v[1]))
+    return raise_type_error(s, "open() argument 'mode' must be str, not %s", type_name(s, v[1]).c_str());
+  if (!option(v[1], "mode", f->mode) || !option(v[3], "encoding", f->encoding) || !option(v[4], "errors", f->errors) ||
+      !option(v[5], "newline", f->newline))
     return Value::error();
   Value path = v[0];
   if (!is_integer(path) && !cast<Str>(path) && !cast<Bytes>(path)) {
     path = call_dunder(s, v[0], Dunder::fspath_);
     if (path.is_error()) return path;
-    if (path.is_unbound()) return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, v[0]).c_str());
+    if (path.is_unbound())
+      return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, v[0]).c_str());
   }
   if (!parse_mode(s, f->mode, *f, flags)) return Value::error();
   if (!f->text) {
     for (int i = 3; i < 6; ++i)
       if (!v[i].is_unbound() && !v[i].is_none())
-        return raise_value_error(s, "binary mode doesn't take %s argument", i == 3 ? "an encoding" : i == 4 ? "an errors" : "a newline");
+        return raise_value_error(s, "binary mode doesn't take %s argument",
+                                 i == 3   ? "an encoding"
+                                 : i == 4 ? "an errors"
+                                          : "a newline");
   }
   f->universal = v[5].is_unbound() || v[5].is_none();
   f->name = path;
@@ -351,8 +409,10 @@ Value standard_stream(Session& s, Stream which) {
     f->name = make_str(which == Stream::in ? "<stdin>" : which == Stream::out ? "<stdout>" : "<stderr>");
     f->read = which == Stream::in;
     f->write = !f->read;
-    if (which == Stream::in) f->f = stdin;
-    else f->out = which == Stream::out ? &s.out : &s.err;
+    if (which == Stream::in)
+      f->f = stdin;
+    else
+      f->out = which == Stream::out ? &s.out : &s.err;
     v = make_file(s, std::move(f));
   }
   return v;

@@ -60,9 +60,8 @@ FileProblem Reader::open(const std::string& path) {
   if (FileProblem p = fill(magic, 4, "header"); !p.ok()) return p;
   std::optional<DType> dtype = dtype_of(magic[2]);
   if (magic[0] != 0 || magic[1] != 0 || !dtype)
-    return FileProblem::format(
-        fmt::format("it starts with {:02x} {:02x} {:02x} {:02x}: not an IDX file", magic[0],
-                    magic[1], magic[2], magic[3]));
+    return FileProblem::format(fmt::format("it starts with {:02x} {:02x} {:02x} {:02x}: not an IDX file", magic[0],
+                                           magic[1], magic[2], magic[3]));
   header_.dtype = *dtype;
   header_.bytes = size_of(*dtype);
   bool too_large = false;
@@ -77,9 +76,8 @@ FileProblem Reader::open(const std::string& path) {
   uint64_t size = static_cast<uint64_t>(st.st_size);
   uint64_t most = plain ? size : size * kMostExpansion;
   if (too_large || header_.bytes > most)
-    return FileProblem::format(
-        fmt::format("{}[{}] does not fit into a file of {} bytes: truncated or corrupt",
-                    name(header_.dtype), fmt::join(header_.shape, ", "), size));
+    return FileProblem::format(fmt::format("{}[{}] does not fit into a file of {} bytes: truncated or corrupt",
+                                           name(header_.dtype), fmt::join(header_.shape, ", "), size));
   return {};
 }
 
@@ -93,8 +91,7 @@ FileProblem Reader::fill(void* to, uint64_t size, std::string_view what) {
     if (n < 0 && code == Z_ERRNO) return FileProblem::os(errno);
     if (n < 0) return FileProblem::format(fmt::format("damaged gzip data ({})", text));
     if (n == 0)
-      return FileProblem::format(
-          fmt::format("the file ends in the middle of its {}, {} bytes early", what, size));
+      return FileProblem::format(fmt::format("the file ends in the middle of its {}, {} bytes early", what, size));
     p += n;
     size -= static_cast<uint64_t>(n);
   }

@@ -22,8 +22,8 @@ constexpr std::string_view kPythonModules[] = {"__future__", "abc", "typing"};
 // `ouro.nn` of a script is `nn` of stdlib/.
 const Session::Embedded* find_library(std::string_view dotted) {
   constexpr std::string_view kPrefix = "ouro.";
-  const bool python = std::find(std::begin(kPythonModules), std::end(kPythonModules), dotted) !=
-                      std::end(kPythonModules);
+  const bool python =
+      std::find(std::begin(kPythonModules), std::end(kPythonModules), dotted) != std::end(kPythonModules);
   if (!python && !dotted.starts_with(kPrefix)) return nullptr;
   const EmbeddedModule* m = find_embedded(python ? dotted : dotted.substr(kPrefix.size()));
   if (!m) return nullptr;

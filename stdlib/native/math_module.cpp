@@ -1,5 +1,5 @@
-// The module math, after CPython's Modules/mathmodule.c where the result's bits depend on the algorithm: gamma and lgamma by Lanczos' sum,
-// hypot and dist by compensated sums of squares, fsum by Shewchuk's exact partials.
+// The module math, after CPython's Modules/mathmodule.c where the result's bits depend on the algorithm: gamma and
+// lgamma by Lanczos' sum, hypot and dist by compensated sums of squares, fsum by Shewchuk's exact partials.
 #include <cmath>
 
 #include "runtime/ops.h"
@@ -30,19 +30,23 @@ struct Unary {
   bool can_overflow;
 };
 constexpr Unary kUnary[] = {
-    {"math.acos", std::acos, false},   {"math.acosh", std::acosh, false}, {"math.asin", std::asin, false},   {"math.asinh", std::asinh, false},
-    {"math.atan", std::atan, false},   {"math.atanh", std::atanh, false}, {"math.cbrt", std::cbrt, false},   {"math.cos", std::cos, false},
-    {"math.cosh", std::cosh, true},    {"math.erf", std::erf, false},     {"math.erfc", std::erfc, false},   {"math.exp", std::exp, true},
-    {"math.exp2", std::exp2, true},    {"math.expm1", std::expm1, true},  {"math.fabs", std::fabs, false},   {"math.log1p", std::log1p, false},
-    {"math.sin", std::sin, false},     {"math.sinh", std::sinh, true},    {"math.sqrt", std::sqrt, false},   {"math.tan", std::tan, false},
-    {"math.tanh", std::tanh, false},   {"math.gamma", gamma_function, true}, {"math.lgamma", log_gamma, true},
+    {"math.acos", std::acos, false},      {"math.acosh", std::acosh, false}, {"math.asin", std::asin, false},
+    {"math.asinh", std::asinh, false},    {"math.atan", std::atan, false},   {"math.atanh", std::atanh, false},
+    {"math.cbrt", std::cbrt, false},      {"math.cos", std::cos, false},     {"math.cosh", std::cosh, true},
+    {"math.erf", std::erf, false},        {"math.erfc", std::erfc, false},   {"math.exp", std::exp, true},
+    {"math.exp2", std::exp2, true},       {"math.expm1", std::expm1, true},  {"math.fabs", std::fabs, false},
+    {"math.log1p", std::log1p, false},    {"math.sin", std::sin, false},     {"math.sinh", std::sinh, true},
+    {"math.sqrt", std::sqrt, false},      {"math.tan", std::tan, false},     {"math.tanh", std::tanh, false},
+    {"math.gamma", gamma_function, true}, {"math.lgamma", log_gamma, true},
 };
 template <size_t i>
 Value f_unary(Session& s, const Args& a) {
   if (!takes_one(s, a, kUnary[i].name, 0)) return Value::error();
   double x;
-  if (a[0].is_float()) x = a[0].as_float();
-  else if (!to_double(s, a[0], x)) return Value::error();
+  if (a[0].is_float())
+    x = a[0].as_float();
+  else if (!to_double(s, a[0], x))
+    return Value::error();
   return checked(s, x, kUnary[i].f(x), kUnary[i].can_overflow);
 }
 // Poles of gamma and lgamma are domain errors, overflow is a range error.
@@ -88,8 +92,12 @@ Value f_log(Session& s, const Args& a) {
   OURO_TRY(d, log_of<std::log>(s, a[1]));
   return binary(s, BinOp::truediv, n, d);
 }
-Value f_log2(Session& s, const Args& a) { return takes_one(s, a, "math.log2", 0) ? log_of<std::log2>(s, a[0]) : Value::error(); }
-Value f_log10(Session& s, const Args& a) { return takes_one(s, a, "math.log10", 0) ? log_of<std::log10>(s, a[0]) : Value::error(); }
+Value f_log2(Session& s, const Args& a) {
+  return takes_one(s, a, "math.log2", 0) ? log_of<std::log2>(s, a[0]) : Value::error();
+}
+Value f_log10(Session& s, const Args& a) {
+  return takes_one(s, a, "math.log10", 0) ? log_of<std::log10>(s, a[0]) : Value::error();
+}
 
 Value f_pow(Session& s, const Args& a) {
   double x, y;
@@ -137,11 +145,13 @@ Value f_ulp(Session& s, const Args& a) {
 }
 Value f_degrees(Session& s, const Args& a) {
   double x;
-  return takes_one(s, a, "math.degrees", 0) && to_double(s, a[0], x) ? Value::floating(x * (180.0 / M_PI)) : Value::error();
+  return takes_one(s, a, "math.degrees", 0) && to_double(s, a[0], x) ? Value::floating(x * (180.0 / M_PI))
+                                                                     : Value::error();
 }
 Value f_radians(Session& s, const Args& a) {
   double x;
-  return takes_one(s, a, "math.radians", 0) && to_double(s, a[0], x) ? Value::floating(x * (M_PI / 180.0)) : Value::error();
+  return takes_one(s, a, "math.radians", 0) && to_double(s, a[0], x) ? Value::floating(x * (M_PI / 180.0))
+                                                                     : Value::error();
 }
 template <int which>
 Value f_test(Session& s, const Args& a) {
@@ -193,14 +203,16 @@ Value f_whole(Session& s, const Args& a) {
 Value f_trunc(Session& s, const Args& a) {
   if (!takes_one(s, a, "math.trunc", 0)) return Value::error();
   Value r = call_dunder(s, a[0], Dunder::trunc_);
-  return r.is_unbound() ? raise_type_error(s, "type %s doesn't define __trunc__ method", type_name(s, a[0]).c_str()) : r;
+  return r.is_unbound() ? raise_type_error(s, "type %s doesn't define __trunc__ method", type_name(s, a[0]).c_str())
+                        : r;
 }
 
 Value f_isclose(Session& s, const Args& a) {
   Value v[4];
   if (!takes_named(s, a, "isclose", {"a", "b", "rel_tol", "abs_tol"}, 2, 2, v, 0)) return Value::error();
   double x, y, rel = 1e-9, abs = 0;
-  if (!to_double(s, v[0], x) || !to_double(s, v[1], y) || (!v[2].is_unbound() && !to_double(s, v[2], rel)) || (!v[3].is_unbound() && !to_double(s, v[3], abs)))
+  if (!to_double(s, v[0], x) || !to_double(s, v[1], y) || (!v[2].is_unbound() && !to_double(s, v[2], rel)) ||
+      (!v[3].is_unbound() && !to_double(s, v[3], abs)))
     return Value::error();
   if (rel < 0 || abs < 0) return raise_value_error(s, "tolerances must be non-negative");
   if (x == y) return Value::boolean(true);
@@ -255,8 +267,10 @@ Value f_prod(Session& s, const Args& a) {
   if (!takes_named(s, a, "prod", {" iterable", "start"}, 1, 1, v, 0)) return Value::error();
   Value total = v[1].is_unbound() ? Value::integer(1) : v[1];
   bool ok = for_each(s, v[0], [&](Value& x) {
-    if (total.is_float() && x.is_float()) total = Value::floating(total.as_float() * x.as_float());
-    else total = binary(s, BinOp::mul, total, x);
+    if (total.is_float() && x.is_float())
+      total = Value::floating(total.as_float() * x.as_float());
+    else
+      total = binary(s, BinOp::mul, total, x);
     return !total.is_error();
   });
   return ok ? total : Value::error();
@@ -316,7 +330,8 @@ Value f_factorial(Session& s, const Args& a) {
   if (!takes_one(s, a, "math.factorial", 0)) return Value::error();
   OURO_TRY(n, to_index_value(s, a[0]));
   if (int_sign(n) < 0) return raise_value_error(s, "factorial() not defined for negative values");
-  if (!is_word(n)) return raise_text(s, ExcKind::OverflowError, "factorial() argument should not exceed 9223372036854775807");
+  if (!is_word(n))
+    return raise_text(s, ExcKind::OverflowError, "factorial() argument should not exceed 9223372036854775807");
   return falling_product(s, n, n.bits());
 }
 template <bool comb>
@@ -332,7 +347,10 @@ Value f_choose(Session& s, const Args& a) {
     OURO_TRY(other, int_sub(s, n, k));
     if (int_compare(other, k) < 0) k = other;
   }
-  if (!is_word(k)) return raise_error(s, ExcKind::OverflowError, comb ? "min(n - k, k) must not exceed 9223372036854775807" : "k must not exceed 9223372036854775807");
+  if (!is_word(k))
+    return raise_error(
+        s, ExcKind::OverflowError,
+        comb ? "min(n - k, k) must not exceed 9223372036854775807" : "k must not exceed 9223372036854775807");
   OURO_TRY(top, falling_product(s, n, k.bits()));
   if (!comb) return top;
   OURO_TRY(bottom, falling_product(s, k, k.bits()));
@@ -350,7 +368,9 @@ constexpr NativeDef kFunctions[] = {
     {.name = "atanh", .fn = f_unary<5>, .doc = "Inverse hyperbolic tangent."},
     {.name = "cbrt", .fn = f_unary<6>, .doc = "Cube root."},
     {.name = "ceil", .fn = f_whole<std::ceil, Dunder::ceil_>, .doc = "The smallest integer >= x."},
-    {.name = "comb", .fn = f_choose<true>, .doc = "Number of ways to choose k items from n without repetition and order."},
+    {.name = "comb",
+     .fn = f_choose<true>,
+     .doc = "Number of ways to choose k items from n without repetition and order."},
     {.name = "copysign", .fn = f_copysign, .doc = "Magnitude of x with the sign of y."},
     {.name = "cos", .fn = f_unary<7>, .doc = "Cosine of x radians."},
     {.name = "cosh", .fn = f_unary<8>, .doc = "Hyperbolic cosine."},

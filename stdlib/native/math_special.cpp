@@ -16,8 +16,9 @@ constexpr double kNumerator[kTerms] = {
     2876370.6289353724412254090516208496135991145378768, 186056.26539522349504029498971604569928220784236328,
     8071.6720023658162106380029022722506138218516325024, 210.82427775157934587250973392071336271166969580291,
     2.5066282746310002701649081771338373386264310793408};
-constexpr double kDenominator[kTerms] = {0.0,       39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0,
-                                         2637558.0, 357423.0,   32670.0,     1925.0,      66.0,        1.0};
+constexpr double kDenominator[kTerms] = {0.0,        39916800.0, 120543840.0, 150917976.0, 105258076.0,
+                                         45995730.0, 13339535.0, 2637558.0,   357423.0,    32670.0,
+                                         1925.0,     66.0,       1.0};
 constexpr double kPi = 3.141592653589793238462643383279502884197, kLogPi = 1.144729885849400174143427351353058711647;
 
 double lanczos_sum(double x) {
@@ -39,11 +40,21 @@ double lanczos_sum(double x) {
 double sin_pi(double x) {
   double y = std::fmod(std::fabs(x), 2.0), r;
   switch (static_cast<int>(std::round(2.0 * y))) {
-    case 0: r = std::sin(kPi * y); break;
-    case 1: r = std::cos(kPi * (y - 0.5)); break;
-    case 2: r = std::sin(kPi * (1.0 - y)); break;
-    case 3: r = -std::cos(kPi * (y - 1.5)); break;
-    default: r = std::sin(kPi * (y - 2.0)); break;
+    case 0:
+      r = std::sin(kPi * y);
+      break;
+    case 1:
+      r = std::cos(kPi * (y - 0.5));
+      break;
+    case 2:
+      r = std::sin(kPi * (1.0 - y));
+      break;
+    case 3:
+      r = -std::cos(kPi * (y - 1.5));
+      break;
+    default:
+      r = std::sin(kPi * (y - 2.0));
+      break;
   }
   return std::copysign(1.0, x) * r;
 }

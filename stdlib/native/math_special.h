@@ -5,7 +5,8 @@
 
 namespace ouro::stdlib {
 
-// Gamma by Lanczos' approximation with g = 6.0246... and 13 terms (Pugh 2004), reflected for negative x. NaN or infinity at poles.
+// Gamma by Lanczos' approximation with g = 6.0246... and 13 terms (Pugh 2004), reflected for negative x. NaN or
+// infinity at poles.
 double gamma_function(double x);
 double log_gamma(double x);
 // Euclidean norm: squares split into halves (Dekker), summed with their errors, one step of correction.
@@ -14,8 +15,8 @@ double vector_norm(const std::vector<double>& v);
 // The exactly rounded sum (Shewchuk 1997): non-overlapping partial sums in order of size.
 class ExactSum {
  public:
-  bool add(double x);          // false: intermediate overflow
-  bool result(double& r);      // false: infinities of both signs
+  bool add(double x);      // false: intermediate overflow
+  bool result(double& r);  // false: infinities of both signs
  private:
   std::vector<double> partials_;
   double special_ = 0, infinite_ = 0;

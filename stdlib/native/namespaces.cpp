@@ -9,7 +9,8 @@ namespace {
 
 using namespace runtime;
 
-// ---- a module's names as a mapping: an object of its own class (called dict), because the names live in slots that code has cached
+// ---- a module's names as a mapping: an object of its own class (called dict), because the names live in slots that
+// code has cached
 
 struct NamespaceClass {
   Value type;
@@ -111,23 +112,38 @@ Value m_update(Session& s, const Args& a) {
 }
 
 constexpr NativeDef kMethods[] = {
-    {.name = "get", .fn = m_get},           {.name = "keys", .fn = m_of_dict<0>},  {.name = "values", .fn = m_of_dict<1>},
-    {.name = "items", .fn = m_of_dict<2>},  {.name = "copy", .fn = m_of_dict<3>},  {.name = "setdefault", .fn = m_setdefault},
+    {.name = "get", .fn = m_get},           {.name = "keys", .fn = m_of_dict<0>},
+    {.name = "values", .fn = m_of_dict<1>}, {.name = "items", .fn = m_of_dict<2>},
+    {.name = "copy", .fn = m_of_dict<3>},   {.name = "setdefault", .fn = m_setdefault},
     {.name = "pop", .fn = m_pop},           {.name = "update", .fn = m_update},
 };
-constexpr TypeSlots kSlots{.compare = ns_compare, .unhashable = true, .repr = ns_repr, .iter = ns_iter, .length = ns_length, .get_item = ns_get,
-                           .set_item = ns_set, .del_item = ns_del, .contains = ns_contains};
-const TypeDef kDef{.name = "dict", .kind = ObjectKind::opaque, .slots = &kSlots, .methods = kMethods, .subclassable = false, .module = "ouro.native"};
+constexpr TypeSlots kSlots{.compare = ns_compare,
+                           .unhashable = true,
+                           .repr = ns_repr,
+                           .iter = ns_iter,
+                           .length = ns_length,
+                           .get_item = ns_get,
+                           .set_item = ns_set,
+                           .del_item = ns_del,
+                           .contains = ns_contains};
+const TypeDef kDef{.name = "dict",
+                   .kind = ObjectKind::opaque,
+                   .slots = &kSlots,
+                   .methods = kMethods,
+                   .subclassable = false,
+                   .module = "ouro.native"};
 
-// The variables of a running function. Each value of a variable that the function has names for may be in a register of its own; the one
-// bound last in the text before the frame's position counts.
+// The variables of a running function. Each value of a variable that the function has names for may be in a register of
+// its own; the one bound last in the text before the frame's position counts.
 Value function_locals(Session& s, const Frame& f) {
   Value d = make_dict();
   const ir::Function& code = *f.code->function;
   for (size_t i = 0; i < f.code->reg_of.size() && i < code.names.size(); ++i) {
     int32_t reg = f.code->reg_of[i];
     Symbol name = code.names[i].hint;
-    if (reg < 0 || !name || name.text().empty() || !(name.text()[0] == '_' || std::isalpha(static_cast<unsigned char>(name.text()[0])))) continue;
+    if (reg < 0 || !name || name.text().empty() ||
+        !(name.text()[0] == '_' || std::isalpha(static_cast<unsigned char>(name.text()[0]))))
+      continue;
     if (name.text().find_first_of(".%") != std::string_view::npos) continue;
     Value v = f.regs[reg];
     if (Cell* c = cast_exact<Cell>(v)) v = c->value;

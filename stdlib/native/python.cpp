@@ -9,7 +9,8 @@ void register_python_natives(Session& s) {
   static const NativeModule kNumber{.name = runtime::kPython, .functions = number_functions()};
   static const NativeModule kSequence{.name = runtime::kPython, .functions = sequence_functions()};
   static const NativeModule kIo{.name = runtime::kPython, .functions = io_functions()};
-  for (const NativeModule* m : {&kObject, &kNumber, &kSequence, &kIo, &kMathModule, &kTimeModule, &kSysModule}) s.register_natives(m);
+  for (const NativeModule* m : {&kObject, &kNumber, &kSequence, &kIo, &kMathModule, &kTimeModule, &kSysModule})
+    s.register_natives(m);
 }
 
 }  // namespace ouro::stdlib

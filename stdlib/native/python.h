@@ -1,4 +1,5 @@
-// Python's own names: the built-in functions and the modules math, time and sys (typing, abc and __future__ are Ouro source).
+// Python's own names: the built-in functions and the modules math, time and sys (typing, abc and __future__ are Ouro
+// source).
 #pragma once
 
 namespace ouro::runtime {

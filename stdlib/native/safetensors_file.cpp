@@ -22,10 +22,9 @@ namespace {
 constexpr struct {
   std::string_view name;
   DType dtype;
-} kDTypeNames[] = {{"BOOL", DType::boolean}, {"U8", DType::u8},     {"I8", DType::i8},
-                   {"I16", DType::i16},      {"I32", DType::i32},   {"I64", DType::i64},
-                   {"F16", DType::f16},      {"BF16", DType::bf16}, {"F32", DType::f32},
-                   {"F64", DType::f64}};
+} kDTypeNames[] = {{"BOOL", DType::boolean}, {"U8", DType::u8},   {"I8", DType::i8},   {"I16", DType::i16},
+                   {"I32", DType::i32},      {"I64", DType::i64}, {"F16", DType::f16}, {"BF16", DType::bf16},
+                   {"F32", DType::f32},      {"F64", DType::f64}};
 
 std::string_view file_name(DType t) {
   for (const auto& row : kDTypeNames)
@@ -39,9 +38,7 @@ std::optional<DType> from_file_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::string in_quotes(std::string_view name) {
-  return "'" + std::string(name.substr(0, 200)) + "'";
-}
+std::string in_quotes(std::string_view name) { return "'" + std::string(name.substr(0, 200)) + "'"; }
 
 // Reads the header's JSON by events, so that repeated names are seen and no tree is built.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
@@ -63,11 +60,9 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override;
   bool start_array(size_t) override;
   bool end_array() override;
-  bool parse_error(size_t position, const std::string&,
-                   const nlohmann::detail::exception& e) override {
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     const char* what = std::strstr(e.what(), ": ");
-    return fail(
-        fmt::format("the header is not JSON at byte {}: {}", position, what ? what + 2 : e.what()));
+    return fail(fmt::format("the header is not JSON at byte {}: {}", position, what ? what + 2 : e.what()));
   }
 
  private:
@@ -78,8 +73,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool wrong(std::string_view what) {
-    return fail(fmt::format(
-        "{}: {}", in_metadata_ ? std::string("__metadata__") : in_quotes(entry_.name), what));
+    return fail(fmt::format("{}: {}", in_metadata_ ? std::string("__metadata__") : in_quotes(entry_.name), what));
   }
   bool number(std::optional<uint64_t> v);
   bool scalar();
@@ -150,10 +144,7 @@ bool HeaderReader::key(string_t& name) {
       out_.metadata.emplace_back(std::move(name), std::string());
       return true;
     }
-    field_ = name == "dtype"          ? kDType
-             : name == "shape"        ? kShape
-             : name == "data_offsets" ? kOffsets
-                                      : kOther;
+    field_ = name == "dtype" ? kDType : name == "shape" ? kShape : name == "data_offsets" ? kOffsets : kOther;
     if (field_ != kOther) has_[field_] = true;
   }
   return true;
@@ -161,8 +152,7 @@ bool HeaderReader::key(string_t& name) {
 
 bool HeaderReader::end_object() {
   if (depth_-- != 2 || in_metadata_) return true;
-  if (!has_[kDType] || !has_[kShape] || !has_[kOffsets])
-    return wrong("dtype, shape or data_offsets is missing");
+  if (!has_[kDType] || !has_[kShape] || !has_[kOffsets]) return wrong("dtype, shape or data_offsets is missing");
   if (offsets_.size() != 2) return wrong("data_offsets are not two numbers");
   entry_.begin = offsets_[0];
   entry_.end = offsets_[1];
@@ -238,9 +228,8 @@ std::string layout(Header& header) {
     e.begin = at;
     e.end = at += bytes_of(e).value_or(0);
     separate();
-    json += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}",
-                        json_string(e.name), file_name(e.dtype), fmt::join(e.shape, ","), e.begin,
-                        e.end);
+    json += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", json_string(e.name),
+                        file_name(e.dtype), fmt::join(e.shape, ","), e.begin, e.end);
   }
   json += '}';
   json.append((8 - json.size() % 8) % 8, ' ');
@@ -267,9 +256,8 @@ FileProblem parse_header(std::string_view json, uint64_t data_bytes, Header& out
     else if (e.end > data_bytes)
       wrong = fmt::format("its data ends at byte {}, the file's at {}", e.end, data_bytes);
     else if (!need || *need != e.end - e.begin)
-      wrong =
-          fmt::format("its data has {} bytes, {}[{}] needs {}", e.end - e.begin, name(e.dtype),
-                      fmt::join(e.shape, ", "), need ? std::to_string(*need) : "more than 2^64");
+      wrong = fmt::format("its data has {} bytes, {}[{}] needs {}", e.end - e.begin, name(e.dtype),
+                          fmt::join(e.shape, ", "), need ? std::to_string(*need) : "more than 2^64");
     else if (e.begin < at)
       wrong = "its data overlaps another tensor's";
     else if (e.begin > at)
@@ -278,8 +266,7 @@ FileProblem parse_header(std::string_view json, uint64_t data_bytes, Header& out
     at = e.end;
   }
   if (at != data_bytes)
-    return FileProblem::format(
-        fmt::format("{} bytes stand behind the last tensor", data_bytes - at));
+    return FileProblem::format(fmt::format("{} bytes stand behind the last tensor", data_bytes - at));
   return {};
 }
 
@@ -291,8 +278,7 @@ FileProblem write(const std::string& path, Header header) {
   AtomicFile file;
   if (FileProblem p = file.open(path); !p.ok()) return p;
   unsigned char size[8];
-  for (int i = 0; i < 8; ++i)
-    size[i] = static_cast<unsigned char>(uint64_t{json.size()} >> (8 * i));
+  for (int i = 0; i < 8; ++i) size[i] = static_cast<unsigned char>(uint64_t{json.size()} >> (8 * i));
   if (FileProblem p = file.write(size, 8); !p.ok()) return p;
   if (FileProblem p = file.write(json.data(), json.size()); !p.ok()) return p;
   for (const Entry& e : header.entries)
@@ -311,17 +297,14 @@ FileProblem Reader::open(const std::string& path) {
   if (fstat(fd_, &st) != 0) return FileProblem::os(errno);
   if (S_ISDIR(st.st_mode)) return FileProblem::os(EISDIR);
   uint64_t size = static_cast<uint64_t>(st.st_size);
-  if (size < 8)
-    return FileProblem::format(fmt::format("{} bytes are too few for a safetensors file", size));
+  if (size < 8) return FileProblem::format(fmt::format("{} bytes are too few for a safetensors file", size));
   unsigned char raw[8];
   if (FileProblem p = read_at(fd_, 0, raw, 8); !p.ok()) return p;
   uint64_t n = 0;
   for (int i = 7; i >= 0; --i) n = n << 8 | raw[i];
-  if (n > kMaxHeader)
-    return FileProblem::format(fmt::format("a header of {} bytes: not a safetensors file", n));
+  if (n > kMaxHeader) return FileProblem::format(fmt::format("a header of {} bytes: not a safetensors file", n));
   if (n > size - 8)
-    return FileProblem::format(
-        fmt::format("the header should have {} bytes, the file ends after {}", n, size - 8));
+    return FileProblem::format(fmt::format("the header should have {} bytes, the file ends after {}", n, size - 8));
   std::string json(n, '\0');
   if (FileProblem p = read_at(fd_, 8, json.data(), n); !p.ok()) return p;
   data_start_ = 8 + n;
@@ -341,16 +324,15 @@ std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); ++i) {
     unsigned char c = static_cast<unsigned char>(text[i]);
-    bool surrogate =
-        c == 0xED && i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xA0;
+    bool surrogate = c == 0xED && i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xA0;
     if (c == '"' || c == '\\') {
       out += '\\';
       out += static_cast<char>(c);
     } else if (c < 0x20) {
       out += fmt::format("\\u{:04x}", c);
     } else if (surrogate) {
-      unsigned code = 0xD000u | (static_cast<unsigned>(text[i + 1]) & 0x3F) << 6 |
-                      (static_cast<unsigned>(text[i + 2]) & 0x3F);
+      unsigned code =
+          0xD000u | (static_cast<unsigned>(text[i + 1]) & 0x3F) << 6 | (static_cast<unsigned>(text[i + 2]) & 0x3F);
       out += fmt::format("\\u{:04x}", code);
       i += 2;
     } else {

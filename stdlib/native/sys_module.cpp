@@ -1,6 +1,6 @@
 // The module sys.
-#include <climits>
 #include <cfloat>
+#include <climits>
 
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
@@ -25,7 +25,10 @@ Value f_setrecursionlimit(Session& s, const Args& a) {
   int64_t n;
   if (!to_index(s, a[0], n)) return Value::error();
   if (n < 1) return raise_value_error(s, "recursion limit must be greater or equal than 1");
-  if (n < s.depth) return raise_text(s, ExcKind::RecursionError, "cannot set the recursion limit to " + std::to_string(n) + " at the recursion depth " + std::to_string(s.depth) + ": the limit is too low");
+  if (n < s.depth)
+    return raise_text(s, ExcKind::RecursionError,
+                      "cannot set the recursion limit to " + std::to_string(n) + " at the recursion depth " +
+                          std::to_string(s.depth) + ": the limit is too low");
   s.recursion_limit = static_cast<int>(std::min<int64_t>(n, INT_MAX));
   return Value::none();
 }
@@ -81,8 +84,12 @@ constexpr NativeDef kFunctions[] = {
     {.name = "getrefcount", .fn = f_getrefcount, .doc = "The reference count of an object."},
     {.name = "getdefaultencoding", .fn = f_encoding, .doc = "utf-8"},
     {.name = "getfilesystemencoding", .fn = f_encoding, .doc = "utf-8"},
-    {.name = "set_int_max_str_digits", .fn = f_set_digits, .doc = "Set the limit of digits in conversions of ints and text."},
-    {.name = "get_int_max_str_digits", .fn = f_get_digits, .doc = "The limit of digits in conversions of ints and text."},
+    {.name = "set_int_max_str_digits",
+     .fn = f_set_digits,
+     .doc = "Set the limit of digits in conversions of ints and text."},
+    {.name = "get_int_max_str_digits",
+     .fn = f_get_digits,
+     .doc = "The limit of digits in conversions of ints and text."},
     {.name = "settrace", .fn = f_nothing, .doc = "Accepted, without effect."},
     {.name = "setswitchinterval", .fn = f_nothing, .doc = "Accepted, without effect."},
     {.name = "is_finalizing", .fn = f_false, .doc = "False."},
@@ -102,23 +109,45 @@ Value named_tuple(Session& s, const char* name, std::initializer_list<std::pair<
 }
 
 Value version_info(Session& s) {
-  return named_tuple(s, "version_info", {{"major", Value::integer(3)}, {"minor", Value::integer(11)}, {"micro", Value::integer(2)},
-                                         {"releaselevel", make_str("final")}, {"serial", Value::integer(0)}});
+  return named_tuple(s, "version_info",
+                     {{"major", Value::integer(3)},
+                      {"minor", Value::integer(11)},
+                      {"micro", Value::integer(2)},
+                      {"releaselevel", make_str("final")},
+                      {"serial", Value::integer(0)}});
 }
 Value float_info(Session& s) {
-  return named_tuple(s, "float_info", {{"max", Value::floating(DBL_MAX)}, {"max_exp", Value::integer(DBL_MAX_EXP)}, {"max_10_exp", Value::integer(DBL_MAX_10_EXP)},
-                                       {"min", Value::floating(DBL_MIN)}, {"min_exp", Value::integer(DBL_MIN_EXP)}, {"min_10_exp", Value::integer(DBL_MIN_10_EXP)},
-                                       {"dig", Value::integer(DBL_DIG)}, {"mant_dig", Value::integer(DBL_MANT_DIG)}, {"epsilon", Value::floating(DBL_EPSILON)},
-                                       {"radix", Value::integer(FLT_RADIX)}, {"rounds", Value::integer(1)}});
+  return named_tuple(s, "float_info",
+                     {{"max", Value::floating(DBL_MAX)},
+                      {"max_exp", Value::integer(DBL_MAX_EXP)},
+                      {"max_10_exp", Value::integer(DBL_MAX_10_EXP)},
+                      {"min", Value::floating(DBL_MIN)},
+                      {"min_exp", Value::integer(DBL_MIN_EXP)},
+                      {"min_10_exp", Value::integer(DBL_MIN_10_EXP)},
+                      {"dig", Value::integer(DBL_DIG)},
+                      {"mant_dig", Value::integer(DBL_MANT_DIG)},
+                      {"epsilon", Value::floating(DBL_EPSILON)},
+                      {"radix", Value::integer(FLT_RADIX)},
+                      {"rounds", Value::integer(1)}});
 }
 Value hash_info(Session& s) {
-  return named_tuple(s, "hash_info", {{"width", Value::integer(64)}, {"modulus", Value::integer((int64_t{1} << 61) - 1)}, {"inf", Value::integer(314159)},
-                                      {"nan", Value::integer(0)}, {"imag", Value::integer(1000003)}, {"algorithm", make_str("siphash13")},
-                                      {"hash_bits", Value::integer(64)}, {"seed_bits", Value::integer(128)}, {"cutoff", Value::integer(0)}});
+  return named_tuple(s, "hash_info",
+                     {{"width", Value::integer(64)},
+                      {"modulus", Value::integer((int64_t{1} << 61) - 1)},
+                      {"inf", Value::integer(314159)},
+                      {"nan", Value::integer(0)},
+                      {"imag", Value::integer(1000003)},
+                      {"algorithm", make_str("siphash13")},
+                      {"hash_bits", Value::integer(64)},
+                      {"seed_bits", Value::integer(128)},
+                      {"cutoff", Value::integer(0)}});
 }
 Value int_info(Session& s) {
-  return named_tuple(s, "int_info", {{"bits_per_digit", Value::integer(30)}, {"sizeof_digit", Value::integer(4)}, {"default_max_str_digits", Value::integer(4300)},
-                                     {"str_digits_check_threshold", Value::integer(640)}});
+  return named_tuple(s, "int_info",
+                     {{"bits_per_digit", Value::integer(30)},
+                      {"sizeof_digit", Value::integer(4)},
+                      {"default_max_str_digits", Value::integer(4300)},
+                      {"str_digits_check_threshold", Value::integer(640)}});
 }
 Value string_list(const std::vector<std::string>& items) {
   Value l = make_list();
@@ -161,10 +190,14 @@ constexpr ConstantDef kConstants[] = {
     {"copyright", [](Session&) { return make_str(""); }},
     {"dont_write_bytecode", [](Session&) { return Value::boolean(true); }},
     {"warnoptions", [](Session&) { return make_list(); }},
-    {"builtin_module_names", [](Session&) { return make_tuple({make_str("builtins"), make_str("math"), make_str("sys"), make_str("time")}); }},
+    {"builtin_module_names",
+     [](Session&) {
+       return make_tuple({make_str("builtins"), make_str("math"), make_str("sys"), make_str("time")});
+     }},
 };
-constexpr std::string_view kNames[] = {"argv", "path", "modules", "stdin", "stdout", "stderr", "maxsize", "maxunicode", "byteorder", "platform",
-                                       "version", "hexversion", "executable", "version_info", "float_info", "hash_info", "int_info"};
+constexpr std::string_view kNames[] = {"argv",       "path",         "modules",    "stdin",     "stdout",  "stderr",
+                                       "maxsize",    "maxunicode",   "byteorder",  "platform",  "version", "hexversion",
+                                       "executable", "version_info", "float_info", "hash_info", "int_info"};
 
 struct Made {
   std::vector<std::pair<std::string_view, Value>> values;

@@ -31,7 +31,8 @@ Value f_set_rng_state(Session& s, const Args& a) {
   OURO_TRY(pair, tuple_of(s, a[0]));
   int64_t seed, counter;
   if (pair.as<Tuple>()->size != 2) return raise_value_error(s, "set_rng_state: (seed, counter) expected");
-  if (!to_index(s, (*pair.as<Tuple>())[0], seed) || !to_index(s, (*pair.as<Tuple>())[1], counter)) return Value::error();
+  if (!to_index(s, (*pair.as<Tuple>())[0], seed) || !to_index(s, (*pair.as<Tuple>())[1], counter))
+    return Value::error();
   s.state<RandomState>() = RandomState{static_cast<uint64_t>(seed), static_cast<uint64_t>(counter), 0};
   return Value::none();
 }
@@ -43,7 +44,10 @@ bool float_type(Session& s, const Value& v, DType& t) {
 Value f_finfo_max(Session& s, const Args& a) {
   DType t;
   if (!float_type(s, a[0], t)) return Value::error();
-  return Value::floating(t == DType::f64 ? 1.7976931348623157e308 : t == DType::f32 ? 0x1.fffffep127 : t == DType::bf16 ? 0x1.fep127 : 65504.0);
+  return Value::floating(t == DType::f64    ? 1.7976931348623157e308
+                         : t == DType::f32  ? 0x1.fffffep127
+                         : t == DType::bf16 ? 0x1.fep127
+                                            : 65504.0);
 }
 Value f_finfo_eps(Session& s, const Args& a) {
   DType t;
@@ -66,6 +70,7 @@ Value f_result_type(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "result_type: at least one operand expected");
   return make_dtype(s, p.dtype());
 }
+Value f_index_put_add(Session& s, const Args& a) { return run_operation(s, "index_accumulate", {a[0], a[1], a[2]}); }
 // What `x.to(v)` means: a dtype, or None for a device that x is on.
 Value f_dtype_or_device(Session& s, const Args& a) {
   if (auto* text = cast<Str>(a[0]); text && !dtype_from_name(text->view())) {
@@ -78,7 +83,8 @@ Value f_dtype_or_device(Session& s, const Args& a) {
 }
 Value f_counters(Session& s, const Args&) {
   const TensorCounters& c = tensor_counters(s);
-  return make_tuple({Value::integer(static_cast<int64_t>(c.allocations)), Value::integer(static_cast<int64_t>(c.copies))});
+  return make_tuple(
+      {Value::integer(static_cast<int64_t>(c.allocations)), Value::integer(static_cast<int64_t>(c.copies))});
 }
 
 constexpr NativeDef kBeside[] = {
@@ -89,15 +95,18 @@ constexpr NativeDef kBeside[] = {
     {"finfo_max", "dtype", f_finfo_max, "The largest finite number of a float dtype."},
     {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype."},
     {"result_type", "", f_result_type, "The dtype that an operation on these operands has."},
+    {"index_put_add", "x, key, v, /", f_index_put_add, "x with v added at key; places named twice get both."},
     {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or None if it names the host."},
     {"tensor_counters", "", f_counters, "(buffers allocated, copies made because a written tensor was shared) so far."},
 };
 
-// The functions that scripts can name: Python's own names (sum, max, ...) are reached as ouro.NAME, since Python's come first.
+// The functions that scripts can name: Python's own names (sum, max, ...) are reached as ouro.NAME, since Python's come
+// first.
 std::span<const NativeDef> functions() {
   static const std::vector<NativeDef> rows = [] {
     std::vector<NativeDef> v(std::begin(kBeside), std::end(kBeside));
-    constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs", "round", "pow", "any", "all", "detach", "astype"};
+    constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs",    "round",
+                                                 "pow", "any", "all", "detach", "astype"};
     auto visible = [&](const ir::OpDef& row) {
       if (row.function) return true;
       for (std::string_view n : kPythonNames)
@@ -114,7 +123,9 @@ std::span<const NativeDef> functions() {
   return rows;
 }
 
-constexpr std::string_view kConstants[] = {"bool_", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr std::string_view kConstants[] = {"bool_", "u8",      "i8",       "i16",     "i32",    "i64",   "f16",
+                                           "bf16",  "f32",     "f64",      "uint8",   "int8",   "int16", "int32",
+                                           "int64", "float16", "bfloat16", "float32", "float64"};
 Value constant(Session& s, std::string_view name) {
   if (name == "bool_") return make_dtype(s, DType::boolean);
   for (std::string_view n : kConstants)
@@ -125,7 +136,8 @@ Value constant(Session& s, std::string_view name) {
 }  // namespace
 
 void register_tensor_natives(Session& s) {
-  static const NativeModule module{.name = kOuro, .functions = functions(), .constant = constant, .constants = kConstants};
+  static const NativeModule module{
+      .name = kOuro, .functions = functions(), .constant = constant, .constants = kConstants};
   s.register_natives(&module);
   backends::register_onednn();
 }

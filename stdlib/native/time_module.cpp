@@ -34,7 +34,8 @@ Value f_ns(Session& s, const Args& a) {
 Value f_sleep(Session& s, const Args& a) {
   if (!takes_one(s, a, "time.sleep", 0)) return Value::error();
   double seconds;
-  if (!a[0].is_float() && !is_integer(a[0]) && find_dunder(s, type_of(s, a[0]), Dunder::index_).is_unbound() && find_dunder(s, type_of(s, a[0]), Dunder::float_).is_unbound())
+  if (!a[0].is_float() && !is_integer(a[0]) && find_dunder(s, type_of(s, a[0]), Dunder::index_).is_unbound() &&
+      find_dunder(s, type_of(s, a[0]), Dunder::float_).is_unbound())
     return raise_type_error(s, "'%s' object cannot be interpreted as an integer", type_name(s, a[0]).c_str());
   if (!to_double(s, a[0], seconds)) return Value::error();
   if (std::isnan(seconds)) return raise_value_error(s, "Invalid value NaN (not a number)");
@@ -70,11 +71,14 @@ Value struct_time(Session& s, const tm& t) {
   if (cls.type.is_unbound()) {
     Value ns = make_dict();
     dict_set_str(s, ns.as<Dict>(), "__module__", make_str("time"));
-    cls.type = make_class(s, make_str("struct_time"), make_tuple({Value::share(s.type(ObjectKind::tuple))}), ns, Args{});
+    cls.type =
+        make_class(s, make_str("struct_time"), make_tuple({Value::share(s.type(ObjectKind::tuple))}), ns, Args{});
     if (cls.type.is_error()) return std::exchange(cls.type, Value());
   }
-  int64_t fields[9] = {t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, (t.tm_wday + 6) % 7, t.tm_yday + 1, t.tm_isdst};
-  static constexpr const char* kNames[9] = {"tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_sec", "tm_wday", "tm_yday", "tm_isdst"};
+  int64_t fields[9] = {t.tm_year + 1900, t.tm_mon + 1,        t.tm_mday,     t.tm_hour, t.tm_min,
+                       t.tm_sec,         (t.tm_wday + 6) % 7, t.tm_yday + 1, t.tm_isdst};
+  static constexpr const char* kNames[9] = {"tm_year", "tm_mon",  "tm_mday", "tm_hour", "tm_min",
+                                            "tm_sec",  "tm_wday", "tm_yday", "tm_isdst"};
   std::vector<Value> items;
   for (int64_t f : fields) items.push_back(Value::integer(f));
   OURO_TRY(v, call(s, cls.type, {make_tuple_moved(items)}));
@@ -152,16 +156,22 @@ constexpr NativeDef kFunctions[] = {
     {.name = "time", .fn = f_seconds<CLOCK_REALTIME>, .doc = "Seconds since the epoch."},
     {.name = "time_ns", .fn = f_ns<CLOCK_REALTIME>, .doc = "Nanoseconds since the epoch."},
     {.name = "perf_counter", .fn = f_seconds<CLOCK_MONOTONIC>, .doc = "Performance counter for benchmarking."},
-    {.name = "perf_counter_ns", .fn = f_ns<CLOCK_MONOTONIC>, .doc = "Performance counter for benchmarking as nanoseconds."},
+    {.name = "perf_counter_ns",
+     .fn = f_ns<CLOCK_MONOTONIC>,
+     .doc = "Performance counter for benchmarking as nanoseconds."},
     {.name = "monotonic", .fn = f_seconds<CLOCK_MONOTONIC>, .doc = "Monotonic clock, cannot go backward."},
     {.name = "monotonic_ns", .fn = f_ns<CLOCK_MONOTONIC>, .doc = "Monotonic clock as nanoseconds."},
     {.name = "process_time", .fn = f_seconds<CLOCK_PROCESS_CPUTIME_ID>, .doc = "Process time for profiling."},
-    {.name = "process_time_ns", .fn = f_ns<CLOCK_PROCESS_CPUTIME_ID>, .doc = "Process time for profiling as nanoseconds."},
+    {.name = "process_time_ns",
+     .fn = f_ns<CLOCK_PROCESS_CPUTIME_ID>,
+     .doc = "Process time for profiling as nanoseconds."},
     {.name = "thread_time", .fn = f_seconds<CLOCK_THREAD_CPUTIME_ID>, .doc = "Thread time for profiling."},
     {.name = "sleep", .fn = f_sleep, .doc = "Delay execution for a given number of seconds."},
     {.name = "localtime", .fn = f_broken_down<true>, .doc = "Seconds to local time."},
     {.name = "gmtime", .fn = f_broken_down<false>, .doc = "Seconds to UTC."},
-    {.name = "strftime", .fn = f_strftime, .doc = "Convert a time tuple to a string according to a format specification."},
+    {.name = "strftime",
+     .fn = f_strftime,
+     .doc = "Convert a time tuple to a string according to a format specification."},
     {.name = "mktime", .fn = f_mktime, .doc = "Local time to seconds."},
     {.name = "asctime", .fn = f_asctime, .doc = "Convert a time tuple to a string."},
     {.name = "ctime", .fn = f_ctime, .doc = "Convert a time in seconds to a string."},

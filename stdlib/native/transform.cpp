@@ -19,7 +19,8 @@ Value wrap_callable(Session& s, const Value& f) {
   h.sig.varargs = h.sig.varkw = true;
   h.sig.names = {intern("args"), intern("kwargs")};
   h.captures = {{intern("f"), false}};
-  ir::NameId args = b.entry_param(h.sig.names[0]), kwargs = b.entry_param(h.sig.names[1]), callee = b.entry_param(intern("f"));
+  ir::NameId args = b.entry_param(h.sig.names[0]), kwargs = b.entry_param(h.sig.names[1]),
+             callee = b.entry_param(intern("f"));
   ir::CallSig sig;
   sig.args = {{ir::CallSig::Kind::star, {}}, {ir::CallSig::Kind::double_star, {}}};
   ir::Atom atoms[] = {args, kwargs};
@@ -47,7 +48,8 @@ Value native_jit(Session& s, const Args& a) {
 
 constexpr NativeDef kRows[] = {
     {"jit", "f=None, /, *, static=()", native_jit,
-     "jit(f): f as one compiled program (define-and-run). Effects and results are those of calling f; what cannot be compiled is interpreted in place."},
+     "jit(f): f as one compiled program (define-and-run). Effects and results are those of calling f; what cannot be "
+     "compiled is interpreted in place."},
 };
 constexpr NativeModule kModule{kOuro, kRows};
 

@@ -17,12 +17,10 @@ namespace {
 
 std::string show(const SourceFile& file, const std::string& stage, Diagnostics& diags) {
   if (stage == "tokens")
-    return grammar::dump_tokens(
-        file, grammar::tokenize(file, 0, file.size(), grammar::LexMode::file).tokens);
+    return grammar::dump_tokens(file, grammar::tokenize(file, 0, file.size(), grammar::LexMode::file).tokens);
   if (stage == "tree") {
     grammar::Tree tree;
-    if (auto error = grammar::parse(file, grammar::Start::file, 0, file.size(), tree))
-      diags.report(*error);
+    if (auto error = grammar::parse(file, grammar::Start::file, 0, file.size(), tree)) diags.report(*error);
     return grammar::dump_tree(file, tree);
   }
   Arena arena;

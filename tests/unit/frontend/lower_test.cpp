@@ -93,9 +93,8 @@ TEST_CASE("lowering_a_long_script_is_quick") {
   std::string text;
   for (int i = 0; i < 25; ++i) {
     std::string n = std::to_string(i);
-    text += "def f" + n + "(a, b=" + n +
-            "):\n    xs = [a * i for i in range(b)]\n    for x in xs:\n        if x > " + n +
-            ": a += x\n    return a\n";
+    text += "def f" + n + "(a, b=" + n + "):\n    xs = [a * i for i in range(b)]\n    for x in xs:\n        if x > " +
+            n + ": a += x\n    return a\n";
   }
   SourceManager sources;
   const SourceFile& file = sources.add("long.ouro", text);
@@ -104,9 +103,7 @@ TEST_CASE("lowering_a_long_script_is_quick") {
     auto begin = std::chrono::steady_clock::now();
     Diagnostics diags;
     REQUIRE(frontend::compile_module(file, diags));
-    best = std::min(
-        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-                  .count());
+    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   }
   WARN("125 lines: " << best << " ms");
   CHECK(best < 200);
@@ -117,8 +114,8 @@ TEST_CASE("displays_and_calls_of_any_length_lower") {
   std::string items;
   for (int i = 0; i < kCount; ++i) items += "x,";
   SourceManager sources;
-  const SourceFile& file = sources.add(
-      "long.ouro", "x = 1\na = [" + items + "]\nb = (" + items + ")\nf(" + items + ")\n");
+  const SourceFile& file =
+      sources.add("long.ouro", "x = 1\na = [" + items + "]\nb = (" + items + ")\nf(" + items + ")\n");
   Diagnostics diags;
   ir::FunctionRef f = frontend::compile_module(file, diags);
   REQUIRE(f);

@@ -17,16 +17,12 @@ std::string dump_program() {
 }
 
 int run_script(const char* name) {
-  std::string command = "/usr/bin/python3 " OURO_SOURCE_DIR "/tests/grammar/" + std::string(name) +
-                        " " + dump_program() + " 1>&2";
+  std::string command =
+      "/usr/bin/python3 " OURO_SOURCE_DIR "/tests/grammar/" + std::string(name) + " " + dump_program() + " 1>&2";
   return std::system(command.c_str());
 }
 
 }  // namespace
 
-TEST_CASE("trees and positions of the corpus are those of python3") {
-  CHECK(run_script("check_ast.py") == 0);
-}
-TEST_CASE("messages for wrong programs are those of python3") {
-  CHECK(run_script("check_errors.py") == 0);
-}
+TEST_CASE("trees and positions of the corpus are those of python3") { CHECK(run_script("check_ast.py") == 0); }
+TEST_CASE("messages for wrong programs are those of python3") { CHECK(run_script("check_errors.py") == 0); }

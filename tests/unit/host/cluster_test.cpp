@@ -13,7 +13,8 @@ TEST_CASE("an_elementwise_chain_is_one_flat_kernel") {
     %5: f32[s1, 33] = sigmoid %0
     %6: f32[s1, 33] = mul %4, %5
     return %6
-  })", &text) == 1);
+  })",
+                       &text) == 1);
   CHECK(text.find("loop i1") == std::string::npos);
   CHECK(text.find("b0 out") != std::string::npos);
 }
@@ -28,7 +29,8 @@ TEST_CASE("softmax_is_one_kernel_over_rows") {
     %4: f32[s1, 1] = sum[(-1, True)] %3
     %5: f32[s1, 10] = div %3, %4
     return %5
-  })", &text) == 1);
+  })",
+                       &text) == 1);
 }
 
 TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must") {
@@ -52,7 +54,9 @@ TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must") {
 
 TEST_CASE("adam_updates_of_a_parameter_are_one_kernel") {
   std::string text;
-  CHECK(check_clusters(R"(func @f(%0.p: f32[33, 7], %1.g: f32[33, 7], %2.m: f32[33, 7], %3.v: f32[33, 7], %4.lr: float, %5.c: float) {
+  CHECK(
+      check_clusters(
+          R"(func @f(%0.p: f32[33, 7], %1.g: f32[33, 7], %2.m: f32[33, 7], %3.v: f32[33, 7], %4.lr: float, %5.c: float) {
   ^0:
     %6: f32[33, 7] = mul %2, 0.9
     %7: f32[33, 7] = mul %1, 0.1
@@ -69,7 +73,8 @@ TEST_CASE("adam_updates_of_a_parameter_are_one_kernel") {
     %18: f32[33, 7] = sub %0, %17
     %19 = tuple %18, %8, %12
     return %19
-  })", &text) == 1);
+  })",
+          &text) == 1);
   CHECK(text.find("s1 f64") != std::string::npos);
 }
 
@@ -186,7 +191,8 @@ TEST_CASE("max_pooling_forward_and_backward") {
 
 TEST_CASE("half_floats_are_rounded_after_every_operation") {
   for (std::string t : {"f16", "bf16"})
-    check_clusters("func @f(%0.x: " + t + "[3, 70], %1.y: " + t + "[3, 70]) {\n^0:\n%2: " + t + "[3, 70] = mul %0, %1\n%3: " + t + "[3, 70] = add %2, %1\n%4: " + t +
+    check_clusters("func @f(%0.x: " + t + "[3, 70], %1.y: " + t + "[3, 70]) {\n^0:\n%2: " + t +
+                   "[3, 70] = mul %0, %1\n%3: " + t + "[3, 70] = add %2, %1\n%4: " + t +
                    "[3] = sum[(1,)] %3\n%5: " + t + "[3] = mul %4, %4\n%6 = tuple %3, %5\nreturn %6\n}");
 }
 

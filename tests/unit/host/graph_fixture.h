@@ -1,4 +1,5 @@
-// Runs the tensor lets of a typed function twice: value by value through the reference evaluator, and as clusters on the host.
+// Runs the tensor lets of a typed function twice: value by value through the reference evaluator, and as clusters on
+// the host.
 #pragma once
 
 #include "ir/loops/cluster.h"
@@ -35,7 +36,8 @@ inline GraphRun run_graph(const ir::loops::Graph& g, const ir::loops::Clustering
     if (!input && !c.stored[v]) continue;
     run.buffers[v] = random_elements(g[v].type, count(v), 17 + v, false);
     if (input && g[v].type == DType::i64)
-      for (size_t i = 0; i < count(v); ++i) reinterpret_cast<int64_t*>(run.buffers[v].data())[i] = static_cast<int64_t>(i * 7 % 3);
+      for (size_t i = 0; i < count(v); ++i)
+        reinterpret_cast<int64_t*>(run.buffers[v].data())[i] = static_cast<int64_t>(i * 7 % 3);
     if (!input) std::memset(run.buffers[v].data(), 0xCD, run.buffers[v].size());
   }
   for (const Step& s : c.steps) {
@@ -56,8 +58,10 @@ inline GraphRun run_graph(const ir::loops::Graph& g, const ir::loops::Clustering
     std::vector<runtime::ScalarArg> scalars;
     for (const Use& u : k.scalars) {
       runtime::ScalarArg a;
-      if (is_float(u.type)) a.f = 0.25;
-      else a.i = 3;
+      if (is_float(u.type))
+        a.f = 0.25;
+      else
+        a.i = 3;
       scalars.push_back(a);
     }
     int64_t range = number(k.range);

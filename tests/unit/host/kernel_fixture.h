@@ -38,20 +38,39 @@ inline std::vector<char> random_elements(DType t, size_t n, uint64_t seed, bool 
     char* p = bytes.data() + i * size_of(t);
     auto put = [&](auto v) { std::memcpy(p, &v, sizeof v); };
     switch (t) {
-      case DType::boolean: put(static_cast<uint8_t>(rng() & 1)); break;
-      case DType::u8: case DType::i8: put(static_cast<uint8_t>(rng())); break;
-      case DType::f16: case DType::bf16: put(static_cast<uint16_t>(0x3c00 + rng() % 0x400)); break;
-      case DType::i16: put(static_cast<int16_t>(rng() % 2000 - 1000)); break;
-      case DType::i32: put(static_cast<int32_t>(rng() % 2000) - 1000); break;
-      case DType::i64: put(static_cast<int64_t>(rng() % 2000) - 1000); break;
-      case DType::f32: put(static_cast<float>(d)); break;
-      case DType::f64: put(d); break;
+      case DType::boolean:
+        put(static_cast<uint8_t>(rng() & 1));
+        break;
+      case DType::u8:
+      case DType::i8:
+        put(static_cast<uint8_t>(rng()));
+        break;
+      case DType::f16:
+      case DType::bf16:
+        put(static_cast<uint16_t>(0x3c00 + rng() % 0x400));
+        break;
+      case DType::i16:
+        put(static_cast<int16_t>(rng() % 2000 - 1000));
+        break;
+      case DType::i32:
+        put(static_cast<int32_t>(rng() % 2000) - 1000);
+        break;
+      case DType::i64:
+        put(static_cast<int64_t>(rng() % 2000) - 1000);
+        break;
+      case DType::f32:
+        put(static_cast<float>(d));
+        break;
+      case DType::f64:
+        put(d);
+        break;
     }
   }
   return bytes;
 }
 
-/// Every NaN becomes the same one: its sign and payload follow the order of operands in an instruction, which nobody controls.
+/// Every NaN becomes the same one: its sign and payload follow the order of operands in an instruction, which nobody
+/// controls.
 inline void canonical_nans(DType t, std::vector<char>& bytes) {
   auto each = [&](auto tag, auto quiet) {
     using T = decltype(tag);
@@ -65,7 +84,8 @@ inline void canonical_nans(DType t, std::vector<char>& bytes) {
   if (t == DType::f64) each(double{}, uint64_t{0x7ff8} << 48);
 }
 
-/// Buffers of the lengths given, filled at random (outputs with 0xAB); `sizes` are the kernel's. True bytes on every target.
+/// Buffers of the lengths given, filled at random (outputs with 0xAB); `sizes` are the kernel's. True bytes on every
+/// target.
 inline void check_kernel(const std::string& text, const std::vector<size_t>& lengths, const std::vector<int64_t>& sizes,
                          const std::vector<runtime::ScalarArg>& scalars = {}, bool specials = true) {
   ir::loops::Kernel k = ir::loops::read_kernel(text);

@@ -6,19 +6,22 @@ using ouro::test::check_kernel;
 namespace {
 std::string map(const char* type, const char* leaf, const char* result) {
   return std::string("kernel(b0 in ") + type + ", b1 in " + type + ", b2 out " + result +
-         "; n0;) { parallel i0 < n0 { %0 = load." + type + " b0[i0] %1 = load." + type + " b1[i0] %2 = " + leaf + "." + result +
-         " %0, %1 store b2[i0] = %2 } }";
+         "; n0;) { parallel i0 < n0 { %0 = load." + type + " b0[i0] %1 = load." + type + " b1[i0] %2 = " + leaf + "." +
+         result + " %0, %1 store b2[i0] = %2 } }";
 }
 }  // namespace
 
 TEST_CASE("elementwise_kernels_give_the_evaluators_bits_at_every_length") {
-  for (size_t n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1000}) check_kernel(map("f32", "add", "f32"), {n, n, n}, {int64_t(n)});
+  for (size_t n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1000})
+    check_kernel(map("f32", "add", "f32"), {n, n, n}, {int64_t(n)});
 }
 
 TEST_CASE("basic_leaves_of_floats_give_the_evaluators_bits") {
   for (const char* t : {"f32", "f64"}) {
-    for (const char* leaf : {"add", "sub", "mul", "div", "min", "max"}) check_kernel(map(t, leaf, t), {203, 203, 203}, {203});
-    for (const char* leaf : {"eq", "ne", "lt", "le", "gt", "ge"}) check_kernel(map(t, leaf, "bool"), {203, 203, 203}, {203});
+    for (const char* leaf : {"add", "sub", "mul", "div", "min", "max"})
+      check_kernel(map(t, leaf, t), {203, 203, 203}, {203});
+    for (const char* leaf : {"eq", "ne", "lt", "le", "gt", "ge"})
+      check_kernel(map(t, leaf, "bool"), {203, 203, 203}, {203});
     for (const char* leaf : {"neg", "abs", "floor", "ceil", "trunc", "round", "sqrt"}) {
       std::string s = map(t, "add", t);
       s.replace(s.find("add."), 4, std::string(leaf) + ".");
@@ -35,7 +38,8 @@ TEST_CASE("basic_leaves_of_integers_give_the_evaluators_bits") {
       if (name == "and" || name == "or" || name == "xor") name += "_";
       check_kernel(map(t, name.c_str(), t), {203, 203, 203}, {203});
     }
-    for (const char* leaf : {"eq", "ne", "lt", "le", "gt", "ge"}) check_kernel(map(t, leaf, "bool"), {203, 203, 203}, {203});
+    for (const char* leaf : {"eq", "ne", "lt", "le", "gt", "ge"})
+      check_kernel(map(t, leaf, "bool"), {203, 203, 203}, {203});
   }
 }
 
@@ -43,9 +47,11 @@ TEST_CASE("casts_between_all_types_give_the_evaluators_bits") {
   const char* types[] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
   for (std::string from : types)
     for (std::string to : types) {
-      std::string reg = from == "f16" || from == "bf16" ? "f32" : from, target = to == "f16" || to == "bf16" ? "f32" : to;
+      std::string reg = from == "f16" || from == "bf16" ? "f32" : from,
+                  target = to == "f16" || to == "bf16" ? "f32" : to;
       std::string cast = reg == target ? "store b1[i0] = %0" : "%1 = cast." + target + " %0 store b1[i0] = %1";
-      check_kernel("kernel(b0 in " + from + ", b1 out " + to + "; n0;) { parallel i0 < n0 { %0 = load." + reg + " b0[i0] " + cast + " } }",
+      check_kernel("kernel(b0 in " + from + ", b1 out " + to + "; n0;) { parallel i0 < n0 { %0 = load." + reg +
+                       " b0[i0] " + cast + " } }",
                    {101, 101}, {101});
     }
 }
@@ -120,9 +126,12 @@ TEST_CASE("last_axis_reductions_keep_the_fixed_order") {
   for (const char* type : {"f32", "f64", "i64"})
     for (const char* op : {"add", "mul", "max", "min"}) {
       std::string t = type;
-      std::string text = "kernel(b0 in " + t + ", b1 out " + t + "; n0, n1;) { parallel i0 < n0 { %0 = ix.mul i0, n1 reduce fold i1 < n1 { %1 = ix.add %0, i1 %2 = load." +
-                         t + " b0[%1] } r0 = " + op + "." + t + " %2 store b1[i0] = r0 } }";
-      for (size_t c : {0, 1, 5, 8, 63, 64, 65, 130, 4096, 4097, 9000}) check_kernel(text, {3 * c, 3}, {3, int64_t(c)}, {}, false);
+      std::string text =
+          "kernel(b0 in " + t + ", b1 out " + t +
+          "; n0, n1;) { parallel i0 < n0 { %0 = ix.mul i0, n1 reduce fold i1 < n1 { %1 = ix.add %0, i1 %2 = load." + t +
+          " b0[%1] } r0 = " + op + "." + t + " %2 store b1[i0] = r0 } }";
+      for (size_t c : {0, 1, 5, 8, 63, 64, 65, 130, 4096, 4097, 9000})
+        check_kernel(text, {3 * c, 3}, {3, int64_t(c)}, {}, false);
     }
 }
 

@@ -187,16 +187,31 @@ TEST_CASE("construction stays linear and does not recurse") {
 
 TEST_CASE("constants print exactly") {
   FunctionBuilder b(intern("weird name"));
-  std::vector<Atom> all{b.none(),          b.boolean(true), b.floating(0.1),     b.floating(-0.0),  b.floating(1e300),
-                        b.floating(1.0),   b.integer(-5),   b.big_integer("123456789012345678901234567890"),
-                        b.string("a\"\n\x01é;"), b.bytes(std::string("\x00\xff", 2)), b.ellipsis(), b.dtype(9),
-                        b.floating(-INFINITY), b.floating(NAN), b.unbound(), b.not_implemented()};
+  std::vector<Atom> all{b.none(),
+                        b.boolean(true),
+                        b.floating(0.1),
+                        b.floating(-0.0),
+                        b.floating(1e300),
+                        b.floating(1.0),
+                        b.integer(-5),
+                        b.big_integer("123456789012345678901234567890"),
+                        b.string("a\"\n\x01é;"),
+                        b.bytes(std::string("\x00\xff", 2)),
+                        b.ellipsis(),
+                        b.dtype(9),
+                        b.floating(-INFINITY),
+                        b.floating(NAN),
+                        b.unbound(),
+                        b.not_implemented()};
   Atom t = b.tuple_const(all);
   Atom one[] = {t};
   Atom empty = b.tuple_const({});
   NameId c = b.let(prim::tuple, {b.tuple_const(one), empty, b.floating(0.0)});
   CallSig sig;
-  sig.args = {{CallSig::Kind::positional, {}}, {CallSig::Kind::star, {}}, {CallSig::Kind::keyword, intern("key")}, {CallSig::Kind::double_star, {}}};
+  sig.args = {{CallSig::Kind::positional, {}},
+              {CallSig::Kind::star, {}},
+              {CallSig::Kind::keyword, intern("key")},
+              {CallSig::Kind::double_star, {}}};
   Atom args[] = {t, c, c, c};
   NameId r = b.call(c, args, sig);
   r = b.call_method(r, intern("append"), {c});
@@ -222,5 +237,6 @@ TEST_CASE("the verifier names the rule") {
   CHECK(errors("func @f() { ^0: %0 = op.add 1\n return %0 }").starts_with("V4"));
   CHECK(errors("func @f() { ^0: %0 = op.add 1, 2 unwind ^1\n return %0\n^1(%1): return %1 }").starts_with("V5"));
   CHECK(errors("func @f() { ^0: jump ^1\n^1: jump ^1 }").starts_with("V6"));
-  CHECK(errors("func @f() { ^0: %0 = op.add 1, 2 unwind ^1(%0)\n return %0\nhandler ^1(%1, %2): return %2 }").starts_with("V2"));
+  CHECK(errors("func @f() { ^0: %0 = op.add 1, 2 unwind ^1(%0)\n return %0\nhandler ^1(%1, %2): return %2 }")
+            .starts_with("V2"));
 }

@@ -1,5 +1,5 @@
-// The binary form: every golden text of the lowering comes back the same, spans and all kinds of constants too; damaged bytes are
-// refused or give what can be looked at. (tests/unit/frontend holds every script of the corpus against it.)
+// The binary form: every golden text of the lowering comes back the same, spans and all kinds of constants too; damaged
+// bytes are refused or give what can be looked at. (tests/unit/frontend holds every script of the corpus against it.)
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -31,7 +31,8 @@ static std::vector<std::string> golden_texts() {
   return out;
 }
 
-static const char* kEverything = R"(func @f(%0.x, /, %1.y=z, *%2.rest, %3.k, **%4.kw; cell %5.c, %6.d) name="m.f g" kind=lambda doc="a \"b\"\n" @1:10:40 {
+static const char* kEverything =
+    R"(func @f(%0.x, /, %1.y=z, *%2.rest, %3.k, **%4.kw; cell %5.c, %6.d) name="m.f g" kind=lambda doc="a \"b\"\n" @1:10:40 {
 ^0:
   %7 = op.add %0, 2.5 unwind ^2(%0) @1:12:15
   %8.t = tuple nan:7ff8000000000001, -inf, 123456789012345678901234567890n, -5, (1, (True, None), ()) @2:1:2
@@ -113,7 +114,8 @@ TEST_CASE("damaged_bytes_do_no_harm") {
     std::string bytes = ir::pack(*parsed(text));
     for (int round = 0; round < 300; ++round) {
       std::string bad = bytes;
-      for (unsigned k = 0, n = 1 + random() % 3; k < n; ++k) bad[5 + random() % (bad.size() - 5)] = static_cast<char>(random());
+      for (unsigned k = 0, n = 1 + random() % 3; k < n; ++k)
+        bad[5 + random() % (bad.size() - 5)] = static_cast<char>(random());
       ir::UnpackResult r = ir::unpack(bad);
       if (!r.function) {
         ++refused;

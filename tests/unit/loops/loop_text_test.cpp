@@ -41,12 +41,16 @@ TEST_CASE("loop_text_is_read_back_as_printed") {
 
 TEST_CASE("invariant_expressions_stand_outside_of_the_loop") {
   KernelBuilder b;
-  uint32_t in = b.buffer(DType::f32, Access::in), row = b.buffer(DType::f32, Access::in), out = b.buffer(DType::f32, Access::out);
+  uint32_t in = b.buffer(DType::f32, Access::in), row = b.buffer(DType::f32, Access::in),
+           out = b.buffer(DType::f32, Access::out);
   NodeId rows = b.size(), columns = b.size();
   uint32_t i = b.var(), j = b.var();
   NodeId at = b.ix_add(b.ix_mul(b.var_node(i), columns), b.var_node(j));
   NodeId scale = b.leaf(ir::Leaf::fn_exp, DType::f32, b.load(row, b.var_node(i)));
-  Stmt store{.kind = Stmt::Kind::store, .buffer = out, .at = at, .value = b.leaf(ir::Leaf::mul, DType::f32, b.load(in, at), scale)};
+  Stmt store{.kind = Stmt::Kind::store,
+             .buffer = out,
+             .at = at,
+             .value = b.leaf(ir::Leaf::mul, DType::f32, b.load(in, at), scale)};
   Stmt inner{.kind = Stmt::Kind::loop, .vars = {j}, .extents = {columns}, .body = {store}};
   b.body() = {Stmt{.kind = Stmt::Kind::parallel, .vars = {i}, .extents = {rows}, .body = {inner}}};
   std::string text = print(b.finish());

@@ -18,7 +18,8 @@ inline std::shared_ptr<runtime::Backend> shared_host() {
   static std::shared_ptr<runtime::Backend> backend = [] {
     backends::register_onednn();
     std::string error;
-    return std::shared_ptr<runtime::Backend>(backends::HostBackend::create({.target = backends::detect_target()}, error));
+    return std::shared_ptr<runtime::Backend>(
+        backends::HostBackend::create({.target = backends::detect_target()}, error));
   }();
   return backend;
 }
@@ -51,7 +52,9 @@ inline std::vector<Value> run_eagerly(Session& s, const ir::Function& f, const s
   std::map<uint32_t, Value> names;
   const ir::Block& b = f.blocks[0];
   for (size_t i = 0; i < b.params.size(); ++i) names[index(b.params[i])] = inputs[i];
-  auto value = [&](ir::Atom a) { return a.is_name() ? names.at(index(a.name())) : jit::constant_value(s, f, a.constant()); };
+  auto value = [&](ir::Atom a) {
+    return a.is_name() ? names.at(index(a.name())) : jit::constant_value(s, f, a.constant());
+  };
   for (const ir::Let& l : b.lets) {
     std::vector<Value> args;
     for (uint32_t k = 0; k < l.nargs; ++k) args.push_back(value(f.args(l)[k]));

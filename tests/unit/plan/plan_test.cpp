@@ -17,7 +17,8 @@ TEST_CASE("an_elementwise_plan_gives_the_eager_bits") {
   CHECK(p.counters.donated == 3);
 }
 
-constexpr const char* kMlpStep = R"(func @step(%0.x: f32[64, 30], %1.t: i64[64], %2.w1: f32[20, 30], %3.b1: f32[20], %4.w2: f32[3, 20], %5.b2: f32[3], %6.lr: float) {
+constexpr const char* kMlpStep =
+    R"(func @step(%0.x: f32[64, 30], %1.t: i64[64], %2.w1: f32[20, 30], %3.b1: f32[20], %4.w2: f32[3, 20], %5.b2: f32[3], %6.lr: float) {
   ^0:
     %10: f32[64, 20] = matmul_nt %0, %2
     %11: f32[64, 20] = add %10, %3
@@ -77,7 +78,8 @@ TEST_CASE("a_training_step_updates_its_parameters_in_place") {
   jit::PlanRef plan = jit::build_plan(f, {.backend = test::shared_host()}, error);
   REQUIRE(plan);
   std::vector<runtime::Value> state, out;
-  for (size_t i = 0; i < f->blocks[0].params.size(); ++i) state.push_back(test::random_value(s, f->name_info(f->blocks[0].params[i]).type, i));
+  for (size_t i = 0; i < f->blocks[0].params.size(); ++i)
+    state.push_back(test::random_value(s, f->name_info(f->blocks[0].params[i]).type, i));
   jit::RunContext context{s, 1};
   uint64_t before = 0;
   const void* w1 = nullptr;
@@ -137,7 +139,8 @@ TEST_CASE("an_index_out_of_range_raises_as_the_row_does") {
   in[1].as<runtime::Tensor>()->data<int64_t>()[3] = 7;
   jit::RunContext context{s, 1};
   REQUIRE(plan->run(in, out, context) == jit::PlanExit::raised);
-  CHECK(runtime::format_exception(s, s.pending).find("IndexError: gather: index 7 is out of bounds for an axis of size 7") != std::string::npos);
+  CHECK(runtime::format_exception(s, s.pending)
+            .find("IndexError: gather: index 7 is out of bounds for an axis of size 7") != std::string::npos);
 }
 
 TEST_CASE("loops_and_branches_move_values_between_blocks") {
@@ -163,7 +166,9 @@ TEST_CASE("loops_and_branches_move_values_between_blocks") {
   INFO(error);
   REQUIRE(plan);
   INFO(plan->text());
-  std::vector<runtime::Value> in{test::random_value(s, f->name_info(f->blocks[0].params[0]).type, 3), runtime::Value::integer(3)}, out;
+  std::vector<runtime::Value> in{test::random_value(s, f->name_info(f->blocks[0].params[0]).type, 3),
+                                 runtime::Value::integer(3)},
+      out;
   float x = in[0].as<runtime::Tensor>()->data<float>()[1];
   jit::RunContext context{s, 1};
   REQUIRE(plan->run(in, out, context) == jit::PlanExit::returned);

@@ -1,4 +1,5 @@
-// The interpreter on ANF text: operators, loops, handlers, updates, generators, registers, and what executors may do with a frame.
+// The interpreter on ANF text: operators, loops, handlers, updates, generators, registers, and what executors may do
+// with a frame.
 #include <catch2/catch.hpp>
 
 #include "ir/read.h"
@@ -40,7 +41,8 @@ func @f(%a, %b) {
   return %3
 })";
   CHECK(m.run(text, {Value::integer(3), Value::integer(4)}).as_int() == 49);
-  CHECK(m.shown(m.run(text, {Value::integer(INT64_MAX), Value::integer(1)})) == "85070591730234615865843651857942052864");
+  CHECK(m.shown(m.run(text, {Value::integer(INT64_MAX), Value::integer(1)})) ==
+        "85070591730234615865843651857942052864");
   CHECK(m.run(text, {Value::floating(0.5), Value::integer(1)}).as_float() == 2.25);
   CHECK(m.run(text, {Value::none(), Value::integer(1)}).is_error());
   CHECK(pending_is(m.s, ExcKind::TypeError));
@@ -87,7 +89,8 @@ loop ^1(%i, %a, %b):
 ^3:
   %6 = tuple %a, %b
   return %6
-})", {Value::integer(3)});
+})",
+                  {Value::integer(3)});
   CHECK(m.shown(r) == "(2, 1)");
 }
 
@@ -116,7 +119,8 @@ func @put(%l) {
 ^0:
   %1 = update[value .item] %l, 0, 7
   return %1
-})", {list});
+})",
+        {list});
   if (m.s.has_error()) clear_pending(m.s);
   CHECK(list.as<List>()->size == 2);
 }
@@ -169,7 +173,8 @@ func @f(%l) {
   %2 = list %1, %l
   %3 = item.get %2, 0
   return 1
-})", {list});
+})",
+        {list});
   CHECK(list.object()->refs == 1);
 }
 

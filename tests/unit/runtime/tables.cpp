@@ -59,7 +59,8 @@ TEST_CASE("dict_keys_equal_across_number_types", "[runtime]") {
 TEST_CASE("set_order_is_that_of_cpythons_table", "[runtime]") {
   Machine m;
   Value t = make_set();
-  for (const char* w : {"banana", "apple", "cherry", "date", "elderberry", "fig", "grape"}) set_add(m.s, t.as<Set>(), make_str(w));
+  for (const char* w : {"banana", "apple", "cherry", "date", "elderberry", "fig", "grape"})
+    set_add(m.s, t.as<Set>(), make_str(w));
   // What CPython 3.11 with PYTHONHASHSEED=0 prints after the same additions.
   CHECK(text(m.s, t) == "{'banana', 'apple', 'cherry', 'fig', 'date', 'grape', 'elderberry'}");
   Value n = make_set();

@@ -26,15 +26,12 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   std::string file(const char* name) const { return (path / name).string(); }
   size_t count() const {
-    return static_cast<size_t>(
-        std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }
   fs::path path;
 };
 
-void put(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
+void put(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 std::string get(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -98,10 +95,8 @@ TEST_CASE("safetensors_refuses_what_is_wrong", "[stdlib]") {
     return problem_of(folder, with_header(json, std::string(bytes, 'x')));
   };
   CHECK(problem_of(folder, "") == "0 bytes are too few for a safetensors file");
-  CHECK(problem_of(folder, std::string(8, '\xff')).find("not a safetensors file") !=
-        std::string::npos);
-  CHECK(problem_of(folder, std::string("\x10\0\0\0\0\0\0\0{", 9)).find("the file ends after 1") !=
-        std::string::npos);
+  CHECK(problem_of(folder, std::string(8, '\xff')).find("not a safetensors file") != std::string::npos);
+  CHECK(problem_of(folder, std::string("\x10\0\0\0\0\0\0\0{", 9)).find("the file ends after 1") != std::string::npos);
   const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
   CHECK(one("{" + a + "}", 8) == "");
   CHECK(one("{" + a + "}", 7) == "'a': its data ends at byte 8, the file's at 7");
@@ -111,24 +106,17 @@ TEST_CASE("safetensors_refuses_what_is_wrong", "[stdlib]") {
   CHECK(one("[]", 0).find("does not start with '{'") != std::string::npos);
   CHECK(one(R"({"a":3})", 0) == "'a' is no JSON object");
   CHECK(one(R"({"a":{"dtype":"F32","shape":[2]}})", 0).find("is missing") != std::string::npos);
-  CHECK(one(R"({"a":{"dtype":"F9","shape":[],"data_offsets":[0,4]}})", 4) ==
-        "'a': dtype 'F9' is not known here");
-  CHECK(one(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4).find("2^63") !=
-        std::string::npos);
-  CHECK(one(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4).find("2^63") !=
-        std::string::npos);
-  CHECK(one(R"({"a":{"dtype":"F32","shape":"x","data_offsets":[0,4]}})", 4) ==
-        "'a': a value of the wrong kind");
-  CHECK(one(R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4) ==
-        "'a': a value of the wrong kind");
-  CHECK(one(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4) ==
-        "'a': data_offsets run backwards");
+  CHECK(one(R"({"a":{"dtype":"F9","shape":[],"data_offsets":[0,4]}})", 4) == "'a': dtype 'F9' is not known here");
+  CHECK(one(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4).find("2^63") != std::string::npos);
+  CHECK(one(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4).find("2^63") != std::string::npos);
+  CHECK(one(R"({"a":{"dtype":"F32","shape":"x","data_offsets":[0,4]}})", 4) == "'a': a value of the wrong kind");
+  CHECK(one(R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4) == "'a': a value of the wrong kind");
+  CHECK(one(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4) == "'a': data_offsets run backwards");
   CHECK(one(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}})", 4) ==
         "'a': data_offsets are not two numbers");
   CHECK(one(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0) ==
         "'a': its data has 0 bytes, f32[4611686018427387904, 4] needs more than 2^64");
-  CHECK(one(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8).find("needs 12") !=
-        std::string::npos);
+  CHECK(one(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8).find("needs 12") != std::string::npos);
   const std::string b = R"("b":{"dtype":"U8","shape":[4],"data_offsets":[6,10]})";
   CHECK(one("{" + a + "," + b + "}", 10) == "'b': its data overlaps another tensor's");
   const std::string c = R"("c":{"dtype":"U8","shape":[4],"data_offsets":[10,14]})";
@@ -136,8 +124,7 @@ TEST_CASE("safetensors_refuses_what_is_wrong", "[stdlib]") {
   CHECK(one(R"({"__metadata__":{"k":1}})", 0) == "__metadata__: a value is no string");
   CHECK(one(R"({"__metadata__":{"k":"v"}})", 0) == "");
   CHECK(one("{" + std::string(100000, '['), 0) != "");
-  CHECK(one(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":{"x":[1,{"y":2}]}}})",
-            1) == "");
+  CHECK(one(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"more":{"x":[1,{"y":2}]}}})", 1) == "");
 }
 
 TEST_CASE("safetensors_survives_any_damage", "[stdlib]") {
@@ -147,8 +134,7 @@ TEST_CASE("safetensors_survives_any_damage", "[stdlib]") {
   std::mt19937 random(1);
   for (int i = 0; i < 3000; ++i) {
     std::string bytes = whole;
-    for (unsigned k = 0; k <= random() % 3; ++k)
-      bytes[random() % 300] = static_cast<char>(random());
+    for (unsigned k = 0; k <= random() % 3; ++k) bytes[random() % 300] = static_cast<char>(random());
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());
     put(folder.file("x"), bytes);
     safetensors::Reader reader;
@@ -196,8 +182,7 @@ TEST_CASE("idx_reads_plain_and_gzip_and_refuses_damage", "[stdlib]") {
   };
   std::vector<int16_t> out;
   CHECK(read(plain, &out) == "");
-  CHECK(std::vector<int16_t>(out.begin(), out.begin() + 6) ==
-        std::vector<int16_t>{1, 2, -1, 256, 0, 7});
+  CHECK(std::vector<int16_t>(out.begin(), out.begin() + 6) == std::vector<int16_t>{1, 2, -1, 256, 0, 7});
   gzFile gz = gzopen(folder.file("g").c_str(), "wb");
   gzwrite(gz, plain.data(), static_cast<unsigned>(plain.size()));
   gzclose(gz);
@@ -212,8 +197,8 @@ TEST_CASE("idx_reads_plain_and_gzip_and_refuses_damage", "[stdlib]") {
   }
   CHECK(read(plain + "x") == "more bytes than its header says");
   CHECK(read("hello world").find("not an IDX file") != std::string::npos);
-  CHECK(read(std::string("\0\0\x0E\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16))
-            .find("does not fit") != std::string::npos);
+  CHECK(read(std::string("\0\0\x0E\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16)).find("does not fit") !=
+        std::string::npos);
   std::string damaged = packed;
   damaged[damaged.size() - 5] = static_cast<char>(damaged[damaged.size() - 5] ^ 1);  // the CRC
   damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);

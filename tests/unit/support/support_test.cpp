@@ -29,18 +29,15 @@ TEST_CASE("lines and columns count bytes") {
 
 TEST_CASE("bytes become text as Python decodes them") {
   CHECK(SourceFile(1, "f", "\xef\xbb\xbfx\r\ny\rz").text() == "x\ny\nz");
-  CHECK(SourceFile(1, "f", "# -*- coding: latin-1 -*-\n\xe9").text() ==
-        "# -*- coding: latin-1 -*-\n\xc3\xa9");
+  CHECK(SourceFile(1, "f", "# -*- coding: latin-1 -*-\n\xe9").text() == "# -*- coding: latin-1 -*-\n\xc3\xa9");
   CHECK(SourceFile(1, "f", "x = 1\n# coding: latin-1\n").decode_error() == "");
-  CHECK(SourceFile(1, "f", "# vim: set fileencoding=nope :\n").decode_error() ==
-        "encoding problem: nope");
+  CHECK(SourceFile(1, "f", "# vim: set fileencoding=nope :\n").decode_error() == "encoding problem: nope");
   CHECK(SourceFile(1, "f", "\xed\xa0\x80").decode_error() != "");  // a surrogate
   CHECK(SourceFile(1, "f", "\xc0\x80").decode_error() != "");      // overlong
 }
 
 TEST_CASE("code points round-trip") {
-  for (uint32_t cp :
-       {0x0u, 0x41u, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xD800u, 0xFFFFu, 0x10000u, 0x10FFFFu}) {
+  for (uint32_t cp : {0x0u, 0x41u, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xD800u, 0xFFFFu, 0x10000u, 0x10FFFFu}) {
     std::string s;
     append_utf8(s, cp);
     size_t i = 0;
@@ -61,16 +58,12 @@ TEST_CASE("spans cover") {
 TEST_CASE("a syntax error prints like CPython's") {
   SourceManager sources;
   const SourceFile& f = sources.add("f.ouro", "x\n  y = = 1\n");
-  Diagnostic d{f.span(8, 9), "syntax.invalid", "invalid syntax", {}, Severity::error, "SyntaxError",
-               true};
-  CHECK(render(d, sources) ==
-        "  File \"f.ouro\", line 2\n    y = = 1\n        ^\nSyntaxError: invalid syntax\n");
+  Diagnostic d{f.span(8, 9), "syntax.invalid", "invalid syntax", {}, Severity::error, "SyntaxError", true};
+  CHECK(render(d, sources) == "  File \"f.ouro\", line 2\n    y = = 1\n        ^\nSyntaxError: invalid syntax\n");
   d.span = f.span(4, 9);
-  CHECK(render(d, sources) ==
-        "  File \"f.ouro\", line 2\n    y = = 1\n    ^^^^^\nSyntaxError: invalid syntax\n");
+  CHECK(render(d, sources) == "  File \"f.ouro\", line 2\n    y = = 1\n    ^^^^^\nSyntaxError: invalid syntax\n");
   d.span = f.span(0, 6);  // goes on below: underlined to the end of the line
-  CHECK(render(d, sources) ==
-        "  File \"f.ouro\", line 1\n    x\n    ^\nSyntaxError: invalid syntax\n");
+  CHECK(render(d, sources) == "  File \"f.ouro\", line 1\n    x\n    ^\nSyntaxError: invalid syntax\n");
   d.show_caret = false;
   CHECK(render(d, sources) == "  File \"f.ouro\", line 1\n    x\nSyntaxError: invalid syntax\n");
   d.kind = "MemoryError";

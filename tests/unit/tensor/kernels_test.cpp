@@ -18,7 +18,9 @@ std::vector<const KernelTable*> tables() {
   std::vector<const KernelTable*> t{&kKernelsV2};
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2")) t.push_back(&kKernelsAvx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) t.push_back(&kKernelsAvx512);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    t.push_back(&kKernelsAvx512);
   return t;
 }
 
@@ -28,11 +30,14 @@ std::vector<char> bytes_of(DType t, int n, uint64_t seed) {
   std::vector<char> out(static_cast<size_t>(n) * 8);
   for (int i = 0; i < n; ++i) {
     if (t == DType::f32) {
-      float f = i % 7 == 0 ? std::bit_cast<float>(static_cast<uint32_t>(r())) : static_cast<float>(std::ldexp(static_cast<double>(r() >> 11), -50 - static_cast<int>(r() % 6)));
+      float f = i % 7 == 0
+                    ? std::bit_cast<float>(static_cast<uint32_t>(r()))
+                    : static_cast<float>(std::ldexp(static_cast<double>(r() >> 11), -50 - static_cast<int>(r() % 6)));
       if (r() & 1) f = -f;
       std::memcpy(&out[i * 4], &f, 4);
     } else if (t == DType::f64) {
-      double f = i % 7 == 0 ? std::bit_cast<double>(r()) : std::ldexp(static_cast<double>(r() >> 11), -50 - static_cast<int>(r() % 6));
+      double f = i % 7 == 0 ? std::bit_cast<double>(r())
+                            : std::ldexp(static_cast<double>(r() >> 11), -50 - static_cast<int>(r() % 6));
       if (r() & 1) f = -f;
       std::memcpy(&out[i * 8], &f, 8);
     } else if (t == DType::boolean) {
@@ -94,7 +99,9 @@ TEST_CASE("every instruction set gives the same bits") {
       bool select = leaf == ir::Leaf::select;
       DType result = ir::info(leaf).result == ir::LeafResult::boolean ? DType::boolean : t;
       std::vector<char> first(n * 8), other(n * 8);
-      auto run = [&](const KernelTable* k, char* out) { k->leaf[l][d](out, select ? mask.data() : a.data(), select ? a.data() : b.data(), b.data(), n); };
+      auto run = [&](const KernelTable* k, char* out) {
+        k->leaf[l][d](out, select ? mask.data() : a.data(), select ? a.data() : b.data(), b.data(), n);
+      };
       run(all[0], first.data());
       for (const KernelTable* k : all) {
         run(k, other.data());
@@ -140,12 +147,14 @@ TEST_CASE("column sums take blocks of 64 rows in order") {
       std::vector<float> x(static_cast<size_t>(rows * inner)), out(static_cast<size_t>(inner));
       for (float& v : x) v = static_cast<float>(r()) / 1e6f - 2000;
       for (const KernelTable* k : tables()) {
-        k->columns[static_cast<int>(Combine::add)][static_cast<int>(DType::f32)](out.data(), x.data(), rows, inner, inner);
+        k->columns[static_cast<int>(Combine::add)][static_cast<int>(DType::f32)](out.data(), x.data(), rows, inner,
+                                                                                 inner);
         for (int64_t j = 0; j < inner; ++j) {
           float acc = 0;
           for (int64_t b = 0; b < rows; b += ir::kReduceRows) {
             float t = 0;
-            for (int64_t i = b; i < std::min(rows, b + ir::kReduceRows); ++i) t += x[static_cast<size_t>(i * inner + j)];
+            for (int64_t i = b; i < std::min(rows, b + ir::kReduceRows); ++i)
+              t += x[static_cast<size_t>(i * inner + j)];
             acc += t;
           }
           REQUIRE(std::bit_cast<uint32_t>(out[static_cast<size_t>(j)]) == std::bit_cast<uint32_t>(acc));

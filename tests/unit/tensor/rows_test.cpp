@@ -33,7 +33,9 @@ std::vector<Value> params_of(const ir::OpInfo& op) {
   std::vector<Value> out;
   for (int p : op.param_at) {
     ir::Param d = ir::default_of(op.params[p]);
-    out.push_back(d.kind == ir::Param::Kind::floating ? Value::floating(d.floating) : d.kind == ir::Param::Kind::integer ? Value::integer(d.integer.c) : Value::boolean(d.truthy()));
+    out.push_back(d.kind == ir::Param::Kind::floating  ? Value::floating(d.floating)
+                  : d.kind == ir::Param::Kind::integer ? Value::integer(d.integer.c)
+                                                       : Value::boolean(d.truthy()));
   }
   return out;
 }
@@ -66,7 +68,8 @@ Sample sample(const ir::OpInfo& op, int n, uint64_t seed) {
 
 Value run(Session& s, const ir::OpInfo& op, DType t, const Sample& in, std::vector<int64_t> shape) {
   std::vector<Value> args;
-  for (int k = 0; k < op.inputs; ++k) args.push_back(tensor_of(s, op.sig->inputs[k].cls == 'b' ? DType::boolean : t, in.x[k], shape));
+  for (int k = 0; k < op.inputs; ++k)
+    args.push_back(tensor_of(s, op.sig->inputs[k].cls == 'b' ? DType::boolean : t, in.x[k], shape));
   std::vector<Value> params = params_of(op);
   return run_elementwise(s, op, args, params, false);
 }
@@ -80,7 +83,8 @@ bool smooth(Session& s, const ir::OpInfo& op, Sample in, int input, double h, st
     return numbers(s, run(s, op, DType::f64, m, {static_cast<int64_t>(m.x[0].size())}));
   };
   auto a = at(-h), b = at(0), c = at(h);
-  for (size_t i = 0; i < b.size(); ++i) ok.push_back(std::fabs(a[i] - 2 * b[i] + c[i]) < 1e-3 * h * (1 + std::fabs(b[i])));
+  for (size_t i = 0; i < b.size(); ++i)
+    ok.push_back(std::fabs(a[i] - 2 * b[i] + c[i]) < 1e-3 * h * (1 + std::fabs(b[i])));
   return true;
 }
 
@@ -115,7 +119,8 @@ TEST_CASE("elementwise rows: f32 agrees with f64") {
       REQUIRE(x.size() == static_cast<size_t>(n));
       for (size_t i = 0; i < x.size(); ++i)
         if (std::fabs(x[i] - y[i]) > tol * std::max(1.0, std::fabs(y[i]))) {
-          INFO("at " << in.x[0][i] << (in.x.size() > 1 ? " and " + std::to_string(in.x[1][i]) : "") << ": " << x[i] << " is not " << y[i]);
+          INFO("at " << in.x[0][i] << (in.x.size() > 1 ? " and " + std::to_string(in.x[1][i]) : "") << ": " << x[i]
+                     << " is not " << y[i]);
           REQUIRE(false);
         }
     }
@@ -132,7 +137,8 @@ TEST_CASE("elementwise rows: broadcasting is repetition") {
     // Input 1 as a row, as a column and as one element, against the written out tensor.
     for (std::vector<int64_t> shape : {std::vector<int64_t>{7}, {5, 1}, {1}, {}}) {
       std::vector<double> small(in.x[1].begin(), in.x[1].begin() + element_count(shape)), full(35);
-      for (int i = 0; i < 35; ++i) full[i] = small[shape.empty() || shape == std::vector<int64_t>{1} ? 0 : shape.size() == 1 ? i % 7 : i / 7];
+      for (int i = 0; i < 35; ++i)
+        full[i] = small[shape.empty() || shape == std::vector<int64_t>{1} ? 0 : shape.size() == 1 ? i % 7 : i / 7];
       DType t1 = op->sig->inputs[1].cls == 'b' ? DType::boolean : DType::f32;
       std::vector<Value> args, whole, params = params_of(*op);
       for (int k = 0; k < op->inputs; ++k) {
@@ -165,7 +171,8 @@ TEST_CASE("elementwise rows: local derivatives agree with differences up to seco
     for (int64_t i = 0; i < n; ++i) {
       if (!ok[i]) continue;
       double fd = (a[i] - b[i]) / (2 * h);
-      INFO(op.name << " by input " << input << " at " << in.x[0][i] << (in.x.size() > 1 ? ", " + std::to_string(in.x[1][i]) : "") << ": " << g[i] << " is not " << fd);
+      INFO(op.name << " by input " << input << " at " << in.x[0][i]
+                   << (in.x.size() > 1 ? ", " + std::to_string(in.x[1][i]) : "") << ": " << g[i] << " is not " << fd);
       REQUIRE(std::fabs(g[i] - fd) <= 2e-5 * std::max(1.0, std::fabs(fd)));
     }
   };
@@ -190,7 +197,8 @@ TEST_CASE("elementwise rows: local derivatives agree with differences up to seco
       if (!d) continue;
       // d/dx of d(x, y(x)) = d.dx + d.dy d
       for (int by = 0; by < op->inputs; ++by) {
-        const ir::OpInfo *direct = ir::local_derivative(d->op, by), *through = ir::local_derivative(d->op, op->inputs), *dy = ir::local_derivative(op->op, by);
+        const ir::OpInfo *direct = ir::local_derivative(d->op, by), *through = ir::local_derivative(d->op, op->inputs),
+                         *dy = ir::local_derivative(op->op, by);
         auto second = [&](const Sample& m) {
           Sample with_y = m;
           with_y.x.push_back(value(m));
@@ -199,12 +207,14 @@ TEST_CASE("elementwise rows: local derivatives agree with differences up to seco
           std::vector<double> out(40, 0.0);
           if (direct) out = numbers(s, run(s, *direct, DType::f64, deeper, shape));
           if (through && dy) {
-            auto a = numbers(s, run(s, *through, DType::f64, deeper, shape)), b = numbers(s, run(s, *dy, DType::f64, with_y, shape));
+            auto a = numbers(s, run(s, *through, DType::f64, deeper, shape)),
+                 b = numbers(s, run(s, *dy, DType::f64, with_y, shape));
             for (int i = 0; i < 40; ++i) out[i] += a[i] * b[i];
           }
           return out;
         };
-        check(*op, by, op, in, [&](const Sample& m) { return slope(*d, m); }, second);
+        check(
+            *op, by, op, in, [&](const Sample& m) { return slope(*d, m); }, second);
       }
     }
   }

@@ -79,10 +79,12 @@ TEST_CASE("bits do not depend on the number of threads") {
   Session s;
   SessionScope scope(s);
   backends::register_onednn();
-  Value x = random_tensor(s, {300, 517}), w = random_tensor(s, {517, 129}), image = random_tensor(s, {33, 3, 20, 20}), kernel = random_tensor(s, {8, 3, 3, 3});
+  Value x = random_tensor(s, {300, 517}), w = random_tensor(s, {517, 129}), image = random_tensor(s, {33, 3, 20, 20}),
+        kernel = random_tensor(s, {8, 3, 3, 3});
   auto all = [&](int threads) {
     s.options.threads = threads;
-    Value pair = make_tuple({Value::integer(1), Value::integer(1)}), none = make_tuple({Value::integer(0), Value::integer(0)});
+    Value pair = make_tuple({Value::integer(1), Value::integer(1)}),
+          none = make_tuple({Value::integer(0), Value::integer(0)});
     std::vector<Value> out;
     out.push_back(run_operation(s, "sum", {x, Value::none()}));
     out.push_back(run_operation(s, "sum", {x, Value::integer(0)}));
@@ -112,7 +114,8 @@ TEST_CASE("bits do not depend on the number of threads") {
 TEST_CASE("the parts of a job are each run once") {
   for (int threads : {1, 2, 5}) {
     std::vector<int> seen(1000);
-    for (int round = 0; round < 50; ++round) parallel_for(threads, 1000, [&](int64_t p) { ++seen[static_cast<size_t>(p)]; });
+    for (int round = 0; round < 50; ++round)
+      parallel_for(threads, 1000, [&](int64_t p) { ++seen[static_cast<size_t>(p)]; });
     for (int n : seen) CHECK(n == 50);
   }
 }
@@ -124,9 +127,14 @@ TEST_CASE("convolution gradients are the transposes of convolution") {
   struct Geometry {
     int64_t in, out, groups, size, kernel, stride, padding, dilation;
   };
-  for (Geometry g : {Geometry{1, 2, 1, 7, 3, 1, 0, 1}, {4, 6, 2, 8, 3, 2, 1, 1}, {3, 3, 3, 9, 3, 1, 2, 2}, {2, 2, 1, 5, 1, 1, 0, 1}, {2, 3, 1, 6, 4, 3, 2, 1}}) {
+  for (Geometry g : {Geometry{1, 2, 1, 7, 3, 1, 0, 1},
+                     {4, 6, 2, 8, 3, 2, 1, 1},
+                     {3, 3, 3, 9, 3, 1, 2, 2},
+                     {2, 2, 1, 5, 1, 1, 0, 1},
+                     {2, 3, 1, 6, 4, 3, 2, 1}}) {
     auto cast = [&](Value v) { return cast_tensor(s, v, DType::f64); };
-    Value x = cast(random_tensor(s, {3, g.in, g.size, g.size + 1})), w = cast(random_tensor(s, {g.out, g.in / g.groups, g.kernel, g.kernel}));
+    Value x = cast(random_tensor(s, {3, g.in, g.size, g.size + 1})),
+          w = cast(random_tensor(s, {g.out, g.in / g.groups, g.kernel, g.kernel}));
     auto two = [](int64_t a) { return make_tuple({Value::integer(a), Value::integer(a)}); };
     Value st = two(g.stride), pa = two(g.padding), di = two(g.dilation), gr = Value::integer(g.groups);
     Value y = run_operation(s, "convolve", {x, w, st, pa, di, gr});
@@ -137,7 +145,8 @@ TEST_CASE("convolution gradients are the transposes of convolution") {
       return t;
     };
     Value c = run_operation(s, "mul", {y, y});  // any cotangent
-    Value dx = run_operation(s, "convolve_input", {c, w, shape(x), st, pa, di, gr}), dw = run_operation(s, "convolve_weight", {c, x, shape(w), st, pa, di, gr});
+    Value dx = run_operation(s, "convolve_input", {c, w, shape(x), st, pa, di, gr}),
+          dw = run_operation(s, "convolve_weight", {c, x, shape(w), st, pa, di, gr});
     auto dot = [&](const Value& a, const Value& b) {
       auto *p = a.as<Tensor>(), *q = b.as<Tensor>();
       REQUIRE(p->size == q->size);
