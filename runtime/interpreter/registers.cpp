@@ -20,10 +20,26 @@ struct Range {
 };
 using Ranges = std::vector<Range>;
 
+// The first range that ends behind `position`.
+template <class R>
+auto ending_after(R& ranges, uint32_t position) {
+  return std::upper_bound(ranges.begin(), ranges.end(), position, [](uint32_t p, const Range& r) { return p < r.end; });
+}
+
+// Time of the shorter list times the logarithm of the longer one, or of one walk over what both span: a register that
+// thousands of short lives share is asked about each of them.
 bool overlap(const Ranges& a, const Ranges& b) {
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i].begin < b[j].end && b[j].begin < a[i].end) return true;
-    if (a[i].end < b[j].end)
+  if (a.size() < b.size()) return overlap(b, a);
+  if (b.empty()) return false;
+  if (b.size() * 8 < a.size()) {
+    return std::any_of(b.begin(), b.end(), [&](const Range& r) {
+      auto i = ending_after(a, r.begin);
+      return i != a.end() && i->begin < r.end;
+    });
+  }
+  for (auto i = ending_after(a, b[0].begin), j = b.begin(); i != a.end() && j != b.end();) {
+    if (i->begin < j->end && j->begin < i->end) return true;
+    if (i->end < j->end)
       ++i;
     else
       ++j;
@@ -31,10 +47,10 @@ bool overlap(const Ranges& a, const Ranges& b) {
   return false;
 }
 
-Ranges merged(const Ranges& a, const Ranges& b) {
+Ranges merged(const Range* a, const Range* a_end, const Ranges& b) {
   Ranges out;
-  out.reserve(a.size() + b.size());
-  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out),
+  out.reserve(static_cast<size_t>(a_end - a) + b.size());
+  std::merge(a, a_end, b.begin(), b.end(), std::back_inserter(out),
              [](const Range& x, const Range& y) { return x.begin < y.begin; });
   size_t n = 0;
   for (const Range& r : out) {
@@ -45,6 +61,16 @@ Ranges merged(const Ranges& a, const Ranges& b) {
   }
   out.resize(n);
   return out;
+}
+
+// a becomes the union; only what stands behind the start of b is touched. b is given up.
+void merge_into(Ranges& a, Ranges& b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  if (b.empty()) return;
+  auto from = std::lower_bound(a.begin(), a.end(), b[0].begin, [](const Range& r, uint32_t p) { return r.end < p; });
+  Ranges tail = merged(a.data() + (from - a.begin()), a.data() + a.size(), b);
+  a.erase(from, a.end());
+  a.insert(a.end(), tail.begin(), tail.end());
 }
 
 class Allocator {
@@ -133,11 +159,12 @@ class Allocator {
     }
     for (Ranges& r : ranges_) {
       std::sort(r.begin(), r.end(), [](const Range& x, const Range& y) { return x.begin < y.begin; });
-      r = merged(r, {});
+      r = merged(r.data(), r.data() + r.size(), {});
     }
     for (NameId p : f_.blocks[0].params) {  // all parameters are there at once
       used_[index(p)] = true;
-      ranges_[index(p)] = merged({{0, 3}}, ranges_[index(p)]);
+      Ranges entry{{0, 3}};
+      merge_into(ranges_[index(p)], entry);
     }
   }
 
@@ -151,7 +178,7 @@ class Allocator {
     if (ranges_[x].size() * ranges_[y].size() > 1u << 20 || overlap(ranges_[x], ranges_[y])) return;
     if (y < x) std::swap(x, y);  // entry parameters have the smallest numbers
     parent_[y] = x;
-    ranges_[x] = merged(ranges_[x], ranges_[y]);
+    merge_into(ranges_[x], ranges_[y]);
   }
 
   void coalesce() {
@@ -214,7 +241,7 @@ class Allocator {
       size_t tries = 0;
       for (auto it = shared.rbegin(); it != shared.rend() && tries < 16; ++it, ++tries) {
         if (overlap(it->second, ranges_[c])) continue;
-        it->second = merged(it->second, ranges_[c]);
+        merge_into(it->second, ranges_[c]);
         of_class[c] = it->first;
         placed = true;
         break;
