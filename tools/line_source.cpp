@@ -88,6 +88,9 @@ Terminal::Terminal(const std::string& history_file, Completer completer)
   el_set(el_, EL_ADDFN, "ouro-complete", "complete a name", complete);
   el_set(el_, EL_BIND, "\t", "ouro-complete", nullptr);
   el_set(el_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  // A zero is Ctrl-D that was typed while a statement ran. libedit reads it as each key that the terminal has switched
+  // off, such as "take the next one literally".
+  el_set(el_, EL_BIND, "^@", "ed-ignore", nullptr);
   el_source(el_, nullptr);  // ~/.editrc
   load_history();
 }
@@ -130,6 +133,8 @@ void Terminal::remember(const std::string& line) {
 LineEnd Terminal::read(const char* prompt, std::string& line) {
   current_prompt = prompt;
   CatchInterrupt guard;
+  // libedit would show the prompt first: what is typed between would be for the kernel, which makes of Ctrl-D a zero.
+  el_set(el_, EL_PREP_TERM, 1);
   int count = 0;
   const char* text = el_gets(el_, &count);
   if (interrupted) {

@@ -62,6 +62,7 @@ class Repl {
   // Prints the pending exception; false if it is SystemExit.
   bool report_error();
   bool leave(const Value& exception);
+  void drop_interrupt() { s_.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt)); }
 
   Session& s_;
   Value module_;
@@ -77,8 +78,9 @@ int Repl::run() {
   }
   std::string text;
   while (read_cell(*lines, text)) {
+    drop_interrupt();  // that came before the statement, or too late for it
     const bool go_on = text.empty() || run_cell(text);
-    s_.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));  // came too late
+    drop_interrupt();
     (void)s_.out.flush();
     (void)s_.err.flush();
     if (!go_on) break;
