@@ -141,6 +141,16 @@ void Lowerer::if_(const If& first) {
   if (any) assigned_ = at_end;
 }
 
+// `while True: pass` has nothing that an exception from outside (Ctrl-C) could be raised at.
+static bool does_nothing(const While& s) {
+  if (!is<Constant>(s.test)) return false;
+  for (const StmtNode* inner : s.body) {
+    const bool constant = inner->kind == Kind::Expr && is<Constant>(as<Expr>(inner).value);
+    if (inner->kind != Kind::Pass && inner->kind != Kind::Continue && !constant) return false;
+  }
+  return true;
+}
+
 void Lowerer::while_(const While& s) {
   BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
   Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
@@ -148,6 +158,7 @@ void Lowerer::while_(const While& s) {
   b_.jump(head, {});
   b_.switch_to(head);
   assigned_ = sure_anywhere();
+  if (does_nothing(s) && b_.handler_depth()) let(s.test->span, prim::truth, {expr(s.test)});
   Outcome o = condition(s.test, body, done);
   start(body);
   assigned_ = o.if_true;

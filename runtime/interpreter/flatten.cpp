@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/effect.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "runtime/tensor_hooks.h"
@@ -404,6 +405,34 @@ class Flattener {
   }
   bool back_edge(BlockId, BlockId to) const { return f_.block(to).loop_head && block_done_[index(to)]; }
 
+  // Ctrl-C at a back edge is raised as if it had come a moment later, at the first operation behind the head that does
+  // anything: a jump has no handover of its own. The values handed over must be there at the head already.
+  uint32_t first_handover(BlockId head) const {
+    std::vector<NameId> later;
+    for (size_t steps = 0; steps < f_.blocks.size(); ++steps) {
+      const Block& b = f_.block(head);
+      if (steps) later.insert(later.end(), b.params.begin(), b.params.end());
+      for (const Let& l : b.lets) {
+        if (l.handover != Let::kNoHandover) return if_known_before(l.handover, later);
+        if (op_effects(l.op) & ~(uint32_t{kAlloc} | kReads)) return Let::kNoHandover;
+        later.push_back(l.result);
+      }
+      if (b.term.kind != Terminator::Kind::jump) return if_known_before(b.term.handover, later);
+      head = b.term.targets[0].block;
+    }
+    return Let::kNoHandover;  // goes round and does nothing
+  }
+  uint32_t if_known_before(uint32_t handover, const std::vector<NameId>& later) const {
+    if (handover == Let::kNoHandover) return handover;
+    const Handover& h = f_.handovers[handover];
+    auto is_later = [&](NameId n) { return std::find(later.begin(), later.end(), n) != later.end(); };
+    for (uint32_t k = 0; k < h.nargs; ++k)
+      if (Atom a = f_.args(h)[k]; a.is_name() && is_later(a.name())) return Let::kNoHandover;
+    for (NameId n : live_in_[index(h.handler)])
+      if (is_later(n)) return Let::kNoHandover;
+    return handover;
+  }
+
   // Jumps to the target; falls through when it comes next.
   void go(BlockId from, const Target& t, BlockId next, Span span, int32_t sent = -1) {
     edge_moves(t, span, sent);
@@ -411,7 +440,7 @@ class Flattener {
       uint32_t loop = 0;
       while (loop < code_->loops.size() && code_->loops[loop].head != t.block) ++loop;
       if (loop == code_->loops.size()) code_->loops.push_back({t.block});
-      emit(I::jump_back, 0, static_cast<int32_t>(loop), 0, span);
+      emit(I::jump_back, 0, static_cast<int32_t>(loop), 0, span, first_handover(t.block));
       jumps_.push_back({pc() - 1, t.block});
     } else if (t.block != next) {
       emit(I::jump, 0, 0, 0, span);

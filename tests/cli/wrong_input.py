@@ -66,6 +66,22 @@ def test_ctrl_c_ends_a_script_as_in_cpython(t):
     t.has(err, 'line 3, in <module>' if 'line 3' in err else 'line 2, in <module>')
 
 
+def test_ctrl_c_at_the_end_of_a_loop_is_caught_in_the_same_function(t):
+    loops = {
+        "one operation": "    try:\n        while True:\n            k += 1\n",
+        "nothing": "    try:\n        while True: pass\n",
+        "a condition": "    try:\n        while k < 10**18:\n            k += 1\n",
+        "an inner loop": "    for i in [1]:\n        try:\n            for j in range(10**15): k += j\n",
+    }
+    for what, loop in loops.items():
+        handler = "except KeyboardInterrupt:\n{0}    print('caught')\n{0}finally:\n{0}    print(k >= 0)\n"
+        indent = "        " if loop.startswith("    for") else "    "
+        text = "def f():\n    k = 0\n    print('go', flush=True)\n" + loop + indent + handler.format(indent)
+        for mode in t.suite.modes:
+            status, out, err = interrupt(t, text + "f()\n", arguments=[f"--mode={mode}"])
+            t.equal((what, mode, status, out, err), (what, mode, 0, "caught\nTrue\n", ""))
+
+
 def test_ctrl_c_runs_finally_and_can_be_caught(t):
     status, out, err = interrupt(t, "def spin():\n    while True:\n        pass\n"
                                     "print('go', flush=True)\ntry:\n    spin()\n"
