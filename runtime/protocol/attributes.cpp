@@ -402,7 +402,8 @@ bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& valu
     return true;
   }
   if (own_attribute(s, i, name).is_unbound()) return no_set(s, v, name, true, false);
-  return dict_delete(s, instance_dict(s, i), s.str(name)) >= 0;
+  Dict* names = instance_dict(s, i);  // first: it may move the strings of symbols
+  return dict_delete(s, names, s.str(name)) >= 0;
 }
 
 bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value) { return set_any(s, v, name, value); }
