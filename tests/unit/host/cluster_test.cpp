@@ -3,7 +3,7 @@
 using namespace ouro;
 using ouro::test::check_clusters;
 
-TEST_CASE("an_elementwise_chain_is_one_flat_kernel") {
+TEST_CASE("an_elementwise_chain_is_one_flat_kernel", "[jit]") {
   std::string text;
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 33], %1.y: f32[s1, 33]) {
   ^0:
@@ -19,7 +19,7 @@ TEST_CASE("an_elementwise_chain_is_one_flat_kernel") {
   CHECK(text.find("b0 out") != std::string::npos);
 }
 
-TEST_CASE("softmax_is_one_kernel_over_rows") {
+TEST_CASE("softmax_is_one_kernel_over_rows", "[jit]") {
   std::string text;
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 10]) {
   ^0:
@@ -33,7 +33,7 @@ TEST_CASE("softmax_is_one_kernel_over_rows") {
                        &text) == 1);
 }
 
-TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must") {
+TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 10], %1.g: f32[s1, 10]) {
   ^0:
     %2: f32[s1, 1] = amax[(-1, True)] %0
@@ -52,7 +52,7 @@ TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must") {
   })") == 1);
 }
 
-TEST_CASE("adam_updates_of_a_parameter_are_one_kernel") {
+TEST_CASE("adam_updates_of_a_parameter_are_one_kernel", "[jit]") {
   std::string text;
   CHECK(
       check_clusters(
@@ -78,7 +78,7 @@ TEST_CASE("adam_updates_of_a_parameter_are_one_kernel") {
   CHECK(text.find("s1 f64") != std::string::npos);
 }
 
-TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory") {
+TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.y: f32[s1, 120], %1.g: f32[s1, 120]) {
   ^0:
     %2: bool[s1, 120] = gt %0, 0
@@ -89,7 +89,7 @@ TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory") {
   })") == 2);
 }
 
-TEST_CASE("separated_axes_are_reduced_group_by_group") {
+TEST_CASE("separated_axes_are_reduced_group_by_group", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.g: f32[6, 5, 9, 7]) {
   ^0:
     %1: f32[5] = sum[((0, 2, 3),)] %0
@@ -101,7 +101,7 @@ TEST_CASE("separated_axes_are_reduced_group_by_group") {
   })") >= 1);
 }
 
-TEST_CASE("views_are_index_arithmetic") {
+TEST_CASE("views_are_index_arithmetic", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[6, 5, 9], %1.b: f32[5], %2.v: f32[6, 9, 1]) {
   ^0:
     %3: f32[6, 9, 5] = transpose[(1, 2)] %0
@@ -117,7 +117,7 @@ TEST_CASE("views_are_index_arithmetic") {
   })") >= 1);
 }
 
-TEST_CASE("padding_and_concatenation_choose_by_index") {
+TEST_CASE("padding_and_concatenation_choose_by_index", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[3, 9], %1.y: f32[3, 5], %2.w: f32[3, 14]) {
   ^0:
     %3: f32[3, 9] = exp %0
@@ -135,7 +135,7 @@ TEST_CASE("padding_and_concatenation_choose_by_index") {
   })") >= 1);
 }
 
-TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it") {
+TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 4, 6], %1.w: f32[24]) {
   ^0:
     %2: f32[s1, 4, 6] = exp %0
@@ -147,7 +147,7 @@ TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it") {
   })") == 2);
 }
 
-TEST_CASE("cross_entropy_by_classes_forward_and_backward") {
+TEST_CASE("cross_entropy_by_classes_forward_and_backward", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.p: f32[16, 3], %1.target: i64[16], %2.g: f32[]) {
   ^0:
     %3: bool[16] = ne %1, -100
@@ -174,7 +174,7 @@ TEST_CASE("cross_entropy_by_classes_forward_and_backward") {
   })") >= 1);
 }
 
-TEST_CASE("max_pooling_forward_and_backward") {
+TEST_CASE("max_pooling_forward_and_backward", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[4, 3, 9, 8], %1.b: f32[3, 1, 1], %2.g: f32[4, 3, 4, 4]) {
   ^0:
     %3: f32[4, 3, 9, 8] = add %0, %1
@@ -189,14 +189,14 @@ TEST_CASE("max_pooling_forward_and_backward") {
   })") >= 1);
 }
 
-TEST_CASE("half_floats_are_rounded_after_every_operation") {
+TEST_CASE("half_floats_are_rounded_after_every_operation", "[jit]") {
   for (std::string t : {"f16", "bf16"})
     check_clusters("func @f(%0.x: " + t + "[3, 70], %1.y: " + t + "[3, 70]) {\n^0:\n%2: " + t +
                    "[3, 70] = mul %0, %1\n%3: " + t + "[3, 70] = add %2, %1\n%4: " + t +
                    "[3] = sum[(1,)] %3\n%5: " + t + "[3] = mul %4, %4\n%6 = tuple %3, %5\nreturn %6\n}");
 }
 
-TEST_CASE("integers_bools_and_index_ranges") {
+TEST_CASE("integers_bools_and_index_ranges", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: i64[5], %1.b: bool[5, 4]) {
   ^0:
     %2: i64[4] = arange[(4,)]
@@ -215,7 +215,7 @@ TEST_CASE("integers_bools_and_index_ranges") {
   })") >= 1);
 }
 
-TEST_CASE("layer_norm_reads_its_input_in_one_kernel") {
+TEST_CASE("layer_norm_reads_its_input_in_one_kernel", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 48], %1.w: f32[48], %2.b: f32[48]) {
   ^0:
     %3: f32[s1, 1] = sum[(-1, True)] %0

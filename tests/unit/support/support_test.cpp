@@ -105,7 +105,7 @@ TEST_CASE("equal names are one symbol") {
   CHECK_FALSE(find_symbol("a name nobody interned"));
 }
 
-TEST_CASE("names are interned from many threads") {
+TEST_CASE("names are interned from many threads", "[threads]") {
   std::vector<std::thread> threads;
   std::vector<std::vector<Symbol>> got(4);
   for (int t = 0; t < 4; ++t)

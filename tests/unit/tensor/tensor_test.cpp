@@ -75,7 +75,7 @@ TEST_CASE("operations on what nobody else holds reuse its memory") {
   CHECK(tensor_counters(s).allocations == before);
 }
 
-TEST_CASE("bits do not depend on the number of threads") {
+TEST_CASE("bits do not depend on the number of threads", "[threads]") {
   Session s;
   SessionScope scope(s);
   backends::register_onednn();
@@ -111,7 +111,7 @@ TEST_CASE("bits do not depend on the number of threads") {
   }
 }
 
-TEST_CASE("the parts of a job are each run once") {
+TEST_CASE("the parts of a job are each run once", "[threads]") {
   for (int threads : {1, 2, 5}) {
     std::vector<int> seen(1000);
     for (int round = 0; round < 50; ++round)
