@@ -198,24 +198,13 @@ F64<B> with_sign(F64<B> a, F64<B> s) {
 
 // ---------------------------------------------------------------- scaling by powers of two
 
-// An integer-valued float of |n| < 2^22 (2^51) as an integer: n + 1.5 * 2^23 has n in its low bits.
-template <class B>
-I32<B> to_int(F32<B> n) {
-  F32<B> t = n + 12582912.0;
-  return bits(t) - lit(bits(t), 0x4b400000);
-}
+// An integer-valued double of |n| < 2^51 as an integer: n + 1.5 * 2^52 has n in its low bits.
 template <class B>
 I64<B> to_int(F64<B> n) {
   F64<B> t = n + 6755399441055744.0;
   return bits(t) - lit(bits(t), 0x4338000000000000);
 }
 // x * 2^n in two exact steps and one rounding, so that denormal results are rounded once.
-template <class B>
-F32<B> scale(F32<B> x, I32<B> n) {
-  I32<B> h = shr(n, 1), l = n - h;
-  F32<B> a = from_bits(shl(h + lit(h, 127), 23)), c = from_bits(shl(l + lit(l, 127), 23));
-  return x * a * c;
-}
 template <class B>
 F64<B> scale(F64<B> x, I64<B> n) {
   I64<B> h = shr(n, 1), l = n - h;
@@ -233,14 +222,46 @@ Num<B, K> clamp(Num<B, K> x, double lo, double hi) {  // keeps NaN
 inline constexpr double kExp64[] = {0.5,          1. / 6,        1. / 24,        1. / 120,
                                     1. / 720,     1. / 5040,     1. / 40320,     1. / 362880,
                                     1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800.};
-inline constexpr double kExp32[] = {0.5, 1. / 6, 1. / 24, 1. / 120, 1. / 720, 1. / 5040};
+inline constexpr double kExp32[] = {0.5, 0.16666576846, 0.0416665544377, 0.00836320297158, 0.00139262134663};
+
+// The f32 ones are the inner loops of most models, so they are written for few instructions and a short chain.
+//
+// n = round(v), |v| < 2^21, in the low bits of t = v + magic: a left shift of t's bits makes an exponent of them, so
+// neither a rounding nor a conversion is needed. `bias` is added to n there.
+template <class B>
+struct Rounded {
+  F32<B> n;
+  I32<B> low;  // n + bias in the low 22 bits
+};
+template <class B>
+Rounded<B> round_low(F32<B> v, int bias) {
+  F32<B> t = v + (12582912.0 + bias);
+  return {t - (12582912.0 + bias), bits(t)};
+}
+// x 2^n for low = n + 254, -150 <= n <= 129: two steps, so that denormal results are rounded once.
+template <class B>
+F32<B> scale_low(F32<B> x, I32<B> low) {
+  I32<B> h = shr(low, 1);
+  return x * from_bits(shl(h, 23)) * from_bits(shl(low - h, 23));
+}
+template <class B>
+F32<B> minus_ln2(F32<B> x, F32<B> n) {  // x - n ln2: the first product and difference are exact
+  return (x - n * 0x1.62e4p-1) - n * 0x1.7f7d1cp-20;
+}
+// r^2 p(r) with e^r = 1 + r + r^2 p(r), |r| <= ln2 / 2; by Estrin's scheme.
+template <class B>
+F32<B> exp_tail(F32<B> r) {
+  F32<B> z = r * r;
+  return z * ((r * kExp32[1] + kExp32[0]) + z * ((r * kExp32[3] + kExp32[2]) + z * kExp32[4]));
+}
 
 // x = n ln2 + r, |r| <= ln2/2; e^r - 1 = r + r^2 p(r).
 template <class B>
 F32<B> exp(F32<B> x) {
   x = clamp(x, -104, 89);
-  F32<B> n = fround(x * 1.4426950408889634), r = (x - n * 0x1.62e4p-1) - n * 0x1.7f7d1cp-20;
-  return scale(r * r * poly(r, kExp32) + r + 1, to_int(n));
+  auto [n, low] = round_low(x * 1.4426950408889634, 254);
+  F32<B> r = minus_ln2(x, n);
+  return scale_low(exp_tail(r) + r + 1, low);
 }
 template <class B>
 F64<B> exp(F64<B> x) {
@@ -253,8 +274,9 @@ F64<B> exp(F64<B> x) {
 template <class B>
 F32<B> exp2(F32<B> x) {
   x = clamp(x, -151, 129);
-  F32<B> n = fround(x), r = (x - n) * kLn2;
-  return scale(r * r * poly(r, kExp32) + r + 1, to_int(n));
+  auto [n, low] = round_low(x, 254);
+  F32<B> r = (x - n) * kLn2;
+  return scale_low(exp_tail(r) + r + 1, low);
 }
 template <class B>
 F64<B> exp2(F64<B> x) {
@@ -266,9 +288,10 @@ F64<B> exp2(F64<B> x) {
 template <class B>
 F32<B> expm1(F32<B> x0) {
   F32<B> x = clamp(x0, -20, 89);
-  F32<B> n = fround(x * 1.4426950408889634), r = (x - n * 0x1.62e4p-1) - n * 0x1.7f7d1cp-20;
-  F32<B> p = r * r * poly(r, kExp32) + r;
-  F32<B> y = scale(p + (1 - from_bits(shl(lit(bits(x), 127) - to_int(sel(n > 126, 126, n)), 23))), to_int(n));
+  auto [n, low] = round_low(x * 1.4426950408889634, 254);
+  F32<B> r = minus_ln2(x, n), p = exp_tail(r) + r;
+  F32<B> one = sel(n > 126, 0x1p-126, from_bits(shl(lit(low, 127 + 254) - low, 23)));
+  F32<B> y = scale_low(p + (1 - one), low);
   return sel(fabs(x0) < 0x1p-24, x0, y);
 }
 template <class B>
@@ -639,14 +662,16 @@ F64<B> tanh(F64<B> x) {
   F64<B> y = sel(a < 1, t / (t + 2), 1 - 2 / (t + 2));
   return sel(x != x, x, sel(a < 0x1p-28, x, with_sign(y, x)));
 }
-inline constexpr double kTanh32[] = {-0.33333333149, 0.13333300146,    -0.053958461627,
-                                     0.021762502907, -0.0083231870583, 0.0022695016842};
+// t / (t + 2) with t = e^2a - 1 = 2^n p + (2^n - 1), p = e^r - 1: where n is 0, t is p, so small arguments keep their
+// accuracy, denormal ones too.
 template <class B>
 F32<B> tanh(F32<B> x) {
-  F32<B> a = fabs(x), z = x * x;
-  F32<B> small = x + x * z * poly(z, kTanh32);
-  F32<B> big = 1 - 2 / (exp(2 * a) + 1);
-  return sel(a < 0x1p-12, x, sel(a < 0.625, small, sel(x != x, x, with_sign(big, x))));
+  F32<B> a = fabs(x);
+  a = sel(a > 10, 10, a);
+  auto [n, low] = round_low(a * 2.8853900817779268, 127);
+  F32<B> r = minus_ln2(a + a, n), s = from_bits(shl(low, 23));
+  F32<B> t = (exp_tail(r) + r) * s + (s - 1);
+  return with_sign(t / (t + 2), x);
 }
 template <class B>
 F64<B> asinh(F64<B> x) {
