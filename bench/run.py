@@ -24,7 +24,7 @@ COMMENT = re.compile(r"^# (title|mode|target|first): *(.*)$", re.M)
 
 
 def environment():
-    env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OURO_THREADS="1",
+    env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1",
                PYTHONDONTWRITEBYTECODE="1")
     # Else glibc gives big blocks back to the system in some processes and not in others: PyTorch's
     # elementwise time then is 63 ms or 26 ms by chance. It gets the better one.
@@ -145,7 +145,7 @@ def main():
         if "title" not in header or args.filter not in name:
             continue
         try:
-            mine = Side([ouro, "run", f"--mode={header.get('mode', 'auto')}", path])
+            mine = Side([ouro, "run", "--threads=1", f"--mode={header.get('mode', 'auto')}", path])
             pair = os.path.join(HERE, name + "_torch.py")
             other = Side([PYTHON, pair]) if torch and os.path.exists(pair) else None
             first = float(header["first"]) if "first" in header else None
