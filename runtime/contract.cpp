@@ -126,12 +126,41 @@ void dispatch(const Matmul& d, const void* a, const int64_t* a_at, const void* b
 int64_t volume(const int64_t (&d)[3]) { return d[0] * d[1] * d[2]; }
 
 // Output places [from, to) along one axis whose source index lies inside, for one kernel offset.
-void inside(int64_t out, int64_t in, int64_t stride, int64_t shift, int64_t& from, int64_t& to) {
+struct Span {
+  int64_t from, to;
+};
+Span inside(int64_t out, int64_t in, int64_t stride, int64_t shift) {
   // 0 <= o * stride + shift < in
-  from = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-  to = shift >= in ? 0 : (in - 1 - shift) / stride + 1;
+  int64_t from = shift >= 0 ? 0 : (-shift + stride - 1) / stride, to = shift >= in ? 0 : (in - 1 - shift) / stride + 1;
   from = std::min(from, out);
-  to = std::clamp(to, from, out);
+  return {from, std::clamp(to, from, out)};
+}
+
+// Rows of small images are a few vectors long: a call of memcpy each would cost more than the moving.
+template <class T>
+void copy_run(T* to, const T* from, int64_t n) {
+  constexpr int64_t kVector = 16 / sizeof(T);
+  if (n > 16 * kVector) {
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+  } else if (n >= kVector) {  // the last vector may overlap the one before
+    for (int64_t i = 0; i + kVector <= n; i += kVector) std::memcpy(to + i, from + i, 16);
+    std::memcpy(to + n - kVector, from + n - kVector, 16);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+  }
+}
+template <class T>
+void add_run(T* to, const T* from, int64_t n) {
+  constexpr int64_t kVector = 16 / sizeof(T);
+  int64_t i = 0;
+  for (; i + kVector <= n; i += kVector) {
+    T a[kVector], b[kVector];
+    std::memcpy(a, to + i, 16);
+    std::memcpy(b, from + i, 16);
+    for (int64_t j = 0; j < kVector; ++j) a[j] += b[j];
+    std::memcpy(to + i, a, 16);
+  }
+  for (; i < n; ++i) to[i] += from[i];
 }
 
 // Calls row(column row index, column offset, image offset, count) for each run along the last axis; runs outside are
@@ -143,12 +172,11 @@ void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) 
     for (int64_t k0 = 0; k0 < d.kernel[0]; ++k0)
       for (int64_t k1 = 0; k1 < d.kernel[1]; ++k1)
         for (int64_t k2 = 0; k2 < d.kernel[2]; ++k2, ++r) {
-          int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1],
-                  s2 = k2 * d.dilation[2] - d.padding[2];
-          int64_t f0, t0, f1, t1, f2, t2;
-          inside(d.out[0], d.in[0], d.stride[0], s0, f0, t0);
-          inside(d.out[1], d.in[1], d.stride[1], s1, f1, t1);
-          inside(d.out[2], d.in[2], d.stride[2], s2, f2, t2);
+          const int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1],
+                        s2 = k2 * d.dilation[2] - d.padding[2];
+          const auto [f0, t0] = inside(d.out[0], d.in[0], d.stride[0], s0);
+          const auto [f1, t1] = inside(d.out[1], d.in[1], d.stride[1], s1);
+          const auto [f2, t2] = inside(d.out[2], d.in[2], d.stride[2], s2);
           for (int64_t o0 = 0; o0 < d.out[0]; ++o0)
             for (int64_t o1 = 0; o1 < d.out[1]; ++o1) {
               int64_t at = r * places + (o0 * d.out[1] + o1) * d.out[2];
@@ -172,11 +200,13 @@ void image_to_columns(const Convolution& d, const T* image, int64_t channels, T*
       d, channels,
       [&](int64_t at, int64_t from, int64_t n) {
         if (step == 1)
-          std::memcpy(columns + at, image + from, static_cast<size_t>(n) * sizeof(T));
+          copy_run(columns + at, image + from, n);
         else
           for (int64_t i = 0; i < n; ++i) columns[at + i] = image[from + i * step];
       },
-      [&](int64_t at, int64_t n) { std::fill(columns + at, columns + at + n, T(0)); });
+      [&](int64_t at, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) columns[at + i] = T(0);
+      });
 }
 
 template <class T>
@@ -186,7 +216,10 @@ void columns_to_image(const Convolution& d, const T* columns, int64_t channels, 
   for_each_run(
       d, channels,
       [&](int64_t at, int64_t from, int64_t n) {
-        for (int64_t i = 0; i < n; ++i) image[from + i * step] += columns[at + i];
+        if (step == 1)
+          add_run(image + from, columns + at, n);
+        else
+          for (int64_t i = 0; i < n; ++i) image[from + i * step] += columns[at + i];
       },
       [](int64_t, int64_t) {});
 }

@@ -86,7 +86,13 @@ T lowest() {
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-// The usual case, window by window along rows: no padding, no dilation.
+// The usual case, row by row: images, no padding, no dilation, every window whole.
+bool is_plain(const Window& w) {
+  bool plain = w.size[0] == 1 && w.out[0] == 1 && w.kernel[0] == 1;
+  for (int a = 0; a < 3; ++a)
+    plain = plain && w.padding[a] == 0 && w.dilation[a] == 1 && (w.out[a] - 1) * w.stride[a] + w.kernel[a] <= w.size[a];
+  return plain && w.in_plane() <= std::numeric_limits<int32_t>::max();
+}
 template <class T>
 void plain_max_plane(const Window& w, const T* x, T* y) {
   for (int64_t o1 = 0; o1 < w.out[1]; ++o1) {
@@ -100,15 +106,39 @@ void plain_max_plane(const Window& w, const T* x, T* y) {
   }
 }
 
+// Tap by tap over a piece of a row, so that no step branches on the data.
+template <class T>
+void plain_max_index_plane(const Window& w, const T* x, int64_t* y) {
+  constexpr int64_t kPiece = 64;
+  T best[kPiece];
+  int32_t where[kPiece];
+  for (int64_t o1 = 0; o1 < w.out[1]; ++o1)
+    for (int64_t from = 0; from < w.out[2]; from += kPiece) {
+      const int64_t n = std::min(kPiece, w.out[2] - from), step = w.stride[2];
+      const int64_t corner = o1 * w.stride[1] * w.size[2] + from * step;
+      for (int64_t i = 0; i < n; ++i)
+        best[i] = x[corner + i * step], where[i] = static_cast<int32_t>(corner + i * step);
+      for (int64_t k1 = 0; k1 < w.kernel[1]; ++k1)
+        for (int64_t k2 = k1 == 0; k2 < w.kernel[2]; ++k2) {
+          const int64_t first = corner + k1 * w.size[2] + k2;
+          for (int64_t i = 0; i < n; ++i) {
+            const T v = x[first + i * step], b = best[i];
+            const bool take = (v > b) | ((v != v) & (b == b));
+            best[i] = take ? v : b;
+            where[i] = take ? static_cast<int32_t>(first + i * step) : where[i];
+          }
+        }
+      for (int64_t i = 0; i < n; ++i) y[o1 * w.out[2] + from + i] = where[i];
+    }
+}
+
 Value max_pool(OpCall& c) {
   DType want = c.dtype(), t = ir::compute_type(want);
   OURO_TRY(input, cast_tensor(c.s, c.inputs[0], t));
   OURO_TRY(r, make_tensor(c.s, t, c.shape));
   auto *x = input.as<Tensor>(), *y = r.as<Tensor>();
   Window w = window_of(c, x->shape(), c.shape);
-  bool plain = w.size[0] == 1 && w.out[0] == 1 && w.kernel[0] == 1;
-  for (int a = 0; a < 3; ++a)
-    plain = plain && w.padding[a] == 0 && w.dilation[a] == 1 && (w.out[a] - 1) * w.stride[a] + w.kernel[a] <= w.size[a];
+  const bool plain = is_plain(w);
   visit_type(t, [&]<class T>(T) {
     each_plane(c.s, w, [&](int64_t p) {
       const T* in = x->data<T>() + p * w.in_plane();
@@ -128,10 +158,12 @@ Value max_pool_index(OpCall& c) {
   OURO_TRY(r, c.result());
   auto *x = input.as<Tensor>(), *y = r.as<Tensor>();
   Window w = window_of(c, x->shape(), c.shape);
+  const bool plain = is_plain(w);
   visit_type(t, [&]<class T>(T) {
     each_plane(c.s, w, [&](int64_t p) {
       const T* in = x->data<T>() + p * w.in_plane();
       int64_t* out = y->data<int64_t>() + p * w.out_plane();
+      if (plain) return plain_max_index_plane(w, in, out);
       T best;
       int64_t where;
       each_window(
