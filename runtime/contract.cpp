@@ -18,14 +18,18 @@ constexpr int64_t kLibraryFrom = 4096;  // m n k from which a library's call pay
 constexpr int64_t kPartWork = 1 << 21;  // multiplications of one part
 constexpr int64_t kImageChunk = 8;      // images summed into one partial weight gradient
 
+// The thread sanitizer would be called by the function that chooses a clone, which runs before the sanitizer does.
+#if defined(__SANITIZE_THREAD__)
+#define OURO_CLONES
+#else
+#define OURO_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+#endif
+
 // row += x y, elementwise: a product, then a sum, each rounded (no contraction), so every width has the same bits.
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(float* row, const float* y,
-                                                                                             float x, int64_t n) {
+OURO_CLONES void add_scaled(float* row, const float* y, float x, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
 }
-__attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3"))) void add_scaled(double* row,
-                                                                                             const double* y, double x,
-                                                                                             int64_t n) {
+OURO_CLONES void add_scaled(double* row, const double* y, double x, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
 }
 template <class T>

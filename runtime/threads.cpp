@@ -39,6 +39,7 @@ class Pool {
   }
 
   void run(int threads, Job& job) {
+    const int helpers = job.helpers;  // workers count it down
     {
       std::lock_guard guard(lock_);
       while (static_cast<int>(workers_.size()) < threads - 1) workers_.emplace_back([this] { serve(); });
@@ -46,7 +47,7 @@ class Pool {
       jobs_ = &job;
       pending_.fetch_add(1, std::memory_order_release);
     }
-    for (int i = 0; i < job.helpers; ++i) wake_.notify_one();
+    for (int i = 0; i < helpers; ++i) wake_.notify_one();
     job.work();
     std::unique_lock guard(lock_);
     for (Job** j = &jobs_; *j; j = &(*j)->link)
