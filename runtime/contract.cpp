@@ -181,19 +181,25 @@ void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) 
           const auto [f0, t0] = inside(d.out[0], d.in[0], d.stride[0], s0);
           const auto [f1, t1] = inside(d.out[1], d.in[1], d.stride[1], s1);
           const auto [f2, t2] = inside(d.out[2], d.in[2], d.stride[2], s2);
-          for (int64_t o0 = 0; o0 < d.out[0]; ++o0)
-            for (int64_t o1 = 0; o1 < d.out[1]; ++o1) {
-              int64_t at = r * places + (o0 * d.out[1] + o1) * d.out[2];
-              if (o0 < f0 || o0 >= t0 || o1 < f1 || o1 >= t1 || f2 >= t2) {
-                pad(at, d.out[2]);
-                continue;
-              }
+          int64_t at = r * places;
+          for (int64_t o0 = 0; o0 < d.out[0]; ++o0) {
+            if (o0 < f0 || o0 >= t0 || f2 >= t2) {
+              pad(at, d.out[1] * d.out[2]);
+              at += d.out[1] * d.out[2];
+              continue;
+            }
+            pad(at, f1 * d.out[2]);
+            at += f1 * d.out[2];
+            int64_t from = ((c * d.in[0] + o0 * d.stride[0] + s0) * d.in[1] + f1 * d.stride[1] + s1) * d.in[2] +
+                           f2 * d.stride[2] + s2;
+            for (int64_t o1 = f1; o1 < t1; ++o1, at += d.out[2], from += d.stride[1] * d.in[2]) {
               pad(at, f2);
-              int64_t from = ((c * d.in[0] + o0 * d.stride[0] + s0) * d.in[1] + o1 * d.stride[1] + s1) * d.in[2] +
-                             f2 * d.stride[2] + s2;
               run(at + f2, from, t2 - f2);
               pad(at + t2, d.out[2] - t2);
             }
+            pad(at, (d.out[1] - t1) * d.out[2]);
+            at += (d.out[1] - t1) * d.out[2];
+          }
         }
 }
 
