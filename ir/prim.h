@@ -113,6 +113,7 @@ enum Effects : uint32_t {
   X(unpack,     "unpack",       1, integer, kUnknown, "tuple of exactly `attr` items of iterable a") \
   X(unpack_star,"unpack.star",  1, integer, kUnknown, "attr = before | after << 16: tuple of before items, a list, after items") \
   X(format,     "format",       2, integer, kUnknown, "format(conv(a), b); attr is 0 or the character r, s, a") \
+  X(tensor_item,"tensor.item", 1, none, kPure, "the one element of tensor a as a number (typed programs only)") \
   X(str_concat, "str.concat",  -1, none, kAlloc, "concatenation of strings") \
   /* iteration */ \
   X(iter,       "iter",         1, none, kUnknown, "hidden iterator over a (RULES A6)") \

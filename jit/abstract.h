@@ -108,6 +108,7 @@ struct AObject {
   bool external = false;  // exists outside the version: reached by `node`, `concrete` is the witness
   bool complete = true;   // external instance: slots not in `slots` may still be loaded
   bool poisoned = false;  // joined branches disagree on its structure
+  Span torn{};            // where they parted
   bool stale = false;     // external: the interpreter may have changed it; reads are boxed
   bool escaped = false;   // it was materialised: `box` is the residual Any that holds it, everything goes through it
   uint32_t node = kNoNode;

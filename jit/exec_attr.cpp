@@ -162,7 +162,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     return AVal::of(v);
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    if (read(a.heap).poisoned) abandon("an object that differs between branches");
+    if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     AVal cls_attr = class_lookup(a, name);
     // Data descriptors of the class come first.
     if (cls_attr.is(AKind::known)) {
@@ -272,7 +272,7 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
     }
   bool is_list = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
   if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
-    if (is_list && read(a.heap).poisoned) abandon("a list that differs between branches");
+    if (is_list && read(a.heap).poisoned) abandon_torn(read(a.heap), "a list");
     std::vector<AVal> items = items_of(a, "is indexed");
     if (key.is(AKind::slice)) {
       auto sl = concrete_slice(key);
@@ -302,7 +302,7 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
 }
 
 int Specialiser::dict_position(HeapId id, const AVal& key) {
-  if (read(id).poisoned) abandon("a dict that differs between branches");
+  if (read(id).poisoned) abandon_torn(read(id), "a dict");
   Value k = need_constant(key, "is a key");
   const AObject& o = read(id);
   for (size_t i = 0; i < o.keys.size(); ++i)
@@ -312,7 +312,7 @@ int Specialiser::dict_position(HeapId id, const AVal& key) {
 
 void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
   if (a.is(AKind::ref)) {
-    if (read(a.heap).poisoned) abandon("an object that differs between branches");
+    if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     AObject& o = write(a.heap);
     if (o.kind == AObject::Kind::list) {
       if (key.is(AKind::slice)) abandon("assignment to a slice of a list");

@@ -159,6 +159,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   code.branch(condition.atom, blocks[0], blocks[1]);
   Fork forks[2];
   Fork start{f.env, heap_, BlockId::none, {}};
+  const Span parted = span;
   bool effects = effects_done_;
   const auto loops = f.loops;
   for (int i = 0; i < 2; ++i) {
@@ -169,6 +170,11 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
     }
     code.switch_to(blocks[i]);
     try {
+      // An arm that does nothing but raise is left at once: the interpreter makes the message.
+      if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_done_) {
+        code.leave("raise");
+        throw DeadPath{};
+      }
       take_edge(f, t.targets[i]);
       forks[i].outcome = run(f, t.targets[i].block, meet);
     } catch (const DeadPath&) {
@@ -182,7 +188,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   }
   f.loops = loops;
   next = meet;
-  return join(f, forks[0], forks[1], meet);
+  return join(f, forks[0], forks[1], meet, parted);
 }
 
 bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out, BlockId& next) {

@@ -261,8 +261,9 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
     if (d && d->kind == ir::TypeKind::floating) return dy;
     if (d && (d->kind == ir::TypeKind::integer || d->kind == ir::TypeKind::boolean))
       return binary(prim::truediv, dy, AVal::of(Value::integer(1)));
-    if (is_tensor(dy)) abandon("the derivative of a number that meets a tensor");
-    return dy;
+    if (!is_tensor(dy)) return dy;
+    AVal total = dy.type->rank() ? tensor_op("sum", {dy}) : dy;
+    return tensor_item(total);
   }
   if (!kept.is(AKind::like)) return dy;
   AVal dtype = AVal::of(runtime::make_dtype(session, kept.type->dtype));

@@ -4,6 +4,7 @@
 
 #include "ir/ops/registry.h"
 #include "jit/native_table.h"
+#include "runtime/tensor.h"
 
 namespace ouro::jit {
 
@@ -222,7 +223,7 @@ AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal dict_view(Specialiser& s, const Arguments& a, bool keys, bool values) {
   if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
   const AObject o = s.read(a[0].heap);
-  if (o.poisoned) s.abandon("a dict that differs between branches");
+  if (o.poisoned) s.abandon_torn(o, "a dict");
   std::vector<AVal> out;
   for (size_t i = 0; i < o.keys.size(); ++i)
     out.push_back(keys && values ? AVal::tuple({o.keys[i], o.items[i]}) : keys ? o.keys[i] : o.items[i]);
@@ -231,6 +232,36 @@ AVal dict_view(Specialiser& s, const Arguments& a, bool keys, bool values) {
 AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, false); }
 AVal m_dict_values(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, false, true); }
 AVal m_dict_items(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, true); }
+
+// Methods of a tensor that ask for its type alone. Of a tensor whose type is not known they are the runtime's.
+AVal boxed_tensor_method(Specialiser& s, const Arguments& a, const Keywords& k, std::string_view name) {
+  return s.boxed_method(a.at(0), intern(name), {a.begin() + 1, a.end()}, k);
+}
+AVal m_tensor_numel(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "numel");
+  AVal n = AVal::of(Value::integer(1));
+  for (const ir::SymDim& d : a[0].type->dims) n = s.binary(prim::mul, n, s.size(d));
+  return n;
+}
+AVal m_tensor_item(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "item");
+  return s.tensor_item(a[0]);
+}
+AVal m_tensor_dim(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "dim");
+  return AVal::of(Value::integer(static_cast<int64_t>(a[0].type->rank())));
+}
+AVal m_tensor_is_floating(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "is_floating_point");
+  return AVal::of(Value::boolean(is_float(a[0].type->dtype)));
+}
+AVal m_tensor_size(Specialiser& s, const Arguments& a, const Keywords& k) {
+  if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "size");
+  AVal shape = s.tensor_attr(a[0], intern("shape"));
+  AVal axis = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::none());
+  if (axis.is(AKind::known) && axis.known.is_none()) return shape;
+  return s.get_item(shape, axis);
+}
 
 struct FunctionRow {
   std::string_view name;
@@ -261,7 +292,9 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "append", m_list_append}, {ObjectKind::list, "extend", m_list_extend},
     {ObjectKind::list, "pop", m_list_pop},       {ObjectKind::dict, "get", m_dict_get},
     {ObjectKind::dict, "keys", m_dict_keys},     {ObjectKind::dict, "values", m_dict_values},
-    {ObjectKind::dict, "items", m_dict_items},
+    {ObjectKind::dict, "items", m_dict_items},   {ObjectKind::tensor, "numel", m_tensor_numel},
+    {ObjectKind::tensor, "item", m_tensor_item}, {ObjectKind::tensor, "dim", m_tensor_dim},
+    {ObjectKind::tensor, "size", m_tensor_size}, {ObjectKind::tensor, "is_floating_point", m_tensor_is_floating},
 };
 // Natives that neither read nor write what scripts can reach.
 const std::string_view kOutputOnly[] = {"print"};
@@ -397,7 +430,7 @@ AVal Specialiser::make_iterator(const AVal& a) {
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
     if (o.kind == AObject::Kind::iterator) return a;
-    if (o.poisoned) abandon("an object that differs between branches");
+    if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
     if (o.kind == AObject::Kind::dict) return new_iterator(AObject::Iter::tuple, AVal::tuple(o.keys));
     if (o.kind == AObject::Kind::set) abandon("iteration over a set");
@@ -439,7 +472,7 @@ AVal Specialiser::next(const AVal& it) {
       auto i = concrete(at);
       if (!i) abandon("a loop over a list whose length is not followed");
       const AVal& source = read(it.heap).source;
-      if (source.is(AKind::ref) && read(source.heap).poisoned) abandon("a list that differs between branches");
+      if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
       const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
       if (i->as_int() >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
       AVal v = items[static_cast<size_t>(i->as_int())];

@@ -312,7 +312,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
       return answer(r == 1);
     }
   if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
-    if (read(b.heap).poisoned) abandon("a dict that differs between branches");
+    if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
     Value key = need_constant(a, "is looked up");
     for (const AVal& k : read(b.heap).keys)
       if (runtime::equals(session, k.known, key) == 1) return answer(true);
@@ -348,7 +348,7 @@ AVal Specialiser::truth(const AVal& a) {
       return AVal::of(Value::boolean(true));
     case AKind::ref: {
       const AObject& o = read(a.heap);
-      if (o.poisoned) abandon("an object that differs between branches");
+      if (o.poisoned) abandon_torn(o, "an object");
       if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set ||
           o.kind == AObject::Kind::seq)
         return AVal::of(Value::boolean(!(o.kind == AObject::Kind::set ? o.keys.empty() : o.items.empty())));

@@ -368,6 +368,15 @@ AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {
   return tensor_op("zeros", {AVal::tuple(std::move(shape)), AVal::of(runtime::make_dtype(session, t->dtype))});
 }
 
+AVal Specialiser::tensor_item(const AVal& a) {
+  for (const ir::SymDim& d : a.type->dims)
+    if (d != ir::SymDim::number(1)) abandon("the number in a tensor of several elements");
+  const ir::Type* t = is_float(a.type->dtype)           ? ir::types::floating()
+                      : a.type->dtype == DType::boolean ? ir::types::boolean()
+                                                        : ir::types::integer();
+  return emit(ir::prim::tensor_item, {a}, t);
+}
+
 AVal Specialiser::tensor_attr(const AVal& a, Symbol name) {
   std::string_view n = name.text();
   if (n == "shape") {

@@ -236,6 +236,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   v->symbolic = !request.symbolic.empty();
   if (!v->made.ok) {
     f.failures.push_back(v->made.failure);
+    f.before_failure = v->made.fallbacks;
     if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made.failure.reason);
     return nullptr;
   }

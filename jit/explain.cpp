@@ -88,6 +88,10 @@ std::string explain(runtime::Session& s) {
     if (!f->failures.empty()) {
       out += "  not compiled because:\n";
       notes(s, f->failures, out);
+      if (!f->before_failure.empty()) {
+        out += "  left to the interpreter before that:\n";
+        notes(s, f->before_failure, out);
+      }
     }
   }
   if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/protocol/lookup.h"
 #include "runtime/tensor.h"
 
 namespace ouro::jit {
@@ -277,6 +278,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   }
   if (kind == ObjectKind::instance) {
     auto* i = v.as<runtime::Instance>();
+    if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
     if (!i->shape || !i->native.is_unbound()) return boxed();
   }
   HeapId id;
@@ -341,7 +343,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       access.nodes[node].guard = G::shape;
       access.nodes[node].shape = i->shape;
       access.nodes[node].type_version = i->type->version;
-      access.nodes[node].object = o->cls;
+      access.nodes[node].expected = o->cls;  // kept alive: its version is compared
     }
   }
   return out;

@@ -136,6 +136,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
         if (!same(x.keys[k], y.keys[k])) o->poisoned = true;
     }
     if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
+    if (o->poisoned && !o->torn.known()) o->torn = j.parted;
     heap_[i] = std::move(o);
   }
 }
@@ -159,7 +160,14 @@ void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, 
     }
 }
 
-Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at) {
+void Specialiser::abandon_torn(const AObject& o, std::string_view what) {
+  const SourceFile* file = o.torn.known() ? session.sources.file(o.torn.file) : nullptr;
+  if (!file) abandon(fmt::format("{} that differs between branches", what));
+  abandon(fmt::format("{} that differs between the branches of {}:{}", what, file->name(),
+                      file->line_col(o.torn.begin).line));
+}
+
+Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) {
   using K = Outcome::Kind;
   auto adopt = [&](Fork& x) {
     f.env = std::move(x.env);
@@ -173,6 +181,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at) {
   if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
   JoinBlock j;
   j.block = code.new_block();
+  j.parted = parted;
   Outcome out;
   out.kind = a.outcome.kind;
   if (out.kind == K::returned) {

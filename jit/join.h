@@ -11,6 +11,7 @@ namespace ouro::jit {
 // The residual join point that two forks jump to.
 struct JoinBlock {
   ir::BlockId block{};
+  Span parted{};  // the fork
   std::vector<ir::Atom> from_a, from_b;
 };
 

@@ -67,7 +67,7 @@ Value Specialiser::concrete_slice(const AVal& a) {
 
 AObject& Specialiser::write(HeapId id) {
   std::shared_ptr<AObject>& o = heap_[id];
-  if (o->poisoned) abandon("an object that differs between branches");
+  if (o->poisoned) abandon_torn(*o, "an object");
   if (o.use_count() > 1) o = std::make_shared<AObject>(*o);
   return *o;
 }
@@ -176,7 +176,7 @@ Atom Specialiser::materialise(const AVal& a) {
       abandon("a function made inside is passed to the interpreter");
     case AKind::ref: {
       const AObject& o = read(a.heap);
-      if (o.poisoned) abandon("an object that differs between branches");
+      if (o.poisoned) abandon_torn(o, "an object");
       if (o.escaped) return o.boxed;
       if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
       if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)
@@ -333,7 +333,7 @@ void Specialiser::flush_effects() {
     bool dirty = heap_[id]->dirty;
     for (const AObject::Slot& s : heap_[id]->slots) dirty |= s.dirty;
     if (!dirty) continue;
-    if (heap_[id]->poisoned) abandon("an object that differs between branches");
+    if (heap_[id]->poisoned) abandon_torn(*heap_[id], "an object");
     if (heap_[id]->kind != AObject::Kind::instance && heap_[id]->kind != AObject::Kind::cell &&
         heap_[id]->kind != AObject::Kind::list)
       abandon("a write before an operation of the interpreter");

@@ -64,7 +64,7 @@ class OutputBuilder {
   OutputTree object(HeapId id) {
     const AObject o = s_.read(id);
     OutputTree t;
-    if (o.poisoned) s_.abandon("an object that differs between branches");
+    if (o.poisoned) s_.abandon_torn(o, "an object");
     if (o.escaped) {
       t.kind = OutputTree::Kind::output;
       t.index = static_cast<int>(outputs.size());
@@ -133,7 +133,7 @@ void Specialiser::collect_outputs(const AVal& result) {
       result_->writes.push_back(w);
     }
     if (!o.dirty) continue;
-    if (o.poisoned) abandon("an object that differs between branches");
+    if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::list && o.items.size() == o.original_items.size()) {
       w.kind = WriteBack::Kind::item;
       for (size_t i = 0; i < o.items.size(); ++i) {

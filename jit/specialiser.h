@@ -158,6 +158,7 @@ class Specialiser {
   AVal tensor_op(std::string_view row, std::vector<AVal> params);
   AVal zero_of(const ir::Type* t, const AVal& like);  // zeros of that type
   AVal tensor_attr(const AVal& a, Symbol name);
+  AVal tensor_item(const AVal& a);  // the number in a tensor of one element
   const ir::Type* result_type(const ir::TensorType& t);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a);
@@ -248,6 +249,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
 
   Session& session;
   Residual code;
@@ -267,7 +269,7 @@ class Specialiser {
   AVal atom_value(AFrame& f, ir::Atom a);
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   // join.cpp
-  Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at);
+  Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);

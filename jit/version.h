@@ -30,7 +30,8 @@ struct FunctionVersions {
   bool marked = false;                             // @jit, or --mode=graph: as soon as possible
   std::vector<std::shared_ptr<Version>> versions;  // newest first
   std::vector<SpecialiseNote> failures;
-  std::string refused;  // why it stays interpreted, once decided
+  std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then
+  std::string refused;                         // why it stays interpreted, once decided
   uint64_t interpreted_calls = 0;
 };
 

@@ -93,6 +93,7 @@ Value h_format(const Call& c) {
   if (v.is_error()) return v;
   return runtime::format(c.s, v, c.a[1].is_object() ? c.a[1].as<runtime::Str>()->view() : std::string_view());
 }
+Value h_tensor_item(const Call& c) { return runtime::tensor_item(c.s, c.a[0].as<runtime::Tensor>(), 0); }
 Value h_str_concat(const Call& c) {
   std::string text;
   for (const Value& v : c.a) text += v.as<runtime::Str>()->view();
@@ -146,6 +147,7 @@ constexpr Row kHandlers[] = {
     {prim::unpack, prim::unpack, h_unpack},
     {prim::length, prim::length, h_length},
     {prim::format, prim::format, h_format},
+    {prim::tensor_item, prim::tensor_item, h_tensor_item},
     {prim::str_concat, prim::str_concat, h_str_concat},
 };
 

@@ -303,6 +303,21 @@ Dict* instance_dict(Session& s, Instance* i) {
   return d.as<Dict>();
 }
 
+bool restore_shape(Session& s, Instance* i) {
+  auto* d = cast_exact<Dict>(i->dict);
+  if (i->shape || !i->type->shape || i->type->shape->count != 0 || !d || d->refs != 1 || d->used > kMaxShapeSlots)
+    return false;
+  size_t pos = 0;
+  Value *k, *v;
+  while (dict_next(d, pos, k, v))
+    if (!cast_exact<Str>(*k)) return false;
+  Value attributes = std::move(i->dict);
+  i->dict = Value();
+  i->shape = i->type->shape;
+  for (pos = 0; dict_next(d, pos, k, v);) set_own_attribute(s, i, str_symbol(k->as<Str>()), *v);
+  return true;
+}
+
 namespace {
 
 bool no_set(Session& s, const Value& v, Symbol name, bool deletion, bool class_has) {

@@ -22,6 +22,8 @@ bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value)
 Value* instance_slot(Instance* i, Symbol name);
 void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v);
 Dict* instance_dict(Session& s, Instance* i);
+// The way back, when nobody else holds the dict and all names fit a shape; false if it stays.
+bool restore_shape(Session& s, Instance* i);
 Shape* shape_with(Session& s, Shape* shape, Symbol name);
 void grow_slots(Instance* i, uint32_t count);
 
