@@ -108,6 +108,7 @@ def epoch():
     while True:
         step(x, y)
 
+step(x, y)
 print('go', flush=True)
 try:
     epoch()

@@ -85,8 +85,7 @@ class Suite:
         env = dict(os.environ, PYTHONHASHSEED="0", LC_ALL="C.UTF-8", TERM="dumb",
                    XDG_CACHE_HOME=os.path.join(self.scratch, "cache"))
         env.pop("CI", None)
-        # Leaks are not looked for: interned symbols, types and compiled code live as long as the
-        # process, and libLLVM's own memory is not ours to free.
+        # Leaks are not looked for: the prompt leaves memory behind when it ends.
         env["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1:exitcode=86"
         env["TSAN_OPTIONS"] = "halt_on_error=1:exitcode=86"
