@@ -73,6 +73,11 @@ AVal Specialiser::forward_of_native(const Value& f) {
   }
   auto& natives = ad::state(session).natives;
   auto at = natives.find(n->def);
+  if (at == natives.end()) {
+    // The form of a tensor operation is made when it is first asked for.
+    if (ad::forward_form(session, f).is_error()) session.pending = Value();
+    at = natives.find(n->def);
+  }
   if (at == natives.end()) return AVal::compound(AKind::plain_form, {AVal::of(f)});
   AVal form = concrete_function(at->second);
   if (n->self.is_unbound()) return form;

@@ -1,6 +1,7 @@
 #include "jit/executor.h"
 
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ bool holds_tensor(const Value& v, int depth) {
 
 }  // namespace
 
-JitExecutor::JitExecutor(Session& s) : session_(s) {}
+JitExecutor::JitExecutor(Session& s) : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr) {}
 JitExecutor::~JitExecutor() { queue_.reset(); }
 
 FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
@@ -155,6 +156,8 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   auto start = Clock::now();
   ++depth_;
   RunContext context{s, runtime::session_threads(s)};
+  // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
+  if (stress_exits_ && !v.made.has_effects) context.leave_after = v.stress_exit++;
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   --depth_;
   v.calls.fetch_add(1, std::memory_order_relaxed);
@@ -171,6 +174,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
     }
     return RunOutcome::raised;
   }
+  v.stress_exit = 0;
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, v.made, x.nodes, x.outputs);
   v.nanoseconds.fetch_add(

@@ -47,6 +47,7 @@ class JitExecutor final : public runtime::Executor {
   bool wants(Session& s, const std::vector<Value>& args) const;
 
   Session& session_;
+  bool stress_exits_ = false;  // OURO_STRESS_EXITS: see docs/testing.md
   std::unordered_map<const ir::Function*, FunctionVersions*> index_;
   std::deque<std::unique_ptr<FunctionVersions>> order_;
   // Scratch of one call, reused: no allocation in the steady state. One per depth of nested compiled calls.

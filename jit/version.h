@@ -22,6 +22,7 @@ struct Version {
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
   std::string why;  // which guard of the versions before it failed
   bool symbolic = false;
+  int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
 };
 
 // All versions of one function.

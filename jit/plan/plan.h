@@ -37,6 +37,7 @@ struct PlanOptions {
 struct RunContext {
   runtime::Session& session;
   int threads = 1;
+  int64_t leave_after = -1;  // instructions, then leave as if a guard had failed (stress mode); -1: never
 };
 
 enum class PlanExit : uint8_t {

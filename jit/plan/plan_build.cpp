@@ -191,7 +191,9 @@ class BlockBuilder {
     m.reg = b.index;
     m.dtype = g_[v].type;
     m.dims = b_.sizes(g_[v].dims);
-    if (cached_.count(b.index)) m.cache = p_.caches++;
+    m.cache = p_.caches;
+    m.caches = cached_.count(b.index) ? 1 : 2;
+    p_.caches += m.caches;
     i.make.push_back(std::move(m));
   }
 

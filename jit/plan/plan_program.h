@@ -29,8 +29,10 @@ struct MakeTensor {
   Reg reg = kNoReg;
   DType dtype = DType::f32;
   std::vector<SizeId> dims;
-  std::vector<Reg> donors;      // dead inputs whose memory it may take, if nobody else holds it
-  uint32_t cache = UINT32_MAX;  // slot of the activation that keeps it between runs; only what does not leave the plan
+  std::vector<Reg> donors;  // dead inputs whose memory it may take, if nobody else holds it
+  // Slots of the activation that keep it between runs, to be filled again when nobody else holds it. What leaves the
+  // plan has two: a parameter's new value is written while its old one, from the run before, is still in use.
+  uint32_t cache = UINT32_MAX, caches = 0;
 };
 
 struct ScalarRef {

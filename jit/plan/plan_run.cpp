@@ -182,18 +182,20 @@ struct Runner {
       ++plan.counters_.donated;
       return true;
     }
-    if (m.cache != UINT32_MAX) {
-      Value& kept = a.caches[m.cache];
-      if (kept.is_object() && kept.as<Tensor>()->unshared() &&
-          std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) {
-        to = kept;
-        return true;
-      }
+    uint32_t slot = m.cache;  // the first free one, or else the last
+    for (uint32_t k = 0; k < m.caches; ++k) {
+      slot = m.cache + k;
+      Value& kept = a.caches[slot];
+      if (!kept.is_object()) break;
+      if (!kept.as<Tensor>()->unshared()) continue;
+      if (!std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) break;
+      to = kept;
+      return true;
     }
     to = runtime::make_tensor(s, m.dtype, a.numbers);
     if (to.is_error()) return false;
     ++plan.counters_.tensors_made;
-    if (m.cache != UINT32_MAX) a.caches[m.cache] = to;
+    if (m.caches) a.caches[slot] = to;
     return true;
   }
 
@@ -341,6 +343,10 @@ struct Runner {
   PlanExit execute(std::vector<Value>& outputs) {
     outputs.clear();
     for (uint32_t at = 0;;) {
+      if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
+        leave_text = "stress";
+        return PlanExit::left;
+      }
       const Instr& i = p.code[at];
       switch (i.kind) {
         case Instr::Kind::jump:

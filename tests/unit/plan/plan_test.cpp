@@ -93,7 +93,7 @@ TEST_CASE("a_training_step_updates_its_parameters_in_place", "[jit]") {
     if (step > 0) CHECK(state[2].as<runtime::Tensor>()->data() == w1);
     w1 = state[2].as<runtime::Tensor>()->data();
   }
-  CHECK(plan->counters().tensors_made - before == 3);  // the loss of each step
+  CHECK(plan->counters().tensors_made == before);  // after the first steps nothing is allocated
 }
 
 TEST_CASE("views_and_reshapes_leave_the_plan_as_tensors", "[jit]") {

@@ -1,0 +1,68 @@
+"""A training step with gradients, modules and an optimizer becomes one compiled program, and stays one."""
+import re
+
+from harness.cli import tags
+
+STEP = '''
+from ouro import nn, optim, jit, value_and_grad
+from ouro import tensor_counters
+
+class Net(nn.Module):
+    def __init__(self):
+        self.c = nn.Conv2d(1, 4, 5, padding=2)
+        self.a, self.b = nn.Linear(4 * 7 * 7, 16), nn.Linear(16, 10)
+    def forward(self, x):
+        x = max_pool2d(relu(self.c(x)), 4)
+        return self.b(relu(self.a(x.flatten(1))))
+
+manual_seed(0)
+model = Net()
+opt = optim.Adam(model, lr=1e-3)
+
+@jit
+def step(x, y):
+    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
+    opt.update(grads)
+    return loss
+
+x, y = randn(8, 1, 28, 28), randint(0, 10, (8,))
+made = []
+for i in range(12):
+    print(f"{step(x, y).item():.9g}")
+    made.append(tensor_counters()[0])
+print("made", made[11] - made[5])
+'''
+
+
+@tags("jit")
+def test_a_training_step_is_one_program(t):
+    t.write("step.ouro", STEP)
+    told = t.run("explain", "--mode=graph", "step.ouro").out
+    part = told[told.index("\nstep ("):]
+    part = part[:part.index("\n", part.index(" calls, "))]
+    t.check("version 1: compiled; made because: first call" in part, part)
+    t.check("12 calls" in part and "version 2" not in part, part)
+    t.check("interpreted" not in part, part)
+
+
+@tags("jit")
+def test_after_the_first_steps_it_allocates_no_tensor(t):
+    t.write("step.ouro", STEP)
+    graph = t.run("run", "--mode=graph", "step.ouro").out
+    eager = t.run("run", "--mode=eager", "step.ouro").out
+    t.check(re.search(r"^made 0$", graph, re.M), graph)
+    t.check(graph.splitlines()[:-1] == eager.splitlines()[:-1], f"{graph}\n{eager}")
+
+
+@tags("jit")
+def test_an_object_that_shows_its_dict_is_still_compiled(t):
+    t.write("dict.ouro", '''
+from ouro import jit, nn
+m = nn.Linear(3, 2)
+print(len(vars(m)) > 2)
+@jit
+def f(x): return m(x).sum()
+for i in range(3): f(ones(2, 3))
+''')
+    told = t.run("explain", "--mode=graph", "dict.ouro").out
+    t.check("version 1: compiled" in told, told)
