@@ -20,7 +20,8 @@ constexpr OpDef kMake[] = {
   {.name = "linspace", .doc = "steps numbers from start to stop, both included.", .sig = "-> $[@]", .params = "start, stop, steps, *, dtype=None", .shape = "linspace", .symbol = "linspace", .method = false},
   {.name = "logspace", .doc = "base to the linspace.", .sig = "-> $[@]", .params = "start, stop, steps, base=10.0, *, dtype=None", .shape = "linspace", .source = "return ouro.pow(base, linspace(start, stop, steps, dtype=f64)).astype(f32 if dtype is None else dtype)", .method = false},
   {.name = "meshgrid", .doc = "Coordinate tensors of a grid; indexing 'ij' or 'xy'.", .sig = "t+[*] -> t[@]", .params = "*@tensors, indexing='ij'", .shape = "unknown",
-   .source = "if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):\n  tensors = tuple(tensors[0])\nn = len(tensors)\nshape = [t.shape[0] for t in tensors]\nout = [t.reshape([-1 if d == k else 1 for d in range(n)]).expand(shape) for k, t in enumerate(tensors)]\nif indexing == 'xy' and n >= 2:\n  out = [transpose(t, 0, 1) for t in out]\nreturn tuple(out)", .method = false},
+   .source = "if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):\n  tensors = tuple(tensors[0])\nn = len(tensors)\nshape = [t.shape[0] for t in tensors]\nout = [t.reshape([-1 if d == k else 1 for d in range(n)]).expand(shape) for k, t in enumerate(tensors)]\nif indexing == 'xy' and n >= 2:\n  out = [transpose(t, 0, 1) for t in out]\nreturn tuple(out)", .method = false,
+   .test = {.cases = "f[3], f[2] | f[3], f[2], indexing='xy'"}},
 };
 // clang-format on
 static_assert(complete(kMake));

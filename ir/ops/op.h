@@ -82,9 +82,11 @@ struct Range {
   double lo = -2, hi = 2;
 };
 struct OpTest {
-  Range domain[4] = {};     // of each input
-  double tol = 0;           // relative, f32 against f64; 0: exact leaves, 4 ulp
-  std::string_view args{};  // further arguments of a generated call ("axis=-1")
+  Range domain[4] = {};  // of each input
+  double tol = 0;        // relative, f32 against f64; 0: exact leaves, 4 ulp
+  // Calls to test, separated by ` | `: arguments as in a script, with f[3,4] for a float tensor of that shape and
+  // b[3,4] for a bool one ("f[3,4], axis=0 | f[5], 0"). Empty: made from `sig`, parameters at their defaults.
+  std::string_view cases{};
 };
 
 // Effects besides what every operation has (alloc; may raise on wrong shapes).
@@ -121,7 +123,7 @@ consteval int count_inputs(std::string_view sig) {
   }
   return any ? n + 1 : 0;
 }
-consteval bool has_float_input(std::string_view sig) {
+constexpr bool has_float_input(std::string_view sig) {
   for (size_t i = 0; i < sig.size(); ++i) {
     if (sig[i] == '-') return false;
     bool start = i == 0 || sig[i - 1] == ' ';

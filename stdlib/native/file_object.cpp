@@ -32,9 +32,24 @@ struct File {
 struct FileState {
   Value text_type, binary_type;
   Value streams[3];
+  Value unsupported;  // the class, once something raised it
 };
 
 File* file_of(const Value& v) { return static_cast<File*>(v.as<Opaque>()->data.get()); }
+
+// io.UnsupportedOperation, which is an OSError and a ValueError.
+Value raise_unsupported(Session& s, std::string_view text) {
+  Value& cls = s.state<FileState>().unsupported;
+  if (cls.is_unbound()) {
+    Value bases = make_tuple(
+        {Value::share(exception_type(s, ExcKind::OSError)), Value::share(exception_type(s, ExcKind::ValueError))});
+    Value names = make_dict();
+    dict_set_str(s, names.as<Dict>(), "__module__", make_str("io"));
+    cls = make_class(s, make_str("UnsupportedOperation"), bases, names, {});
+    if (cls.is_error()) return std::exchange(cls, Value());
+  }
+  return set_pending(s, make_exception(s, cls.as<Type>(), make_tuple({make_str(text)})));
+}
 
 // The open file behind a method's receiver, or null with ValueError.
 File* open_of(Session& s, const Args& a, bool reading = false, bool writing = false) {
@@ -44,9 +59,7 @@ File* open_of(Session& s, const Args& a, bool reading = false, bool writing = fa
     return nullptr;
   }
   if ((reading && !f->read) || (writing && !f->write)) {
-    static const Symbol unsupported = intern("UnsupportedOperation");
-    (void)unsupported;
-    raise_text(s, ExcKind::OSError, reading ? f->text ? "not readable" : "read" : f->text ? "not writable" : "write");
+    raise_unsupported(s, reading ? f->text ? "not readable" : "read" : f->text ? "not writable" : "write");
     return nullptr;
   }
   return f;
@@ -196,8 +209,8 @@ Value m_seek(Session& s, const Args& a) {
   int64_t offset, whence = 0;
   if (!f || !to_index(s, a[1], offset) || (a.size() == 3 && !to_index(s, a[2], whence))) return Value::error();
   if (f->text && whence != 0 && offset != 0)
-    return raise_text(s, ExcKind::OSError,
-                      whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
+    return raise_unsupported(
+        s, whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
   if (whence < 0 || whence > 2)
     return raise_value_error(s, "invalid whence (%lld, should be 0, 1 or 2)", static_cast<long long>(whence));
   if (offset < 0 && whence == 0)
@@ -316,7 +329,7 @@ Value make_file(Session& s, std::shared_ptr<File> f) {
 // "r+b" etc.: the C library's mode. Null: invalid.
 bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) {
   char main = 0;
-  bool plus = false, binary = false, text = false, valid = !mode.empty();
+  bool plus = false, binary = false, text = false, valid = true;
   for (char c : mode) {
     if (c == 'r' || c == 'w' || c == 'a' || c == 'x') {
       if (main) return raise_value_error(s, "must have exactly one of create/read/write/append mode"), false;

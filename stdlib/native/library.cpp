@@ -8,6 +8,7 @@
 #include "runtime/ops.h"
 #include "stdlib/embedded.h"
 #include "stdlib/native/file_modules.h"
+#include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
 
 namespace ouro::stdlib {
@@ -67,6 +68,7 @@ void register_library(Session& s) {
   s.find_embedded = find_library;
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
+  s.register_natives(&kTensorsModule);
   register_tensor_natives(s);
   register_file_modules(s);
 }

@@ -133,26 +133,6 @@ const TypeDef kDef{.name = "dict",
                    .subclassable = false,
                    .module = "ouro.native"};
 
-// The variables of a running function. Each value of a variable that the function has names for may be in a register of
-// its own; the one bound last in the text before the frame's position counts.
-Value function_locals(Session& s, const Frame& f) {
-  Value d = make_dict();
-  const ir::Function& code = *f.code->function;
-  for (size_t i = 0; i < f.code->reg_of.size() && i < code.names.size(); ++i) {
-    int32_t reg = f.code->reg_of[i];
-    Symbol name = code.names[i].hint;
-    if (reg < 0 || !name || name.text().empty() ||
-        !(name.text()[0] == '_' || std::isalpha(static_cast<unsigned char>(name.text()[0]))))
-      continue;
-    if (name.text().find_first_of(".%") != std::string_view::npos) continue;
-    Value v = f.regs[reg];
-    if (Cell* c = cast_exact<Cell>(v)) v = c->value;
-    if (v.is_unbound() || v.is_end() || v.is_error()) continue;
-    dict_set_symbol(s, d.as<Dict>(), name, v);
-  }
-  return d;
-}
-
 }  // namespace
 
 Value module_namespace(Session& s, const Value& module) {
@@ -171,9 +151,9 @@ Value global_namespace(Session& s) {
 
 Value local_namespace(Session& s) {
   Frame* f = s.interpreter ? s.interpreter->top : nullptr;
-  if (!f) return make_dict();
-  if (!f->code || f->code->function->kind == ir::Function::Kind::module) return global_namespace(s);
-  return function_locals(s, *f);
+  if (!f || !f->code || f->code->function->kind == ir::Function::Kind::module) return global_namespace(s);
+  return raise_error(s, ExcKind::NotImplementedError,
+                     "locals() of a function or class body: Ouro keeps no dict of its variables");
 }
 
 }  // namespace ouro::stdlib

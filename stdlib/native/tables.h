@@ -20,6 +20,7 @@ std::span<const NativeDef> number_functions();    // builtins_number.cpp: abs, r
 std::span<const NativeDef> sequence_functions();  // builtins_sequence.cpp: len, sum, max, sorted, ...
 std::span<const NativeDef> io_functions();        // builtins_io.cpp: print, input, open
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
+extern const NativeModule kTensorsModule;  // tensors_module.cpp
 
 // Standard streams and files (file_object.cpp).
 enum class Stream { in, out, err };

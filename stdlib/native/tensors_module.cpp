@@ -1,0 +1,49 @@
+// Module ouro.native.tensors: what the library and the tests need of tensors that is no operation.
+#include "ir/ops/sig.h"
+#include "runtime/alloc.h"
+#include "runtime/native.h"
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+#include "stdlib/native/tables.h"
+
+namespace ouro::stdlib {
+
+using namespace runtime;
+
+namespace {
+
+Value text(std::string_view t) { return make_str(t); }
+
+// One row as tests see it: what is written there.
+Value row(const ir::OpInfo& op) {
+  std::vector<Value> inputs, domains;
+  for (int k = 0; k < op.inputs; ++k) {
+    inputs.push_back(text(op.params[static_cast<size_t>(op.input_at[static_cast<size_t>(k)])].name));
+    const ir::Range r = k < 4 ? op.def->test.domain[k] : ir::Range{};
+    domains.push_back(make_tuple({Value::floating(r.lo), Value::floating(r.hi)}));
+  }
+  const bool differentiable = ir::has_float_input(op.def->sig) && op.def->nondiff.empty();
+  return make_tuple({text(op.name), text(op.def->sig), text(op.def->params), make_list(inputs), make_list(domains),
+                     Value::floating(op.def->test.tol), text(op.def->test.cases), Value::boolean(differentiable)});
+}
+
+Value rows(Session&, const Args&) {
+  std::vector<Value> out;
+  for (const ir::OpInfo* op : ir::all_ops()) out.push_back(row(*op));
+  return make_list(out);
+}
+
+Value operations(Session& s, const Args&) { return operation_namespace(s); }
+
+constexpr NativeDef kFunctions[] = {
+    {"rows", "", rows,
+     "The rows of tensor operations: (name, signature, parameters, inputs, their domains in tests, tolerance, test "
+     "cases, is it differentiable)."},
+    {"operations", "", operations, "Every operation by name, also those that scripts cannot name."},
+};
+
+}  // namespace
+
+const NativeModule kTensorsModule{.name = "ouro.native.tensors", .functions = kFunctions};
+
+}  // namespace ouro::stdlib

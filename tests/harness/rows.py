@@ -1,0 +1,212 @@
+"""Tests that are made of the rows of tensor operations: `ops/NAME` is every differentiable row's own test.
+
+The program tells its rows (ouro.native.tensors.rows); each of their test cases becomes a call in a script, which compares
+in f64 the gradient with central differences along random directions, the gradient of the gradient with differences of the
+gradient, and the value in f32 with that in f64. Run in every mode, with the call and its gradient under jit: all modes give
+the same bits.
+"""
+import ast
+import re
+
+from .common import Job, Result, describe, difference, tail
+
+LIST_ROWS = "import ouro.native.tensors as tensors\nprint(tensors.rows())"
+SIZES = {"m": 3, "k": 4, "n": 2, "b": 2, "a": 2, "c": 3, "d": 2, "s": "3,4", "": "3,4"}
+PLACE = re.compile(r"\b([fb])\[([0-9, ]*)\]")
+NO_TEST = dict.fromkeys("float half bfloat16 long int bool".split(), "another dtype, as astype") | {
+    "cpu": "is itself",
+    "histogram": "counts",
+    "count_nonzero": "counts",
+    "unique": "is piecewise constant in its size",
+    "uncat": "takes the tensors that cat took",
+    "tie_share": "is constant where it is not a jump",
+    "bernoulli": "random",
+    "multinomial": "random",
+}
+
+SCRIPT = '''
+import ouro.native.tensors as tensors
+ops = tensors.operations()
+
+
+def weights(y, at):
+    return cos(arange(y.numel(), dtype=f64) * 1.7 + at).reshape(y.shape).astype(y.dtype)
+
+
+def scalar(y):
+    """A number that depends on every float element of the result."""
+    if is_tensor(y):
+        return (y * weights(y, 0.3)).sum() if y.is_floating_point() else None
+    if isinstance(y, (list, tuple)):
+        total = None
+        for part in y:
+            t = scalar(part)
+            if t is not None:
+                total = t if total is None else total + t
+        return total
+    return None
+
+
+def draw(shape, lo, hi):
+    return rand(shape, dtype=f64) * (hi - lo) + lo
+
+
+def close(a, b, scale):
+    return abs(a - b) <= 2e-6 * max(1.0, abs(b), scale) or (a != a and b != b)
+
+
+def listed(y):
+    return [listed(v) for v in y] if isinstance(y, (list, tuple)) else y.tolist() if is_tensor(y) else y
+
+
+def flat(y):
+    return [v for part in y for v in flat(part)] if isinstance(y, (list, tuple)) else [y]
+
+
+def moved(xs, k, v, h):
+    return [x + v * h if i == k else x for i, x in enumerate(xs)]
+
+
+def along(f, xs, k, v):
+    h = 1e-6
+    return (f(*moved(xs, k, v, h)) - f(*moved(xs, k, v, -h))).item() / (2 * h)
+
+
+def compare(what, f, g, xs, wrong):
+    """g gives the gradient of the scalar function f by each of xs."""
+    d = g(*xs)
+    for k, x in enumerate(xs):
+        for turn in range(2):
+            v = draw(x.shape, -1.0, 1.0)
+            exact, measured = (d[k] * v).sum().item(), along(f, xs, k, v)
+            scale = (d[k] * v).abs().sum().item()
+            if not close(exact, measured, scale):
+                wrong.append(f"{what} by input {k}: {exact!r}, by differences {measured!r}")
+
+
+def check(name, f, shapes, domains, tol):
+    wrong = []
+    xs = [draw(s, lo, hi) for s, (lo, hi) in zip(shapes, domains)]
+    everywhere = tuple(range(len(xs)))
+
+    def value(*xs):
+        return scalar(f(*xs))
+
+    gradient = grad(value, everywhere)
+    compare("gradient", value, gradient, xs, wrong)
+
+    def slope(*xs):
+        total = (xs[0] * 0.0).sum()
+        for d in gradient(*xs):
+            total = total + (d * weights(d, 0.9)).sum()
+        return total
+
+    compare("second order", slope, grad(slope, everywhere), xs, wrong)
+    single = flat(listed(f(*[x.astype(f32) for x in xs])))
+    double = flat(listed(f(*[x.astype(f32).astype(f64) for x in xs])))
+    for a, b in zip(single, double):
+        if isinstance(a, float) and not abs(a - b) <= max(tol, 2e-6) * 20 * max(1.0, abs(b)) and not (a != a and b != b) and a != b:
+            wrong.append(f"in f32: {a!r}, in f64 {b!r}")
+            break
+    print(name, "|", "; ".join(wrong) or "ok", "|", listed(jit(f)(*xs)), listed(jit(gradient)(*xs)))
+
+
+def attempt(name, *arguments):
+    manual_seed(7)
+    try:
+        check(name, *arguments)
+    except Exception as e:
+        print(name, "|", f"{type(e).__name__}: {e}", "|")
+
+
+'''
+
+
+def default_case(sig, inputs, params):
+    """A call made of the signature, or None: indices and required parameters need a case in the row."""
+    dtypes = re.findall(r"([a-z0-9$]+)([?+]?)\[([^\]]*)\]", sig.split("->")[0])
+    required = [p.strip() for p in params.split(",")] if params else []
+    if any("=" not in p and p.lstrip("@") not in inputs for p in required if p not in ("*", "/", "")):
+        return None
+    parts = []
+    for (cls, mark, dims) in dtypes:
+        if mark == "?":
+            break
+        if cls not in ("t", "n", "f", "b") or mark == "+":
+            return None
+        shape = ",".join(str(SIZES[d.strip().lstrip("*")]) for d in dims.split(",") if dims)
+        parts.append(f"{'b' if cls == 'b' else 'f'}[{shape}]")
+    return ", ".join(parts)
+
+
+def call_of(name, case):
+    """(the lambda's text, shapes of its float inputs)."""
+    shapes = []
+
+    def place(match):
+        dims = [int(d) for d in match[2].split(",") if d.strip()]
+        shape = f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"
+        if match[1] == "b":
+            return f"(cos(arange({' * '.join(map(str, dims)) or 1}) * 2.1).reshape({shape}) > 0)"
+        shapes.append(shape)
+        return f"x{len(shapes) - 1}"
+
+    text = PLACE.sub(place, case)
+    names = ", ".join(f"x{i}" for i in range(len(shapes)))
+    return f"lambda {names}: ops.{name}({text})", shapes
+
+
+def script_of(rows, suite):
+    lines, names, problems = [SCRIPT], [], {}
+    for name, sig, params, inputs, domains, tol, cases, differentiable in rows:
+        if not differentiable or name in NO_TEST or not suite.wants(f"ops/{name}"):
+            continue
+        names.append(name)
+        case = cases or default_case(sig, inputs, params)
+        if not case:
+            problems[name] = "its row has no test case and its signature alone makes no call"
+            continue
+        cases = case.split(" | ")
+        if cases == ["f[3,4]"] and "[*s] -> " in sig and sig.endswith("[*s]"):
+            cases += ["f[1]", "f[]", "f[0]"]
+        for one in cases:
+            text, shapes = call_of(name, one)
+            spans = [domains[i] if i < len(domains) else (-2.0, 2.0) for i in range(len(shapes))]
+            lines.append(f"attempt({name!r}, {text}, [{', '.join(shapes)}], {spans}, {tol})\n")
+    return "".join(lines), names, problems
+
+
+def run_rows(suite, job):
+    listing = suite.execute([suite.ouro, "-c", LIST_ROWS])
+    if listing.status != 0:
+        return [Result("ops", f"the rows: ouro {describe(listing.status)}\n{tail(listing.err)}")]
+    text, names, problems = script_of(ast.literal_eval(listing.out), suite)
+    path = suite.temporary() + "/rows.ouro"
+    with open(path, "w") as f:
+        f.write(text)
+    results, first = [], None
+    for mode in suite.modes:
+        done = suite.execute([suite.ouro, "run", f"--mode={mode}", path], timeout=300)
+        said = {}
+        for line in done.out.splitlines():
+            name, _, rest = line.partition(" | ")
+            verdict, _, numbers = rest.partition("|")
+            said.setdefault(name, []).append((verdict.strip(), numbers))
+        first = first or said
+        for name in names:
+            wrong = [v for v, _ in said.get(name, []) if v != "ok"]
+            problem = problems.get(name) or "\n".join(wrong)
+            if name not in said and not problem:
+                problem = f"it was not reached: ouro {describe(done.status)}\n{tail(done.err)}"
+            if not problem and said[name] != first.get(name):
+                problem = "other bits than in the first mode\n" + difference(
+                    "\n".join(n for _, n in first[name]), "\n".join(n for _, n in said[name]), suite.modes[0], mode)
+            results.append(Result(f"ops/{name}[{mode}]", problem))
+    return results
+
+
+def discover(suite):
+    wanted = not suite.args.filter or any("ops" in f for f in suite.args.filter)
+    if suite.tags or not wanted or not suite.ouro:
+        return []
+    return [Job("ops/rows", lambda: run_rows(suite, None), weight=30)]
