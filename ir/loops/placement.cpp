@@ -2,7 +2,8 @@
 
 namespace ouro::ir::loops {
 
-Placement::Placement(const Kernel& k) : k_(k), dependence_(k), volatile_(k.nodes.size()), placed_(k.nodes.size()) {
+Placement::Placement(const Kernel& k)
+    : k_(k), dependence_(k), volatile_(k.nodes.size()), placed_(k.nodes.size()), seen_(k.nodes.size()) {
   for (size_t i = 0; i < k.nodes.size(); ++i) {
     const Node& n = k.nodes[i];
     bool v = n.kind == Node::Kind::load && k.buffers[n.id].access != Access::in;
@@ -23,7 +24,8 @@ bool Placement::available(NodeId n, const Scope& scope) const {
 
 void Placement::visit(NodeId n, const Scope& scope, bool all, std::vector<NodeId>& out) {
   const Node& node = k_.node(n);
-  if (placed_[index(n)]) return;
+  if (placed_[index(n)] || seen_[index(n)] == walk_) return;
+  seen_[index(n)] = walk_;
   for (int a = 0; a < node.nargs; ++a) visit(node.args[a], scope, all, out);
   if (node.nargs == 0 || !available(n, scope) || (!all && volatile_[index(n)])) return;
   placed_[index(n)] = true;
@@ -43,7 +45,9 @@ void Placement::visit_uses(const Stmt& s, const Scope& scope, std::vector<NodeId
 
 std::vector<NodeId> Placement::before(const Stmt& s, const Scope& scope) {
   std::vector<NodeId> out;
+  ++walk_;
   visit_uses(s, scope, out);
+  ++walk_;
   if (s.kind == Stmt::Kind::store) {
     visit(s.at, scope, true, out);
     visit(s.value, scope, true, out);
@@ -53,6 +57,7 @@ std::vector<NodeId> Placement::before(const Stmt& s, const Scope& scope) {
 
 std::vector<NodeId> Placement::inside_reduce(const Stmt& s, const Scope& scope) {
   std::vector<NodeId> out;
+  ++walk_;
   for (NodeId v : s.values) visit(v, scope, true, out);
   return out;
 }

@@ -39,6 +39,9 @@ class Placement {
   Dependence dependence_;
   std::vector<bool> volatile_;  // holds a load of a written buffer
   std::vector<bool> placed_;
+  std::vector<uint32_t>
+      seen_;  // the walk that last came by: a node that has to wait is met on many ways, and looked at once
+  uint32_t walk_ = 0;
   std::vector<NodeId> order_;
 };
 

@@ -78,7 +78,7 @@ def test_ctrl_c_at_the_end_of_a_loop_is_caught_in_the_same_function(t):
         indent = "        " if loop.startswith("    for") else "    "
         text = "def f():\n    k = 0\n    print('go', flush=True)\n" + loop + indent + handler.format(indent)
         for mode in t.suite.modes:
-            status, out, err = interrupt(t, text + "f()\n", arguments=[f"--mode={mode}"])
+            status, out, err = interrupt(t, text + "f()\n", arguments=[t.suite.tier(mode)[0]])
             t.equal((what, mode, status, out, err), (what, mode, 0, "caught\nTrue\n", ""))
 
 
@@ -116,7 +116,7 @@ except KeyboardInterrupt:
     print(opt.t > 0, step(x, y).item() > 0)
 """
     for mode in ("eager", "auto", "graph"):
-        status, out, err = interrupt(t, text, arguments=[f"--mode={mode}"])
+        status, out, err = interrupt(t, text, arguments=[t.suite.tier(mode)[0]])
         t.equal((status, out, err), (0, "True True\n", ""))
 
 

@@ -94,6 +94,14 @@ class Suite:
     def temporary(self):
         return tempfile.mkdtemp(dir=self.scratch)
 
+    @staticmethod
+    def tier(mode):
+        """The option and the environment of a mode. `stress` is graph mode in which a compiled function leaves to the
+        interpreter at its first instruction, the next time at its second, and so on."""
+        if mode == "stress":
+            return "--mode=graph", {"OURO_STRESS_EXITS": "1"}
+        return f"--mode={mode}", {}
+
     def execute(self, command, *, stdin="", cwd=None, timeout=60, env=None):
         """Runs a command to its end; never raises for what the command does."""
         limit = timeout * (6 if self.sanitized else 1)

@@ -186,7 +186,8 @@ def run_rows(suite, job):
         f.write(text)
     results, first = [], None
     for mode in suite.modes:
-        done = suite.execute([suite.ouro, "run", f"--mode={mode}", path], timeout=300)
+        option, env = suite.tier(mode)
+        done = suite.execute([suite.ouro, "run", option, path], timeout=300, env=env)
         said = {}
         for line in done.out.splitlines():
             name, _, rest = line.partition(" | ")

@@ -84,9 +84,10 @@ def run_script(suite, script, modes):
     problem = (against_python if script.kind == "lang" else against_comments)(suite, script)
     results, first = [], None
     for mode in modes:
-        done = suite.execute([suite.ouro, "run", f"--mode={mode}", script.path, *script.arguments],
+        option, env = suite.tier(mode)
+        done = suite.execute([suite.ouro, "run", option, script.path, *script.arguments],
                              stdin=script.stdin, cwd=os.path.dirname(script.path),
-                             timeout=script.timeout)
+                             timeout=script.timeout, env=env)
         results.append(Result(f"{script.name}[{mode}]", problem(done, first)))
         first = first or done
     return results
@@ -99,7 +100,8 @@ def discover(suite):
             continue
         for path in walk(folder, ".ouro"):
             script = Script(path)
-            modes = [m for m in suite.modes if (not script.modes or m in script.modes)
+            modes = [m for m in suite.modes
+                     if (not script.modes or m.replace("stress", "graph") in script.modes)
                      and suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
