@@ -17,7 +17,22 @@ AVal Specialiser::call_source(const ir::OpInfo& op, const std::vector<AVal>& par
     session.pending = Value();
     abandon(fmt::format("the text of {} cannot be read", op.name));
   }
-  return call(concrete_function(f), params);
+  // As runtime::run_operation does: the variadic parameter's items stand alone, absent ones are left to their defaults.
+  std::vector<AVal> positional;
+  Keywords keywords;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ir::OpParam& p = op.params[i];
+    if (p.variadic) {
+      for (AVal& v : items_of(params[i], "is a parameter")) positional.push_back(std::move(v));
+    } else if (params[i].is(AKind::unbound)) {
+      continue;
+    } else if (positional.size() != i) {
+      keywords.push_back({intern(p.name), params[i]});
+    } else {
+      positional.push_back(params[i]);
+    }
+  }
+  return call(concrete_function(f), positional, keywords);
 }
 
 AVal Specialiser::call_opaque(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {

@@ -139,9 +139,14 @@ Param default_of(const OpParam& p) {
   if (t.empty() || t == "None") return Param::none();
   if (t == "True" || t == "False") return Param::of_bool(t == "True");
   if (t[0] == '\'' || t[0] == '"') return Param::of_text(t.substr(1, t.size() - 2));
-  if (t == "()") {
+  if (t[0] == '(') {  // of ints: "()", "(0, 1)"
     Param l;
     l.kind = Param::Kind::list;
+    for (size_t at = 1; at < t.size() && t[at] != ')';) {
+      size_t end = t.find_first_of(",)", at);
+      l.list.push_back(Param::of(std::atoll(t.substr(at, end - at).c_str())));
+      at = t.find_first_not_of(" ,", end);
+    }
     return l;
   }
   if (t == "inf") return Param::of_float(HUGE_VAL);
