@@ -305,6 +305,9 @@ class Clusterer {
     Group joined;
     if (!compatible(ga, gb, joined)) return false;
     std::vector<ValueId> in_a = group_members(a), in_b = group_members(b);
+    // A reduction over other than the last axes takes the group's loops for its own: it cannot stand in a row.
+    auto own_loops = [&](ValueId v) { return g_[v].kind == Value::Kind::reduce && !g_[v].last; };
+    if (joined.rows && (std::ranges::any_of(in_a, own_loops) || std::ranges::any_of(in_b, own_loops))) return false;
     std::set<ValueId> ra, rb;
     int cost = 0;
     for (ValueId v : in_a) reads(v, a, ra), cost += cost_of(g_[v]);

@@ -89,6 +89,15 @@ TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory", "[jit]") {
   })") == 2);
 }
 
+TEST_CASE("columns_are_not_reduced_inside_of_the_row_that_their_sums_are", "[jit]") {
+  CHECK(check_clusters(R"(func @f(%0.y: f64[8, 16]) {
+  ^0:
+    %1: f64[16] = sum[(0,)] %0
+    %2: f64[] = sum %1
+    return %2
+  })") == 2);
+}
+
 TEST_CASE("separated_axes_are_reduced_group_by_group", "[jit]") {
   CHECK(check_clusters(R"(func @f(%0.g: f32[6, 5, 9, 7]) {
   ^0:
