@@ -79,6 +79,8 @@ class BlockBuilder {
     place_values();
     bind_params();
     for (const Step& s : c_.steps) step(s);
+    for (const auto& [name, live] : live_out_)  // a view that later blocks take is made here at the latest
+      if (live) reg_of(NameId{name});
     terminate();
     finish_lifetimes();
   }
