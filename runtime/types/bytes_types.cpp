@@ -5,6 +5,7 @@
 #include "runtime/text/hash.h"
 #include "runtime/text/quote.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 #include "runtime/types/text_format.h"
@@ -105,22 +106,7 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
 Value bytes_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   std::string_view y;
   if (!bytes_view(b, y)) return Value::not_implemented();
-  int c = view_of(a).compare(y);
-  switch (op) {
-    case CmpOp::eq:
-      return Value::boolean(c == 0);
-    case CmpOp::ne:
-      return Value::boolean(c != 0);
-    case CmpOp::lt:
-      return Value::boolean(c < 0);
-    case CmpOp::le:
-      return Value::boolean(c <= 0);
-    case CmpOp::gt:
-      return Value::boolean(c > 0);
-    case CmpOp::ge:
-      return Value::boolean(c >= 0);
-  }
-  return Value::not_implemented();
+  return Value::boolean(holds(op, view_of(a).compare(y), 0));
 }
 
 int64_t bytes_length(Session&, const Value& v) { return static_cast<int64_t>(view_of(v).size()); }

@@ -9,6 +9,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"
+#include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
 
 namespace ouro::runtime {
@@ -100,41 +101,10 @@ Value float_unary(Session&, UnOp op, const Value& a) {
 
 Value float_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   double x = a.as_float();
-  if (b.is_float()) {
-    double y = b.as_float();
-    switch (op) {
-      case CmpOp::eq:
-        return Value::boolean(x == y);
-      case CmpOp::ne:
-        return Value::boolean(x != y);
-      case CmpOp::lt:
-        return Value::boolean(x < y);
-      case CmpOp::le:
-        return Value::boolean(x <= y);
-      case CmpOp::gt:
-        return Value::boolean(x > y);
-      case CmpOp::ge:
-        return Value::boolean(x >= y);
-    }
-  }
+  if (b.is_float()) return Value::boolean(holds(op, x, b.as_float()));
   if (!is_int_value(b)) return Value::not_implemented();
   if (std::isnan(x)) return Value::boolean(op == CmpOp::ne);
-  int order = -int_compare_double(b, x);  // x against b
-  switch (op) {
-    case CmpOp::eq:
-      return Value::boolean(order == 0);
-    case CmpOp::ne:
-      return Value::boolean(order != 0);
-    case CmpOp::lt:
-      return Value::boolean(order < 0);
-    case CmpOp::le:
-      return Value::boolean(order <= 0);
-    case CmpOp::gt:
-      return Value::boolean(order > 0);
-    case CmpOp::ge:
-      return Value::boolean(order >= 0);
-  }
-  return Value::not_implemented();
+  return Value::boolean(holds(op, -int_compare_double(b, x), 0));  // x against b
 }
 
 bool float_hash(Session&, const Value& v, int64_t& h) {

@@ -9,6 +9,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"
+#include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
 
 namespace ouro::runtime {
@@ -67,27 +68,9 @@ Value int_unary(Session& s, UnOp op, const Value& a) {
   return Value::not_implemented();
 }
 
-bool holds(CmpOp op, int order) {
-  switch (op) {
-    case CmpOp::eq:
-      return order == 0;
-    case CmpOp::ne:
-      return order != 0;
-    case CmpOp::lt:
-      return order < 0;
-    case CmpOp::le:
-      return order <= 0;
-    case CmpOp::gt:
-      return order > 0;
-    case CmpOp::ge:
-      return order >= 0;
-  }
-  return false;
-}
-
 Value int_compare_slot(Session&, CmpOp op, const Value& a, const Value& b) {
   if (!is_int_value(b)) return Value::not_implemented();
-  return Value::boolean(holds(op, int_compare(a, b)));
+  return Value::boolean(holds(op, int_compare(a, b), 0));
 }
 
 int int_truth(Session&, const Value& v) { return int_sign(v) != 0; }

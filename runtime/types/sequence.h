@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/ops.h"
+#include "runtime/types/ordering.h"
 
 namespace ouro::runtime {
 
@@ -37,23 +38,7 @@ Value compare_items(Session& s, CmpOp op, A* a, B* b) {
     if (e < 0) return Value::error();
     if (!e) break;
   }
-  if (i >= a->size || i >= b->size) {
-    size_t x = a->size, y = b->size;
-    switch (op) {
-      case CmpOp::eq:
-        return Value::boolean(x == y);
-      case CmpOp::ne:
-        return Value::boolean(x != y);
-      case CmpOp::lt:
-        return Value::boolean(x < y);
-      case CmpOp::le:
-        return Value::boolean(x <= y);
-      case CmpOp::gt:
-        return Value::boolean(x > y);
-      case CmpOp::ge:
-        return Value::boolean(x >= y);
-    }
-  }
+  if (i >= a->size || i >= b->size) return Value::boolean(holds<size_t>(op, a->size, b->size));
   if (op == CmpOp::eq || op == CmpOp::ne) return Value::boolean(op == CmpOp::ne);
   Value x = (*a)[i], y = (*b)[i];
   return compare(s, op, x, y);
