@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/interpreter/code.h"
 
 namespace ouro::jit {
 
@@ -245,35 +246,17 @@ AVal Specialiser::constant_value(const ir::Function& f, ir::ConstId id) {
   const ir::Constant& c = f.constant(id);
   using K = ir::Constant::Kind;
   switch (c.kind) {
-    case K::none:
-      return AVal::of(Value::none());
-    case K::true_:
-      return AVal::of(Value::boolean(true));
-    case K::false_:
-      return AVal::of(Value::boolean(false));
-    case K::ellipsis:
-      return AVal::of(Value::ellipsis());
-    case K::not_implemented:
-      return AVal::of(Value::not_implemented());
     case K::unbound:
       return {};
     case K::zero:
       return AVal::marker(AKind::zero);
-    case K::integer:
-      return AVal::of(Value::integer(c.i));
-    case K::floating:
-      return AVal::of(Value::floating(c.f));
-    case K::string:
-      return AVal::of(runtime::make_str(c.text));
-    case K::bytes:
-      return AVal::of(runtime::make_bytes(c.text));
     case K::tuple: {
       std::vector<AVal> items;
       for (ir::ConstId i : c.items) items.push_back(constant_value(f, i));
       return AVal::tuple(std::move(items));
     }
     default:
-      return special_constant(c);
+      return AVal::of(runtime::constant_value(session, f, id));
   }
 }
 

@@ -39,9 +39,4 @@ AVal Specialiser::call_opaque(const AVal& f, const std::vector<AVal>& args, cons
   return boxed_call(f, args, keywords);
 }
 
-AVal Specialiser::special_constant(const ir::Constant& c) {
-  if (c.kind == ir::Constant::Kind::dtype) return AVal::of(runtime::make_dtype(session, static_cast<DType>(c.i)));
-  abandon("a constant of a kind that is not compiled");
-}
-
 }  // namespace ouro::jit

@@ -142,7 +142,6 @@ class Specialiser {
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  AVal special_constant(const ir::Constant& c);
   void list_append(const AVal& list, AVal v);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});

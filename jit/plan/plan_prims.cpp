@@ -189,42 +189,4 @@ Value run_primitive(Session& s, const ir::Function& f, const Instr& i, std::span
   return h({s, f, i, args});
 }
 
-Value constant_value(Session& s, const ir::Function& f, ir::ConstId id) {
-  const ir::Constant& c = f.constant(id);
-  using K = ir::Constant::Kind;
-  switch (c.kind) {
-    case K::none:
-      return Value::none();
-    case K::true_:
-      return Value::boolean(true);
-    case K::false_:
-      return Value::boolean(false);
-    case K::ellipsis:
-      return Value::ellipsis();
-    case K::not_implemented:
-      return Value::not_implemented();
-    case K::integer:
-      return Value::integer(c.i);
-    case K::floating:
-      return Value::floating(c.f);
-    case K::string:
-      return runtime::make_str(c.text);
-    case K::bytes:
-      return runtime::make_bytes(c.text);
-    case K::dtype:
-      return runtime::make_dtype(s, static_cast<DType>(c.i));
-    case K::zero:
-      return Value::zero_cotangent();
-    case K::unbound:
-      return Value();
-    case K::tuple: {
-      std::vector<Value> items;
-      for (ir::ConstId item : c.items) items.push_back(constant_value(s, f, item));
-      return runtime::make_tuple(items);
-    }
-    default:
-      ouro_bug("a constant of a kind that typed functions do not have");
-  }
-}
-
 }  // namespace ouro::jit

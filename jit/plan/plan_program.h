@@ -126,6 +126,5 @@ runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, const I
                              std::span<const runtime::Value> args);
 /// Is it one that run_primitive() can do?
 bool is_runnable(ir::Op op);
-runtime::Value constant_value(runtime::Session& s, const ir::Function& f, ir::ConstId c);
 
 }  // namespace ouro::jit

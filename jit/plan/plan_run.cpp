@@ -10,6 +10,7 @@
 #include "jit/plan/plan_program.h"
 #include "runtime/contract.h"
 #include "runtime/exception.h"
+#include "runtime/interpreter/code.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
 #include "support/diag.h"
@@ -203,7 +204,7 @@ struct Runner {
     if (o.reg != kNoReg) return reg(o.reg);
     if (o.constant == ir::ConstId::none) return Value();  // a row's default
     Value& c = a.constants[index(o.constant)];
-    if (c.is_unbound()) c = constant_value(s, *p.function, o.constant);
+    if (c.is_unbound()) c = runtime::constant_value(s, *p.function, o.constant);
     return c;
   }
 

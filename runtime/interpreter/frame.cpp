@@ -45,7 +45,7 @@ Code* code_of(Session& s, const ir::FunctionRef& f) {
   std::unique_ptr<Code>& c = s.interpreter->codes[f.get()];
   if (!c) {
     c = flatten(s, f);
-    if (s.executor) c->call_trigger = 2;
+    if (s.executor) c->call_trigger = s.options.mode == Mode::graph ? 1 : 2;
     for (auto& l : c->loops)
       if (s.executor) l.trigger = 50;
   }

@@ -68,3 +68,22 @@ for i in range(3): f(ones(2, 3))
 ''')
     told = t.run("explain", "--mode=graph", "dict.ouro").out
     t.check("version 1: compiled" in told, told)
+
+
+@tags("jit")
+def test_graph_mode_compiles_a_function_at_its_first_call(t):
+    t.write("once.ouro", "def f(x): return (x * 2.0 + 1.0).sum()\nprint(f(ones(4)).item())\n")
+    told = t.run("explain", "--mode=graph", "once.ouro").out
+    t.check("version 1: compiled; made because: first call" in told and "1 calls" in told, told)
+
+
+@tags("jit")
+def test_a_big_integer_is_a_constant_like_others(t):
+    t.write("big.ouro", """
+from ouro import jit
+@jit
+def f(x): return x.sum(), [10000000000000000000000000]
+for i in range(2): print(f(ones(3))[1])
+""")
+    told = t.run("explain", "--mode=graph", "big.ouro").out
+    t.check(told.startswith("[10000000000000000000000000]\n" * 2) and "version 1: compiled" in told, told)
