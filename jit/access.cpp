@@ -202,7 +202,8 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
       }
     }
   // Mutable objects that were different must be different.
-  std::vector<const void*> seen;
+  static thread_local std::vector<const void*> seen;  // this runs at every call: no allocation
+  seen.clear();
   for (uint32_t i = 0; i < nodes.size(); ++i)
     if (nodes[i].distinct) seen.push_back(values[i].object());
   std::sort(seen.begin(), seen.end());

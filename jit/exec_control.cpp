@@ -170,7 +170,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
     }
     code.switch_to(blocks[i]);
     try {
-      // An arm that does nothing but raise is left at once: the interpreter makes the message.
+      // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
       if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_done_) {
         code.leave("raise");
         throw DeadPath{};

@@ -127,14 +127,14 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         for (Value& value : *v) value = Value();
     }
   } clear{x};
-  std::string why = "first call";
+  const Version* missed = nullptr;  // the last one whose guards failed, and where
+  Miss miss;
   for (int attempt = 0; attempt < 2; ++attempt) {
     for (auto& v : f.versions) {
       Version::State state = v->state.load(std::memory_order_acquire);
       if (state == Version::State::failed || state == Version::State::retired) continue;
-      Miss miss;
       if (!v->made.access.load(s, function, x.args, x.nodes, x.inputs, &miss)) {
-        why = fmt::format("{} changed", v->made.access.nodes[miss.node].text());
+        missed = v.get();
         continue;
       }
       if (state == Version::State::compiling) {
@@ -144,6 +144,7 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
       return run_version(s, f, *v, result);
     }
     if (attempt == 1) break;
+    std::string why = missed ? fmt::format("{} changed", missed->made.access.nodes[miss.node].text()) : "first call";
     auto made = make_version(s, frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
   }
