@@ -90,7 +90,17 @@ void release_buffer(Buffer* b) {
 
 void trim_buffer_cache() { cache.trim(); }
 
-TensorCounters& tensor_counters(Session& s) { return s.state<TensorCounters>(); }
+namespace {
+struct TensorState {
+  TensorCounters counters;
+  Value offered;
+};
+}  // namespace
+
+TensorCounters& tensor_counters(Session& s) { return s.state<TensorState>().counters; }
+
+ResultOffer::ResultOffer(Session& s, Value tensor) : session_(s) { s.state<TensorState>().offered = std::move(tensor); }
+ResultOffer::~ResultOffer() { session_.state<TensorState>().offered = Value(); }
 
 int session_threads(Session& s) { return thread_count(s.options.threads); }
 
@@ -136,13 +146,18 @@ void destroy_tensor(Object* o) {
 Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape) {
   if (shape.size() > kMaxRank)
     return raise_value_error(s, "a tensor has at most %d dimensions, not %zu", kMaxRank, shape.size());
+  auto& state = s.state<TensorState>();
+  if (state.offered.is_object()) [[unlikely]] {
+    auto* t = state.offered.as<Tensor>();
+    if (t->dtype == dtype && std::ranges::equal(t->shape(), shape)) return std::move(state.offered);
+  }
   int64_t n = element_count(shape);
   Buffer* b = n < 0 ? nullptr : allocate_buffer(static_cast<size_t>(n) * size_of(dtype));
   if (!b)
     return raise_text(
         s, ExcKind::MemoryError,
         "not enough memory for a tensor of shape " + shape_text(shape) + " and dtype " + std::string(name(dtype)));
-  ++tensor_counters(s).allocations;
+  ++state.counters.allocations;
   return Value::steal(new_tensor(dtype, shape, n, b));
 }
 

@@ -64,6 +64,19 @@ struct TensorCounters {
 };
 TensorCounters& tensor_counters(Session& s);
 
+// Memory for a result: while this lives, the first make_tensor() of the offered tensor's dtype and shape gives that
+// tensor, which nobody else may hold. A compiled step offers its rows what they made in an earlier run.
+class ResultOffer {
+ public:
+  ResultOffer(Session& s, Value tensor);
+  ~ResultOffer();
+  ResultOffer(const ResultOffer&) = delete;
+  ResultOffer& operator=(const ResultOffer&) = delete;
+
+ private:
+  Session& session_;
+};
+
 // A tensor with undefined elements; error (MemoryError) when there is not enough memory, ValueError for a rank over
 // kMaxRank.
 Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape);

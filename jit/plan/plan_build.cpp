@@ -186,6 +186,12 @@ class BlockBuilder {
     s.last = std::max(s.last, here());
   }
 
+  Keep keep(bool leaves) {
+    Keep k{p_.caches, leaves ? 2u : 1u};
+    p_.caches += k.count;
+    return k;
+  }
+
   void make(Instr& i, ValueId v) {
     BufferRef b = buffer_[v];
     if (b.arena) return;
@@ -193,9 +199,7 @@ class BlockBuilder {
     m.reg = b.index;
     m.dtype = g_[v].type;
     m.dims = b_.sizes(g_[v].dims);
-    m.cache = p_.caches;
-    m.caches = cached_.count(b.index) ? 1 : 2;
-    p_.caches += m.caches;
+    m.keep = keep(!cached_.count(b.index));
     i.make.push_back(std::move(m));
   }
 
@@ -352,6 +356,7 @@ class BlockBuilder {
     i.type = f_.name_info(l.result).type;
     i.binds = i.type && i.type->is_tensor() && !b_.bound_at_entry(polys(i.type->dims));
     i.span = l.span;
+    if (i.kind == Instr::Kind::row && i.type && i.type->is_tensor()) i.keep = keep(leaves_[index(l.result)]);
     use(i.args);
   }
 

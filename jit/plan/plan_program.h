@@ -24,15 +24,19 @@ struct BufferRef {
   bool operator==(const BufferRef&) const = default;
 };
 
+/// Slots of the activation that keep a tensor between runs, to be filled again when nobody else holds it. What leaves
+/// the plan has two: a parameter's new value is written while its old one, from the run before, is still in use.
+struct Keep {
+  uint32_t first = 0, count = 0;
+};
+
 /// A register that is to hold a new tensor.
 struct MakeTensor {
   Reg reg = kNoReg;
   DType dtype = DType::f32;
   std::vector<SizeId> dims;
   std::vector<Reg> donors;  // dead inputs whose memory it may take, if nobody else holds it
-  // Slots of the activation that keep it between runs, to be filled again when nobody else holds it. What leaves the
-  // plan has two: a parameter's new value is written while its old one, from the run before, is still in use.
-  uint32_t cache = UINT32_MAX, caches = 0;
+  Keep keep;
 };
 
 struct ScalarRef {
@@ -86,6 +90,7 @@ struct Instr {
   std::vector<Operand> args;
   bool binds = false;              // the result's dims are symbols' first appearance
   const ir::Type* type = nullptr;  // of the result
+  Keep keep;                       // row: of the result
   // control
   Operand condition;
   struct Edge {

@@ -183,21 +183,26 @@ struct Runner {
       ++plan.counters_.donated;
       return true;
     }
-    uint32_t slot = m.cache;  // the first free one, or else the last
-    for (uint32_t k = 0; k < m.caches; ++k) {
-      slot = m.cache + k;
-      Value& kept = a.caches[slot];
-      if (!kept.is_object()) break;
-      if (!kept.as<Tensor>()->unshared()) continue;
-      if (!std::ranges::equal(kept.as<Tensor>()->shape(), a.numbers)) break;
-      to = kept;
+    Value* kept = slot(m.keep);
+    if (kept && kept->is_object() && kept->as<Tensor>()->unshared() &&
+        std::ranges::equal(kept->as<Tensor>()->shape(), a.numbers)) {
+      to = *kept;
       return true;
     }
     to = runtime::make_tensor(s, m.dtype, a.numbers);
     if (to.is_error()) return false;
     ++plan.counters_.tensors_made;
-    if (m.caches) a.caches[slot] = to;
+    if (kept) *kept = to;
     return true;
+  }
+
+  // The first slot whose tensor may be written, or else the last; null when nothing is kept.
+  Value* slot(const Keep& keep) {
+    for (uint32_t k = 0; k < keep.count; ++k) {
+      Value& kept = a.caches[keep.first + k];
+      if (k + 1 == keep.count || !kept.is_object() || kept.as<Tensor>()->unshared()) return &kept;
+    }
+    return nullptr;
   }
 
   Value operand(const Operand& o) {
@@ -302,13 +307,25 @@ struct Runner {
       for (Reg r : i.drop) reg(r) = Value();
     ++(row ? plan.counters_.rows : plan.counters_.boxed);
     std::vector<Value> args = std::move(a.values);  // a boxed call may come back to this plan
-    Value v = row ? runtime::run_operation(s, ir::op_info(i.op), args) : run_primitive(s, *p.function, i, args);
+    Value v = row ? run_row(i, args) : run_primitive(s, *p.function, i, args);
     args.clear();
     a.values = std::move(args);
     if (v.is_error()) return false;
     if (i.binds && i.type && !bind(i.type, v)) evaluate_sizes();
     reg(i.result) = std::move(v);
     return true;
+  }
+
+  // A row writes where it wrote before. What it gives is kept if it is its own: not an argument, nor a view of one.
+  Value run_row(const Instr& i, std::span<Value> args) {
+    Value* kept = slot(i.keep);
+    if (!kept) return runtime::run_operation(s, ir::op_info(i.op), args);
+    Value old = std::move(*kept);
+    if (old.is_object() && !old.as<Tensor>()->unshared()) old = Value();
+    runtime::ResultOffer offer(s, std::move(old));
+    Value v = runtime::run_operation(s, ir::op_info(i.op), args);
+    if (v.is_object() && runtime::kind_of(v) == runtime::ObjectKind::tensor && v.as<Tensor>()->unshared()) *kept = v;
+    return v;
   }
 
   uint32_t follow(const Instr::Edge& e) {

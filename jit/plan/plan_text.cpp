@@ -41,8 +41,9 @@ std::string print(const Program& p) {
     for (const MakeTensor& m : i.make) {
       line += fmt::format(" make %{}", m.reg);
       if (!m.donors.empty()) line += " from " + list(m.donors, [](Reg r) { return fmt::format("%{}", r); });
-      if (m.cache != UINT32_MAX) line += " kept";
+      if (m.keep.count) line += " kept";
     }
+    if (i.keep.count) line += " kept";
     if (!i.condition.reg || i.condition.reg != kNoReg) line += " if " + text(i.condition);
     for (const Instr::Edge& e : i.edges)
       line +=
