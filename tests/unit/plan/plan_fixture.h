@@ -5,6 +5,7 @@
 #include "backends/contract/onednn.h"
 #include "ir/prim.h"
 #include "jit/plan/plan_program.h"
+#include "runtime/interpreter/code.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
 
@@ -53,7 +54,7 @@ inline std::vector<Value> run_eagerly(Session& s, const ir::Function& f, const s
   const ir::Block& b = f.blocks[0];
   for (size_t i = 0; i < b.params.size(); ++i) names[index(b.params[i])] = inputs[i];
   auto value = [&](ir::Atom a) {
-    return a.is_name() ? names.at(index(a.name())) : jit::constant_value(s, f, a.constant());
+    return a.is_name() ? names.at(index(a.name())) : runtime::constant_value(s, f, a.constant());
   };
   for (const ir::Let& l : b.lets) {
     std::vector<Value> args;
@@ -61,7 +62,7 @@ inline std::vector<Value> run_eagerly(Session& s, const ir::Function& f, const s
     Value out;
     if (ir::is_tensor_op(l.op)) {
       if (args.size() < ir::op_info(l.op).params.size() && l.attr != ir::kNoAttr)
-        for (ir::ConstId c : f.constants[l.attr].items) args.push_back(jit::constant_value(s, f, c));
+        for (ir::ConstId c : f.constants[l.attr].items) args.push_back(runtime::constant_value(s, f, c));
       args.resize(ir::op_info(l.op).params.size());
       out = runtime::run_operation(s, ir::op_info(l.op), args);
     } else {
