@@ -24,9 +24,10 @@ class Done:
 
 @dataclass
 class Result:
-    """One test. problem is empty when it passed."""
+    """One test. problem is empty when it passed; skipped says why it did not run."""
     name: str
     problem: str = ""
+    skipped: str = ""
 
 
 @dataclass
@@ -190,6 +191,9 @@ class Report:
             self.failures.append(name)
             self._clear()
             print(f"FAIL {name}\n    " + result.problem.replace("\n", "\n    "), flush=True)
+        elif result.skipped:
+            self.known += 1
+            print(f"skipped: {suite.name}/{result.name}: {result.skipped}", flush=True)
         else:
             self.passed += 1
         if self.terminal:

@@ -8,7 +8,7 @@ from .common import TESTS, Job, Result, describe, tail
 
 CASE = re.compile(r'<TestCase name="([^"]*)"|<OverallResult success="(\w+)"'
                   r'|<(?:Original|Expanded)>\s*(.*?)\s*</|<(?:Failure|Exception|FatalErrorCondition)'
-                  r'[^>]*>\s*(.*?)\s*</|(?:filename|line)="([^"]*)"', re.S)
+                  r'[^>]*>\s*(.*?)\s*</|(?:filename|line)="([^"]*)"|<Warning>\s*skipped: (.*?)\s*</', re.S)
 # More than this many cases are split over several processes, which run at the same time.
 CASES_PER_JOB = 60
 
@@ -29,22 +29,24 @@ def cases(suite, program):
 
 
 def parse(text):
-    """[(name, passed, detail)]; the case that was open when the program died counts as failed."""
-    results, name, detail, place = [], None, [], []
+    """[(name, passed, detail, why it was skipped)]; the case that was open when the program died counts as failed."""
+    results, name, detail, place, skipped = [], None, [], [], ""
     for match in CASE.finditer(text):
-        case, success, expression, message, where = match.groups()
+        case, success, expression, message, where, why = match.groups()
         if case is not None:
-            name, detail, place = unescape(case, {"&quot;": '"'}), [], []
+            name, detail, place, skipped = unescape(case, {"&quot;": '"'}), [], [], ""
         elif success is not None and name is not None:
-            results.append((name, success == "true", "\n".join(detail[:8])))
+            results.append((name, success == "true", "\n".join(detail[:8]), skipped))
             name = None
+        elif why is not None:
+            skipped = unescape(why)
         elif where is not None:
             place = (place + [where])[-2:]
         else:
             detail.append((":".join(place) + "  " if place else "")
                           + unescape(expression or message or "", {"&quot;": '"'}))
     if name is not None:
-        results.append((name, False, "\n".join(detail[:8])))
+        results.append((name, False, "\n".join(detail[:8]), ""))
     return results
 
 
@@ -56,10 +58,10 @@ def run_cases(suite, program, area, names):
     done = suite.execute([program, "-r", "xml", ",".join(escape(n) for n in names)], timeout=300)
     found = parse(done.out)
     results = [Result(f"unit/{area}/{name}",
-                      "" if ok else (detail or describe(done.status) + "\n" + tail(done.err, 20)))
-               for name, ok, detail in found]
+                      "" if ok else (detail or describe(done.status) + "\n" + tail(done.err, 20)), skipped)
+               for name, ok, detail, skipped in found]
     # A program that dies at one case has not run the rest: each has a process of its own then.
-    rest = [n for n in names if n not in {name for name, _, _ in found}]
+    rest = [n for n in names if n not in {name for name, *_ in found}]
     if rest and found:
         results += run_cases(suite, program, area, rest)
     else:

@@ -66,7 +66,10 @@ inline GraphRun run_graph(const ir::loops::Graph& g, const ir::loops::Clustering
     }
     int64_t range = number(k.range);
     REQUIRE(range == backends::launch_range(k.kernel, sizes.data()));
-    if (on_host) {
+    std::vector<std::vector<char>> before;
+    if (kernel_sink)
+      for (ValueId v : k.buffers) before.push_back(run.buffers[v]);
+    if (on_host && !kernel_sink) {
       std::string error;
       const Kernel* kernels[] = {&k.kernel};
       auto module = host().compile(kernels, error);
@@ -75,6 +78,11 @@ inline GraphRun run_graph(const ir::loops::Graph& g, const ir::loops::Clustering
       REQUIRE(host().launch(*module, 0, {p.data(), sizes.data(), scalars.data(), range, 1}, 1, error));
     } else {
       backends::evaluate(k.kernel, p.data(), sizes.data(), scalars.data(), 0, range);
+    }
+    if (kernel_sink && on_host) {
+      std::vector<std::vector<char>> after;
+      for (ValueId v : k.buffers) after.push_back(run.buffers[v]);
+      kernel_sink({k.kernel, before, after, sizes, scalars});
     }
   }
   return run;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -84,6 +85,22 @@ inline void canonical_nans(DType t, std::vector<char>& bytes) {
   if (t == DType::f64) each(double{}, uint64_t{0x7ff8} << 48);
 }
 
+/// A kernel on given buffers, and what the evaluator makes of them.
+struct KernelCase {
+  ir::loops::Kernel kernel;
+  std::vector<std::vector<char>> before, after;
+  std::vector<int64_t> sizes;
+  std::vector<runtime::ScalarArg> scalars;
+};
+/// When set, kernels go there and not to the host (tests/unit/device).
+inline std::function<void(KernelCase)> kernel_sink;
+
+inline std::vector<void*> pointers_to(std::vector<std::vector<char>>& buffers) {
+  std::vector<void*> p;
+  for (auto& b : buffers) p.push_back(b.data());
+  return p;
+}
+
 /// Buffers of the lengths given, filled at random (outputs with 0xAB); `sizes` are the kernel's. True bytes on every
 /// target.
 inline void check_kernel(const std::string& text, const std::vector<size_t>& lengths, const std::vector<int64_t>& sizes,
@@ -95,14 +112,10 @@ inline void check_kernel(const std::string& text, const std::vector<size_t>& len
     if (k.buffers[i].access == ir::loops::Access::out) std::memset(expected[i].data(), 0xAB, expected[i].size());
   }
   auto inputs = expected;
-  auto pointers = [](std::vector<std::vector<char>>& v) {
-    std::vector<void*> p;
-    for (auto& b : v) p.push_back(b.data());
-    return p;
-  };
-  std::vector<void*> p = pointers(expected);
+  std::vector<void*> p = pointers_to(expected);
   int64_t range = backends::launch_range(k, sizes.data());
   backends::evaluate(k, p.data(), sizes.data(), scalars.data(), 0, range);
+  if (kernel_sink) return kernel_sink({k, inputs, expected, sizes, scalars});
   for (const char* cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     auto& backend = host(cpu);
     std::string error;
@@ -111,7 +124,7 @@ inline void check_kernel(const std::string& text, const std::vector<size_t>& len
     INFO(error);
     REQUIRE(module);
     auto actual = inputs;
-    p = pointers(actual);
+    p = pointers_to(actual);
     runtime::KernelArgs args{p.data(), sizes.data(), scalars.data(), range, 1};
     REQUIRE(backend.launch(*module, 0, args, 1, error));
     for (size_t i = 0; i < actual.size(); ++i) {

@@ -1,0 +1,253 @@
+#include "backends/opencl/opencl_backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/device/kernel_walk.h"
+#include "backends/opencl/api.h"
+#include "backends/opencl/source.h"
+#include "support/trace.h"
+
+namespace ouro::backends {
+namespace {
+using ir::loops::Kernel;
+using namespace opencl;
+using runtime::KernelArgs;
+using runtime::KernelDump;
+using runtime::KernelModule;
+using runtime::KernelModuleRef;
+
+// A device with its queue. Modules keep it alive.
+struct Device {
+  const Api* api = nullptr;
+  cl_device_id id = nullptr;
+  cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
+  std::string options, key;
+  bool f64 = false;
+  std::mutex launching;  // kernel objects hold their arguments
+
+  ~Device() {
+    if (queue) api->clReleaseCommandQueue(queue);
+    if (context) api->clReleaseContext(context);
+  }
+
+  std::string text_of(cl_device_info what) const {
+    size_t size = 0;
+    if (api->clGetDeviceInfo(id, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+    std::string s(size, '\0');
+    api->clGetDeviceInfo(id, what, size, s.data(), nullptr);
+    s.resize(std::strlen(s.c_str()));
+    return s;
+  }
+  template <class T>
+  T number_of(cl_device_info what) const {
+    T v{};
+    api->clGetDeviceInfo(id, what, sizeof v, &v, nullptr);
+    return v;
+  }
+};
+
+class OpenClModule final : public KernelModule {
+ public:
+  struct Entry {
+    cl_kernel kernel = nullptr;
+    Kernel ir;
+    device::Grid grid;  // into `ir`
+  };
+  explicit OpenClModule(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  ~OpenClModule() override {
+    for (auto& e : entries)
+      if (e->kernel) device_->api->clReleaseKernel(e->kernel);
+    if (program) device_->api->clReleaseProgram(program);
+  }
+  size_t count() const override { return where.size(); }
+  size_t bytes() const override { return source_bytes; }
+
+  cl_program program = nullptr;
+  std::vector<std::unique_ptr<Entry>> entries;  // distinct kernels
+  std::vector<uint32_t> where;                  // of each kernel
+  size_t source_bytes = 0;
+
+ private:
+  std::shared_ptr<Device> device_;
+};
+
+class OpenCl final : public runtime::Backend {
+ public:
+  explicit OpenCl(std::shared_ptr<Device> device) : device_(std::move(device)), api_(*device_->api) {
+    limits_.cores = static_cast<int>(device_->number_of<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS));
+    limits_.local_bytes = device_->number_of<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
+    limits_.memory_bytes = device_->number_of<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
+    limits_.alignment = 128;
+    limits_.shares_host_memory = false;
+  }
+
+  std::string_view name() const override { return "opencl"; }
+  const runtime::BackendLimits& limits() const override { return limits_; }
+  std::string target_key() const override { return device_->key; }
+
+  void* allocate(size_t bytes) override {
+    return api_.clSVMAlloc(device_->context, CL_MEM_READ_WRITE, std::max<size_t>(bytes, 1), 128);
+  }
+  void release(void* memory, size_t) override {
+    api_.clFinish(device_->queue);  // nothing in flight uses it
+    api_.clSVMFree(device_->context, memory);
+  }
+  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
+    return copy(device, host, bytes, e);
+  }
+  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
+    return copy(host, device, bytes, e);
+  }
+  bool copy(void* to, const void* from, size_t bytes, std::string& error) override {
+    if (!bytes) return true;
+    return ok(api_.clEnqueueSVMMemcpy(device_->queue, CL_TRUE, to, from, bytes, 0, nullptr, nullptr), error);
+  }
+
+  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
+  std::string save(const KernelModule&) const override { return {}; }
+  KernelModuleRef load(std::string_view, std::string& error) override {
+    error = "OpenCL programs are kept by the driver";
+    return nullptr;
+  }
+  bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) override;
+  bool sync(std::string& error) override { return ok(api_.clFinish(device_->queue), error); }
+
+ private:
+  static bool ok(cl_int code, std::string& error) {
+    if (code == CL_SUCCESS) return true;
+    error = error_text(code);
+    return false;
+  }
+
+  std::shared_ptr<Device> device_;
+  const Api& api_;
+  runtime::BackendLimits limits_;
+};
+
+KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
+  Timer timer("kernels: OpenCL");
+  auto module = std::make_shared<OpenClModule>(device_);
+  std::unordered_map<std::string, uint32_t> seen;
+  std::vector<const Kernel*> distinct;
+  for (const Kernel* k : kernels) {
+    if (needs_f64(*k) && !device_->f64) {
+      error = device_->text_of(CL_DEVICE_NAME) + " does not compute with f64";
+      return nullptr;
+    }
+    std::string text = print(*k);
+    auto [it, fresh] = seen.try_emplace(text, static_cast<uint32_t>(distinct.size()));
+    if (fresh) {
+      distinct.push_back(k);
+      if (dump && dump->want_loops) dump->loops += text;
+    }
+    module->where.push_back(it->second);
+  }
+  std::string source = opencl::source(distinct);
+  if (dump && dump->want_ir) dump->ir += source;
+  module->source_bytes = source.size();
+  const char* text = source.c_str();
+  size_t length = source.size();
+  cl_int code = CL_SUCCESS;
+  module->program = api_.clCreateProgramWithSource(device_->context, 1, &text, &length, &code);
+  if (!ok(code, error)) return nullptr;
+  code = api_.clBuildProgram(module->program, 1, &device_->id, device_->options.c_str(), nullptr, nullptr);
+  if (code != CL_SUCCESS) {
+    size_t size = 0;
+    api_.clGetProgramBuildInfo(module->program, device_->id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    std::string log(size, '\0');
+    api_.clGetProgramBuildInfo(module->program, device_->id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    error = error_text(code) + "\n" + log.c_str();
+    return nullptr;
+  }
+  for (size_t i = 0; i < distinct.size(); ++i) {
+    auto e = std::make_unique<OpenClModule::Entry>();
+    e->ir = *distinct[i];
+    e->grid = device::grid_of(e->ir);
+    e->kernel = api_.clCreateKernel(module->program, ("k" + std::to_string(i)).c_str(), &code);
+    if (!ok(code, error)) return nullptr;
+    module->entries.push_back(std::move(e));
+  }
+  return module;
+}
+
+bool OpenCl::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
+  const auto& m = static_cast<const OpenClModule&>(module);
+  const OpenClModule::Entry& e = *m.entries[m.where[index]];
+  int64_t n = device::iterations(e.ir, e.grid, args.sizes);
+  if (n <= 0) return true;
+  std::lock_guard hold(device_->launching);
+  cl_uint at = 0;
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < e.ir.buffers.size() && code == CL_SUCCESS; ++i)
+    code = api_.clSetKernelArgSVMPointer(e.kernel, at++, args.buffers[i]);
+  for (uint32_t i = 0; i < e.ir.sizes && code == CL_SUCCESS; ++i)
+    code = api_.clSetKernelArg(e.kernel, at++, sizeof(int64_t), &args.sizes[i]);
+  for (size_t i = 0; i < e.ir.scalars.size() && code == CL_SUCCESS; ++i)
+    code = api_.clSetKernelArg(e.kernel, at++, sizeof(int64_t), &args.scalars[i]);
+  if (!ok(code, error)) return false;
+  size_t local = device::kGroup;
+  size_t global =
+      e.grid.grouped ? static_cast<size_t>(n) * local : (static_cast<size_t>(n) + local - 1) / local * local;
+  return ok(api_.clEnqueueNDRangeKernel(device_->queue, e.kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+            error);
+}
+
+// Devices with shared virtual memory, GPUs first.
+std::vector<cl_device_id> devices_of(const Api& api) {
+  cl_uint count = 0;
+  if (api.clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return {};
+  std::vector<cl_platform_id> platforms(count);
+  api.clGetPlatformIDs(count, platforms.data(), nullptr);
+  std::vector<cl_device_id> all;
+  for (cl_device_type type : {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_CPU})
+    for (cl_platform_id p : platforms) {
+      cl_uint n = 0;
+      if (api.clGetDeviceIDs(p, type, 0, nullptr, &n) != CL_SUCCESS || n == 0) continue;
+      std::vector<cl_device_id> some(n);
+      api.clGetDeviceIDs(p, type, n, some.data(), nullptr);
+      for (cl_device_id d : some) {
+        cl_device_svm_capabilities svm = 0;
+        if (api.clGetDeviceInfo(d, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, nullptr) == CL_SUCCESS && svm)
+          all.push_back(d);
+      }
+    }
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<runtime::Backend> make_opencl_backend(std::string& error) {
+  const Api* api = open_api(error);
+  if (!api) return nullptr;
+  std::vector<cl_device_id> devices = devices_of(*api);
+  if (devices.empty()) {
+    error = "no OpenCL device with shared virtual memory";
+    return nullptr;
+  }
+  auto d = std::make_shared<Device>();
+  d->api = api;
+  d->id = devices[0];
+  cl_int code = CL_SUCCESS;
+  d->context = api->clCreateContext(nullptr, 1, &d->id, nullptr, nullptr, &code);
+  if (code == CL_SUCCESS) d->queue = api->clCreateCommandQueueWithProperties(d->context, d->id, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    error = error_text(code);
+    return nullptr;
+  }
+  d->f64 = d->number_of<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+  // Division and roots as IEEE 754 says, where the device can; no flag relaxes anything.
+  d->options = "-cl-std=CL1.2";
+  if (d->number_of<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+    d->options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  d->key = fmt::format("opencl/{}/{}/{}", d->text_of(CL_DEVICE_NAME), d->text_of(CL_DRIVER_VERSION), d->options);
+  return std::make_shared<OpenCl>(std::move(d));
+}
+
+}  // namespace ouro::backends

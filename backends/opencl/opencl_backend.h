@@ -1,0 +1,15 @@
+// OpenCL devices as backends (PoCL, GPU drivers): kernels become one program a step in OpenCL C (opencl/source.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/backend.h"
+
+namespace ouro::backends {
+
+/// The first device of any platform that has shared virtual memory; GPUs before others. Null and a text in `error`
+/// when there is none.
+std::shared_ptr<runtime::Backend> make_opencl_backend(std::string& error);
+
+}  // namespace ouro::backends
