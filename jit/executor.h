@@ -32,6 +32,12 @@ class JitExecutor final : public runtime::Executor {
   void mark(const ir::FunctionRef& code);
   /// All functions that were looked at, in order (explain).
   const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }
+  /// Until nothing is being compiled.
+  void wait() {
+    if (queue_) queue_->wait();
+  }
+  /// Where the session's kernels run.
+  std::shared_ptr<runtime::Backend> backend(Session& s);
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
 
  private:
@@ -43,7 +49,6 @@ class JitExecutor final : public runtime::Executor {
                                         const std::vector<Value>& args, const std::string& why);
   void start_compile(Session& s, const std::shared_ptr<Version>& v);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
-  std::shared_ptr<runtime::Backend> backend(Session& s);
   bool wants(Session& s, const std::vector<Value>& args) const;
 
   Session& session_;

@@ -72,7 +72,9 @@ int print_stage(const std::string& stage, const std::string& file, const std::st
   for (const auto& row : kStages)
     if (stage == row.name || (stage.empty() && std::strcmp(row.name, "anf") == 0)) print = row.print;
   if (!print) {
-    std::fprintf(stderr, "ouro: no stage '%s'; there are tokens, tree, ast, anf, code\n", stage.c_str());
+    std::fprintf(
+        stderr, "ouro: no stage '%s'; there are tokens, tree, ast, anf, code, typed, plan, loops, llvm, asm, cl, ptx\n",
+        stage.c_str());
     return 2;
   }
   SourceManager sources;

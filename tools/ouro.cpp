@@ -18,6 +18,7 @@
 #include "backends/contract/onednn.h"
 #include "jit/executor.h"
 #include "jit/explain.h"
+#include "jit/listing.h"
 #include "runtime/collect.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
@@ -42,6 +43,8 @@ constexpr std::string_view kHelp =
     "       ouro run [options] FILE [ARGS...]   run a script (what `ouro FILE` does)\n"
     "       ouro explain [options] FILE [ARGS...]   run a script, then tell what was compiled, and why what was not\n"
     "       ouro ir --stage=STAGE FILE          print a stage of the pipeline: tokens, tree, ast, anf, code\n"
+    "       ouro ir --stage=STAGE FILE [ARGS...]   run the script, then print a stage of what was compiled: typed,\n"
+    "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
@@ -59,7 +62,9 @@ constexpr std::string_view kHelp =
 struct Command {
   Options options;
   enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
-  std::string file, text, stage;
+  std::string file, text;
+  std::string stage, function;  // of `ir`
+  bool mode_given = false;
   bool interactive = false;
   bool explain = false;           // report on the compiler after the run
   std::vector<std::string> args;  // sys.argv[1:]
@@ -85,6 +90,7 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
   else if (arg == "--stress-exits")
     c.options.stress_exits = true;
   else if (value("--mode", v)) {
+    c.mode_given = true;
     if (v == "eager")
       c.options.mode = Mode::eager;
     else if (v == "graph")
@@ -109,6 +115,8 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.options.device = v;
   else if (value("--stage", v))
     c.stage = v;
+  else if (value("--function", v))
+    c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     error = "unknown option '" + std::string(arg) + "'";
     return 2;
@@ -152,6 +160,10 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
       if (c.what != W::ir) c.what = W::file;
     }
     for (++i; i < argc; ++i) c.args.emplace_back(argv[i]);
+  }
+  if (c.what == W::ir && jit::is_version_stage(c.stage)) {  // the script runs, then tells
+    c.what = c.file == "-" ? W::standard_input : c.file.empty() ? W::text : W::file;
+    if (!c.mode_given) c.options.mode = Mode::graph;
   }
   if (run && c.what == W::prompt) return error = std::string(c.explain ? "explain" : "run") + " needs a file", false;
   return true;
@@ -291,6 +303,7 @@ int run_program(const Command& c) {
   Value r = run_source(s, name, text, module);
   int status = r.is_error() ? report_uncaught(s) : 0;
   if (c.explain) s.out.write("\n" + jit::explain(s));
+  if (!c.stage.empty()) s.out.write("\n" + jit::listing(s, c.stage, c.function));
   status = finish(s, status);
   // The process ends here: nothing is taken apart that the system gives back anyway.
   (void)s.err.flush();

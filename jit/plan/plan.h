@@ -64,6 +64,8 @@ class Plan {
   virtual const std::string& leave_reason() const = 0;
   virtual size_t inputs() const = 0;
   virtual size_t kernels() const = 0;
+  /// Their loops, in the order of the launches; they live as long as the plan.
+  virtual std::vector<const ir::loops::Kernel*> kernel_list() const = 0;
   virtual size_t code_bytes() const = 0;
   virtual PlanCounters counters() const = 0;
   /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.

@@ -76,6 +76,11 @@ class CompiledPlan final : public Plan {
   const std::string& leave_reason() const override { return leave_text; }
   size_t inputs() const override { return p_.params.size(); }
   size_t kernels() const override { return p_.kernels.size(); }
+  std::vector<const ir::loops::Kernel*> kernel_list() const override {
+    std::vector<const ir::loops::Kernel*> out;
+    for (const auto& k : p_.kernels) out.push_back(&k.kernel);
+    return out;
+  }
   size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
   PlanCounters counters() const override { return counters_; }
   int64_t peak_bytes() const override { return peak_; }

@@ -24,6 +24,10 @@ class Failure(Exception):
     pass
 
 
+class Skipped(Exception):
+    pass
+
+
 class Cli:
     """The program under test and an empty folder."""
 
@@ -60,6 +64,9 @@ class Cli:
         if not condition:
             raise Failure(text)
 
+    def skip(self, why):
+        raise Skipped(why)
+
     def equal(self, actual, expected):
         if actual != expected:
             raise Failure(f"expected {expected!r}\n     got {actual!r}")
@@ -71,15 +78,18 @@ class Cli:
 
 def run_function(suite, name, function):
     t = Cli(suite)
+    skipped = ""
     try:
         function(t)
         problem = ""
+    except Skipped as reason:
+        problem, skipped = "", str(reason)
     except Failure as failure:
         problem = str(failure)
     except Exception:
         problem = traceback.format_exc()
     shutil.rmtree(t.folder, ignore_errors=True)
-    return [Result(name, problem)]
+    return [Result(name, problem, skipped)]
 
 
 def discover(suite):
