@@ -146,9 +146,14 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
     for (NameId p : b.params) define(p);
     for (const RLet& l : b.lets) define(l.result);
   }
+  auto use = [&](Atom a) {
+    if (!a.is_name()) return a;
+    auto constant = replaced_.find(ir::index(a.name()));
+    return constant != replaced_.end() ? constant->second : Atom(renumber[ir::index(a.name())]);
+  };
   auto pool = [&](const std::vector<Atom>& args) {
     uint32_t begin = static_cast<uint32_t>(f->atoms.size());
-    for (Atom a : args) f->atoms.push_back(a.is_name() ? Atom(renumber[ir::index(a.name())]) : a);
+    for (Atom a : args) f->atoms.push_back(use(a));
     return begin;
   };
   for (const RBlock& b : blocks_) {
@@ -166,7 +171,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       out.lets.push_back(let);
     }
     out.term.kind = b.term == ir::Terminator::Kind::none ? ir::Terminator::Kind::unreachable : b.term;
-    if (!b.a.is_none()) out.term.a = b.a.is_name() ? Atom(renumber[ir::index(b.a.name())]) : b.a;
+    if (!b.a.is_none()) out.term.a = use(b.a);
     for (const RTarget& t : b.targets)
       out.term.targets.push_back({t.block, pool(t.args), static_cast<uint32_t>(t.args.size())});
     f->blocks.push_back(std::move(out));

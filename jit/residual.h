@@ -62,6 +62,8 @@ class Residual {
   void rollback(const Mark& m);
   size_t size() const { return let_count_; }
 
+  /// Uses of a name become this constant when the program is finished.
+  void replace(ir::NameId n, ir::Atom constant) { replaced_[ir::index(n)] = constant; }
   ir::FunctionRef finish(Symbol name, Span span);
 
  private:
@@ -88,6 +90,7 @@ class Residual {
   ir::NameId new_name(const ir::Type* type, Symbol hint);
 
   std::vector<Name> names_;
+  std::map<uint32_t, ir::Atom> replaced_;
   std::vector<RBlock> blocks_;
   std::vector<ir::Constant> constants_;
   std::map<std::string, uint32_t> constant_index_;

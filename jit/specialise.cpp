@@ -156,6 +156,16 @@ void Specialiser::collect_outputs(const AVal& result) {
   code.return_(t);
 }
 
+// A number that some use needed to know (need_constant) is guarded, so that every use may know it.
+void Specialiser::use_pinned_numbers() {
+  for (size_t i = 0; i < access.nodes.size() && i < node_values_.size(); ++i) {
+    const AccessNode& n = access.nodes[i];
+    const AVal& v = node_values_[i];
+    if (n.guard != AccessNode::Guard::same || !v.is(AKind::dynamic) || !v.atom.is_name()) continue;
+    if (Atom c = constant_atom(n.expected); !c.is_none()) code.replace(v.atom.name(), c);
+  }
+}
+
 SpecialiseResult Specialiser::run() {
   SpecialiseResult r;
   result_ = &r;
@@ -177,6 +187,7 @@ SpecialiseResult Specialiser::run() {
     for (const AVal& c : f.items()) params.push_back(c);
     AVal result = exec_function(f.parts->code, std::move(params), f.parts->globals, span);
     collect_outputs(result);
+    use_pinned_numbers();
     r.typed = code.finish(fn->code->name, fn->code->span);
     r.access = std::move(access);
     r.has_effects = effects_done_;

@@ -161,6 +161,7 @@ class Specialiser {
   const ir::Type* result_type(const ir::TensorType& t);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a);
+  void use_pinned_numbers();
   AVal from_param(const ir::Param& p);
   ir::Atom parameter_atom(const AVal& a);
   AVal call_source(const ir::OpInfo& op, const std::vector<AVal>& params);  // a row that is Ouro source

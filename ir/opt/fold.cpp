@@ -101,6 +101,17 @@ std::optional<Constant> unary(Op op, const Number& a) {
   return std::nullopt;
 }
 
+std::optional<Constant> constant_tuple(const Edit& e, const Let& l) {
+  Constant c;
+  c.kind = Constant::Kind::tuple;
+  for (uint32_t i = 0; i < l.nargs; ++i) {
+    Atom a = e.resolve(e.function().args(l)[i]);
+    if (!a.is_const()) return std::nullopt;
+    c.items.push_back(a.constant());
+  }
+  return c;
+}
+
 }  // namespace
 
 FunctionRef fold_constants(const FunctionRef& source) {
@@ -112,6 +123,13 @@ FunctionRef fold_constants(const FunctionRef& source) {
       const Let l = f.block(b).lets[i];
       if (is_tensor_op(l.op) || l.handover != Let::kNoHandover || l.nargs == 0) continue;
       Atom x = e.resolve(f.args(l)[0]);
+      if (l.op == prim::tuple) {
+        if (auto c = constant_tuple(e, l)) {
+          e.replace(l.result, e.constant(std::move(*c)));
+          e.remove(b, i);
+        }
+        continue;
+      }
       if (l.op == prim::tuple_get) {
         if (x.is_const() && f.constant(x.constant()).kind == Constant::Kind::tuple) {
           e.replace(l.result, Atom(f.constant(x.constant()).items.at(l.attr)));

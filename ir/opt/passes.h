@@ -13,6 +13,8 @@ FunctionRef share_equal(const FunctionRef& f);
 /// Arithmetic on constants, tuples taken apart where they were made, branches on constants. As Python computes: what
 /// would raise or leave 64 bits is left alone.
 FunctionRef fold_constants(const FunctionRef& f);
+/// A block that only one jump leads to becomes the end of the block that jumps.
+FunctionRef merge_blocks(const FunctionRef& f);
 /// The rules of ir/opt/rules.h.
 FunctionRef simplify(const FunctionRef& f);
 /// Pure lets whose operands a loop does not change move in front of it.

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Pass kPipeline[] = {
     {"fold", fold_constants, "constants, tuples taken apart, branches on constants"},
+    {"merge", merge_blocks, "straight code in one block"},
     {"simplify", simplify, "laws that keep every bit"},
     {"cse", share_equal, "one let for equal ones"},
     {"simplify", simplify, "what sharing has made visible"},
