@@ -308,6 +308,12 @@ class Clusterer {
     // A reduction over other than the last axes takes the group's loops for its own: it cannot stand in a row.
     auto own_loops = [&](ValueId v) { return g_[v].kind == Value::Kind::reduce && !g_[v].last; };
     if (joined.rows && (std::ranges::any_of(in_a, own_loops) || std::ranges::any_of(in_b, own_loops))) return false;
+    // Rows compute an element in each loop that wants it: pays where that costs less than to read it once more.
+    auto windows = [&](ValueId v) {
+      Value::Kind k = g_[v].kind;
+      return k == Value::Kind::window || k == Value::Kind::window_index || k == Value::Kind::unpool;
+    };
+    if (ga.rows != gb.rows && (std::ranges::any_of(in_a, windows) || std::ranges::any_of(in_b, windows))) return false;
     std::set<ValueId> ra, rb;
     int cost = 0;
     for (ValueId v : in_a) reads(v, a, ra), cost += cost_of(g_[v]);
