@@ -1,6 +1,7 @@
 #include "backends/opencl/opencl_backend.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -246,6 +247,7 @@ std::shared_ptr<runtime::Backend> make_opencl_backend(std::string& error) {
   d->options = "-cl-std=CL1.2";
   if (d->number_of<cl_device_fp_config>(CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
     d->options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  if (const char* more = std::getenv("OURO_OPENCL_OPTIONS")) d->options += std::string(" ") + more;
   d->key = fmt::format("opencl/{}/{}/{}", d->text_of(CL_DEVICE_NAME), d->text_of(CL_DRIVER_VERSION), d->options);
   return std::make_shared<OpenCl>(std::move(d));
 }
