@@ -32,6 +32,7 @@ struct VectorBuilder {
   V sub(V x, V y) { return is_float(x) ? b.CreateFSub(x, y) : b.CreateSub(x, y); }
   V mul(V x, V y) { return is_float(x) ? b.CreateFMul(x, y) : b.CreateMul(x, y); }
   V div(V x, V y) { return b.CreateFDiv(x, y); }
+  V fma(V x, V y, V z) { return b.CreateIntrinsic(intrinsic::fma, {x->getType()}, {x, y, z}); }
   V neg(V x) { return is_float(x) ? b.CreateFNeg(x) : b.CreateNeg(x); }
   V abs(V x) { return b.CreateUnaryIntrinsic(intrinsic::fabs, x); }
   V floor(V x) { return b.CreateUnaryIntrinsic(intrinsic::floor, x); }

@@ -11,7 +11,6 @@ constexpr double kInf = __builtin_inf();
 using X = OpArgs;
 
 S sign(S x) { return select(x > 0, 1, select(x < 0, -1, 0)); }
-S sigmoid(S x) { return S(1) / (exp(-x) + 1); }
 S truth(S x) { return x != 0; }
 // log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }

@@ -163,6 +163,8 @@ struct Differentiator {
         return y * kLn2;
       case Leaf::fn_expm1:
         return y + 1;
+      case Leaf::fn_sigmoid:
+        return y * (S(1) - y);
       case Leaf::fn_log:
         return S(1) / x;
       case Leaf::fn_log2:

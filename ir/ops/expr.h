@@ -97,8 +97,8 @@ OURO_UNARY(round) OURO_UNARY(sqrt)
             OURO_FUNCTION(log10) OURO_FUNCTION(log1p) OURO_FUNCTION(sin) OURO_FUNCTION(cos) OURO_FUNCTION(tan)
                 OURO_FUNCTION(asin) OURO_FUNCTION(acos) OURO_FUNCTION(atan) OURO_FUNCTION(sinh) OURO_FUNCTION(cosh)
                     OURO_FUNCTION(tanh) OURO_FUNCTION(asinh) OURO_FUNCTION(acosh) OURO_FUNCTION(atanh)
-                        OURO_FUNCTION(erf) OURO_FUNCTION(erfc) OURO_FUNCTION(erfinv) OURO_FUNCTION(lgamma)
-                            OURO_FUNCTION(digamma)
+                        OURO_FUNCTION(erf) OURO_FUNCTION(erfc) OURO_FUNCTION(erfinv) OURO_FUNCTION(sigmoid)
+                            OURO_FUNCTION(lgamma) OURO_FUNCTION(digamma)
 #undef OURO_FUNCTION
                                 inline S pow(S a, S b) {
   return make_leaf(Leaf::fn_pow, a, b);

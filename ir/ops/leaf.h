@@ -4,8 +4,8 @@
 // Two tables. *Basic* leaves are single machine operations whose result is defined for every input, the same bits
 // everywhere: IEEE 754 round-to-nearest-even, no contraction of a*b+c, no flush to zero; integers wrap. *Leaf
 // functions* (exp, sin, erf, ...) are fixed sequences over the basic leaves, written once for every builder in
-// leaf_math.h; a backend instantiates that template and never calls a mathematical library. So a result has the same
-// bits in eager, fused and compiled code (RULES E24).
+// leaf_math.h with fused multiply-adds where it says so (emulated where there are none); a backend instantiates that
+// template and never calls a mathematical library. So a result has the same bits in eager, fused and compiled code.
 //
 // Definitions that differ between machines, settled here:
 //   min, max    NaN wins: max(a,b) = (a > b || a != a) ? a : b, min(a,b) = (a < b || a != a) ? a : b (of two zeros: b)
@@ -73,6 +73,7 @@ enum class LeafResult : uint8_t {
   X(exp,     1, 1.5, 1.0, "e^a") \
   X(exp2,    1, 1.0, 1.0, "2^a") \
   X(expm1,   1, 2.0, 2.0, "e^a - 1") \
+  X(sigmoid, 1, 2.5, 2.0, "1 / (1 + e^-a)") \
   X(log,     1, 1.0, 1.0, "natural logarithm") \
   X(log2,    1, 1.0, 2.0, "binary logarithm") \
   X(log10,   1, 1.0, 2.0, "decimal logarithm") \

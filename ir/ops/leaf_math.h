@@ -5,14 +5,15 @@
 //
 // A builder B has, for a kind K in {f32, f64, i32, i64, mask}, a value type `template <Kind K> using Value`, and
 //   constants   f32(float) f64(double) i32(int32_t) i64(int64_t)
-//   arithmetic  add sub mul div neg abs floor round sqrt trunc  (add sub mul neg and_ or_ xor_ shl shr also of i32,
-//   i64) compares    eq ne lt le gt ge -> mask;  and_ or_ not_ of masks;  select(mask, a, b) casts       to_f32(f64 or
-//   i32), to_f64(f32 or i64), to_i32(f32), bitcasts as_i32 as_f32 as_i64 as_f64
+//   arithmetic  add sub mul div neg abs floor round sqrt trunc; add sub mul neg and_ or_ xor_ shl shr also of i32, i64
+//               fma(a, b, c): a b + c rounded once
+//   compares    eq ne lt le gt ge -> mask;  and_ or_ not_ of masks;  select(mask, a, b)
+//   casts       to_f32(f64 or i32), to_f64(f32 or i64), to_i32(f32), bitcasts as_i32 as_f32 as_i64 as_f64
 // as (static or not) functions of such values; the C++ overload or the value itself tells the type.
 //
 // Methods: argument reduction and polynomials as in Muller, "Elementary Functions", 3rd ed.; polynomials are Chebyshev
-// interpolants on the reduced interval, computed with 60 digits (tools/fit_leaf_math.py). There is no fused
-// multiply-add, so products that must be exact are of short operands or Dekker-split.
+// interpolants on the reduced interval, computed with 60 digits (tools/fit_leaf_math.py). Fused multiply-adds
+// are written as such (fma); a * b + c is two roundings everywhere. A processor without them calls the C library's.
 #pragma once
 
 #include <cstdint>
@@ -120,6 +121,23 @@ template <class B, Kind K>
 Num<B, K> fsqrt(Num<B, K> x) {
   return {x.b, x.b->sqrt(x.v)};
 }
+// x y + z with one rounding.
+template <class B, Kind K>
+Num<B, K> fma(Num<B, K> x, Num<B, K> y, Num<B, K> z) {
+  return {x.b, x.b->fma(x.v, y.v, z.v)};
+}
+template <class B, Kind K>
+Num<B, K> fma(Num<B, K> x, double y, Num<B, K> z) {
+  return fma(x, constant<B, K>(x.b, y), z);
+}
+template <class B, Kind K>
+Num<B, K> fma(Num<B, K> x, Num<B, K> y, double z) {
+  return fma(x, y, constant<B, K>(x.b, z));
+}
+template <class B, Kind K>
+Num<B, K> fma(Num<B, K> x, double y, double z) {
+  return fma(x, constant<B, K>(x.b, y), constant<B, K>(x.b, z));
+}
 
 template <class B>
 using F32 = Num<B, Kind::f32>;
@@ -179,8 +197,8 @@ inline constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530
 // c[0] + x c[1] + ... by Horner's rule.
 template <class X, int N>
 X poly(X x, const double (&c)[N]) {
-  X r = x * c[N - 1] + c[N - 2];
-  for (int i = N - 3; i >= 0; --i) r = r * x + c[i];
+  X r = fma(x, c[N - 1], c[N - 2]);
+  for (int i = N - 3; i >= 0; --i) r = fma(r, x, c[i]);
   return r;
 }
 
@@ -226,80 +244,103 @@ inline constexpr double kExp32[] = {0.5, 0.16666576846, 0.0416665544377, 0.00836
 
 // The f32 ones are the inner loops of most models, so they are written for few instructions and a short chain.
 //
-// n = round(v), |v| < 2^21, in the low bits of t = v + magic: a left shift of t's bits makes an exponent of them, so
-// neither a rounding nor a conversion is needed. `bias` is added to n there.
+// n = round(x f), |x f| < 2^21, in the low bits of t = x f + magic: a left shift of t's bits makes an exponent of them,
+// so neither a rounding nor a conversion is needed. `bias` is added to n there.
 template <class B>
 struct Rounded {
   F32<B> n;
   I32<B> low;  // n + bias in the low 22 bits
 };
 template <class B>
-Rounded<B> round_low(F32<B> v, int bias) {
-  F32<B> t = v + (12582912.0 + bias);
+Rounded<B> round_low(F32<B> x, double f, int bias) {
+  F32<B> t = fma(x, f, 12582912.0 + bias);
   return {t - (12582912.0 + bias), bits(t)};
 }
-// x 2^n for low = n + 254, -150 <= n <= 129: two steps, so that denormal results are rounded once.
 template <class B>
-F32<B> scale_low(F32<B> x, I32<B> low) {
+F32<B> power_of_two(I32<B> low) {  // from its exponent with the bias of floats
+  return from_bits(shl(low, 23));
+}
+template <class B>
+F32<B> minus_ln2(F32<B> x, F32<B> n) {  // x - n ln2: the first difference is exact
+  return fma(n, -0x1.7f7d1cp-20, fma(n, -0x1.62e4p-1, x));
+}
+// first + r^2 p(r): e^r - 1 for |r| <= ln2 / 2, first = r and kExp32; by Estrin's scheme.
+template <class B>
+F32<B> exp_reduced(F32<B> r, F32<B> first, const double (&c)[5]) {
+  F32<B> z = r * r, low = fma(r, c[1], c[0]), high = fma(z, c[4], fma(r, c[3], c[2]));
+  return fma(z, fma(z, high, low), first);
+}
+template <class B>
+F32<B> exp_reduced(F32<B> r) {
+  return exp_reduced(r, r, kExp32);
+}
+// (1 + q) 2^n for low = n + 254, -150 <= n <= 129: in two steps, so that denormal results are rounded once.
+template <class B>
+F32<B> scale_low(F32<B> q, I32<B> low) {
   I32<B> h = shr(low, 1);
-  return x * from_bits(shl(h, 23)) * from_bits(shl(low - h, 23));
-}
-template <class B>
-F32<B> minus_ln2(F32<B> x, F32<B> n) {  // x - n ln2: the first product and difference are exact
-  return (x - n * 0x1.62e4p-1) - n * 0x1.7f7d1cp-20;
-}
-// r^2 p(r) with e^r = 1 + r + r^2 p(r), |r| <= ln2 / 2; by Estrin's scheme.
-template <class B>
-F32<B> exp_tail(F32<B> r) {
-  F32<B> z = r * r;
-  return z * ((r * kExp32[1] + kExp32[0]) + z * ((r * kExp32[3] + kExp32[2]) + z * kExp32[4]));
+  F32<B> s = power_of_two(h);
+  return fma(q, s, s) * power_of_two(low - h);
 }
 
-// x = n ln2 + r, |r| <= ln2/2; e^r - 1 = r + r^2 p(r).
+// x = n ln2 + r, |r| <= ln2/2.
 template <class B>
 F32<B> exp(F32<B> x) {
   x = clamp(x, -104, 89);
-  auto [n, low] = round_low(x * 1.4426950408889634, 254);
-  F32<B> r = minus_ln2(x, n);
-  return scale_low(exp_tail(r) + r + 1, low);
+  auto [n, low] = round_low(x, 1.4426950408889634, 254);
+  return scale_low(exp_reduced(minus_ln2(x, n)), low);
 }
 template <class B>
 F64<B> exp(F64<B> x) {
   x = clamp(x, -746, 710);
   F64<B> n = fround(x * 1.4426950408889634);
-  F64<B> hi = x - n * 0x1.62e42feep-1, lo = n * 0x1.a39ef35793c76p-33, r = hi - lo;
-  return scale(1 + (hi + (r * r * poly(r, kExp64) - lo)), to_int(n));
+  F64<B> hi = fma(n, -0x1.62e42feep-1, x), lo = n * 0x1.a39ef35793c76p-33, r = hi - lo;
+  return scale(1 + (hi + fma(r * r, poly(r, kExp64), -lo)), to_int(n));
 }
 // 2^x = 2^n e^((x - n) ln2)
 template <class B>
 F32<B> exp2(F32<B> x) {
   x = clamp(x, -151, 129);
-  auto [n, low] = round_low(x, 254);
-  F32<B> r = (x - n) * kLn2;
-  return scale_low(exp_tail(r) + r + 1, low);
+  auto [n, low] = round_low(x, 1, 254);
+  return scale_low(exp_reduced((x - n) * kLn2), low);
 }
 template <class B>
 F64<B> exp2(F64<B> x) {
   x = clamp(x, -1076, 1025);
   F64<B> n = fround(x), r = (x - n) * kLn2;
-  return scale(1 + (r + r * r * poly(r, kExp64)), to_int(n));
+  return scale(1 + fma(r * r, poly(r, kExp64), r), to_int(n));
+}
+// 1 / (1 + e^-x) with both terms of the sum times 2^-24, so that e^-x may be as large as the smallest result asks for
+// and is scaled in one step. -x = n ln2 - r.
+inline constexpr double kSigmoid32[] = {kExp32[0], -kExp32[1], kExp32[2], -kExp32[3], kExp32[4]};
+template <class B>
+F32<B> sigmoid(F32<B> x) {
+  x = clamp(x, -104.5, 20);
+  auto [n, low] = round_low(x, -1.4426950408889634, 127 - 24);
+  F32<B> r = fma(n, 0x1.7f7d1cp-20, fma(n, 0x1.62e4p-1, x)), s = power_of_two(low);
+  return 0x1p-24 / (fma(exp_reduced(r, -r, kSigmoid32), s, s) + 0x1p-24);
+}
+template <class B>
+F64<B> sigmoid(F64<B> x) {
+  F64<B> e = exp(-fabs(x));
+  return sel(x < 0, e, 1) / (1 + e);
 }
 // 2^n (p + (1 - 2^-n)) with p = e^r - 1; for n = 0 that is p itself, so small arguments keep their accuracy.
 template <class B>
 F32<B> expm1(F32<B> x0) {
   F32<B> x = clamp(x0, -20, 89);
-  auto [n, low] = round_low(x * 1.4426950408889634, 254);
-  F32<B> r = minus_ln2(x, n), p = exp_tail(r) + r;
-  F32<B> one = sel(n > 126, 0x1p-126, from_bits(shl(lit(low, 127 + 254) - low, 23)));
-  F32<B> y = scale_low(p + (1 - one), low);
+  auto [n, low] = round_low(x, 1.4426950408889634, 254);
+  F32<B> p = exp_reduced(minus_ln2(x, n));
+  F32<B> one = sel(n > 126, 0x1p-126, power_of_two(lit(low, 127 + 254) - low));
+  I32<B> h = shr(low, 1);
+  F32<B> y = (p + (1 - one)) * power_of_two(h) * power_of_two(low - h);
   return sel(fabs(x0) < 0x1p-24, x0, y);
 }
 template <class B>
 F64<B> expm1(F64<B> x0) {
   F64<B> x = clamp(x0, -40, 710);
   F64<B> n = fround(x * 1.4426950408889634);
-  F64<B> hi = x - n * 0x1.62e42feep-1, lo = n * 0x1.a39ef35793c76p-33, r = hi - lo;
-  F64<B> p = hi + (r * r * poly(r, kExp64) - lo);
+  F64<B> hi = fma(n, -0x1.62e42feep-1, x), lo = n * 0x1.a39ef35793c76p-33, r = hi - lo;
+  F64<B> p = hi + fma(r * r, poly(r, kExp64), -lo);
   F64<B> one = from_bits(shl(lit(bits(x), 1023) - to_int(sel(n > 1022, 1022, n)), 52));
   return sel(fabs(x0) < 0x1p-53, x0, scale(p + (1 - one), to_int(n)));
 }
@@ -349,11 +390,11 @@ template <class B, Kind K>
 Num<B, K> log_core(Num<B, K> k, Num<B, K> f, Num<B, K> c) {
   Num<B, K> s = f / (2 + f), z = s * s, h = f * f * 0.5;
   if constexpr (K == Kind::f32) {
-    Num<B, K> r = z * poly(z, kLog32);
-    return k * 0x1.62e4p-1 - ((h - (s * (h + r) + (k * 0x1.7f7d1cp-20 + c))) - f);
+    Num<B, K> r = fma(z, poly(z, kLog32), h);
+    return fma(k, 0x1.62e4p-1, f - (h - fma(s, r, fma(k, 0x1.7f7d1cp-20, c))));
   } else {
-    Num<B, K> r = z * poly(z, kLog64);
-    return k * 0x1.62e42feep-1 - ((h - (s * (h + r) + (k * 0x1.a39ef35793c76p-33 + c))) - f);
+    Num<B, K> r = fma(z, poly(z, kLog64), h);
+    return fma(k, 0x1.62e42feep-1, f - (h - fma(s, r, fma(k, 0x1.a39ef35793c76p-33, c))));
   }
 }
 template <class B, Kind K>
@@ -389,20 +430,15 @@ Pair<B> fast_two_sum(F64<B> a, F64<B> b) {  // |a| >= |b|
   F64<B> s = a + b;
   return {s, b - (s - a)};
 }
-// The upper 26 bits of a.
 template <class B>
-F64<B> upper(F64<B> a) {
-  return from_bits(bits(a) & lit(bits(a), static_cast<int64_t>(0xfffffffff8000000ull)));
-}
-template <class B>
-Pair<B> two_product(F64<B> a, F64<B> b) {  // Dekker; operands far from overflow
-  F64<B> ah = upper(a), al = a - ah, bh = upper(b), bl = b - bh, p = a * b;
-  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+Pair<B> two_product(F64<B> a, F64<B> b) {  // p far from underflow
+  F64<B> p = a * b;
+  return {p, fma(a, b, -p)};
 }
 template <class B>
 Pair<B> times(Pair<B> a, Pair<B> b) {
   Pair<B> p = two_product(a.hi, b.hi);
-  return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+  return fast_two_sum(p.hi, fma(a.hi, b.lo, fma(a.lo, b.hi, p.lo)));
 }
 
 inline constexpr double kLogTail[] = {0.40000000000000028124, 0.28571428571335484471, 0.22222222272468968246,
@@ -416,8 +452,7 @@ Pair<B> log_pair(F64<B> x) {
   F64<B> f = m - 1;  // exact
   auto [d, dl] = two_sum(m, constant<B, Kind::f64>(x.b, 1));
   F64<B> s = f / d;
-  Pair<B> back = two_product(s, d);
-  F64<B> sl = (((f - back.hi) - back.lo) - s * dl) / d;  // s + sl = f / (m + 1)
+  F64<B> sl = fma(-s, dl, fma(-s, d, f)) / d;  // s + sl = f / (m + 1); the inner difference is exact
   Pair<B> S{s, sl}, z = times(S, S), s3 = times(S, z);
   Pair<B> third = times(s3, Pair<B>{constant<B, Kind::f64>(x.b, 0x1.5555555555555p-1),
                                     constant<B, Kind::f64>(x.b, 0x1.5555555555555p-55)});
@@ -428,7 +463,7 @@ Pair<B> log_pair(F64<B> x) {
   F64<B> kh = k * 0x1.62e42feep-1;
   Pair<B> kl = two_product(k, constant<B, Kind::f64>(x.b, 0x1.a39ef35793c76p-33));
   Pair<B> t = two_sum(kh, a.hi), u = two_sum(t.hi, kl.hi);
-  return fast_two_sum(u.hi, u.lo + (t.lo + (low + (kl.lo + k * 0x1.cc01f97b57a08p-87))));
+  return fast_two_sum(u.hi, u.lo + (t.lo + (low + fma(k, 0x1.cc01f97b57a08p-87, kl.lo))));
 }
 template <class B>
 F64<B> log2(F64<B> x) {
@@ -465,15 +500,15 @@ F64<B> pow_edges(F64<B> x, F64<B> y, F64<B> r) {
 template <class B>
 F64<B> pow(F64<B> x, F64<B> y) {
   F64<B> a = fabs(x);
-  // |y| beyond 2^64 decides like 2^64; keeps Dekker's products finite
+  // |y| beyond 2^64 decides like 2^64; keeps the product finite
   F64<B> e = clamp(y, -0x1p64, 0x1p64);
   Pair<B> l = log_pair(a), p = two_product(e, l.hi);
-  F64<B> lo = p.lo + e * l.lo;
+  F64<B> lo = fma(e, l.lo, p.lo);
   // e^(hi + lo) = e^hi (1 + lo), |lo| tiny; the product is what exp must not round again, so lo goes inside.
   F64<B> t = clamp(p.hi, -746, 710);
   F64<B> n = fround(t * 1.4426950408889634);
-  F64<B> h = t - n * 0x1.62e42feep-1, c = n * 0x1.a39ef35793c76p-33 - sel(t == p.hi, lo, 0), r = h - c;
-  F64<B> v = scale(1 + (h + (r * r * poly(r, kExp64) - c)), to_int(n));
+  F64<B> h = fma(n, -0x1.62e42feep-1, t), c = fma(n, 0x1.a39ef35793c76p-33, -sel(t == p.hi, lo, 0)), r = h - c;
+  F64<B> v = scale(1 + (h + fma(r * r, poly(r, kExp64), -c)), to_int(n));
   return pow_edges(x, y, v);
 }
 template <class B>
@@ -503,10 +538,10 @@ struct Reduced {
 template <class B>
 Reduced<B> reduce_half_pi(F64<B> x) {
   F64<B> n = fround(x * 0.63661977236758134308);
-  F64<B> a = (x - n * kHalfPi1) - n * kHalfPi2;  // exact for |n| < 2^30
+  F64<B> a = fma(n, -kHalfPi2, fma(n, -kHalfPi1, x));  // exact for |n| < 2^30
   Pair<B> w = two_product(n, constant<B, Kind::f64>(x.b, kHalfPi3));
   Pair<B> t = two_sum(a, -w.hi);
-  F64<B> tail = t.lo - (w.lo + n * 0x1.b839a252049c1p-104);
+  F64<B> tail = t.lo - fma(n, 0x1.b839a252049c1p-104, w.lo);
   F64<B> r = t.hi + tail;
   F64<B> lo = (t.hi - r) + tail;
   Mask<B> fits = fabs(x) <= 0x1p30;
@@ -515,12 +550,12 @@ Reduced<B> reduce_half_pi(F64<B> x) {
 template <class B>
 F64<B> sin_poly(F64<B> r, F64<B> lo) {
   F64<B> z = r * r;
-  return r + (z * r * poly(z, kSin64) + lo * (1 - 0.5 * z));
+  return r + fma(z * r, poly(z, kSin64), lo * fma(z, -0.5, 1));
 }
 template <class B>
 F64<B> cos_poly(F64<B> r, F64<B> lo) {
   F64<B> z = r * r, h = 0.5 * z, w = 1 - h;
-  return w + (((1 - w) - h) + (z * z * poly(z, kCos64) - r * lo));
+  return w + (((1 - w) - h) + fma(z * z, poly(z, kCos64), -(r * lo)));
 }
 template <class B>
 Mask<B> has_bit(I64<B> i, int64_t bit) {
@@ -554,8 +589,9 @@ struct SinCos {
 template <class B>
 SinCos<B> sin_cos_f32(F64<B> x) {
   F64<B> n = fround(x * 0.63661977236758134308);
-  F64<B> r = clamp(((x - n * kHalfPi1) - n * kHalfPi2) - n * kHalfPi3, -0.8, 0.8), z = r * r;
-  return {r + z * r * poly(z, kSin32), (1 - 0.5 * z) + z * z * poly(z, kCos32), to_int(sel(fabs(x) <= 0x1p30, n, 0))};
+  F64<B> r = clamp(fma(n, -kHalfPi3, fma(n, -kHalfPi2, fma(n, -kHalfPi1, x))), -0.8, 0.8), z = r * r;
+  return {fma(z * r, poly(z, kSin32), r), fma(z * z, poly(z, kCos32), fma(z, -0.5, 1)),
+          to_int(sel(fabs(x) <= 0x1p30, n, 0))};
 }
 template <class B>
 F32<B> sin(F32<B> x) {
@@ -610,7 +646,7 @@ F64<B> atan(F64<B> x) {
 // sqrt((1 - a) / 2) for a in [1/2, 1], then asin a = pi/2 - 2 asin of it.
 template <class B>
 F64<B> asin_small(F64<B> t, F64<B> z) {
-  return t + t * z * poly(z, kAsin);
+  return fma(t * z, poly(z, kAsin), t);
 }
 template <class B>
 F64<B> asin(F64<B> x) {
@@ -662,16 +698,17 @@ F64<B> tanh(F64<B> x) {
   F64<B> y = sel(a < 1, t / (t + 2), 1 - 2 / (t + 2));
   return sel(x != x, x, sel(a < 0x1p-28, x, with_sign(y, x)));
 }
-// t / (t + 2) with t = e^2a - 1 = 2^n p + (2^n - 1), p = e^r - 1: where n is 0, t is p, so small arguments keep their
-// accuracy, denormal ones too.
+// t / (t + 1) with t = (e^2a - 1) / 2 = 2^n p + (2^n - 1) / 2, p = (e^2r - 1) / 2: where n is 0, t is p, so small
+// arguments keep their accuracy, denormal ones too.
+inline constexpr double kTanh32[] = {2 * kExp32[0], 4 * kExp32[1], 8 * kExp32[2], 16 * kExp32[3], 32 * kExp32[4]};
 template <class B>
 F32<B> tanh(F32<B> x) {
   F32<B> a = fabs(x);
   a = sel(a > 10, 10, a);
-  auto [n, low] = round_low(a * 2.8853900817779268, 127);
-  F32<B> r = minus_ln2(a + a, n), s = from_bits(shl(low, 23));
-  F32<B> t = (exp_tail(r) + r) * s + (s - 1);
-  return with_sign(t / (t + 2), x);
+  auto [n, low] = round_low(a, 2.8853900817779268, 127);
+  F32<B> r = fma(n, -0x1.7f7d1cp-21, fma(n, -0x1.62e4p-2, a)), s = power_of_two(low);
+  F32<B> t = fma(exp_reduced(r, r, kTanh32), s, fma(s, 0.5, -0.5));
+  return from_bits(bits(t / (t + 1)) | (bits(x) & lit(low, INT32_MIN)));
 }
 template <class B>
 F64<B> asinh(F64<B> x) {
@@ -711,9 +748,10 @@ inline constexpr double kErfcx[] = {
 template <class B>
 F64<B> erfc_tail(F64<B> a) {
   a = sel(a > 28, 28, a);
-  F64<B> q = poly((a - 3.75) / (a + 3.75), kErfcx) / (1 + 2 * a);
-  F64<B> h = upper(a);  // a^2 = h^2 + (a - h)(a + h), h^2 exact
-  return exp(-(h * h)) * exp(-((a - h) * (a + h))) * q;
+  F64<B> q = poly((a - 3.75) / (a + 3.75), kErfcx) / fma(a, 2, 1);
+  auto [h, l] = two_product(a, a);  // e^-(h + l) = e^-h (1 - l), |l| < 2^-43
+  F64<B> e = exp(-h);
+  return fma(-l, e, e) * q;
 }
 template <class B>
 F64<B> erf(F64<B> x) {
@@ -724,7 +762,7 @@ F64<B> erf(F64<B> x) {
 template <class B>
 F64<B> erfc(F64<B> x) {
   F64<B> a = fabs(x), t = erfc_tail(sel(a < 0.5, 0.5, a));
-  F64<B> far = sel(x > 0, t, 2 - t), near = 1 - x * poly(x * x, kErf64);
+  F64<B> far = sel(x > 0, t, 2 - t), near = fma(-x, poly(x * x, kErf64), 1);
   return sel(x != x, x, sel(a < 0.5, near, far));
 }
 inline constexpr double kErf32[] = {0.1283791666,    -0.37612633334,    0.11283688725,  -0.026858997424,
@@ -735,7 +773,7 @@ inline constexpr double kErfLog32[] = {-0.00032044153128, 0.13023761637,   0.631
 template <class B>
 F32<B> erf(F32<B> x) {
   F32<B> a = fabs(x), t = sel(a > 4, 4, a);
-  F32<B> small = x + x * poly(x * x, kErf32);
+  F32<B> small = fma(x, poly(x * x, kErf32), x);
   F32<B> big = with_sign(1 - exp(-(t + poly(t, kErfLog32))), x);  // erfc(t) = exp(-(t + p(t)))
   return sel(a < 0.925, small, sel(x != x, x, big));
 }
@@ -826,18 +864,20 @@ F64<B> digamma(F64<B> x) {
 
 // ---------------------------------------------------------------- remainder
 
-// a - trunc(a / b) b. Each round takes off a multiple q b, q an integer of at most 26 bits, so that q b splits into
-// exact products; two rounds serve |a / b| < 2^52.
+// a - trunc(a / b) b. Each round takes off a multiple q b, q of at most 26 bits, which leaves what a double can hold,
+// so that the fused difference is exact; two rounds serve |a / b| < 2^52. The upper 26 bits of a.
+template <class B>
+F64<B> upper(F64<B> a) {
+  return from_bits(bits(a) & lit(bits(a), static_cast<int64_t>(0xfffffffff8000000ull)));
+}
 template <class B>
 F64<B> fmod(F64<B> a, F64<B> b) {
   F64<B> x = fabs(a), y = fabs(b);
-  F64<B> yh = upper(y), yl = y - yh;
   F64<B> r = x;
   for (int i = 0; i < 2; ++i) {
-    F64<B> q = i == 0 ? ftrunc(r / y * 0x1p-26) * 0x1p26 : ftrunc(r / y);
-    if (i == 0) q = upper(q);
-    r = (r - q * yh) - q * yl;
-    r = sel(r < 0, i == 0 ? r + y * 0x1p26 : r + y, r);
+    F64<B> q = i == 0 ? upper(ftrunc(r / y * 0x1p-26) * 0x1p26) : ftrunc(r / y);
+    r = fma(-q, y, r);
+    r = sel(r < 0, i == 0 ? fma(y, 0x1p26, r) : r + y, r);
   }
   r = sel(r >= y, r - y, r);
   r = sel(r < 0, r + y, r);

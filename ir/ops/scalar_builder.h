@@ -41,6 +41,8 @@ struct ScalarBuilder {
 #undef OURO_WRAP
   OURO_BUILDER float div(float a, float b) { return a / b; }
   OURO_BUILDER double div(double a, double b) { return a / b; }
+  OURO_BUILDER float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+  OURO_BUILDER double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
   OURO_BUILDER float neg(float a) { return -a; }
   OURO_BUILDER double neg(double a) { return -a; }
   OURO_BUILDER int32_t neg(int32_t a) { return sub(0, a); }

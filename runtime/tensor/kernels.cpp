@@ -11,6 +11,7 @@ std::atomic<int> limit{2};  // set once by the command line, before the first ke
 const KernelTable* choose() {
   const int most = limit.load();
   __builtin_cpu_init();
+  if (!__builtin_cpu_supports("fma")) return &kKernelsV2;  // the others are compiled with it
   if (most >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
     return &kKernelsAvx512;

@@ -42,12 +42,15 @@ long double lgamma_of(long double x) {
   int sign;
   return lgammal_r(x, &sign);
 }
+long double sigmoid_of(long double x) { return 1 / (1 + expl(-x)); }
 const Case kCases[] = {
     {Leaf::fn_exp, expl, -746, 710},
     {Leaf::fn_exp, expl, -1, 1},
     {Leaf::fn_exp2, exp2l, -1076, 1025},
     {Leaf::fn_expm1, expm1l, -50, 710},
     {Leaf::fn_expm1, expm1l, -1, 1},
+    {Leaf::fn_sigmoid, sigmoid_of, -746, 40},
+    {Leaf::fn_sigmoid, sigmoid_of, -3, 3},
     {Leaf::fn_log, logl, 0, 1e308},
     {Leaf::fn_log, logl, 0.5, 2},
     {Leaf::fn_log2, log2l, 0, 1e308},
