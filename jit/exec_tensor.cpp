@@ -118,6 +118,13 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
   if (!info.def->source.empty()) return call_source(info, params);
+  for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
+    if (info.params[i].name == "dtype")
+      if (auto v = concrete(params[i]); v && !v->is_none()) {
+        DType t;
+        if (!runtime::to_dtype(session, *v, t)) abandon(fmt::format("{}: a dtype that there is not", info.name));
+        params[i] = AVal::of(runtime::make_dtype(session, t));
+      }
   std::vector<std::optional<ir::TensorType>> inputs;
   std::vector<ir::Param> others;
   for (size_t i = 0; i < params.size(); ++i) {

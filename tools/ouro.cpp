@@ -22,6 +22,7 @@
 #include "runtime/collect.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
+#include "runtime/tensor/kernels.h"
 #include "stdlib/native/library.h"
 #include "stdlib/native/python.h"
 #include "stdlib/native/transform.h"
@@ -109,11 +110,13 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
   } else if (value("--numerics", v)) {
     if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
     c.options.fast_numerics = v == "fast";
-  } else if (value("--cpu", v))
+  } else if (value("--cpu", v)) {
+    if (!limit_kernels(v)) error = "--cpu is native, x86-64-v2, x86-64-v3 or x86-64-v4, not '" + v + "'";
     c.options.cpu = v;
-  else if (value("--device", v))
+  } else if (value("--device", v)) {
+    if (v != "cpu") error = "no device '" + v + "'; there is: cpu";
     c.options.device = v;
-  else if (value("--stage", v))
+  } else if (value("--stage", v))
     c.stage = v;
   else if (value("--function", v))
     c.function = v;
