@@ -21,7 +21,6 @@ AVal none() { return AVal::of(Value::none()); }
 AVal zero() { return AVal::marker(AKind::zero); }
 AVal text(std::string_view t) { return AVal::of(runtime::make_str(t)); }
 AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
-bool is_zero(const AVal& a) { return Specialiser::cotangent_is_zero(a); }
 
 #define N(name) \
   AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
@@ -32,20 +31,21 @@ N(n_env) {
   o.kind = AObject::Kind::shadow;
   return AVal::of_heap(s.allocate(std::move(o)));
 }
-N(n_is_zero) { return boolean(is_zero(a.at(0))); }
+N(n_is_zero) { return boolean(s.cotangent_is_zero(a.at(0))); }
 N(n_zero) { return zero(); }
 N(n_add) { return s.cotangent_add(a.at(0), a.at(1)); }
 N(n_like) { return a.at(0).is(AKind::like) ? a[0] : s.like_of(a[0]); }
 N(n_active) {
   const ir::Type* t = s.type_of(a.at(0));
+  if (a[0].is(AKind::dynamic) && !t) s.abandon("the derivative of a value whose type is not known");
   if (t && t->kind == ir::TypeKind::floating) return boolean(true);
   if (s.is_tensor(a[0])) return boolean(is_float(a[0].type->dtype));
   return boolean(a[0].is(AKind::tuple) || (a[0].is(AKind::known) && kind_of(a[0].known) == ObjectKind::tuple));
 }
 AVal kept_of(Specialiser& s, const AVal& x) { return x.is(AKind::like) ? x : s.like_of(x); }
-N(n_fit) { return is_zero(a.at(0)) ? zero() : s.fit(a[0], kept_of(s, a.at(1))); }
+N(n_fit) { return s.cotangent_is_zero(a.at(0)) ? zero() : s.fit(a[0], kept_of(s, a.at(1))); }
 N(n_expand) {
-  if (is_zero(a.at(0))) return a[0];
+  if (s.cotangent_is_zero(a.at(0))) return a[0];
   AVal kept = kept_of(s, a.at(1));
   if (kept.is(AKind::known) && kept.known.is_none()) return zero();
   if (!kept.is(AKind::like) || !s.is_tensor(a[0])) return s.fit(a[0], kept);
@@ -58,13 +58,13 @@ N(n_expand) {
 }
 N(n_get) { return s.cotangent_item(a.at(0), s.need_int(a.at(1), "is a position")); }
 N(n_one_hot) {
-  if (is_zero(a.at(0))) return zero();
+  if (s.cotangent_is_zero(a.at(0))) return zero();
   std::vector<AVal> t(static_cast<size_t>(s.need_int(a.at(1), "is a position")), zero());
   t.push_back(a[0]);
   return AVal::tuple(std::move(t));
 }
 AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
-  if (!is_zero(dy)) return dy;
+  if (!s.cotangent_is_zero(dy)) return dy;
   if (y.is(AKind::like)) return s.zero_of(y.type, y);
   const ir::Type* t = s.type_of(y);
   if (t && t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0));

@@ -172,15 +172,18 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     return scripted(a) && class_lookup(a, intern(dunder)).is(AKind::closure);
   };
   if (name.starts_with("op.") || name.starts_with("iop.")) {
-    bool any = false, lists = false;
+    bool any = false, lists = false, dicts = false;
     for (const AVal& a : args) {
       any |= scripted(a);
       lists |= is_list(a);
+      dicts |= a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
     }
     if (any) {
       AVal f = adapter("operator_call", {AVal::of(runtime::make_str(name))});
       return is_none(f) ? f : forward_form(f);
     }
+    if (dicts && name == "op.or") return of_rule("dict_or");
+    if (dicts && name == "iop.or") return of_rule("dict_ior");
     if (!lists || args.size() < 2) return none();
     if (name == "op.add") return of_rule("list_add");
     if (name == "iop.add") return of_rule("list_iadd");
@@ -255,11 +258,14 @@ AVal Specialiser::like_of(const AVal& v) {
   return v;
 }
 
-bool Specialiser::cotangent_is_zero(const AVal& a) { return is_zero(a); }
+bool Specialiser::cotangent_is_zero(const AVal& a) {
+  if (a.is(AKind::dynamic) && !a.type) abandon("a cotangent whose type is not known");
+  return is_zero(a);
+}
 
 // dy as a cotangent of what `kept` stands for: summed over broadcast dims, in its dtype and kind.
 AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
-  if (is_zero(dy) || is_none(kept)) return zero();
+  if (is_none(kept) || cotangent_is_zero(dy)) return zero();
   const ir::Type* t = type_of(kept);
   if (t && t->kind == ir::TypeKind::floating) {
     const ir::Type* d = type_of(dy);
@@ -295,8 +301,8 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
 }
 
 AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
-  if (is_zero(a) || a.is(AKind::unbound)) return is_zero(b) ? zero() : b;
-  if (is_zero(b)) return a;
+  if (cotangent_is_zero(a) || a.is(AKind::unbound)) return cotangent_is_zero(b) ? zero() : b;
+  if (cotangent_is_zero(b)) return a;
   if (a.is(AKind::tuple) && b.is(AKind::tuple)) {
     std::vector<AVal> out;
     size_t n = std::max(a.items().size(), b.items().size());
@@ -310,7 +316,7 @@ AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
 }
 
 AVal Specialiser::cotangent_item(const AVal& t, int64_t i) {
-  if (is_zero(t)) return zero();
+  if (cotangent_is_zero(t)) return zero();
   if (t.is(AKind::tuple)) {
     if (static_cast<size_t>(i) >= t.items().size()) return zero();
     const AVal& v = t.items()[static_cast<size_t>(i)];
@@ -327,7 +333,7 @@ AVal Specialiser::cotangent_item(const AVal& t, int64_t i) {
 
 AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept,
                                      const AVal& env) {
-  if (is_zero(dy) || is_none(kept) || kept.is(AKind::kept)) return sum;
+  if (is_none(kept) || kept.is(AKind::kept) || cotangent_is_zero(dy)) return sum;
   if (kept.is(AKind::like)) {
     AVal base = is_zero(sum) ? zero_of(kept.type, kept) : sum;
     AVal at = tensor_index(base, index);
@@ -420,7 +426,7 @@ std::string Specialiser::shadow_key(const AVal& object, const AVal& slot) {
 }
 
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
-  if (is_zero(d)) return;
+  if (cotangent_is_zero(d)) return;
   shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
 }
 

@@ -111,9 +111,12 @@ AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   s.abandon("int of a computed value");
 }
 AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
-  const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
+  if (a.empty()) return AVal::of(Value::floating(0));
+  const ir::Type* t = s.type_of(a[0]);
   if (t && t->kind == ir::TypeKind::floating) return a[0];
-  if (t && t->kind == ir::TypeKind::integer) return s.binary(prim::truediv, a[0], AVal::of(Value::integer(1)));
+  if (t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::boolean))
+    return s.binary(prim::truediv, a[0], AVal::of(Value::integer(1)));
+  if (s.is_tensor(a[0])) return t_float(s, {s.tensor_item(a[0])}, {});
   s.abandon("float of a computed value");
 }
 AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {

@@ -229,6 +229,13 @@ AVal Specialiser::unbind_call(const AVal& plan, const AVal& d, const AVal& env) 
       result.push_back(cotangent_at(p[next++]));
       continue;
     }
+    if (is_tensor(source)) {
+      AVal kept = like_of(source), sum = zero();
+      for (size_t i = 0; i < n; ++i)
+        sum = cotangent_add_item(sum, cotangent_at(p[next++]), number(static_cast<int64_t>(i)), kept, env);
+      result.push_back(sum);
+      continue;
+    }
     bool dict = source.is(AKind::ref) && read(source.heap).kind == AObject::Kind::dict;
     bool tuple = source.is(AKind::tuple) || source.is(AKind::known);
     std::vector<AVal> keys = dict ? read(source.heap).keys : std::vector<AVal>{}, items;

@@ -201,7 +201,7 @@ class Specialiser {
   AVal update_back(const AVal& dy, const AVal& env, const AVal& place);
   void feed(const AVal& env, const AVal& place, const AVal& d);
   AVal fit(const AVal& dy, const AVal& kept);
-  static bool cotangent_is_zero(const AVal& a);
+  bool cotangent_is_zero(const AVal& a);  // of a boxed one nobody knows: Abandon
 
   // ---- facts
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside

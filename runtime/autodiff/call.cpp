@@ -167,6 +167,18 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
       (*result.as<Tuple>())[a] = cotangent_at(s, (*p)[next++], d, env);
       continue;
     }
+    const ObjectKind kind = kind_of(unwrap(source));
+    if (is_tensor(source)) {
+      OURO_TRY(kept, like(s, source));
+      Value sum = Value::zero_cotangent();
+      for (size_t i = 0; i < n; ++i) {
+        OURO_TRY(v, cotangent_at(s, (*p)[next++], d, env));
+        sum = add_item(s, std::move(sum), v, Value::integer(static_cast<int64_t>(i)), kept, env);
+        if (sum.is_error()) return sum;
+      }
+      (*result.as<Tuple>())[a] = std::move(sum);
+      continue;
+    }
     Value items = alloc_tuple(n);
     for (Value& v : *items.as<Tuple>()) v = Value::zero_cotangent();
     std::vector<Value> keys;
@@ -177,6 +189,11 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
     }
     for (size_t i = 0; i < n; ++i) {
       Value v = cotangent_at(s, (*p)[next++], d, env);
+      if (kind != ObjectKind::tuple && kind != ObjectKind::list && kind != ObjectKind::dict && !is_zero(v))
+        return raise_error(s, ExcKind::TypeError,
+                           "cannot differentiate through the items of a '%s' after * yet: "
+                           "take list() of it first",
+                           type_name(s, source).c_str());
       if (cast<Tuple>(source))
         (*items.as<Tuple>())[i] = std::move(v);
       else if (!shadow_add(s, env, source,

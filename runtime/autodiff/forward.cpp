@@ -240,18 +240,21 @@ Value form_of_rule(Session& s, std::string_view name) {
   return forward_form(s, f);
 }
 
-// op.X and iop.X: methods of instances; lists make lists, whose items are slots.
+// op.X and iop.X: methods of instances; lists make lists and dicts dicts, whose items are slots.
 Value special_operator(Session& s, std::string_view prim, std::span<const Value> args) {
-  bool any = false, lists = false;
+  bool any = false, lists = false, dicts = false;
   for (const Value& a : args) {
     any = any || scripted(a);
     lists = lists || kind_of(a) == ObjectKind::list;
+    dicts = dicts || kind_of(a) == ObjectKind::dict;
   }
   if (any) {
     OURO_TRY(maker, rules_function(s, "operator_call"));
     OURO_TRY(f, call(s, maker, {make_str(prim)}));
     return f.is_none() ? f : forward_form(s, f);
   }
+  if (dicts && prim == "op.or") return form_of_rule(s, "dict_or");
+  if (dicts && prim == "iop.or") return form_of_rule(s, "dict_ior");
   if (!lists) return Value::none();
   if (prim == "op.add") return form_of_rule(s, "list_add");
   if (prim == "iop.add") return form_of_rule(s, "list_iadd");

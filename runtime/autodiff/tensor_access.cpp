@@ -1,5 +1,6 @@
 #include "runtime/autodiff/tensor_access.h"
 
+#include "runtime/tensor.h"
 #include "runtime/tensor_hooks.h"
 
 namespace ouro::runtime::autodiff {
@@ -56,8 +57,8 @@ bool same_tensor_type(Session& s, const Value& a, const Value& b) {
 }
 
 Value full_tensor(Session& s, const std::vector<int64_t>& dims, DType dtype, const Value& fill) {
-  OURO_TRY(t, call_ouro(s, "full", {dims_value(dims), fill}));
-  return with_dtype(s, t, dtype);
+  OURO_TRY(d, dtype_value(s, dtype));
+  return run_operation(s, "full", {dims_value(dims), fill, d});
 }
 
 Value tensor_to_float(Session& s, const Value& v) {

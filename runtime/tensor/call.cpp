@@ -251,16 +251,17 @@ Value default_value(Session& s, const ir::OpParam& p) {
 
 bool is_number(const Value& v) { return v.is_int() || v.is_float() || v.is_bool() || cast<BigInt>(v); }
 
-// A tensor input: a tensor, or a number that becomes a 0-d tensor.
+// A tensor input: a tensor, or a number that becomes a 0-d tensor, a float one with all its digits.
 Value as_input(Session& s, const ir::OpInfo& op, const Value& v) {
   if (cast<Tensor>(v)) return unwrap(v);
+  if (v.is_float()) return tensor_from(s, v, DType::f64);
   if (is_number(v)) return tensor_from(s, v, {});
   return bad_call(s, op, "expects a tensor, not '" + type_name(s, v) + "'");
 }
 
 ir::TensorType type_of_input(const Value& original, const Tensor* t) {
   ir::TensorType out;
-  out.dtype = t->dtype;
+  out.dtype = original.is_float() ? kDefaultFloat : t->dtype;
   out.scalar = !cast<Tensor>(original);
   for (int i = 0; i < t->rank; ++i) out.dims.push_back(ir::dim(t->dim(i)));
   return out;
