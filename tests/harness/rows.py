@@ -1,8 +1,10 @@
-"""Tests that are made of the rows of tensor operations: `ops/NAME` is every differentiable row's own test.
+"""Tests that are made of the rows of tensor operations: `ops/NAME` is every differentiable row's own test, `ops/op.NAME`
+that of an operator between tensors and numbers, whose rule is its own.
 
 The program tells its rows (ouro.native.tensors.rows); each of their test cases becomes a call in a script, which compares
 in f64 the gradient with central differences along random directions, the gradient of the gradient with differences of the
-gradient, and the value in f32 with that in f64. Run in every mode, with the call and its gradient under jit: all modes give
+gradient, and the value in f32 with that in f64. The number that is differentiated is no linear function of the result, so
+that the cotangent, too, depends on the inputs. Run in every mode, with the call and its gradient under jit: all modes give
 the same bits.
 """
 import ast
@@ -24,6 +26,21 @@ NO_TEST = dict.fromkeys("float half bfloat16 long int bool".split(), "another dt
     "multinomial": "random",
 }
 
+# Operators, by the name of their rule: expressions, and the domains of their inputs.
+OPERATORS = {
+    "neg": (["-f[3,4]"], []),
+    "add": (["f[3,4] + f[4]", "f[3,1] + f[]", "float(f[]) + f[3]"], []),
+    "sub": (["f[3,4] - f[4]", "f[3,1] - f[]", "float(f[]) - f[3]"], []),
+    "mul": (["f[3,4] * f[4]", "f[3,1] * f[]", "float(f[]) * f[3]"], []),
+    "truediv": (["f[3,4] / f[4]", "f[3] / float(f[])", "float(f[]) / f[3]"], [(-2.0, 2.0), (0.5, 3.0)]),
+    "mod": (["f[3,4] % f[4]", "f[3] % float(f[])", "float(f[]) % f[3]"], [(-5.9, -5.6), (1.5, 1.8)]),
+    "pow": (["f[3,4] ** f[4]", "f[3] ** float(f[])", "float(f[]) ** f[3]", "f[3] ** 3"], [(0.3, 2.0), (-2.0, 2.0)]),
+    "matmul": (["f[3,4] @ f[4,2]", "f[4] @ f[4]", "f[4] @ f[4,2]", "f[3,4] @ f[4]", "f[2,3,4] @ f[4,2]", "f[4] @ f[2,4,3]",
+                "f[2,1,3,4] @ f[5,4,2]", "f[2,3,4] @ f[4]"], []),
+}
+# Shapes that broadcast, for rows whose inputs do; the last input is a number where the row takes one.
+BROADCAST = {2: ["f[3,1], f[4]", "f[], f[2,3]"], 3: ["f[3,1], f[4], f[]", "f[4], f[3,4], f[2,1,1]"]}
+
 SCRIPT = '''
 import ouro.native.tensors as tensors
 ops = tensors.operations()
@@ -36,7 +53,7 @@ def weights(y, at):
 def scalar(y):
     """A number that depends on every float element of the result."""
     if is_tensor(y):
-        return (y * weights(y, 0.3)).sum() if y.is_floating_point() else None
+        return (y * (weights(y, 0.3) + y * 0.25)).sum() if y.is_floating_point() else None
     if isinstance(y, (list, tuple)):
         total = None
         for part in y:
@@ -139,8 +156,19 @@ def default_case(sig, inputs, params):
     return ", ".join(parts)
 
 
-def call_of(name, case):
-    """(the lambda's text, shapes of its float inputs)."""
+def broadcast_cases(sig):
+    """Cases in which the inputs broadcast against each other, for a row of elementwise inputs."""
+    inputs, result = sig.split(" -> ")
+    inputs = re.sub(r"^b\[\*s\], ", "", inputs)
+    n = inputs.count("[*s]")
+    if result.count("[*s]") != 1 or n != len(inputs.split(", ")) or n not in BROADCAST:
+        return []
+    mask = "" if inputs == sig.split(" -> ")[0] else "b[3,4], "
+    return [mask + case for case in (["f[4], f[3,1]", "f[2,1,1], f[]"] if mask else BROADCAST[n])]
+
+
+def lambda_of(case):
+    """(a function's text, shapes of its float inputs)."""
     shapes = []
 
     def place(match):
@@ -152,27 +180,39 @@ def call_of(name, case):
         return f"x{len(shapes) - 1}"
 
     text = PLACE.sub(place, case)
-    names = ", ".join(f"x{i}" for i in range(len(shapes)))
-    return f"lambda {names}: ops.{name}({text})", shapes
+    return f"lambda {', '.join(f'x{i}' for i in range(len(shapes)))}: {text}", shapes
+
+
+def line_of(name, case, domains, tol):
+    text, shapes = lambda_of(case)
+    spans = [domains[i] if i < len(domains) else (-2.0, 2.0) for i in range(len(shapes))]
+    return f"attempt({name!r}, {text}, [{', '.join(shapes)}], {spans}, {tol})\n"
+
+
+def wanted(suite, name):
+    return any(suite.wants(f"ops/{name}[{mode}]") for mode in suite.modes)
 
 
 def script_of(rows, suite):
     lines, names, problems = [SCRIPT], [], {}
-    for name, sig, params, inputs, domains, tol, cases, differentiable in rows:
-        if not differentiable or name in NO_TEST or not suite.wants(f"ops/{name}"):
+    for name, sig, params, inputs, domains, tol, written, differentiable in rows:
+        if not differentiable or name in NO_TEST or not wanted(suite, name):
             continue
         names.append(name)
-        case = cases or default_case(sig, inputs, params)
+        case = written or default_case(sig, inputs, params)
         if not case:
             problems[name] = "its row has no test case and its signature alone makes no call"
             continue
         cases = case.split(" | ")
         if cases == ["f[3,4]"] and "[*s] -> " in sig and sig.endswith("[*s]"):
             cases += ["f[1]", "f[]", "f[0]"]
-        for one in cases:
-            text, shapes = call_of(name, one)
-            spans = [domains[i] if i < len(domains) else (-2.0, 2.0) for i in range(len(shapes))]
-            lines.append(f"attempt({name!r}, {text}, [{', '.join(shapes)}], {spans}, {tol})\n")
+        if not written:
+            cases += broadcast_cases(sig)
+        lines += [line_of(name, f"ops.{name}({one})", domains, tol) for one in cases]
+    for operator, (cases, domains) in OPERATORS.items():
+        if wanted(suite, f"op.{operator}"):
+            names.append(f"op.{operator}")
+            lines += [line_of(f"op.{operator}", one, domains, 1e-5) for one in cases]
     return "".join(lines), names, problems
 
 
@@ -181,6 +221,8 @@ def run_rows(suite, job):
     if listing.status != 0:
         return [Result("ops", f"the rows: ouro {describe(listing.status)}\n{tail(listing.err)}")]
     text, names, problems = script_of(ast.literal_eval(listing.out), suite)
+    if not names:
+        return []
     path = suite.temporary() + "/rows.ouro"
     with open(path, "w") as f:
         f.write(text)
@@ -207,7 +249,6 @@ def run_rows(suite, job):
 
 
 def discover(suite):
-    wanted = not suite.args.filter or any("ops" in f for f in suite.args.filter)
-    if suite.tags or not wanted or not suite.ouro:
+    if suite.tags or not suite.ouro:
         return []
     return [Job("ops/rows", lambda: run_rows(suite, None), weight=30)]
