@@ -85,7 +85,9 @@ class Lexer {
       uint32_t begin = at_;
       Tok kind = raw_.match(begin, at_);
       if (kind == Tok::END) return finish();
-      if (kind == Tok::LINE_END) {
+      if (size_t nul = text_.substr(begin, at_ - begin).find('\0'); nul != text_.npos) {
+        bad_char(begin + static_cast<uint32_t>(nul));
+      } else if (kind == Tok::LINE_END) {
         if (mode_ == LexMode::bracket || !out_.open.empty()) continue;
         add(Tok::NEWLINE, begin, at_);
         line_start = true;

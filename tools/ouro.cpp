@@ -3,6 +3,7 @@
 //
 // Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
 // file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -121,7 +122,11 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
   else if (value("--function", v))
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
-    error = "unknown option '" + std::string(arg) + "'";
+    bool lacks_value = false;
+    for (std::string_view name : {"--mode", "--threads", "--numerics", "--cpu", "--device", "--stage", "--function"})
+      lacks_value = lacks_value || arg == name;
+    error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."
+                        : "unknown option '" + std::string(arg) + "'";
     return 2;
   } else {
     return 0;
@@ -272,10 +277,8 @@ int run_program(const Command& c) {
       }
       if (!read_file(name, text)) {
         if (errno == EISDIR)
-          std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str());
-        else
-          std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno,
-                       std::strerror(errno));
+          return std::fprintf(stderr, "ouro: '%s' is a directory, cannot continue\n", name.c_str()), 1;
+        std::fprintf(stderr, "ouro: can't open file '%s': [Errno %d] %s\n", name.c_str(), errno, std::strerror(errno));
         return 2;
       }
   }
@@ -326,6 +329,12 @@ void ensure_stack(char** argv) {
   setrlimit(RLIMIT_STACK, &limit);
 }
 
+// A closed stdin, stdout or stderr is /dev/null: the next file that is opened must not become one of them.
+void open_standard_files() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) != fd) return;
+}
+
 }  // namespace
 
 int main_command(int argc, char** argv) {
@@ -347,6 +356,7 @@ int main_command(int argc, char** argv) {
     default:
       break;
   }
+  open_standard_files();
   ensure_stack(argv);
   return run_program(c);
 }

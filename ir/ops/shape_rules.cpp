@@ -32,6 +32,8 @@ bool int_list(SigCall& c, const Param& p, Dims& list) {
       list.push_back(unknown_dim());
       continue;
     }
+    if (q.kind == Kind::floating && std::abs(q.floating) > 0x1p1000)  // what an int of many digits becomes
+      return c.fail("OverflowError", who(c) + "an int too large for a size");
     if (q.kind != Kind::integer && q.kind != Kind::boolean) return c.fail("TypeError", who(c) + "ints expected");
     list.push_back(q.integer);
   }

@@ -18,6 +18,7 @@ Value raise_kind(Session& s, std::string_view kind, std::string_view text) {
   constexpr std::pair<std::string_view, ExcKind> kKinds[] = {{"TypeError", ExcKind::TypeError},
                                                              {"RuntimeError", ExcKind::RuntimeError},
                                                              {"IndexError", ExcKind::IndexError},
+                                                             {"OverflowError", ExcKind::OverflowError},
                                                              {"NotImplementedError", ExcKind::NotImplementedError}};
   for (const auto& [name, k] : kKinds)
     if (name == kind) return raise_text(s, k, text);

@@ -10,14 +10,14 @@ def test_missing_file(t):
 
 
 def test_a_folder_is_no_script(t):
-    done = t.run("run", "/", status=None)
-    t.check(done.status != 0 and done.err, "no error")
+    t.has(t.run("run", "/", status=1).err, "is a directory")
 
 
 def test_unknown_option_and_command(t):
     for arguments in (["run", "--mode=fast", "x.ouro"], ["run", "--nonsense", "x.ouro"]):
         done = t.run(*arguments, status=2)
         t.has(done.err, arguments[1].split("=")[0])
+    t.has(t.run("--mode", "eager", "x.ouro", status=2).err, "--mode needs a value: --mode=...")
 
 
 def test_syntax_error(t):
@@ -45,6 +45,18 @@ def test_a_file_that_is_not_text(t):
     t.has(done.err, "SyntaxError: Non-UTF-8 code starting with '\\xff' in file ")
     t.write("nul.ouro", b"x = 1\0\n")
     t.has(t.run("run", "nul.ouro", status=1).err, "null bytes")
+    for inside in (b"x = 'a\0b'\n", b"x = 1  # a\0b\n", b'x = f"""\n\0"""\n'):
+        t.write("nul.ouro", inside)
+        t.has(t.run("run", "nul.ouro", status=1).err, "source code cannot contain null bytes")
+
+
+def test_closed_standard_files_do_not_become_others(t):
+    t.write("out.ouro", "f = open('data', 'w')\nprint('out')\nf.write('kept')\nf.close()\n1/0\n")
+    done = t.suite.execute(["bash", "-c", f"'{t.ouro}' out.ouro <&- >&- 2>&-"], cwd=t.folder)
+    t.equal(done.status, 1)
+    with open(t.path("data")) as f:
+        t.equal(f.read(), "kept")
+    t.equal(t.suite.execute(["bash", "-c", f"'{t.ouro}' -c 'print(1)' >&-"], cwd=t.folder).status, 0)
 
 
 def interrupt(t, text, after="go", arguments=()):
