@@ -116,6 +116,21 @@ def measure(title, target, ouro, other, other_name, pairs, first=None):
     return good
 
 
+def measure_host(program):
+    """Prints what bench/host_call.cpp measured; false when a target is missed."""
+    good = True
+    done = subprocess.run([program], capture_output=True, text=True, env=environment())
+    for line in done.stdout.splitlines():
+        value, target, title = line.split(" ", 2)
+        missed = float(value) > float(target)
+        good = good and not missed
+        bound = "" if target == "inf" else f"  {'MISSES' if missed else 'at most'} {seconds(float(target)).strip()}"
+        print(f"host: {title:<55} {seconds(float(value))}{bound}", flush=True)
+    if done.returncode:
+        print(f"host_call failed: {done.stderr}")
+    return good and done.returncode == 0
+
+
 def has_torch():
     """Says what a fair comparison lacks. Debian's PyTorch runs on whatever libblas.so.3 is."""
     done = subprocess.run([PYTHON, "-c", "import torch; print(open('/proc/self/maps').read())"],
@@ -137,6 +152,9 @@ def main():
     if args.filter in "startup":
         good &= measure("startup: -c 'print(1)'", 0.6, Command([ouro, "-c", "print(1)"]),
                         Command([PYTHON, "-c", "print(1)"]), "python3", 2 * args.pairs + 1)
+    host = os.path.join(os.path.dirname(ouro), "bench_host_call")
+    if args.filter in "host_call" and os.path.exists(host):
+        good &= measure_host(host)
     torch = has_torch()
     for path in sorted(glob.glob(os.path.join(HERE, "*.ouro"))):
         name = os.path.basename(path)[:-len(".ouro")]

@@ -42,7 +42,10 @@ target_link_libraries(ouro_llvm INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(ouro_antlr INTERFACE)
 target_include_directories(ouro_antlr SYSTEM INTERFACE ${ANTLR4_INCLUDE_DIR})
-target_link_libraries(ouro_antlr INTERFACE antlr4_static Threads::Threads)
+# Debian's archive is not position independent: libouro.so needs the shared one.
+set(head_type $<TARGET_PROPERTY:TYPE>)
+target_link_libraries(ouro_antlr INTERFACE
+  $<IF:$<STREQUAL:${head_type},SHARED_LIBRARY>,antlr4_shared,antlr4_static> Threads::Threads)
 # The 4.7 tool writes u8"..." into std::string, the run time's headers misplace attributes.
 target_compile_options(ouro_antlr INTERFACE -fno-char8_t -Wno-attributes -Wno-deprecated)
 

@@ -1,6 +1,7 @@
 # Language, warnings, floating point, linker and sanitizers: what holds for every target.
 option(OURO_LLVM_STATIC "Link LLVM statically (the program that people get)" OFF)
-option(OURO_STATIC_CXX "Link libstdc++ and libgcc statically" OFF)
+option(OURO_STATIC_CXX "Link libstdc++ and libgcc statically into programs" OFF)
+option(OURO_LIBRARY "Build libouro.so too, for programs that embed Ouro" OFF)
 option(OURO_STRIP "Strip symbols at link time" OFF)
 option(OURO_FIXED_ADDRESS "Link programs at a fixed address: no relocations when they start" OFF)
 option(OURO_ASSERTS "Internal checks: assert, the verifier after every pass, _GLIBCXX_ASSERTIONS" ON)
@@ -43,8 +44,10 @@ if(EXISTS /usr/lib/llvm-19/bin/ld.lld)
   add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
 endif()
 add_link_options(-Wl,--gc-sections)
+# Not into libouro.so: its interface has types of the C++ library that its host is linked with.
 if(OURO_STATIC_CXX)
-  add_link_options(-static-libstdc++ -static-libgcc)
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static-libstdc++>
+                   $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static-libgcc>)
 endif()
 if(OURO_STRIP)
   add_link_options(-s)

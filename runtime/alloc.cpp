@@ -1,8 +1,13 @@
 #include "runtime/alloc.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "runtime/dict.h"
 #include "runtime/session.h"
@@ -25,8 +30,20 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
+// Free lists of threads that ended, for those that run out: a host may start a thread for each session.
+struct Legacy {
+  std::mutex lock;
+  std::vector<FreeBlock*> lists[kPooled / 16 + 1];
+  std::atomic<bool> any{false};
+};
+Legacy& legacy() {
+  static auto* l = new Legacy;  // never destroyed: threads may end after static destructors
+  return *l;
+}
+
 // Everything memory management keeps per thread: free lists by size, and the objects whose destruction waits.
 struct ThreadMemory {
+  ~ThreadMemory();
   FreeBlock* lists[kPooled / 16 + 1] = {};
   char* chunk = nullptr;
   size_t left = 0;
@@ -36,8 +53,28 @@ struct ThreadMemory {
 thread_local ThreadMemory t_memory;
 thread_local Session* t_session = nullptr;
 
+ThreadMemory::~ThreadMemory() {
+  Legacy& l = legacy();
+  std::lock_guard hold(l.lock);
+  for (size_t slot = 1; slot < std::size(lists); ++slot)
+    if (FreeBlock* head = std::exchange(lists[slot], nullptr)) l.lists[slot].push_back(head);
+  l.any.store(true, std::memory_order_relaxed);
+}
+
+void* inherit(size_t slot) {
+  Legacy& l = legacy();
+  if (!l.any.load(std::memory_order_relaxed)) return nullptr;
+  std::lock_guard hold(l.lock);
+  if (l.lists[slot].empty()) return nullptr;
+  FreeBlock* head = l.lists[slot].back();
+  l.lists[slot].pop_back();
+  t_memory.lists[slot] = head->next;
+  return head;
+}
+
 void* refill(size_t bytes) {
   ThreadMemory& m = t_memory;
+  if (void* p = inherit(bytes / 16)) return p;
   if (m.left < bytes) {
     m.chunk = static_cast<char*>(std::malloc(kChunk));
     if (!m.chunk) ouro_bug("out of memory");
@@ -94,7 +131,7 @@ void track(GcObject* o) {
   head->gc_next = o;
   o->flags |= kFlagTracked;
   if (++s->gc_count > s->gc_threshold)
-    s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kCollect, std::memory_order_relaxed);
+    s->ask(Session::kCollect);
 }
 
 void untrack(GcObject* o) {

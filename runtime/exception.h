@@ -39,6 +39,8 @@ int exception_matches(Session& s, const Value& exc, const Value& cls);
 
 // The text Python prints for an uncaught exception: traceback, chained exceptions, class and message.
 std::string format_exception(Session& s, const Value& exc);
+// The class as that text names it: "ValueError", "module.Problem".
+std::string exception_class_text(Session& s, Type* cls);
 // Adds the frame that the exception leaves (newest first, so at the head of the list).
 void add_traceback(Session& s, const Value& exc, const ir::FunctionRef& code, Span span, const Value& globals);
 

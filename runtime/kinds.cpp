@@ -190,7 +190,7 @@ void destroy_generator(Object* o) {
     g->flags |= kFlagFinalized;
     g->refs = 1;
     s->finalizers.push_back(Value::steal(g));
-    s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kFinalizers, std::memory_order_relaxed);
+    s->ask(Session::kFinalizers);
     return;
   }
   destroy_object<Generator>(o);
@@ -205,7 +205,7 @@ void destroy_instance(Object* o) {
     i->flags |= kFlagFinalized;
     i->refs = 1;
     s->finalizers.push_back(Value::steal(i));
-    s->poll.store(s->poll.load(std::memory_order_relaxed) | Session::kFinalizers, std::memory_order_relaxed);
+    s->ask(Session::kFinalizers);
     return;
   }
   Type* t = i->type;

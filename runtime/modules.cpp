@@ -364,4 +364,16 @@ Value make_main_module(Session& s, std::string_view file, bool ouro_names) {
   return m;
 }
 
+Value add_module(Session& s, std::string_view dotted) {
+  Symbol name = intern(dotted);
+  if (Value* m = s.modules.find(name); m && !m->is_unbound()) return *m;
+  Value made = new_module(s, dotted, Value::none());
+  s.modules.set(name, made);
+  if (size_t dot = dotted.rfind('.'); dot != dotted.npos) {
+    Value parent = add_module(s, dotted.substr(0, dot));
+    set_name(s, parent.as<Module>(), std::string(dotted.substr(dot + 1)).c_str(), made);
+  }
+  return made;
+}
+
 }  // namespace ouro::runtime

@@ -16,5 +16,7 @@ Value run_source(Session& s, std::string_view file_name, std::string_view text, 
                  bool interactive = false);
 // The module `__main__`, fresh, registered, with __name__ etc. `ouro_names`: a .ouro file (or -c, or the prompt).
 Value make_main_module(Session& s, std::string_view file, bool ouro_names);
+// The loaded module of that dotted name, or an empty one made for names that come from outside, with those above it.
+Value add_module(Session& s, std::string_view dotted);
 
 }  // namespace ouro::runtime

@@ -42,6 +42,7 @@ class Output {
   [[nodiscard]] bool flush();  // false: errno tells
   // Instead of the descriptor, for hosts and tests.
   void redirect(std::function<void(std::string_view)> to) { sink_ = std::move(to); }
+  bool waiting() const { return !buffer_.empty(); }
   int fd() const { return fd_; }
   bool is_terminal();
 
@@ -99,6 +100,10 @@ class Session {
   // ready).
   enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16 };
   std::atomic<uint32_t> poll{0};
+  // Sets a bit; other threads set theirs at the same time.
+  void ask(uint32_t bit) {
+    if (!(poll.load(std::memory_order_relaxed) & bit)) poll.fetch_or(bit, std::memory_order_relaxed);
+  }
 
   // ---- names
   const Value& str(Symbol name);  // the one Str of a symbol

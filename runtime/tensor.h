@@ -23,8 +23,9 @@ struct Buffer {
   uint32_t bin = 0;
   size_t bytes = 0;
   void* data = nullptr;
-  void (*release)(Buffer*) = nullptr;  // of foreign memory (an arena of compiled code); null: our own
+  void (*release)(Buffer*) = nullptr;  // of foreign memory (an arena of compiled code, a host's); null: our own
   void* owner = nullptr;
+  bool read_only = false;  // a host's: never written, however few share it
 };
 Buffer* allocate_buffer(size_t bytes);  // null: not enough memory
 void release_buffer(Buffer* b);
@@ -48,7 +49,7 @@ struct Tensor : Object {
   }
   char* bytes() const { return static_cast<char*>(buffer->data); }
   size_t nbytes() const { return static_cast<size_t>(size) * size_of(dtype); }
-  bool unshared() const { return refs == 1 && buffer->refs == 1; }
+  bool unshared() const { return refs == 1 && buffer->refs == 1 && !buffer->read_only; }
   static constexpr ObjectKind kKind = ObjectKind::tensor;
 };
 

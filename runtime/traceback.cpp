@@ -9,6 +9,15 @@
 
 namespace ouro::runtime {
 
+std::string exception_class_text(Session& s, Type* t) {
+  std::string name(t->qualname.is_object() ? t->qualname.as<Str>()->view() : t->text());
+  static const Symbol module_name = intern("__module__");
+  Value m = type_lookup(s, t, module_name);
+  if (Str* text = cast<Str>(m); text && text->view() != "__main__" && text->view() != "builtins" && !t->builtin)
+    return std::string(text->view()) + "." + name;
+  return name;
+}
+
 namespace {
 
 constexpr int kRepeats = 3;
@@ -113,15 +122,6 @@ void append_frames(Session& s, std::string& out, const Value& traceback) {
   flush_repeats();
 }
 
-std::string class_text(Session& s, Type* t) {
-  std::string name(t->qualname.is_object() ? t->qualname.as<Str>()->view() : t->text());
-  static const Symbol module_name = intern("__module__");
-  Value m = type_lookup(s, t, module_name);
-  if (Str* text = cast<Str>(m); text && text->view() != "__main__" && text->view() != "builtins" && !t->builtin)
-    return std::string(text->view()) + "." + name;
-  return name;
-}
-
 void append_syntax_place(Session& s, std::string& out, Exception* e) {
   // SyntaxError(msg, (file, line, column, text, end_line, end_column)): extra2 holds the text rendered when it was
   // raised.
@@ -135,7 +135,7 @@ void append_message(Session& s, std::string& out, const Value& exc) {
     append_syntax_place(s, out, e);
     return;
   }
-  std::string name = class_text(s, e->type);
+  std::string name = exception_class_text(s, e->type);
   Value text = str(s, exc);
   if (text.is_error()) {
     clear_pending(s);

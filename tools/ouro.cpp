@@ -16,17 +16,12 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/contract/onednn.h"
-#include "jit/executor.h"
 #include "jit/explain.h"
 #include "jit/listing.h"
-#include "runtime/collect.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
-#include "stdlib/native/library.h"
-#include "stdlib/native/python.h"
-#include "stdlib/native/transform.h"
+#include "stdlib/start.h"
 #include "support/source.h"
 #include "support/trace.h"
 #include "tools/ir_command.h"
@@ -213,18 +208,7 @@ int report_uncaught(Session& s) {
 
 // The end of a program: finalizers of what the main module still held, the rest of the output.
 int finish(Session& s, int status) {
-  run_finalizers(s);
-  if (Value* m = s.modules.find(intern("__main__")); m && cast<Module>(*m)) {
-    Value keep = *m;
-    for (auto& e : cast<Module>(keep)->names.entries()) {
-      if (!e.name || e.name.text().starts_with("__")) continue;
-      Value gone = std::move(e.value);
-      gone = Value();
-      if (!s.finalizers.empty()) run_finalizers(s);
-    }
-  }
-  collect(s);
-  run_finalizers(s);
+  stdlib::end_program(s);
   if (!s.out.flush()) {
     std::fprintf(
         stderr,
@@ -284,11 +268,7 @@ int run_program(const Command& c) {
   }
   Session s(c.options);
   SessionScope scope(s);
-  stdlib::register_python_natives(s);
-  stdlib::register_library(s);
-  stdlib::register_transforms(s);
-  backends::register_onednn();
-  if (c.options.mode != Mode::eager) jit::install(s);
+  stdlib::start(s);
   if (c.options.verbose) set_notice_mode(NoticeMode::always);
   g_interrupted = &s;
   struct sigaction action {};

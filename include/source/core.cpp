@@ -1,0 +1,123 @@
+#include "include/source/core.h"
+
+#include "stdlib/start.h"
+#include "support/trace.h"
+
+namespace ouro {
+inline namespace v0 {
+
+namespace {
+
+constexpr uintptr_t kLeft = 1;
+
+uintptr_t this_thread() {
+  alignas(16) static thread_local char mark;
+  return reinterpret_cast<uintptr_t>(&mark);
+}
+
+runtime::Options options_of(const Options& o) {
+  runtime::Options r;
+  r.mode = o.mode == Mode::eager   ? runtime::Mode::eager
+           : o.mode == Mode::graph ? runtime::Mode::graph
+                                   : runtime::Mode::auto_;
+  r.threads = o.threads;
+  r.fast_numerics = o.fast_numerics;
+  r.cpu = o.cpu;
+  return r;
+}
+
+}  // namespace
+
+Core::Core(const Options& options) : session(options_of(options)) {
+  runtime::SessionScope scope(session);
+  set_notice_mode(NoticeMode::never);
+  stdlib::start(session);
+  session.path = options.path;
+  session.argv = options.argv;
+  if (session.argv.empty()) session.argv = {""};
+  main = runtime::make_main_module(session, "", true);
+}
+
+Core::~Core() {
+  runtime::SessionScope scope(session);
+  passing = main = runtime::Value();
+}
+
+bool Core::inside() const { return (state_.load(std::memory_order_relaxed) & ~kLeft) == this_thread(); }
+
+bool Core::try_enter() {
+  uintptr_t nobody = 0;
+  return state_.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire);
+}
+
+void Core::leave() {
+  for (;;) {
+    if (refs == 0) {  // nobody has a handle, so nobody waits
+      delete this;
+      return;
+    }
+    uintptr_t mine = this_thread();
+    if (state_.compare_exchange_strong(mine, 0, std::memory_order_release)) return;
+    drop_left();
+  }
+}
+
+void Core::drop(runtime::Value v) {
+  for (;;) {
+    if (try_enter()) {
+      {
+        runtime::SessionScope scope(session);
+        v = runtime::Value();
+      }
+      --refs;
+      leave();
+      return;
+    }
+    std::lock_guard hold(lock_);
+    uintptr_t who = state_.load(std::memory_order_relaxed);
+    if (!who) continue;
+    left_.push_back(std::move(v));
+    if (state_.compare_exchange_strong(who, who | kLeft, std::memory_order_release)) return;
+    v = std::move(left_.back());
+    left_.pop_back();
+  }
+}
+
+void Core::drop_left() {
+  std::vector<runtime::Value> values;
+  {
+    std::lock_guard hold(lock_);
+    values.swap(left_);
+    state_.store(this_thread(), std::memory_order_relaxed);
+  }
+  runtime::SessionScope scope(session);
+  refs -= static_cast<uint32_t>(values.size());
+  values.clear();
+}
+
+Entry::Entry(Core* core) : core_(core) {
+  if (!core_ || core_->ended) return;
+  if (!core_->inside()) {
+    if (!core_->try_enter()) return;
+    outermost_ = true;
+  }
+  scope_.emplace(core_->session);
+}
+
+Entry::~Entry() {
+  if (!scope_) return;
+  if (!outermost_) return;
+  if (core_->session.out.waiting()) (void)core_->session.out.flush();
+  core_->passing = runtime::Value();
+  scope_.reset();
+  core_->leave();
+}
+
+Error Entry::refusal() const {
+  if (!core_) return Error("TypeError", "the value is a number, and belongs to no session");
+  if (core_->ended) return Error("RuntimeError", "the session has ended");
+  return Error("RuntimeError", "another thread is inside the session");
+}
+
+}  // namespace v0
+}  // namespace ouro

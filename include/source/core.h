@@ -1,0 +1,102 @@
+// A session's insides as its handles share them, and the gate through which threads enter.
+//
+// `state` is the thread that is inside (0: nobody), with bit 0 set when other threads have left values to be dropped.
+// Whoever leaves drops those first, so a thread touches the core only while it is inside or holds a counted handle.
+// Counts are not atomic: they change only inside.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "runtime/modules.h"
+#include "runtime/ops.h"
+#include "runtime/tensor.h"
+
+namespace ouro::runtime {
+using ElementType = DType;  // behind the next line, ouro::DType is the API's too
+}
+#include "ouro/session.h"
+
+namespace ouro {
+inline namespace v0 {
+
+// A host function, and what scripts hold of it.
+struct HostRow {
+  Core* core;
+  HostFunction function;
+};
+
+struct Core {
+  explicit Core(const Options& options);
+  ~Core();
+
+  runtime::Session session;
+  runtime::Value main;  // the module __main__
+  uint32_t refs = 1;    // handles: the Session, and Values of objects
+  bool ended = false;   // the Session is gone
+  // The exception that a call out of a host function ended with: raised again if the host function returns its error.
+  runtime::Value passing;
+  uint64_t passing_serial = 0;
+  std::vector<std::weak_ptr<HostRow>> rows;
+
+  bool inside() const;          // this thread is
+  bool try_enter();             // false: another thread is inside
+  void leave();                 // the last use of the core: it may be gone afterwards
+  void drop(runtime::Value v);  // of a handle, from any thread
+
+ private:
+  void drop_left();
+  std::atomic<uintptr_t> state_{0};
+  std::mutex lock_;
+  std::vector<runtime::Value> left_;  // by threads that could not enter
+};
+
+// This thread serves the session while it lives.
+class Entry {
+ public:
+  explicit Entry(Core* core);
+  ~Entry();
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  bool ok() const { return scope_.has_value(); }
+  Error refusal() const;  // why it is not ok
+
+ private:
+  Core* core_;
+  bool outermost_ = false;
+  std::optional<runtime::SessionScope> scope_;
+};
+
+// What the library's files may see of the public classes. All but `raw` and `drop` need an Entry.
+struct Access {
+  static runtime::Value& raw(Value& v) { return *std::launder(reinterpret_cast<runtime::Value*>(v.storage_)); }
+  static const runtime::Value& raw(const Value& v) {
+    return *std::launder(reinterpret_cast<const runtime::Value*>(v.storage_));
+  }
+  static Core* core(const Value& v) { return v.core_; }
+  static Core* core(const Session& s) { return s.core_; }
+  // May the value be given to that session?
+  static bool fits(const Core& core, const Value& v) { return !v.core_ || v.core_ == &core; }
+  static Value wrap(Core& core, runtime::Value v);
+  // A value, or for the error marker the pending exception.
+  static Result<Value> result(Core& core, runtime::Value v);
+  static Result<void> done(Core& core, bool good);
+  // False, with KeyboardInterrupt pending, when one was asked for before the script started.
+  static bool may_start(Core& core);
+  static Error take_error(Core& core);
+  static void raise(Core& core, const Error& error);
+  // The session of a core, for the time of a call.
+  struct Borrowed {
+    Session session;
+    explicit Borrowed(Core* core) : session(core) {}
+    ~Borrowed() { session.core_ = nullptr; }
+  };
+  static runtime::Value call_host(runtime::Session& s, const runtime::Args& args);
+  static Error foreign_value();
+};
+
+}  // namespace v0
+}  // namespace ouro
