@@ -63,8 +63,9 @@ using HostFunction = std::function<Result<Value>(const Call&)>;
 class OURO_API Session {
  public:
   explicit Session(const Options& options = {});
-  /// Runs what waits (`__del__` of what the program still held, output). No other thread may be inside. Values that are
-  /// left stay readable; memory lent by the host is given back when the last tensor over it goes.
+  /// Runs what waits (`__del__` of what the program still held, output). Not while it is in use: by another
+  /// thread, or by a script that called a host function. Values that are left stay readable; memory lent by the host is
+  /// given back when the last tensor over it goes.
   ~Session();
   Session(Session&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
   Session& operator=(Session&& other) noexcept {

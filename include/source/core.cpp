@@ -96,28 +96,31 @@ void Core::drop_left() {
 }
 
 Entry::Entry(Core* core) : core_(core) {
-  if (!core_ || core_->ended) return;
+  if (!core_) return;
   if (!core_->inside()) {
-    if (!core_->try_enter()) return;
+    if (!core_->try_enter()) {
+      why_ = "another thread is inside the session";
+      return;
+    }
     outermost_ = true;
   }
-  scope_.emplace(core_->session);
+  if (!core_->ended) {
+    scope_.emplace(core_->session);
+    return;
+  }
+  why_ = "the session has ended";
+  if (outermost_) core_->leave();
 }
 
 Entry::~Entry() {
-  if (!scope_) return;
-  if (!outermost_) return;
+  if (!scope_ || !outermost_) return;
   if (core_->session.out.waiting()) (void)core_->session.out.flush();
   core_->passing = runtime::Value();
   scope_.reset();
   core_->leave();
 }
 
-Error Entry::refusal() const {
-  if (!core_) return Error("TypeError", "the value is a number, and belongs to no session");
-  if (core_->ended) return Error("RuntimeError", "the session has ended");
-  return Error("RuntimeError", "another thread is inside the session");
-}
+Error Entry::refusal() const { return Error(core_ ? "RuntimeError" : "TypeError", why_); }
 
 }  // namespace v0
 }  // namespace ouro

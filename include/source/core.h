@@ -67,6 +67,7 @@ class Entry {
  private:
   Core* core_;
   bool outermost_ = false;
+  const char* why_ = "a number, or nothing: it belongs to no session";
   std::optional<runtime::SessionScope> scope_;
 };
 

@@ -17,9 +17,10 @@ Session::Session(const Options& options) : core_(new Core(options)) {}
 
 Session::~Session() {
   if (!core_) return;
+  const bool called = core_->inside();
   Entry in(core_);
-  if (!in.ok()) {
-    std::fputs("ouro: a Session was destroyed while another thread was inside\n", stderr);
+  if (called || !in.ok()) {
+    std::fputs("ouro: a Session was destroyed while it was in use\n", stderr);
     std::abort();
   }
   runtime::Session& s = core_->session;

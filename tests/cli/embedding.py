@@ -23,6 +23,15 @@ def snippets(t):
     return files, outputs
 
 
+def readme_program(t):
+    """The README's snippet as a program: what is not an include stands in main()."""
+    with open(os.path.join(t.root, "README.md"), encoding="utf-8") as f:
+        (body,) = [body for kind, body in BLOCK.findall(f.read()) if kind == "cpp"]
+    includes = [line for line in body.splitlines() if line.startswith("#include")]
+    rest = [line for line in body.splitlines() if not line.startswith("#include")]
+    return "\n".join(["#include <vector>", *includes, "int main() {", *rest, "}", ""])
+
+
 def execute(t, *command, **options):
     options.setdefault("timeout", 300)
     done = t.suite.execute(list(command), cwd=t.folder, **options)
@@ -53,8 +62,9 @@ def test_programs_of_the_document_run_against_the_installed_package(t):
     for name, expected in outputs.items():
         t.equal(execute(t, t.path("host/" + name)), expected)
     # Each header stands alone, also where exceptions are off.
-    for header in HEADERS:
-        source = t.write("alone.cpp", f"#include <ouro/{header}>\n")
+    alone = [f"#include <ouro/{header}>\n" for header in HEADERS]
+    for text in (*alone, readme_program(t)):
+        source = t.write("alone.cpp", text)
         execute(t, "g++", "-std=c++20", "-fno-exceptions", "-fsyntax-only", *flags.split(),
                 "-I", t.path("prefix/include"), source)
     t.equal(execute(t, t.path("prefix/bin/ouro"), "-c", "print(6 * 7)"), "42\n")
