@@ -130,8 +130,7 @@ void track(GcObject* o) {
   head->gc_next->gc_prev = o;
   head->gc_next = o;
   o->flags |= kFlagTracked;
-  if (++s->gc_count > s->gc_threshold)
-    s->ask(Session::kCollect);
+  if (++s->gc_count > s->gc_threshold) s->ask(Session::kCollect);
 }
 
 void untrack(GcObject* o) {

@@ -1,5 +1,7 @@
 #include "include/source/core.h"
 
+#include <thread>
+
 #include "stdlib/start.h"
 #include "support/trace.h"
 
@@ -8,7 +10,7 @@ inline namespace v0 {
 
 namespace {
 
-constexpr uintptr_t kLeft = 1;
+constexpr uintptr_t kLeft = 1, kDropping = 2;
 
 uintptr_t this_thread() {
   alignas(16) static thread_local char mark;
@@ -43,11 +45,17 @@ Core::~Core() {
   passing = main = runtime::Value();
 }
 
-bool Core::inside() const { return (state_.load(std::memory_order_relaxed) & ~kLeft) == this_thread(); }
+bool Core::inside() const { return (state_.load(std::memory_order_relaxed) & ~(kLeft | kDropping)) == this_thread(); }
 
-bool Core::try_enter() {
-  uintptr_t nobody = 0;
-  return state_.compare_exchange_strong(nobody, this_thread(), std::memory_order_acquire);
+bool Core::try_enter(uintptr_t why) {
+  for (;;) {
+    uintptr_t now = 0;
+    if (state_.compare_exchange_weak(now, this_thread() | why, std::memory_order_acquire)) return true;
+    if (now & kDropping)
+      std::this_thread::yield();
+    else if (now)
+      return false;
+  }
 }
 
 void Core::leave() {
@@ -56,15 +64,15 @@ void Core::leave() {
       delete this;
       return;
     }
-    uintptr_t mine = this_thread();
-    if (state_.compare_exchange_strong(mine, 0, std::memory_order_release)) return;
+    uintptr_t now = state_.load(std::memory_order_relaxed);
+    if (!(now & kLeft) && state_.compare_exchange_strong(now, 0, std::memory_order_release)) return;
     drop_left();
   }
 }
 
 void Core::drop(runtime::Value v) {
   for (;;) {
-    if (try_enter()) {
+    if (try_enter(kDropping)) {
       {
         runtime::SessionScope scope(session);
         v = runtime::Value();
@@ -75,7 +83,7 @@ void Core::drop(runtime::Value v) {
     }
     std::lock_guard hold(lock_);
     uintptr_t who = state_.load(std::memory_order_relaxed);
-    if (!who) continue;
+    if (!who || who & kDropping) continue;
     left_.push_back(std::move(v));
     if (state_.compare_exchange_strong(who, who | kLeft, std::memory_order_release)) return;
     v = std::move(left_.back());
@@ -88,7 +96,7 @@ void Core::drop_left() {
   {
     std::lock_guard hold(lock_);
     values.swap(left_);
-    state_.store(this_thread(), std::memory_order_relaxed);
+    state_.fetch_and(~kLeft, std::memory_order_acquire);
   }
   runtime::SessionScope scope(session);
   refs -= static_cast<uint32_t>(values.size());

@@ -1,7 +1,8 @@
 // A session's insides as its handles share them, and the gate through which threads enter.
 //
-// `state` is the thread that is inside (0: nobody), with bit 0 set when other threads have left values to be dropped.
-// Whoever leaves drops those first, so a thread touches the core only while it is inside or holds a counted handle.
+// `state` is the thread that is inside (0: nobody), with kLeft when other threads have left values to be dropped:
+// whoever leaves drops those first, so a thread touches the core only while it is inside or holds a counted handle. A
+// thread that came only to drop a value has set kDropping: others wait for it, where a thread in a call refuses them.
 // Counts are not atomic: they change only inside.
 #pragma once
 

@@ -479,7 +479,8 @@ Value format_number(Session& s, const Value& given, std::string_view spec_text) 
 }
 
 void register_int_types(Session& s) {
-  register_big_int_kind();
+  static const bool registered = (register_big_int_kind(), true);  // kinds are the process's
+  (void)registered;
   define_type(s, kIntDef);
   auto big = static_cast<size_t>(ObjectKind::big_int);
   s.types[big] = static_cast<Type*>(Value::share(s.type(ObjectKind::integer)).release_object());
