@@ -43,10 +43,10 @@ struct Core {
   uint64_t passing_serial = 0;
   std::vector<std::weak_ptr<HostRow>> rows;
 
-  bool inside() const;          // this thread is
-  bool try_enter();             // false: another thread is inside
-  void leave();                 // the last use of the core: it may be gone afterwards
-  void drop(runtime::Value v);  // of a handle, from any thread
+  bool inside() const;                // this thread is
+  bool try_enter(uintptr_t why = 0);  // false: another thread is in a call
+  void leave();                       // the last use of the core: it may be gone afterwards
+  void drop(runtime::Value v);        // of a handle, from any thread
 
  private:
   void drop_left();
