@@ -4,8 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "backends/host/leaf_emitter.h"
-#include "ir/ops/leaf_math.h"
-#include "support/diag.h"
+#include "ir/ops/leaf_apply.h"
 
 namespace ouro::backends {
 namespace {
@@ -66,28 +65,12 @@ struct VectorBuilder {
   V as_f64(V x) { return b.CreateBitCast(x, leaf.type(DType::f64, lanes)); }
 };
 
-template <Kind K>
-llvm::Value* emit(Leaf leaf, VectorBuilder& b, llvm::Value* x, llvm::Value* y) {
-  switch (leaf) {
-#define X(id, n, ...) \
-  case Leaf::fn_##id: \
-    return OURO_EMIT_##n(id);
-#define OURO_EMIT_1(id) OURO_LEAF_MATH1(id, b, K, x)
-#define OURO_EMIT_2(id) OURO_LEAF_MATH2(id, b, K, x, y)
-    OURO_LEAF_FUNCTIONS(X)
-#undef OURO_EMIT_1
-#undef OURO_EMIT_2
-#undef X
-    default:
-      ouro_bug("not a leaf function");
-  }
-}
-
 }  // namespace
 
 llvm::Value* LeafEmitter::function(Leaf leaf, DType t, Value* a, Value* b) {
   VectorBuilder builder{b_, *this, lanes_of(a)};
-  return t == DType::f64 ? emit<Kind::f64>(leaf, builder, a, b) : emit<Kind::f32>(leaf, builder, a, b);
+  return t == DType::f64 ? ir::leaf_math::apply<Kind::f64>(leaf, builder, a, b)
+                         : ir::leaf_math::apply<Kind::f32>(leaf, builder, a, b);
 }
 
 }  // namespace ouro::backends

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include "backends/opencl/text.h"
-#include "ir/ops/leaf.h"
-#include "ir/ops/leaf_math.h"
-#include "support/diag.h"
+#include "ir/ops/leaf_apply.h"
 
 namespace ouro::backends::opencl {
 using ir::Leaf;
@@ -132,29 +130,12 @@ struct TextBuilder {
   F64 as_f64(I64 a) { return let<Kind::f64>("as_double(" + a.text + ")"); }
 };
 
-template <Kind K>
-Term<K> emit(Leaf leaf, TextBuilder& b, const Term<K>& x, const Term<K>& y) {
-  switch (leaf) {
-#define X(id, n, ...) \
-  case Leaf::fn_##id: \
-    return OURO_EMIT_##n(id);
-#define OURO_EMIT_1(id) OURO_LEAF_MATH1(id, b, K, x)
-#define OURO_EMIT_2(id) OURO_LEAF_MATH2(id, b, K, x, y)
-    OURO_LEAF_FUNCTIONS(X)
-#undef OURO_EMIT_1
-#undef OURO_EMIT_2
-#undef X
-    default:
-      ouro_bug("not a leaf function");
-  }
-}
-
 }  // namespace
 
 std::string function_body(Leaf leaf, DType t) {
   TextBuilder b;
-  std::string result =
-      t == DType::f64 ? emit<Kind::f64>(leaf, b, {"a"}, {"b"}).text : emit<Kind::f32>(leaf, b, {"a"}, {"b"}).text;
+  std::string result = t == DType::f64 ? ir::leaf_math::apply<Kind::f64>(leaf, b, {"a"}, {"b"}).text
+                                       : ir::leaf_math::apply<Kind::f32>(leaf, b, {"a"}, {"b"}).text;
   return b.out + "  return " + result + ";\n";
 }
 
