@@ -14,6 +14,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "runtime/text/utf8.h"
 #include "stdlib/native/atomic_file.h"
 
 namespace ouro::stdlib::safetensors {
@@ -240,6 +241,7 @@ FileProblem parse_header(std::string_view json, uint64_t data_bytes, Header& out
   out = {};
   if (json.empty() || json[0] != '{')
     return FileProblem::format("the header does not start with '{': not a safetensors file");
+  if (!runtime::text::check_utf8(json).what.empty()) return FileProblem::format("the header is not UTF-8");
   HeaderReader reader(out);
   bool read = nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
   if (!read || !reader.problem.empty())

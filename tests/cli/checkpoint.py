@@ -106,7 +106,7 @@ def test_damaged_checkpoints_are_refused(t):
     cases = {"empty": b"", "short": whole[:5], "header": whole[:100], "data": whole[:-1],
              "long": whole + b"x", "text": b"hello, this is some text file\n" * 9,
              "json": whole[:8] + b"{" * size + whole[8 + size:],
-             "dtype": whole.replace(b'"F64"', b'"Q64"')}
+             "no text": whole.replace(b'"F64"', b'"F\xd7\x34"'), "dtype": whole.replace(b'"F64"', b'"Q64"')}
     for name, content in cases.items():
         t.write(name, content)
         done = t.run("run", "load.ouro", name, status=1)
@@ -175,3 +175,6 @@ def test_damaged_data_is_refused(t):
     with open(path, "wb") as f:
         f.write(_idx.idx((10, 28, 28), bytes(7840)))
     t.has(fashion(t).err, "train has images [10, 28, 28] and labels [20]")
+    with open(path, "wb") as f:
+        f.write(_idx.idx((20, 28, 27), bytes(20 * 28 * 27)))
+    t.has(fashion(t).err, "train has images [20, 28, 27]")

@@ -142,6 +142,10 @@ def test_ctrl_c_stops_the_statement_only(t):
     p.wait_for(r">>> $")
     p.type("1+2\n")
     p.wait_for(r"3\r\n>>> $")
+    p.type("import time; print('asleep', flush=True); time.sleep(60)\n")
+    p.wait_for(r"asleep\r\n")
+    p.type("\x03")
+    p.wait_for(r"KeyboardInterrupt[^>]*>>> $")
     t.equal(p.end(), 0)
 
 
