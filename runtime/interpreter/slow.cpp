@@ -1,4 +1,5 @@
 #include "runtime/interpreter/slow.h"
+#include "runtime/buffer_mark.h"
 
 #include "ir/prim.h"
 #include "runtime/bind.h"
@@ -97,6 +98,8 @@ bool do_attr_set(Session& s, Frame& f, const Instr& in) {
   Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
   if (i && i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
     Value v = take_operand(f, *value);
+    if (has_buffer_mark(v)) [[unlikely]]
+      v = without_buffer_mark(v);
     if (!c.owner) {
       i->slots[c.slot].swap(v);
     } else {  // adds the attribute: the transition is known

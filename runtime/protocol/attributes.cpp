@@ -2,6 +2,7 @@
 //
 // Order for an instance (CPython's _PyObject_GenericGetAttrWithDict): a data descriptor of the class, the instance's
 // own attribute, anything else of the class (bound), then __getattr__.
+#include "runtime/buffer_mark.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
 
@@ -263,9 +264,28 @@ void grow_slots(Instance* i, uint32_t count) {
   i->slot_capacity = capacity;
 }
 
+// An attribute first set with a buffer (runtime/tensor_hooks.h) is one of its class from then on: its name joins the
+// tuple `_buffers` of the class, where derivatives and the library's walks over trees look.
+void note_buffer(Session& s, Type* t, Symbol name) {
+  static const Symbol buffers = intern("_buffers");
+  Value known = type_lookup(s, t, buffers), add = s.str(name);
+  Tuple* names = cast<Tuple>(known);
+  std::vector<Value> all;
+  if (names) all.assign(names->begin(), names->end());
+  for (const Value& n : all)
+    if (cast<Str>(n) && cast<Str>(n)->view() == name.text()) return;
+  all.push_back(add);
+  t->names.set(buffers, runtime::make_tuple(std::span<const Value>(all)));
+  type_changed(s, t);
+}
+
 constexpr uint32_t kMaxShapeSlots = 256;
 
 void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v) {
+  if (has_buffer_mark(v)) [[unlikely]] {
+    if (own_attribute(s, i, name).is_unbound()) note_buffer(s, i->type, name);
+    return set_own_attribute(s, i, name, without_buffer_mark(v));
+  }
   if (i->shape) {
     int at = i->shape->find(name);
     if (at >= 0) {

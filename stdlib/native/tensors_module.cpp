@@ -1,6 +1,8 @@
 // Module ouro.native.tensors: what the library and the tests need of tensors that is no operation.
 #include "ir/ops/sig.h"
 #include "runtime/alloc.h"
+#include "runtime/buffer_mark.h"
+#include "runtime/exception.h"
 #include "runtime/native.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
@@ -11,6 +13,12 @@ namespace ouro::stdlib {
 using namespace runtime;
 
 namespace {
+
+Value mark_buffer(Session& s, const Args& a) {
+  const Tensor* t = cast<Tensor>(a[0]);
+  if (!t) return raise_type_error(s, "nn.buffer: a tensor is expected, not %s", type_name(s, a[0]).c_str());
+  return with_buffer_mark(t);
+}
 
 Value text(std::string_view t) { return make_str(t); }
 
@@ -36,6 +44,7 @@ Value rows(Session&, const Args&) {
 Value operations(Session& s, const Args&) { return operation_namespace(s); }
 
 constexpr NativeDef kFunctions[] = {
+    {"mark_buffer", "x, /", mark_buffer, "x, marked: the attribute that is first set with it is a buffer."},
     {"rows", "", rows,
      "The rows of tensor operations: (name, signature, parameters, inputs, their domains in tests, tolerance, test "
      "cases, is it differentiable)."},
