@@ -85,3 +85,20 @@ for i in range(2): print(f(ones(3))[1])
 """)
     told = t.run("explain", "--mode=graph", "big.ouro").out
     t.check(told.startswith("[10000000000000000000000000]\n" * 2) and "version 1: compiled" in told, told)
+
+
+@tags("jit")
+def test_a_tensor_that_no_memory_holds_is_an_error_in_compiled_code(t):
+    t.write("huge.ouro", """
+from ouro import jit
+@jit
+def f(x): return (zeros(10**18) + x).sum()
+for i in range(3):
+    try:
+        print(f(ones(1)))
+    except MemoryError as e:
+        print(e)
+""")
+    for mode in ("eager", "graph", "auto"):
+        out = t.run(f"--mode={mode}", "huge.ouro", timeout=20).out
+        t.equal(out, "not enough memory for a tensor of shape (1000000000000000000,) and dtype f32\n" * 3)
