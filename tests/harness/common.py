@@ -95,6 +95,10 @@ class Suite:
     def temporary(self):
         return tempfile.mkdtemp(dir=self.scratch)
 
+    def arguments(self, given):
+        """A script's own: {scratch} is an empty folder, another one at each run."""
+        return [a.replace("{scratch}", self.temporary()) if "{scratch}" in a else a for a in given]
+
     @staticmethod
     def tier(mode):
         """The option and the environment of a mode. `stress` is graph mode in which a compiled function leaves to the

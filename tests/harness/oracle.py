@@ -41,7 +41,7 @@ def expected(suite, path, arguments=(), stdin="", timeout=60):
             return Done(*json.load(f))
     except (OSError, ValueError):
         pass
-    done = suite.execute([PYTHON, "-s", SHIM, path, *arguments], stdin=stdin,
+    done = suite.execute([PYTHON, "-s", SHIM, path, *suite.arguments(arguments)], stdin=stdin,
                          cwd=os.path.dirname(path), timeout=timeout)
     if done.status != "timeout":
         os.makedirs(folder, exist_ok=True)

@@ -6,7 +6,8 @@ tests/error  `# error: TEXT` stands in what is printed on standard error, `# exi
 
 In any other folder of tests/ a script is of the kind that its comments say, CPython when none does.
 Comments a script may also carry: `# tags: jit threads`, `# modes: eager graph`, `# args: a b`,
-`# timeout: 120`, `# data: fashion-mnist`. FILE.in is its standard input.
+`# timeout: 120`, `# data: fashion-mnist`. {scratch} in args is an empty folder for the files that a
+script writes. FILE.in is its standard input.
 """
 import os
 import re
@@ -85,7 +86,7 @@ def run_script(suite, script, modes):
     results, first = [], None
     for mode in modes:
         option, env = suite.tier(mode)
-        done = suite.execute([suite.ouro, "run", option, script.path, *script.arguments],
+        done = suite.execute([suite.ouro, "run", option, script.path, *suite.arguments(script.arguments)],
                              stdin=script.stdin, cwd=os.path.dirname(script.path),
                              timeout=script.timeout, env=env)
         results.append(Result(f"{script.name}[{mode}]", problem(done, first)))
