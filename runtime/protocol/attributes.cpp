@@ -264,7 +264,7 @@ void grow_slots(Instance* i, uint32_t count) {
   i->slot_capacity = capacity;
 }
 
-// An attribute first set with a buffer (runtime/tensor_hooks.h) is one of its class from then on: its name joins the
+// An attribute first set with a buffer (runtime/buffer_mark.h) is one of its class from then on: its name joins the
 // tuple `_buffers` of the class, where derivatives and the library's walks over trees look.
 void note_buffer(Session& s, Type* t, Symbol name) {
   static const Symbol buffers = intern("_buffers");
