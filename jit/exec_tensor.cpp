@@ -141,13 +141,6 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   call.inputs = inputs;
   call.params = others;
   if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
-  // Fused, it would be a loop without end; the interpreter raises MemoryError.
-  constexpr double kMostElements = 0x1p48;
-  for (const ir::TensorType& t : call.results) {
-    double elements = 1;
-    for (const ir::SymDim& d : t.dims) elements *= d.known() ? static_cast<double>(d.c) : 1;
-    if (elements > kMostElements) abandon(fmt::format("{} of more elements than any memory holds", info.name));
-  }
   std::vector<ir::Atom> atoms;
   for (size_t i = 0; i < params.size(); ++i) atoms.push_back(parameter_atom(params[i]));
   std::vector<const ir::Type*> types;

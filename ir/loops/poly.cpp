@@ -4,6 +4,12 @@
 
 namespace ouro::ir::loops {
 
+// Sizes beyond 64 bits stay beyond any memory.
+static int64_t saturating_mul(int64_t a, int64_t b) {
+  int64_t r;
+  return __builtin_mul_overflow(a, b, &r) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : r;
+}
+
 Poly operator*(const Poly& a, const Poly& b) {
   Poly out;
   for (const auto& [m, c] : a.terms_)
@@ -11,7 +17,7 @@ Poly operator*(const Poly& a, const Poly& b) {
       std::vector<uint32_t> symbols = m;
       symbols.insert(symbols.end(), n.begin(), n.end());
       std::sort(symbols.begin(), symbols.end());
-      if ((out.terms_[symbols] += c * d) == 0) out.terms_.erase(symbols);
+      if ((out.terms_[symbols] += saturating_mul(c, d)) == 0) out.terms_.erase(symbols);
     }
   return out;
 }
@@ -20,8 +26,8 @@ int64_t Poly::evaluate(const std::function<int64_t(uint32_t)>& value) const {
   int64_t sum = 0;
   for (const auto& [m, c] : terms_) {
     int64_t term = c;
-    for (uint32_t s : m) term *= value(s);
-    sum += term;
+    for (uint32_t s : m) term = saturating_mul(term, value(s));
+    if (__builtin_add_overflow(sum, term, &sum)) sum = term < 0 ? INT64_MIN : INT64_MAX;
   }
   return sum;
 }

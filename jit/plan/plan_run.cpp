@@ -22,12 +22,16 @@ using runtime::Session;
 using runtime::Tensor;
 using runtime::Value;
 
+// No memory holds so much; a fused loop, which needs none, would not end.
+constexpr int64_t kMostElements = int64_t{1} << 48;
+
 alignas(64) char empty_memory[64];  // where the address of no element points
 
 struct Activation {
   std::vector<Value> regs, caches, constants;
   std::vector<int64_t> symbols, sizes, offsets;
   bool sized = false;
+  bool endless = false;  // for these sizes some loop or buffer is beyond any memory
   char* arena = nullptr;
   int64_t arena_bytes = 0;
   std::shared_ptr<runtime::Backend> backend;  // that gave the arena
@@ -128,7 +132,20 @@ struct Runner {
   void evaluate_sizes() {
     a.sizes.resize(p.sizes.size());
     auto value = [&](uint32_t symbol) { return a.symbols[p.symbol_index.at(symbol)]; };
-    for (size_t i = 0; i < p.sizes.size(); ++i) a.sizes[i] = p.sizes[i].evaluate(value);
+    a.endless = false;
+    for (size_t i = 0; i < p.sizes.size(); ++i) {
+      a.sizes[i] = p.sizes[i].evaluate(value);
+      a.endless |= a.sizes[i] > kMostElements;
+    }
+  }
+
+  // In the middle of a run: what depends on the new sizes has buffers of its own.
+  bool resize() {
+    evaluate_sizes();
+    if (!a.endless) return true;
+    a.sized = false;
+    runtime::raise_text(s, runtime::ExcKind::MemoryError, "not enough memory for a tensor of a compiled step");
+    return false;
   }
 
   bool place_arena() {
@@ -166,8 +183,8 @@ struct Runner {
     }
     if (same) return true;
     evaluate_sizes();
-    a.sized = place_arena();
-    return a.sized;
+    a.sized = !a.endless && place_arena();
+    return a.sized || a.endless;
   }
 
   // ---- memory
@@ -316,7 +333,7 @@ struct Runner {
     args.clear();
     a.values = std::move(args);
     if (v.is_error()) return false;
-    if (i.binds && i.type && !bind(i.type, v)) evaluate_sizes();
+    if (i.binds && i.type && !bind(i.type, v) && !resize()) return false;
     reg(i.result) = std::move(v);
     return true;
   }
@@ -356,8 +373,7 @@ struct Runner {
       case Instr::Kind::prim:
         return boxed(i);
       case Instr::Kind::bind:
-        if (!bind(i.type, reg(i.source))) evaluate_sizes();
-        return true;
+        return bind(i.type, reg(i.source)) || resize();
       default:
         ouro_bug("a plan's instruction is not a step");
     }
@@ -365,6 +381,10 @@ struct Runner {
 
   PlanExit execute(std::vector<Value>& outputs) {
     outputs.clear();
+    if (a.endless) {  // the interpreter tells which operation it is
+      leave_text = "a tensor of more elements than any memory holds";
+      return PlanExit::left;
+    }
     for (uint32_t at = 0;;) {
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
         leave_text = "stress";
