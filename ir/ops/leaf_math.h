@@ -3,194 +3,16 @@
 // Denormals, infinities, NaN and signed zeros are as C's Annex F; nothing is flushed. Error bounds are in leaf.h, tests
 // in tests/unit/tensor/leaf_math_test.cpp.
 //
-// A builder B has, for a kind K in {f32, f64, i32, i64, mask}, a value type `template <Kind K> using Value`, and
-//   constants   f32(float) f64(double) i32(int32_t) i64(int64_t)
-//   arithmetic  add sub mul div neg abs floor round sqrt trunc; add sub mul neg and_ or_ xor_ shl shr also of i32, i64
-//               fma(a, b, c): a b + c rounded once
-//   compares    eq ne lt le gt ge -> mask;  and_ or_ not_ of masks;  select(mask, a, b)
-//   casts       to_f32(f64 or i32), to_f64(f32 or i64), to_i32(f32), bitcasts as_i32 as_f32 as_i64 as_f64
-// as (static or not) functions of such values; the C++ overload or the value itself tells the type.
+// A builder (leaf_num.h) says what the basic leaves are.
 //
 // Methods: argument reduction and polynomials as in Muller, "Elementary Functions", 3rd ed.; polynomials are Chebyshev
 // interpolants on the reduced interval, computed with 60 digits (tools/fit_leaf_math.py). Fused multiply-adds
 // are written as such (fma); a * b + c is two roundings everywhere. A processor without them calls the C library's.
 #pragma once
 
-#include <cstdint>
+#include "ir/ops/leaf_num.h"
 
 namespace ouro::ir::leaf_math {
-
-enum class Kind : uint8_t { f32, f64, i32, i64, mask };
-
-// A value with its builder, so that formulas read as formulas.
-template <class B, Kind K>
-struct Num {
-  B* b;
-  typename B::template Value<K> v;
-};
-template <class B, Kind K>
-Num<B, K> constant(B* b, double x) {
-  if constexpr (K == Kind::f32)
-    return {b, b->f32(static_cast<float>(x))};
-  else if constexpr (K == Kind::f64)
-    return {b, b->f64(x)};
-  else if constexpr (K == Kind::i32)
-    return {b, b->i32(static_cast<int32_t>(x))};
-  else
-    return {b, b->i64(static_cast<int64_t>(x))};
-}
-#define OURO_OP(op, fn)                                   \
-  template <class B, Kind K>                              \
-  Num<B, K> operator op(Num<B, K> x, Num<B, K> y) {       \
-    return {x.b, x.b->fn(x.v, y.v)};                      \
-  }                                                       \
-  template <class B, Kind K>                              \
-  Num<B, K> operator op(Num<B, K> x, double y) {          \
-    return {x.b, x.b->fn(x.v, constant<B, K>(x.b, y).v)}; \
-  }                                                       \
-  template <class B, Kind K>                              \
-  Num<B, K> operator op(double x, Num<B, K> y) {          \
-    return {y.b, y.b->fn(constant<B, K>(y.b, x).v, y.v)}; \
-  }
-// clang-format off
-OURO_OP(+, add)
-OURO_OP(-, sub)
-OURO_OP(*, mul)
-OURO_OP(/, div)
-// clang-format on
-#undef OURO_OP
-#define OURO_OP(op, fn)                                      \
-  template <class B, Kind K>                                 \
-  Num<B, Kind::mask> operator op(Num<B, K> x, Num<B, K> y) { \
-    return {x.b, x.b->fn(x.v, y.v)};                         \
-  }                                                          \
-  template <class B, Kind K>                                 \
-  Num<B, Kind::mask> operator op(Num<B, K> x, double y) {    \
-    return {x.b, x.b->fn(x.v, constant<B, K>(x.b, y).v)};    \
-  }
-// clang-format off
-OURO_OP(<, lt)
-OURO_OP(<=, le) OURO_OP(>, gt) OURO_OP(>=, ge) OURO_OP(==, eq) OURO_OP(!=, ne)
-// clang-format on
-#undef OURO_OP
-    template <class B, Kind K>
-    Num<B, K> operator-(Num<B, K> x) {
-  return {x.b, x.b->neg(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> operator&(Num<B, K> x, Num<B, K> y) {
-  return {x.b, x.b->and_(x.v, y.v)};
-}
-template <class B, Kind K>
-Num<B, K> operator|(Num<B, K> x, Num<B, K> y) {
-  return {x.b, x.b->or_(x.v, y.v)};
-}
-template <class B>
-Num<B, Kind::mask> operator!(Num<B, Kind::mask> x) {
-  return {x.b, x.b->not_(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> sel(Num<B, Kind::mask> c, Num<B, K> x, Num<B, K> y) {
-  return {x.b, x.b->select(c.v, x.v, y.v)};
-}
-template <class B, Kind K>
-Num<B, K> sel(Num<B, Kind::mask> c, Num<B, K> x, double y) {
-  return sel(c, x, constant<B, K>(x.b, y));
-}
-template <class B, Kind K>
-Num<B, K> sel(Num<B, Kind::mask> c, double x, Num<B, K> y) {
-  return sel(c, constant<B, K>(y.b, x), y);
-}
-template <class B, Kind K>
-Num<B, K> fabs(Num<B, K> x) {
-  return {x.b, x.b->abs(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> fround(Num<B, K> x) {
-  return {x.b, x.b->round(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> ffloor(Num<B, K> x) {
-  return {x.b, x.b->floor(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> ftrunc(Num<B, K> x) {
-  return {x.b, x.b->trunc(x.v)};
-}
-template <class B, Kind K>
-Num<B, K> fsqrt(Num<B, K> x) {
-  return {x.b, x.b->sqrt(x.v)};
-}
-// x y + z with one rounding.
-template <class B, Kind K>
-Num<B, K> fma(Num<B, K> x, Num<B, K> y, Num<B, K> z) {
-  return {x.b, x.b->fma(x.v, y.v, z.v)};
-}
-template <class B, Kind K>
-Num<B, K> fma(Num<B, K> x, double y, Num<B, K> z) {
-  return fma(x, constant<B, K>(x.b, y), z);
-}
-template <class B, Kind K>
-Num<B, K> fma(Num<B, K> x, Num<B, K> y, double z) {
-  return fma(x, y, constant<B, K>(x.b, z));
-}
-template <class B, Kind K>
-Num<B, K> fma(Num<B, K> x, double y, double z) {
-  return fma(x, constant<B, K>(x.b, y), constant<B, K>(x.b, z));
-}
-
-template <class B>
-using F32 = Num<B, Kind::f32>;
-template <class B>
-using F64 = Num<B, Kind::f64>;
-template <class B>
-using I32 = Num<B, Kind::i32>;
-template <class B>
-using I64 = Num<B, Kind::i64>;
-template <class B>
-using Mask = Num<B, Kind::mask>;
-
-template <class B>
-F64<B> widen(F32<B> x) {
-  return {x.b, x.b->to_f64(x.v)};
-}
-template <class B>
-F32<B> narrow(F64<B> x) {
-  return {x.b, x.b->to_f32(x.v)};
-}
-template <class B>
-I32<B> bits(F32<B> x) {
-  return {x.b, x.b->as_i32(x.v)};
-}
-template <class B>
-I64<B> bits(F64<B> x) {
-  return {x.b, x.b->as_i64(x.v)};
-}
-template <class B>
-F32<B> from_bits(I32<B> x) {
-  return {x.b, x.b->as_f32(x.v)};
-}
-template <class B>
-F64<B> from_bits(I64<B> x) {
-  return {x.b, x.b->as_f64(x.v)};
-}
-template <class B>
-I32<B> lit(I32<B> x, int64_t c) {
-  return {x.b, x.b->i32(static_cast<int32_t>(c))};
-}
-template <class B>
-I64<B> lit(I64<B> x, int64_t c) {
-  return {x.b, x.b->i64(c)};
-}
-template <class B, Kind K>
-Num<B, K> shl(Num<B, K> x, int n) {
-  return {x.b, x.b->shl(x.v, lit(x, n).v)};
-}
-template <class B, Kind K>
-Num<B, K> shr(Num<B, K> x, int n) {
-  return {x.b, x.b->shr(x.v, lit(x, n).v)};
-}
-
 inline constexpr double kInf = __builtin_inf(), kNan = __builtin_nan("");
 inline constexpr double kPi = 3.14159265358979323846, kLn2 = 0.693147180559945309417;
 
@@ -274,12 +96,17 @@ template <class B>
 F32<B> exp_reduced(F32<B> r) {
   return exp_reduced(r, r, kExp32);
 }
-// (1 + q) 2^n for low = n + 254, -150 <= n <= 129: in two steps, so that denormal results are rounded once.
+// e^r = 1 + r (1 + r p(r)) for |r| <= ln2 / 2, with kExp32; by Horner's rule, which takes the fewest instructions, and
+// those bound such kernels. `unit` -1 and the odd coefficients negated: e^-r.
 template <class B>
-F32<B> scale_low(F32<B> q, I32<B> low) {
+F32<B> exp_of(F32<B> r, double unit, const double (&c)[5]) {
+  return fma(r, fma(r, poly(r, c), unit), 1);
+}
+// y 2^n for y in [0.7, 1.5), low = n + 254, -150 <= n <= 129: in two steps, so that denormal results are rounded once.
+template <class B>
+F32<B> scale_low(F32<B> y, I32<B> low) {
   I32<B> h = shr(low, 1);
-  F32<B> s = power_of_two(h);
-  return fma(q, s, s) * power_of_two(low - h);
+  return y * power_of_two(h) * power_of_two(low - h);
 }
 
 // x = n ln2 + r, |r| <= ln2/2.
@@ -287,7 +114,7 @@ template <class B>
 F32<B> exp(F32<B> x) {
   x = clamp(x, -104, 89);
   auto [n, low] = round_low(x, 1.4426950408889634, 254);
-  return scale_low(exp_reduced(minus_ln2(x, n)), low);
+  return scale_low(exp_of(minus_ln2(x, n), 1, kExp32), low);
 }
 template <class B>
 F64<B> exp(F64<B> x) {
@@ -301,7 +128,7 @@ template <class B>
 F32<B> exp2(F32<B> x) {
   x = clamp(x, -151, 129);
   auto [n, low] = round_low(x, 1, 254);
-  return scale_low(exp_reduced((x - n) * kLn2), low);
+  return scale_low(exp_of((x - n) * kLn2, 1, kExp32), low);
 }
 template <class B>
 F64<B> exp2(F64<B> x) {
@@ -310,14 +137,14 @@ F64<B> exp2(F64<B> x) {
   return scale(1 + fma(r * r, poly(r, kExp64), r), to_int(n));
 }
 // 1 / (1 + e^-x) with both terms of the sum times 2^-24, so that e^-x may be as large as the smallest result asks for
-// and is scaled in one step. -x = n ln2 - r.
+// and is scaled in one step, by adding to its exponent. -x = n ln2 - r.
 inline constexpr double kSigmoid32[] = {kExp32[0], -kExp32[1], kExp32[2], -kExp32[3], kExp32[4]};
 template <class B>
 F32<B> sigmoid(F32<B> x) {
   x = clamp(x, -104.5, 20);
-  auto [n, low] = round_low(x, -1.4426950408889634, 127 - 24);
-  F32<B> r = fma(n, 0x1.7f7d1cp-20, fma(n, 0x1.62e4p-1, x)), s = power_of_two(low);
-  return 0x1p-24 / (fma(exp_reduced(r, -r, kSigmoid32), s, s) + 0x1p-24);
+  auto [n, low] = round_low(x, -1.4426950408889634, -24);
+  F32<B> r = fma(n, 0x1.7f7d1cp-20, fma(n, 0x1.62e4p-1, x)), e = exp_of(r, -1, kSigmoid32);
+  return 0x1p-24 / (from_bits(bits(e) + shl(low, 23)) + 0x1p-24);
 }
 template <class B>
 F64<B> sigmoid(F64<B> x) {
@@ -698,17 +525,17 @@ F64<B> tanh(F64<B> x) {
   F64<B> y = sel(a < 1, t / (t + 2), 1 - 2 / (t + 2));
   return sel(x != x, x, sel(a < 0x1p-28, x, with_sign(y, x)));
 }
-// t / (t + 1) with t = (e^2a - 1) / 2 = 2^n p + (2^n - 1) / 2, p = (e^2r - 1) / 2: where n is 0, t is p, so small
-// arguments keep their accuracy, denormal ones too.
-inline constexpr double kTanh32[] = {2 * kExp32[0], 4 * kExp32[1], 8 * kExp32[2], 16 * kExp32[3], 32 * kExp32[4]};
+// t / (1 - t) with t = (1 - e^-2x) / 2 = 2^n p - (2^n - 1) / 2, p = (1 - e^-2r) / 2, 2x = m ln2 + 2r, n = -m: where n
+// is 0, t is p, so small arguments keep their accuracy, denormal ones too; and -0 its sign, as nothing positive is
+// added.
+inline constexpr double kTanh32[] = {-2 * kExp32[0], 4 * kExp32[1], -8 * kExp32[2], 16 * kExp32[3], -32 * kExp32[4]};
 template <class B>
 F32<B> tanh(F32<B> x) {
-  F32<B> a = fabs(x);
-  a = sel(a > 10, 10, a);
-  auto [n, low] = round_low(a, 2.8853900817779268, 127);
-  F32<B> r = fma(n, -0x1.62e43p-2, a), s = power_of_two(low);  // n <= 29: ln2 / 2 of one piece is exact enough
-  F32<B> t = fma(exp_reduced(r, r, kTanh32), s, fma(s, 0.5, -0.5));
-  return from_bits(bits(t / (t + 1)) | (bits(x) & lit(low, INT32_MIN)));
+  x = clamp(x, -10, 10);
+  F32<B> t0 = fma(x, -2.8853900817779268, 12582912.0 + 127), m = (12582912.0 + 127) - t0;
+  F32<B> r = fma(m, -0x1.62e43p-2, x), s = power_of_two(bits(t0));  // |m| <= 29: one piece of ln2 / 2 is enough
+  F32<B> t = fma(exp_reduced(r, r, kTanh32), s, -fma(s, 0.5, -0.5));
+  return t / (1 - t);
 }
 template <class B>
 F64<B> asinh(F64<B> x) {
