@@ -44,6 +44,8 @@ if(EXISTS /usr/lib/llvm-19/bin/ld.lld)
   add_link_options(-fuse-ld=lld -B/usr/lib/llvm-19/bin)
 endif()
 add_link_options(-Wl,--gc-sections)
+# What tells one build's compiled code from another's (jit/cache/build_id.h).
+add_link_options(-Wl,--build-id=sha1)
 # Not into libouro.so: its interface has types of the C++ library that its host is linked with.
 if(OURO_STATIC_CXX)
   add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static-libstdc++>

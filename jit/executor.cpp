@@ -270,7 +270,7 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
 }
 
 void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v) {
-  auto job = [v, options = PlanOptions{backend(s)}] {
+  auto job = [v, options = PlanOptions{backend(s), cache_}] {
     auto start = Clock::now();
     std::string error;
     PlanRef plan = build_plan(v->made.typed, options, error);
@@ -304,6 +304,10 @@ void install(Session& s) {
   if (slot.executor) return;
   slot.executor = std::make_unique<JitExecutor>(s);
   s.executor = slot.executor.get();
+}
+
+void keep_code(Session& s, uint64_t bytes) {
+  if (JitExecutor* jit = executor_of(s)) jit->use(std::make_shared<CodeCache>(bytes));
 }
 
 JitExecutor* executor_of(Session& s) { return s.state<Installed>().executor.get(); }

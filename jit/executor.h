@@ -12,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "jit/cache/code_cache.h"
 #include "jit/compile_queue.h"
 #include "jit/version.h"
 #include "runtime/executor.h"
@@ -38,6 +39,8 @@ class JitExecutor final : public runtime::Executor {
   }
   /// Where the session's kernels run.
   std::shared_ptr<runtime::Backend> backend(Session& s);
+  CodeCache& cache() { return *cache_; }
+  void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
 
  private:
@@ -62,6 +65,7 @@ class JitExecutor final : public runtime::Executor {
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
   std::shared_ptr<runtime::Backend> backend_;
+  std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;
 };
 

@@ -66,8 +66,9 @@ std::string explain(runtime::Session& s) {
                          v.why);
       if (state == Version::State::failed) out += fmt::format("    {}\n", v.error);
       uint64_t calls = v.calls.load(), exits = v.exits.load();
-      out += fmt::format("    {} operations{}; specialised in {:.1f} ms, compiled in {:.1f} ms\n", operations,
-                         v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms, v.compile_ms);
+      out += fmt::format("    {} operations{}; specialised in {:.1f} ms, {} in {:.1f} ms\n", operations,
+                         v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms,
+                         v.plan && v.plan->loaded() ? "loaded" : "compiled", v.compile_ms);
       if (v.plan) {
         PlanCounters c = v.plan->counters();
         out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
@@ -94,6 +95,9 @@ std::string explain(runtime::Session& s) {
       }
     }
   }
+  if (CacheCounters c = jit->cache().counters(); c.compiled + c.loaded > 0)
+    out +=
+        fmt::format("disk cache {}: {} compiled, {} loaded\n", jit->cache().on() ? "on" : "off", c.compiled, c.loaded);
   if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";
   return out;
 }

@@ -1,5 +1,5 @@
-// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `version`, `help`, and the prompt. Everything is parsed by
-// hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not need.
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `version`, `help`, and the prompt. Everything is
+// parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not need.
 //
 // Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
 // file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
@@ -24,6 +24,7 @@
 #include "stdlib/start.h"
 #include "support/source.h"
 #include "support/trace.h"
+#include "tools/cache_command.h"
 #include "tools/ir_command.h"
 #include "tools/repl.h"
 
@@ -42,6 +43,7 @@ constexpr std::string_view kHelp =
     "       ouro ir --stage=STAGE FILE          print a stage of the pipeline: tokens, tree, ast, anf, code\n"
     "       ouro ir --stage=STAGE FILE [ARGS...]   run the script, then print a stage of what was compiled: typed,\n"
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
+    "       ouro cache [clear]                  show, or empty, the disk cache of compiled code\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
@@ -51,6 +53,8 @@ constexpr std::string_view kHelp =
     "  --device=NAME            where tensors are made\n"
     "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
     "  --cpu=NAME               use no newer instructions than that processor's\n"
+    "  --cache=on|off           keep compiled code on disk (default: on)\n"
+    "  --cache-bytes=N          at most so many bytes of it: 64M, 1G (default: 256M)\n"
     "  --verbose                notices on standard error\n"
     "  -c CODE                  run the text\n"
     "  -                        run standard input\n"
@@ -58,12 +62,13 @@ constexpr std::string_view kHelp =
 
 struct Command {
   Options options;
-  enum class What { prompt, file, text, standard_input, ir, version, help } what = What::prompt;
+  enum class What { prompt, file, text, standard_input, ir, cache, version, help } what = What::prompt;
   std::string file, text;
   std::string stage, function;  // of `ir`
   bool mode_given = false;
   bool interactive = false;
-  bool explain = false;           // report on the compiler after the run
+  bool explain = false;  // report on the compiler after the run
+  jit::CacheWish cache;
   std::vector<std::string> args;  // sys.argv[1:]
 };
 
@@ -112,13 +117,22 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
   } else if (value("--device", v)) {
     if (v != "cpu") error = "no device '" + v + "'; there is: cpu";
     c.options.device = v;
+  } else if (value("--cache", v)) {
+    bool on = false;
+    if (!jit::read_cache_switch(v, on)) error = "--cache is on or off, not '" + v + "'";
+    c.cache.on = on;
+  } else if (value("--cache-bytes", v)) {
+    uint64_t bytes = 0;
+    if (!jit::read_cache_bytes(v, bytes)) error = "--cache-bytes is a number of bytes (64M, 1G), not '" + v + "'";
+    c.cache.bytes = bytes;
   } else if (value("--stage", v))
     c.stage = v;
   else if (value("--function", v))
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     bool lacks_value = false;
-    for (std::string_view name : {"--mode", "--threads", "--numerics", "--cpu", "--device", "--stage", "--function"})
+    for (std::string_view name : {"--mode", "--threads", "--numerics", "--cpu", "--device", "--cache", "--cache-bytes",
+                                  "--stage", "--function"})
       lacks_value = lacks_value || arg == name;
     error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."
                         : "unknown option '" + std::string(arg) + "'";
@@ -137,6 +151,10 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     std::string_view first = argv[i];
     if (first == "version" || first == "--version" || first == "-V") return c.what = W::version, true;
     if (first == "help" || first == "--help" || first == "-h") return c.what = W::help, true;
+    if (first == "cache") {
+      c.args.assign(argv + 2, argv + argc);
+      return c.what = W::cache, true;
+    }
     if (first == "ir") {
       c.what = W::ir;
       ++i;
@@ -169,6 +187,15 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     if (!c.mode_given) c.options.mode = Mode::graph;
   }
   if (run && c.what == W::prompt) return error = std::string(c.explain ? "explain" : "run") + " needs a file", false;
+  return true;
+}
+
+// Options come before the environment.
+bool read_cache_environment(Command& c, std::string& error) {
+  jit::CacheWish wish;
+  if (!jit::read_cache_environment(wish, error)) return false;
+  if (!c.cache.on) c.cache.on = wish.on;
+  if (!c.cache.bytes) c.cache.bytes = wish.bytes;
   return true;
 }
 
@@ -270,6 +297,9 @@ int run_program(const Command& c) {
   SessionScope scope(s);
   stdlib::start(s);
   if (c.options.verbose) set_notice_mode(NoticeMode::always);
+  const uint64_t cache_bytes = jit::cache_limit(c.cache, /*on_by_default=*/true);
+  jit::keep_code(s, cache_bytes);
+  if (c.cache.on == true || c.options.verbose) tell_if_cache_is_refused(cache_bytes);
   g_interrupted = &s;
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -321,6 +351,8 @@ int main_command(int argc, char** argv) {
   Command c;
   std::string error;
   if (!parse(argc, argv, c, error)) return usage(error);
+  const bool runs = c.what != Command::What::version && c.what != Command::What::help;
+  if (runs && !read_cache_environment(c, error)) return usage(error);
   switch (c.what) {
     case Command::What::version:
       std::printf("ouro %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
@@ -328,6 +360,8 @@ int main_command(int argc, char** argv) {
     case Command::What::help:
       std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
       return 0;
+    case Command::What::cache:
+      return cache_command(c.args, c.cache);
     case Command::What::ir:
       return print_stage(c.stage, c.file, c.text);
     case Command::What::prompt:

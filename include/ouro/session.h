@@ -29,6 +29,10 @@ struct Options {
   int threads = 0;             ///< of kernels; 0: the cores this process may use
   bool fast_numerics = false;  ///< false: the same bits in every mode; true: a stated tolerance
   std::string cpu;             ///< compiled code has no newer instructions than that ("x86-64-v3"); empty: this one's
+  /// Compiled code is kept in the user's cache folder and found there by later processes; OURO_CACHE=on|off in the
+  /// environment has the last word, OURO_CACHE_BYTES bounds it (docs/cache.md). A folder that cannot be used is no
+  /// error.
+  bool disk_cache = false;
   std::vector<std::string> path;  ///< folders that `import` searches
   std::vector<std::string> argv;  ///< sys.argv
 };

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "jit/cache/code_cache.h"
 #include "stdlib/start.h"
 #include "support/trace.h"
 
@@ -28,12 +29,21 @@ runtime::Options options_of(const Options& o) {
   return r;
 }
 
+// A variable that says nothing sensible says nothing.
+uint64_t cache_bytes(const Options& o) {
+  jit::CacheWish wish;
+  std::string unread;
+  jit::read_cache_environment(wish, unread);
+  return jit::cache_limit(wish, o.disk_cache);
+}
+
 }  // namespace
 
 Core::Core(const Options& options) : session(options_of(options)) {
   runtime::SessionScope scope(session);
   set_notice_mode(NoticeMode::never);
   stdlib::start(session);
+  jit::keep_code(session, cache_bytes(options));
   session.path = options.path;
   session.argv = options.argv;
   if (session.argv.empty()) session.argv = {""};

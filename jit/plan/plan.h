@@ -30,9 +30,11 @@
 
 namespace ouro::jit {
 
+class CodeCache;
+
 struct PlanOptions {
   std::shared_ptr<runtime::Backend> backend;
-  runtime::KernelDump* dump = nullptr;
+  std::shared_ptr<CodeCache> cache;  // null: the backend compiles
 };
 
 struct RunContext {
@@ -67,6 +69,8 @@ class Plan {
   /// Their loops, in the order of the launches; they live as long as the plan.
   virtual std::vector<const ir::loops::Kernel*> kernel_list() const = 0;
   virtual size_t code_bytes() const = 0;
+  /// Their code was compiled by an earlier process (jit/cache).
+  virtual bool loaded() const = 0;
   virtual PlanCounters counters() const = 0;
   /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.
   virtual int64_t peak_bytes() const = 0;

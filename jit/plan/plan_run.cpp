@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/cache/code_cache.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/contract.h"
 #include "runtime/exception.h"
@@ -70,8 +71,12 @@ thread_local std::string leave_text;
 
 class CompiledPlan final : public Plan {
  public:
-  CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module)
-      : p_(std::move(p)), backend_(std::move(backend)), module_(std::move(module)), token_(std::make_shared<char>()) {
+  CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module, bool loaded)
+      : p_(std::move(p)),
+        backend_(std::move(backend)),
+        module_(std::move(module)),
+        loaded_(loaded),
+        token_(std::make_shared<char>()) {
     static std::atomic<uint64_t> serial{0};
     id_ = ++serial;
   }
@@ -86,6 +91,7 @@ class CompiledPlan final : public Plan {
     return out;
   }
   size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
+  bool loaded() const override { return loaded_; }
   PlanCounters counters() const override { return counters_; }
   int64_t peak_bytes() const override { return peak_; }
   std::string text() const override { return print(p_); }
@@ -95,6 +101,7 @@ class CompiledPlan final : public Plan {
   Program p_;
   std::shared_ptr<runtime::Backend> backend_;
   runtime::KernelModuleRef module_;
+  bool loaded_;
   std::shared_ptr<void> token_;
   uint64_t id_ = 0;
   PlanCounters counters_;
@@ -448,11 +455,13 @@ PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::strin
   std::vector<const ir::loops::Kernel*> kernels;
   for (const auto& k : p.kernels) kernels.push_back(&k.kernel);
   runtime::KernelModuleRef module;
+  bool loaded = false;
   if (!kernels.empty()) {
-    module = options.backend->compile(kernels, error, options.dump);
+    module = options.cache ? options.cache->compile(*options.backend, kernels, error, loaded)
+                           : options.backend->compile(kernels, error);
     if (!module) return nullptr;
   }
-  return std::make_shared<CompiledPlan>(std::move(p), options.backend, std::move(module));
+  return std::make_shared<CompiledPlan>(std::move(p), options.backend, std::move(module), loaded);
 }
 
 }  // namespace ouro::jit

@@ -86,6 +86,8 @@ class Suite:
         env = dict(os.environ, PYTHONHASHSEED="0", LC_ALL="C.UTF-8", TERM="dumb",
                    XDG_CACHE_HOME=os.path.join(self.scratch, "cache"))
         env.pop("CI", None)
+        env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
+        env.pop("OURO_CACHE_BYTES", None)
         # Leaks are not looked for: the prompt leaves memory behind when it ends.
         env["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1:exitcode=86"

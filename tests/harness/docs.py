@@ -45,7 +45,10 @@ def run_document(suite, path):
     bin_ = os.path.join(folder, ".bin")
     os.mkdir(bin_)
     os.symlink(suite.ouro, os.path.join(bin_, "ouro"))
-    env = {"PATH": bin_ + os.pathsep + os.environ.get("PATH", "")}
+    cache = os.path.join(folder, ".cache")  # a user's own: for commands the disk cache is on, and empty at first
+    os.makedirs(os.path.join(cache, "ouro"))
+    os.symlink(os.path.join(suite.scratch, "cache", "ouro", "data"), os.path.join(cache, "ouro", "data"))
+    env = {"PATH": bin_ + os.pathsep + os.environ.get("PATH", ""), "XDG_CACHE_HOME": cache, "OURO_CACHE": ""}
     with open(path, encoding="utf-8") as f:
         text = f.read()
     results = []
@@ -59,7 +62,7 @@ def run_document(suite, path):
             script = os.path.join(folder, file.group(1) if file else "block.ouro")
             with open(script, "w", encoding="utf-8") as f:
                 f.write(body)
-            done = suite.execute([suite.ouro, "run", script], cwd=folder, env=env, timeout=120)
+            done = suite.execute([suite.ouro, "run", "--cache=off", script], cwd=folder, env=env, timeout=120)
             results.append(Result(place, "" if done.status == 0 else
                                   f"it {describe(done.status)}\n" + tail(done.err)))
             continue
