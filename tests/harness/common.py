@@ -89,9 +89,9 @@ class Suite:
         env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
         env.pop("OURO_CACHE_BYTES", None)
         # Leaks are not looked for: the prompt leaves memory behind when it ends.
-        env["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86"
+        env["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86:allocator_may_return_null=1"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1:exitcode=86"
-        env["TSAN_OPTIONS"] = "halt_on_error=1:exitcode=86"
+        env["TSAN_OPTIONS"] = "halt_on_error=1:exitcode=86:allocator_may_return_null=1"
         return env
 
     def temporary(self):
