@@ -53,9 +53,12 @@ int cache_command(const std::vector<std::string>& args, const jit::CacheWish& wi
     show(folder, store ? store->contents() : DiskStore::Contents{}, wish);
     return 0;
   }
-  const DiskStore::Contents gone = store ? store->clear() : DiskStore::Contents{};
+  why.clear();
+  const DiskStore::Contents gone = store ? store->clear(why) : DiskStore::Contents{};
   print_line(fmt::format("removed {} entries, {} bytes", gone.entries, gone.bytes));
-  return 0;
+  if (why.empty()) return 0;
+  std::fprintf(stderr, "ouro: %s\n", why.c_str());
+  return 1;
 }
 
 void tell_if_cache_is_refused(uint64_t limit) {

@@ -240,10 +240,13 @@ DiskStore::Contents DiskStore::contents() const {
   return c;
 }
 
-DiskStore::Contents DiskStore::clear() {
+DiskStore::Contents DiskStore::clear(std::string& why) {
   Contents c;
   for (const Found& f : list(folder_)) {
-    if (unlinkat(folder_, f.name.c_str(), 0) != 0) continue;
+    if (unlinkat(folder_, f.name.c_str(), 0) != 0) {
+      if (errno != ENOENT) why = fmt::format("cannot remove {}: {}", f.name, std::strerror(errno));
+      continue;
+    }
     c.entries += f.entry;
     c.bytes += f.bytes;
   }

@@ -48,8 +48,8 @@ class DiskStore {
     int64_t newest_use = 0;           // seconds since 1970; 0: never
   };
   Contents contents() const;
-  /// Removes all entries, and what writers left unfinished. How much that was.
-  Contents clear();
+  /// Removes all entries, and what writers left unfinished. How much that was; `why` when something could not be.
+  Contents clear(std::string& why);
   uint64_t limit() const { return limit_; }
 
  private:
