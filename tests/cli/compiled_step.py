@@ -46,6 +46,15 @@ def test_a_training_step_is_one_program(t):
 
 
 @tags("jit")
+def test_every_optimizer_is_part_of_the_program(t):
+    for made in ("SGD(model, lr=0.1)", "SGD(model, lr=0.1, momentum=0.9, nesterov=True)", "SGD(model, lr=0.1, weight_decay=0.1)",
+                 "Adam(model, weight_decay=0.1)", "AdamW(model)"):
+        t.write("step.ouro", STEP.replace("Adam(model, lr=1e-3)", made))
+        told = t.run("explain", "--mode=graph", "step.ouro").out
+        t.check("\nstep (" in told and "12 calls" in told and "stays interpreted" not in told[told.index("\nstep ("):].split("\n  12 calls")[0], made + told)
+
+
+@tags("jit")
 def test_after_the_first_steps_no_tensor_is_allocated(t):
     t.write("step.ouro", STEP)
     graph = t.run("run", "--mode=graph", "step.ouro").out
