@@ -1,5 +1,7 @@
 #include "backends/opencl/opencl_backend.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -225,6 +227,11 @@ std::vector<cl_device_id> devices_of(const Api& api) {
 }  // namespace
 
 std::shared_ptr<runtime::Backend> make_opencl_backend(std::string& error) {
+  // PoCL asks it for processors and memory, and ends the process where it is not.
+  if (access("/sys/devices/system/cpu", R_OK) != 0) {
+    error = "OpenCL needs /sys, which is not mounted here";
+    return nullptr;
+  }
   const Api* api = open_api(error);
   if (!api) return nullptr;
   std::vector<cl_device_id> devices = devices_of(*api);

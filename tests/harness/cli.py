@@ -54,10 +54,10 @@ class Cli:
                           f"{status}\n{tail(done.out)}\n{tail(done.err)}")
         return done
 
-    def start(self, *arguments, **options):
+    def start(self, *arguments, env=None, **options):
         """A running `ouro ARGUMENTS`, for tests that send signals or talk to it."""
         return subprocess.Popen([self.ouro, *arguments], cwd=self.folder, text=True,
-                                env=self.suite.environment(), stdin=subprocess.PIPE,
+                                env=dict(self.suite.environment(), **env or {}), stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def check(self, condition, text):

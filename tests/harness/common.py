@@ -84,7 +84,8 @@ class Suite:
 
     def environment(self):
         env = dict(os.environ, PYTHONHASHSEED="0", LC_ALL="C.UTF-8", TERM="dumb",
-                   XDG_CACHE_HOME=os.path.join(self.scratch, "cache"))
+                   XDG_CACHE_HOME=os.path.join(self.scratch, "cache"),
+                   XDG_RUNTIME_DIR=os.path.join(self.scratch, "runtime"))
         env.pop("CI", None)
         env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
         env.pop("OURO_CACHE_BYTES", None)
