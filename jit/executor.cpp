@@ -1,5 +1,6 @@
 #include "jit/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
@@ -105,7 +106,33 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
 // plain scripts.
 RunOutcome JitExecutor::hot_loop(Session&, Frame&, ir::BlockId, Value&) { return RunOutcome::not_taken; }
 
-void JitExecutor::safe_point(Session&) {}
+bool JitExecutor::follow_demands(Session& s) {
+  const runtime::ExecutionPlan now = s.demands.plan(), next = s.demands.wanted();
+  bool follows = false;
+  for (auto& f : order_) {
+    std::vector<std::shared_ptr<Version>> there = f->versions;
+    for (auto& v : there) {
+      if (!(v->demands == now) || v->state != Version::State::ready || v->calls == 0) continue;
+      follows = true;
+      derive(s, *f, *v, next);
+    }
+  }
+  return follows;
+}
+
+std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
+                                             runtime::ExecutionPlan plan) {
+  for (auto& v : f.versions)
+    if (v->made == from.made && v->demands == plan) return nullptr;
+  auto v = std::make_shared<Version>();
+  v->made = from.made;
+  v->demands = plan;
+  v->why = "asked for " + runtime::plan_text(plan);
+  v->symbolic = from.symbolic;
+  f.versions.insert(f.versions.begin(), v);
+  start_compile(s, v, false);
+  return v;
+}
 
 RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
   return static_cast<JitExecutor*>(s.executor)->call(s, frame, *static_cast<FunctionVersions*>(data), result);
@@ -127,24 +154,41 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         for (Value& value : *v) value = Value();
     }
   } clear{x};
+  if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
+  const runtime::ExecutionPlan plan = s.demands.plan();
   const Version* missed = nullptr;  // the last one whose guards failed, and where
   Miss miss;
+  auto fits = [&](const std::shared_ptr<Version>& v) {
+    return v->made->access.load(s, function, x.args, x.nodes, x.inputs, &miss);
+  };
   for (int attempt = 0; attempt < 2; ++attempt) {
+    bool compiling = false, other_plans = false;
     for (auto& v : f.versions) {
       Version::State state = v->state.load(std::memory_order_acquire);
       if (state == Version::State::failed || state == Version::State::retired) continue;
-      if (!v->made.access.load(s, function, x.args, x.nodes, x.inputs, &miss)) {
+      if (!(v->demands == plan)) {
+        other_plans = true;
+        continue;
+      }
+      if (!fits(v)) {
         missed = v.get();
         continue;
       }
-      if (state == Version::State::compiling) {
-        ++f.interpreted_calls;
-        return RunOutcome::not_taken;
-      }
-      return run_version(s, f, *v, result);
+      if (state == Version::State::ready) return run_version(s, f, *v, result);
+      compiling = true;
+      break;
     }
-    if (attempt == 1) break;
-    std::string why = missed ? fmt::format("{} changed", missed->made.access.nodes[miss.node].text()) : "first call";
+    // The version of another plan serves until that of this one is ready.
+    if (other_plans)
+      for (auto& v : f.versions) {
+        if (v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready || !fits(v))
+          continue;
+        std::shared_ptr<Version> serves = v;  // derive() moves the list
+        if (!compiling) derive(s, f, *serves, plan);
+        return run_version(s, f, *serves, result);
+      }
+    if (compiling || attempt == 1) break;
+    std::string why = missed ? fmt::format("{} changed", missed->made->access.nodes[miss.node].text()) : "first call";
     auto made = make_version(s, frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
   }
@@ -153,12 +197,14 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
 }
 
 RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, Value& result) {
+  runtime::Demands::Latch latch(s.demands, v.demands);
+  s.demands.running(v.demands);
   Scratch& x = scratch_[depth_];
   auto start = Clock::now();
   ++depth_;
   RunContext context{s, runtime::session_threads(s)};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
-  if (stress_exits_ && !v.made.has_effects) context.leave_after = v.stress_exit++;
+  if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   --depth_;
   v.calls.fetch_add(1, std::memory_order_relaxed);
@@ -169,7 +215,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
     return RunOutcome::not_taken;
   }
   if (status == PlanExit::raised) {
-    if (!v.made.has_effects) {
+    if (!v.made->has_effects) {
       s.pending = Value();
       return RunOutcome::not_taken;
     }
@@ -177,7 +223,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   }
   v.stress_exit = 0;
   for (Value& i : x.inputs) i = Value();
-  result = carry_out(s, v.made, x.nodes, x.outputs);
+  result = carry_out(s, *v.made, x.nodes, x.outputs);
   v.nanoseconds.fetch_add(
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()),
       std::memory_order_relaxed);
@@ -199,9 +245,9 @@ static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s,
   if (f.versions.empty()) return out;
   const Version& old = *f.versions.front();
   std::map<std::pair<std::string, int64_t>, uint32_t> classes;
-  std::vector<Value> values(old.made.access.nodes.size());
+  std::vector<Value> values(old.made->access.nodes.size());
   for (uint32_t i = 0; i < values.size(); ++i) {
-    const AccessNode& n = old.made.access.nodes[i];
+    const AccessNode& n = old.made->access.nodes[i];
     bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
                   n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr;
     values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
@@ -221,7 +267,9 @@ static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s,
 
 std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
                                                    const std::vector<Value>& args, const std::string& why) {
-  if (f.versions.size() >= kMaxVersions) {
+  const auto of_this_plan = std::count_if(f.versions.begin(), f.versions.end(),
+                                          [&](const auto& v) { return v->demands == s.demands.plan(); });
+  if (static_cast<size_t>(of_this_plan) >= kMaxVersions) {
     refuse(s, frame, f, fmt::format("{} versions; last: {}", kMaxVersions, why));
     return nullptr;
   }
@@ -231,22 +279,23 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   request.symbolic = differing_dims(s, f, request.function, args);
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
-  v->made = specialise(s, request);
-  if (!v->made.ok && v->made.needs_number && !request.symbolic.empty()) {
+  v->demands = s.demands.plan();
+  v->made = std::make_shared<SpecialiseResult>(specialise(s, request));
+  if (!v->made->ok && v->made->needs_number && !request.symbolic.empty()) {
     request.symbolic.clear();
-    v->made = specialise(s, request);
+    *v->made = specialise(s, request);
   }
   v->specialise_ms = ms_since(start);
   v->why = why;
   v->symbolic = !request.symbolic.empty();
-  if (!v->made.ok) {
-    f.failures.push_back(v->made.failure);
-    f.before_failure = v->made.fallbacks;
-    if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made.failure.reason);
+  if (!v->made->ok) {
+    f.failures.push_back(v->made->failure);
+    f.before_failure = v->made->fallbacks;
+    if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made->failure.reason);
     return nullptr;
   }
   f.versions.insert(f.versions.begin(), v);
-  start_compile(s, v);
+  start_compile(s, v, s.options.mode == runtime::Mode::graph);
   return v;
 }
 
@@ -269,11 +318,12 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
   return backend_;
 }
 
-void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v) {
-  auto job = [v, options = PlanOptions{backend(s), cache_}] {
+void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait) {
+  ++compiles;
+  auto job = [v, options = PlanOptions{backend(s), cache_, v->demands}] {
     auto start = Clock::now();
     std::string error;
-    PlanRef plan = build_plan(v->made.typed, options, error);
+    PlanRef plan = build_plan(v->made->typed, options, error);
     v->compile_ms = ms_since(start);
     if (!plan) {
       v->error = error;
@@ -283,7 +333,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v) {
     v->plan = std::move(plan);
     v->state.store(Version::State::ready, std::memory_order_release);
   };
-  if (s.options.mode == runtime::Mode::graph) {
+  if (wait) {
     auto start = Clock::now();
     job();
     compile_wait_ns += static_cast<uint64_t>(ms_since(start) * 1e6);

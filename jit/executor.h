@@ -6,6 +6,10 @@
 // `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until
 // the background thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter;
 // results are the same bits.
+//
+// Demands: versions are keyed by the execution plan too (runtime/demand.h). When it changes, what has run is compiled
+// for the new one in the background, from the same typed program, in every tier; the versions of the old plan serve
+// until then, and stay, so that going back compiles nothing.
 #pragma once
 
 #include <deque>
@@ -27,7 +31,7 @@ class JitExecutor final : public runtime::Executor {
 
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
   runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, ir::BlockId head, Value& result) override;
-  void safe_point(Session& s) override;
+  bool follow_demands(Session& s) override;
 
   /// Marks a function's code as `@jit` does.
   void mark(const ir::FunctionRef& code);
@@ -42,6 +46,7 @@ class JitExecutor final : public runtime::Executor {
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
+  uint64_t compiles = 0;         // that were started
 
  private:
   FunctionVersions& versions_of(const ir::FunctionRef& code);
@@ -50,7 +55,9 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
-  void start_compile(Session& s, const std::shared_ptr<Version>& v);
+  // The version for another plan, compiled beside the running one; null if there is one already.
+  std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan);
+  void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   bool wants(Session& s, const std::vector<Value>& args) const;
 

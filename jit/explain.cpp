@@ -57,13 +57,14 @@ std::string explain(runtime::Session& s) {
       const Version& v = *f->versions[i];
       Version::State state = v.state.load();
       size_t operations = 0;
-      if (v.made.typed)
-        for (const ir::Block& b : v.made.typed->blocks) operations += b.lets.size();
+      if (v.made->typed)
+        for (const ir::Block& b : v.made->typed->blocks) operations += b.lets.size();
       out += fmt::format("  version {}: {}; made because: {}\n", f->versions.size() - i,
                          state == Version::State::ready       ? "compiled"
                          : state == Version::State::compiling ? "still compiling"
                                                               : "not compiled",
                          v.why);
+      if (!(v.demands == runtime::ExecutionPlan{})) out += fmt::format("    for {}\n", runtime::plan_text(v.demands));
       if (state == Version::State::failed) out += fmt::format("    {}\n", v.error);
       uint64_t calls = v.calls.load(), exits = v.exits.load();
       out += fmt::format("    {} operations{}; specialised in {:.1f} ms, {} in {:.1f} ms\n", operations,
@@ -79,9 +80,9 @@ std::string explain(runtime::Session& s) {
                                                                              1e3 / static_cast<double>(calls - exits))
                                        : "",
                          exits ? fmt::format(", {} left to the interpreter", exits) : "");
-      if (!v.made.fallbacks.empty()) {
-        out += fmt::format("  interpreted in place ({}):\n", v.made.fallbacks.size());
-        notes(s, v.made.fallbacks, out);
+      if (!v.made->fallbacks.empty()) {
+        out += fmt::format("  interpreted in place ({}):\n", v.made->fallbacks.size());
+        notes(s, v.made->fallbacks, out);
       }
     }
     if (f->interpreted_calls) out += fmt::format("  {} calls interpreted\n", f->interpreted_calls);

@@ -19,7 +19,7 @@ struct Input {
   runtime::Backend& backend;
 };
 
-std::string typed(const Input& in) { return ir::print(*in.version.made.typed); }
+std::string typed(const Input& in) { return ir::print(*in.version.made->typed); }
 std::string plan(const Input& in) { return in.version.plan->text(); }
 std::string loops(const Input& in) {
   std::string out;

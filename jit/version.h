@@ -1,4 +1,5 @@
-// A version: one function, specialised for one key, and everything a call of it needs.
+// A version: one function, specialised for one key, and everything a call of it needs. The key is the abstract
+// arguments (of which `made` is the result, shared by versions that differ in the plan only) and the execution plan.
 #pragma once
 
 #include <atomic>
@@ -14,9 +15,10 @@ namespace ouro::jit {
 struct Version {
   enum class State : uint8_t { compiling, ready, failed, retired };
   std::atomic<State> state{State::compiling};
-  SpecialiseResult made;  // typed program, access program, outputs
-  PlanRef plan;           // set before `state` becomes ready
-  std::string error;      // of a failed compilation
+  std::shared_ptr<SpecialiseResult> made;  // typed program, access program, outputs
+  runtime::ExecutionPlan demands;          // what it is compiled for
+  PlanRef plan;                            // set before `state` becomes ready
+  std::string error;                       // of a failed compilation
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};

@@ -302,18 +302,67 @@ Convolution aligned(const Convolution& d) {
   return a;
 }
 
+// An operand as bf16 holds it, in f32. The copy is kept from call to call by its thread.
+class Rounded {
+ public:
+  Rounded(const void* from, int64_t n, int threads) : kept_(pool()) {
+    if (!kept_.empty()) {
+      values_ = std::move(kept_.back());
+      kept_.pop_back();
+    }
+    if (values_.size() < static_cast<size_t>(n)) values_ = std::vector<float>(static_cast<size_t>(n));
+    const auto* x = static_cast<const float*>(from);
+    constexpr int64_t kPart = 65536;
+    parallel_for(n > kPart ? threads : 1, (n + kPart - 1) / kPart, [&](int64_t p) {
+      for (int64_t i = p * kPart; i < std::min(n, (p + 1) * kPart); ++i) values_[static_cast<size_t>(i)] = round(x[i]);
+    });
+  }
+  ~Rounded() { kept_.push_back(std::move(values_)); }
+  Rounded(const Rounded&) = delete;
+  Rounded& operator=(const Rounded&) = delete;
+  const float* data() const { return values_.data(); }
+
+ private:
+  static float round(float x) {  // to nearest even; NaN stays NaN
+    uint32_t u = std::bit_cast<uint32_t>(x);
+    uint32_t r = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+    return x == x ? std::bit_cast<float>(r) : x;
+  }
+  static std::vector<std::vector<float>>& pool() {
+    static thread_local std::vector<std::vector<float>> kept;
+    return kept;
+  }
+  std::vector<std::vector<float>>& kept_;
+  std::vector<float> values_;
+};
+
 }  // namespace
 
 void matmul(const Matmul& d, const void* a, const void* b, void* c, int threads) {
-  dispatch(d, a, nullptr, b, nullptr, c, threads);
+  if (d.precision == Precision::f32 || d.dtype != DType::f32) return dispatch(d, a, nullptr, b, nullptr, c, threads);
+  auto size = [&](int64_t stride, int64_t one) { return d.batch == 0 ? 0 : (d.batch - 1) * stride + one; };
+  Rounded ra(a, size(d.a_stride, d.m * d.k), threads), rb(b, size(d.b_stride, d.k * d.n), threads);
+  dispatch(d, ra.data(), nullptr, rb.data(), nullptr, c, threads);
 }
 void matmul(const Matmul& d, const void* a, const int64_t* a_at, const void* b, const int64_t* b_at, void* c,
             int threads) {
-  dispatch(d, a, a_at, b, b_at, c, threads);
+  if (d.precision == Precision::f32 || d.dtype != DType::f32) return dispatch(d, a, a_at, b, b_at, c, threads);
+  auto size = [&](const int64_t* at, int64_t one) {
+    return d.batch == 0 ? 0 : *std::max_element(at, at + d.batch) + one;
+  };
+  Rounded ra(a, size(a_at, d.m * d.k), threads), rb(b, size(b_at, d.k * d.n), threads);
+  dispatch(d, ra.data(), a_at, rb.data(), b_at, c, threads);
 }
 
 void convolve(const Convolution& d, const void* x, const void* y, void* result, int threads) {
   Convolution a = aligned(d);
+  if (d.precision == Precision::bf16 && d.dtype == DType::f32) {
+    const int64_t image = d.batch * d.in_channels * volume(a.in), made = d.batch * d.out_channels * volume(a.out),
+                  weight = d.out_channels * (d.in_channels / d.groups) * volume(a.kernel);
+    using K = Convolution::Kind;
+    Rounded rx(x, d.kind == K::forward ? image : made, threads), ry(y, d.kind == K::weight ? image : weight, threads);
+    return convolve_as<float>(a, rx.data(), ry.data(), static_cast<float*>(result), threads);
+  }
   if (d.dtype == DType::f64)
     convolve_as<double>(a, static_cast<const double*>(x), static_cast<const double*>(y), static_cast<double*>(result),
                         threads);

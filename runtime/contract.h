@@ -10,11 +10,15 @@
 // Convolutions are products of the weight matrix and the columns of the image (Chellapilla et al. 2006), image by
 // image; the weight's gradient is summed over chunks of 8 images, the chunks in order.
 //
+// Precision bf16 (a demand): the operands of f32 contractions are rounded to bf16, to nearest even; products of those
+// are exact in f32, sums and results stay f32. Other dtypes are not touched.
+//
 // All operands are dense and row-major; c never overlaps a or b. Any thread may call.
 #pragma once
 
 #include <cstdint>
 
+#include "runtime/demand.h"
 #include "support/dtype.h"
 
 namespace ouro::runtime {
@@ -24,6 +28,7 @@ namespace ouro::runtime {
 // dtype; half floats are summed in f32.
 struct Matmul {
   DType dtype = DType::f32;
+  Precision precision = Precision::f32;
   int64_t m = 0, n = 0, k = 0, batch = 1;
   bool a_transposed = false, b_transposed = false;
   int64_t a_stride = 0, b_stride = 0, c_stride = 0;
@@ -42,6 +47,7 @@ struct Convolution {
   };
   Kind kind = Kind::forward;
   DType dtype = DType::f32;  // f32 or f64
+  Precision precision = Precision::f32;
   int rank = 2;
   int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};

@@ -39,8 +39,8 @@ struct Executor {
   // A back edge to `head` was taken Code::loop count times. Parameters of `head` and what is live there are in their
   // registers.
   virtual Outcome hot_loop(Session& s, Frame& frame, ir::BlockId head, Value& result) = 0;
-  // A version is ready (Session::kVersionReady), a demand changed (kDemand): called at a safe point.
-  virtual void safe_point(Session& s) = 0;
+  // The plan changes (Session::demands still has the old one). True: compiled code follows when its versions are ready.
+  virtual bool follow_demands(Session& s) = 0;
 };
 
 // ---- what executors may do with a frame (runtime/interpreter/frame.cpp)
@@ -53,6 +53,8 @@ void set_position(Frame& f, ir::BlockId block, uint32_t let);
 // Pushes the frame of an inlined call above `caller`, whose position is the call itself; the call's result goes to
 // `result` of the caller (NameId::none: dropped). The new frame runs next.
 Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result);
+// At a safe point: takes the plan over that demands come to, unless a compiled call or a transform is at work.
+void adopt_demands(Session& s);
 // The flattened code of a function, for counters and the entry slot.
 Code* code_of(Session& s, const ir::FunctionRef& f);
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/demand.h"
 #include "runtime/exception_kinds.h"
 #include "runtime/native.h"
 #include "runtime/object.h"
@@ -31,6 +32,8 @@ struct Options {
   std::string cpu;            // --cpu=
   std::string device;         // --device=
   bool stress_exits = false;  // leave compiled code at every snapshot
+  bool sense = false;         // the thread count follows the cores that the process may use (runtime/demand.h)
+  bool control = false;       // `ouro ctl` reaches the session (runtime/control.h)
 };
 
 // Buffered text output (sys.stdout). Flushed at exit, before an error is printed, when full, and at each line on a
@@ -104,6 +107,7 @@ class Session {
   void ask(uint32_t bit) {
     if (!(poll.load(std::memory_order_relaxed) & bit)) poll.fetch_or(bit, std::memory_order_relaxed);
   }
+  Demands demands;
 
   // ---- names
   const Value& str(Symbol name);  // the one Str of a symbol

@@ -102,7 +102,7 @@ TensorCounters& tensor_counters(Session& s) { return s.state<TensorState>().coun
 ResultOffer::ResultOffer(Session& s, Value tensor) : session_(s) { s.state<TensorState>().offered = std::move(tensor); }
 ResultOffer::~ResultOffer() { session_.state<TensorState>().offered = Value(); }
 
-int session_threads(Session& s) { return thread_count(s.options.threads); }
+int session_threads(Session& s) { return s.demands.threads(); }
 
 // ---------------------------------------------------------------- making tensors
 

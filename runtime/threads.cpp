@@ -1,6 +1,7 @@
 #include "runtime/threads.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -122,16 +123,13 @@ void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
 }
 
 int available_cores() {
-  static const int cores = [] {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                        : static_cast<int>(std::thread::hardware_concurrency());
-    int q = quota_cores();
-    if (q > 0) n = std::min(n, q);
-    return std::max(n, 1);
-  }();
-  return cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int n = sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                             : static_cast<int>(std::thread::hardware_concurrency());
+  int q = quota_cores();
+  if (q > 0) n = std::min(n, q);
+  return std::max(n, 1);
 }
 
 }  // namespace ouro::runtime

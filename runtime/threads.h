@@ -27,9 +27,7 @@ void parallel_for(int threads, int64_t parts, F&& f) {
       threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
 }
 
-// Cores that this process may use (affinity and cgroup quota included).
+// Cores that this process may use now (affinity of its first thread and cgroup quota included).
 int available_cores();
-// What a session's `threads` option means: n, or all cores for 0.
-inline int thread_count(int option) { return option > 0 ? option : available_cores(); }
 
 }  // namespace ouro::runtime

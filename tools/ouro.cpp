@@ -1,5 +1,6 @@
-// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `version`, `help`, and the prompt. Everything is
-// parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not need.
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `ctl`, `version`, `help`, and the prompt. Everything
+// is parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not
+// need.
 //
 // Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
 // file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
@@ -25,6 +26,7 @@
 #include "support/source.h"
 #include "support/trace.h"
 #include "tools/cache_command.h"
+#include "tools/ctl_command.h"
 #include "tools/ir_command.h"
 #include "tools/repl.h"
 
@@ -44,6 +46,8 @@ constexpr std::string_view kHelp =
     "       ouro ir --stage=STAGE FILE [ARGS...]   run the script, then print a stage of what was compiled: typed,\n"
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
     "       ouro cache [clear]                  show, or empty, the disk cache of compiled code\n"
+    "       ouro ctl PID get                    what a running program was asked for, and what it does\n"
+    "       ouro ctl PID set NAME=VALUE...      asks it: threads=N, precision=f32|bf16, device=cpu; `auto` takes back\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
@@ -62,7 +66,7 @@ constexpr std::string_view kHelp =
 
 struct Command {
   Options options;
-  enum class What { prompt, file, text, standard_input, ir, cache, version, help } what = What::prompt;
+  enum class What { prompt, file, text, standard_input, ir, cache, ctl, version, help } what = What::prompt;
   std::string file, text;
   std::string stage, function;  // of `ir`
   bool mode_given = false;
@@ -151,9 +155,9 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     std::string_view first = argv[i];
     if (first == "version" || first == "--version" || first == "-V") return c.what = W::version, true;
     if (first == "help" || first == "--help" || first == "-h") return c.what = W::help, true;
-    if (first == "cache") {
+    if (first == "cache" || first == "ctl") {
       c.args.assign(argv + 2, argv + argc);
-      return c.what = W::cache, true;
+      return c.what = first == "ctl" ? W::ctl : W::cache, true;
     }
     if (first == "ir") {
       c.what = W::ir;
@@ -227,6 +231,7 @@ int report_uncaught(Session& s) {
   s.err.write(format_exception(s, e));
   (void)s.err.flush();
   if (exception_is(s, e, ExcKind::KeyboardInterrupt)) {
+    s.demands.close();
     die_by_interrupt();
     return 130;
   }
@@ -236,6 +241,7 @@ int report_uncaught(Session& s) {
 // The end of a program: finalizers of what the main module still held, the rest of the output.
 int finish(Session& s, int status) {
   stdlib::end_program(s);
+  s.demands.close();
   if (!s.out.flush()) {
     std::fprintf(
         stderr,
@@ -293,7 +299,9 @@ int run_program(const Command& c) {
         return 2;
       }
   }
-  Session s(c.options);
+  Options options = c.options;
+  options.sense = options.control = true;
+  Session s(options);
   SessionScope scope(s);
   stdlib::start(s);
   if (c.options.verbose) set_notice_mode(NoticeMode::always);
@@ -357,6 +365,8 @@ int main_command(int argc, char** argv) {
     case Command::What::version:
       std::printf("ouro %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
       return 0;
+    case Command::What::ctl:
+      return ctl_command(c.args);
     case Command::What::help:
       std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
       return 0;

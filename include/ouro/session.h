@@ -142,7 +142,12 @@ class OURO_API Session {
   void interrupt() noexcept;
   void clear_interrupt() noexcept;  ///< forgets one that has not been seen yet
 
-  // ---- demands
+  // ---- demands: what the running program must meet (docs/demand.md)
+  /// Any thread, also while the session runs something: "threads" ("1" to "1024"), "precision" ("f32", "bf16"),
+  /// "device" ("cpu"); "auto" takes it back. ValueError tells what there is; then nothing is changed.
+  Result<void> set_demand(std::string_view name, std::string_view value);
+  /// What was asked and by whom, what runs now, and a log, as text. Any thread.
+  std::string demands() const;
   /// Threads of kernels from the next operation on; 0: the cores this process may use. Changes no bit of a result.
   Result<void> set_threads(int threads);
   int threads() const;  ///< what that comes to

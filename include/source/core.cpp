@@ -24,6 +24,7 @@ runtime::Options options_of(const Options& o) {
            : o.mode == Mode::graph ? runtime::Mode::graph
                                    : runtime::Mode::auto_;
   r.threads = o.threads;
+  r.sense = true;
   r.fast_numerics = o.fast_numerics;
   r.cpu = o.cpu;
   return r;

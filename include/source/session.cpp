@@ -190,13 +190,20 @@ void Session::clear_interrupt() noexcept {
   core_->session.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
 }
 
+Result<void> Session::set_demand(std::string_view name, std::string_view value) {
+  const runtime::Wish wish{std::string(name), std::string(value)};
+  std::string wrong = core_->session.demands.set({&wish, 1}, runtime::DemandOrigin::host);
+  if (!wrong.empty()) return Error("ValueError", std::move(wrong));
+  return {};
+}
+std::string Session::demands() const { return core_->session.demands.text(); }
+
 Result<void> Session::set_threads(int threads) {
   Entry in(core_);
   if (!in.ok()) return in.refusal();
   if (threads < 0 || threads > 1024)
     return Error("ValueError", "threads is a number from 0 to 1024, not " + std::to_string(threads));
-  core_->session.options.threads = threads;
-  return {};
+  return set_demand("threads", threads == 0 ? "auto" : std::to_string(threads));
 }
 int Session::threads() const {
   Entry in(core_);

@@ -35,6 +35,7 @@ class CodeCache;
 struct PlanOptions {
   std::shared_ptr<runtime::Backend> backend;
   std::shared_ptr<CodeCache> cache;  // null: the backend compiles
+  runtime::ExecutionPlan plan;       // what demands have come to
 };
 
 struct RunContext {

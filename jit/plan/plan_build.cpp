@@ -22,7 +22,10 @@ class BlockBuilder;
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(ir::FunctionRef f) : f_(*f) { p_.function = std::move(f); }
+  ProgramBuilder(ir::FunctionRef f, runtime::ExecutionPlan plan) : f_(*f) {
+    p_.function = std::move(f);
+    p_.plan = plan;
+  }
 
   Program run();
 
@@ -302,6 +305,7 @@ class BlockBuilder {
     const Polys &a = g_[x.inputs[0].value].dims, &b = g_[x.inputs[1].value].dims;
     if (x.kind == Value::Kind::matmul) {
       i.matmul.dtype = x.type;
+      i.matmul.precision = p_.plan.precision;
       i.matmul.a_transposed = x.flag;
       i.matmul.b_transposed = x.keepdim;
       i.sizes = b_.sizes(matmul_sizes(x, a, b));
@@ -312,6 +316,7 @@ class BlockBuilder {
     bool forward = x.form == Value::GatherForm::conv_forward, input = x.form == Value::GatherForm::conv_input;
     d.kind = forward ? Kind::forward : input ? Kind::input : Kind::weight;
     d.dtype = x.type;
+    d.precision = p_.plan.precision;
     d.rank = static_cast<int>(x.dims.size() - 2);
     d.groups = x.window.back();
     for (int k = 0; k < d.rank; ++k) {
@@ -502,6 +507,8 @@ Program ProgramBuilder::run() {
 
 }  // namespace
 
-Program build_program(ir::FunctionRef typed) { return ProgramBuilder(ir::opt::optimise(std::move(typed))).run(); }
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan) {
+  return ProgramBuilder(ir::opt::optimise(std::move(typed)), plan).run();
+}
 
 }  // namespace ouro::jit

@@ -110,6 +110,7 @@ struct ArenaSlot {
 
 struct Program {
   ir::FunctionRef function;
+  runtime::ExecutionPlan plan;
   std::vector<Instr> code;
   std::vector<Reg> params;
   std::vector<const ir::Type*> param_types;
@@ -122,7 +123,7 @@ struct Program {
 };
 
 /// The program of a typed function; kernels are lowered, not yet compiled.
-Program build_program(ir::FunctionRef typed);
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {});
 std::string print(const Program& p);
 
 /// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception

@@ -451,7 +451,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
 }  // namespace
 
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
-  Program p = build_program(std::move(typed));
+  Program p = build_program(std::move(typed), options.plan);
   std::vector<const ir::loops::Kernel*> kernels;
   for (const auto& k : p.kernels) kernels.push_back(&k.kernel);
   runtime::KernelModuleRef module;

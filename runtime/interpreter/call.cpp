@@ -372,13 +372,30 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module) {
   return call_function(s, f, {});
 }
 
+// Is a transform at work: is one of its functions among the callers?
+static bool inside_transform(Session& s) {
+  for (const Frame* f = s.interpreter->top; f; f = f->caller) {
+    const SourceFile* file = s.sources.file(f->code->function->span.file);
+    if (file && file->name() == "ouro/autodiff.ouro") return true;
+  }
+  return false;
+}
+
+void adopt_demands(Session& s) {
+  if (!s.demands.waiting()) {
+    s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
+    return;
+  }
+  if (s.demands.latched() || inside_transform(s)) return;  // the bit stays set
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
+  s.demands.adopt(s.executor && s.executor->follow_demands(s));
+}
+
 bool safe_point(Session& s) {
   uint32_t bits = s.poll.load(std::memory_order_relaxed);
   if (bits & Session::kCollect) ouro::runtime::collect(s);
   if (bits & Session::kFinalizers) run_finalizers(s);
-  if (s.executor && bits & (Session::kVersionReady | Session::kDemand)) s.executor->safe_point(s);
-  if (bits & (Session::kVersionReady | Session::kDemand))
-    s.poll.fetch_and(~static_cast<uint32_t>(Session::kVersionReady | Session::kDemand));
+  if (bits & Session::kDemand) adopt_demands(s);
   if (bits & Session::kInterrupt) {
     s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
     set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));

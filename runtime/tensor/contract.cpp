@@ -37,6 +37,7 @@ Value run_matmul(OpCall& c) {
   if (sb.size() == 1) sb.push_back(1);
   Matmul d;
   d.dtype = t;
+  d.precision = c.s.demands.plan().precision;
   d.a_transposed = ta, d.b_transposed = tb;
   d.m = sa[sa.size() - (ta ? 1 : 2)], d.k = sa[sa.size() - (ta ? 2 : 1)];
   d.n = sb[sb.size() - (tb ? 2 : 1)];
@@ -66,6 +67,7 @@ Value run_conv(OpCall& c) {
   Convolution d;
   DType result = c.dtype(), t = engine_type(result);
   d.dtype = t;
+  d.precision = c.s.demands.plan().precision;
   d.kind = which == "forward" ? Kind::forward : which == "input" ? Kind::input : Kind::weight;
   Value a = cast_tensor(c.s, c.inputs[0], t), b = cast_tensor(c.s, c.inputs[1], t);
   if (a.is_error() || b.is_error()) return Value::error();

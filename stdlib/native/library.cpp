@@ -7,6 +7,7 @@
 
 #include "runtime/ops.h"
 #include "stdlib/embedded.h"
+#include "stdlib/native/demand_module.h"
 #include "stdlib/native/file_modules.h"
 #include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
@@ -71,6 +72,7 @@ void register_library(Session& s) {
   s.register_natives(&kTensorsModule);
   register_tensor_natives(s);
   register_file_modules(s);
+  register_demand_module(s);
 }
 
 }  // namespace ouro::stdlib

@@ -1,5 +1,7 @@
 // What hosts give to scripts: memory, functions, places for output.
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "fixture.h"
 
@@ -155,6 +157,33 @@ TEST_CASE("output goes where the host says") {
   CHECK(s.run("import sys\nprint('a', 1)\nprint('b', file=sys.stderr)"));
   CHECK(out == "a 1\n");
   CHECK(err == "b\n");
+}
+
+TEST_CASE("demands are set from another thread while the session runs") {
+  Session s;
+  Value f = after(
+      s,
+      "a, b = randn(64, 64), randn(64, 64)\n"
+      "def f(n):\n    r = []\n    for i in range(n):\n        r.append((a @ b).sum().item())\n    return len(set(r))",
+      "f");
+  CHECK(s.set_demand("precision", "bf16"));
+  CHECK(f(2).value().as_int() == 1);
+  std::atomic<int> refused = 0;
+  std::thread other([&] {
+    for (int i = 0; i < 200; ++i) {
+      refused += !s.set_demand("threads", i % 2 ? "1" : "2");
+      refused += !s.set_demand("precision", i % 2 ? "f32" : "bf16");
+      (void)s.demands();
+    }
+  });
+  int64_t kinds = f(2000).value().as_int().value();
+  other.join();
+  CHECK(refused == 0);
+  CHECK(kinds <= 2);  // f32's and bf16's
+  CHECK(s.set_demand("precision", "auto"));
+  CHECK(f(2).value().as_int() == 1);
+  CHECK(s.demands().find("host asked for precision=bf16") != std::string::npos);
+  CHECK(s.set_demand("precision", "f8").error().type() == "ValueError");
 }
 
 TEST_CASE("threads are a demand that changes no bit") {

@@ -199,7 +199,7 @@ struct LeavingExecutor final : Executor {
     set_position(f, h, 0);
     return Outcome::left;
   }
-  void safe_point(Session&) override {}
+  bool follow_demands(Session&) override { return false; }
 };
 
 }  // namespace

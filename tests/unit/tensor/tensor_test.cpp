@@ -82,7 +82,7 @@ TEST_CASE("bits do not depend on the number of threads", "[threads]") {
   Value x = random_tensor(s, {300, 517}), w = random_tensor(s, {517, 129}), image = random_tensor(s, {33, 3, 20, 20}),
         kernel = random_tensor(s, {8, 3, 3, 3});
   auto all = [&](int threads) {
-    s.options.threads = threads;
+    REQUIRE(s.demands.set(std::vector<Wish>{{"threads", std::to_string(threads)}}, DemandOrigin::host).empty());
     Value pair = make_tuple({Value::integer(1), Value::integer(1)}),
           none = make_tuple({Value::integer(0), Value::integer(0)});
     std::vector<Value> out;
@@ -123,7 +123,7 @@ TEST_CASE("the parts of a job are each run once", "[threads]") {
 TEST_CASE("convolution gradients are the transposes of convolution") {
   Session s;
   SessionScope scope(s);
-  s.options.threads = 2;
+  REQUIRE(s.demands.set(std::vector<Wish>{{"threads", "2"}}, DemandOrigin::host).empty());
   struct Geometry {
     int64_t in, out, groups, size, kernel, stride, padding, dilation;
   };

@@ -1,0 +1,259 @@
+"""Demands: set from the script, by `ouro ctl`, sensed; compiled steps follow without waiting (docs/demand.md)."""
+import os
+import signal
+import socket
+import time
+
+from harness.cli import tags
+
+TRAINING = '''
+import sys, time
+from ouro import nn, optim, jit, value_and_grad, demand
+
+class Net(nn.Module):
+    def __init__(self):
+        self.c = nn.Conv2d(1, 4, 5, padding=2)
+        self.a, self.b = nn.Linear(4 * 7 * 7, 16), nn.Linear(16, 10)
+    def forward(self, x):
+        x = max_pool2d(relu(self.c(x)), 4)
+        return self.b(relu(self.a(x.flatten(1))))
+
+manual_seed(0)
+model = Net()
+opt = optim.Adam(model, lr=1e-3)
+
+@jit
+def step(x, y):
+    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
+    opt.update(grads)
+    return loss
+
+x, y = randn(64, 1, 28, 28), randint(0, 10, (64,))
+'''
+
+FOLLOW = TRAINING + '''
+def until(precision):
+    for i in range(2000):
+        step(x, y)
+        if demand.report()["running"]["precision"] == precision:
+            return True
+        time.sleep(0.005)
+
+step(x, y)
+while not demand.report()["versions"] or demand.report()["versions"][0]["state"] != "ready":
+    step(x, y); time.sleep(0.005)
+step(x, y)
+waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiles"]
+demand.set(precision="bf16")
+print(until("bf16"), demand.report()["compiles"] - compiles)
+demand.set(precision="f32")
+print(until("f32"), demand.report()["compiles"] - compiles)
+demand.set(precision="bf16")
+print(until("bf16"), demand.report()["compiles"] - compiles)
+print(demand.report()["compile_wait_ns"] - waited, len(demand.report()["versions"]))
+'''
+
+
+@tags("jit", "threads")
+def test_a_step_follows_precision_and_going_back_compiles_nothing(t):
+    t.write("follow.ouro", FOLLOW)
+    for mode in ("auto", "graph"):
+        t.equal(t.run(f"--mode={mode}", "follow.ouro").out, "True 1\nTrue 1\nTrue 1\n0 2\n")
+
+
+@tags("jit", "threads")
+def test_thread_changes_in_the_loop_leave_every_bit(t):
+    t.write("threads.ouro", TRAINING + '''
+for i in range(24):
+    if len(sys.argv) > 1:
+        demand.set(threads=1 + i // 4 % 3)
+    print(f"{step(x, y).item():.9g}", demand.report()["threads"] if len(sys.argv) > 1 else "", file=sys.stdout)
+''')
+    for mode in ("eager", "graph", "auto"):
+        plain = [line.split()[0] for line in t.run(f"--mode={mode}", "threads.ouro").out.splitlines()]
+        changed = [line.split() for line in t.run(f"--mode={mode}", "threads.ouro", "change").out.splitlines()]
+        t.equal([line[0] for line in changed], plain)
+        t.equal([line[1] for line in changed], [str(1 + i // 4 % 3) for i in range(24)])
+
+
+def test_bf16_is_the_same_in_every_mode_and_near_f32(t):
+    t.write("bf16.ouro", TRAINING + '''
+def gradients():
+    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
+    return grads
+
+def flat(g):
+    return cat([g.c.weight.flatten(), g.a.weight.flatten(), g.b.weight.flatten(), g.c.bias, g.a.bias, g.b.bias])
+
+full = flat(gradients())
+with demand(precision="bf16"):
+    low = flat(gradients())
+again = flat(gradients())
+cosine = ((full * low).sum() / (full.square().sum() * low.square().sum()).sqrt()).item()
+print(cosine >= 0.999, (full == low).all().item(), (full == again).all().item())
+''')
+    eager = t.run("--mode=eager", "bf16.ouro").out
+    t.equal(eager, "True False True\n")
+    t.write("compiled.ouro", TRAINING + '''
+demand.set(precision="bf16")
+for i in range(6):
+    print(f"{step(x, y).item():.9g}")
+''')
+    steps = t.run("--mode=eager", "compiled.ouro").out
+    for mode in ("graph", "auto"):
+        t.equal(t.run(f"--mode={mode}", "compiled.ouro").out, steps)
+
+
+def test_what_is_no_demand_is_refused_and_changes_nothing(t):
+    t.write("wrong.ouro", '''
+from ouro import demand
+for wishes in ({"thread": 2}, {"threads": 0}, {"threads": "many"}, {"threads": 2000}, {"threads": True}, {"precision": "f16"},
+               {"device": "cuda"}, {"precision": "bf16", "threads": -1}, {"threads": 1.5}):
+    try:
+        demand.set(**wishes)
+        print("taken", wishes)
+    except (ValueError, TypeError) as e:
+        print(type(e).__name__, e)
+print(demand.report()["asked"], demand)
+with demand(threads=1):
+    with demand(threads=3, precision="bf16"):
+        print(demand.report()["threads"], demand.report()["plan"], demand)
+    print(demand.report()["threads"], demand.report()["plan"])
+    demand.set(threads=4)
+print(demand.report()["threads"])
+demand.set(threads=None)
+print(demand.report()["asked"])
+try:
+    with demand(threads=1):
+        raise KeyError("inside")
+except KeyError:
+    print(demand.report()["asked"])
+''')
+    t.equal(t.run("wrong.ouro").out, """\
+ValueError there is no demand 'thread'; there are: threads, precision, device
+ValueError threads is a number from 1 to 1024, or 'auto', not '0'
+ValueError threads is a number from 1 to 1024, or 'auto', not 'many'
+ValueError threads is a number from 1 to 1024, or 'auto', not '2000'
+TypeError demand threads: int, str or None expected, not bool
+ValueError precision is 'f32' or 'bf16', or 'auto', not 'f16'
+ValueError device is 'cpu', or 'auto', not 'cuda'
+ValueError threads is a number from 1 to 1024, or 'auto', not '-1'
+TypeError demand threads: int, str or None expected, not float
+{} <demands: >
+3 {'precision': 'bf16'} <demands: threads=3, precision=bf16>
+1 {'precision': 'f32'}
+4
+{}
+{}
+""")
+
+
+LOOP = TRAINING + '''
+print("ready", flush=True)
+step(x, y)
+end = time.time() + 60
+seen = []
+while time.time() < end:
+    loss = step(x, y)
+    r = demand.report()
+    now = (r["threads"], r["running"]["precision"])
+    if not seen or seen[-1] != now:
+        seen.append(now)
+        print(*now, flush=True)
+'''
+
+
+def _wait(process, text, seconds=30):
+    """Reads lines until one is `text`."""
+    end = time.time() + seconds
+    while time.time() < end:
+        line = process.stdout.readline()
+        if line == text + "\n":
+            return True
+        if not line:
+            return False
+    return False
+
+
+def _running(t, *options):
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700, exist_ok=True)
+    env = {"XDG_RUNTIME_DIR": runtime}
+    t.write("loop.ouro", LOOP)
+    process = t.start(*options, "loop.ouro", env=env)
+    t.check(process.stdout.readline() == "ready\n", "it does not start")
+    process.stdout.readline()  # the first state
+    return process, env, os.path.join(runtime, "ouro", f"{process.pid}.sock")
+
+
+def test_ctl_changes_a_running_loop(t):
+    process, env, path = _running(t, "--threads=2")
+    pid = str(process.pid)
+    try:
+        t.equal(oct(os.stat(path).st_mode & 0o777), "0o600")
+        t.equal(oct(os.stat(os.path.dirname(path)).st_mode & 0o777), "0o700")
+        got = t.run("ctl", pid, "get", env=env).out
+        t.check("threads=2 (option)\n" in got and "running: threads=2 precision=f32" in got, got)
+        t.equal(t.run("ctl", pid, "set", "threads=1", env=env).out, "")
+        t.check(_wait(process, "1 f32"), "threads did not change")
+        t.run("ctl", pid, "set", "precision=bf16", "threads=2", env=env)
+        t.check(_wait(process, "2 bf16"), "precision did not change")
+        t.run("ctl", pid, "set", "precision=auto", env=env)
+        t.check(_wait(process, "2 f32"), "precision did not go back")
+        got = t.run("ctl", pid, "get", env=env).out
+        t.check("ctl asked for precision=bf16" in got and "running with precision=bf16" in got, got)
+        # What it refuses.
+        t.equal(t.run("ctl", pid, "set", "speed=9", env=env, status=1).err,
+                "ouro: there is no demand 'speed'; there are: threads, precision, device\n")
+        t.equal(t.run("ctl", pid, "set", "threads", env=env, status=1).err, "ouro: 'threads' is not NAME=VALUE\n")
+        for request in (b"\n", b"get more\n", b"set\n", b"set =\n", b"set threads=\x00\n", b"\xff\xfe\n", b"x" * 5000, b"set " + b"threads=1 " * 600 + b"\n"):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.connect(path)
+                try:
+                    s.sendall(request)
+                    s.shutdown(socket.SHUT_WR)
+                    answer = s.recv(4096)
+                except OSError:  # it closed while we were sending
+                    answer = b"error: "
+                t.check(answer.startswith(b"error: "), f"{request[:20]} got {answer}")
+        with socket.socket(socket.AF_UNIX) as s:  # says nothing, and goes away
+            s.connect(path)
+        t.check("threads=2" in t.run("ctl", pid, "get", env=env).out, "it does not answer any more")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    t.check(not os.path.exists(path), "the socket is left")
+    t.check("there is no process" in t.run("ctl", pid, "get", env=env, status=1).err, "")
+
+
+def test_the_thread_count_follows_affinity(t):
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        t.skip("one core")
+    process, env, path = _running(t)
+    try:
+        os.sched_setaffinity(process.pid, cores[:1])
+        t.check(_wait(process, "1 f32"), "the count did not follow")
+        os.sched_setaffinity(process.pid, cores)
+        t.check(_wait(process, f"{len(cores)} f32"), "the count did not go back")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    process, env, path = _running(t, "--threads=2")
+    try:  # who fixes it is not disturbed
+        os.sched_setaffinity(process.pid, cores[:1])
+        time.sleep(0.6)
+        t.check("running: threads=2" in t.run("ctl", str(process.pid), "get", env=env).out, "")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_a_wrong_command_line_of_ctl(t):
+    for arguments, problem in ((("ctl",), "ctl needs the number of a process, and get or set NAME=VALUE..."),
+                               (("ctl", "me", "get"), "'me' is not the number of a process"),
+                               (("ctl", "1", "give"), "ctl gets or sets; it cannot 'give'"),
+                               (("ctl", "1", "set"), "ctl set needs NAME=VALUE"),
+                               (("ctl", "1", "get", "all"), "ctl get takes nothing else")):
+        t.equal(t.run(*arguments, status=2).err, f"ouro: {problem}\nTry `ouro help'.\n")
+    t.check("does not listen" in t.run("ctl", str(os.getpid()), "get", env={"XDG_RUNTIME_DIR": t.path(".")}, status=1).err, "")
