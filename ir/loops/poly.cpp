@@ -10,6 +10,19 @@ static int64_t saturating_mul(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &r) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : r;
 }
 
+static int64_t saturating_add(int64_t a, int64_t b) {
+  int64_t r;
+  return __builtin_add_overflow(a, b, &r) ? (b < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+Poly& Poly::operator+=(const Poly& o) {
+  for (const auto& [m, c] : o.terms_) {
+    int64_t& sum = terms_[m];
+    if ((sum = saturating_add(sum, c)) == 0) terms_.erase(m);
+  }
+  return *this;
+}
+
 Poly operator*(const Poly& a, const Poly& b) {
   Poly out;
   for (const auto& [m, c] : a.terms_)
@@ -17,7 +30,8 @@ Poly operator*(const Poly& a, const Poly& b) {
       std::vector<uint32_t> symbols = m;
       symbols.insert(symbols.end(), n.begin(), n.end());
       std::sort(symbols.begin(), symbols.end());
-      if ((out.terms_[symbols] += saturating_mul(c, d)) == 0) out.terms_.erase(symbols);
+      int64_t& sum = out.terms_[symbols];
+      if ((sum = saturating_add(sum, saturating_mul(c, d))) == 0) out.terms_.erase(symbols);
     }
   return out;
 }
@@ -27,7 +41,7 @@ int64_t Poly::evaluate(const std::function<int64_t(uint32_t)>& value) const {
   for (const auto& [m, c] : terms_) {
     int64_t term = c;
     for (uint32_t s : m) term = saturating_mul(term, value(s));
-    if (__builtin_add_overflow(sum, term, &sum)) sum = term < 0 ? INT64_MIN : INT64_MAX;
+    sum = saturating_add(sum, term);
   }
   return sum;
 }

@@ -34,11 +34,7 @@ class Poly {
   bool is(int64_t n) const { return known() && number() == n; }
   bool operator==(const Poly&) const = default;
 
-  Poly& operator+=(const Poly& o) {
-    for (const auto& [m, c] : o.terms_)
-      if ((terms_[m] += c) == 0) terms_.erase(m);
-    return *this;
-  }
+  Poly& operator+=(const Poly& o);
   friend Poly operator+(Poly a, const Poly& b) { return a += b; }
   friend Poly operator*(const Poly& a, const Poly& b);
   friend Poly operator-(const Poly& a, const Poly& b) { return a + b * Poly(-1); }
