@@ -21,6 +21,7 @@ void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out) {
 
 Atom Lowerer::call(const Call& e) {
   if (is_super_call(e)) return call_super(e);
+  if (is_locals_call(e)) return call_locals(e);
   CallArgs args;
   if (auto* a = dyn<Attribute>(e.func)) {
     Atom receiver = expr(a->value);

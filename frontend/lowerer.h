@@ -120,7 +120,7 @@ class Lowerer {
   }
   Atom captured(const ScopeCapture& c);
 
-  // ---- expressions (lower_expr.cpp, lower_call.cpp, lower_literal.cpp)
+  // ---- expressions (lower_expr.cpp, lower_call.cpp, lower_locals.cpp, lower_literal.cpp)
   Atom expr(const ast::ExprNode* e);
   Atom expr_or_none(const ast::ExprNode* e) { return e ? expr(e) : b_.none(); }
   Atom constant(const ast::Constant& c);
@@ -132,6 +132,10 @@ class Lowerer {
   Atom call(const ast::Call& e);
   bool is_super_call(const ast::Call& e);
   Atom call_super(const ast::Call& e);
+  bool is_builtin_call(const ast::Call& e, std::string_view name);
+  bool is_locals_call(const ast::Call& e);
+  Atom locals_dict(Span span);
+  Atom call_locals(const ast::Call& e);
   void arguments(ast::Exprs args, ast::Seq<ast::Keyword> keywords, CallArgs& out);
   Atom list_or_set(const ast::ExprNode& e, ast::Exprs elts, bool set);
   Atom tuple(const ast::Tuple& e);

@@ -1,5 +1,7 @@
 #include "runtime/exception.h"
 
+#include "runtime/os_error.h"
+
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -125,55 +127,44 @@ Value raise_value(Session& s, const Value& exception, const Value& cause) {
   return set_pending(s, std::move(e));
 }
 
-Value raise_os_error(Session& s, int number, std::string_view path) {
-  ExcKind kind = ExcKind::OSError;
+ExcKind os_error_kind(int number) {
   switch (number) {
     case ENOENT:
-      kind = ExcKind::FileNotFoundError;
-      break;
+      return ExcKind::FileNotFoundError;
     case EEXIST:
-      kind = ExcKind::FileExistsError;
-      break;
+      return ExcKind::FileExistsError;
     case EACCES:
     case EPERM:
-      kind = ExcKind::PermissionError;
-      break;
+      return ExcKind::PermissionError;
     case EISDIR:
-      kind = ExcKind::IsADirectoryError;
-      break;
+      return ExcKind::IsADirectoryError;
     case ENOTDIR:
-      kind = ExcKind::NotADirectoryError;
-      break;
+      return ExcKind::NotADirectoryError;
     case EINTR:
-      kind = ExcKind::InterruptedError;
-      break;
+      return ExcKind::InterruptedError;
     case EPIPE:
     case ESHUTDOWN:
-      kind = ExcKind::BrokenPipeError;
-      break;
+      return ExcKind::BrokenPipeError;
     case ETIMEDOUT:
-      kind = ExcKind::TimeoutError;
-      break;
+      return ExcKind::TimeoutError;
     case ECONNREFUSED:
-      kind = ExcKind::ConnectionRefusedError;
-      break;
+      return ExcKind::ConnectionRefusedError;
     case ECONNRESET:
-      kind = ExcKind::ConnectionResetError;
-      break;
+      return ExcKind::ConnectionResetError;
     case EAGAIN:
-      kind = ExcKind::BlockingIOError;
-      break;
+      return ExcKind::BlockingIOError;
     case ECHILD:
-      kind = ExcKind::ChildProcessError;
-      break;
+      return ExcKind::ChildProcessError;
     case ESRCH:
-      kind = ExcKind::ProcessLookupError;
-      break;
+      return ExcKind::ProcessLookupError;
     default:
-      break;
+      return ExcKind::OSError;
   }
-  Value e =
-      make_exception(s, exception_type(s, kind), make_tuple({Value::integer(number), make_str(std::strerror(number))}));
+}
+
+Value raise_os_error(Session& s, int number, std::string_view path) {
+  Value e = make_exception(s, exception_type(s, os_error_kind(number)),
+                           make_tuple({Value::integer(number), make_str(std::strerror(number))}));
   if (!path.empty()) e.as<Exception>()->extra2 = make_str(path);
   return set_pending(s, std::move(e));
 }
@@ -187,10 +178,15 @@ Value take_pending(Session& s) { return std::move(s.pending); }
 void clear_pending(Session& s) { s.pending = Value(); }
 
 int exception_matches(Session& s, const Value& exc, const Value& cls) {
-  if (Tuple* t = cast_exact<Tuple>(cls)) {
-    for (size_t i = 0; i < t->size; ++i)
-      if (int m = exception_matches(s, exc, (*t)[i])) return m;
-    return 0;
+  if (Tuple* t = cast_exact<Tuple>(cls)) {  // of classes alone: a tuple among them is refused like anything else
+    int found = 0;
+    for (size_t i = 0; i < t->size; ++i) {
+      int m =
+          cast_exact<Tuple>((*t)[i]) ? exception_matches(s, exc, Value::none()) : exception_matches(s, exc, (*t)[i]);
+      if (m < 0) return m;
+      found |= m;
+    }
+    return found;
   }
   Type* c = cast<Type>(cls);
   if (!c || !c->is_exception) {

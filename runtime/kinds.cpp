@@ -103,17 +103,18 @@ void clear_generator(Object* o) {
   free_generator_frame(f);
 }
 
+// With a shape the attributes; without one, what stands in __slots__ is a Dict in the only slot (instance_dict).
+uint32_t slot_count(const Instance& i) { return i.shape ? i.shape->count : i.slots ? 1 : 0; }
+
 void visit_instance(Object* o, V& v) {
   auto* i = static_cast<Instance*>(o);
   v.visit(i->type);
-  if (i->shape)
-    for (uint32_t k = 0; k < i->shape->count; ++k) v.visit(i->slots[k]);
+  for (uint32_t k = 0; k < slot_count(*i); ++k) v.visit(i->slots[k]);
   v.visit(i->dict), v.visit(i->native);
 }
 void clear_instance(Object* o) {
   auto* i = static_cast<Instance*>(o);
-  if (i->shape)
-    for (uint32_t k = 0; k < i->shape->count; ++k) Value gone = std::move(i->slots[k]);
+  for (uint32_t k = 0; k < slot_count(*i); ++k) Value gone = std::move(i->slots[k]);
   Value a = std::move(i->dict), b = std::move(i->native);
   if (!i->shape && a.is_object()) i->dict = make_dict();  // still an instance while others finish with it
 }
@@ -217,8 +218,7 @@ void destroy_instance(Object* o) {
 
 Instance::~Instance() {
   if (slots) {
-    uint32_t n = shape ? shape->count : 0;
-    for (uint32_t i = 0; i < n; ++i) slots[i].~Value();
+    for (uint32_t i = 0, n = slot_count(*this); i < n; ++i) slots[i].~Value();
     free_memory(slots, slot_capacity * sizeof(Value));
   }
 }

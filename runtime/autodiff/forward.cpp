@@ -200,7 +200,7 @@ Value forward_form(Session& s, const Value& f) {
 Value forward_method(Session& s, const Value& receiver, Symbol name) {
   if (Instance* i = cast_exact<Instance>(receiver); i && i->type && !i->type->has_getattribute) {
     Value method = type_lookup(s, i->type, name);
-    if (kind_of(method) == ObjectKind::function && !instance_slot(i, name)) return of_function(s, method);
+    if (kind_of(method) == ObjectKind::function && !instance_slot(s, i, name)) return of_function(s, method);
   } else if (receiver.is_object() || receiver.is_float() || receiver.is_int() || receiver.is_bool()) {
     ObjectKind k = kind_of(receiver);
     if (k != ObjectKind::module && k != ObjectKind::type && k != ObjectKind::super && k != ObjectKind::instance) {
@@ -276,7 +276,7 @@ Value special_attr_get(Session& s, std::span<const Value> args) {
     if (has_script_dunder(s, found, Dunder::get_)) return form_of_rule(s, "descriptor_get");
     return Value::none();
   }
-  if (i->type->has_getattr && found.is_unbound() && !instance_slot(i, str_symbol(args[1].as<Str>())))
+  if (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, str_symbol(args[1].as<Str>())))
     return form_of_rule(s, "getattr_call");
   return Value::none();
 }

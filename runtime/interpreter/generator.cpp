@@ -191,6 +191,7 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
     add_traceback(s, exc, g->frame->code->function, g->frame->code->function->span,
                   g->frame->function.as<Function>()->globals);
     finish_generator(g);
+    stop_iteration_in_generator(s);
     return Value::error();
   }
   return run_frame(s, g, true);

@@ -373,7 +373,8 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
   const Operand* ops = f.code->operands.data() + x.first;
   Value body = take_operand(f, ops[0]), name = take_operand(f, ops[1]);
   std::vector<Value> bases, keywords, names;
-  static const Symbol metaclass = intern("metaclass"), entries = intern("__mro_entries__");
+  static const Symbol metaclass = intern("metaclass"), prepare = intern("__prepare__");
+  Value ns;
   for (size_t i = 0; i < sig.args.size(); ++i) {
     Value v = take_operand(f, ops[i + 2]);
     switch (sig.args[i].kind) {
@@ -388,7 +389,13 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
           return false;
         break;
       case ir::CallSig::Kind::keyword:
-        if (sig.args[i].name == metaclass) break;  // only abc's and type itself pass the reader
+        if (sig.args[i].name == metaclass) {  // only abc's, which has __prepare__, and type itself pass the reader
+          Value make = lookup_attr(s, v, prepare);
+          if (make.is_error()) return false;
+          if (!make.is_unbound()) ns = call(s, make, {name});
+          if (ns.is_error()) return false;
+          break;
+        }
         names.push_back(s.str(sig.args[i].name));
         keywords.push_back(std::move(v));
         break;
@@ -401,8 +408,7 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
       }
     }
   }
-  (void)entries;
-  Value ns = make_dict();
+  if (ns.is_unbound()) ns = make_dict();
   Value cell = call(s, body, {ns});
   if (cell.is_error()) return false;
   Value t = make_class(s, name, make_tuple(std::span<const Value>(bases)), ns, Args{{}, keywords, names});

@@ -56,7 +56,7 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
   } else if (in.b >= 0 && in.a != in.b && slots_of(s, slot).inplace && kind_of(slot) == ObjectKind::str) {
     Value taken = std::move(slot);
     r = slots_of(s, taken).inplace(s, op, taken, operand(f, in.b));
-    if (r.is(Tag::not_implemented)) r = binary(s, op, taken, operand(f, in.b));
+    if (r.is(Tag::not_implemented)) r = inplace(s, op, taken, operand(f, in.b));
     if (r.is_error()) {
       f.regs[in.a] = std::move(taken);
       return false;
@@ -440,7 +440,7 @@ struct PlaceWrite {
   bool write_attr(Value& place, Symbol name, size_t step, const Value* keys, bool last) {
     if (last && !path.augmented) return set_attr(s, place, name, value);
     if (Instance* i = cast<Instance>(place)) {
-      Value* slot = instance_slot(i, name);
+      Value* slot = instance_slot(s, i, name);
       if (slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_setattr && !i->type->has_getattribute &&
           !is_data_descriptor(s, type_lookup(s, i->type, name)))
         return write_taken(slot, step + 1, keys, [&] { return i->shape ? i->slots + i->shape->find(name) : nullptr; });

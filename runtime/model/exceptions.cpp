@@ -12,9 +12,12 @@ Exception* self_of(const Value& v) { return v.as<Exception>(); }
 
 size_t arg_count(Exception* e) { return e->args.is_object() ? e->args.as<Tuple>()->size : 0; }
 
+Value syntax_error_str(Session& s, Exception* e);
+
 Value exception_str(Session& s, const Args& a) {
   auto* e = self_of(a[0]);
   Tuple* args = e->args.as<Tuple>();
+  if (is_subtype(e->type, exception_type(s, ExcKind::SyntaxError))) return syntax_error_str(s, e);
   if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && args->size >= 2) {
     OURO_TRY(text, str(s, (*args)[1]));
     std::string out = "[Errno " + text_of(s, (*args)[0]) + "] " + std::string(text.as<Str>()->view());
@@ -187,7 +190,33 @@ Value get_strerror(Session&, const Value& v) { return os_field(v, 1); }
 constexpr GetSetDef kOsFields[] = {{"errno", get_errno},
                                    {"strerror", get_strerror},
                                    {"filename", get_field<&Exception::extra2>, set_any<&Exception::extra2>}};
-constexpr GetSetDef kSyntaxFields[] = {{"msg", get_message}};
+// SyntaxError(msg, (filename, lineno, offset, text, ...)): the fields stand in the second argument.
+Value syntax_field(Exception* e, size_t i) {
+  Tuple* args = e->args.as<Tuple>();
+  Tuple* place = args->size > 1 ? cast<Tuple>((*args)[1]) : nullptr;
+  return place && i < place->size ? (*place)[i] : Value::none();
+}
+template <size_t i>
+Value get_syntax_field(Session&, const Value& v) {
+  return syntax_field(self_of(v), i);
+}
+Value syntax_error_str(Session& s, Exception* e) {
+  Tuple* args = e->args.as<Tuple>();
+  std::string out = text_of(s, args->size ? (*args)[0] : Value::none());
+  Value file = syntax_field(e, 0), line = syntax_field(e, 1);
+  std::string place;
+  if (Str* name = cast<Str>(file)) place = name->view().substr(name->view().rfind('/') + 1);
+  if (line.is_int()) place += (place.empty() ? "line " : ", line ") + text_of(s, line);
+  if (!place.empty()) out += " (" + place + ")";
+  return make_str(out);
+}
+constexpr GetSetDef kSyntaxFields[] = {{"msg", get_message},
+                                       {"filename", get_syntax_field<0>},
+                                       {"lineno", get_syntax_field<1>},
+                                       {"offset", get_syntax_field<2>},
+                                       {"text", get_syntax_field<3>},
+                                       {"end_lineno", get_syntax_field<4>},
+                                       {"end_offset", get_syntax_field<5>}};
 
 std::span<const GetSetDef> fields_of(ExcKind k) {
   switch (k) {

@@ -1,4 +1,6 @@
 // Functions, methods, natives, generators and cells as values.
+#include <algorithm>
+
 #include "runtime/bind.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
@@ -52,6 +54,16 @@ bool set_field(Session&, const Value& v, const Value& x) {
   fn(v)->*field = x.is_unbound() ? Value::none() : x;
   return true;
 }
+template <Value Function::*field>
+bool set_defaults(Session& s, const Value& v, const Value& x) {
+  constexpr bool kw = field == &Function::kwdefaults;
+  bool fits = x.is_unbound() || x.is_none() || (kw ? cast<Dict>(x) != nullptr : cast<Tuple>(x) != nullptr);
+  if (!fits) {
+    raise_type_error(s, "%s must be set to a %s object", kw ? "__kwdefaults__" : "__defaults__", kw ? "dict" : "tuple");
+    return false;
+  }
+  return set_field<field>(s, v, x);
+}
 bool set_str_field(Session& s, const Value& x, Value& field, const char* name) {
   if (!cast<Str>(x)) {
     raise_type_error(s, "%s must be set to a string object", name);
@@ -102,8 +114,8 @@ constexpr GetSetDef kFunctionGetSet[] = {
     {"__qualname__", get_field<&Function::qualname>, set_qualname},
     {"__doc__", get_field<&Function::doc>, set_field<&Function::doc>},
     {"__module__", get_module, set_field<&Function::module_name>},
-    {"__defaults__", get_field<&Function::defaults>, set_field<&Function::defaults>},
-    {"__kwdefaults__", get_field<&Function::kwdefaults>, set_field<&Function::kwdefaults>},
+    {"__defaults__", get_field<&Function::defaults>, set_defaults<&Function::defaults>},
+    {"__kwdefaults__", get_field<&Function::kwdefaults>, set_defaults<&Function::kwdefaults>},
     {"__annotations__", get_annotations, set_field<&Function::annotations>},
     {"__dict__", get_dict},
     {"__globals__", get_globals},
@@ -181,13 +193,25 @@ Value get_code(Session& s, const Value& v) {
 
 Native* native(const Value& v) { return v.as<Native>(); }
 
+// Special methods that fill a slot of a C type are "slot wrappers" to CPython; these are ordinary methods of it.
+bool is_slot_wrapper(std::string_view name) {
+  static constexpr std::string_view kMethods[] = {
+      "__ceil__",          "__class_getitem__", "__dir__",     "__floor__",         "__format__",     "__getnewargs__",
+      "__init_subclass__", "__new__",           "__prepare__", "__reduce__",        "__reversed__",   "__round__",
+      "__sizeof__",        "__subclasscheck__", "__trunc__",   "__instancecheck__", "__subclasses__", "__enter__",
+      "__exit__",          "__length_hint__",   "__set_name__"};
+  return name.starts_with("__") && name.ends_with("__") && std::ranges::find(kMethods, name) == std::end(kMethods);
+}
+
 Value native_repr(Session& s, const Value& v) {
   Native* n = native(v);
   std::string name(n->def->name);
   if (!n->self.is_unbound())
-    return make_str("<built-in method " + name + " of " + type_name(s, n->self) + " object at " + address(n->self) +
-                    ">");
-  if (n->owner) return make_str("<method '" + name + "' of '" + std::string(n->owner->text()) + "' objects>");
+    return make_str((is_slot_wrapper(name) ? "<method-wrapper '" + name + "'" : "<built-in method " + name) + " of " +
+                    type_name(s, n->self) + " object at " + address(n->self) + ">");
+  if (n->owner)
+    return make_str((is_slot_wrapper(name) ? "<slot wrapper '" : "<method '") + name + "' of '" +
+                    std::string(n->owner->text()) + "' objects>");
   return make_str("<built-in function " + name + ">");
 }
 Value native_name(Session&, const Value& v) { return make_str(native(v)->def->name); }
@@ -292,7 +316,7 @@ Value generator_send(Session& s, const Args& a) {
 }
 Value generator_throw(Session& s, const Args& a) {
   Value exc = a[1];
-  if (cast_exact<Type>(exc)) {
+  if (Type* t = cast_exact<Type>(exc); t && t->is_exception) {
     if (a.size() > 2 && cast<Exception>(a[2]))
       exc = a[2];
     else
@@ -303,6 +327,8 @@ Value generator_throw(Session& s, const Args& a) {
   if (!cast<Exception>(exc))
     return raise_type_error(s, "exceptions must be classes or instances deriving from BaseException, not %s",
                             type_name(s, exc).c_str());
+  if (exc.same(a[1]) && a.size() > 2 && !a[2].is_unbound() && !a[2].is_none())
+    return raise_type_error(s, "instance exception may not have a separate value");
   return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::raise, exc));
 }
 Value generator_close(Session& s, const Args& a) {

@@ -4,6 +4,7 @@
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/types/argument_name.h"
 
 namespace ouro::runtime {
 
@@ -62,9 +63,8 @@ Value object_init(Session& s, const Args& a) {
 }
 Value object_new(Session& s, const Args& a) {
   Type* t = a.size() ? cast_exact<Type>(a[0]) : nullptr;
-  if (!t)
-    return raise_type_error(s, "object.__new__(X): X is not a type object (%s)",
-                            a.size() ? type_name(s, a[0]).c_str() : "");
+  if (a.size() == 0) return raise_type_error(s, "object.__new__(): not enough arguments");
+  if (!t) return raise_type_error(s, "object.__new__(X): X is not a type object (%s)", type_name(s, a[0]).c_str());
   Args rest = a;
   rest.positional = a.positional.subspan(1);
   return construct_bare(s, t, rest);
@@ -89,7 +89,7 @@ Value object_delattr_(Session& s, const Args& a) {
 Value object_init_subclass(Session& s, const Args& a) {
   if (a.size() > 1 || !a.keywords.empty())
     return raise_type_error(s, "%s.__init_subclass__() takes no keyword arguments",
-                            std::string(a[0].as<Type>()->text()).c_str());
+                            text_of(s, a[0].as<Type>()->qualname).c_str());
   return Value::none();
 }
 
@@ -154,7 +154,11 @@ Value get_class(Session& s, const Value& v) { return Value::share(type_of(s, v))
 bool set_class(Session& s, const Value& v, const Value& cls) {
   Instance* i = cast<Instance>(v);
   Type* t = cast_exact<Type>(cls);
-  if (!i || !t || t->builtin || t->layout != i->type->layout) {
+  if (!t) {
+    raise_type_error(s, "__class__ must be set to a class, not '%s' object", type_name(s, cls).c_str());
+    return false;
+  }
+  if (!i || t->builtin || t->layout != i->type->layout) {
     raise_type_error(s, "__class__ assignment only supported for mutable types or ModuleType subclasses");
     return false;
   }
@@ -207,11 +211,11 @@ Value type_construct(Session& s, Type*, const Args& a) {
   if (a.size() == 1 && a.keywords.empty()) return Value::share(type_of(s, a[0]));
   if (a.size() != 3) return raise_type_error(s, "type() takes 1 or 3 arguments");
   if (!cast<Str>(a[0]))
-    return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", type_name(s, a[0]).c_str());
+    return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", argument_name(s, a[0]).c_str());
   if (!cast_exact<Tuple>(a[1]))
-    return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", type_name(s, a[1]).c_str());
+    return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", argument_name(s, a[1]).c_str());
   if (!cast<Dict>(a[2]))
-    return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", type_name(s, a[2]).c_str());
+    return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", argument_name(s, a[2]).c_str());
   Value ns = dict_copy(cast<Dict>(a[2]));
   static const Symbol module = intern("__module__");
   if (!dict_find_symbol(s, ns.as<Dict>(), module)) dict_set_symbol(s, ns.as<Dict>(), module, make_str("__main__"));

@@ -36,10 +36,24 @@ static Value no_attribute(Session& s, const Value& v, Symbol name);
 
 Value unbound_member(Session& s, Member* m, const Value& self) { return no_attribute(s, self, m->name); }
 
-Value* instance_slot(Instance* i, Symbol name) {
-  if (!i->shape) return nullptr;
+Value* instance_slot(Session& s, Instance* i, Symbol name) {
+  if (!i->shape) {
+    Dict* members = i->slots ? cast<Dict>(i->slots[0]) : nullptr;
+    Value* v = members ? dict_find_symbol(s, members, name) : nullptr;
+    return v && !v->is_unbound() ? v : nullptr;
+  }
   int at = i->shape->find(name);
   return at < 0 || i->slots[at].is_unbound() ? nullptr : &i->slots[at];
+}
+
+// The property is found again by its identity, as it does not know its name.
+static Value raise_no_getter(Session& s, const Value& property, const Value& self) {
+  std::string name;
+  for (Type* t : type_of(s, self)->mro)
+    for (auto& e : t->names.entries())
+      if (name.empty() && e.name && e.value.same(property)) name = "'" + e.name.str() + "' ";
+  return raise_error(s, ExcKind::AttributeError, "property %sof '%s' object has no getter", name.c_str(),
+                     type_name(s, self).c_str());
 }
 
 // `d`, found in a class, as an attribute of `self` (unbound: of the class `owner` itself).
@@ -70,15 +84,13 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
     case ObjectKind::property: {
       if (self.is_unbound()) return d;
       auto* p = d.as<Property>();
-      if (p->get.is_none())
-        return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no getter",
-                           type_name(s, self).c_str());
+      if (p->get.is_none()) return raise_no_getter(s, d, self);
       return call(s, p->get, {self});
     }
     case ObjectKind::member: {
       if (self.is_unbound()) return d;
       Member* m = d.as<Member>();
-      Value* slot = cast<Instance>(self) ? instance_slot(self.as<Instance>(), m->name) : nullptr;
+      Value* slot = cast<Instance>(self) ? instance_slot(s, self.as<Instance>(), m->name) : nullptr;
       return slot ? *slot : unbound_member(s, m, self);
     }
     case ObjectKind::get_set:
@@ -310,9 +322,12 @@ Dict* instance_dict(Session& s, Instance* i) {
     if (!i->dict.is_object()) i->dict = make_dict();
     return i->dict.as<Dict>();
   }
-  Value d = make_dict();
+  Value d = make_dict(), members;
   for (uint32_t k = 0; k < i->shape->count; ++k) {
-    if (!i->slots[k].is_unbound()) dict_set_symbol(s, d.as<Dict>(), i->shape->slots.name(k), std::move(i->slots[k]));
+    Symbol name = i->shape->slots.name(k);
+    bool member = kind_of(type_lookup(s, i->type, name)) == ObjectKind::member;
+    if (member && members.is_unbound()) members = make_dict();
+    if (!i->slots[k].is_unbound()) dict_set_symbol(s, (member ? members : d).as<Dict>(), name, std::move(i->slots[k]));
     i->slots[k].~Value();
   }
   if (i->slots) free_memory(i->slots, i->slot_capacity * sizeof(Value));
@@ -320,12 +335,27 @@ Dict* instance_dict(Session& s, Instance* i) {
   i->slot_capacity = 0;
   i->shape = nullptr;
   i->dict = d;
+  if (!members.is_unbound()) {
+    grow_slots(i, 1);
+    new (i->slots) Value(std::move(members));
+  }
   return d.as<Dict>();
+}
+
+// Of a name in __slots__.
+static void set_member(Session& s, Instance* i, Symbol name, const Value& v) {
+  if (i->shape) return set_own_attribute(s, i, name, v);
+  if (!i->slots) {
+    grow_slots(i, 1);
+    new (i->slots) Value(make_dict());
+  }
+  dict_set_symbol(s, i->slots[0].as<Dict>(), name, v);
 }
 
 bool restore_shape(Session& s, Instance* i) {
   auto* d = cast_exact<Dict>(i->dict);
-  if (i->shape || !i->type->shape || i->type->shape->count != 0 || !d || d->refs != 1 || d->used > kMaxShapeSlots)
+  if (i->shape || i->slots || !i->type->shape || i->type->shape->count != 0 || !d || d->refs != 1 ||
+      d->used > kMaxShapeSlots)
     return false;
   size_t pos = 0;
   Value *k, *v;
@@ -373,10 +403,10 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
     case ObjectKind::member: {
       Member* m = d.as<Member>();
       if (!deletion) {
-        set_own_attribute(s, v.as<Instance>(), m->name, value);
+        set_member(s, v.as<Instance>(), m->name, value);
         return true;
       }
-      Value* slot = instance_slot(v.as<Instance>(), m->name);
+      Value* slot = instance_slot(s, v.as<Instance>(), m->name);
       if (!slot) return !unbound_member(s, m, v).is_error();
       Value old = std::move(*slot);
       return true;

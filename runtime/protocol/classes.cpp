@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops.h"
+#include "runtime/os_error.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -70,20 +71,36 @@ bool choose_layout(Session& s, Type* t) {
   return true;
 }
 
+bool is_identifier(std::string_view t) {
+  auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; };
+  return !t.empty() && letter(static_cast<unsigned char>(t[0])) && std::all_of(t.begin(), t.end(), [&](char c) {
+    auto u = static_cast<unsigned char>(c);
+    return letter(u) || std::isdigit(u);
+  });
+}
+
+// `__x` in a class `_C` is the attribute `_C__x`, as wherever the class's text names it.
+Symbol slot_name(Type* t, Str* name) {
+  std::string_view n = name->view(), cls = t->text();
+  while (cls.starts_with('_')) cls.remove_prefix(1);
+  if (!n.starts_with("__") || n.ends_with("__") || cls.empty()) return str_symbol(name);
+  return intern("_" + std::string(cls) + std::string(n));
+}
+
 // __slots__ become Member descriptors; without "__dict__" among them (or in a base) other attributes are refused.
 bool apply_slots(Session& s, Type* t) {
   Value* slots = t->names.find(sym("__slots__"));
   if (!slots) return true;
   std::vector<Symbol> names;
   if (Str* one = cast<Str>(*slots))
-    names.push_back(str_symbol(one));
+    names.push_back(slot_name(t, one));
   else if (!for_each(s, Value(*slots), [&](Value& v) {
              Str* n = cast<Str>(v);
              if (!n) {
                raise_type_error(s, "__slots__ items must be strings, not '%s'", type_name(s, v).c_str());
                return false;
              }
-             names.push_back(str_symbol(n));
+             names.push_back(slot_name(t, n));
              return true;
            }))
     return false;
@@ -97,6 +114,10 @@ bool apply_slots(Session& s, Type* t) {
       continue;
     }
     if (n.text() == "__weakref__") continue;
+    if (!is_identifier(n.text())) {
+      raise_type_error(s, "__slots__ must be identifiers");
+      return false;
+    }
     if (t->names.find(n)) {
       raise_value_error(s, "'%s' in __slots__ conflicts with class variable", n.c_str());
       return false;
@@ -218,8 +239,8 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
     t->qualname = *q;
     t->names.erase(qualname);
   }
-  if (!t->names.find(doc)) t->names.add(doc, Value::none());
   if (!apply_slots(s, t)) return Value::error();
+  if (!t->names.find(doc)) t->names.add(doc, Value::none());
   wrap_implicit(t, "__init_subclass__", ObjectKind::class_method);
   wrap_implicit(t, "__class_getitem__", ObjectKind::class_method);
   wrap_implicit(t, "__new__", ObjectKind::static_method);
@@ -260,6 +281,8 @@ bool inherits_native(Session& s, Type* t, Dunder d) {
 
 Value construct_bare(Session& s, Type* t, const Args& args) {
   if (t->is_exception) {
+    if (t == exception_type(s, ExcKind::OSError) && args.size() >= 2 && args[0].is_int())
+      t = exception_type(s, os_error_kind(static_cast<int>(args[0].bits())));
     Value e = make_exception(s, t, make_tuple(args.positional));
     return e;
   }

@@ -55,7 +55,10 @@ bool del_item(Session& s, const Value& v, const Value& key) {
   } else if (auto f = slots_of(s, v).del_item) {
     return f(s, v, key);
   }
-  raise_type_error(s, "'%s' object doesn't support item deletion", type_name(s, v).c_str());
+  // CPython asks a sequence for its item when the key is a number, and words that refusal in its own way.
+  bool of_sequence = (scripted(v) || slots_of(s, v).length) && is_integer(key);
+  raise_type_error(s, "'%s' object %s support item deletion", type_name(s, v).c_str(),
+                   of_sequence ? "doesn't" : "does not");
   return false;
 }
 

@@ -19,7 +19,7 @@ bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& valu
 Value object_getattribute(Session& s, const Value& v, Symbol name);
 bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value);
 
-Value* instance_slot(Instance* i, Symbol name);
+Value* instance_slot(Session& s, Instance* i, Symbol name);
 void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v);
 Dict* instance_dict(Session& s, Instance* i);
 // The way back, when nobody else holds the dict and all names fit a shape; false if it stays.

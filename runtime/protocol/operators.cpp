@@ -56,7 +56,8 @@ Value scripted_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     if (!r.is(Tag::not_implemented)) return r;
     right_done = true;
   }
-  if (!scripted(a) && slots_of(s, a).no_reflected && !right_done && scripted(b)) {  // sequences come last
+  // Sequences come last, save that formatting is an operator of numbers to CPython.
+  if (!scripted(a) && slots_of(s, a).no_reflected && op != BinOp::mod && !right_done && scripted(b)) {
     Value r = by_right(s, op, a, b);
     if (!r.is(Tag::not_implemented)) return r;
     right_done = true;
@@ -104,15 +105,12 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
     Value r = call_dunder(s, a, in_place(op), {b});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
   } else if (auto f = slots_of(s, a).inplace) {
-    const TypeSlots& sb = slots_of(s, b);
-    if (slots_of(s, a).no_reflected && scripted(b)) {  // list += x extends by anything iterable
-      Value r = f(s, op, a, b);
-      if (!r.is(Tag::not_implemented)) return r;
-    } else {
-      (void)sb;
-      Value r = f(s, op, a, b);
+    if (slots_of(s, a).no_reflected && scripted(b)) {  // before a list extends itself, as sequences come last
+      Value r = by_right(s, op, a, b);
       if (!r.is(Tag::not_implemented)) return r;
     }
+    Value r = f(s, op, a, b);
+    if (!r.is(Tag::not_implemented)) return r;
   }
   Value r = try_binary(s, op, a, b);
   if (!r.is(Tag::not_implemented)) return r;

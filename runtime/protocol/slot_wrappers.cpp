@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/ops.h"
+#include "runtime/types/argument_name.h"
 
 namespace ouro::runtime {
 
@@ -81,7 +82,8 @@ Value wrap_str(Session& s, const Args& a) {
 Value wrap_format(Session& s, const Args& a) {
   OURO_SELF(1);
   Str* spec = cast<Str>(a[1]);
-  if (!spec) return raise_type_error(s, "__format__() argument must be str, not %s", type_name(s, a[1]).c_str());
+  if (!spec) return raise_type_error(s, "__format__() argument must be str, not %s", argument_name(s, a[1]).c_str());
+  if (spec->size == 0 && !self.same(a[0])) return str(s, a[0]);  // as str() of the subclass says
   return t.format(s, self, spec->view());
 }
 Value wrap_iter(Session& s, const Args& a) {

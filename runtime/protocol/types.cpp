@@ -190,17 +190,19 @@ Value call_dunder(Session& s, const Value& v, Dunder d, std::initializer_list<Va
 namespace {
 
 // The classes that a test is against: a class, a tuple of them (nested), or a union made with `|`.
+// An object may answer for itself (`hook`): typing's List does.
 template <class F>
-int any_class(Session& s, const Value& cls, const char* complaint, F&& test) {
+int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const char* complaint, F&& test) {
   if (Type* t = cast_exact<Type>(cls)) return test(t);
   if (Tuple* tuple = cast_exact<Tuple>(cls)) {
     for (size_t i = 0; i < tuple->size; ++i)
-      if (int r = any_class(s, (*tuple)[i], complaint, test)) return r;
+      if (int r = any_class(s, (*tuple)[i], of, hook, complaint, test)) return r;
     return 0;
   }
   if (auto* alias = cast_exact<GenericAlias>(cls); alias && alias->origin.is_none())
-    return any_class(s, alias->args, complaint, test);
-  if (cls.is_none() && complaint == nullptr) return 0;
+    return any_class(s, alias->args, of, hook, complaint, test);
+  if (cast_exact<Instance>(cls))
+    if (Value r = call_dunder(s, cls, hook, {of}); !r.is_unbound()) return r.is_error() ? -1 : truth(s, r);
   raise_type_error(s, "%s", complaint);
   return -1;
 }
@@ -218,11 +220,12 @@ int class_hook(Session& s, Type* cls, const Value& v, Dunder d) {
 }  // namespace
 
 int is_instance(Session& s, const Value& v, const Value& cls) {
-  return any_class(s, cls, "isinstance() arg 2 must be a type, a tuple of types, or a union", [&](Type* t) {
-    if (is_a(s, v, t)) return 1;
-    int hook = class_hook(s, t, v, Dunder::instancecheck_);
-    return hook == -2 ? 0 : hook;
-  });
+  return any_class(s, cls, v, Dunder::instancecheck_, "isinstance() arg 2 must be a type, a tuple of types, or a union",
+                   [&](Type* t) {
+                     if (is_a(s, v, t)) return 1;
+                     int hook = class_hook(s, t, v, Dunder::instancecheck_);
+                     return hook == -2 ? 0 : hook;
+                   });
 }
 
 int is_subclass(Session& s, const Value& c, const Value& cls) {
@@ -231,11 +234,12 @@ int is_subclass(Session& s, const Value& c, const Value& cls) {
     raise_type_error(s, "issubclass() arg 1 must be a class");
     return -1;
   }
-  return any_class(s, cls, "issubclass() arg 2 must be a class, a tuple of classes, or a union", [&](Type* t) {
-    if (is_subtype(sub, t)) return 1;
-    int hook = class_hook(s, t, c, Dunder::subclasscheck_);
-    return hook == -2 ? 0 : hook;
-  });
+  return any_class(s, cls, c, Dunder::subclasscheck_,
+                   "issubclass() arg 2 must be a class, a tuple of classes, or a union", [&](Type* t) {
+                     if (is_subtype(sub, t)) return 1;
+                     int hook = class_hook(s, t, c, Dunder::subclasscheck_);
+                     return hook == -2 ? 0 : hook;
+                   });
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "runtime/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/quote.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
@@ -194,7 +195,7 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
   for (int i = 1; i < 3; ++i)
     if (!v[i].is_unbound() && !cast<Str>(v[i]))
       return error(raise_type_error(s, "%s() argument '%s' must be str, not %s", name, i == 1 ? "encoding" : "errors",
-                                    type_name(s, v[i]).c_str()));
+                                    argument_name(s, v[i]).c_str()));
   if (cast<Str>(v[0])) {
     if (v[1].is_unbound()) return error(raise_type_error(s, "string argument without an encoding"));
     Str *e = cast<Str>(v[1]), *h = cast<Str>(v[2]);
@@ -286,7 +287,7 @@ Value decode(Session& s, const Args& a) {
     Str* t = cast<Str>(v[i]);
     if (!t)
       return raise_type_error(s, "decode() argument '%s' must be str, not %s", i ? "errors" : "encoding",
-                              type_name(s, v[i]).c_str());
+                              argument_name(s, v[i]).c_str());
     part[i] = t->view();
   }
   return decode_bytes(s, is_mutable(a[0]) ? make_bytes(view_of(a[0])) : unwrap(a[0]), view_of(a[0]), part[0], part[1]);
@@ -322,7 +323,7 @@ Value hex(Session& s, const Args& a) {
 Value fromhex(Session& s, const Args& a) {
   if (!takes_one(s, a, "bytes.fromhex")) return Value::error();
   Str* t = cast<Str>(a[1]);
-  if (!t) return raise_type_error(s, "fromhex() argument must be str, not %s", type_name(s, a[1]).c_str());
+  if (!t) return raise_type_error(s, "fromhex() argument must be str, not %s", argument_name(s, a[1]).c_str());
   std::string out;
   std::string_view h = t->view();
   auto digit = [&](size_t i) {
@@ -555,8 +556,6 @@ Value m_extend(Session& s, const Args& a) {
   std::string more;
   if (bytes_view(a[1], t))
     more = t;
-  else if (cast<Str>(a[1]))
-    return raise_type_error(s, "expected iterable of integers; got: 'str'");
   else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)"))
     return Value::error();
   data_of(a) += more;

@@ -7,6 +7,7 @@
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/ordering.h"
@@ -187,12 +188,13 @@ Value m_round(Session& s, const Args& a) {
   return int_sub(s, x, r);
 }
 
-bool byte_order(Session& s, const Value& v, bool& little) {
+bool byte_order(Session& s, const char* function, const Value& v, bool& little) {
   little = false;
   if (v.is_unbound()) return true;
   Str* t = cast<Str>(v);
   if (!t)
-    return raise_type_error(s, "to_bytes() argument 'byteorder' must be str, not %s", type_name(s, v).c_str()), false;
+    return raise_type_error(s, "%s() argument 'byteorder' must be str, not %s", function, argument_name(s, v).c_str()),
+           false;
   if (t->view() != "little" && t->view() != "big")
     return raise_value_error(s, "byteorder must be either 'little' or 'big'"), false;
   little = t->view() == "little";
@@ -205,7 +207,7 @@ Value m_to_bytes(Session& s, const Args& a) {
   int64_t n = 1;
   bool little;
   if (!v[0].is_unbound() && !to_index(s, v[0], n)) return Value::error();
-  if (!byte_order(s, v[1], little)) return Value::error();
+  if (!byte_order(s, "to_bytes", v[1], little)) return Value::error();
   int is_signed = v[2].is_unbound() ? 0 : truth(s, v[2]);
   if (is_signed < 0) return Value::error();
   if (n < 0) return raise_value_error(s, "length argument must be non-negative");
@@ -223,7 +225,7 @@ Value c_from_bytes(Session& s, const Args& a) {
   Value v[3];
   if (!takes_named(s, a, "from_bytes", {"bytes", "byteorder", "signed"}, 1, 2, v)) return Value::error();
   bool little;
-  if (!byte_order(s, v[1], little)) return Value::error();
+  if (!byte_order(s, "from_bytes", v[1], little)) return Value::error();
   int is_signed = v[2].is_unbound() ? 0 : truth(s, v[2]);
   if (is_signed < 0) return Value::error();
   std::string raw;

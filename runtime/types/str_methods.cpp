@@ -1,6 +1,7 @@
 // Methods of str; what bytes has too is in text_methods.h.
 #include <vector>
 
+#include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/str_type.h"
 #include "runtime/types/text_format.h"
@@ -226,7 +227,7 @@ Value maketrans(Session& s, const Args& a) {
   for (size_t i = 0; i < a.size(); ++i)
     if (!cast<Str>(a[i])) {
       if (i == 0) return raise_type_error(s, "first maketrans argument must be a string if there is a second argument");
-      return raise_type_error(s, "maketrans() argument %zu must be str, not %s", i + 1, type_name(s, a[i]).c_str());
+      return raise_type_error(s, "maketrans() argument %zu must be str, not %s", i + 1, argument_name(s, a[i]).c_str());
     }
   Str *x = cast<Str>(a[0]), *y = cast<Str>(a[1]);
   if (str_length(x) != str_length(y))
@@ -261,7 +262,7 @@ Value encode(Session& s, const Args& a) {
     Str* t = cast<Str>(v[i]);
     if (!t)
       return raise_type_error(s, "encode() argument '%s' must be str, not %s", i ? "errors" : "encoding",
-                              type_name(s, v[i]).c_str());
+                              argument_name(s, v[i]).c_str());
     part[i] = t->view();
   }
   std::string out;

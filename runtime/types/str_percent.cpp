@@ -76,7 +76,7 @@ class Percent {
     if (depth) return fail(raise_value_error(s_, "incomplete format key"));
     std::string_view name = f_.substr(from, i_ - from - 1);
     keyed_ = get_item(s_, values_, bytes_ ? make_bytes(name) : make_str(name));
-    by_key_ = true;
+    by_key_ = used_ = true;
     return !keyed_.is_error();
   }
 

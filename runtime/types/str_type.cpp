@@ -8,6 +8,7 @@
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -234,7 +235,7 @@ Value str_construct(Session& s, Type*, const Args& a) {
     Str* t = cast<Str>(v[i + 1]);
     if (!t)
       return raise_type_error(s, "str() argument '%s' must be str, not %s", i ? "errors" : "encoding",
-                              type_name(s, v[i + 1]).c_str());
+                              argument_name(s, v[i + 1]).c_str());
     part[i] = t->view();
   }
   if (v[0].is_unbound()) return make_str("");

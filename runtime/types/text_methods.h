@@ -15,6 +15,7 @@
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 
 namespace ouro::runtime {
 
@@ -174,7 +175,7 @@ struct TextMethods {
     std::string_view n, h = P::view(a[0]);
     if (!P::plain_needle(a[1], n)) {
       if constexpr (P::kText)
-        return raise_type_error(s, "%s() argument must be str, not %s", name, type_name(s, a[1]).c_str());
+        return raise_type_error(s, "%s() argument must be str, not %s", name, argument_name(s, a[1]).c_str());
       else
         return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     }
@@ -330,7 +331,7 @@ struct TextMethods {
     for (size_t i = 1; i <= 2; ++i) {
       if (P::plain_needle(a[i], i == 1 ? from : to)) continue;
       if constexpr (P::kText)
-        return raise_type_error(s, "replace() argument %zu must be str, not %s", i, type_name(s, a[i]).c_str());
+        return raise_type_error(s, "replace() argument %zu must be str, not %s", i, argument_name(s, a[i]).c_str());
       else
         return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[i]).c_str());
     }

@@ -2,6 +2,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/iterator_types.h"
 #include "runtime/types/sequence.h"
@@ -84,7 +85,7 @@ Value f_format(Session& s, const Args& a) {
   if (!takes(s, a, "format", 1, 2, 0)) return Value::error();
   if (a.size() == 1) return runtime::format(s, a[0], "");
   Str* spec = cast<Str>(a[1]);
-  if (!spec) return raise_type_error(s, "format() argument 2 must be str, not %s", type_name(s, a[1]).c_str());
+  if (!spec) return raise_type_error(s, "format() argument 2 must be str, not %s", argument_name(s, a[1]).c_str());
   return runtime::format(s, a[0], spec->view());
 }
 
@@ -95,6 +96,17 @@ Value f_globals(Session& s, const Args& a) {
 Value f_locals(Session& s, const Args& a) {
   if (!takes_none(s, a, "locals", 0)) return Value::error();
   return local_namespace(s);
+}
+// What the frontend makes of locals() in a function (frontend/lower_locals.cpp): names and what they stand for, a value
+// or a cell, or nothing yet.
+Value f_dict_of_locals(Session& s, const Args& a) {
+  Value d = make_dict();
+  for (size_t i = 0; i + 1 < a.size(); i += 2) {
+    Cell* cell = cast_exact<Cell>(a[i + 1]);
+    const Value& v = cell ? cell->value : a[i + 1];
+    if (!v.is_unbound()) dict_set_symbol(s, d.as<Dict>(), str_symbol(a[i].as<Str>()), v);
+  }
+  return d;
 }
 Value f_vars(Session& s, const Args& a) {
   if (!takes(s, a, "vars", 0, 1, 0)) return Value::error();
@@ -157,6 +169,7 @@ constexpr NativeDef kFunctions[] = {
     {.name = "globals",
      .fn = f_globals,
      .doc = "Return the dictionary containing the current scope's global variables."},
+    {.name = ".locals", .fn = f_dict_of_locals, .doc = ""},
     {.name = "locals", .fn = f_locals, .doc = "Return a dictionary containing the current scope's local variables."},
     {.name = "vars",
      .fn = f_vars,

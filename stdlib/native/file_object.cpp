@@ -9,6 +9,7 @@
 #include "runtime/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/text_format.h"
 #include "stdlib/native/tables.h"
 
@@ -163,7 +164,7 @@ Value m_write(Session& s, const Args& a) {
   int64_t count;
   if (f->text) {
     Str* t = cast<Str>(a[1]);
-    if (!t) return raise_type_error(s, "write() argument must be str, not %s", type_name(s, a[1]).c_str());
+    if (!t) return raise_type_error(s, "write() argument must be str, not %s", argument_name(s, a[1]).c_str());
     if (!encode_text(s, unwrap(a[1]), f->encoding, f->errors, encoded)) return Value::error();
     raw = encoded;
     count = str_length(t);
@@ -274,6 +275,23 @@ Value file_repr(Session& s, const Value& v) {
                   " name=" + name + ">");
 }
 
+Value make_file(Session& s, std::shared_ptr<File> f);
+
+// The same stream as bytes; the C library's buffer below is shared, so that both may be read in turn.
+Value get_buffer(Session& s, const Value& v) {
+  File* text = file_of(v);
+  auto f = std::make_shared<File>();
+  f->f = text->f;
+  f->out = text->out;
+  f->read = text->read;
+  f->write = text->write;
+  f->closed = text->closed;
+  f->name = text->name;
+  f->mode = text->mode + "b";
+  f->text = f->owned = false;
+  return make_file(s, std::move(f));
+}
+
 constexpr NativeDef kMethods[] = {
     {.name = "read", .fn = m_read},
     {.name = "readline", .fn = m_readline},
@@ -301,7 +319,7 @@ constexpr GetSetDef kGetSet[] = {
      .get = [](Session&, const Value& v) { return make_str(file_of(v)->owned ? "UTF-8" : "utf-8"); }},
     {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},
     {.name = "newlines", .get = [](Session&, const Value&) { return Value::none(); }},
-    {.name = "buffer", .get = [](Session&, const Value& v) { return v; }},
+    {.name = "buffer", .get = get_buffer},  // of text only: the last row
 };
 constexpr TypeSlots kSlots{.repr = file_repr, .iter = file_iter, .next = file_next};
 const TypeDef kTextDef{.name = "TextIOWrapper",
@@ -315,7 +333,7 @@ const TypeDef kBinaryDef{.name = "BufferedReader",
                          .kind = ObjectKind::opaque,
                          .slots = &kSlots,
                          .methods = kMethods,
-                         .getset = kGetSet,
+                         .getset = std::span(kGetSet).first(std::size(kGetSet) - 1),
                          .subclassable = false,
                          .module = "_io"};
 
@@ -375,7 +393,7 @@ Value open_file(Session& s, const Args& a) {
   };
   f->mode = "r";
   if (!v[1].is_unbound() && !cast<Str>(v[1]))
-    return raise_type_error(s, "open() argument 'mode' must be str, not %s", type_name(s, v[1]).c_str());
+    return raise_type_error(s, "open() argument 'mode' must be str, not %s", argument_name(s, v[1]).c_str());
   if (!option(v[1], "mode", f->mode) || !option(v[3], "encoding", f->encoding) || !option(v[4], "errors", f->errors) ||
       !option(v[5], "newline", f->newline))
     return Value::error();

@@ -4,7 +4,9 @@
 
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
 #include "runtime/types/numbers.h"
+#include "stdlib/native/struct_sequence.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
@@ -52,7 +54,7 @@ Value f_exception(Session& s, const Args&) { return cast<Exception>(s.handled) ?
 Value f_intern(Session& s, const Args& a) {
   if (!takes_one(s, a, "sys.intern", 0)) return Value::error();
   Str* t = cast_exact<Str>(a[0]);
-  if (!t) return raise_type_error(s, "intern() argument must be str, not %s", type_name(s, a[0]).c_str());
+  if (!t) return raise_type_error(s, "intern() argument must be str, not %s", argument_name(s, a[0]).c_str());
   return s.str(str_symbol(t));
 }
 Value f_getrefcount(Session& s, const Args& a) {
@@ -95,17 +97,9 @@ constexpr NativeDef kFunctions[] = {
     {.name = "is_finalizing", .fn = f_false, .doc = "False."},
 };
 
-// A tuple with named fields, as sys.version_info: an instance of a class derived from tuple.
-Value named_tuple(Session& s, const char* name, std::initializer_list<std::pair<const char*, Value>> fields) {
-  std::vector<Value> items;
-  for (auto& [n, v] : fields) items.push_back(v);
-  Value ns = make_dict();
-  dict_set_str(s, ns.as<Dict>(), "__module__", make_str("sys"));
-  OURO_TRY(cls, make_class(s, make_str(name), make_tuple({Value::share(s.type(ObjectKind::tuple))}), ns, Args{}));
-  OURO_TRY(v, call(s, cls, {make_tuple_moved(items)}));
-  for (auto& [n, x] : fields)
-    if (!set_attr(s, v, intern(n), x)) return Value::error();
-  return v;
+Value named_tuple(Session& s, const char* name, Fields fields) {
+  OURO_TRY(cls, struct_sequence_class(s, "sys", name));
+  return struct_sequence(s, cls, fields);
 }
 
 Value version_info(Session& s) {
@@ -129,6 +123,9 @@ Value float_info(Session& s) {
                       {"epsilon", Value::floating(DBL_EPSILON)},
                       {"radix", Value::integer(FLT_RADIX)},
                       {"rounds", Value::integer(1)}});
+}
+Value implementation(Session& s) {
+  return named_tuple(s, "implementation", {{"name", make_str("ouro")}, {"cache_tag", make_str("ouro")}});
 }
 Value hash_info(Session& s) {
   return named_tuple(s, "hash_info",
@@ -183,6 +180,7 @@ constexpr ConstantDef kConstants[] = {
     {"hexversion", [](Session&) { return Value::integer(0x030b02f0); }},
     {"executable", [](Session&) { return make_str("ouro"); }},
     {"version_info", version_info},
+    {"implementation", implementation},
     {"float_info", float_info},
     {"hash_info", hash_info},
     {"int_info", int_info},

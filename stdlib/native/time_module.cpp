@@ -8,6 +8,8 @@
 #include "runtime/exception.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/argument_name.h"
+#include "stdlib/native/struct_sequence.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
@@ -65,29 +67,26 @@ bool time_argument(Session& s, const Args& a, time_t& out) {
   return true;
 }
 
-// struct_time is a plain tuple class with named fields.
 Value struct_time(Session& s, const tm& t) {
   struct Cls {
     Value type;
   };
-  auto& cls = s.state<Cls>();
-  if (cls.type.is_unbound()) {
-    Value ns = make_dict();
-    dict_set_str(s, ns.as<Dict>(), "__module__", make_str("time"));
-    cls.type =
-        make_class(s, make_str("struct_time"), make_tuple({Value::share(s.type(ObjectKind::tuple))}), ns, Args{});
-    if (cls.type.is_error()) return std::exchange(cls.type, Value());
+  Value& cls = s.state<Cls>().type;
+  if (cls.is_unbound()) {
+    OURO_TRY(made, struct_sequence_class(s, "time", "struct_time"));
+    cls = made;
   }
-  int64_t fields[9] = {t.tm_year + 1900, t.tm_mon + 1,        t.tm_mday,     t.tm_hour, t.tm_min,
-                       t.tm_sec,         (t.tm_wday + 6) % 7, t.tm_yday + 1, t.tm_isdst};
-  static constexpr const char* kNames[9] = {"tm_year", "tm_mon",  "tm_mday", "tm_hour", "tm_min",
-                                            "tm_sec",  "tm_wday", "tm_yday", "tm_isdst"};
-  std::vector<Value> items;
-  for (int64_t f : fields) items.push_back(Value::integer(f));
-  OURO_TRY(v, call(s, cls.type, {make_tuple_moved(items)}));
-  for (int i = 0; i < 9; ++i)
-    if (!set_attr(s, v, intern(kNames[i]), Value::integer(fields[i]))) return Value::error();
-  return v;
+  auto i = [](int n) { return Value::integer(n); };
+  return struct_sequence(s, cls,
+                         {{"tm_year", i(t.tm_year + 1900)},
+                          {"tm_mon", i(t.tm_mon + 1)},
+                          {"tm_mday", i(t.tm_mday)},
+                          {"tm_hour", i(t.tm_hour)},
+                          {"tm_min", i(t.tm_min)},
+                          {"tm_sec", i(t.tm_sec)},
+                          {"tm_wday", i((t.tm_wday + 6) % 7)},
+                          {"tm_yday", i(t.tm_yday + 1)},
+                          {"tm_isdst", i(t.tm_isdst)}});
 }
 template <bool local>
 Value f_broken_down(Session& s, const Args& a) {
@@ -125,7 +124,7 @@ bool tm_argument(Session& s, const Args& a, size_t i, tm& out) {
 Value f_strftime(Session& s, const Args& a) {
   if (!takes(s, a, "strftime", 1, 2, 0)) return Value::error();
   Str* format = cast<Str>(a[0]);
-  if (!format) return raise_type_error(s, "strftime() argument 1 must be str, not %s", type_name(s, a[0]).c_str());
+  if (!format) return raise_type_error(s, "strftime() argument 1 must be str, not %s", argument_name(s, a[0]).c_str());
   tm t;
   if (!tm_argument(s, a, 1, t)) return Value::error();
   std::string f(format->view()), out(f.size() * 16 + 256, '\0');
