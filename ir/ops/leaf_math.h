@@ -96,17 +96,12 @@ template <class B>
 F32<B> exp_reduced(F32<B> r) {
   return exp_reduced(r, r, kExp32);
 }
-// e^r = 1 + r (1 + r p(r)) for |r| <= ln2 / 2, with kExp32; by Horner's rule, which takes the fewest instructions, and
-// those bound such kernels. `unit` -1 and the odd coefficients negated: e^-r.
+// (1 + q) 2^n for low = n + 254, -150 <= n <= 129: in two steps, so that denormal results are rounded once.
 template <class B>
-F32<B> exp_of(F32<B> r, double unit, const double (&c)[5]) {
-  return fma(r, fma(r, poly(r, c), unit), 1);
-}
-// y 2^n for y in [0.7, 1.5), low = n + 254, -150 <= n <= 129: in two steps, so that denormal results are rounded once.
-template <class B>
-F32<B> scale_low(F32<B> y, I32<B> low) {
+F32<B> scale_low(F32<B> q, I32<B> low) {
   I32<B> h = shr(low, 1);
-  return y * power_of_two(h) * power_of_two(low - h);
+  F32<B> s = power_of_two(h);
+  return fma(q, s, s) * power_of_two(low - h);
 }
 
 // x = n ln2 + r, |r| <= ln2/2.
@@ -114,7 +109,7 @@ template <class B>
 F32<B> exp(F32<B> x) {
   x = clamp(x, -104, 89);
   auto [n, low] = round_low(x, 1.4426950408889634, 254);
-  return scale_low(exp_of(minus_ln2(x, n), 1, kExp32), low);
+  return scale_low(exp_reduced(minus_ln2(x, n)), low);
 }
 template <class B>
 F64<B> exp(F64<B> x) {
@@ -128,7 +123,7 @@ template <class B>
 F32<B> exp2(F32<B> x) {
   x = clamp(x, -151, 129);
   auto [n, low] = round_low(x, 1, 254);
-  return scale_low(exp_of((x - n) * kLn2, 1, kExp32), low);
+  return scale_low(exp_reduced((x - n) * kLn2), low);
 }
 template <class B>
 F64<B> exp2(F64<B> x) {
@@ -137,13 +132,14 @@ F64<B> exp2(F64<B> x) {
   return scale(1 + fma(r * r, poly(r, kExp64), r), to_int(n));
 }
 // 1 / (1 + e^-x) with both terms of the sum times 2^-24, so that e^-x may be as large as the smallest result asks for
-// and is scaled in one step, by adding to its exponent. -x = n ln2 - r.
+// and is scaled in one step, by adding to its exponent. -x = n ln2 - r; e^-r = 1 - r (1 - r p(r)) by Horner's rule,
+// which takes the fewest instructions.
 inline constexpr double kSigmoid32[] = {kExp32[0], -kExp32[1], kExp32[2], -kExp32[3], kExp32[4]};
 template <class B>
 F32<B> sigmoid(F32<B> x) {
   x = clamp(x, -104.5, 20);
   auto [n, low] = round_low(x, -1.4426950408889634, -24);
-  F32<B> r = fma(n, 0x1.7f7d1cp-20, fma(n, 0x1.62e4p-1, x)), e = exp_of(r, -1, kSigmoid32);
+  F32<B> r = fma(n, 0x1.7f7d1cp-20, fma(n, 0x1.62e4p-1, x)), e = fma(r, fma(r, poly(r, kSigmoid32), -1), 1);
   return 0x1p-24 / (from_bits(bits(e) + shl(low, 23)) + 0x1p-24);
 }
 template <class B>
