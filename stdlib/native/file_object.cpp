@@ -18,15 +18,24 @@ namespace {
 
 using namespace runtime;
 
-struct File {
+// What a text file and its `buffer` have in common.
+struct Handle {
   FILE* f = nullptr;
   Output* out = nullptr;  // standard output and error
-  bool text = true, read = false, write = false, closed = false, owned = true, universal = true;
+  bool closed = false, owned = true;
+};
+
+struct File {
+  std::shared_ptr<Handle> handle = std::make_shared<Handle>();
+  bool text = true, read = false, write = false, universal = true;
+  bool closes = true;    // the handle ends with it: not so of a `buffer`
   bool skip_lf = false;  // the last character read was a carriage return given as a newline
   Value name;
   std::string mode, encoding = "utf-8", errors = "strict", newline;
   ~File() {
-    if (f && owned && !closed) std::fclose(f);
+    if (!closes || !handle->f || !handle->owned || handle->closed) return;
+    handle->closed = true;
+    std::fclose(std::exchange(handle->f, nullptr));
   }
 };
 
@@ -55,8 +64,11 @@ Value raise_unsupported(Session& s, std::string_view text) {
 // The open file behind a method's receiver, or null with ValueError.
 File* open_of(Session& s, const Args& a, bool reading = false, bool writing = false) {
   File* f = file_of(a[0]);
-  if (f->closed) {
-    raise_value_error(s, f->text ? "I/O operation on closed file." : "I/O operation on closed file");
+  if (f->handle->closed) {
+    raise_value_error(s, f->text   ? "I/O operation on closed file."
+                         : reading ? "read of closed file"
+                         : writing ? "write to closed file"
+                                   : "I/O operation on closed file");
     return nullptr;
   }
   if ((reading && !f->read) || (writing && !f->write)) {
@@ -72,10 +84,10 @@ Value io_error(Session& s, const File* f) {
 
 // One byte as the reader sees it: newlines made \n.
 int next_byte(File* f) {
-  int c = getc_unlocked(f->f);
+  int c = getc_unlocked(f->handle->f);
   if (f->skip_lf) {
     f->skip_lf = false;
-    if (c == '\n') c = getc_unlocked(f->f);
+    if (c == '\n') c = getc_unlocked(f->handle->f);
   }
   if (c == '\r' && f->text && f->universal) {
     f->skip_lf = true;
@@ -85,7 +97,7 @@ int next_byte(File* f) {
 }
 
 Value finish_read(Session& s, File* f, const std::string& raw) {
-  if (std::ferror(f->f)) return io_error(s, f);
+  if (std::ferror(f->handle->f)) return io_error(s, f);
   if (!f->text) return make_bytes(raw);
   return decode_bytes(s, make_bytes(raw), raw, f->encoding, f->errors);
 }
@@ -93,7 +105,7 @@ Value finish_read(Session& s, File* f, const std::string& raw) {
 // Reads `count` characters (bytes of a binary file), everything if negative.
 Value read_some(Session& s, File* f, int64_t count) {
   std::string raw;
-  if (f->f == stdin) (void)s.out.flush();
+  if (f->handle->f == stdin) (void)s.out.flush();
   for (int64_t n = 0; count < 0 || n < count;) {
     int c = next_byte(f);
     if (c == EOF) break;
@@ -177,9 +189,9 @@ Value m_write(Session& s, const Args& a) {
       return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     count = static_cast<int64_t>(raw.size());
   }
-  if (f->out)
-    f->out->write(raw);
-  else if (std::fwrite(raw.data(), 1, raw.size(), f->f) != raw.size())
+  if (f->handle->out)
+    f->handle->out->write(raw);
+  else if (std::fwrite(raw.data(), 1, raw.size(), f->handle->f) != raw.size())
     return io_error(s, f);
   return Value::integer(count);
 }
@@ -194,15 +206,15 @@ Value m_writelines(Session& s, const Args& a) {
 Value m_flush(Session& s, const Args& a) {
   File* f = open_of(s, a);
   if (!f) return Value::error();
-  bool ok = f->out ? f->out->flush() : !f->write || std::fflush(f->f) == 0;
+  bool ok = f->handle->out ? f->handle->out->flush() : !f->write || std::fflush(f->handle->f) == 0;
   return ok ? Value::none() : io_error(s, f);
 }
 Value m_close(Session& s, const Args& a) {
   File* f = file_of(a[0]);
-  if (f->closed) return Value::none();
-  f->closed = true;
-  if (f->out) return f->out->flush() ? Value::none() : io_error(s, f);
-  return std::fclose(std::exchange(f->f, nullptr)) == 0 ? Value::none() : io_error(s, f);
+  if (f->handle->closed) return Value::none();
+  f->handle->closed = true;
+  if (f->handle->out) return f->handle->out->flush() ? Value::none() : io_error(s, f);
+  return std::fclose(std::exchange(f->handle->f, nullptr)) == 0 ? Value::none() : io_error(s, f);
 }
 Value m_seek(Session& s, const Args& a) {
   if (!takes(s, a, "seek", 1, 2)) return Value::error();
@@ -217,30 +229,30 @@ Value m_seek(Session& s, const Args& a) {
   if (offset < 0 && whence == 0)
     return raise_value_error(s, "negative seek position %lld", static_cast<long long>(offset));
   f->skip_lf = false;
-  if (!f->f || std::fseek(f->f, offset, static_cast<int>(whence)) != 0) return io_error(s, f);
-  return Value::integer(std::ftell(f->f));
+  if (!f->handle->f || std::fseek(f->handle->f, offset, static_cast<int>(whence)) != 0) return io_error(s, f);
+  return Value::integer(std::ftell(f->handle->f));
 }
 Value m_tell(Session& s, const Args& a) {
   File* f = open_of(s, a);
   if (!f) return Value::error();
-  if (!f->f) return raise_os_error(s, ESPIPE, "");
-  return Value::integer(std::ftell(f->f));
+  if (!f->handle->f) return raise_os_error(s, ESPIPE, "");
+  return Value::integer(std::ftell(f->handle->f));
 }
 Value m_truncate(Session& s, const Args& a) {
   File* f = open_of(s, a, false, true);
-  if (!f || !f->f) return Value::error();
-  int64_t n = std::ftell(f->f);
+  if (!f || !f->handle->f) return Value::error();
+  int64_t n = std::ftell(f->handle->f);
   if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], n)) return Value::error();
-  if (std::fflush(f->f) != 0 || ftruncate(fileno(f->f), n) != 0) return io_error(s, f);
+  if (std::fflush(f->handle->f) != 0 || ftruncate(fileno(f->handle->f), n) != 0) return io_error(s, f);
   return Value::integer(n);
 }
 Value m_fileno(Session& s, const Args& a) {
   File* f = open_of(s, a);
-  return f ? Value::integer(f->out ? f->out->fd() : fileno(f->f)) : Value::error();
+  return f ? Value::integer(f->handle->out ? f->handle->out->fd() : fileno(f->handle->f)) : Value::error();
 }
 Value m_isatty(Session& s, const Args& a) {
   File* f = open_of(s, a);
-  return f ? Value::boolean(isatty(f->out ? f->out->fd() : fileno(f->f))) : Value::error();
+  return f ? Value::boolean(isatty(f->handle->out ? f->handle->out->fd() : fileno(f->handle->f))) : Value::error();
 }
 Value m_readable(Session& s, const Args& a) {
   return open_of(s, a) ? Value::boolean(file_of(a[0])->read) : Value::error();
@@ -249,7 +261,7 @@ Value m_writable(Session& s, const Args& a) {
   return open_of(s, a) ? Value::boolean(file_of(a[0])->write) : Value::error();
 }
 Value m_seekable(Session& s, const Args& a) {
-  return open_of(s, a) ? Value::boolean(file_of(a[0])->f && file_of(a[0])->owned) : Value::error();
+  return open_of(s, a) ? Value::boolean(file_of(a[0])->handle->f && file_of(a[0])->handle->owned) : Value::error();
 }
 Value m_enter(Session& s, const Args& a) { return open_of(s, a) ? a[0] : Value::error(); }
 Value m_exit(Session& s, const Args& a) { return m_close(s, Args{a.positional.first(1), {}, {}}); }
@@ -267,7 +279,7 @@ Value file_repr(Session& s, const Value& v) {
   std::string name = f->name.is_unbound() ? "None" : repr_text(s, f->name);
   if (f->text)
     return make_str("<_io.TextIOWrapper name=" + name + " mode='" + f->mode + "' encoding='" +
-                    (f->encoding == "utf-8" && f->owned ? "UTF-8" : f->encoding) + "'>");
+                    (f->encoding == "utf-8" && f->handle->owned ? "UTF-8" : f->encoding) + "'>");
   return make_str(std::string("<_io.Buffered") +
                   (f->read && f->write ? "Random"
                    : f->read           ? "Reader"
@@ -281,14 +293,12 @@ Value make_file(Session& s, std::shared_ptr<File> f);
 Value get_buffer(Session& s, const Value& v) {
   File* text = file_of(v);
   auto f = std::make_shared<File>();
-  f->f = text->f;
-  f->out = text->out;
+  f->handle = text->handle;
   f->read = text->read;
   f->write = text->write;
-  f->closed = text->closed;
   f->name = text->name;
   f->mode = text->mode + "b";
-  f->text = f->owned = false;
+  f->text = f->closes = false;
   return make_file(s, std::move(f));
 }
 
@@ -312,11 +322,11 @@ constexpr NativeDef kMethods[] = {
     {.name = "__exit__", .fn = m_exit},
 };
 constexpr GetSetDef kGetSet[] = {
-    {.name = "closed", .get = [](Session&, const Value& v) { return Value::boolean(file_of(v)->closed); }},
+    {.name = "closed", .get = [](Session&, const Value& v) { return Value::boolean(file_of(v)->handle->closed); }},
     {.name = "name", .get = [](Session&, const Value& v) { return file_of(v)->name; }},
     {.name = "mode", .get = [](Session&, const Value& v) { return make_str(file_of(v)->mode); }},
     {.name = "encoding",
-     .get = [](Session&, const Value& v) { return make_str(file_of(v)->owned ? "UTF-8" : "utf-8"); }},
+     .get = [](Session&, const Value& v) { return make_str(file_of(v)->handle->owned ? "UTF-8" : "utf-8"); }},
     {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},
     {.name = "newlines", .get = [](Session&, const Value&) { return Value::none(); }},
     {.name = "buffer", .get = get_buffer},  // of text only: the last row
@@ -418,16 +428,16 @@ Value open_file(Session& s, const Args& a) {
   if (is_integer(path)) {
     int64_t fd;
     if (!to_index(s, path, fd)) return Value::error();
-    f->f = fdopen(static_cast<int>(fd), flags.c_str());
-    if (!f->f) return raise_os_error(s, errno, "");
+    f->handle->f = fdopen(static_cast<int>(fd), flags.c_str());
+    if (!f->handle->f) return raise_os_error(s, errno, "");
     return make_file(s, std::move(f));
   }
   std::string name(cast<Str>(path) ? cast<Str>(path)->view() : cast<Bytes>(path)->view());
   if (name.find('\0') != std::string::npos) return raise_value_error(s, "embedded null byte");
   struct stat st;
   if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, name);
-  f->f = std::fopen(name.c_str(), flags.c_str());
-  if (!f->f) return raise_os_error(s, errno, name);
+  f->handle->f = std::fopen(name.c_str(), flags.c_str());
+  if (!f->handle->f) return raise_os_error(s, errno, name);
   return make_file(s, std::move(f));
 }
 
@@ -435,15 +445,15 @@ Value standard_stream(Session& s, Stream which) {
   Value& v = s.state<FileState>().streams[static_cast<int>(which)];
   if (v.is_unbound()) {
     auto f = std::make_shared<File>();
-    f->owned = false;
+    f->handle->owned = false;
     f->mode = which == Stream::in ? "r" : "w";
     f->name = make_str(which == Stream::in ? "<stdin>" : which == Stream::out ? "<stdout>" : "<stderr>");
     f->read = which == Stream::in;
     f->write = !f->read;
     if (which == Stream::in)
-      f->f = stdin;
+      f->handle->f = stdin;
     else
-      f->out = which == Stream::out ? &s.out : &s.err;
+      f->handle->out = which == Stream::out ? &s.out : &s.err;
     v = make_file(s, std::move(f));
   }
   return v;
