@@ -14,7 +14,6 @@ S sign(S x) { return select(x > 0, 1, select(x < 0, -1, 0)); }
 S truth(S x) { return x != 0; }
 // log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }
-S is_odd(S n) { return n - floor(n * 0.5) * 2 == 1; }
 
 // clang-format off
 constexpr OpDef kUnary[] = {

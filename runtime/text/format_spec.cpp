@@ -237,7 +237,7 @@ bool format_float(std::string& out, double x, const FormatSpec& f, std::string_v
   }
   if (f.precision > INT_MAX) return error.set("ValueError", "precision too big");
   int precision = static_cast<int>(f.precision);
-  unsigned flags = f.alternate ? kFloatAlt : 0;
+  unsigned flags = f.alternate ? unsigned{kFloatAlt} : 0;
   bool percent = type == '%';
   char code = static_cast<char>(type);
   if (type == 0) {
