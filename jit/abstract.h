@@ -149,6 +149,7 @@ using AHeap = std::vector<std::shared_ptr<AObject>>;  // by HeapId; shared objec
 struct Abandon {
   std::string reason;
   Span span{};
+  bool whole = false;  // boxed in a compiled function it would mean something else: no call takes it
 };
 
 }  // namespace ouro::jit

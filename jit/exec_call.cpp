@@ -67,7 +67,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
     return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, here);
   } catch (const Abandon& a) {
     // The callee stays with the interpreter; it runs as one boxed operation here.
-    if (abandon_symbol_ || !can_box(f, args, keywords)) throw;
+    if (a.whole || abandon_symbol_ || !can_box(f, args, keywords)) throw;
     code.rollback(mark);
     restore_heap(saved);
     fallbacks_.resize(notes);

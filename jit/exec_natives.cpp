@@ -299,6 +299,11 @@ const MethodRow kMethods[] = {
     {ObjectKind::tensor, "item", m_tensor_item}, {ObjectKind::tensor, "dim", m_tensor_dim},
     {ObjectKind::tensor, "size", m_tensor_size}, {ObjectKind::tensor, "is_floating_point", m_tensor_is_floating},
 };
+// Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
+// stays interpreted, where it counts at once.
+AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) { s.abandon_whole("a demand made inside"); }
+const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
+
 // Natives that neither read nor write what scripts can reach.
 const std::string_view kOutputOnly[] = {"print"};
 
@@ -330,6 +335,7 @@ struct NativeTable {
     };
     module_rows("_ad", autodiff_natives());
     module_rows("_ad_rows", row_natives());
+    module_rows("ouro.native.demand", kDemands);
     s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
       if (auto* n = native(runtime::builtin(s.session, intern(name), false)))

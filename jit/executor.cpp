@@ -319,7 +319,6 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
 }
 
 void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait) {
-  ++compiles;
   auto job = [v, options = PlanOptions{backend(s), cache_, v->demands}] {
     auto start = Clock::now();
     std::string error;

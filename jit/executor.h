@@ -46,7 +46,6 @@ class JitExecutor final : public runtime::Executor {
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
-  uint64_t compiles = 0;         // that were started
 
  private:
   FunctionVersions& versions_of(const ir::FunctionRef& code);

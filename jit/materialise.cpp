@@ -378,5 +378,6 @@ void Specialiser::after_unknown() {
 }
 
 void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), span}; }
+void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), span, true}; }
 
 }  // namespace ouro::jit

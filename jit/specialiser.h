@@ -249,6 +249,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  [[noreturn]] void abandon_whole(std::string reason);
   [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
 
   Session& session;

@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/cores.h"
 #include "runtime/demand.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 
@@ -31,9 +31,8 @@ std::string folder() {
   return runtime && *runtime == '/' ? std::string(runtime) + "/ouro" : fmt::format("/tmp/ouro-{}", ::getuid());
 }
 
-// Exists, is ours, and nobody else may write there.
-bool make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return false;
+// Is it ours, and may nobody else enter?
+bool is_own_folder(const std::string& path) {
   struct stat st {};
   return ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::getuid() && (st.st_mode & 077) == 0;
 }
@@ -98,7 +97,7 @@ std::string respond(Demands& demands, std::string_view line) {
 std::string control_path(int pid) { return fmt::format("{}/{}.sock", folder(), pid); }
 
 Control::Control(Demands& demands, bool sense, bool listen) : demands_(demands), sense_(sense) {
-  if (listen && make_folder(folder())) {
+  if (listen && (::mkdir(folder().c_str(), 0700) == 0 || errno == EEXIST) && is_own_folder(folder())) {
     std::string path = control_path(::getpid());
     sockaddr_un a;
     int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -176,7 +175,9 @@ bool control_request(int pid, const std::string& request, std::string& reply) {
       if (fd >= 0) ::close(fd);
     }
   } close_it{fd};
-  if (fd < 0 || !address(path, a) || ::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) {
+  errno = 0;
+  if (fd < 0 || !is_own_folder(folder()) || !address(path, a) ||
+      ::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) {
     if (errno == ECONNREFUSED) ::unlink(path.c_str());  // left by one that was killed
     bool there = ::kill(pid, 0) == 0 || errno == EPERM;
     reply = there ? fmt::format(

@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 
 #include "runtime/control.h"
+#include "runtime/cores.h"
 #include "runtime/session.h"
-#include "runtime/suggest.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

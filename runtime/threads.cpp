@@ -1,12 +1,8 @@
 #include "runtime/threads.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -100,16 +96,6 @@ Pool& pool() {
   return p;
 }
 
-// CPU bandwidth of the cgroup in cores, or 0.
-int quota_cores() {
-  long quota = 0, period = 0;
-  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
-    if (std::fscanf(f, "%ld %ld", &quota, &period) != 2) quota = 0;
-    std::fclose(f);
-  }
-  return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
-}
-
 }  // namespace
 
 void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
@@ -120,16 +106,6 @@ void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
     return;
   }
   pool().run(job.helpers + 1, job);
-}
-
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int n = sched_getaffinity(getpid(), sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                             : static_cast<int>(std::thread::hardware_concurrency());
-  int q = quota_cores();
-  if (q > 0) n = std::min(n, q);
-  return std::max(n, 1);
 }
 
 }  // namespace ouro::runtime

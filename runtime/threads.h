@@ -27,7 +27,4 @@ void parallel_for(int threads, int64_t parts, F&& f) {
       threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
 }
 
-// Cores that this process may use now (affinity of its first thread and cgroup quota included).
-int available_cores();
-
 }  // namespace ouro::runtime

@@ -106,9 +106,10 @@ Value n_report(Session& s, const Args&) {
   put("running", plan_dict(s, state.running));
   put("since", Value::floating(state.since));
   std::vector<Value> versions, log;
-  uint64_t compiles = 0, waited = 0;
+  uint64_t waited = 0;
+  jit::CacheCounters made;
   if (jit::JitExecutor* x = jit::executor_of(s)) {
-    compiles = x->compiles, waited = x->compile_wait_ns;
+    made = x->cache().counters(), waited = x->compile_wait_ns;
     for (const auto& f : x->functions())
       for (size_t i = f->versions.size(); i-- > 0;) {
         const jit::Version& v = *f->versions[i];
@@ -121,7 +122,8 @@ Value n_report(Session& s, const Args&) {
       }
   }
   put("versions", make_list(versions));
-  put("compiles", Value::integer(static_cast<int64_t>(compiles)));
+  put("compiled", Value::integer(static_cast<int64_t>(made.compiled)));
+  put("loaded", Value::integer(static_cast<int64_t>(made.loaded)));
   put("compile_wait_ns", Value::integer(static_cast<int64_t>(waited)));
   for (const std::string& line : state.log) log.push_back(make_str(line));
   put("log", make_list(log));

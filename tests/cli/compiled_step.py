@@ -1,31 +1,11 @@
 """A training step with gradients, modules and an optimizer becomes one compiled program, and stays one."""
 import re
 
+from _training import MODEL
 from harness.cli import tags
 
-STEP = '''
-from ouro import nn, optim, jit, value_and_grad
+STEP = MODEL + '''
 from ouro import tensor_counters
-
-class Net(nn.Module):
-    def __init__(self):
-        self.c = nn.Conv2d(1, 4, 5, padding=2)
-        self.a, self.b = nn.Linear(4 * 7 * 7, 16), nn.Linear(16, 10)
-    def forward(self, x):
-        x = max_pool2d(relu(self.c(x)), 4)
-        return self.b(relu(self.a(x.flatten(1))))
-
-manual_seed(0)
-model = Net()
-opt = optim.Adam(model, lr=1e-3)
-
-@jit
-def step(x, y):
-    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
-    opt.update(grads)
-    return loss
-
-x, y = randn(8, 1, 28, 28), randint(0, 10, (8,))
 made = []
 for i in range(12):
     print(f"{step(x, y).item():.9g}")

@@ -4,31 +4,12 @@ import signal
 import socket
 import time
 
+from _training import MODEL
 from harness.cli import tags
 
-TRAINING = '''
+TRAINING = MODEL + '''
 import sys, time
-from ouro import nn, optim, jit, value_and_grad, demand
-
-class Net(nn.Module):
-    def __init__(self):
-        self.c = nn.Conv2d(1, 4, 5, padding=2)
-        self.a, self.b = nn.Linear(4 * 7 * 7, 16), nn.Linear(16, 10)
-    def forward(self, x):
-        x = max_pool2d(relu(self.c(x)), 4)
-        return self.b(relu(self.a(x.flatten(1))))
-
-manual_seed(0)
-model = Net()
-opt = optim.Adam(model, lr=1e-3)
-
-@jit
-def step(x, y):
-    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
-    opt.update(grads)
-    return loss
-
-x, y = randn(64, 1, 28, 28), randint(0, 10, (64,))
+from ouro import demand
 '''
 
 FOLLOW = TRAINING + '''
@@ -43,13 +24,13 @@ step(x, y)
 while not demand.report()["versions"] or demand.report()["versions"][0]["state"] != "ready":
     step(x, y); time.sleep(0.005)
 step(x, y)
-waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiles"]
+waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiled"]
 demand.set(precision="bf16")
-print(until("bf16"), demand.report()["compiles"] - compiles)
+print(until("bf16"), demand.report()["compiled"] - compiles)
 demand.set(precision="f32")
-print(until("f32"), demand.report()["compiles"] - compiles)
+print(until("f32"), demand.report()["compiled"] - compiles)
 demand.set(precision="bf16")
-print(until("bf16"), demand.report()["compiles"] - compiles)
+print(until("bf16"), demand.report()["compiled"] - compiles)
 print(demand.report()["compile_wait_ns"] - waited, len(demand.report()["versions"]))
 '''
 
@@ -102,6 +83,43 @@ for i in range(6):
     steps = t.run("--mode=eager", "compiled.ouro").out
     for mode in ("graph", "auto"):
         t.equal(t.run(f"--mode={mode}", "compiled.ouro").out, steps)
+
+
+def test_a_plan_holds_for_a_whole_transform_and_functions_that_change_it_stay_interpreted(t):
+    t.write("inside.ouro", '''
+from ouro import demand, jit
+w = tensor([[1.001, 2.003], [3.007, 4.009]])
+def f(w): return ((w @ w) @ w).sum()
+def changes(w):
+    demand.set(precision="bf16")
+    return f(w)
+
+full = grad(f)(w)
+print((grad(changes)(w) == full).all().item(), demand.report()["plan"])
+print((grad(f)(w) == full).all().item())
+demand.set(precision="f32")
+low, back = None, None
+value, pullback = vjp(f, w)
+with demand(precision="bf16"):
+    low = f(w).item()
+print((pullback(tensor(1.0)) == full).all().item(), f(w).item() != low)
+
+@jit
+def sets(w):
+    demand.set(precision="f32")
+    return f(w)
+@jit
+def within(w):
+    with demand(precision="bf16"):
+        return f(w)
+for i in range(4):
+    demand.set(precision="bf16")
+    print(sets(w).item() == value.item(), demand.report()["plan"], within(w).item() == low, f(w).item() == value.item())
+''')
+    eager = t.run("--mode=eager", "inside.ouro").out
+    t.equal(eager, "True {'precision': 'bf16'}\nFalse\nTrue True\n" + "True {'precision': 'f32'} True True\n" * 4)
+    for mode in ("graph", "auto"):
+        t.equal(t.run(f"--mode={mode}", "inside.ouro").out, eager)
 
 
 def test_what_is_no_demand_is_refused_and_changes_nothing(t):
@@ -247,6 +265,49 @@ def test_the_thread_count_follows_affinity(t):
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+def _group(pid):
+    """A control group with the quota of one core, and its files; it takes the process in."""
+    for root, quota in (("/sys/fs/cgroup/cpu", (("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "100000"))),
+                        ("/sys/fs/cgroup", (("cpu.max", "100000 100000"),))):
+        folder = f"{root}/ouro-test-{pid}"
+        if not os.path.exists(f"{root}/cgroup.procs"):
+            continue
+        try:
+            os.mkdir(folder)
+            for name, value in quota:
+                _put(f"{folder}/{name}", value)
+            _put(f"{folder}/cgroup.procs", str(pid))
+            return root, folder
+        except OSError:
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+    return None
+
+
+def _put(file, text):
+    with open(file, "w") as f:
+        f.write(text)
+
+
+def test_the_thread_count_follows_the_cpu_quota(t):
+    cores = len(os.sched_getaffinity(0))
+    if cores < 2:
+        t.skip("one core")
+    process, env, path = _running(t)
+    made = _group(process.pid)
+    try:
+        if not made:
+            t.skip("no control group can be made here")
+        t.check(_wait(process, "1 f32"), "the count did not follow")
+        _put(f"{made[0]}/cgroup.procs", str(process.pid))
+        t.check(_wait(process, f"{cores} f32"), "the count did not go back")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        if made:
+            os.rmdir(made[1])
 
 
 def test_a_wrong_command_line_of_ctl(t):

@@ -4,22 +4,11 @@ import re
 import shutil
 import subprocess
 
+from _training import MODEL
 from harness.cli import tags
 
 STEP = "def f(x): return (x * 2.0 + 1.0).sum()\nfor i in range(3): print(f(linspace(0, 1, 1000)).item())\n"
-MODEL = '''
-from ouro import nn, optim, jit, value_and_grad
-manual_seed(0)
-model = nn.Sequential(nn.Linear(20, 16), tanh, nn.Linear(16, 3))
-opt = optim.Adam(model, lr=1e-3)
-
-@jit
-def step(x, y):
-    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
-    opt.update(grads)
-    return loss
-
-x, y = randn(32, 20), randint(0, 3, (32,))
+STEPS = MODEL + '''
 for i in range(8): print(f"{step(x, y).item():.9g}")
 '''
 
@@ -58,7 +47,7 @@ def read(path):
 
 @tags("jit")
 def test_the_second_process_compiles_nothing(t):
-    t.write("model.ouro", MODEL)
+    t.write("model.ouro", STEPS)
     first, second = explain(t, "model.ouro"), explain(t, "model.ouro")
     t.equal(counters(first), (1, 0))
     t.equal(counters(second), (0, 1))
@@ -69,7 +58,7 @@ def test_the_second_process_compiles_nothing(t):
 
 @tags("jit")
 def test_all_ways_to_the_code_give_the_same_bits(t):
-    t.write("model.ouro", MODEL)
+    t.write("model.ouro", STEPS)
     off = explain(t, "model.ouro", "--cache=off")
     t.equal((counters(off), os.path.exists(t.path("home"))), ((1, 0), False))
     runs = [off, explain(t, "model.ouro"), explain(t, "model.ouro")]
@@ -213,7 +202,7 @@ def test_what_cannot_be_written_is_not_kept(t):
 
 @tags("jit")
 def test_ten_processes_start_at_once_on_an_empty_cache(t):
-    t.write("model.ouro", MODEL)
+    t.write("model.ouro", STEPS)
     env = {**t.suite.environment(), **variables(t)}
     running = [subprocess.Popen([t.ouro, "explain", "--mode=graph", "--threads=1", "model.ouro"], cwd=t.folder, env=env,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(10)]
@@ -260,7 +249,7 @@ def test_the_bound_holds_for_many_processes(t):
 
 def test_what_writers_left_behind_is_removed(t):
     t.write("step.ouro", STEP)
-    t.write("model.ouro", MODEL)
+    t.write("model.ouro", STEPS)
     explain(t, "step.ouro")
     for name, age in (("0123456789abcdef.tmp", 7200), ("fedcba9876543210.tmp", 5), ("notes.txt", 7200)):
         path = os.path.join(folder(t), name)
