@@ -1,8 +1,8 @@
 #include "backends/device/kernel_walk.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "backends/device/node_values.h"
 #include "backends/host/fold_levels.h"
 #include "ir/loops/placement.h"
 #include "support/diag.h"
@@ -35,8 +35,7 @@ uint32_t fold_width(const std::vector<Stmt>& body) {
 
 class Walk {
  public:
-  Walk(const Kernel& k, const Grid& g, KernelWriter& w)
-      : k_(k), g_(g), w_(w), placement_(k), values_(k.nodes.size(), Value::none), vars_(k.vars), results_(k.results) {
+  Walk(const Kernel& k, const Grid& g, KernelWriter& w) : k_(k), g_(g), w_(w), placement_(k), values_(k, w) {
     for (const Node& n : k.nodes)
       reads_own_writes_ |= n.kind == Node::Kind::load && k.buffers[n.id].access != Access::in;
   }
@@ -55,7 +54,7 @@ class Walk {
     auto iteration = [&] {
       for (size_t i = g_.loops.size(); i-- > 0;) {
         uint32_t var = g_.loops[i]->vars[0];
-        vars_[var] = i == 0 ? at : w_.index(Leaf::irem, at, extents[i]);
+        values_.set_var(var, i == 0 ? at : w_.index(Leaf::irem, at, extents[i]));
         if (i > 0) at = w_.index(Leaf::idiv, at, extents[i]);
         scope.vars |= uint64_t{1} << var;
       }
@@ -72,42 +71,7 @@ class Walk {
   using Scope = Placement::Scope;
 
   // ---- nodes
-  Value value(NodeId id) {
-    if (values_[index(id)] != Value::none) return values_[index(id)];
-    const Node& n = k_.node(id);
-    switch (n.kind) {
-      case Node::Kind::constant:
-        return w_.constant(n.type, constant_bits(n));
-      case Node::Kind::size:
-        return w_.size(n.id);
-      case Node::Kind::scalar:
-        return w_.scalar(n.id);
-      case Node::Kind::var:
-        return vars_[n.id];
-      case Node::Kind::result:
-        return results_[n.id];
-      default:
-        break;
-    }
-    Value args[3] = {};
-    for (int a = 0; a < n.nargs; ++a) args[a] = value(n.args[a]);
-    Value v;
-    if (n.kind == Node::Kind::index)
-      v = w_.index(n.leaf, args[0], args[1]);
-    else if (n.kind == Node::Kind::load)
-      v = n.nargs == 1 ? w_.load(n.id, args[0]) : w_.load_if(n.id, args[0], args[1], args[2]);
-    else
-      v = w_.leaf(n.leaf, n.type, k_.node(n.args[n.leaf == Leaf::select ? 1 : 0]).type, args);
-    values_[index(id)] = v;
-    undo_.push_back(id);
-    return v;
-  }
-
-  static uint64_t constant_bits(const Node& n) {
-    if (n.type != DType::f32) return static_cast<uint64_t>(n.bits);
-    return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(n.bits)));
-  }
-
+  Value value(NodeId id) { return values_.of(id); }
   void place(const std::vector<NodeId>& nodes) {
     for (NodeId n : nodes) value(n);
   }
@@ -115,10 +79,9 @@ class Walk {
   // What `fn` computes is in its scope only.
   template <class Fn>
   void scoped(Fn&& fn) {
-    size_t placed = placement_.mark(), mark = undo_.size();
-    fn();
+    size_t placed = placement_.mark();
+    values_.scoped(fn);
     placement_.forget(placed);
-    for (; undo_.size() > mark; undo_.pop_back()) values_[index(undo_.back())] = Value::none;
   }
 
   // ---- statements
@@ -145,7 +108,7 @@ class Walk {
   void loop(const Stmt& s, const Scope& inner) {
     Value extent = value(s.extents[0]);
     auto each = [&](Value i) {
-      vars_[s.vars[0]] = i;
+      values_.set_var(s.vars[0], i);
       scoped([&] { body(s.body, inner); });
     };
     if (!uniform_ || holds_fold(s.body)) return w_.loop(w_.i64(0), extent, 1, each);
@@ -189,19 +152,19 @@ class Walk {
         std::vector<Variable> block = accumulators(s);
         Value end = w_.index(Leaf::min, extent, w_.index(Leaf::add, start, w_.i64(kReduceRows)));
         w_.loop(start, end, 1, [&](Value i) {
-          vars_[s.vars[0]] = i;
+          values_.set_var(s.vars[0], i);
           step(s, inner, block);
         });
         for (size_t r = 0; r < acc.size(); ++r) accumulate(s, r, acc[r], w_.get(block[r]));
       });
     }
-    for (size_t r = 0; r < acc.size(); ++r) results_[s.results[r]] = w_.get(acc[r]);
+    for (size_t r = 0; r < acc.size(); ++r) values_.set_result(s.results[r], w_.get(acc[r]));
   }
 
   void serial(const Stmt& s, const Scope& inner, size_t level, const std::vector<Variable>& acc) {
     if (level == s.vars.size()) return step(s, inner, acc);
     w_.loop(w_.i64(0), value(s.extents[level]), 1, [&](Value i) {
-      vars_[s.vars[level]] = i;
+      values_.set_var(s.vars[level], i);
       serial(s, inner, level + 1, acc);
     });
   }
@@ -253,7 +216,7 @@ class Walk {
       std::vector<Variable> lanes = accumulators(s);
       Value end = w_.index(Leaf::min, extent, w_.index(Leaf::add, start, w_.i64(kReduceBlock)));
       w_.loop(w_.index(Leaf::add, start, w_.lane()), end, kReduceLanes, [&](Value i) {
-        vars_[s.vars[0]] = i;
+        values_.set_var(s.vars[0], i);
         step(s, inner, lanes);
       });
       std::vector<Value> block = fold_lanes(s, lanes);
@@ -275,60 +238,22 @@ class Walk {
         for (size_t r = 0; r < top.size(); ++r) w_.set(result[r], top[r]);
       });
     });
-    for (size_t r = 0; r < result.size(); ++r) results_[s.results[r]] = w_.get(result[r]);
+    for (size_t r = 0; r < result.size(); ++r) values_.set_result(s.results[r], w_.get(result[r]));
   }
 
   const Kernel& k_;
   const Grid& g_;
   KernelWriter& w_;
   Placement placement_;
-  std::vector<Value> values_, vars_, results_;
-  std::vector<NodeId> undo_;
+  NodeValues values_;
   bool uniform_ = false;  // all items of the group do this alike
   bool reads_own_writes_ = false;
 };
-
-int64_t evaluate(const Kernel& k, NodeId id, const int64_t* sizes) {
-  const Node& n = k.node(id);
-  if (n.kind == Node::Kind::constant) return n.bits;
-  if (n.kind == Node::Kind::size) return sizes[n.id];
-  int64_t a = evaluate(k, n.args[0], sizes), b = evaluate(k, n.args[1], sizes);
-  switch (n.leaf) {
-    case Leaf::add:
-      return a + b;
-    case Leaf::sub:
-      return a - b;
-    case Leaf::mul:
-      return a * b;
-    case Leaf::idiv:
-      return b ? a / b : 0;
-    case Leaf::irem:
-      return b ? a % b : 0;
-    case Leaf::min:
-      return std::min(a, b);
-    case Leaf::max:
-      return std::max(a, b);
-    default:
-      ouro_bug("no such index operation");
-  }
-}
-
-// Only sizes and index arithmetic on them: known before the launch.
-bool is_known(const Kernel& k, NodeId id) {
-  const Node& n = k.node(id);
-  if (n.kind == Node::Kind::constant || n.kind == Node::Kind::size) return true;
-  if (n.kind != Node::Kind::index) return false;
-  for (int a = 0; a < n.nargs; ++a)
-    if (!is_known(k, n.args[a])) return false;
-  return true;
-}
 
 }  // namespace
 
 Grid grid_of(const Kernel& k) {
   Grid g;
-  g.grouped = holds_fold(k.body);
-  g.shared_slots = fold_width(k.body);
   g.body = &k.body;
   while (g.body->size() == 1) {
     const Stmt& s = g.body->front();
@@ -336,15 +261,27 @@ Grid grid_of(const Kernel& k) {
     g.loops.push_back(&s);
     g.body = &s.body;
   }
+  g.contraction = contraction_of(k, g.loops, *g.body);
+  g.grouped = g.contraction || holds_fold(k.body);
+  if (g.contraction)
+    g.shared = {shared_bytes(k, *g.contraction)};
+  else
+    g.shared.assign(fold_width(k.body), kGroup * sizeof(int64_t));
   return g;
 }
 
 int64_t iterations(const Kernel& k, const Grid& g, const int64_t* sizes) {
+  if (g.contraction) return groups(k, *g.contraction, sizes);
   int64_t n = 1;
-  for (const Stmt* s : g.loops) n *= evaluate(k, s->extents[0], sizes);
+  for (const Stmt* s : g.loops) n *= known(k, s->extents[0], sizes);
   return n;
 }
 
-void write_kernel(const Kernel& k, const Grid& g, KernelWriter& w) { Walk(k, g, w).run(); }
+void write_kernel(const Kernel& k, const Grid& g, KernelWriter& w) {
+  if (g.contraction)
+    write_contraction(k, *g.contraction, w);
+  else
+    Walk(k, g, w).run();
+}
 
 }  // namespace ouro::backends::device

@@ -54,9 +54,9 @@ class KernelWriter {
   virtual Value item() = 0;   // i64: the number of this work item in the launch
   virtual Value group() = 0;  // i64: the number of its group
   virtual Value lane() = 0;   // i64: its number in the group
-  /// Local memory: `slots` arrays of kGroup values; one type at a time.
-  virtual void shared_put(uint32_t slot, DType type, Value lane, Value v) = 0;
-  virtual Value shared_get(uint32_t slot, DType type, Value lane) = 0;
+  /// Local memory: the arrays of the grid (Grid::shared), each of one type at a time, by element.
+  virtual void shared_put(uint32_t array, DType type, Value at, Value v) = 0;
+  virtual Value shared_get(uint32_t array, DType type, Value at) = 0;
   /// All items of the group meet; what they wrote to local memory, and with `global` to buffers, is seen by all.
   virtual void barrier(bool global) = 0;
 };

@@ -85,11 +85,11 @@ class TextWriter final : public device::KernelWriter {
   Value item() override { return named(DType::i64, "(long)get_global_id(0)"); }
   Value group() override { return named(DType::i64, "(long)get_group_id(0)"); }
   Value lane() override { return named(DType::i64, "(long)get_local_id(0)"); }
-  void shared_put(uint32_t slot, DType type, Value lane, Value v) override {
-    line(fmt::format("{}[{}] = {};", shared(slot, type), name(lane), name(v)));
+  void shared_put(uint32_t array, DType type, Value at, Value v) override {
+    line(fmt::format("{}[{}] = {};", shared(array, type), name(at), name(v)));
   }
-  Value shared_get(uint32_t slot, DType type, Value lane) override {
-    return let(type, fmt::format("{}[{}]", shared(slot, type), name(lane)));
+  Value shared_get(uint32_t array, DType type, Value at) override {
+    return let(type, fmt::format("{}[{}]", shared(array, type), name(at)));
   }
   void barrier(bool global) override {
     line(global ? "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);" : "barrier(CLK_LOCAL_MEM_FENCE);");
@@ -116,8 +116,8 @@ class TextWriter final : public device::KernelWriter {
     std::string e = fmt::format("b{}[{}]", buffer, name(at));
     return is_bool(t) ? "(" + e + " != 0)" : LeafText::cast(e, t, loaded_type(t));
   }
-  static std::string shared(uint32_t slot, DType t) {
-    return fmt::format("((__local {}*)shared{})", memory_type(t), slot);
+  static std::string shared(uint32_t array, DType t) {
+    return fmt::format("((__local {}*)shared{})", memory_type(t), array);
   }
   template <class Fn>
   void nested(Fn&& fn) {
@@ -141,7 +141,8 @@ class TextWriter final : public device::KernelWriter {
 };
 
 std::string kernel_text(const Kernel& k, size_t number, LeafText& leaves) {
-  std::string head = fmt::format("__kernel void k{}(", number);
+  std::string head =
+      fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void k{}(", device::kGroup, number);
   std::string separator;
   auto parameter = [&](const std::string& text) {
     head += separator + text;
@@ -154,8 +155,8 @@ std::string kernel_text(const Kernel& k, size_t number, LeafText& leaves) {
   for (size_t i = 0; i < k.scalars.size(); ++i) parameter(fmt::format("{} s{}", register_type(k.scalars[i]), i));
   head += ") {\n";
   device::Grid grid = device::grid_of(k);
-  for (uint32_t i = 0; i < grid.shared_slots; ++i)
-    head += fmt::format("  __local long shared{}[{}];\n", i, device::kGroup);
+  for (size_t i = 0; i < grid.shared.size(); ++i)
+    head += fmt::format("  __local long shared{}[{}];\n", i, (grid.shared[i] + 7) / 8);
   TextWriter w(k, leaves);
   device::write_kernel(k, grid, w);
   return head + w.take() + "}\n";

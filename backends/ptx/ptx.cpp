@@ -64,13 +64,19 @@ std::string assembly(std::span<const ir::loops::Kernel* const> kernels, std::str
   module.setTargetTriple(kTriple);
   module.setDataLayout(tm->createDataLayout());
   auto* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
-  auto* one = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), 1));
+  auto number = [&](int n) {
+    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), n));
+  };
   for (size_t i = 0; i < kernels.size(); ++i) {
     device::Grid grid = device::grid_of(*kernels[i]);
     PtxWriter w(module, *kernels[i], grid, "k" + std::to_string(i));
     device::write_kernel(*kernels[i], grid, w);
-    annotations->addOperand(llvm::MDNode::get(
-        context, {llvm::ConstantAsMetadata::get(w.finish()), llvm::MDString::get(context, "kernel"), one}));
+    auto* kernel = llvm::ConstantAsMetadata::get(w.finish());
+    auto note = [&](const char* what, int n) {
+      annotations->addOperand(llvm::MDNode::get(context, {kernel, llvm::MDString::get(context, what), number(n)}));
+    };
+    note("kernel", 1);
+    note("reqntidx", device::kGroup);
   }
   llvm::raw_string_ostream problems(error);
   if (llvm::verifyModule(module, &problems)) return {};

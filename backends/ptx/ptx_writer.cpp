@@ -28,11 +28,14 @@ PtxWriter::PtxWriter(llvm::Module& module, const ir::loops::Kernel& kernel, cons
     auto& part = i < k_.buffers.size() ? buffers_ : i < k_.buffers.size() + k_.sizes ? sizes_ : scalars_;
     part.push_back(fn_->getArg(static_cast<unsigned>(i)));
   }
-  auto* array = llvm::ArrayType::get(b_.getInt64Ty(), device::kGroup);
-  for (uint32_t i = 0; i < grid.shared_slots; ++i)
-    shared_.push_back(new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
-                                               llvm::UndefValue::get(array), name + "_shared" + std::to_string(i),
-                                               nullptr, llvm::GlobalValue::NotThreadLocal, kShared));
+  for (size_t i = 0; i < grid.shared.size(); ++i) {
+    auto* array = llvm::ArrayType::get(b_.getInt8Ty(), grid.shared[i]);
+    auto* memory = new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
+                                            llvm::UndefValue::get(array), name + "_shared" + std::to_string(i), nullptr,
+                                            llvm::GlobalValue::NotThreadLocal, kShared);
+    memory->setAlignment(llvm::Align(16));  // the widest access
+    shared_.push_back(memory);
+  }
   entry_ = block("entry");
   llvm::BasicBlock* start = block("start");
   b_.SetInsertPoint(entry_);
@@ -175,15 +178,15 @@ Value PtxWriter::item() {
   return add(b_.CreateAdd(base, of(lane())));
 }
 
-llvm::Value* PtxWriter::shared(uint32_t slot, DType type, Value lane) {
-  return b_.CreateGEP(memory_type(type), shared_[slot], of(lane));
+llvm::Value* PtxWriter::shared(uint32_t array, DType type, Value at) {
+  return b_.CreateGEP(memory_type(type), shared_[array], of(at));
 }
-void PtxWriter::shared_put(uint32_t slot, DType type, Value lane, Value v) {
+void PtxWriter::shared_put(uint32_t array, DType type, Value at, Value v) {
   L* bits = is_bool(type) ? b_.CreateZExt(of(v), b_.getInt8Ty()) : of(v);
-  b_.CreateStore(bits, shared(slot, type, lane));
+  b_.CreateStore(bits, shared(array, type, at));
 }
-Value PtxWriter::shared_get(uint32_t slot, DType type, Value lane) {
-  L* v = b_.CreateLoad(memory_type(type), shared(slot, type, lane));
+Value PtxWriter::shared_get(uint32_t array, DType type, Value at) {
+  L* v = b_.CreateLoad(memory_type(type), shared(array, type, at));
   return add(is_bool(type) ? b_.CreateICmpNE(v, b_.getInt8(0)) : v);
 }
 

@@ -34,8 +34,8 @@ class PtxWriter final : public device::KernelWriter {
   Value item() override;
   Value group() override;
   Value lane() override;
-  void shared_put(uint32_t slot, DType type, Value lane, Value v) override;
-  Value shared_get(uint32_t slot, DType type, Value lane) override;
+  void shared_put(uint32_t array, DType type, Value at, Value v) override;
+  Value shared_get(uint32_t array, DType type, Value at) override;
   void barrier(bool global) override;
 
  private:
@@ -46,7 +46,7 @@ class PtxWriter final : public device::KernelWriter {
   llvm::Type* memory_type(DType t) { return is_bool(t) ? b_.getInt8Ty() : register_type(t); }
   L* element(uint32_t buffer, L* at);
   L* load_at(uint32_t buffer, L* at);
-  L* shared(uint32_t slot, DType type, Value lane);
+  L* shared(uint32_t array, DType type, Value at);
   L* special(llvm::Intrinsic::ID id);
   llvm::BasicBlock* block(const char* name);
 
