@@ -34,28 +34,28 @@ struct Tile {
   constexpr int64_t pitch() const { return edge + 4; }
   constexpr int64_t elements() const { return std::max(edge * edge, 2 * kDepth * pitch()); }
 };
-constexpr Tile kLarge{64}, kSmall{16};
+constexpr Tile kLarge{32}, kSmall{16};
 static_assert(kLarge.edge <= kGroup && kGroup % kSmall.edge == 0 && kGroup % kDepth == 0);
 
 // Groups that fill a device.
 constexpr int64_t kEnoughGroups = 128;
 
-// The rule of the sizes of tiles, for numbers and for values of a writer: small ones if there are few large ones, or if
-// much of these lies outside.
+// The rule of the sizes of tiles, for numbers and for values of a writer: large ones where they are many, and where
+// small ones would not cover half as much.
 template <class Numbers>
-auto takes_small(Numbers& n, auto products, auto rows, auto columns) {
+auto takes_large(Numbers& n, auto products, auto rows, auto columns) {
   auto large = n.mul(n.tiles(rows, kLarge), n.tiles(columns, kLarge));
   auto small = n.mul(n.tiles(rows, kSmall), n.tiles(columns, kSmall));
   constexpr int64_t kRatio = kLarge.edge * kLarge.edge / (kSmall.edge * kSmall.edge);
-  return n.either(n.less(n.mul(large, products), n.number(kEnoughGroups)),
-                  n.less(n.mul(small, n.number(2)), n.mul(large, n.number(kRatio))));
+  return n.both(n.less(n.number(kEnoughGroups - 1), n.mul(large, products)),
+                n.less(n.mul(large, n.number(kRatio)), n.mul(small, n.number(2))));
 }
 
 struct HostNumbers {
   static int64_t number(int64_t v) { return v; }
   static int64_t mul(int64_t a, int64_t b) { return a * b; }
   static bool less(int64_t a, int64_t b) { return a < b; }
-  static bool either(bool a, bool b) { return a || b; }
+  static bool both(bool a, bool b) { return a && b; }
   static int64_t tiles(int64_t extent, const Tile& t) { return (extent + t.edge - 1) / t.edge; }
 };
 
@@ -73,7 +73,7 @@ class DeviceNumbers {
   Value rem(Value a, int64_t b) { return rem(a, w_.i64(b)); }
   Value min(Value a, Value b) { return w_.index(Leaf::min, a, b); }
   Value less(Value a, Value b) { return w_.less(a, b); }
-  Value either(Value a, Value b) { return leaf(Leaf::or_, DType::boolean, DType::boolean, a, b); }
+  Value both(Value a, Value b) { return leaf(Leaf::and_, DType::boolean, DType::boolean, a, b); }
   Value opposite(Value a) { return leaf(Leaf::not_, DType::boolean, DType::boolean, a); }
   Value equal(Value a, Value b) { return leaf(Leaf::eq, DType::boolean, DType::i64, a, b); }
   Value select(DType t, Value c, Value a, Value b) { return leaf(Leaf::select, t, t, c, a, b); }
@@ -122,9 +122,9 @@ class Writer {
 
   void run() {
     rows_ = total(c_.rows), columns_ = total(c_.columns), depth_ = total(c_.k);
-    Value small = takes_small(n_, total(c_.products), rows_, columns_);
+    Value large = takes_large(n_, total(c_.products), rows_, columns_);
     for (const Tile* t : {&kLarge, &kSmall})
-      w_.when(t == &kSmall ? small : n_.opposite(small), [&] { values_.scoped([&] { tile(*t); }); });
+      w_.when(t == &kLarge ? large : n_.opposite(large), [&] { values_.scoped([&] { tile(*t); }); });
   }
 
  private:
@@ -416,7 +416,7 @@ int64_t groups(const Kernel& k, const Contraction& c, const int64_t* sizes) {
   HostNumbers n;
   int64_t products = product(k, c.products, sizes), rows = product(k, c.rows, sizes),
           columns = product(k, c.columns, sizes);
-  const Tile& t = takes_small(n, products, rows, columns) ? kSmall : kLarge;
+  const Tile& t = takes_large(n, products, rows, columns) ? kLarge : kSmall;
   return products * n.tiles(rows, t) * n.tiles(columns, t);
 }
 

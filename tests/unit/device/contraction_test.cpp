@@ -334,8 +334,8 @@ TEST_CASE("a_launch_has_a_group_for_each_tile", "[device]") {
   CHECK(groups(0, 16, 3) == 0);
   CHECK(groups(16, 0, 3) == 0);
   CHECK(groups(16, 16, 0) == 0);
-  CHECK(groups(1024, 1024, 1) == 16 * 16);
-  CHECK(groups(1025, 1024, 1) == 17 * 16);
+  CHECK(groups(1024, 1024, 1) == 32 * 32);
+  CHECK(groups(1025, 1024, 1) == 33 * 32);
   CHECK(groups(100000, 10, 1) == 6250);  // most of a large tile would lie outside
 }
 
