@@ -57,6 +57,8 @@ class KernelWriter {
   /// Local memory: the arrays of the grid (Grid::shared), each of one type at a time, by element.
   virtual void shared_put(uint32_t array, DType type, Value at, Value v) = 0;
   virtual Value shared_get(uint32_t array, DType type, Value at) = 0;
+  /// 2 or 4 numbers from `at` on, a multiple of `count`, in one access.
+  virtual void shared_get_run(uint32_t array, DType type, Value at, int count, Value* out) = 0;
   /// All items of the group meet; what they wrote to local memory, and with `global` to buffers, is seen by all.
   virtual void barrier(bool global) = 0;
 };

@@ -30,11 +30,12 @@ struct Tile {
   // that they lie in different banks.
   constexpr int64_t run() const { return std::min<int64_t>(per_item(), 4); }
   constexpr int64_t place(int64_t i) const { return i / run() * run() * kSide + i % run(); }
-  // Elements of one k in local memory: not a multiple of the number of banks.
+  // Elements of one k in local memory: whole runs, not a multiple of the number of banks.
   constexpr int64_t pitch() const { return edge + 4; }
   constexpr int64_t elements() const { return std::max(edge * edge, 2 * kDepth * pitch()); }
 };
 constexpr Tile kLarge{32}, kSmall{16};
+static_assert(kLarge.run() == 4 && kSmall.run() == 2);
 static_assert(kLarge.edge <= kGroup && kGroup % kSmall.edge == 0 && kGroup % kDepth == 0);
 
 // Groups that fill a device.
@@ -294,9 +295,10 @@ class Writer {
   void multiply(const Tile& t, const Operand& x, const Operand& y, Value p, const std::vector<Variable>& sums) {
     Value row = n_.mul(p, t.pitch());
     auto take = [&](const Operand& o, Value item) {
-      std::vector<Value> v;
+      std::vector<Value> v(static_cast<size_t>(t.per_item()));
       Value first = n_.add(n_.add(row, n_.mul(item, t.run())), o.at);
-      for (int64_t i = 0; i < t.per_item(); ++i) v.push_back(w_.shared_get(0, type_, n_.add(first, t.place(i))));
+      for (int64_t i = 0; i < t.per_item(); i += t.run())
+        w_.shared_get_run(0, type_, n_.add(first, t.place(i)), static_cast<int>(t.run()), &v[static_cast<size_t>(i)]);
       return v;
     };
     std::vector<Value> a = take(x, n_.div(lane_, kSide)), b = take(y, n_.rem(lane_, kSide));

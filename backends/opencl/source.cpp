@@ -91,6 +91,12 @@ class TextWriter final : public device::KernelWriter {
   Value shared_get(uint32_t array, DType type, Value at) override {
     return let(type, fmt::format("{}[{}]", shared(array, type), name(at)));
   }
+  void shared_get_run(uint32_t array, DType type, Value at, int count, Value* out) override {
+    std::string vector = fmt::format("{}{}", memory_type(type), count), v = "v" + std::to_string(values_.size());
+    line(fmt::format("const {0} {1} = *(__local {0}*)&{2}[{3}];", vector, v, shared(array, type), name(at)));
+    named(type, v);
+    for (int i = 0; i < count; ++i) out[i] = let(type, fmt::format("{}.s{}", v, i));
+  }
   void barrier(bool global) override {
     line(global ? "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);" : "barrier(CLK_LOCAL_MEM_FENCE);");
   }
@@ -156,7 +162,7 @@ std::string kernel_text(const Kernel& k, size_t number, LeafText& leaves) {
   head += ") {\n";
   device::Grid grid = device::grid_of(k);
   for (size_t i = 0; i < grid.shared.size(); ++i)
-    head += fmt::format("  __local long shared{}[{}];\n", i, (grid.shared[i] + 7) / 8);
+    head += fmt::format("  __local long shared{}[{}] __attribute__((aligned(32)));\n", i, (grid.shared[i] + 7) / 8);
   TextWriter w(k, leaves);
   device::write_kernel(k, grid, w);
   return head + w.take() + "}\n";

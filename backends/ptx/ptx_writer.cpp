@@ -1,5 +1,7 @@
 #include "backends/ptx/ptx_writer.h"
 
+#include <algorithm>
+
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -9,6 +11,8 @@ namespace ouro::backends::ptx {
 namespace {
 // NVPTX's address spaces.
 constexpr unsigned kGlobal = 1, kShared = 3;
+// Bytes of the widest access.
+constexpr uint64_t kWidest = 16;
 }  // namespace
 
 using Value = device::KernelWriter::Value;
@@ -33,7 +37,7 @@ PtxWriter::PtxWriter(llvm::Module& module, const ir::loops::Kernel& kernel, cons
     auto* memory = new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
                                             llvm::UndefValue::get(array), name + "_shared" + std::to_string(i), nullptr,
                                             llvm::GlobalValue::NotThreadLocal, kShared);
-    memory->setAlignment(llvm::Align(16));  // the widest access
+    memory->setAlignment(llvm::Align(kWidest));
     shared_.push_back(memory);
   }
   entry_ = block("entry");
@@ -188,6 +192,13 @@ void PtxWriter::shared_put(uint32_t array, DType type, Value at, Value v) {
 Value PtxWriter::shared_get(uint32_t array, DType type, Value at) {
   L* v = b_.CreateLoad(memory_type(type), shared(array, type, at));
   return add(is_bool(type) ? b_.CreateICmpNE(v, b_.getInt8(0)) : v);
+}
+
+void PtxWriter::shared_get_run(uint32_t array, DType type, Value at, int count, Value* out) {
+  auto n = static_cast<unsigned>(count);
+  llvm::Align align(std::min<uint64_t>(kWidest, n * size_of(type)));
+  L* v = b_.CreateAlignedLoad(llvm::FixedVectorType::get(memory_type(type), n), shared(array, type, at), align);
+  for (unsigned i = 0; i < n; ++i) out[i] = add(b_.CreateExtractElement(v, i));
 }
 
 // bar.sync orders the block's accesses to shared and to global memory alike.

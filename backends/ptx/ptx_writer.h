@@ -36,6 +36,7 @@ class PtxWriter final : public device::KernelWriter {
   Value lane() override;
   void shared_put(uint32_t array, DType type, Value at, Value v) override;
   Value shared_get(uint32_t array, DType type, Value at) override;
+  void shared_get_run(uint32_t array, DType type, Value at, int count, Value* out) override;
   void barrier(bool global) override;
 
  private:
