@@ -278,10 +278,11 @@ int64_t iterations(const Kernel& k, const Grid& g, const int64_t* sizes) {
 }
 
 void write_kernel(const Kernel& k, const Grid& g, KernelWriter& w) {
-  if (g.contraction)
-    write_contraction(k, *g.contraction, w);
-  else
-    Walk(k, g, w).run();
+  if (!g.contraction) return Walk(k, g, w).run();
+  Grid flat = g;
+  flat.grouped = false;
+  flat.contraction.reset();
+  write_contraction(k, *g.contraction, w, [&] { Walk(k, flat, w).run(); });
 }
 
 }  // namespace ouro::backends::device

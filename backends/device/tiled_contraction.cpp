@@ -52,9 +52,17 @@ auto takes_large(Numbers& n, auto products, auto rows, auto columns) {
                 n.less(n.mul(large, n.number(kRatio)), n.mul(small, n.number(2))));
 }
 
+// Fewer rows or columns than this are not worth a tile.
+constexpr int64_t kNarrow = 4;
+template <class Numbers>
+auto is_narrow(Numbers& n, auto rows, auto columns) {
+  return n.less(n.min(rows, columns), n.number(kNarrow));
+}
+
 struct HostNumbers {
   static int64_t number(int64_t v) { return v; }
   static int64_t mul(int64_t a, int64_t b) { return a * b; }
+  static int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
   static bool less(int64_t a, int64_t b) { return a < b; }
   static bool both(bool a, bool b) { return a && b; }
   static int64_t tiles(int64_t extent, const Tile& t) { return (extent + t.edge - 1) / t.edge; }
@@ -121,14 +129,20 @@ class Writer {
     }
   }
 
-  void run() {
+  void run(const std::function<void()>& single) {
     rows_ = total(c_.rows), columns_ = total(c_.columns), depth_ = total(c_.k);
+    Value narrow = is_narrow(n_, rows_, columns_);
+    w_.when(narrow, single);
+    w_.when(n_.opposite(narrow), [&] { values_.scoped([&] { tiles(); }); });
+  }
+
+ private:
+  void tiles() {
     Value large = takes_large(n_, total(c_.products), rows_, columns_);
     for (const Tile* t : {&kLarge, &kSmall})
       w_.when(t == &kLarge ? large : n_.opposite(large), [&] { values_.scoped([&] { tile(*t); }); });
   }
 
- private:
   Value total(const Axes& axes) {
     Value v = w_.i64(1);
     for (const auto& a : axes) v = a.var == axes[0].var ? values_.of(a.extent) : n_.mul(v, values_.of(a.extent));
@@ -418,6 +432,7 @@ int64_t groups(const Kernel& k, const Contraction& c, const int64_t* sizes) {
   HostNumbers n;
   int64_t products = product(k, c.products, sizes), rows = product(k, c.rows, sizes),
           columns = product(k, c.columns, sizes);
+  if (is_narrow(n, rows, columns)) return (products * rows * columns + kGroup - 1) / kGroup;
   const Tile& t = takes_large(n, products, rows, columns) ? kLarge : kSmall;
   return products * n.tiles(rows, t) * n.tiles(columns, t);
 }
@@ -426,6 +441,8 @@ uint32_t shared_bytes(const Kernel& k, const Contraction& c) {
   return static_cast<uint32_t>(kLarge.elements()) * static_cast<uint32_t>(size_of(k.node(c.x).type));
 }
 
-void write_contraction(const Kernel& k, const Contraction& c, KernelWriter& w) { Writer(k, c, w).run(); }
+void write_contraction(const Kernel& k, const Contraction& c, KernelWriter& w, const std::function<void()>& single) {
+  Writer(k, c, w).run(single);
+}
 
 }  // namespace ouro::backends::device

@@ -20,10 +20,12 @@
 // stored.
 //
 // Two sizes of tiles stand in the kernel's code, and the launch's sizes choose (host and device by one rule): large
-// ones where there are enough of them to fill a device, small ones for small results, as of a weight's gradient. k is
-// never split: that would change the order of the sum.
+// ones where there are enough of them to fill a device, small ones for small results, as of a weight's gradient. Where
+// there are few rows or few columns (a vector, a convolution channel by channel), most of any tile would lie outside:
+// then each item does one result, as without tiles. k is never split: that would change the order of the sum.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -53,7 +55,8 @@ int64_t groups(const ir::loops::Kernel& k, const Contraction& c, const int64_t* 
 /// Bytes of the one array of local memory.
 uint32_t shared_bytes(const ir::loops::Kernel& k, const Contraction& c);
 
-/// Says what one group does.
-void write_contraction(const ir::loops::Kernel& k, const Contraction& c, KernelWriter& w);
+/// Says what one group does; `single` says what an item does that has one result (item i the i-th).
+void write_contraction(const ir::loops::Kernel& k, const Contraction& c, KernelWriter& w,
+                       const std::function<void()>& single);
 
 }  // namespace ouro::backends::device

@@ -78,17 +78,17 @@ std::vector<ConvolutionCase> convolutions() {
       f.kind = kind;
       all.push_back({f, batch, ic, oc, in, kernel});
     };
-    add({.rank = 1}, 2, 3, 5, {20}, {4});
-    add({.dtype = f64, .rank = 1, .stride = {2}, .padding = {2}, .dilation = {3}}, 3, 4, 3, {19}, {3});
-    add({.rank = 2}, 2, 3, 18, {9, 7}, {3, 2});
+    add({.rank = 1}, 2, 9, 5, {20}, {4});
+    add({.dtype = f64, .rank = 1, .stride = {2}, .padding = {2}, .dilation = {3}}, 3, 4, 5, {19}, {3});
+    add({.rank = 2}, 2, 6, 18, {9, 7}, {3, 2});
     add({.rank = 2, .padding = {1, 1}}, 1, 1, 1, {5, 5}, {3, 3});
     add({.rank = 2, .padding = {1, 1}}, 0, 2, 2, {5, 5}, {3, 3});
-    add({.rank = 2, .stride = {2, 3}, .padding = {0, 2}}, 2, 3, 4, {9, 11}, {3, 5});
-    add({.dtype = f64, .rank = 2, .groups = 2, .stride = {2, 2}, .padding = {1, 1}}, 2, 6, 4, {8, 9}, {3, 3});
+    add({.rank = 2, .stride = {2, 3}, .padding = {0, 2}}, 2, 5, 4, {9, 11}, {3, 5});
+    add({.dtype = f64, .rank = 2, .groups = 2, .stride = {2, 2}, .padding = {1, 1}}, 2, 12, 8, {8, 9}, {3, 3});
     add({.rank = 2, .groups = 6, .padding = {1, 1}}, 2, 6, 6, {6, 7}, {3, 3});  // channel by channel
-    add({.round_operands = true, .rank = 2, .padding = {1, 0}, .dilation = {2, 1}}, 2, 4, 3, {10, 6}, {3, 1});
+    add({.round_operands = true, .rank = 2, .padding = {1, 0}, .dilation = {2, 1}}, 2, 4, 5, {10, 6}, {3, 1});
     add({.rank = 2}, 2, 17, 19, {4, 4}, {1, 1});
-    add({.rank = 3, .stride = {1, 2, 1}, .padding = {1, 0, 1}, .dilation = {1, 1, 2}}, 2, 2, 3, {4, 5, 6}, {2, 3, 2});
+    add({.rank = 3, .stride = {1, 2, 1}, .padding = {1, 0, 1}, .dilation = {1, 1, 2}}, 2, 4, 5, {4, 5, 6}, {2, 3, 2});
     add({.dtype = f64, .rank = 3, .groups = 3}, 1, 3, 6, {3, 4, 5}, {2, 2, 3});
   }
   ConvolutionForm padded{.rank = 2, .padding = {1, 1}};
@@ -337,6 +337,7 @@ TEST_CASE("a_launch_has_a_group_for_each_tile", "[device]") {
     return backends::device::iterations(k, grid, sizes);
   };
   CHECK(groups(17, 16, 3) == 2 * 1 * 3);
+  CHECK(groups(100, 3, 3) == 15);  // an item for each result
   CHECK(groups(0, 16, 3) == 0);
   CHECK(groups(16, 0, 3) == 0);
   CHECK(groups(16, 16, 0) == 0);
