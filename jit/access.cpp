@@ -153,6 +153,58 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
   return false;
 }
 
+// The numbers that the symbols stand for; without one for every symbol, nothing.
+static std::optional<ir::Dim> known_dim(ir::Dim d, const std::vector<AccessProgram::Extent>& extents,
+                                        std::span<const int64_t> sizes) {
+  if (d.known()) return d;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i].symbol == d.symbol) return ir::dim(d.m * sizes[i] + d.c);
+  return {};
+}
+
+bool AccessProgram::holds(std::span<const Value> inputs) const {
+  std::vector<int64_t> sizes;
+  for (const Extent& e : extents) sizes.push_back(inputs[static_cast<size_t>(e.input)].as_int());
+  if (sizes == verified_) return true;
+  bool whole = true;  // all symbols of what is looked at are known
+  bool one = false;   // an axis that might have been taken for longer is repeated
+  auto know = [&](ir::Dim& d) {
+    auto n = known_dim(d, extents, sizes);
+    whole = whole && n;
+    one = one || (n && !d.known() && is(*n, 1));
+    if (n) d = *n;
+  };
+  auto know_param = [&](auto& self, ir::Param& p) -> void {
+    know(p.integer);
+    for (ir::Param& item : p.list) self(self, item);
+  };
+  for (const ShapeCheck& check : checks) {
+    auto types = check.inputs;
+    auto params = check.params;
+    whole = true;
+    for (auto& t : types)
+      if (t)
+        for (ir::Dim& d : t->dims) know(d);
+    if (one) return false;
+    for (ir::Param& p : params) know_param(know_param, p);
+    if (!whole) continue;  // depends on sizes that are found while it runs
+    ir::SigCall call{.op = check.op, .inputs = types, .params = params};
+    if (!ir::infer(call) || call.results.size() != check.results.size()) return false;
+    for (size_t r = 0; r < check.results.size(); ++r) {
+      ir::Dims want = check.results[r];
+      const ir::Dims& got = call.results[r].dims;
+      if (got.size() != want.size()) return false;
+      for (size_t i = 0; i < want.size(); ++i) {
+        whole = true;
+        know(want[i]);
+        if (whole && got[i].known() && !(want[i] == got[i])) return false;
+      }
+    }
+  }
+  verified_ = std::move(sizes);
+  return true;
+}
+
 bool AccessProgram::load(Session& s, const Value& function, std::span<const Value> args, std::vector<Value>& values,
                          std::vector<Value>& out, Miss* miss) const {
   values.resize(nodes.size());
@@ -201,6 +253,7 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
             return fail(i, true);
       }
     }
+  if (!checks.empty() && !holds(out)) return fail(extents[0].node, true);
   // Mutable objects that were different must be different.
   static thread_local std::vector<const void*> seen;  // this runs at every call: no allocation
   seen.clear();
@@ -210,6 +263,30 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) return fail(0, false);
   for (size_t i = 0; i < pool.size(); ++i) out[static_cast<size_t>(pool_inputs[i])] = pool[i];
   return true;
+}
+
+std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const AccessProgram& access,
+                                                              const Value& function, std::span<const Value> args) {
+  std::map<std::string, std::map<int, uint32_t>> out;
+  std::map<std::pair<std::string, int64_t>, uint32_t> classes;
+  std::vector<Value> values(access.nodes.size());
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const AccessNode& n = access.nodes[i];
+    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
+                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr;
+    values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
+    if (values[i].is_unbound() || !access_guard(s, n, values[i])) return {};
+    if (n.guard != AccessNode::Guard::tensor) continue;
+    const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
+    for (size_t k = 0; k < n.type->dims.size(); ++k) {
+      const ir::SymDim& d = n.type->dims[k];
+      if (d.known() && d.c == dims[k]) continue;
+      auto key = std::make_pair(d.known() ? fmt::format("{}", d.c) : fmt::format("s{}", d.symbol), dims[k]);
+      auto at = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first;
+      out[n.text()][static_cast<int>(k)] = at->second;
+    }
+  }
+  return out;
 }
 
 }  // namespace ouro::jit

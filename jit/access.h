@@ -7,11 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ir/anf.h"
+#include "ir/ops/sig.h"
 #include "ir/type.h"
 #include "runtime/object.h"
 #include "runtime/session.h"
@@ -77,6 +80,14 @@ struct Miss {
   bool dims_only = false;  // every mismatch is a tensor's dim: a symbol would do
 };
 
+/// What an operation on tensors of symbolic sizes was inferred from, and what it gave.
+struct ShapeCheck {
+  const ir::OpInfo* op = nullptr;
+  std::vector<std::optional<ir::TensorType>> inputs;
+  std::vector<ir::Param> params;
+  std::vector<ir::Dims> results;
+};
+
 class AccessProgram {
  public:
   std::vector<AccessNode> nodes;
@@ -90,11 +101,18 @@ class AccessProgram {
     int input = -1;
   };
   std::vector<Extent> extents;
+  // With symbols, inference takes it that an axis of unknown size is not 1, that two sizes which must agree do, that a
+  // window fits. So the operations are inferred again with the numbers, whenever these change.
+  std::vector<ShapeCheck> checks;
 
   /// Loads every node for a call. False when a guard fails. `values[i]` is node i's value, `inputs` are filled by
   /// position.
   bool load(Session& s, const Value& function, std::span<const Value> args, std::vector<Value>& values,
             std::vector<Value>& inputs, Miss* miss) const;
+
+ private:
+  bool holds(std::span<const Value> sizes) const;
+  mutable std::vector<int64_t> verified_;  // sizes of the extents that the checks passed with last
 };
 
 /// The value one step away, without running user code; unbound if it is not there.
@@ -102,5 +120,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
                   std::span<const Value> args);
 /// Does the guard hold (dims excepted)?
 bool access_guard(Session& s, const AccessNode& n, const Value& v);
+
+/// The dims that a call's tensors have otherwise than those a program was made for, by path and axis, in classes of
+/// equal sizes: they are to be symbols (SpecialiseRequest::symbolic). Empty when more than dims differs.
+std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const AccessProgram& access,
+                                                              const Value& function, std::span<const Value> args);
 
 }  // namespace ouro::jit

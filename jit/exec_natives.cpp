@@ -357,9 +357,11 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   bool all_known = true;
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
   for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();
+  // A bound method has its receiver already.
+  const Arguments rest = n->self.is_unbound() ? args : Arguments(args.begin() + 1, args.end());
   if (all_known && pure_native(*n)) {
     std::vector<Value> values, kw, names;
-    for (const AVal& a : args) values.push_back(*concrete(a));
+    for (const AVal& a : rest) values.push_back(*concrete(a));
     for (const auto& [name, v] : keywords) {
       kw.push_back(*concrete(v));
       names.push_back(session.str(name));
@@ -372,8 +374,8 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
     if (plain_result(out)) return AVal::of(out);
   }
   if (h != natives().handlers.end()) return h->second(*this, args, keywords);
-  if (output_only) return boxed_output(f, args, keywords);
-  return boxed_call(f, args, keywords);
+  if (output_only) return boxed_output(f, rest, keywords);
+  return boxed_call(f, rest, keywords);
 }
 
 AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const Keywords& keywords) {

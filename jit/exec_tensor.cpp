@@ -1,5 +1,6 @@
 // Rows of tensor operations on abstract values: arguments are bound to the row's parameters, its signature infers the
 // result's type (the same inference that eager calls use), and one typed residual operation is written.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -118,6 +119,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
   if (!info.def->source.empty()) return call_source(info, params);
+  if (info.def->symbol.starts_with("place")) abandon_whole("a tensor is placed on a device");
   for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
     if (info.params[i].name == "dtype")
       if (auto v = concrete(params[i]); v && !v->is_none()) {
@@ -136,11 +138,24 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     else
       inputs.push_back(input_type(info, params[i]));
   }
+  // Among tensors a Python float is of the default type, by itself it is a double.
+  if (std::ranges::any_of(inputs, [](const auto& t) { return t && !t->scalar; }))
+    for (auto& t : inputs)
+      if (t && t->scalar && t->dtype == DType::f64) t->dtype = kDefaultFloat;
   ir::SigCall call;
   call.op = &info;
   call.inputs = inputs;
   call.params = others;
   if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
+  auto symbolic = [](const ir::TensorType& t) {
+    return std::ranges::any_of(t.dims, [](ir::Dim d) { return !d.known(); });
+  };
+  if (std::ranges::any_of(inputs, [&](const auto& t) { return t && symbolic(*t); }) ||
+      std::ranges::any_of(call.results, symbolic)) {
+    ShapeCheck check{&info, inputs, others, {}};
+    for (const ir::TensorType& t : call.results) check.results.push_back(t.dims);
+    access.checks.push_back(std::move(check));
+  }
   std::vector<ir::Atom> atoms;
   for (size_t i = 0; i < params.size(); ++i) atoms.push_back(parameter_atom(params[i]));
   std::vector<const ir::Type*> types;
@@ -234,6 +249,10 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
 }
 
 AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords) {
+  if (op.inputs == 0) {
+    const SourceFile* file = session.sources.file(span.file);
+    makes_tensors = makes_tensors || (file && !file->name().starts_with("ouro/"));
+  }
   return tensor_op(op.op, bind_row(op, args, keywords, nullptr));
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor/route.h"
 #include "runtime/threads.h"
 #include "support/trace.h"
 
@@ -121,7 +122,7 @@ bool JitExecutor::follow_demands(Session& s) {
 }
 
 std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
-                                             runtime::ExecutionPlan plan) {
+                                             runtime::ExecutionPlan plan, bool wait) {
   for (auto& v : f.versions)
     if (v->made == from.made && v->demands == plan) return nullptr;
   auto v = std::make_shared<Version>();
@@ -130,7 +131,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
   f.versions.insert(f.versions.begin(), v);
-  start_compile(s, v, false);
+  start_compile(s, v, wait);
   return v;
 }
 
@@ -155,13 +156,18 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
     }
   } clear{x};
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
-  const runtime::ExecutionPlan plan = s.demands.plan();
+  runtime::ExecutionPlan plan = s.demands.plan();
+  uint8_t place = 0;
   const Version* missed = nullptr;  // the last one whose guards failed, and where
   Miss miss;
   auto fits = [&](const std::shared_ptr<Version>& v) {
     return v->made->access.load(s, function, x.args, x.nodes, x.inputs, &miss);
   };
   for (int attempt = 0; attempt < 2; ++attempt) {
+    if (s.devices.used()) {
+      auto fitting = std::ranges::find_if(f.versions, [&](const auto& v) { return fits(v); });
+      if (fitting != f.versions.end() && !settle_place(s, **fitting, plan, place)) break;
+    }
     bool compiling = false, other_plans = false;
     for (auto& v : f.versions) {
       Version::State state = v->state.load(std::memory_order_acquire);
@@ -174,18 +180,21 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         missed = v.get();
         continue;
       }
-      if (state == Version::State::ready) return run_version(s, f, *v, result);
+      if (state == Version::State::ready) return run_version(s, f, *v, place, result);
       compiling = true;
       break;
     }
-    // The version of another plan serves until that of this one is ready.
+    // The version of another plan serves until that of this one is ready; not on a device where nothing was placed.
     if (other_plans)
       for (auto& v : f.versions) {
         if (v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready || !fits(v))
           continue;
         std::shared_ptr<Version> serves = v;  // derive() moves the list
-        if (!compiling) derive(s, f, *serves, plan);
-        return run_version(s, f, *serves, result);
+        const bool waits = place && s.options.mode == runtime::Mode::graph;
+        if (!compiling && derive(s, f, *serves, plan, waits) && waits) return call(s, frame, f, result);
+        if (!place || serves->demands.device == plan.device) return run_version(s, f, *serves, place, result);
+        compiling = true;
+        break;
       }
     if (compiling || attempt == 1) break;
     std::string why = missed ? fmt::format("{} changed", missed->made->access.nodes[miss.node].text()) : "first call";
@@ -196,13 +205,26 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
   return RunOutcome::not_taken;
 }
 
-RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, Value& result) {
+bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
+  std::vector<Value>& inputs = scratch_[depth_].inputs;
+  runtime::Route route;
+  if (!runtime::find_route(s, nullptr, inputs, route)) {
+    s.pending = Value();  // the interpreter finds the operation
+    return false;
+  }
+  place = route.place;
+  plan = s.demands.plan();
+  plan.device = route.device;
+  return !place || !fitting.made->makes_tensors || plan == s.demands.plan();
+}
+
+RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result) {
   runtime::Demands::Latch latch(s.demands, v.demands);
   s.demands.running(v.demands);
   Scratch& x = scratch_[depth_];
   auto start = Clock::now();
   ++depth_;
-  RunContext context{s, runtime::session_threads(s)};
+  RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
@@ -237,34 +259,6 @@ void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std:
   code->call_trigger = UINT32_MAX;
 }
 
-// The next size of a dim makes it a symbol: dims that differ between an older version's types and this call's.
-static std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const FunctionVersions& f,
-                                                                     const Value& function,
-                                                                     const std::vector<Value>& args) {
-  std::map<std::string, std::map<int, uint32_t>> out;
-  if (f.versions.empty()) return out;
-  const Version& old = *f.versions.front();
-  std::map<std::pair<std::string, int64_t>, uint32_t> classes;
-  std::vector<Value> values(old.made->access.nodes.size());
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const AccessNode& n = old.made->access.nodes[i];
-    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
-                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr;
-    values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
-    if (values[i].is_unbound() || !access_guard(s, n, values[i])) return {};
-    if (n.guard != AccessNode::Guard::tensor) continue;
-    const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
-    for (size_t k = 0; k < n.type->dims.size(); ++k) {
-      const ir::SymDim& d = n.type->dims[k];
-      if (d.known() && d.c == dims[k]) continue;
-      auto key = std::make_pair(d.known() ? fmt::format("{}", d.c) : fmt::format("s{}", d.symbol), dims[k]);
-      auto at = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first;
-      out[n.text()][static_cast<int>(k)] = at->second;
-    }
-  }
-  return out;
-}
-
 std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
                                                    const std::vector<Value>& args, const std::string& why) {
   const auto of_this_plan = std::count_if(f.versions.begin(), f.versions.end(),
@@ -276,17 +270,29 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   SpecialiseRequest request;
   request.function = Value::share(runtime::frame_closure(frame));
   request.args = args;
-  request.symbolic = differing_dims(s, f, request.function, args);
+  if (!f.versions.empty())
+    request.symbolic = differing_dims(s, f.versions.front()->made->access, request.function, args);
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
   v->demands = s.demands.plan();
   v->made = std::make_shared<SpecialiseResult>(specialise(s, request));
-  if (!v->made->ok && v->made->needs_number && !request.symbolic.empty()) {
+  // Where sizes have to be numbers, or these sizes are not what symbols are taken for (AccessProgram::checks).
+  Scratch& x = scratch_[depth_];
+  auto wants_numbers = [&] {
+    return v->made->ok ? !v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr)
+                       : v->made->needs_number;
+  };
+  if (!request.symbolic.empty() && wants_numbers()) {
     request.symbolic.clear();
     *v->made = specialise(s, request);
   }
   v->specialise_ms = ms_since(start);
   v->why = why;
+  if (v->made->ok && s.devices.used()) {
+    uint8_t place = 0;
+    if (v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr))
+      (void)settle_place(s, *v, v->demands, place);
+  }
   v->symbolic = !request.symbolic.empty();
   if (!v->made->ok) {
     f.failures.push_back(v->made->failure);
@@ -299,9 +305,12 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   return v;
 }
 
-std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
-  if (backend_) return backend_;
-  std::string error;
+std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s, runtime::DeviceId device, std::string& error) {
+  if (device != runtime::DeviceId::cpu) {
+    std::shared_ptr<runtime::Device> d = s.devices.open(device, error);
+    return d ? d->backend : nullptr;
+  }
+  if (host_) return host_;
   backends::HostOptions options;
   options.target = backends::detect_target(s.options.cpu);
   options.split = [](void*, int parts, void (*fn)(void*, int), void* context) {
@@ -314,15 +323,15 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s) {
         [](void* j, int64_t part) { static_cast<Job*>(j)->fn(static_cast<Job*>(j)->context, static_cast<int>(part)); },
         &job);
   };
-  backend_ = backends::HostBackend::create(std::move(options), error);
-  return backend_;
+  host_ = backends::HostBackend::create(std::move(options), error);
+  return host_;
 }
 
 void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait) {
-  auto job = [v, options = PlanOptions{backend(s), cache_, v->demands}] {
+  std::string error;
+  auto job = [v, options = PlanOptions{backend(s, v->demands.device, error), cache_, v->demands}, error]() mutable {
     auto start = Clock::now();
-    std::string error;
-    PlanRef plan = build_plan(v->made->typed, options, error);
+    PlanRef plan = options.backend ? build_plan(v->made->typed, options, error) : nullptr;
     v->compile_ms = ms_since(start);
     if (!plan) {
       v->error = error;

@@ -10,6 +10,9 @@
 // Demands: versions are keyed by the execution plan too (runtime/demand.h). When it changes, what has run is compiled
 // for the new one in the background, from the same typed program, in every tier; the versions of the old plan serve
 // until then, and stay, so that going back compiles nothing.
+//
+// Devices: a version's kernels run on its plan's device. Calls of tensors that were placed on another one than the
+// demand says (runtime/devices.h) have versions of their own, and no other serves them.
 #pragma once
 
 #include <deque>
@@ -41,8 +44,8 @@ class JitExecutor final : public runtime::Executor {
   void wait() {
     if (queue_) queue_->wait();
   }
-  /// Where the session's kernels run.
-  std::shared_ptr<runtime::Backend> backend(Session& s);
+  /// Where the kernels of a plan run; null and `error` set when the device cannot be opened.
+  std::shared_ptr<runtime::Backend> backend(Session& s, runtime::DeviceId device, std::string& error);
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
@@ -51,11 +54,15 @@ class JitExecutor final : public runtime::Executor {
   FunctionVersions& versions_of(const ir::FunctionRef& code);
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
-  runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, Value& result);
+  // The device on which a call's tensors are placed goes into the plan, and into `place`. False: on different ones, or
+  // the function makes tensors of its own, which nobody placed.
+  bool settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place);
+  runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
   // The version for another plan, compiled beside the running one; null if there is one already.
-  std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan);
+  std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
+                                  bool wait = false);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   bool wants(Session& s, const std::vector<Value>& args) const;
@@ -70,7 +77,7 @@ class JitExecutor final : public runtime::Executor {
   };
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
-  std::shared_ptr<runtime::Backend> backend_;
+  std::shared_ptr<runtime::Backend> host_;
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;
 };

@@ -78,7 +78,9 @@ std::string listing(runtime::Session& s, std::string_view stage, std::string_vie
   JitExecutor* jit = executor_of(s);
   if (!jit) return fmt::format("{} mode eager: nothing is compiled\n", row.comment);
   jit->wait();
-  std::string out;
+  std::string out, error;
+  auto host = jit->backend(s, runtime::DeviceId::cpu, error);
+  if (!host) return fmt::format("{} {}\n", row.comment, error);
   for (const auto& f : jit->functions()) {
     if (!function.empty() && f->code->name.str() != function) continue;
     for (size_t i = f->versions.size(); i-- > 0;) {
@@ -88,7 +90,7 @@ std::string listing(runtime::Session& s, std::string_view stage, std::string_vie
         out += fmt::format("{} not compiled: {}\n", row.comment, v.error);
         continue;
       }
-      Input in{v, distinct(v.plan->kernel_list()), *jit->backend(s)};
+      Input in{v, distinct(v.plan->kernel_list()), *host};
       out += row.of_kernels && in.kernels.empty() ? fmt::format("{} no kernels\n", row.comment) : row.text(in);
       out += '\n';
     }

@@ -190,6 +190,7 @@ SpecialiseResult Specialiser::run() {
     use_pinned_numbers();
     r.typed = code.finish(fn->code->name, fn->code->span);
     r.access = std::move(access);
+    r.makes_tensors = makes_tensors;
     r.has_effects = effects_done_;
     r.ok = true;
   } catch (const Abandon& a) {

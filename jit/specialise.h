@@ -54,8 +54,9 @@ struct SpecialiseResult {
   OutputTree result;
   std::vector<WriteBack> writes;  // in order of first write
   std::vector<SpecialiseNote> fallbacks;
-  bool needs_number = false;  // failed because a size had to be a number
-  bool has_effects = false;   // boxed operations with effects stand inside
+  bool needs_number = false;   // failed because a size had to be a number
+  bool makes_tensors = false;  // the script makes tensors of nothing: zeros(3)
+  bool has_effects = false;    // boxed operations with effects stand inside
 };
 
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);

@@ -255,7 +255,8 @@ class Specialiser {
   Session& session;
   Residual code;
   AccessProgram access;
-  Span span{};  // of what is being executed
+  bool makes_tensors = false;  // SpecialiseResult
+  Span span{};                 // of what is being executed
   Symbol function_name{};
 
  private:

@@ -7,6 +7,7 @@
 
 #include "runtime/control.h"
 #include "runtime/cores.h"
+#include "runtime/devices.h"
 #include "runtime/session.h"
 
 namespace ouro::runtime {
@@ -31,7 +32,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"threads", "a number from 1 to 1024", [](std::string_view v) { return to_threads(v) > 0; }},
     {"precision", "'f32' or 'bf16'", [](std::string_view v) { return v == "f32" || v == "bf16"; }},
-    {"device", "'cpu'", [](std::string_view v) { return v == "cpu"; }},
+    {"device", "'cpu', 'opencl' or 'cuda'", [](std::string_view v) { return find_device(v).has_value(); }},
 };
 constexpr std::string_view kOrigins[] = {"default", "option", "script", "host", "ctl", "sensor"};
 
@@ -41,27 +42,37 @@ const Kind* find_kind(std::string_view name) {
   return nullptr;
 }
 
-std::string problem(const Wish& w) {
+}  // namespace
+
+std::string Demands::problem(const Wish& w) {
   const Kind* k = find_kind(w.name);
   if (!k) {
     std::vector<std::string_view> names;
     for (const Kind& known : kKinds) names.push_back(known.name);
     return fmt::format("there is no demand '{}'; there are: {}", w.name, fmt::join(names, ", "));
   }
-  if (w.value == kAuto || k->takes(w.value)) return {};
-  return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
+  if (w.value == kAuto) return {};
+  if (!k->takes(w.value)) return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
+  std::string error;
+  if (w.name == "device" && find_device(w.value) != DeviceId::cpu) (void)devices_.open(*find_device(w.value), error);
+  return error;
 }
-
-}  // namespace
 
 std::string_view origin_name(DemandOrigin origin) { return kOrigins[static_cast<size_t>(origin)]; }
 
 std::string plan_text(ExecutionPlan plan) {
-  return plan.precision == Precision::bf16 ? "precision=bf16" : "precision=f32";
+  return fmt::format("precision={} device={}", plan.precision == Precision::bf16 ? "bf16" : "f32",
+                     device_name(plan.device));
 }
 
-Demands::Demands(const Options& options, std::atomic<uint32_t>& poll, uint32_t bit)
-    : poll_(poll), bit_(bit), sense_(options.sense), listen_(options.control), start_(Clock::now()), since_(start_) {
+Demands::Demands(const Options& options, Devices& devices, std::atomic<uint32_t>& poll, uint32_t bit)
+    : devices_(devices),
+      poll_(poll),
+      bit_(bit),
+      sense_(options.sense),
+      listen_(options.control),
+      start_(Clock::now()),
+      since_(start_) {
   for (const Kind& k : kKinds) rows_.push_back({std::string(k.name), std::string(kAuto), DemandOrigin::standard, 0});
   auto option = [&](std::string_view name, std::string value) {
     for (DemandRow& r : rows_)
@@ -69,6 +80,8 @@ Demands::Demands(const Options& options, std::atomic<uint32_t>& poll, uint32_t b
   };
   if (options.threads > 0) option("threads", std::to_string(options.threads));
   if (!options.device.empty()) option("device", options.device);
+  if (std::optional<DeviceId> id = find_device(options.device)) current_.device = running_.device = *id;
+  wanted_.store(pack(current_), std::memory_order_relaxed);
 }
 Demands::~Demands() { close(); }
 
@@ -95,6 +108,7 @@ void Demands::apply() {
   for (const DemandRow& r : rows_) {
     if (r.value == kAuto) continue;
     if (r.name == "threads") threads = to_threads(r.value);
+    if (r.name == "device") plan.device = *find_device(r.value);
     if (r.name == "precision") plan.precision = r.value == "bf16" ? Precision::bf16 : Precision::f32;
   }
   if (cores_ > 0 || threads > 0) threads_.store(threads, std::memory_order_relaxed);

@@ -21,9 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device_id.h"
+
 namespace ouro::runtime {
 
 struct Options;
+class Devices;
 class Control;  // runtime/control.h
 
 // How f32 contractions take their operands: as they are, or rounded to bf16 (sums stay f32, as do the tensors: masters
@@ -32,9 +35,10 @@ enum class Precision : uint8_t { f32, bf16 };
 
 struct ExecutionPlan {
   Precision precision = Precision::f32;
+  DeviceId device = DeviceId::cpu;
   bool operator==(const ExecutionPlan&) const = default;
 };
-std::string plan_text(ExecutionPlan plan);  // "precision=f32"
+std::string plan_text(ExecutionPlan plan);  // "precision=f32 device=cpu"
 
 enum class DemandOrigin : uint8_t { standard, option, script, host, ctl, sensor };
 
@@ -51,7 +55,8 @@ struct DemandRow {
 class Demands {
  public:
   // `poll` is the session's word: `bit` is set there when a plan waits for a safe point.
-  Demands(const Options& options, std::atomic<uint32_t>& poll, uint32_t bit);
+  // A device that is asked for is opened in `devices` at once, so that it can be refused.
+  Demands(const Options& options, Devices& devices, std::atomic<uint32_t>& poll, uint32_t bit);
   ~Demands();
   Demands(const Demands&) = delete;
   Demands& operator=(const Demands&) = delete;
@@ -121,8 +126,13 @@ class Demands {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static uint32_t pack(ExecutionPlan p) { return static_cast<uint32_t>(p.precision); }
-  static ExecutionPlan unpack(uint32_t bits) { return {static_cast<Precision>(bits)}; }
+  static uint32_t pack(ExecutionPlan p) {
+    return static_cast<uint32_t>(p.precision) | static_cast<uint32_t>(p.device) << 8;
+  }
+  static ExecutionPlan unpack(uint32_t bits) {
+    return {static_cast<Precision>(bits & 255), static_cast<DeviceId>(bits >> 8)};
+  }
+  std::string problem(const Wish& w);
   int first_threads();
   void apply();  // with the lock held: rows to threads_ and wanted_
   void note(std::string event);
@@ -130,6 +140,7 @@ class Demands {
 
   std::atomic<int> threads_{0};  // 0: nobody has asked yet
   std::atomic<uint32_t> wanted_{0};
+  Devices& devices_;
   std::atomic<uint32_t>& poll_;
   const uint32_t bit_;
   const bool sense_, listen_;

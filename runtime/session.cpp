@@ -66,7 +66,7 @@ uintptr_t lowest_stack_address() {
   return reinterpret_cast<uintptr_t>(lowest) + size / 8 + (64u << 10);
 }
 
-Session::Session(const Options& o) : options(o), demands(o, poll, kDemand) {
+Session::Session(const Options& o) : options(o), demands(o, devices, poll, kDemand) {
   SessionScope scope(*this);
   static const bool registered = (register_core_kinds(), true);
   (void)registered;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/demand.h"
+#include "runtime/devices.h"
 #include "runtime/exception_kinds.h"
 #include "runtime/native.h"
 #include "runtime/object.h"
@@ -30,7 +31,7 @@ struct Options {
   bool fast_numerics = false;
   int threads = 0;            // 0: what the machine has
   std::string cpu;            // --cpu=
-  std::string device;         // --device=
+  std::string device;         // --device=; a kind that Devices can open
   bool stress_exits = false;  // leave compiled code at every snapshot
   bool sense = false;         // the thread count follows the cores that the process may use (runtime/demand.h)
   bool control = false;       // `ouro ctl` reaches the session (runtime/control.h)
@@ -107,6 +108,7 @@ class Session {
   void ask(uint32_t bit) {
     if (!(poll.load(std::memory_order_relaxed) & bit)) poll.fetch_or(bit, std::memory_order_relaxed);
   }
+  Devices devices;
   Demands demands;
 
   // ---- names

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/devices.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/threads.h"
@@ -75,7 +76,14 @@ Buffer* allocate_buffer(size_t bytes) {
 
 void release_buffer(Buffer* b) {
   if (--b->refs) return;
+  if (b->device) [[unlikely]]
+    drop_device_copy(b);
   if (b->release) return b->release(b);
+  if (b->bin == kUnbinned) {
+    std::free(b->data);
+    delete b;
+    return;
+  }
   size_t rounded;
   bin_of(b->bytes, rounded);
   if (cache.kept + rounded > kKeep) {
@@ -86,6 +94,12 @@ void release_buffer(Buffer* b) {
   b->owner = cache.bins[b->bin];
   cache.bins[b->bin] = b;
   cache.kept += rounded;
+}
+
+void drop_host_copy(Buffer* b) {
+  std::free(b->data);
+  b->data = nullptr;
+  b->bin = kUnbinned;
 }
 
 void trim_buffer_cache() { cache.trim(); }
@@ -149,7 +163,10 @@ Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape) {
   auto& state = s.state<TensorState>();
   if (state.offered.is_object()) [[unlikely]] {
     auto* t = state.offered.as<Tensor>();
-    if (t->dtype == dtype && std::ranges::equal(t->shape(), shape)) return std::move(state.offered);
+    if (t->dtype == dtype && std::ranges::equal(t->shape(), shape)) {
+      t->place = 0;
+      return std::move(state.offered);
+    }
   }
   int64_t n = element_count(shape);
   Buffer* b = n < 0 ? nullptr : allocate_buffer(static_cast<size_t>(n) * size_of(dtype));
@@ -163,7 +180,9 @@ Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape) {
 
 Value share_tensor(const Tensor* t, std::span<const int64_t> shape) {
   ++t->buffer->refs;
-  return Value::steal(new_tensor(t->dtype, shape, t->size, t->buffer));
+  Tensor* view = new_tensor(t->dtype, shape, t->size, t->buffer);
+  view->place = t->place;
+  return Value::steal(view);
 }
 Value wrap_buffer(DType dtype, std::span<const int64_t> shape, Buffer* buffer) {
   ++buffer->refs;
@@ -225,6 +244,7 @@ bool make_unique(Session& s, Value& v) {
   Value r = make_tensor(s, x->dtype, x->shape());
   if (r.is_error()) return false;
   std::memcpy(r.as<Tensor>()->data(), x->data(), x->nbytes());
+  r.as<Tensor>()->place = x->place;
   ++tensor_counters(s).copies;
   v = std::move(r);
   return true;

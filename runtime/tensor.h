@@ -3,7 +3,7 @@
 // A Tensor is contiguous, row-major, and owns (a share of) one Buffer. Tensors are values: nobody can tell whether two
 // of them share a buffer, because a buffer is written only when its count is 1 and that of its tensor too (functional
 // but in place; Reinking et al. 2021). reshape shares, everything else makes its own. Counts are not atomic (one
-// session, one thread); kernel threads see raw memory only.
+// session, one thread); kernel threads see raw memory only. The elements may stand on a device (runtime/devices.h).
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,31 @@
 
 namespace ouro::runtime {
 
+struct DeviceMemory;
+
 // 64-byte aligned memory. Freed blocks are kept per thread and reused, so that steady work makes no system call.
 struct Buffer {
   uint32_t refs = 1;
-  uint32_t bin = 0;
+  uint32_t bin = 0;  // of the size; kUnbinned: freed, not kept
   size_t bytes = 0;
-  void* data = nullptr;
+  void* data = nullptr;                // on the host; null: on a device only
+  DeviceMemory* device = nullptr;      // the same elements on a device
   void (*release)(Buffer*) = nullptr;  // of foreign memory (an arena of compiled code, a host's); null: our own
   void* owner = nullptr;
   bool read_only = false;  // a host's: never written, however few share it
 };
+constexpr uint32_t kUnbinned = UINT32_MAX;
 Buffer* allocate_buffer(size_t bytes);  // null: not enough memory
+void drop_host_copy(Buffer* b);         // of a buffer that has its elements on a device
 void release_buffer(Buffer* b);
 void trim_buffer_cache();  // gives kept memory back to the system
 
 constexpr int kMaxRank = 64;
+void fetch(Buffer* b);  // runtime/devices.h
 
 struct Tensor : Object {
   DType dtype = DType::f32;
-  uint8_t device = 0;
+  uint8_t place = 0;  // 0: follows the plan; else runtime/device_id.h
   uint8_t rank = 0;
   Buffer* buffer = nullptr;
   int64_t size = 0;  // elements
@@ -45,11 +51,14 @@ struct Tensor : Object {
   int64_t dim(int i) const { return dims()[i]; }
   template <class T = void>
   T* data() const {
+    if (!buffer->data) [[unlikely]]
+      fetch(buffer);
     return static_cast<T*>(buffer->data);
   }
-  char* bytes() const { return static_cast<char*>(buffer->data); }
+  char* bytes() const { return data<char>(); }
   size_t nbytes() const { return static_cast<size_t>(size) * size_of(dtype); }
-  bool unshared() const { return refs == 1 && buffer->refs == 1 && !buffer->read_only; }
+  // May the host write the elements in place?
+  bool unshared() const { return refs == 1 && buffer->refs == 1 && !buffer->read_only && !buffer->device; }
   static constexpr ObjectKind kKind = ObjectKind::tensor;
 };
 
@@ -113,6 +122,8 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args);
 // its parameter, and the place in it when that is variadic (else -1). False with TypeError.
 [[nodiscard]] bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params,
                                   std::vector<std::pair<int, int>>* at);
+// What parameter i of the row is when it is left out.
+Value default_argument(Session& s, const ir::OpInfo& op, size_t i);
 // The row's name of a keyword ("dim" for `axis`).
 std::string operation_keyword(const ir::OpInfo& op, std::string_view name);
 // The native that is the row's function (also of rows that scripts cannot name).

@@ -1,6 +1,8 @@
 #include "stdlib/start.h"
 
 #include "backends/contract/onednn.h"
+#include "backends/opencl/opencl_backend.h"
+#include "jit/device_rows.h"
 #include "jit/executor.h"
 #include "runtime/collect.h"
 #include "runtime/object.h"
@@ -18,6 +20,8 @@ void start(Session& s) {
   register_library(s);
   register_transforms(s);
   backends::register_onednn();
+  register_device(DeviceId::opencl, backends::make_opencl_backend);
+  jit::install_device_rows(s);
   if (s.options.mode != Mode::eager) jit::install(s);
 }
 

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "jit/explain.h"
 #include "jit/listing.h"
 #include "runtime/modules.h"
@@ -47,14 +49,15 @@ constexpr std::string_view kHelp =
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
     "       ouro cache [clear]                  show, or empty, the disk cache of compiled code\n"
     "       ouro ctl PID get                    what a running program was asked for, and what it does\n"
-    "       ouro ctl PID set NAME=VALUE...      asks it: threads=N, precision=f32|bf16, device=cpu; `auto` takes back\n"
+    "       ouro ctl PID set NAME=VALUE...      asks it: threads=N, precision=f32|bf16, device=cpu|opencl; `auto` "
+    "takes back\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
     "options:\n"
     "  --mode=eager|graph|auto  how functions run (default: auto)\n"
     "  --threads=N              threads of kernels\n"
-    "  --device=NAME            where tensors are made\n"
+    "  --device=NAME            cpu or opencl: where tensors are that no .to(device) placed\n"
     "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
     "  --cpu=NAME               use no newer instructions than that processor's\n"
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
@@ -119,7 +122,7 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     if (!limit_kernels(v)) error = "--cpu is native, x86-64-v2, x86-64-v3 or x86-64-v4, not '" + v + "'";
     c.options.cpu = v;
   } else if (value("--device", v)) {
-    if (v != "cpu") error = "no device '" + v + "'; there is: cpu";
+    if (!find_device(v)) error = fmt::format("no device '{}'; there are: {}", v, fmt::join(kDeviceNames, ", "));
     c.options.device = v;
   } else if (value("--cache", v)) {
     bool on = false;
@@ -304,6 +307,8 @@ int run_program(const Command& c) {
   Session s(options);
   SessionScope scope(s);
   stdlib::start(s);
+  const DeviceId device = s.demands.plan().device;
+  if (std::string error; device != DeviceId::cpu && !s.devices.open(device, error)) return usage(error);
   if (c.options.verbose) set_notice_mode(NoticeMode::always);
   const uint64_t cache_bytes = jit::cache_limit(c.cache, /*on_by_default=*/true);
   jit::keep_code(s, cache_bytes);

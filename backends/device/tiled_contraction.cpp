@@ -338,16 +338,18 @@ class Writer {
         w_.shared_put(0, type_, n_.add(first, to), w_.get(sums[static_cast<size_t>(i * t.per_item() + j)]));
       }
     w_.barrier(false);
-    Value mine = n_.rem(lane_, t.edge), column = n_.add(fast.first, mine);
-    w_.when(w_.less(column, fast.extent), [&] {
-      values_.scoped([&] {
-        place(fast.axes, column);
-        uint64_t vars = bits_of(c_.products) | bits_of(fast.axes);
-        for (const Stmt* s : c_.stores) prepare(s->at, vars), prepare(s->value, vars);
-        Value end = n_.min(w_.i64(t.edge), w_.index(Leaf::sub, slow.extent, slow.first));
-        w_.loop(n_.div(lane_, t.edge), end, kGroup / t.edge, [&](Value row) {
+    // All items go through the loop alike, conditions stand inside of it: PoCL 3.1 gives wrong rows otherwise.
+    Value mine = n_.rem(lane_, t.edge), column = n_.add(fast.first, mine), inside = w_.less(column, fast.extent);
+    values_.scoped([&] {
+      place(fast.axes, n_.min(column, last(fast.extent)));
+      uint64_t vars = bits_of(c_.products) | bits_of(fast.axes);
+      for (const Stmt* s : c_.stores) prepare(s->at, vars), prepare(s->value, vars);
+      Value begin = n_.div(lane_, t.edge);
+      w_.loop(w_.i64(0), w_.i64(t.edge), kGroup / t.edge, [&](Value from) {
+        Value row = n_.add(from, begin), at = n_.add(slow.first, row);
+        w_.when(n_.both(inside, w_.less(at, slow.extent)), [&] {
           values_.scoped([&] {
-            place(slow.axes, n_.add(slow.first, row));
+            place(slow.axes, at);
             values_.set_result(c_.sum->results[0], w_.shared_get(0, type_, n_.add(n_.mul(row, t.edge), mine)));
             for (const Stmt* s : c_.stores)
               values_.scoped([&] { w_.store(s->buffer, values_.of(s->at), values_.of(s->value)); });

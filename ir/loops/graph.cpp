@@ -141,6 +141,7 @@ class Builder {
     }
     SigCall call{.op = &op, .inputs = types, .params = params};
     if (!infer(call)) return false;
+    if (!is_float(call.compute) && may_raise(op, v)) return false;
     for (size_t i = 0; i < types.size(); ++i) {
       // A Python number becomes one of the type that it takes part as.
       stored.push_back(types[i]->scalar ? compute_type(call.input_types[i]) : types[i]->dtype);
@@ -148,6 +149,15 @@ class Builder {
     v.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
     v.kind = Value::Kind::elementwise;
     return true;
+  }
+
+  // Integers: a divisor or exponent that is not known to be a good one is left to the row that looks at it.
+  static bool may_raise(const OpInfo& op, const Value& v) {
+    if (v.inputs.size() < 2) return false;
+    const Use& second = v.inputs[1];
+    const bool number = second.kind == Use::Kind::number;
+    if (op.def->integer_zero_raises) return !number || second.i == 0;
+    return op.name == "pow" && (!number || second.i < 0);
   }
 
   // astype, cast_back: one cast.

@@ -104,15 +104,19 @@ constexpr OpDef kShape[] = {
    .test = {.cases = "f[2,7], 1, 3, 2 | f[6], 0, 4, 1"}},
   {.name = "astype", .doc = "The same numbers in another dtype.", .sig = "t[*s] -> $[*s]", .params = "x, dtype", .symbol = "cast", .linear_in = 1, .vjp = "lambda g, y, x, dtype: ouro.cast_back(g, x)", .function = false, .alias = "type",
    .test = {.cases = "f[3,4], f64"}},
-  {.name = "to", .doc = "In another dtype, in that of a tensor, or on a device.", .sig = "t[*s] -> t[*s]", .params = "x, dtype=None, other=None",
-   .source = "for v in (dtype, other):\n  if v is None:\n    continue\n  if ouro.is_tensor(v):\n    v = v.dtype\n  v = ouro.dtype_or_device(v)\n  if v is not None:\n    x = x.astype(v)\nreturn x", .function = false,
+  {.name = "to", .doc = "In another dtype, on a device (where it stays), or both as another tensor has them.", .sig = "t[*s] -> t[*s]", .params = "x, dtype=None, other=None",
+   .source = "for v in (dtype, other):\n  if v is None:\n    continue\n  if ouro.is_tensor(v):\n    x = ouro.place_like(x.astype(v.dtype), v)\n    continue\n  v = ouro.dtype_or_device(v)\n  if isinstance(v, str):\n    x = ouro.place(x, v)\n  else:\n    x = x.astype(v)\nreturn x", .function = false,
    .test = {.cases = "f[3,4], f64"}},
+  {.name = "place", .doc = "The same numbers, placed on a device: operations on them run there.", .sig = "t[*s] -> t[*s]", .params = "x, device", .symbol = "place", .linear_in = 1, .vjp = "lambda g, y, x, device: ouro.place_like(g, x)", .method = false, .function = false,
+   .test = {.cases = "f[3,4], 'cpu'"}},
+  {.name = "place_like", .doc = "x where `like` is: placed on its device, or following the plan.", .sig = "a[*s], a[*] -> a[*s]", .params = "x, like", .symbol = "place_like", .linear_in = 1, .vjp = "lambda g, y, x, like: (ouro.place_like(g, x), None)", .method = false, .function = false,
+   .test = {.cases = "f[3,4], f[2]"}},
 #define OURO_CAST(name_, dtype) \
   {.name = name_, .doc = "As " dtype ".", .sig = "t[*s] -> " dtype "[*s]", .params = "x", .source = "return x.astype('" dtype "')", .function = false}
   OURO_CAST("float", "f32"), OURO_CAST("double", "f64"), OURO_CAST("half", "f16"), OURO_CAST("bfloat16", "bf16"), OURO_CAST("long", "i64"), OURO_CAST("int", "i32"),
   OURO_CAST("bool", "bool"),
 #undef OURO_CAST
-  {.name = "cpu", .doc = "Itself: on the host.", .sig = "t[*s] -> t[*s]", .params = "x", .source = "return x", .function = false},
+  {.name = "cpu", .doc = "Placed on the host.", .sig = "t[*s] -> t[*s]", .params = "x", .source = "return ouro.place(x, 'cpu')", .function = false},
   {.name = "cast_back", .doc = "x in the dtype of `like`.", .sig = "a[*s], a[*] -> a[@]", .params = "x, like", .shape = "cast_like", .symbol = "cast_like", .linear_in = 1, .vjp = "lambda g, y, x, like: (ouro.cast_back(g, x), None)", .method = false, .function = false,
    .test = {.cases = "f[3,4], f[2]"}},
   {.name = "detach", .doc = "x, without a derivative.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return x[0]; }, .nondiff = "by definition", .function = false},

@@ -42,6 +42,7 @@ struct RunContext {
   runtime::Session& session;
   int threads = 1;
   int64_t leave_after = -1;  // instructions, then leave as if a guard had failed (stress mode); -1: never
+  uint8_t place = 0;         // of the tensors made (Tensor::place)
 };
 
 enum class PlanExit : uint8_t {
@@ -69,6 +70,8 @@ class Plan {
   virtual size_t kernels() const = 0;
   /// Their loops, in the order of the launches; they live as long as the plan.
   virtual std::vector<const ir::loops::Kernel*> kernel_list() const = 0;
+  /// Operations that the runtime carries out: rows without a kernel, and boxed ones.
+  virtual size_t loose() const = 0;
   virtual size_t code_bytes() const = 0;
   /// Their code was compiled by an earlier process (jit/cache).
   virtual bool loaded() const = 0;

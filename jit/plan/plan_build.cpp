@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/loops/contraction.h"
 #include "ir/opt/pipeline.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
@@ -309,6 +310,7 @@ class BlockBuilder {
       i.matmul.a_transposed = x.flag;
       i.matmul.b_transposed = x.keepdim;
       i.sizes = b_.sizes(matmul_sizes(x, a, b));
+      contraction_kernel(i);
       return;
     }
     using Kind = runtime::Convolution::Kind;
@@ -331,6 +333,32 @@ class BlockBuilder {
     Polys sizes{image[0], image[1], weight[0]};
     for (const Polys* p : {&image, &result, &weight}) sizes.insert(sizes.end(), p->begin() + 2, p->end());
     i.sizes = b_.sizes(sizes);
+    contraction_kernel(i);
+  }
+
+  // The host asks its contraction engine, devices get a kernel each.
+  void contraction_kernel(Instr& i) {
+    if (p_.plan.device == runtime::DeviceId::cpu) return;
+    i.kernel = static_cast<uint32_t>(p_.contractions.size());  // behind the other kernels, when all are known
+    const bool round = p_.plan.precision == runtime::Precision::bf16;
+    if (i.kind == Instr::Kind::matmul) {
+      p_.contractions.push_back(ir::loops::matmul_kernel({.dtype = i.matmul.dtype,
+                                                          .round_operands = round && i.matmul.dtype == DType::f32,
+                                                          .a_transposed = i.matmul.a_transposed,
+                                                          .b_transposed = i.matmul.b_transposed,
+                                                          .batched = true}));
+      return;
+    }
+    const runtime::Convolution& d = i.convolution;
+    ir::loops::ConvolutionForm form{.kind = static_cast<ir::loops::ConvolutionForm::Kind>(d.kind),
+                                    .dtype = d.dtype,
+                                    .round_operands = round && d.dtype == DType::f32,
+                                    .rank = d.rank,
+                                    .groups = d.groups};
+    std::copy_n(d.stride, 3, form.stride);
+    std::copy_n(d.padding, 3, form.padding);
+    std::copy_n(d.dilation, 3, form.dilation);
+    p_.contractions.push_back(ir::loops::convolution_kernel(form));
   }
 
   // The static arguments of a row stand in its attribute; what is missing is the default.
@@ -500,8 +528,11 @@ Program ProgramBuilder::run() {
     start.push_back(static_cast<uint32_t>(p_.code.size()));
     if (reachable[b]) BlockBuilder(*this, BlockId{b}).run();
   }
-  for (Instr& i : p_.code)
+  for (Instr& i : p_.code) {
     for (Instr::Edge& e : i.edges) e.target = start[e.target];
+    if (i.kind == Instr::Kind::matmul || i.kind == Instr::Kind::convolve)
+      i.kernel += static_cast<uint32_t>(p_.kernels.size());
+  }
   return std::move(p_);
 }
 

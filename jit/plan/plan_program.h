@@ -70,8 +70,8 @@ struct Instr {
   std::vector<BufferRef>
       buffers;            // kernel: all of them; contractions: two inputs, then the result; check_places: the places
   std::vector<Reg> drop;  // after it ran
-  // kernel
-  uint32_t kernel = 0;
+  // kernel; contractions on a device
+  uint32_t kernel = 0;  // in kernels, then contractions of the program
   std::vector<SizeId> sizes;
   std::vector<ScalarRef> scalars;
   SizeId range = 0, work = 0;
@@ -117,6 +117,7 @@ struct Program {
   uint32_t registers = 0, caches = 0;
   std::vector<ir::loops::Poly> sizes;
   std::vector<ir::loops::LoweredKernel> kernels;
+  std::vector<ir::loops::Kernel> contractions;  // on devices other than the host
   std::vector<ArenaSlot> arena;
   std::vector<uint32_t> symbols;  // in order of their index
   std::map<uint32_t, uint32_t> symbol_index;

@@ -10,6 +10,7 @@
 #include "jit/cache/code_cache.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/contract.h"
+#include "runtime/devices.h"
 #include "runtime/exception.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/ops.h"
@@ -69,6 +70,14 @@ struct SessionActivations {
 
 thread_local std::string leave_text;
 
+// The program's kernels, then the contractions that are kernels on its device, in the order of Instr::kernel.
+std::vector<const ir::loops::Kernel*> kernels_of(const Program& p) {
+  std::vector<const ir::loops::Kernel*> out;
+  for (const auto& k : p.kernels) out.push_back(&k.kernel);
+  for (const auto& k : p.contractions) out.push_back(&k);
+  return out;
+}
+
 class CompiledPlan final : public Plan {
  public:
   CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module, bool loaded)
@@ -79,16 +88,17 @@ class CompiledPlan final : public Plan {
         token_(std::make_shared<char>()) {
     static std::atomic<uint64_t> serial{0};
     id_ = ++serial;
+    kernels_ = kernels_of(p_);
   }
 
   PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
   const std::string& leave_reason() const override { return leave_text; }
   size_t inputs() const override { return p_.params.size(); }
-  size_t kernels() const override { return p_.kernels.size(); }
-  std::vector<const ir::loops::Kernel*> kernel_list() const override {
-    std::vector<const ir::loops::Kernel*> out;
-    for (const auto& k : p_.kernels) out.push_back(&k.kernel);
-    return out;
+  size_t kernels() const override { return kernels_.size(); }
+  std::vector<const ir::loops::Kernel*> kernel_list() const override { return kernels_; }
+  size_t loose() const override {
+    return static_cast<size_t>(std::ranges::count_if(
+        p_.code, [](const Instr& i) { return i.kind == Instr::Kind::row || i.kind == Instr::Kind::prim; }));
   }
   size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
   bool loaded() const override { return loaded_; }
@@ -99,6 +109,7 @@ class CompiledPlan final : public Plan {
  private:
   friend struct Runner;
   Program p_;
+  std::vector<const ir::loops::Kernel*> kernels_;  // of the module, in its order
   std::shared_ptr<runtime::Backend> backend_;
   runtime::KernelModuleRef module_;
   bool loaded_;
@@ -115,6 +126,7 @@ struct Runner {
   Activation& a;
   RunContext& ctx;
   Session& s;
+  std::shared_ptr<runtime::Device> device{};  // where the kernels run; null: the host
 
   Value& reg(Reg r) { return a.regs[r]; }
   int64_t size(SizeId id) const { return a.sizes[id]; }
@@ -195,10 +207,31 @@ struct Runner {
   }
 
   // ---- memory
+  // Null with the exception pending: the elements cannot be brought there.
   void* pointer(const BufferRef& b) {
     if (b.arena) return a.arena + a.offsets[b.index];
-    void* data = reg(b.index).as<Tensor>()->buffer->data;
-    return data ? data : empty_memory;
+    runtime::Buffer* buffer = reg(b.index).as<Tensor>()->buffer;
+    if (device) return runtime::to_device(s, device, buffer);
+    if (!buffer->data && !runtime::to_host(s, buffer)) return nullptr;
+    return buffer->data ? buffer->data : empty_memory;
+  }
+  bool pointers(const Instr& i) {
+    a.pointers.clear();
+    for (const BufferRef& b : i.buffers) {
+      void* p = pointer(b);
+      if (!p) return false;
+      a.pointers.push_back(p);
+    }
+    return true;
+  }
+  // May a kernel write this tensor's elements where they are?
+  bool reusable(const Tensor* t) const {
+    if (!device) return t->unshared();
+    const runtime::Buffer* b = t->buffer;
+    return t->refs == 1 && b->refs == 1 && b->device && b->device->on == device && !b->read_only && !b->release;
+  }
+  Value new_tensor(DType dtype, std::span<const int64_t> dims) {
+    return device ? runtime::make_device_tensor(s, device, dtype, dims) : runtime::make_tensor(s, dtype, dims);
   }
 
   bool make(const MakeTensor& m) {
@@ -207,19 +240,21 @@ struct Runner {
     for (SizeId d : m.dims) a.numbers.push_back(size(d));
     for (Reg donor : m.donors) {
       Value& v = reg(donor);
-      if (!v.is_object() || !v.as<Tensor>()->unshared()) continue;
+      if (!v.is_object() || !reusable(v.as<Tensor>())) continue;
       to = v;  // both, until the instruction is done: the donor's register is dropped then
       ++plan.counters_.donated;
       return true;
     }
     Value* kept = slot(m.keep);
-    if (kept && kept->is_object() && kept->as<Tensor>()->unshared() &&
+    if (kept && kept->is_object() && reusable(kept->as<Tensor>()) &&
         std::ranges::equal(kept->as<Tensor>()->shape(), a.numbers)) {
       to = *kept;
+      to.as<Tensor>()->place = ctx.place;
       return true;
     }
-    to = runtime::make_tensor(s, m.dtype, a.numbers);
+    to = new_tensor(m.dtype, a.numbers);
     if (to.is_error()) return false;
+    to.as<Tensor>()->place = ctx.place;
     ++plan.counters_.tensors_made;
     if (kept) *kept = to;
     return true;
@@ -229,7 +264,7 @@ struct Runner {
   Value* slot(const Keep& keep) {
     for (uint32_t k = 0; k < keep.count; ++k) {
       Value& kept = a.caches[keep.first + k];
-      if (k + 1 == keep.count || !kept.is_object() || kept.as<Tensor>()->unshared()) return &kept;
+      if (k + 1 == keep.count || !kept.is_object() || reusable(kept.as<Tensor>())) return &kept;
     }
     return nullptr;
   }
@@ -246,16 +281,28 @@ struct Runner {
   bool kernel(const Instr& i) {
     for (const MakeTensor& m : i.make)
       if (!make(m)) return false;
-    a.pointers.clear();
-    for (const BufferRef& b : i.buffers) a.pointers.push_back(pointer(b));
+    if (!pointers(i)) return false;
     a.numbers.clear();
     for (SizeId id : i.sizes) a.numbers.push_back(size(id));
     a.scalars.clear();
     for (const ScalarRef& r : i.scalars) a.scalars.push_back(scalar(reg(r.reg), r.is_float));
+    return launch(i, size(i.range), size(i.work));
+  }
+
+  // With the pointers, numbers and scalars in the activation.
+  bool launch(const Instr& i, int64_t range, int64_t work) {
     ++plan.counters_.launches;
-    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), size(i.range), size(i.work)};
+    ++(device ? device->counters : s.devices.host).launches;
+    if (device) {
+      const ir::loops::Kernel& k = *plan.kernels_[i.kernel];
+      for (size_t b = 0; b < k.buffers.size(); ++b)
+        if (k.buffers[b].access != ir::loops::Access::in && !i.buffers[b].arena)
+          runtime::written_on_device(reg(i.buffers[b].index).as<Tensor>()->buffer);
+    }
+    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work};
     std::string error;
     if (plan.backend_->launch(*plan.module_, i.kernel, args, ctx.threads, error)) return true;
+    if (device) error = fmt::format("device '{}': {}", runtime::device_name(device->id), error);
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
     return false;
   }
@@ -272,8 +319,11 @@ struct Runner {
   bool contraction(const Instr& i) {
     for (const MakeTensor& m : i.make)
       if (!make(m)) return false;
-    const void *x = pointer(i.buffers[0]), *y = pointer(i.buffers[1]);
-    void* out = pointer(i.buffers[2]);
+    if (!pointers(i)) return false;
+    if (device) return contraction_kernel(i);
+    ++s.devices.host.launches;
+    const void *x = a.pointers[0], *y = a.pointers[1];
+    void* out = a.pointers[2];
     if (i.kind == Instr::Kind::matmul) {
       runtime::matmul(matmul_of(i), x, y, out, ctx.threads);
       return true;
@@ -290,6 +340,19 @@ struct Runner {
     }
     runtime::convolve(d, x, y, out, ctx.threads);
     return true;
+  }
+
+  // On a device contractions are kernels of the module (ir/loops/contraction.h).
+  bool contraction_kernel(const Instr& i) {
+    a.numbers.clear();
+    a.scalars.clear();
+    if (i.kind == Instr::Kind::matmul) {
+      runtime::Matmul d = matmul_of(i);
+      a.numbers = {d.m, d.n, d.k, d.batch, d.a_stride, d.b_stride, d.c_stride};
+    } else {
+      for (SizeId id : i.sizes) a.numbers.push_back(size(id));
+    }
+    return launch(i, 1, 1);
   }
 
   // As the eager row describes it (runtime/tensor/contract.cpp).
@@ -309,9 +372,29 @@ struct Runner {
     return d;
   }
 
+  // Indices are checked on the host, before a kernel follows them.
+  const int64_t* host_places(const BufferRef& b, int64_t n) {
+    if (!device) return static_cast<const int64_t*>(pointer(b));
+    if (!b.arena) {
+      runtime::Buffer* buffer = reg(b.index).as<Tensor>()->buffer;
+      if (!runtime::to_host(s, buffer)) return nullptr;
+      return static_cast<const int64_t*>(buffer->data ? buffer->data : empty_memory);
+    }
+    a.numbers.resize(static_cast<size_t>(std::max<int64_t>(n, 1)));
+    std::string error;
+    size_t bytes = static_cast<size_t>(n) * sizeof(int64_t);
+    if (plan.backend_->copy_out(a.numbers.data(), pointer(b), bytes, error)) {
+      device->counters.bytes_out += bytes;
+      return a.numbers.data();
+    }
+    runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
+    return nullptr;
+  }
+
   bool check_places(const Instr& i) {
-    const auto* places = static_cast<const int64_t*>(pointer(i.buffers[0]));
     int64_t n = size(i.sizes[0]), bound = size(i.sizes[1]);
+    const int64_t* places = host_places(i.buffers[0], n);
+    if (!places) return false;
     int64_t low = 0, high = 0;
     for (int64_t k = 0; k < n; ++k) low = std::min(low, places[k]), high = std::max(high, places[k]);
     if (low >= -bound && (high < bound || n == 0)) return true;
@@ -442,6 +525,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   }
   ++counters_.runs;
   Runner r{*this, p_, *a, context, context.session};
+  if (p_.plan.device != runtime::DeviceId::cpu) r.device = context.session.devices.at(p_.plan.device);
   PlanExit exit = r.start(inputs) ? r.execute(outputs) : PlanExit::raised;
   for (Value& v : a->regs) v = Value();
   context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
@@ -452,8 +536,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
 
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
   Program p = build_program(std::move(typed), options.plan);
-  std::vector<const ir::loops::Kernel*> kernels;
-  for (const auto& k : p.kernels) kernels.push_back(&k.kernel);
+  std::vector<const ir::loops::Kernel*> kernels = kernels_of(p);
   runtime::KernelModuleRef module;
   bool loaded = false;
   if (!kernels.empty()) {

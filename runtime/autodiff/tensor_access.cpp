@@ -1,6 +1,7 @@
 #include "runtime/autodiff/tensor_access.h"
 
 #include "runtime/tensor.h"
+#include "runtime/tensor/route.h"
 #include "runtime/tensor_hooks.h"
 
 namespace ouro::runtime::autodiff {
@@ -58,7 +59,8 @@ bool same_tensor_type(Session& s, const Value& a, const Value& b) {
 
 Value full_tensor(Session& s, const std::vector<int64_t>& dims, DType dtype, const Value& fill) {
   OURO_TRY(d, dtype_value(s, dtype));
-  return run_operation(s, "full", {dims_value(dims), fill, d});
+  OURO_TRY(t, run_operation(s, "full", {dims_value(dims), fill, d}));
+  return s.devices.used() ? placed(std::move(t), kAnywhere) : t;
 }
 
 Value tensor_to_float(Session& s, const Value& v) {

@@ -9,6 +9,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/modules.h"
 #include "runtime/tensor/elementwise.h"
+#include "runtime/tensor/route.h"
 #include "runtime/types/big_int.h"
 #include "support/diag.h"
 
@@ -268,7 +269,37 @@ ir::TensorType type_of_input(const Value& original, const Tensor* t) {
   return out;
 }
 
+// `place` and `place_like`: nothing moves before an operation needs it.
+Value run_place(Session& s, const ir::OpInfo& op, std::span<Value> args) {
+  if (!cast<Tensor>(args[0])) return bad_call(s, op, "expects a tensor, not '" + type_name(s, args[0]) + "'");
+  uint8_t place = 0;
+  if (auto* like = cast<Tensor>(args[1])) {
+    place = like->place;
+  } else {
+    auto* name = cast<Str>(args[1]);
+    auto id = name ? find_device(name->view()) : std::nullopt;
+    if (!id) return bad_call(s, op, "expects the name of a device");
+    std::string error;
+    if (*id != DeviceId::cpu && !s.devices.open(*id, error)) return raise_text(s, ExcKind::RuntimeError, error);
+    place = place_on(*id);
+  }
+  return placed(unwrap(args[0]), place);
+}
+
+Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args);
+
 Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
+  if (!s.devices.used()) [[likely]]
+    return run_row_on_host(s, op, args);
+  // What only looks at the shape needs no elements.
+  if (op.def->symbol.starts_with("place") ||
+      (op.def->loop.kind == ir::LoopKind::view && op.def->loop.index == "reshape"))
+    return run_row_on_host(s, op, args);
+  return run_anywhere(s, op, args, [&] { return run_row_on_host(s, op, args); });
+}
+
+Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
+  if (op.def->symbol.starts_with("place")) return run_place(s, op, args);
   static thread_local std::unordered_map<const ir::OpInfo*, const ExecutorRow*> known;
   const ExecutorRow*& row = known[&op];
   if (!row && !(row = find_executor(op)))
@@ -505,6 +536,7 @@ bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vec
   }
   return true;
 }
+Value default_argument(Session& s, const ir::OpInfo& op, size_t i) { return default_value(s, op.params[i]); }
 std::string operation_keyword(const ir::OpInfo& op, std::string_view name) {
   std::string keep;
   return canonical(op, name, keep);

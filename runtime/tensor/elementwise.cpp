@@ -9,6 +9,7 @@
 #include "ir/ops/sig.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
+#include "runtime/tensor/route.h"
 #include "runtime/threads.h"
 
 namespace ouro::runtime {
@@ -336,8 +337,8 @@ void BroadcastReader::read(void* to, const char* data, int64_t from, int64_t n) 
   }
 }
 
-Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params,
-                      bool may_reuse) {
+static Value run_on_host(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params,
+                         bool may_reuse) {
   bool numbers = true;
   for (const Value& v : inputs) numbers &= cast<Tensor>(v) == nullptr;
   const ElementPlan& plan = plan_for(op, inputs, numbers);
@@ -416,6 +417,16 @@ Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> i
                  [&](int64_t g) { run.run(g * group, std::min(blocks, (g + 1) * group)); });
   }
   return numbers ? tensor_item(s, out, 0) : result;
+}
+
+Value run_elementwise(Session& s, const ir::OpInfo& op, std::span<const Value> inputs, std::span<const Value> params,
+                      bool may_reuse) {
+  if (!s.devices.used()) [[likely]]
+    return run_on_host(s, op, inputs, params, may_reuse);
+  std::vector<Value> args(op.params.size());
+  for (size_t i = 0; i < inputs.size(); ++i) args[op.input_at[i]] = inputs[i];
+  for (size_t i = 0; i < params.size(); ++i) args[op.param_at[i]] = params[i];
+  return run_anywhere(s, op, args, [&] { return run_on_host(s, op, inputs, params, false); });
 }
 
 bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const Value& v) {

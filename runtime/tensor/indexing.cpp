@@ -9,6 +9,7 @@
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/move.h"
 #include "runtime/tensor/reduce.h"
+#include "runtime/tensor/route.h"
 #include "runtime/threads.h"
 
 namespace ouro::runtime {
@@ -337,7 +338,7 @@ bool make_index_map(Session& s, const Tensor* x, const Value& key, IndexMap& map
   return r.read(items);
 }
 
-Value index_get(Session& s, const Value& v, const Value& key) {
+static Value get_on_host(Session& s, const Value& v, const Value& key) {
   auto* x = v.as<Tensor>();
   if (key.is_int() && x->rank > 0) {  // the usual case
     int64_t i = key.as_int(), n = x->dim(0);
@@ -359,7 +360,15 @@ Value index_get(Session& s, const Value& v, const Value& key) {
   return r;
 }
 
-bool index_set(Session& s, Value& target, const Value& key, const Value& v, bool accumulate) {
+Value index_get(Session& s, const Value& v, const Value& key) {
+  if (!s.devices.used()) [[likely]]
+    return get_on_host(s, v, key);
+  static const ir::OpInfo& row = *ir::find_op("getitem");
+  const Value args[2] = {v, key};
+  return run_anywhere(s, row, args, [&] { return get_on_host(s, v, key); });
+}
+
+static bool set_on_host(Session& s, Value& target, const Value& key, const Value& v, bool accumulate) {
   auto* x = target.as<Tensor>();
   IndexMap map;
   if (!make_index_map(s, x, key, map)) return false;
@@ -413,16 +422,35 @@ bool index_set(Session& s, Value& target, const Value& key, const Value& v, bool
   return true;
 }
 
+bool index_set(Session& s, Value& target, const Value& key, const Value& v, bool accumulate) {
+  if (!s.devices.used()) [[likely]]
+    return set_on_host(s, target, key, v, accumulate);
+  static const ir::OpInfo &put = *ir::find_op("index_put"), &add = *ir::find_op("index_accumulate");
+  const ir::OpInfo& row = accumulate ? add : put;
+  Route route;
+  Value r;
+  {
+    const Value args[3] = {target, key, v};
+    if (!find_route(s, &row, args, route)) return false;
+    r = run_on_device(s, row, args, route);
+  }
+  if (r.is_error()) return false;
+  if (!r.is_unbound()) return target = std::move(r), true;
+  if (!set_on_host(s, target, key, v, accumulate)) return false;
+  target = placed(std::move(target), route.place);
+  return true;
+}
+
 // ---------------------------------------------------------------- rows
 
 namespace {
 
-Value row_getitem(OpCall& c) { return index_get(c.s, c.inputs[0], c.argument("key")); }
+Value row_getitem(OpCall& c) { return get_on_host(c.s, c.inputs[0], c.argument("key")); }
 Value row_put(OpCall& c) {
   bool add = c.op.def->loop.index == "key add";
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();  // so that an unshared tensor is seen as such
-  if (!index_set(c.s, x, c.argument("key"), c.inputs[1], add)) return Value::error();
+  if (!set_on_host(c.s, x, c.argument("key"), c.inputs[1], add)) return Value::error();
   return x;
 }
 

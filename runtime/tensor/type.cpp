@@ -9,6 +9,7 @@
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/indexing.h"
 #include "runtime/tensor/print.h"
+#include "runtime/tensor/route.h"
 #include "runtime/tensor_hooks.h"
 #include "runtime/types/big_int.h"
 
@@ -176,7 +177,11 @@ Value shape_tuple(const Tensor* t) {
 Value get_shape(Session&, const Value& v) { return shape_tuple(cast<Tensor>(v)); }
 Value get_dtype(Session& s, const Value& v) { return make_dtype(s, cast<Tensor>(v)->dtype); }
 Value get_ndim(Session&, const Value& v) { return Value::integer(cast<Tensor>(v)->rank); }
-Value get_device(Session&, const Value&) { return make_str("cpu"); }
+Value get_device(Session& s, const Value& v) {
+  const uint8_t place = cast<Tensor>(v)->place;
+  bool follows = place == 0 || place == kAnywhere;
+  return make_str(device_name(follows ? s.demands.plan().device : placed_device(place)));
+}
 Value get_t(Session& s, const Value& v) { return run_operation(s, "t", {unwrap(v)}); }
 Value get_mt(Session& s, const Value& v) {
   return run_operation(s, "transpose", {unwrap(v), Value::integer(-2), Value::integer(-1)});
@@ -185,14 +190,15 @@ Value get_nbytes(Session&, const Value& v) { return Value::integer(static_cast<i
 Value get_itemsize(Session&, const Value& v) {
   return Value::integer(static_cast<int64_t>(size_of(cast<Tensor>(v)->dtype)));
 }
-constexpr GetSetDef kAttributes[] = {{"shape", get_shape, nullptr, "The sizes of the axes, a tuple."},
-                                     {"dtype", get_dtype, nullptr, "The element type."},
-                                     {"ndim", get_ndim, nullptr, "The number of axes."},
-                                     {"device", get_device, nullptr, "Where the elements are."},
-                                     {"T", get_t, nullptr, "The axes in reverse order."},
-                                     {"mT", get_mt, nullptr, "The last two axes exchanged."},
-                                     {"nbytes", get_nbytes, nullptr, "Bytes of all elements."},
-                                     {"itemsize", get_itemsize, nullptr, "Bytes of one element."}};
+constexpr GetSetDef kAttributes[] = {
+    {"shape", get_shape, nullptr, "The sizes of the axes, a tuple."},
+    {"dtype", get_dtype, nullptr, "The element type."},
+    {"ndim", get_ndim, nullptr, "The number of axes."},
+    {"device", get_device, nullptr, "Where operations on the tensor run: its device, or the one that the plan names."},
+    {"T", get_t, nullptr, "The axes in reverse order."},
+    {"mT", get_mt, nullptr, "The last two axes exchanged."},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements."},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element."}};
 
 // ---------------------------------------------------------------- methods that are no rows
 

@@ -85,12 +85,27 @@ Value n_pop(Session& s, const Args& a) {
 Value plan_dict(Session& s, ExecutionPlan plan) {
   Value d = make_dict();
   dict_set_str(s, d.as<Dict>(), "precision", make_str(plan.precision == Precision::bf16 ? "bf16" : "f32"));
+  dict_set_str(s, d.as<Dict>(), "device", make_str(device_name(plan.device)));
   return d;
 }
 
 std::string_view state_name(jit::Version::State state) {
   using S = jit::Version::State;
   return state == S::ready ? "ready" : state == S::compiling ? "compiling" : "not compiled";
+}
+
+Value counters_dict(Session& s, const DeviceCounters& c) {
+  Value d = make_dict(), on_host = make_dict();
+  auto put = [&](std::string_view name, uint64_t n) {
+    dict_set_str(s, d.as<Dict>(), name, Value::integer(static_cast<int64_t>(n)));
+  };
+  put("launches", c.launches);
+  put("bytes_in", c.bytes_in);
+  put("bytes_out", c.bytes_out);
+  for (const auto& [name, n] : c.on_host)
+    dict_set_str(s, on_host.as<Dict>(), name, Value::integer(static_cast<int64_t>(n)));
+  dict_set_str(s, d.as<Dict>(), "on_host", on_host);
+  return d;
 }
 
 Value n_report(Session& s, const Args&) {
@@ -125,6 +140,12 @@ Value n_report(Session& s, const Args&) {
   put("compiled", Value::integer(static_cast<int64_t>(made.compiled)));
   put("loaded", Value::integer(static_cast<int64_t>(made.loaded)));
   put("compile_wait_ns", Value::integer(static_cast<int64_t>(waited)));
+  Value devices = make_dict();
+  dict_set_str(s, devices.as<Dict>(), "cpu", counters_dict(s, s.devices.host));
+  for (size_t i = 1; i < kDeviceKinds; ++i)
+    if (const auto& d = s.devices.at(static_cast<DeviceId>(i)))
+      dict_set_str(s, devices.as<Dict>(), kDeviceNames[i], counters_dict(s, d->counters));
+  put("devices", devices);
   for (const std::string& line : state.log) log.push_back(make_str(line));
   put("log", make_list(log));
   return report;

@@ -2,8 +2,11 @@
 
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "backends/contract/onednn.h"
 #include "runtime/ops.h"
+#include "runtime/session.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/philox.h"
@@ -71,11 +74,12 @@ Value f_result_type(Session& s, const Args& a) {
   return make_dtype(s, p.dtype());
 }
 Value f_index_put_add(Session& s, const Args& a) { return run_operation(s, "index_accumulate", {a[0], a[1], a[2]}); }
-// What `x.to(v)` means: a dtype, or None for a device that x is on.
+// What `x.to(v)` means: a dtype, or the name of a device.
 Value f_dtype_or_device(Session& s, const Args& a) {
   if (auto* text = cast<Str>(a[0]); text && !dtype_from_name(text->view())) {
-    if (text->view() == "cpu") return Value::none();
-    return raise_error(s, ExcKind::RuntimeError, "no device '%s'; there is: cpu", std::string(text->view()).c_str());
+    if (find_device(text->view())) return a[0];
+    return raise_error(s, ExcKind::RuntimeError, "no device '%s'; there are: %s", std::string(text->view()).c_str(),
+                       fmt::format("{}", fmt::join(kDeviceNames, ", ")).c_str());
   }
   DType t;
   if (!to_dtype(s, a[0], t)) return Value::error();
@@ -96,7 +100,7 @@ constexpr NativeDef kBeside[] = {
     {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype."},
     {"result_type", "", f_result_type, "The dtype that an operation on these operands has."},
     {"index_put_add", "x, key, v, /", f_index_put_add, "x with v added at key; places named twice get both."},
-    {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or None if it names the host."},
+    {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or v if it is the name of a device."},
     {"tensor_counters", "", f_counters, "(buffers allocated, copies made because a written tensor was shared) so far."},
 };
 

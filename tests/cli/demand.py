@@ -117,7 +117,7 @@ for i in range(4):
     print(sets(w).item() == value.item(), demand.report()["plan"], within(w).item() == low, f(w).item() == value.item())
 ''')
     eager = t.run("--mode=eager", "inside.ouro").out
-    t.equal(eager, "True {'precision': 'bf16'}\nFalse\nTrue True\n" + "True {'precision': 'f32'} True True\n" * 4)
+    t.equal(eager, "True {'precision': 'bf16', 'device': 'cpu'}\nFalse\nTrue True\n" + "True {'precision': 'f32', 'device': 'cpu'} True True\n" * 4)
     for mode in ("graph", "auto"):
         t.equal(t.run(f"--mode={mode}", "inside.ouro").out, eager)
 
@@ -154,12 +154,12 @@ ValueError threads is a number from 1 to 1024, or 'auto', not 'many'
 ValueError threads is a number from 1 to 1024, or 'auto', not '2000'
 TypeError demand threads: int, str or None expected, not bool
 ValueError precision is 'f32' or 'bf16', or 'auto', not 'f16'
-ValueError device is 'cpu', or 'auto', not 'cuda'
+ValueError device 'cuda': this build of Ouro has none of that kind
 ValueError threads is a number from 1 to 1024, or 'auto', not '-1'
 TypeError demand threads: int, str or None expected, not float
 {} <demands: >
-3 {'precision': 'bf16'} <demands: threads=3, precision=bf16>
-1 {'precision': 'f32'}
+3 {'precision': 'bf16', 'device': 'cpu'} <demands: threads=3, precision=bf16>
+1 {'precision': 'f32', 'device': 'cpu'}
 4
 {}
 {}

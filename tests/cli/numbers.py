@@ -94,4 +94,4 @@ def test_an_unknown_processor_or_device_is_an_error(t):
     done = t.run("--cpu=x86-64-v9", "-c", "print(1)", status=2)
     t.has(done.err, "--cpu is native, x86-64-v2, x86-64-v3 or x86-64-v4, not 'x86-64-v9'")
     done = t.run("--device=tpu", "-c", "print(1)", status=2)
-    t.has(done.err, "no device 'tpu'; there is: cpu")
+    t.has(done.err, "no device 'tpu'; there are: cpu, opencl, cuda")

@@ -8,6 +8,8 @@ that the cotangent, too, depends on the inputs. Run in every mode, with the call
 the same bits.
 """
 import ast
+import math
+import os
 import re
 
 from .common import Job, Result, describe, difference, tail
@@ -16,7 +18,8 @@ LIST_ROWS = "import ouro.native.tensors as tensors\nprint(tensors.rows())"
 SIZES = {"m": 3, "k": 4, "n": 2, "b": 2, "a": 2, "c": 3, "d": 2, "s": "3,4", "": "3,4"}
 PLACE = re.compile(r"\b([fb])\[([0-9, ]*)\]")
 NO_TEST = dict.fromkeys("float half bfloat16 long int bool".split(), "another dtype, as astype") | {
-    "cpu": "is itself",
+    "cpu": "placed on a device: tests/cli/device.py",
+    "place": "placed on a device: tests/cli/device.py",
     "histogram": "counts",
     "count_nonzero": "counts",
     "unique": "is piecewise constant in its size",
@@ -193,10 +196,10 @@ def wanted(suite, name):
     return any(suite.wants(f"ops/{name}[{mode}]") for mode in suite.modes)
 
 
-def script_of(rows, suite):
+def script_of(rows, suite, only=None):
     lines, names, problems = [SCRIPT], [], {}
     for name, sig, params, inputs, domains, tol, written, differentiable in rows:
-        if not differentiable or name in NO_TEST or not wanted(suite, name):
+        if not differentiable or name in NO_TEST or not wanted(suite, name) or (only and name not in only):
             continue
         names.append(name)
         case = written or default_case(sig, inputs, params)
@@ -210,7 +213,7 @@ def script_of(rows, suite):
             cases += broadcast_cases(sig)
         lines += [line_of(name, f"ops.{name}({one})", domains, tol) for one in cases]
     for operator, (cases, domains) in OPERATORS.items():
-        if wanted(suite, f"op.{operator}"):
+        if wanted(suite, f"op.{operator}") and (not only or f"op.{operator}" in only):
             names.append(f"op.{operator}")
             lines += [line_of(f"op.{operator}", one, domains, 1e-5) for one in cases]
     return "".join(lines), names, problems
@@ -230,11 +233,7 @@ def run_rows(suite, job):
     for mode in suite.modes:
         option, env = suite.tier(mode)
         done = suite.execute([suite.ouro, "run", option, path], timeout=300, env=env)
-        said = {}
-        for line in done.out.splitlines():
-            name, _, rest = line.partition(" | ")
-            verdict, _, numbers = rest.partition("|")
-            said.setdefault(name, []).append((verdict.strip(), numbers))
+        said = said_in(done.out)
         first = first or said
         for name in names:
             wrong = [v for v, _ in said.get(name, []) if v != "ok"]
@@ -245,7 +244,52 @@ def run_rows(suite, job):
                 problem = "other bits than in the first mode\n" + difference(
                     "\n".join(n for _, n in first[name]), "\n".join(n for _, n in said[name]), suite.modes[0], mode)
             results.append(Result(f"ops/{name}[{mode}]", problem))
+    return results + run_on_device(suite, names, first)
+
+
+def run_on_device(suite, names, host):
+    """The same on an OpenCL device, where contractions have other bits than the host's; every seventh row, all of them
+    with OURO_ALL_KERNELS. A driver's compiler is not built for sanitizers."""
+    if suite.sanitized or suite.execute([suite.ouro, "--device=opencl", "-c", "print(1)"]).status != 0:
+        return [Result("ops/device", "", "no OpenCL device, or one that is not built for this")]
+    chosen = names if "OURO_ALL_KERNELS" in os.environ or len(names) < 20 else names[::7]
+    rows = ast.literal_eval(suite.execute([suite.ouro, "-c", LIST_ROWS]).out)
+    text, _, _ = script_of(rows, suite, set(chosen))
+    path = suite.temporary() + "/device.ouro"
+    with open(path, "w") as f:
+        f.write(text)
+    done = suite.execute([suite.ouro, "run", "--mode=eager", "--device=opencl", path], timeout=1500,
+                         env={"OURO_OPENCL_OPTIONS": "-cl-opt-disable"})
+    there = said_in(done.out)
+    results = []
+    for name in chosen:
+        problem = "\n".join(v for v, _ in there.get(name, []) if v != "ok")
+        if name not in there:
+            problem = f"it was not reached: ouro {describe(done.status)}\n{tail(done.err)}"
+        elif not problem and not all(near(a, b) for (_, a), (_, b) in zip(host[name], there[name])):
+            problem = "other numbers than on the host"
+        results.append(Result(f"ops/{name}[device]", problem))
     return results
+
+
+NUMBER = re.compile(r"-?(?:nan|inf|[0-9.]+(?:e[-+]?[0-9]+)?)")
+
+
+def near(a, b):
+    """The numbers in two texts, to the tolerance of f32's sums."""
+    x, y = [[float(n) for n in NUMBER.findall(t)] for t in (a, b)]
+    return len(x) == len(y) and all(
+        p == q or (math.isnan(p) and math.isnan(q)) or abs(p - q) <= 1e-5 * max(1.0, abs(p)) for p, q in zip(x, y))
+
+
+def said_in(out):
+    """Verdicts and numbers by row."""
+    said = {}
+    for line in out.splitlines():
+        name, _, rest = line.partition(" | ")
+        verdict, _, numbers = rest.partition("|")
+        said.setdefault(name, []).append((verdict.strip(), numbers))
+    return said
 
 
 def discover(suite):
