@@ -232,6 +232,33 @@ Value call_with(Session& s, Frame& fr, const Value& callee, const Value* self, c
   return call(s, callee, Args{{all.data(), all.size()}, {}, {}});
 }
 
+// A native with few positional arguments, which go on the stack. False in `done`: it is called the general way.
+Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value* self, const Operand* ops, uint32_t n,
+                         bool& done) {
+  constexpr size_t kMost = 4;
+  Native* native = callee.as<Native>();
+  size_t given = n + (self != nullptr), room = given;
+  const Params* p = native->params;
+  done = false;
+  if (!p || !native->self.is_unbound() || (native->owner && !self)) return {};
+  if (!p->parse_self) {
+    room = p->slots() + (native->owner != nullptr);
+    size_t passed = given - (native->owner != nullptr);
+    if (p->varargs || p->varkw || p->params.size() != p->positional || passed < p->required || passed > p->positional)
+      return {};
+  }
+  if (room > kMost || given > kMost) return {};
+  if (native->owner && type_of(s, *self) != native->owner && !is_a(s, *self, native->owner)) return {};
+  done = true;
+  Value all[kMost];
+  size_t at = 0;
+  if (self) all[at++] = *self;
+  for (uint32_t i = 0; i < n; ++i) all[at++] = take_operand(fr, ops[i]);
+  DepthGuard depth(s, " while calling a Python object");
+  if (!depth.ok()) return Value::error();
+  return native->def->fn(s, Args{{all, room}, {}, {}});
+}
+
 bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops,
                  uint32_t n, Frame*& pushed) {
   Value result;
@@ -256,6 +283,11 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
       if (!push_simple(s, fr, init, &instance, ops, n, pushed, result)) return false;
       pushed->instance = std::move(instance);
       return true;
+    }
+    case ObjectKind::native: {
+      bool done;
+      Value r = call_native_simple(s, fr, callee, self, ops, n, done);
+      return store(fr, in, done ? std::move(r) : call_with(s, fr, callee, self, ops, n));
     }
     default:
       return store(fr, in, call_with(s, fr, callee, self, ops, n));

@@ -69,10 +69,37 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
 
 // ---------------------------------------------------------------- attributes and names
 
+// Cache::slot of an attribute that the class has: `object` is what its namespace holds.
+static constexpr int32_t kOfClass = -2;
+
 bool do_attr_get(Session& s, Frame& f, const Instr& in) {
   const Site& x = site_of(f, in.b);
   const Value& a = operand(f, in.a);
   Symbol name = symbol_of(x);
+  Instance* of = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
+  if (Cache& c = f.code->caches[x.cache];
+      of && of->shape && c.slot == kOfClass && of->shape->id == c.key && of->type->version == c.type_key) {
+    Value d = Value::share(c.object), r = bind_descriptor(s, d, a, of->type);
+    if (r.is_error()) return false;
+    drop_operand(f, in.a, in.use_a);
+    f.regs[in.dst] = std::move(r);
+    return true;
+  }
+  if (of && of->shape && !of->type->has_getattribute && !of->type->has_getattr) {
+    Value d = type_lookup(s, of->type, name);
+    if (kind_of(d) == ObjectKind::member) {  // a name of __slots__, in its place: as an attribute of the instance
+      int slot = of->shape->find(name);
+      Cache& c = f.code->caches[x.cache];
+      c = {};
+      if (slot >= 0) c.key = of->shape->id, c.type_key = of->type->version, c.slot = slot;
+    } else if (d.is_object() && (kind_of(d) == ObjectKind::property || of->shape->find(name) < 0)) {
+      Cache& c = f.code->caches[x.cache];
+      c.key = of->shape->id;
+      c.type_key = of->type->version;
+      c.slot = kOfClass;
+      c.object = d.object();
+    }
+  }
   Value r = get_attr(s, a, name);
   if (r.is_error()) return false;
   if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
@@ -316,6 +343,8 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
   bool star = in.op == I::unpack_star;
   size_t before = star ? x.attr & 0xffff : x.attr, after = star ? x.attr >> 16 : 0;
   if (Tuple* t = cast_exact<Tuple>(a); t && !star && t->size == before) return finish(f, in, a);
+  if (List* l = cast_exact<List>(a); l && !star && l->size == before)
+    return finish(f, in, make_tuple(std::span<const Value>(l->items, l->size)));
   Value it = iter(s, a);
   if (it.is_error()) {
     ObjectKind k = kind_of(a);

@@ -112,6 +112,10 @@ Value iter(Session& s, const Value& v) {
 }
 
 Value next(Session& s, const Value& it) {
+  if (Iterator* of = cast_iterator(it); of && of->def) {
+    Value hold = it;
+    return of->def->next(s, *of);
+  }
   if (!scripted(it)) {
     if (auto f = slots_of(s, it).next) return f(s, it);
     return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());

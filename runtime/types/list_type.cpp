@@ -5,6 +5,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
+#include "support/small_vec.h"
 
 namespace ouro::runtime {
 namespace {
@@ -117,7 +118,7 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
 
 // Replaces [from, to) by the items of `fresh`.
 void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
-  std::vector<Value> dropped;  // freed last: destructors may look at the list
+  SmallVec<Value, 8> dropped;  // freed last: destructors may look at the list
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
   size_t tail = l->size - to, size = from + n + tail;
   l->reserve(size);
