@@ -326,7 +326,10 @@ Value make_range(int64_t start, int64_t stop, int64_t step) {
   return Value::steal(r);
 }
 Value make_slice(Value start, Value stop, Value step) {
-  Slice* x = new_object<Slice>(ObjectKind::slice);
+  // Of numbers it is part of no cycle.
+  Slice* x = new (allocate_memory(sizeof(Slice))) Slice;
+  x->kind = static_cast<uint8_t>(ObjectKind::slice);
+  if (start.is_object() || stop.is_object() || step.is_object()) track(x);
   x->start = std::move(start), x->stop = std::move(stop), x->step = std::move(step);
   return Value::steal(x);
 }

@@ -240,7 +240,7 @@ Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value
   size_t given = n + (self != nullptr), room = given;
   const Params* p = native->params;
   done = false;
-  if (!p || !native->self.is_unbound() || (native->owner && !self)) return {};
+  if (!p || !native->self.is_unbound() || (native->owner && given == 0)) return {};
   if (!p->parse_self) {
     room = p->slots() + (native->owner != nullptr);
     size_t passed = given - (native->owner != nullptr);
@@ -248,7 +248,10 @@ Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value
       return {};
   }
   if (room > kMost || given > kMost) return {};
-  if (native->owner && type_of(s, *self) != native->owner && !is_a(s, *self, native->owner)) return {};
+  if (native->owner) {
+    const Value& receiver = self ? *self : operand(fr, ops[0].at);
+    if (type_of(s, receiver) != native->owner && !is_a(s, receiver, native->owner)) return {};
+  }
   done = true;
   Value all[kMost];
   size_t at = 0;
@@ -340,6 +343,18 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
                 : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }
   Cache& cache = fr.code->caches[x.cache];
+  if (Object* o = full ? nullptr : cached_method(s, cache, operand(fr, ops[0].at))) {
+    Value found = Value::share(o), result;
+    if (o->object_kind() == ObjectKind::native) {
+      bool done;
+      result = call_native_simple(s, fr, found, nullptr, ops, n + 1, done);
+      if (done) return store(fr, in, std::move(result));
+    } else if (o->object_kind() == ObjectKind::function) {
+      if (!push_simple(s, fr, found, nullptr, ops, n + 1, pushed, result)) return false;
+      if (!pushed) fr.regs[in.dst] = std::move(result);
+      return true;
+    }
+  }
   Value self = take_operand(fr, ops[0]);
   Value found;
   if (Object* o = cached_method(s, cache, self)) {

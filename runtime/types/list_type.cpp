@@ -102,7 +102,8 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
     count = std::min<int64_t>(count, static_cast<int64_t>(l->size));  // __index__ may have shortened the list
     if (step == 1) return count ? list_of_span(l->items + start, static_cast<size_t>(count)) : make_list();
     Value out = make_list_reserved(static_cast<size_t>(count));
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) out.as<List>()->push(l->items[i]);
+    List* to = out.as<List>();
+    for (int64_t k = 0, i = start; k < count; ++k, i += step) new (to->items + to->size++) Value(l->items[i]);
     return out;
   }
   int64_t i;
