@@ -68,7 +68,7 @@ void* refill(size_t bytes) {
   if (void* p = inherit(bytes / 16)) return p;
   if (m.left < bytes) {
     m.chunk = static_cast<char*>(std::malloc(kChunk));
-    if (!m.chunk) ouro_bug("out of memory");
+    if (!m.chunk) throw std::bad_alloc();
     m.left = kChunk;
   }
   void* p = m.chunk;
@@ -86,7 +86,7 @@ constinit thread_local FreeLists t_free{};
 void* allocate_elsewhere(size_t bytes) {
   if (bytes <= kPooled) return refill((bytes + 15) / 16 * 16);
   void* p = std::malloc(bytes);
-  if (!p) ouro_bug("out of memory: %zu bytes", bytes);
+  if (!p) throw std::bad_alloc();
   return p;
 }
 void free_elsewhere(void* p) { std::free(p); }
@@ -155,10 +155,10 @@ Str* alloc_str(size_t bytes, size_t capacity) {
   // Use all of the block that the size class gives.
   size_t total = (kStrHead + capacity + 1 + 15) & ~size_t{15};
   capacity = total - kStrHead - 1;
+  if (capacity > UINT32_MAX) throw std::bad_alloc();
   Str* s = new (allocate_memory(total)) Str;
   s->kind = static_cast<uint8_t>(ObjectKind::str);
   s->size = bytes;
-  if (capacity > UINT32_MAX) ouro_bug("string of %zu bytes", capacity);
   s->capacity = static_cast<uint32_t>(capacity);
   s->data[bytes] = 0;
   return s;
@@ -229,8 +229,9 @@ void List::reserve(size_t n) {
   // Values are relocatable. Few of them live in pooled blocks.
   constexpr size_t kFew = kPooled / sizeof(Value);
   if (capacity > kFew) {
-    items = static_cast<Value*>(std::realloc(static_cast<void*>(items), wanted * sizeof(Value)));
-    if (!items) ouro_bug("out of memory");
+    void* moved = std::realloc(static_cast<void*>(items), wanted * sizeof(Value));
+    if (!moved) throw std::bad_alloc();
+    items = static_cast<Value*>(moved);
   } else {
     auto* fresh = static_cast<Value*>(allocate_memory(wanted * sizeof(Value)));
     if (size) std::memcpy(static_cast<void*>(fresh), items, size * sizeof(Value));

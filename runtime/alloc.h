@@ -1,6 +1,8 @@
 // Making and freeing heap objects. Everything made here has one reference, which the returned Value (or the caller of
 // new_object) owns.
 //
+// Where there is no memory, std::bad_alloc is thrown; call_native() and run() make it a MemoryError.
+//
 // Memory comes from per-thread free lists by size (blocks of 16 bytes up to 512, else malloc), because objects belong
 // to one thread. Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed
 // depth).

@@ -28,6 +28,7 @@ inline int key_equals(Session& s, const Value& stored, const Value& key) {
 void rebuild_index(Dict* d, uint32_t index_size) {
   std::free(d->index);
   d->index = static_cast<int32_t*>(std::malloc(index_size * sizeof(int32_t)));
+  if (!d->index) throw std::bad_alloc();
   d->mask = index_size - 1;
   std::memset(d->index, 0xff, index_size * sizeof(int32_t));
   d->index_fill = d->filled;

@@ -100,7 +100,8 @@ class DepthGuard {
  public:
   explicit DepthGuard(Session& s, const char* where = "") : s_(s), ok_(true) {
     char here;
-    if (++s.depth > s.recursion_limit || reinterpret_cast<uintptr_t>(&here) < s.stack_limit) [[unlikely]] fail(where);
+    if (++s.depth > s.recursion_limit || reinterpret_cast<uintptr_t>(&here) < s.stack_limit) [[unlikely]]
+      fail(where);
   }
   ~DepthGuard() { --s_.depth; }
   bool ok() const { return ok_; }

@@ -113,8 +113,8 @@ class Session {
   // ---- names
   const Value& str(Symbol name);  // the one Str of a symbol
   std::vector<Value> symbol_strs;
-  Value ascii_chars[128];     // the one Str of each, once made
-  uint32_t next_version = 1;  // of classes, shapes and modules
+  Value ascii_chars[128];                     // the one Str of each, once made
+  uint32_t next_version = 1;                  // of classes, shapes and modules
   std::shared_ptr<LookupCache> lookup_cache;  // runtime/protocol/types.cpp
 
   // ---- modules

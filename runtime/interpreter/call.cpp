@@ -253,13 +253,20 @@ Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value
     if (type_of(s, receiver) != native->owner && !is_a(s, receiver, native->owner)) return {};
   }
   done = true;
+  if (given == 1 && room == 1) {  // in place: a frame's registers stay as they are while it waits
+    DepthGuard depth(s, " while calling a Python object");
+    if (!depth.ok()) return Value::error();
+    Value r = call_native_fn(s, *native->def, Args{{self ? self : &operand(fr, ops[0].at), 1}, {}, {}});
+    if (!self && !r.is_error()) drop_operand(fr, ops[0].at, static_cast<uint8_t>(ops[0].use));
+    return r;
+  }
   Value all[kMost];
   size_t at = 0;
   if (self) all[at++] = *self;
   for (uint32_t i = 0; i < n; ++i) all[at++] = take_operand(fr, ops[i]);
   DepthGuard depth(s, " while calling a Python object");
   if (!depth.ok()) return Value::error();
-  return native->def->fn(s, Args{{all, room}, {}, {}});
+  return call_native_fn(s, *native->def, Args{{all, room}, {}, {}});
 }
 
 bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops,

@@ -1,6 +1,8 @@
 // The interpreter's loop: threaded code over register instructions. Numbers take fast paths here; everything else is in
 // slow.h. Calls from script to script push a frame and go on in the same activation of run().
 #include <cmath>
+#include <new>
+#include <stdexcept>
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
@@ -765,7 +767,20 @@ failed:
   }
 }
 
-Value run(Session& s, Frame* frame) { return run_loop(s, frame, false); }
-Value run_raising(Session& s, Frame* frame) { return run_loop(s, frame, true); }
+// An operation that found no memory left the loop: its exception is raised where the frame on top stands, which belongs
+// to this activation.
+static Value run_guarded(Session& s, Frame* f, bool pending) {
+  for (;; f = s.interpreter->top, pending = true) {
+    try {
+      return run_loop(s, f, pending);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    raise_text(s, ExcKind::MemoryError, "");
+  }
+}
+
+Value run(Session& s, Frame* frame) { return run_guarded(s, frame, false); }
+Value run_raising(Session& s, Frame* frame) { return run_guarded(s, frame, true); }
 
 }  // namespace ouro::runtime

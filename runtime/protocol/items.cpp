@@ -135,6 +135,11 @@ Value list_of(Session& s, const Value& iterable) {
   if (Tuple* t = cast_exact<Tuple>(iterable)) return make_list(std::span<const Value>(t->items(), t->size));
   Value out = make_list();
   List* l = out.as<List>();
+  constexpr int64_t kMost = int64_t{1} << 36;
+  if (auto* r = cast_exact<Range>(iterable)) {
+    if (r->big() || r->length() < 0 || r->length() > kMost) return raise_text(s, ExcKind::MemoryError, "");
+    l->reserve(static_cast<size_t>(r->length()));
+  }
   if (!for_each(s, iterable, [&](Value& v) {
         l->push(std::move(v));
         return true;

@@ -31,7 +31,7 @@ inline int item_equals(Session& s, const Value& a, const Value& b) {
 inline int plain_less(const Value& a, const Value& b) {
   if (a.is_int() && b.is_int()) return a.as_int() < b.as_int();
   if (a.is_float() && b.is_float()) return a.as_float() < b.as_float();
-  if (Str *x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr; y) return x->view() < y->view();
+  if (Str* x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr; y) return x->view() < y->view();
   return -2;
 }
 

@@ -172,8 +172,10 @@ int less_items(Session& s, const Value& a, const Value& b) {
       if (p.as_int() != q.as_int()) return p.as_int() < q.as_int();
       continue;
     }
-    if (int e = item_equals(s, p, q); e < 0) return -1;
-    else if (e) continue;
+    if (int e = item_equals(s, p, q); e < 0)
+      return -1;
+    else if (e)
+      continue;
     int less = plain_less(p, q);
     return less == -2 ? compare_bool(s, CmpOp::lt, p, q) : less;
   }
