@@ -28,6 +28,13 @@ bool extend(Session& s, List* l, const Value& iterable) {
     for (const Value& v : *t) l->push(v);
     return true;
   }
+  if (auto* r = cast_exact<Range>(iterable)) {
+    if (r->big() || r->length() < 0 || r->length() > static_cast<int64_t>(kMaxItems)) {
+      out_of_memory(s);
+      return false;
+    }
+    l->reserve(l->size + static_cast<size_t>(r->length()));
+  }
   return for_each(s, iterable, [&](Value& v) {
     l->push(std::move(v));
     return true;
