@@ -136,9 +136,11 @@ Value list_of(Session& s, const Value& iterable) {
   Value out = make_list();
   List* l = out.as<List>();
   constexpr int64_t kMost = int64_t{1} << 36;
-  if (auto* r = cast_exact<Range>(iterable)) {
-    if (r->big() || r->length() < 0 || r->length() > kMost) return raise_text(s, ExcKind::MemoryError, "");
-    l->reserve(static_cast<size_t>(r->length()));
+  if (cast_exact<Range>(iterable)) {
+    int64_t n = length(s, iterable);
+    if (n > kMost) return raise_text(s, ExcKind::MemoryError, "");
+    if (n < 0) return Value::error();
+    l->reserve(static_cast<size_t>(n));
   }
   if (!for_each(s, iterable, [&](Value& v) {
         l->push(std::move(v));

@@ -28,12 +28,11 @@ bool extend(Session& s, List* l, const Value& iterable) {
     for (const Value& v : *t) l->push(v);
     return true;
   }
-  if (auto* r = cast_exact<Range>(iterable)) {
-    if (r->big() || r->length() < 0 || r->length() > static_cast<int64_t>(kMaxItems)) {
-      out_of_memory(s);
-      return false;
-    }
-    l->reserve(l->size + static_cast<size_t>(r->length()));
+  if (cast_exact<Range>(iterable)) {
+    int64_t n = length(s, iterable);
+    if (n > static_cast<int64_t>(kMaxItems)) out_of_memory(s);
+    if (n < 0 || s.has_error()) return false;
+    l->reserve(l->size + static_cast<size_t>(n));
   }
   return for_each(s, iterable, [&](Value& v) {
     l->push(std::move(v));
