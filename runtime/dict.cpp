@@ -67,8 +67,8 @@ void resize(Dict* d, uint32_t n) {
 
 // The position of the key in `entries`: kFree if absent, -3 if a comparison failed. `slot` is its place in the index.
 int32_t lookup(Session& s, Dict* d, const Value& key, int64_t hash, uint64_t* slot = nullptr) {
-  if (!d->index) return kFree;
 restart:
+  if (!d->index) return kFree;  // also after a comparison that cleared the table
   uint64_t perturb = static_cast<uint64_t>(hash);
   uint64_t at = perturb & d->mask;
   for (;;) {
