@@ -2,18 +2,22 @@
 """Ouro beside PyTorch's CPU build and CPython: paired runs, medians, ratios.
 
     bench/run.py [FILTER] [--pairs N] [--ouro PATH]
+    bench/run.py script[/NAME]         only the plain scripts, or one of them
 
 bench/NAME.ouro and bench/NAME_torch.py are two programs that answer each line of input with the
 seconds of one step (serve.ouro). They are asked in turn, so that whatever else the machine does
 meets both; the ratio is the median of the pairs' ratios. Both have one thread. Comments of the
 .ouro file give its title, its mode, the ratio aimed at, and the seconds its first step may take: where
 nothing is in the disk cache of compiled code (first), and in the next process (second).
+bench/script/*.py are plain scripts, interpreted beside CPython; what counts is the processor's time
+of the whole run, and the geometric mean of the ratios.
 PyTorch is Debian's python3-torch; without it only Ouro's own times are shown.
 """
 import argparse
 import glob
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -65,15 +69,18 @@ class Side:
 
 
 class Command:
-    """A command that is timed from start to end."""
+    """A command that is timed from start to end; by the time it keeps the processor busy, if cpu."""
     first = None
 
-    def __init__(self, command):
-        self.command = command
+    def __init__(self, command, cpu=False):
+        self.command, self.cpu = command, cpu
 
     def ask(self):
-        start = time.perf_counter()
-        subprocess.run(self.command, stdout=subprocess.DEVNULL, check=True)
+        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(self.command, stdout=subprocess.DEVNULL, check=True, env=environment())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if self.cpu:
+            return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return time.perf_counter() - start
 
     def close(self):
@@ -87,8 +94,9 @@ def seconds(value):
     return f"{value * scale:7.2f} {unit}"
 
 
-def measure(title, target, ouro, other, other_name, pairs, starts=()):
-    """Prints one line; false when a target is missed. starts: (what, seconds, at most) of first steps."""
+def measure(title, target, ouro, other, other_name, pairs, starts=(), ratios=None):
+    """Prints one line; false when a target is missed. starts: (what, seconds, at most) of first steps;
+    the ratio is added to ratios."""
     times = []
     if other:
         other.ask()
@@ -107,11 +115,13 @@ def measure(title, target, ouro, other, other_name, pairs, starts=()):
     if other:
         other.close()
         theirs = statistics.median(b for _, b in times)
-        ratios = sorted(a / b for a, b in times)
-        ratio, quarter = statistics.median(ratios), len(ratios) // 4
+        each = sorted(a / b for a, b in times)
+        ratio, quarter = statistics.median(each), len(each) // 4
         good = ratio <= target
+        if ratios is not None:
+            ratios.append(ratio)
         text += (f"  {other_name} {seconds(theirs)}  ratio {ratio:.3f} "
-                 f"[{ratios[quarter]:.3f} {ratios[-1 - quarter]:.3f}]  "
+                 f"[{each[quarter]:.3f} {each[-1 - quarter]:.3f}]  "
                  f"{'at most' if good else 'MISSES'} {target:g}")
     for what, took, most in starts:
         good = good and took <= most
@@ -133,6 +143,24 @@ def measure_host(program):
     if done.returncode:
         print(f"host_call failed: {done.stderr}")
     return good and done.returncode == 0
+
+
+def measure_scripts(ouro, wanted, pairs):
+    """Plain scripts beside CPython, and the geometric mean of their ratios; false when one is over 1.2 or that over 0.8."""
+    ratios, good = [], True
+    for path in sorted(glob.glob(os.path.join(HERE, "script", "*.py"))):
+        with open(path) as f:
+            header = dict(COMMENT.findall(f.read()))
+        if wanted not in "script/" + os.path.basename(path):
+            continue
+        good &= measure(f"script/{os.path.basename(path)[:-3]:<14}{header['title'].split(':')[0]}", 1.2,
+                        Command([ouro, "run", "--mode=eager", path], cpu=True),
+                        Command([PYTHON, path], cpu=True), "python3", pairs, ratios=ratios)
+    if len(ratios) > 1:
+        mean = statistics.geometric_mean(ratios)
+        good &= mean <= 0.8
+        print(f"script: geometric mean of {len(ratios)} ratios {mean:.3f}  {'at most' if mean <= 0.8 else 'MISSES'} 0.8")
+    return good
 
 
 def has_torch():
@@ -159,6 +187,9 @@ def main():
     host = os.path.join(os.path.dirname(ouro), "bench_host_call")
     if args.filter in "host_call" and os.path.exists(host):
         good &= measure_host(host)
+    good &= measure_scripts(ouro, args.filter, min(args.pairs, 5))
+    if args.filter.startswith("script"):
+        return 0 if good else 1
     torch = has_torch()
     for path in sorted(glob.glob(os.path.join(HERE, "*.ouro"))):
         name = os.path.basename(path)[:-len(".ouro")]

@@ -13,22 +13,14 @@
 #include "runtime/session.h"
 #include "runtime/type_slots.h"
 #include "support/diag.h"
+#include "support/small_vec.h"
 
 namespace ouro::runtime {
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kPooled = 0;
-#else
-constexpr size_t kPooled = 512;
-#endif
 constexpr size_t kChunk = 64 * 1024;
 constexpr int kMaxDestroyDepth = 100;
-
-struct FreeBlock {
-  FreeBlock* next;
-};
 
 // Free lists of threads that ended, for those that run out: a host may start a thread for each session.
 struct Legacy {
@@ -41,23 +33,22 @@ Legacy& legacy() {
   return *l;
 }
 
-// Everything memory management keeps per thread: free lists by size, and the objects whose destruction waits.
+// What else memory management keeps per thread: where blocks are cut from, and the objects whose destruction waits.
 struct ThreadMemory {
   ~ThreadMemory();
-  FreeBlock* lists[kPooled / 16 + 1] = {};
   char* chunk = nullptr;
   size_t left = 0;
   int destroy_depth = 0;
   std::vector<Object*> deferred;
 };
 thread_local ThreadMemory t_memory;
-thread_local Session* t_session = nullptr;
+constinit thread_local Session* t_session = nullptr;
 
 ThreadMemory::~ThreadMemory() {
   Legacy& l = legacy();
   std::lock_guard hold(l.lock);
-  for (size_t slot = 1; slot < std::size(lists); ++slot)
-    if (FreeBlock* head = std::exchange(lists[slot], nullptr)) l.lists[slot].push_back(head);
+  for (size_t slot = 1; slot < std::size(t_free.heads); ++slot)
+    if (FreeBlock* head = std::exchange(t_free.heads[slot], nullptr)) l.lists[slot].push_back(head);
   l.any.store(true, std::memory_order_relaxed);
 }
 
@@ -68,7 +59,7 @@ void* inherit(size_t slot) {
   if (l.lists[slot].empty()) return nullptr;
   FreeBlock* head = l.lists[slot].back();
   l.lists[slot].pop_back();
-  t_memory.lists[slot] = head->next;
+  t_free.heads[slot] = head->next;
   return head;
 }
 
@@ -77,7 +68,7 @@ void* refill(size_t bytes) {
   if (void* p = inherit(bytes / 16)) return p;
   if (m.left < bytes) {
     m.chunk = static_cast<char*>(std::malloc(kChunk));
-    if (!m.chunk) ouro_bug("out of memory");
+    if (!m.chunk) throw std::bad_alloc();
     m.left = kChunk;
   }
   void* p = m.chunk;
@@ -90,27 +81,15 @@ KindOps g_kinds[static_cast<int>(ObjectKind::count_)];
 
 }  // namespace
 
-void* allocate_memory(size_t bytes) {
-  if (bytes > kPooled) {
-    void* p = std::malloc(bytes);
-    if (!p) ouro_bug("out of memory: %zu bytes", bytes);
-    return p;
-  }
-  size_t slot = (bytes + 15) / 16;
-  FreeBlock*& head = t_memory.lists[slot];
-  if (!head) return refill(slot * 16);
-  FreeBlock* b = head;
-  head = b->next;
-  return b;
-}
+constinit thread_local FreeLists t_free{};
 
-void free_memory(void* p, size_t bytes) {
-  if (bytes > kPooled) return std::free(p);
-  FreeBlock*& head = t_memory.lists[(bytes + 15) / 16];
-  auto* b = static_cast<FreeBlock*>(p);
-  b->next = head;
-  head = b;
+void* allocate_elsewhere(size_t bytes) {
+  if (bytes <= kPooled) return refill((bytes + 15) / 16 * 16);
+  void* p = std::malloc(bytes);
+  if (!p) throw std::bad_alloc();
+  return p;
 }
+void free_elsewhere(void* p) { std::free(p); }
 
 Session* current_session() { return t_session; }
 uintptr_t lowest_stack_address();  // runtime/session.cpp
@@ -176,10 +155,10 @@ Str* alloc_str(size_t bytes, size_t capacity) {
   // Use all of the block that the size class gives.
   size_t total = (kStrHead + capacity + 1 + 15) & ~size_t{15};
   capacity = total - kStrHead - 1;
+  if (capacity > UINT32_MAX) throw std::bad_alloc();
   Str* s = new (allocate_memory(total)) Str;
   s->kind = static_cast<uint8_t>(ObjectKind::str);
   s->size = bytes;
-  if (capacity > UINT32_MAX) ouro_bug("string of %zu bytes", capacity);
   s->capacity = static_cast<uint32_t>(capacity);
   s->data[bytes] = 0;
   return s;
@@ -194,6 +173,15 @@ Value make_str(std::string_view text) {
 Value make_str(Session& s, Symbol name) { return s.str(name); }
 
 Value make_char(uint32_t code_point) {
+  if (Session* s = t_session; s && code_point < std::size(s->ascii_chars)) [[likely]] {
+    Value& known = s->ascii_chars[code_point];
+    if (known.is_unbound()) {
+      char c = static_cast<char>(code_point);
+      known = make_str(std::string_view(&c, 1));
+      known.as<Str>()->points = 1;
+    }
+    return known;
+  }
   std::string text;
   append_utf8(text, code_point);
   Value v = make_str(text);
@@ -238,14 +226,23 @@ void List::reserve(size_t n) {
   if (n <= capacity) return;
   size_t wanted = size + size / 8 + 6;
   if (wanted < n) wanted = n;
-  items =
-      static_cast<Value*>(std::realloc(static_cast<void*>(items), wanted * sizeof(Value)));  // Values are relocatable
-  if (!items) ouro_bug("out of memory");
+  // Values are relocatable. Few of them live in pooled blocks.
+  constexpr size_t kFew = kPooled / sizeof(Value);
+  if (capacity > kFew) {
+    void* moved = std::realloc(static_cast<void*>(items), wanted * sizeof(Value));
+    if (!moved) throw std::bad_alloc();
+    items = static_cast<Value*>(moved);
+  } else {
+    auto* fresh = static_cast<Value*>(allocate_memory(wanted * sizeof(Value)));
+    if (size) std::memcpy(static_cast<void*>(fresh), items, size * sizeof(Value));
+    if (capacity) free_memory(items, capacity * sizeof(Value));
+    items = fresh;
+  }
   capacity = wanted;
 }
 List::~List() {
   for (size_t i = size; i-- > 0;) items[i].~Value();
-  std::free(static_cast<void*>(items));
+  if (capacity) free_memory(items, capacity * sizeof(Value));
 }
 void List::insert(size_t at, Value v) {
   reserve(size + 1);
@@ -261,7 +258,7 @@ Value List::take(size_t at) {
 }
 void List::erase(size_t from, size_t to) {
   if (from >= to) return;
-  std::vector<Value> dropped;
+  SmallVec<Value, 8> dropped;
   dropped.reserve(to - from);
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(items[i]));
   std::memmove(static_cast<void*>(items + from), items + to, (size - to) * sizeof(Value));
@@ -270,12 +267,12 @@ void List::erase(size_t from, size_t to) {
 void List::truncate(size_t n) {
   if (n >= size) return;
   Value* old = items;
-  size_t old_size = size;
+  size_t old_size = size, old_capacity = capacity;
   if (n == 0) {  // dropping an element may run into this list again
     items = nullptr;
     size = capacity = 0;
     for (size_t i = 0; i < old_size; ++i) old[i].~Value();
-    std::free(static_cast<void*>(old));
+    free_memory(old, old_capacity * sizeof(Value));
     return;
   }
   erase(n, size);
@@ -330,7 +327,10 @@ Value make_range(int64_t start, int64_t stop, int64_t step) {
   return Value::steal(r);
 }
 Value make_slice(Value start, Value stop, Value step) {
-  Slice* x = new_object<Slice>(ObjectKind::slice);
+  // Of numbers it is part of no cycle.
+  Slice* x = new (allocate_memory(sizeof(Slice))) Slice;
+  x->kind = static_cast<uint8_t>(ObjectKind::slice);
+  if (start.is_object() || stop.is_object() || step.is_object()) track(x);
   x->start = std::move(start), x->stop = std::move(stop), x->step = std::move(step);
   return Value::steal(x);
 }

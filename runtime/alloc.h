@@ -1,6 +1,8 @@
 // Making and freeing heap objects. Everything made here has one reference, which the returned Value (or the caller of
 // new_object) owns.
 //
+// Where there is no memory, std::bad_alloc is thrown; call_native() and run() make it a MemoryError.
+//
 // Memory comes from per-thread free lists by size (blocks of 16 bytes up to 512, else malloc), because objects belong
 // to one thread. Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed
 // depth).
@@ -17,8 +19,41 @@
 
 namespace ouro::runtime {
 
-void* allocate_memory(size_t bytes);
-void free_memory(void* p, size_t bytes);
+struct FreeBlock {
+  FreeBlock* next;
+};
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kPooled = 0;
+#else
+constexpr size_t kPooled = 512;
+#endif
+// This thread's free lists, by size in blocks of 16 bytes.
+struct FreeLists {
+  FreeBlock* heads[kPooled / 16 + 1];
+};
+extern constinit thread_local FreeLists t_free;
+
+void* allocate_elsewhere(size_t bytes);  // more than is pooled, or the free list is empty
+void free_elsewhere(void* p);
+
+inline void* allocate_memory(size_t bytes) {
+  if (bytes <= kPooled) [[likely]] {
+    FreeBlock*& head = t_free.heads[(bytes + 15) / 16];
+    if (FreeBlock* b = head) [[likely]] {
+      head = b->next;
+      return b;
+    }
+  }
+  return allocate_elsewhere(bytes);
+}
+inline void free_memory(void* p, size_t bytes) {
+  if (bytes > kPooled) return free_elsewhere(p);
+  FreeBlock*& head = t_free.heads[(bytes + 15) / 16];
+  auto* b = static_cast<FreeBlock*>(p);
+  b->next = head;
+  head = b;
+}
+
 void track(GcObject* o);  // put it under the cycle collector (new_object does)
 void untrack(GcObject* o);
 

@@ -34,5 +34,7 @@ const Params* params_of(const NativeDef& def);
 
 // Calls a native through its row: receiver check, binding, call.
 Value call_native(Session& s, Native* n, const Args& args);
+// Its function, with arguments bound already: MemoryError where it finds no memory.
+Value call_native_fn(Session& s, const NativeDef& def, const Args& args);
 
 }  // namespace ouro::runtime

@@ -28,6 +28,7 @@ inline int key_equals(Session& s, const Value& stored, const Value& key) {
 void rebuild_index(Dict* d, uint32_t index_size) {
   std::free(d->index);
   d->index = static_cast<int32_t*>(std::malloc(index_size * sizeof(int32_t)));
+  if (!d->index) throw std::bad_alloc();
   d->mask = index_size - 1;
   std::memset(d->index, 0xff, index_size * sizeof(int32_t));
   d->index_fill = d->filled;
@@ -66,8 +67,8 @@ void resize(Dict* d, uint32_t n) {
 
 // The position of the key in `entries`: kFree if absent, -3 if a comparison failed. `slot` is its place in the index.
 int32_t lookup(Session& s, Dict* d, const Value& key, int64_t hash, uint64_t* slot = nullptr) {
-  if (!d->index) return kFree;
 restart:
+  if (!d->index) return kFree;  // also after a comparison that cleared the table
   uint64_t perturb = static_cast<uint64_t>(hash);
   uint64_t at = perturb & d->mask;
   for (;;) {

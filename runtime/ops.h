@@ -98,11 +98,16 @@ class ReprGuard {
 // Guards C++ recursion that scripts can drive (repr, compare, hash, calls from natives): false with RecursionError set.
 class DepthGuard {
  public:
-  explicit DepthGuard(Session& s, const char* where = "");
-  ~DepthGuard();
+  explicit DepthGuard(Session& s, const char* where = "") : s_(s), ok_(true) {
+    char here;
+    if (++s.depth > s.recursion_limit || reinterpret_cast<uintptr_t>(&here) < s.stack_limit) [[unlikely]]
+      fail(where);
+  }
+  ~DepthGuard() { --s_.depth; }
   bool ok() const { return ok_; }
 
  private:
+  void fail(const char* where);
   Session& s_;
   bool ok_;
 };
@@ -110,7 +115,10 @@ class DepthGuard {
 // ---- types
 Type* type_of(Session& s, const Value& v);          // borrowed
 std::string type_name(Session& s, const Value& v);  // "int", "list", "C"
-const TypeSlots& slots_of(Session& s, const Value& v);
+inline const TypeSlots& slots_of(Session& s, const Value& v) {
+  ObjectKind k = kind_of(v);
+  return k == ObjectKind::opaque ? *v.as<Opaque>()->type->slots : *s.slots[static_cast<int>(k)];
+}
 bool is_subtype(const Type* t, const Type* of);  // by MRO
 bool is_a(Session& s, const Value& v, const Type* of);
 int is_instance(Session& s, const Value& v, const Value& cls);  // class, tuple of classes, union: 1, 0, -1

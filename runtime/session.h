@@ -22,6 +22,7 @@ namespace ouro::runtime {
 struct Executor;     // runtime/executor.h: compiled code's side of the interpreter
 struct Interpreter;  // runtime/interpreter
 struct TensorHooks;  // runtime/tensor_hooks.h
+struct LookupCache;
 
 enum class Mode : uint8_t { eager, graph, auto_ };
 
@@ -114,7 +115,9 @@ class Session {
   // ---- names
   const Value& str(Symbol name);  // the one Str of a symbol
   std::vector<Value> symbol_strs;
-  uint32_t next_version = 1;  // of classes, shapes and modules
+  Value ascii_chars[128];                     // the one Str of each, once made
+  uint32_t next_version = 1;                  // of classes, shapes and modules
+  std::shared_ptr<LookupCache> lookup_cache;  // runtime/protocol/types.cpp
 
   // ---- modules
   NameTable<Value> modules;                           // sys.modules, by dotted name

@@ -69,6 +69,7 @@ int key_equals(Session& s, const Value& stored, const Value& key) {
 // one; -1 if a comparison failed.
 int find(Session& s, Set* t, const Value& key, int64_t hash, Set::Entry*& entry) {
 restart:
+  ensure_table(t);  // a comparison may have cleared the set
   size_t mask = t->mask, perturb = static_cast<size_t>(hash), i = perturb & mask;
   Set::Entry* deleted = nullptr;
   for (;;) {

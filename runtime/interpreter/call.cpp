@@ -232,6 +232,43 @@ Value call_with(Session& s, Frame& fr, const Value& callee, const Value* self, c
   return call(s, callee, Args{{all.data(), all.size()}, {}, {}});
 }
 
+// A native with few positional arguments, which go on the stack. False in `done`: it is called the general way.
+Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value* self, const Operand* ops, uint32_t n,
+                         bool& done) {
+  constexpr size_t kMost = 4;
+  Native* native = callee.as<Native>();
+  size_t given = n + (self != nullptr), room = given;
+  const Params* p = native->params;
+  done = false;
+  if (!p || !native->self.is_unbound() || (native->owner && given == 0)) return {};
+  if (!p->parse_self) {
+    room = p->slots() + (native->owner != nullptr);
+    size_t passed = given - (native->owner != nullptr);
+    if (p->varargs || p->varkw || p->params.size() != p->positional || passed < p->required || passed > p->positional)
+      return {};
+  }
+  if (room > kMost || given > kMost) return {};
+  if (native->owner) {
+    const Value& receiver = self ? *self : operand(fr, ops[0].at);
+    if (type_of(s, receiver) != native->owner && !is_a(s, receiver, native->owner)) return {};
+  }
+  done = true;
+  if (given == 1 && room == 1) {  // in place: a frame's registers stay as they are while it waits
+    DepthGuard depth(s, " while calling a Python object");
+    if (!depth.ok()) return Value::error();
+    Value r = call_native_fn(s, *native->def, Args{{self ? self : &operand(fr, ops[0].at), 1}, {}, {}});
+    if (!self && !r.is_error()) drop_operand(fr, ops[0].at, static_cast<uint8_t>(ops[0].use));
+    return r;
+  }
+  Value all[kMost];
+  size_t at = 0;
+  if (self) all[at++] = *self;
+  for (uint32_t i = 0; i < n; ++i) all[at++] = take_operand(fr, ops[i]);
+  DepthGuard depth(s, " while calling a Python object");
+  if (!depth.ok()) return Value::error();
+  return call_native_fn(s, *native->def, Args{{all, room}, {}, {}});
+}
+
 bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops,
                  uint32_t n, Frame*& pushed) {
   Value result;
@@ -256,6 +293,11 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
       if (!push_simple(s, fr, init, &instance, ops, n, pushed, result)) return false;
       pushed->instance = std::move(instance);
       return true;
+    }
+    case ObjectKind::native: {
+      bool done;
+      Value r = call_native_simple(s, fr, callee, self, ops, n, done);
+      return store(fr, in, done ? std::move(r) : call_with(s, fr, callee, self, ops, n));
     }
     default:
       return store(fr, in, call_with(s, fr, callee, self, ops, n));
@@ -308,6 +350,18 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
                 : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }
   Cache& cache = fr.code->caches[x.cache];
+  if (Object* o = full ? nullptr : cached_method(s, cache, operand(fr, ops[0].at))) {
+    Value found = Value::share(o), result;
+    if (o->object_kind() == ObjectKind::native) {
+      bool done;
+      result = call_native_simple(s, fr, found, nullptr, ops, n + 1, done);
+      if (done) return store(fr, in, std::move(result));
+    } else if (o->object_kind() == ObjectKind::function) {
+      if (!push_simple(s, fr, found, nullptr, ops, n + 1, pushed, result)) return false;
+      if (!pushed) fr.regs[in.dst] = std::move(result);
+      return true;
+    }
+  }
   Value self = take_operand(fr, ops[0]);
   Value found;
   if (Object* o = cached_method(s, cache, self)) {

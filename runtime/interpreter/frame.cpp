@@ -52,43 +52,9 @@ Code* code_of(Session& s, const ir::FunctionRef& f) {
   return c.get();
 }
 
-Code* compiled(Session& s, Function* f) {
-  if (!f->compiled) f->compiled = code_of(s, f->code);
-  return f->compiled;
-}
-
-Frame* push_frame(Session& s, const Value& function) {
-  Interpreter& in = *s.interpreter;
-  Function* fn = function.as<Function>();
-  Code* code = compiled(s, fn);
-  size_t bytes = sizeof(Frame) + code->nregs * sizeof(Value);
-  if (s.depth >= s.recursion_limit || in.free + bytes > in.end) {
-    raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
-    return nullptr;
-  }
-  ++s.depth;
-  ++in.frames_pushed;
-  Frame* f = new (in.free) Frame;
-  in.free += bytes;
-  f->code = code;
-  f->regs = reinterpret_cast<Value*>(f + 1);
-  std::memset(static_cast<void*>(f->regs), 0, code->nregs * sizeof(Value));
-  f->pc = code->instrs.data();
-  f->function = function;
-  f->globals = fn->globals.as<Module>();
-  f->caller = in.top;
-  in.top = f;
-  return f;
-}
-
-void pop_frame(Session& s) {
-  Interpreter& in = *s.interpreter;
-  Frame* f = in.top;
-  --s.depth;
-  in.top = f->caller;
-  drop_registers(f);
-  if (!f->generator) in.free = reinterpret_cast<char*>(f);
-  f->~Frame();
+Frame* no_frame(Session& s) {
+  raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  return nullptr;
 }
 
 Frame* new_generator_frame(Session& s, const Value& function) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "runtime/interpreter/code.h"
+#include "runtime/session.h"
 #include "runtime/type_slots.h"
 
 namespace ouro::runtime {
@@ -42,15 +43,48 @@ struct Interpreter {
   ~Interpreter();
 };
 
-// A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError
-// set.
-Frame* push_frame(Session& s, const Value& function);
-void pop_frame(Session& s);
 Frame* new_generator_frame(Session& s, const Value& function);
 void free_generator_frame(Frame* f);
 void visit_frame(Frame& f, Visitor& v);
 
-Code* compiled(Session& s, Function* f);
+Code* code_of(Session& s, const ir::FunctionRef& f);
+inline Code* compiled(Session& s, Function* f) {
+  if (!f->compiled) f->compiled = code_of(s, f->code);
+  return f->compiled;
+}
+
+Frame* no_frame(Session& s);  // RecursionError
+// A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError
+// set.
+inline Frame* push_frame(Session& s, const Value& function) {
+  Interpreter& in = *s.interpreter;
+  Function* fn = function.as<Function>();
+  Code* code = compiled(s, fn);
+  size_t bytes = sizeof(Frame) + code->nregs * sizeof(Value);
+  if (s.depth >= s.recursion_limit || in.free + bytes > in.end) [[unlikely]]
+    return no_frame(s);
+  ++s.depth;
+  ++in.frames_pushed;
+  Frame* f = new (in.free) Frame;
+  in.free += bytes;
+  f->code = code;
+  f->regs = new (static_cast<void*>(f + 1)) Value[code->nregs];
+  f->pc = code->instrs.data();
+  f->function = function;
+  f->globals = fn->globals.as<Module>();
+  f->caller = in.top;
+  in.top = f;
+  return f;
+}
+inline void pop_frame(Session& s) {
+  Interpreter& in = *s.interpreter;
+  Frame* f = in.top;
+  --s.depth;
+  in.top = f->caller;
+  for (Value *r = f->regs, *end = r + f->code->nregs; r != end; ++r) r->~Value();
+  if (!f->generator) in.free = reinterpret_cast<char*>(f);
+  f->~Frame();
+}
 
 // Runs from `frame` (the top, marked `entry`) until it returns or yields.
 Value run(Session& s, Frame* frame);

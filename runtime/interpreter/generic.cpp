@@ -74,6 +74,10 @@ Value item_del(Ctx& c, Value* a, uint32_t) { return ok(del_item(c.s, a[0], a[1])
 Value list_extend(Ctx& c, Value* a, uint32_t) {
   List* l = a[0].as<List>();
   Value items = a[1];
+  if (kind_of(items) == ObjectKind::range) {  // whether there is room is known at once
+    items = list_of(c.s, items);
+    if (items.is_error()) return items;
+  }
   if (for_each(c.s, items, [&](Value& v) {
         l->push(std::move(v));
         return true;

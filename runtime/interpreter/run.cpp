@@ -1,6 +1,8 @@
 // The interpreter's loop: threaded code over register instructions. Numbers take fast paths here; everything else is in
 // slow.h. Calls from script to script push a frame and go on in the same activation of run().
 #include <cmath>
+#include <new>
+#include <stdexcept>
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
@@ -535,7 +537,7 @@ L_attr_get : {
   if (a.is_object() && a.object()->object_kind() == ObjectKind::instance) {
     const Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
     Instance* i = a.as<Instance>();
-    if (i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
+    if (i->shape && i->shape->id == c.key && i->type->version == c.type_key && c.slot >= 0) {
       const Value& v = i->slots[c.slot];
       if (!v.is_unbound()) {
         if (pc->use_a) {
@@ -577,7 +579,13 @@ L_item_get : {
     }
   }
   f->pc = pc;
-  Value r = get_item(s, a, b);
+  Value r;
+  if (Str* t = cast_exact<Str>(a); t && b.is_int() && t->ascii()) {
+    int64_t i = b.as_int() < 0 ? b.as_int() + static_cast<int64_t>(t->size) : b.as_int();
+    r = static_cast<uint64_t>(i) < t->size ? make_char(static_cast<unsigned char>(t->data[i])) : get_item(s, a, b);
+  } else {
+    r = get_item(s, a, b);
+  }
   if (r.is_error()) goto failed;
   drop_operand(*f, pc->a, pc->use_a);
   drop_operand(*f, pc->b, pc->use_b);
@@ -646,6 +654,13 @@ L_for_iter : {
     }
   }
   f->pc = pc;
+  if (Iterator* it = cast_iterator(a); it && it->def) {
+    Value v = it->def->next(s, *it);
+    if (v.is_error()) goto failed;
+    if (v.is_end()) OURO_GO(pc->dst);
+    regs[pc->b] = std::move(v);
+    OURO_NEXT;
+  }
   if (kind_of(a) == ObjectKind::generator && enter_generator(s, a.as<Generator>(), pc->b)) {
     f = interpreter.top;
     OURO_LOAD();
@@ -752,7 +767,20 @@ failed:
   }
 }
 
-Value run(Session& s, Frame* frame) { return run_loop(s, frame, false); }
-Value run_raising(Session& s, Frame* frame) { return run_loop(s, frame, true); }
+// An operation that found no memory left the loop: its exception is raised where the frame on top stands, which belongs
+// to this activation.
+static Value run_guarded(Session& s, Frame* f, bool pending) {
+  for (;; f = s.interpreter->top, pending = true) {
+    try {
+      return run_loop(s, f, pending);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    raise_text(s, ExcKind::MemoryError, "");
+  }
+}
+
+Value run(Session& s, Frame* frame) { return run_guarded(s, frame, false); }
+Value run_raising(Session& s, Frame* frame) { return run_guarded(s, frame, true); }
 
 }  // namespace ouro::runtime

@@ -39,7 +39,9 @@ bool do_compare(Session& s, Frame& f, const Instr& in, CmpOp op) {
   return finish(f, in, compare(s, op, operand(f, in.a), operand(f, in.b)));
 }
 int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op) {
-  int r = compare_bool(s, op, operand(f, in.a), operand(f, in.b));
+  const Value &a = operand(f, in.a), &b = operand(f, in.b);
+  Str *x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr;
+  int r = y && op == CmpOp::eq ? x->view() == y->view() : compare_bool(s, op, a, b);
   if (r >= 0) drop_both(f, in);
   return r;
 }
@@ -69,10 +71,37 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
 
 // ---------------------------------------------------------------- attributes and names
 
+// Cache::slot of an attribute that the class has: `object` is what its namespace holds.
+static constexpr int32_t kOfClass = -2;
+
 bool do_attr_get(Session& s, Frame& f, const Instr& in) {
   const Site& x = site_of(f, in.b);
   const Value& a = operand(f, in.a);
   Symbol name = symbol_of(x);
+  Instance* of = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
+  if (Cache& c = f.code->caches[x.cache];
+      of && of->shape && c.slot == kOfClass && of->shape->id == c.key && of->type->version == c.type_key) {
+    Value d = Value::share(c.object), r = bind_descriptor(s, d, a, of->type);
+    if (r.is_error()) return false;
+    drop_operand(f, in.a, in.use_a);
+    f.regs[in.dst] = std::move(r);
+    return true;
+  }
+  if (of && of->shape && !of->type->has_getattribute && !of->type->has_getattr) {
+    Value d = type_lookup(s, of->type, name);
+    if (kind_of(d) == ObjectKind::member) {  // a name of __slots__, in its place: as an attribute of the instance
+      int slot = of->shape->find(name);
+      Cache& c = f.code->caches[x.cache];
+      c = {};
+      if (slot >= 0) c.key = of->shape->id, c.type_key = of->type->version, c.slot = slot;
+    } else if (d.is_object() && (kind_of(d) == ObjectKind::property || of->shape->find(name) < 0)) {
+      Cache& c = f.code->caches[x.cache];
+      c.key = of->shape->id;
+      c.type_key = of->type->version;
+      c.slot = kOfClass;
+      c.object = d.object();
+    }
+  }
   Value r = get_attr(s, a, name);
   if (r.is_error()) return false;
   if (Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
@@ -316,6 +345,8 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
   bool star = in.op == I::unpack_star;
   size_t before = star ? x.attr & 0xffff : x.attr, after = star ? x.attr >> 16 : 0;
   if (Tuple* t = cast_exact<Tuple>(a); t && !star && t->size == before) return finish(f, in, a);
+  if (List* l = cast_exact<List>(a); l && !star && l->size == before)
+    return finish(f, in, make_tuple(std::span<const Value>(l->items, l->size)));
   Value it = iter(s, a);
   if (it.is_error()) {
     ObjectKind k = kind_of(a);
@@ -578,12 +609,69 @@ Value* update_root(Session& s, Frame& f, const ir::PlacePath& path, const Operan
   return f.globals->names.find(path.name);
 }
 
+// Keys whose hash and equality run no script.
+bool plain_key(const Value& k) { return k.is_int() || cast_exact<Str>(k); }
+
+// Where the item of a list or the value of a dict's plain key is; null: not there, or not so simple.
+Value* item_slot(Session& s, const Value& container, const Value& k) {
+  if (List* l = cast_exact<List>(container)) {
+    if (!k.is_int()) return nullptr;
+    int64_t i = k.as_int() < 0 ? k.as_int() + static_cast<int64_t>(l->size) : k.as_int();
+    return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
+  }
+  Dict* d = plain_key(k) ? cast_exact<Dict>(container) : nullptr;
+  Value* v = d ? dict_find(s, d, k) : nullptr;
+  if (d && !v && s.has_error()) clear_pending(s);
+  return v;
+}
+
+// The updated place is the instruction's result.
+void pass_root(Frame& f, const Instr& in, const Operand& root) {
+  if (in.dst == root.at) return;
+  if (root.use != Use::keep)
+    f.regs[in.dst] = std::move(f.regs[root.at]);
+  else
+    f.regs[in.dst] = f.regs[root.at];
+}
+
+// a[i][j] = v, a[i][j] op= v, self.a[i] = v and deeper: lists, dicts and attributes of instances on the way.
+bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, const ir::PlacePath& path) {
+  if (path.root != ir::PlacePath::Root::value) return false;
+  const Operand* ops = f.code->operands.data() + x.first;
+  const Operand &last = ops[x.count - 1], *key = ops + 1;
+  if (ops[0].at < 0 || last.at == ops[0].at) return false;
+  Value* slot = &f.regs[ops[0].at];
+  for (const auto& step : path.steps) {
+    if (step.is_item) {
+      slot = item_slot(s, *slot, operand(f, (key++)->at));
+    } else {
+      Instance* i = kind_of(*slot) == ObjectKind::instance ? slot->as<Instance>() : nullptr;
+      int at = i && i->shape && !i->type->has_setattr && !i->type->has_getattribute ? i->shape->find(step.attr) : -1;
+      if (at < 0 || is_data_descriptor(s, type_lookup(s, i->type, step.attr))) return false;
+      slot = &i->slots[at];
+    }
+    if (!slot || kind_of(*slot) == ObjectKind::tensor || slot->is_unbound()) return false;
+  }
+  Value old;
+  if (path.augmented) {
+    BinOp op = static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add));
+    if (!fast_arithmetic(op, *slot, operand(f, last.at), old)) return false;
+  } else {
+    if (!path.steps.back().is_item) return false;
+    old = take_operand(f, last);
+  }
+  slot->swap(old);
+  for (const Operand* k = ops + 1; k < &last; ++k) drop_operand(f, k->at, static_cast<uint8_t>(k->use));
+  pass_root(f, in, ops[0]);
+  return true;
+}
+
 // x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do,
 // with numbers. False: nothing was done.
 bool fast_update(Session& s, Frame& f, const Instr& in) {
   const Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
-  if (path.steps.size() > 1) return false;
+  if (path.steps.size() > 1) return fast_deep_update(s, f, in, x, path);
   const Operand* ops = f.code->operands.data() + x.first;
   const Operand& last = ops[x.count - 1];
   Cache& c = f.code->caches[x.cache];
@@ -595,11 +683,18 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
   if (!path.steps.empty() && path.steps[0].is_item) {
     key = ops + x.count - 2;
     const Value& k = operand(f, key->at);
-    if (kind_of(*root) != ObjectKind::list || !k.is_int()) return false;
-    List* l = root->as<List>();
-    int64_t i = k.as_int() < 0 ? k.as_int() + static_cast<int64_t>(l->size) : k.as_int();
-    if (static_cast<uint64_t>(i) >= l->size) return false;
-    slot = &l->items[i];
+    slot = item_slot(s, *root, k);
+    if (!slot) {  // a new key of a dict
+      Dict* d = path.augmented || !plain_key(k) ? nullptr : cast_exact<Dict>(*root);
+      if (!d || !dict_set(s, d, k, operand(f, last.at))) {
+        clear_pending(s);
+        return false;
+      }
+      drop_operand(f, last.at, static_cast<uint8_t>(last.use));
+      drop_operand(f, key->at, static_cast<uint8_t>(key->use));
+      if (of_value) pass_root(f, in, ops[0]);
+      return true;
+    }
   } else if (!path.steps.empty()) {
     if (kind_of(*root) != ObjectKind::instance) return false;
     Instance* i = root->as<Instance>();
@@ -627,12 +722,7 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
   }
   slot->swap(old);
   if (key) drop_operand(f, key->at, static_cast<uint8_t>(key->use));
-  if (of_value && in.dst != ops[0].at) {
-    if (ops[0].use != Use::keep)
-      f.regs[in.dst] = std::move(*root);
-    else
-      f.regs[in.dst] = *root;
-  }
+  if (of_value) pass_root(f, in, ops[0]);
   return true;
 }
 

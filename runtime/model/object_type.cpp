@@ -306,11 +306,12 @@ Value type_get_module(Session& s, const Value& v) {
 }
 bool type_set_module(Session& s, const Value& v, const Value& m) {
   self_type(v)->names.set(intern("__module__"), m);
-  (void)s;
+  type_changed(s, self_type(v));
   return true;
 }
-bool type_set_doc(Session&, const Value& v, const Value& d) {
+bool type_set_doc(Session& s, const Value& v, const Value& d) {
   self_type(v)->names.set(intern("__doc__"), d);
+  type_changed(s, self_type(v));
   return true;
 }
 Value type_get_annotations(Session& s, const Value& v) {
@@ -322,6 +323,7 @@ Value type_get_annotations(Session& s, const Value& v) {
                        std::string(t->text()).c_str());
   Value d = make_dict();
   t->names.set(name, d);
+  type_changed(s, t);
   return d;
 }
 Value type_get_mro(Session& s, const Value& v) { return type_mro(s, v); }

@@ -1,6 +1,8 @@
 #include "runtime/bind.h"
 
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "runtime/ops.h"
@@ -290,6 +292,16 @@ Value receiver_error(Session& s, Native* n, const Args& args) {
 
 }  // namespace
 
+// Memory may run out in any of a native's own strings and tables.
+Value call_native_fn(Session& s, const NativeDef& def, const Args& args) {
+  try {
+    return def.fn(s, args);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return raise_text(s, ExcKind::MemoryError, "");
+}
+
 Value call_native(Session& s, Native* n, const Args& args) {
   SmallVec<Value, 8> with_self;
   Args all = args;
@@ -303,7 +315,7 @@ Value call_native(Session& s, Native* n, const Args& args) {
   }
   if (!n->params) n->params = params_of(*n->def);
   const Params& p = *n->params;
-  if (p.parse_self) return n->def->fn(s, all);
+  if (p.parse_self) return call_native_fn(s, *n->def, all);
   // Parameter lists of methods leave `self` out.
   bool method = n->owner || !n->self.is_unbound();
   SmallVec<Value, 8> bound;
@@ -321,7 +333,7 @@ Value call_native(Session& s, Native* n, const Args& args) {
     if (dotted) name = std::string(n->owner->text()) + "." + name;
     if (!bind_native(s, name, p, all, bound.data() + method)) return Value::error();
   }
-  return n->def->fn(s, Args{{bound.data(), bound.size()}, {}, {}});
+  return call_native_fn(s, *n->def, Args{{bound.data(), bound.size()}, {}, {}});
 }
 
 }  // namespace ouro::runtime

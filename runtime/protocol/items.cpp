@@ -112,6 +112,10 @@ Value iter(Session& s, const Value& v) {
 }
 
 Value next(Session& s, const Value& it) {
+  if (Iterator* of = cast_iterator(it); of && of->def) {
+    Value hold = it;
+    return of->def->next(s, *of);
+  }
   if (!scripted(it)) {
     if (auto f = slots_of(s, it).next) return f(s, it);
     return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
@@ -131,6 +135,13 @@ Value list_of(Session& s, const Value& iterable) {
   if (Tuple* t = cast_exact<Tuple>(iterable)) return make_list(std::span<const Value>(t->items(), t->size));
   Value out = make_list();
   List* l = out.as<List>();
+  constexpr int64_t kMost = int64_t{1} << 36;
+  if (cast_exact<Range>(iterable)) {
+    int64_t n = length(s, iterable);
+    if (n > kMost) return raise_text(s, ExcKind::MemoryError, "");
+    if (n < 0) return Value::error();
+    l->reserve(static_cast<size_t>(n));
+  }
   if (!for_each(s, iterable, [&](Value& v) {
         l->push(std::move(v));
         return true;

@@ -2,6 +2,7 @@
 // in the order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only
 // after numbers declined).
 #include "runtime/ops.h"
+#include "runtime/types/ordering.h"
 
 namespace ouro::runtime {
 
@@ -150,6 +151,11 @@ Value compare_one(Session& s, CmpOp op, const Value& a, const Value& b) {
 bool is_same(const Value& a, const Value& b) { return a.same(b); }
 
 Value compare(Session& s, CmpOp op, const Value& a, const Value& b) {
+  if (Str* x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr; y) {
+    if (op == CmpOp::eq) return Value::boolean(x == y || x->view() == y->view());
+    if (op == CmpOp::ne) return Value::boolean(x != y && x->view() != y->view());
+    return Value::boolean(holds(op, x->view().compare(y->view()), 0));  // the order of code points, in UTF-8 too
+  }
   bool sa = scripted(a), sb = scripted(b);
   DepthGuard depth(s, " in comparison");
   if (!depth.ok()) return Value::error();

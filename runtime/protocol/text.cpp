@@ -25,14 +25,10 @@ Value default_repr(Session& s, const Value& v) {
 
 }  // namespace
 
-DepthGuard::DepthGuard(Session& s, const char* where) : s_(s), ok_(true) {
-  char here;
-  if (++s.depth > s.recursion_limit || reinterpret_cast<uintptr_t>(&here) < s.stack_limit) {
-    ok_ = false;
-    raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded%s", where);
-  }
+void DepthGuard::fail(const char* where) {
+  ok_ = false;
+  raise_error(s_, ExcKind::RecursionError, "maximum recursion depth exceeded%s", where);
 }
-DepthGuard::~DepthGuard() { --s_.depth; }
 
 ReprGuard::ReprGuard(Session& s, const Value& v) : s_(s), entered_(true) {
   const void* o = v.object();

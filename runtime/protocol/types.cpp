@@ -61,12 +61,6 @@ Type* type_of(Session& s, const Value& v) {
 
 std::string type_name(Session& s, const Value& v) { return std::string(type_of(s, v)->text()); }
 
-const TypeSlots& slots_of(Session& s, const Value& v) {
-  ObjectKind k = kind_of(v);
-  if (k == ObjectKind::opaque) return *v.as<Opaque>()->type->slots;
-  return *s.slots[static_cast<int>(k)];
-}
-
 bool is_subtype(const Type* t, const Type* of) {
   if (t == of) return true;
   for (const Type* m : t->mro)
@@ -142,9 +136,32 @@ const Value* own_type_name(Session& s, Type* t, Symbol name) {
   return t->names.find(name);
 }
 
+// What lookups found, by the class's version (which moves with every change of it or a base) and the name: CPython's
+// method cache. The values are borrowed: they stay where they are as long as the version does.
+struct LookupCache {
+  struct Entry {
+    uint32_t version = 0;
+    Symbol name{};
+    Object* object = nullptr;  // null: there is no such name
+  };
+  Entry entries[1024];
+};
+
 Value type_lookup(Session& s, Type* t, Symbol name) {
+  if (t->version == 0) {  // being made
+    for (Type* m : t->mro)
+      if (const Value* v = own_type_name(s, m, name)) return *v;
+    return Value();
+  }
+  if (!s.lookup_cache) s.lookup_cache = std::make_shared<LookupCache>();
+  LookupCache::Entry& e = s.lookup_cache->entries[(t->version * 31 + name.id()) % 1024];
+  if (e.version == t->version && e.name == name) return e.object ? Value::share(e.object) : Value();
   for (Type* m : t->mro)
-    if (const Value* v = own_type_name(s, m, name)) return *v;
+    if (const Value* v = own_type_name(s, m, name)) {
+      if (v->is_object()) e = {t->version, name, v->object()};
+      return *v;
+    }
+  e = {t->version, name, nullptr};
   return Value();
 }
 

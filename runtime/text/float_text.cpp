@@ -1,5 +1,7 @@
 #include "runtime/text/float_text.h"
 
+#include <atomic>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +13,14 @@
 
 namespace ouro::runtime::text {
 namespace {
+
+// float("nan") makes a new object in CPython each time, and lists, sets and dicts compare by identity first. Floats are
+// told apart by their bits here, so each such NaN has its own.
+double fresh_nan() {
+  static std::atomic<uint64_t> made{0};
+  // Quiet, and the number in the lower half, which the conversion to f32 drops.
+  return std::bit_cast<double>(0x7FF8000000000000u | (1 + made.fetch_add(1, std::memory_order_relaxed) % 0x1FFFFFFF));
+}
 
 // Digits d1 d2 ... and where the point stands: 0.d1d2... * 10^point.
 struct Decimal {
@@ -180,7 +190,7 @@ std::optional<double> parse_float(std::string_view source) {
     return true;
   };
   if (is_word("inf") || is_word("infinity")) return negative ? -HUGE_VAL : HUGE_VAL;
-  if (is_word("nan")) return std::copysign(std::nan(""), negative ? -1.0 : 1.0);
+  if (is_word("nan")) return std::copysign(fresh_nan(), negative ? -1.0 : 1.0);
   if (source[0] != '.' && (source[0] < '0' || source[0] > '9')) return {};
   double x = 0;
   auto r = std::from_chars(source.data(), source.data() + source.size(), x, std::chars_format::general);
@@ -244,7 +254,7 @@ HexError float_from_hex(std::string_view s, double& out) {
   bool negative = i && t[0] == '-';
   std::string_view body = std::string_view(t).substr(i);
   if (body == "inf" || body == "infinity" || body == "nan") {
-    out = body == "nan" ? std::nan("") : HUGE_VAL;
+    out = body == "nan" ? fresh_nan() : HUGE_VAL;
     if (negative) out = -out;
     return HexError::none;
   }

@@ -118,15 +118,20 @@ Value bytes_get_item(Session& s, const Value& v, const Value& key) {
   if (Slice* sl = cast_exact<Slice>(key)) {
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
     if (count < 0) return Value::error();
-    if (step == 1) return make_like(v, t.substr(static_cast<size_t>(start), static_cast<size_t>(count)));
+    t = view_of(v);  // an __index__ may have changed it
+    if (step == 1 && t.size() >= static_cast<size_t>(n))
+      return make_like(v, t.substr(static_cast<size_t>(start), static_cast<size_t>(count)));
     std::string out;
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) out += t[static_cast<size_t>(i)];
+    for (int64_t k = 0, i = start; k < count; ++k, i += step)
+      if (static_cast<size_t>(i) < t.size()) out += t[static_cast<size_t>(i)];
     return make_like(v, out);
   }
   int64_t i;
   const char* wrong = is_mutable(v) ? "bytearray indices must be integers or slices, not %s"
                                     : "byte indices must be integers or slices, not %s";
   if (!sequence_index(s, key, i, wrong)) return Value::error();
+  t = view_of(v);
+  n = static_cast<int64_t>(t.size());
   if (i < 0) i += n;
   if (i < 0 || i >= n)
     return raise_text(s, ExcKind::IndexError, is_mutable(v) ? "bytearray index out of range" : "index out of range");

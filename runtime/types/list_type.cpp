@@ -5,6 +5,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
+#include "support/small_vec.h"
 
 namespace ouro::runtime {
 namespace {
@@ -26,6 +27,12 @@ bool extend(Session& s, List* l, const Value& iterable) {
     l->reserve(l->size + t->size);
     for (const Value& v : *t) l->push(v);
     return true;
+  }
+  if (cast_exact<Range>(iterable)) {
+    int64_t n = length(s, iterable);
+    if (n > static_cast<int64_t>(kMaxItems)) out_of_memory(s);
+    if (n < 0 || s.has_error()) return false;
+    l->reserve(l->size + static_cast<size_t>(n));
   }
   return for_each(s, iterable, [&](Value& v) {
     l->push(std::move(v));
@@ -101,7 +108,8 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
     count = std::min<int64_t>(count, static_cast<int64_t>(l->size));  // __index__ may have shortened the list
     if (step == 1) return count ? list_of_span(l->items + start, static_cast<size_t>(count)) : make_list();
     Value out = make_list_reserved(static_cast<size_t>(count));
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) out.as<List>()->push(l->items[i]);
+    List* to = out.as<List>();
+    for (int64_t k = 0, i = start; k < count; ++k, i += step) new (to->items + to->size++) Value(l->items[i]);
     return out;
   }
   int64_t i;
@@ -117,7 +125,7 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
 
 // Replaces [from, to) by the items of `fresh`.
 void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
-  std::vector<Value> dropped;  // freed last: destructors may look at the list
+  SmallVec<Value, 8> dropped;  // freed last: destructors may look at the list
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
   size_t tail = l->size - to, size = from + n + tail;
   l->reserve(size);

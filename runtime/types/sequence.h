@@ -27,6 +27,14 @@ inline int item_equals(Session& s, const Value& a, const Value& b) {
   return equals(s, hold_a, hold_b);
 }
 
+// a < b where that needs no script: 1, 0; otherwise -2.
+inline int plain_less(const Value& a, const Value& b) {
+  if (a.is_int() && b.is_int()) return a.as_int() < b.as_int();
+  if (a.is_float() && b.is_float()) return a.as_float() < b.as_float();
+  if (Str* x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr; y) return x->view() < y->view();
+  return -2;
+}
+
 // Lexicographic comparison; `size` and items are read anew at each step, because a comparison may run a script that
 // changes them.
 template <class A, class B>

@@ -161,6 +161,27 @@ KeyKind kind_of_keys(const Value* keys, size_t n) {
   return words ? KeyKind::words : floats ? KeyKind::floats : strings ? KeyKind::strings : KeyKind::any;
 }
 
+// a < b. Of two tuples, the items decide without a call where they are plain.
+int less_items(Session& s, const Value& a, const Value& b) {
+  Tuple *x = cast_exact<Tuple>(a), *y = x ? cast_exact<Tuple>(b) : nullptr;
+  if (!y) return compare_bool(s, CmpOp::lt, a, b);
+  size_t n = std::min(x->size, y->size);
+  for (size_t i = 0; i < n; ++i) {
+    const Value &p = (*x)[i], &q = (*y)[i];
+    if (p.is_int() && q.is_int()) {
+      if (p.as_int() != q.as_int()) return p.as_int() < q.as_int();
+      continue;
+    }
+    if (int e = item_equals(s, p, q); e < 0)
+      return -1;
+    else if (e)
+      continue;
+    int less = plain_less(p, q);
+    return less == -2 ? compare_bool(s, CmpOp::lt, p, q) : less;
+  }
+  return x->size < y->size;
+}
+
 template <class E>
 bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
   auto run = [&](auto less) { Merger<E, decltype(less)>(cells, n, less).sort(); };
@@ -181,7 +202,7 @@ bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
       // After a failure everything counts as in order, so the rest is quick and leaves a permutation.
       run([&](const E& a, const E& b) {
         if (failed) return false;
-        int r = compare_bool(s, CmpOp::lt, a.key(), b.key());
+        int r = less_items(s, a.key(), b.key());
         if (r < 0) failed = true;
         return r > 0;
       });

@@ -175,6 +175,7 @@ Value translate(Session& s, const Args& a) {
   if (!takes_one(s, a, "str.translate")) return Value::error();
   std::string out;
   for (uint32_t c : text::Points(self_view(a))) {
+    if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
     Value key = Value::integer(c), to;
     if (Dict* d = cast_exact<Dict>(a[1])) {
       to = dict_get(s, d, key);

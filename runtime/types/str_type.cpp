@@ -180,7 +180,7 @@ int str_contains(Session& s, const Value& v, const Value& item) {
   return memmem(h->data, h->size, n->data, n->size) != nullptr;
 }
 
-Value str_next(Session&, Iterator& it) {
+Value str_next(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
   Str* t = cast<Str>(it.source);
   if (static_cast<size_t>(it.index) >= t->size) {
@@ -188,6 +188,10 @@ Value str_next(Session&, Iterator& it) {
     return Value::end();
   }
   const char* p = t->data + it.index;
+  if (auto byte = static_cast<unsigned char>(*p); byte < 0x80 && !s.ascii_chars[byte].is_unbound()) {
+    ++it.index;
+    return s.ascii_chars[byte];
+  }
   uint32_t c = text::decode(p);
   it.index = p - t->data;
   return make_char(c);

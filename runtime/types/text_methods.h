@@ -20,6 +20,7 @@
 namespace ouro::runtime {
 
 constexpr size_t kNone = std::string_view::npos;
+constexpr size_t kMostText = UINT32_MAX / 2;  // bytes of one text; beyond: MemoryError
 
 inline size_t find_bytes(std::string_view h, std::string_view n, size_t from = 0) {
   if (from > h.size()) return kNone;
@@ -343,6 +344,7 @@ struct TextMethods {
       size_t i = 0;
       for (; max > 0; --max) {
         out += to;
+        if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
         if (i >= h.size()) return P::make(s, a[0], out);
         size_t n = unit_size(h, i);
         out += h.substr(i, n);
@@ -357,6 +359,7 @@ struct TextMethods {
     for (; at != kNone && max > 0; --max) {
       out += h.substr(done, at - done);
       out += to;
+      if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
       done = at + from.size();
       at = find_bytes(h, from, done);
     }
@@ -403,7 +406,7 @@ struct TextMethods {
     if (total <= 0) return P::same(s, a[0]);
     // CPython's centring: the odd one goes left if the width is odd.
     int64_t left = how == 0 ? total / 2 + (total & width & 1) : how == 1 ? 0 : total;
-    if (static_cast<uint64_t>(total) > (uint64_t{1} << 40)) return raise_text(s, ExcKind::MemoryError, "");
+    if (total > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
     std::string out;
     for (int64_t i = 0; i < left; ++i) out += fill;
     out += P::view(a[0]);
@@ -418,6 +421,7 @@ struct TextMethods {
     std::string_view h = P::view(a[0]);
     int64_t missing = width - units(a[0]);
     if (missing <= 0) return P::same(s, a[0]);
+    if (missing > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
     std::string out;
     if (!h.empty() && (h[0] == '+' || h[0] == '-')) {
       out += h[0];
@@ -440,6 +444,7 @@ struct TextMethods {
       if (h[i] == '\t') {
         if (size <= 0) continue;
         int64_t n = size - column % size;
+        if (n > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
         out.append(static_cast<size_t>(n), ' ');
         column += n;
       } else {
