@@ -138,6 +138,10 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     else
       inputs.push_back(input_type(info, params[i]));
   }
+  // Of numbers alone an operation gives a number, in double precision: now, or as the interpreter does it.
+  if (!inputs.empty() && std::ranges::all_of(inputs, [](const auto& t) { return t && t->scalar; }) &&
+      info.elementwise())
+    return on_numbers(info, params);
   // Among tensors a Python float is of the default type, by itself it is a double.
   if (std::ranges::any_of(inputs, [](const auto& t) { return t && !t->scalar; }))
     for (auto& t : inputs)
@@ -167,6 +171,22 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   for (uint32_t i = 0; i < types.size(); ++i)
     parts.push_back(AVal::dynamic(code.let(prim::tuple_get, {all}, i, types[i], span), types[i]));
   return AVal::tuple(std::move(parts));
+}
+
+AVal Specialiser::on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params) {
+  std::vector<Value> values;
+  for (const AVal& p : params)
+    if (auto v = concrete(p)) values.push_back(*v);
+  Value f = runtime::operation_function(session, info);
+  if (f.is_error()) {
+    session.pending = Value();
+    abandon(fmt::format("{} of numbers", info.name));
+  }
+  if (values.size() < params.size()) return boxed_call(AVal::of(f), params, {});
+  Value out = runtime::run_operation(session, info, values);
+  if (!out.is_error()) return AVal::of(out);
+  session.pending = Value();
+  abandon(fmt::format("{} raises", info.name));
 }
 
 std::optional<ir::TensorType> Specialiser::input_type(const ir::OpInfo& info, const AVal& p) {

@@ -122,10 +122,14 @@ bool JitExecutor::follow_demands(Session& s) {
 }
 
 std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
-                                             runtime::ExecutionPlan plan, bool wait) {
+                                             runtime::ExecutionPlan plan, bool placed, bool wait) {
   for (auto& v : f.versions)
-    if (v->made == from.made && v->demands == plan) return nullptr;
+    if (v->made == from.made && v->demands == plan) {
+      v->placed = v->placed && placed;
+      return nullptr;
+    }
   auto v = std::make_shared<Version>();
+  v->placed = placed;
   v->made = from.made;
   v->demands = plan;
   v->why = "asked for " + runtime::plan_text(plan);
@@ -171,7 +175,12 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
     bool compiling = false, other_plans = false;
     for (auto& v : f.versions) {
       Version::State state = v->state.load(std::memory_order_acquire);
-      if (state == Version::State::failed || state == Version::State::retired) continue;
+      if (state == Version::State::retired) continue;
+      if (state == Version::State::failed) {  // it would fail again
+        if (!(v->demands == plan) || !fits(v)) continue;
+        ++f.interpreted_calls;
+        return RunOutcome::not_taken;
+      }
       if (!(v->demands == plan)) {
         other_plans = true;
         continue;
@@ -190,9 +199,10 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         if (v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready || !fits(v))
           continue;
         std::shared_ptr<Version> serves = v;  // derive() moves the list
-        const bool waits = place && s.options.mode == runtime::Mode::graph;
-        if (!compiling && derive(s, f, *serves, plan, waits) && waits) return call(s, frame, f, result);
-        if (!place || serves->demands.device == plan.device) return run_version(s, f, *serves, place, result);
+        const bool other_place = serves->demands.device != plan.device && (place || serves->placed);
+        const bool waits = other_place && s.options.mode == runtime::Mode::graph;
+        if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return call(s, frame, f, result);
+        if (!other_place) return run_version(s, f, *serves, place, result);
         compiling = true;
         break;
       }
@@ -212,6 +222,9 @@ bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::Exec
     s.pending = Value();  // the interpreter finds the operation
     return false;
   }
+  for (const Value& v : inputs)
+    if (runtime::kind_of(v) == runtime::ObjectKind::tensor && v.as<runtime::Tensor>()->place != route.place)
+      return false;
   place = route.place;
   plan = s.demands.plan();
   plan.device = route.device;
@@ -220,7 +233,7 @@ bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::Exec
 
 RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result) {
   runtime::Demands::Latch latch(s.demands, v.demands);
-  s.demands.running(v.demands);
+  if (!v.placed) s.demands.running(v.demands);
   Scratch& x = scratch_[depth_];
   auto start = Clock::now();
   ++depth_;
@@ -261,8 +274,8 @@ void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std:
 
 std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
                                                    const std::vector<Value>& args, const std::string& why) {
-  const auto of_this_plan = std::count_if(f.versions.begin(), f.versions.end(),
-                                          [&](const auto& v) { return v->demands == s.demands.plan(); });
+  const auto of_this_plan =
+      std::ranges::count_if(f.versions, [&](const auto& v) { return v->placed || v->demands == s.demands.plan(); });
   if (static_cast<size_t>(of_this_plan) >= kMaxVersions) {
     refuse(s, frame, f, fmt::format("{} versions; last: {}", kMaxVersions, why));
     return nullptr;
@@ -292,6 +305,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     uint8_t place = 0;
     if (v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr))
       (void)settle_place(s, *v, v->demands, place);
+    v->placed = place != 0;
   }
   v->symbolic = !request.symbolic.empty();
   if (!v->made->ok) {

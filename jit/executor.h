@@ -54,15 +54,15 @@ class JitExecutor final : public runtime::Executor {
   FunctionVersions& versions_of(const ir::FunctionRef& code);
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
-  // The device on which a call's tensors are placed goes into the plan, and into `place`. False: on different ones, or
-  // the function makes tensors of its own, which nobody placed.
+  // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
+  // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.
   bool settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place);
   runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
   // The version for another plan, compiled beside the running one; null if there is one already.
   std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
-                                  bool wait = false);
+                                  bool placed = false, bool wait = false);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   bool wants(Session& s, const std::vector<Value>& args) const;

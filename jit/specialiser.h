@@ -159,6 +159,7 @@ class Specialiser {
   AVal tensor_attr(const AVal& a, Symbol name);
   AVal tensor_item(const AVal& a);  // the number in a tensor of one element
   const ir::Type* result_type(const ir::TensorType& t);
+  AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a);
   void use_pinned_numbers();

@@ -22,7 +22,8 @@ struct Version {
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
-  std::string why;  // which guard of the versions before it failed
+  bool placed = false;  // made for tensors placed on its plan's device; serves no others
+  std::string why;      // which guard of the versions before it failed
   bool symbolic = false;
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
 };

@@ -127,12 +127,13 @@ static bool new_device_copy(Session& s, const std::shared_ptr<Device>& d, Buffer
 }
 
 void* to_device(Session& s, const std::shared_ptr<Device>& d, Buffer* b) {
-  if (b->device && b->device->on == d && !b->release) return b->device->data;
-  if (b->device) {  // of another device: by way of the host; of foreign memory: its owner may have changed it
+  const bool there = b->device && b->device->on == d;
+  if (there && !b->release) return b->device->data;  // foreign memory its owner may have changed
+  if (b->device && !there) {                         // of another device: by way of the host
     if (!to_host(s, b)) return nullptr;
     drop_device_copy(b);
   }
-  if (!new_device_copy(s, d, b)) return nullptr;
+  if (!there && !new_device_copy(s, d, b)) return nullptr;
   std::string error;
   if (b->bytes > 0 && !d->backend->copy_in(b->device->data, b->data, b->bytes, error)) {
     drop_device_copy(b);

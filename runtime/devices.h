@@ -87,6 +87,7 @@ class Devices {
   /// Has any device but the host been opened?
   bool used() const { return used_.load(std::memory_order_relaxed); }
   DeviceCounters host;
+  int row_texts = 0;  // rows written in Ouro that are running
 
   /// Runs a row on a device (jit sets it): arguments as run_operation() takes them, bound. False in `done`: the row has
   /// no kernel there, or not for these arguments.

@@ -231,9 +231,11 @@ Value cast_tensor(Session& s, const Value& v, DType to) {
   auto* y = r.as<Tensor>();
   CastKernel f = kernels().cast[static_cast<int>(x->dtype)][static_cast<int>(to)];
   constexpr int64_t part = 65536;
+  char* out = y->bytes();
+  const char* in = x->bytes();
+  y->place = x->place;
   parallel_for(x->size > part ? session_threads(s) : 1, (x->size + part - 1) / part, [&](int64_t p) {
-    f(y->bytes() + p * part * size_of(to), x->bytes() + p * part * size_of(x->dtype),
-      std::min(part, x->size - p * part));
+    f(out + p * part * size_of(to), in + p * part * size_of(x->dtype), std::min(part, x->size - p * part));
   });
   return r;
 }

@@ -1,6 +1,7 @@
 #include "ir/loops/graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,10 @@ class Builder {
     g_.function = &f;
     g_.block = block;
     g_.of_name.assign(f.names.size(), kNoValue);
+    for (NameId n : f.blocks[0].params)
+      if (is_tensor(f, n))
+        for (const SymDim& d : f.name_info(n).type->dims)
+          if (!d.known()) entry_symbols_.insert(d.symbol);
   }
 
   Graph run() {
@@ -71,13 +76,40 @@ class Builder {
     if (is_tensor_op(l.op)) {
       LetArgs args(f_, l);
       Value made = v;
-      if (tensor_op(args, made)) v = std::move(made);
+      if (sizes_are_told(l, args.op(), t) && tensor_op(args, made)) v = std::move(made);
     } else if (l.op == prim::move) {
       ValueId source = value_of(f_.args(l)[0].name());
       g_.of_name[index(l.result)] = source;
       return;
     }
     g_.of_name[index(l.result)] = add(std::move(v));
+  }
+
+  // Sizes that the arguments do not tell are found while the step runs: by the row that makes them, which stays a row,
+  // and so do rows that bring such a size together with another one, since they look whether the two fit. (What
+  // arguments tell is checked before a version runs: jit/access.h.)
+  bool sizes_are_told(const Let& l, const OpInfo& op, const Type& result) const {
+    std::vector<const Type*> inputs;
+    for_each_arg(f_, l, [&](Atom a) {
+      if (a.is_name() && is_tensor(f_, a.name())) inputs.push_back(f_.name_info(a.name()).type);
+    });
+    auto has = [](const Type& t, uint32_t symbol) {
+      return std::ranges::any_of(t.dims, [&](const SymDim& d) { return !d.known() && d.symbol == symbol; });
+    };
+    auto found_here = [&](const SymDim& d) { return !d.known() && !entry_symbols_.count(d.symbol); };
+    for (const SymDim& d : result.dims)
+      if (found_here(d) && std::ranges::none_of(inputs, [&](const Type* t) { return has(*t, d.symbol); })) return false;
+    if (std::ranges::none_of(inputs, [&](const Type* t) { return std::ranges::any_of(t->dims, found_here); }))
+      return true;
+    if (op.elementwise()) {
+      for (const Type* t : inputs)
+        for (size_t i = 0; i < t->dims.size(); ++i) {
+          const SymDim &d = t->dims[t->dims.size() - 1 - i], &r = result.dims[result.dims.size() - 1 - i];
+          if (!(d == r) && !(d == SymDim::number(1))) return false;
+        }
+      return true;
+    }
+    return inputs.size() == 1 && (op.def->loop.kind == LoopKind::reduce || op.def->symbol == "cast");
   }
 
   // False: not one of the kinds (or with parameters that are known only at run time).
@@ -348,6 +380,7 @@ class Builder {
   }
 
   const Function& f_;
+  std::set<uint32_t> entry_symbols_;  // sizes that the function's arguments tell
   Graph g_;
 };
 

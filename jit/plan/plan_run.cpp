@@ -242,6 +242,7 @@ struct Runner {
       Value& v = reg(donor);
       if (!v.is_object() || !reusable(v.as<Tensor>())) continue;
       to = v;  // both, until the instruction is done: the donor's register is dropped then
+      to.as<Tensor>()->place = ctx.place;
       ++plan.counters_.donated;
       return true;
     }

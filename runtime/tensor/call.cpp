@@ -291,6 +291,7 @@ Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args);
 Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (!s.devices.used()) [[likely]]
     return run_row_on_host(s, op, args);
+  if (op.inputs == 0) return placed(run_row_on_host(s, op, args), s.devices.row_texts > 0 ? kAnywhere : 0);
   // What only looks at the shape needs no elements.
   if (op.def->symbol.starts_with("place") ||
       (op.def->loop.kind == ir::LoopKind::view && op.def->loop.index == "reshape"))
@@ -371,6 +372,18 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
 
 }  // namespace
 
+// Runs a row's text. What it makes of nothing on the way (arange, zeros) goes along with the tensors it was called
+// with.
+static Value call_text(Session& s, const Value& f, const Args& args) {
+  if (!s.devices.used()) [[likely]]
+    return call(s, f, args);
+  ++s.devices.row_texts;
+  Value r = call(s, f, args);
+  auto* t = cast<Tensor>(r);
+  if (--s.devices.row_texts == 0 && t && t->place == kAnywhere) r = placed(std::move(r), 0);
+  return r;
+}
+
 Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (op.elementwise()) return run_elementwise_row(s, op, args, true);
   if (!op.def->source.empty()) {
@@ -389,7 +402,7 @@ Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
         positional.push_back(args[i]);
       }
     }
-    return call(s, f, Args{positional, keywords, names});
+    return call_text(s, f, Args{positional, keywords, names});
   }
   return run_general(s, op, args);
 }
@@ -413,13 +426,13 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
   }
   if (!op.def->source.empty()) {
     OURO_TRY(f, source_function(s, op));
-    if (args.keywords.empty()) return call(s, f, args);
+    if (args.keywords.empty()) return call_text(s, f, args);
     std::vector<Value> names;
     for (const Value& n : args.names) {
       std::string keep;
       names.push_back(make_str(canonical(op, n.as<Str>()->view(), keep)));
     }
-    return call(s, f, Args{args.positional, args.keywords, names});
+    return call_text(s, f, Args{args.positional, args.keywords, names});
   }
   std::vector<Value> bound;
   if (!bind(s, op, args, bound)) return Value::error();

@@ -91,7 +91,7 @@ Value run_on_device(Session& s, const ir::OpInfo& op, std::span<const Value> arg
   }
   bool there = true;
   for (const Value& v : args) there = there && each_tensor(v, [&](const Tensor& t) { return to_host(s, t.buffer); });
-  ++s.devices.host.launches;
+  if (any) ++s.devices.host.launches;
   return there ? Value() : Value::error();
 }
 

@@ -42,6 +42,16 @@ print(z.tolist(), z.device, y.tolist())
 z += 1
 print(z.tolist(), z.device)
 
+# Placed ones have a version of their own, and what is placed differently is the interpreter's.
+g = jit(lambda a: a * (2 if a.device == "opencl" else 3))
+print(g(y)[0, 0].item(), g(x)[0, 0].item(), g(y)[0, 0].item())
+h = jit(lambda a, k: (a * 2, k + 1))
+print([h(y, tensor(3))[1].device for _ in range(3)], h(x, tensor(3))[1].device)
+
+# Operations written in Ouro make tensors on the way.
+i = tensor([1, 0]).to("opencl")
+print(one_hot(i, 3).tolist(), bincount(i).device, unique(i).tolist(), y.unfold(1, 1, 1).device, zeros(2).device)
+
 # Gradients are where what they are gradients of is.
 print(grad(lambda a: (a * a).sum())(y).device, grad(lambda a: (a.to("opencl") ** 2).sum())(x).device)
 print(grad(lambda a: (a.to("opencl") ** 3).sum())(x).tolist(), grad(grad(lambda a: (a ** 3).sum()))(y[0, 0]).item())
@@ -64,6 +74,9 @@ no device 'gpu'; there are: cpu, opencl, cuda
 mul: tensors on 'opencl' and on 'cpu'; bring one to the other's device with x.to('opencl') opencl cpu [[1.0, 4.0], [9.0, 16.0]]
 [[5.0, 5.0], [3.0, 4.0]] opencl [[1.0, 2.0], [3.0, 4.0]]
 [[6.0, 6.0], [4.0, 5.0]] opencl
+2.0 3.0 2.0
+['cpu', 'cpu', 'cpu'] cpu
+[[0, 1, 0], [1, 0, 0]] opencl [0, 1] opencl cpu
 opencl cpu
 [[3.0, 12.0], [27.0, 48.0]] 6.0
 opencl
@@ -136,6 +149,23 @@ def test_a_step_moves_to_a_device_and_back_without_waiting(t):
     for mode in ("auto", "graph"):
         t.equal(t.run(f"--mode={mode}", "follow.ouro", timeout=120).out,
                 "True 1\nTrue\nTrue 1\nFalse\nTrue 1\nTrue\n0 2\n")
+
+
+@tags("jit")
+def test_a_checkpoint_comes_back_to_where_the_model_is(t):
+    needs_device(t)
+    t.write("keep.ouro", MODEL + '''
+model.to("opencl")
+opt.to("opencl")
+x, y = x.to("opencl"), y.to("opencl")
+step(x, y)
+nn.save("net.safetensors", model=model, opt=opt)
+after = step(x, y).item()
+nn.load("net.safetensors", model=model, opt=opt)
+print(model.a.weight.device, opt.m[0].device, step(x, y).item() == after)
+''')
+    for mode in ("graph", "eager"):
+        t.equal(t.run(f"--mode={mode}", "keep.ouro", env=QUICK, timeout=120).out, "opencl opencl True\n")
 
 
 def test_a_device_that_is_not_there_is_refused(t):
