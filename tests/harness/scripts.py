@@ -15,7 +15,7 @@ import re
 from . import oracle
 from .common import TESTS, Job, Result, describe, difference, tail, walk
 
-HEADER = re.compile(r"^# (tags|modes|args|timeout|data): *(.*)$", re.M)
+HEADER = re.compile(r"^# (tags|modes|args|timeout|data|sanitizers): *(.*)$", re.M)
 EXPECT = re.compile(r"# expect: ?(.*)$", re.M)
 ERROR = re.compile(r"# error: *(.*?) *$", re.M)
 EXIT = re.compile(r"^# exit: *(\d+)", re.M)
@@ -32,6 +32,7 @@ class Script:
         self.modes = header.get("modes", "").split()
         self.arguments = header.get("args", "").split()
         self.timeout = float(header.get("timeout", 60))
+        self.sanitizers = header.get("sanitizers", "yes") != "no"
         self.data = header.get("data", "").split()
         self.expect = EXPECT.findall(text)
         self.errors = ERROR.findall(text)
@@ -105,6 +106,8 @@ def discover(suite):
                      if (not script.modes or m.replace("stress", "graph") in script.modes)
                      and suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
+                continue
+            if suite.sanitized and not script.sanitizers:
                 continue
             if not suite.ouro:
                 return [Job("scripts", lambda: [Result("scripts", "ouro is not built")])]
