@@ -163,9 +163,10 @@ static std::optional<ir::Dim> known_dim(ir::Dim d, const std::vector<AccessProgr
 }
 
 bool AccessProgram::holds(std::span<const Value> inputs) const {
+  auto size = [&](const Extent& e) { return inputs[static_cast<size_t>(e.input)].as_int(); };
+  if (std::ranges::equal(extents, verified_, {}, size)) return true;  // at every call: no allocation
   std::vector<int64_t> sizes;
-  for (const Extent& e : extents) sizes.push_back(inputs[static_cast<size_t>(e.input)].as_int());
-  if (sizes == verified_) return true;
+  for (const Extent& e : extents) sizes.push_back(size(e));
   bool whole = true;  // all symbols of what is looked at are known
   bool one = false;   // an axis that might have been taken for longer is repeated
   auto know = [&](ir::Dim& d) {

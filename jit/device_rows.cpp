@@ -77,21 +77,6 @@ bool takes(const Value& v, bool is_key, int depth = 3) {
   }
 }
 
-// Are all sizes of the program told by its arguments'?
-bool sizes_are_told(const SpecialiseResult& made) {
-  const ir::Function& f = *made.typed;
-  for (const ir::Block& b : f.blocks)
-    for (const ir::Let& l : b.lets) {
-      const ir::Type* t = f.name_info(l.result).type;
-      if (!t || !t->is_tensor()) continue;
-      for (const ir::SymDim& d : t->dims)
-        if (!d.known() &&
-            std::ranges::none_of(made.access.extents, [&](const auto& e) { return e.symbol == d.symbol; }))
-          return false;
-    }
-  return true;
-}
-
 RowVersion make_version(Session& s, Device& device, const RowVersions& row, std::span<const Value> args) {
   RowVersion v;
   v.plan = s.demands.plan();
@@ -101,17 +86,9 @@ RowVersion make_version(Session& s, Device& device, const RowVersions& row, std:
   request.args.assign(args.begin(), args.end());
   if (!row.versions.empty())
     request.symbolic = differing_dims(s, row.versions.front().made->access, row.function, args);
-  v.made = std::make_shared<SpecialiseResult>(specialise(s, request));
-  std::vector<Value> nodes, inputs;
-  auto wants_numbers = [&] {
-    return v.made->ok ? !v.made->access.load(s, row.function, args, nodes, inputs, nullptr) : v.made->needs_number;
-  };
-  if (!request.symbolic.empty() && wants_numbers()) {
-    request.symbolic.clear();
-    *v.made = specialise(s, request);
-  }
+  v.made = std::make_shared<SpecialiseResult>(specialise_sizes(s, request));
   s.pending = Value();
-  if (!v.made->ok || v.made->has_effects || !v.made->writes.empty() || !sizes_are_told(*v.made)) return v;
+  if (!v.made->ok || v.made->has_effects || !v.made->writes.empty()) return v;
   std::string error;
   v.code = build_plan(v.made->typed, {device.backend, nullptr, v.plan}, error);
   if (v.code && v.code->loose() > 0) v.code = nullptr;

@@ -288,21 +288,12 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
   v->demands = s.demands.plan();
-  v->made = std::make_shared<SpecialiseResult>(specialise(s, request));
-  // Where sizes have to be numbers, or these sizes are not what symbols are taken for (AccessProgram::checks).
-  Scratch& x = scratch_[depth_];
-  auto wants_numbers = [&] {
-    return v->made->ok ? !v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr)
-                       : v->made->needs_number;
-  };
-  if (!request.symbolic.empty() && wants_numbers()) {
-    request.symbolic.clear();
-    *v->made = specialise(s, request);
-  }
+  v->made = std::make_shared<SpecialiseResult>(specialise_sizes(s, request));
   v->specialise_ms = ms_since(start);
   v->why = why;
   if (v->made->ok && s.devices.used()) {
     uint8_t place = 0;
+    Scratch& x = scratch_[depth_];
     if (v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr))
       (void)settle_place(s, *v, v->demands, place);
     v->placed = place != 0;

@@ -206,4 +206,14 @@ SpecialiseResult Specialiser::run() {
 
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) { return Specialiser(s, request).run(); }
 
+SpecialiseResult specialise_sizes(Session& s, SpecialiseRequest& request) {
+  SpecialiseResult made = specialise(s, request);
+  if (request.symbolic.empty()) return made;
+  std::vector<Value> nodes, inputs;
+  if (made.ok ? made.access.load(s, request.function, request.args, nodes, inputs, nullptr) : !made.needs_number)
+    return made;
+  request.symbolic.clear();
+  return specialise(s, request);
+}
+
 }  // namespace ouro::jit

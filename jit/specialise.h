@@ -60,5 +60,8 @@ struct SpecialiseResult {
 };
 
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);
+/// As specialise(); with numbers for the symbols where sizes have to be numbers, or where these are not what symbols
+/// are taken for (AccessProgram::checks): then `request.symbolic` is empty.
+SpecialiseResult specialise_sizes(Session& s, SpecialiseRequest& request);
 
 }  // namespace ouro::jit
