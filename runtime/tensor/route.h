@@ -20,17 +20,13 @@ struct Route {
 /// placed ones. False with RuntimeError, which names both devices, when they are placed on different ones.
 [[nodiscard]] bool find_route(Session& s, const ir::OpInfo* op, std::span<const Value> args, Route& out);
 
-/// Runs the row where its arguments are: on their device if it has a kernel for it, else on the host, counted there.
-/// `on_host` runs it on the host. The session uses a device.
-template <class OnHost>
-Value run_anywhere(Session& s, const ir::OpInfo& op, std::span<const Value> args, const OnHost& on_host);
-
-// ---- parts of run_anywhere
 /// Unbound: to be run on the host, where all arguments are then.
 Value run_on_device(Session& s, const ir::OpInfo& op, std::span<const Value> args, const Route& route);
 /// Results of an operation are placed.
 Value placed(Value result, uint8_t place);
 
+/// Runs the row where its arguments are: on their device if it has a kernel for it, else on the host, counted there.
+/// `on_host` runs it on the host. The session uses a device.
 template <class OnHost>
 Value run_anywhere(Session& s, const ir::OpInfo& op, std::span<const Value> args, const OnHost& on_host) {
   Route route;
