@@ -23,3 +23,24 @@ def step(x, y):
 
 x, y = randn(8, 1, 28, 28), randint(0, 10, (8,))
 '''
+
+
+def until(demand):
+    """until(VALUE): steps until the program runs under that; then a compiled step, and what was counted until now."""
+    return f'''
+import time
+from ouro import demand
+
+def until(value):
+    for i in range(4000):
+        step(x, y)
+        if demand.report()["running"]["{demand}"] == value:
+            return True
+        time.sleep(0.005)
+
+step(x, y)
+while not demand.report()["versions"] or demand.report()["versions"][0]["state"] != "ready":
+    step(x, y); time.sleep(0.005)
+step(x, y)
+waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiled"]
+'''

@@ -4,7 +4,7 @@ import signal
 import socket
 import time
 
-from _training import MODEL
+from _training import MODEL, until
 from harness.cli import tags
 
 TRAINING = MODEL + '''
@@ -12,19 +12,7 @@ import sys, time
 from ouro import demand
 '''
 
-FOLLOW = TRAINING + '''
-def until(precision):
-    for i in range(2000):
-        step(x, y)
-        if demand.report()["running"]["precision"] == precision:
-            return True
-        time.sleep(0.005)
-
-step(x, y)
-while not demand.report()["versions"] or demand.report()["versions"][0]["state"] != "ready":
-    step(x, y); time.sleep(0.005)
-step(x, y)
-waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiled"]
+FOLLOW = TRAINING + until("precision") + '''
 demand.set(precision="bf16")
 print(until("bf16"), demand.report()["compiled"] - compiles)
 demand.set(precision="f32")

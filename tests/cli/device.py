@@ -1,7 +1,11 @@
 """Tensors and training on a device (docs/devices.md). Skipped where no OpenCL device is, and under sanitizers, for which a
 driver's compiler is not built."""
-from _training import MODEL
+import os
+import re
+
+from _training import MODEL, until
 from harness.cli import tags
+from harness.common import ROOT
 
 # PoCL compiles the many small kernels of eager code faster so.
 QUICK = {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}
@@ -116,22 +120,7 @@ def test_a_net_trains_there_and_nothing_is_left_on_the_host(t):
         t.check(int(rest.split()[1]) < 40, done.err)  # what makes the model and the data, before the first step
 
 
-FOLLOW = MODEL + '''
-import time
-from ouro import demand
-
-def until(device):
-    for i in range(4000):
-        step(x, y)
-        if demand.report()["running"]["device"] == device:
-            return True
-        time.sleep(0.005)
-
-step(x, y)
-while not demand.report()["versions"] or demand.report()["versions"][0]["state"] != "ready":
-    step(x, y); time.sleep(0.005)
-step(x, y)
-waited, compiles = demand.report()["compile_wait_ns"], demand.report()["compiled"]
+FOLLOW = MODEL + until("device") + '''
 for device in ("opencl", "cpu", "opencl"):
     demand.set(device=device)
     print(until(device), demand.report()["compiled"] - compiles)
@@ -166,6 +155,17 @@ print(model.a.weight.device, opt.m[0].device, step(x, y).item() == after)
 ''')
     for mode in ("graph", "eager"):
         t.equal(t.run(f"--mode={mode}", "keep.ouro", env=QUICK, timeout=120).out, "opencl opencl True\n")
+
+
+def test_the_document_tells_what_happens(t):
+    needs_device(t)
+    with open(os.path.join(ROOT, "docs", "devices.md"), encoding="utf-8") as f:
+        block = re.search(r"```ouro skip\n(.*?)```", f.read(), re.S).group(1)
+    t.write("shown.ouro", block)
+    done = t.run("shown.ouro", status=1, env=QUICK)
+    printed = re.search(r"# (opencl.*)", block).group(1) + "\n"
+    t.equal(done.out, printed)
+    t.equal(done.err.splitlines()[-1], re.search(r"# (RuntimeError.*)", block).group(1))
 
 
 def test_a_device_that_is_not_there_is_refused(t):

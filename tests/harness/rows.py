@@ -266,7 +266,7 @@ def run_on_device(suite, names, host):
         problem = "\n".join(v for v, _ in there.get(name, []) if v != "ok")
         if name not in there:
             problem = f"it was not reached: ouro {describe(done.status)}\n{tail(done.err)}"
-        elif not problem and not all(near(a, b) for (_, a), (_, b) in zip(host[name], there[name])):
+        elif not problem and (len(host[name]) != len(there[name]) or not all(near(a, b) for (_, a), (_, b) in zip(host[name], there[name]))):
             problem = "other numbers than on the host"
         results.append(Result(f"ops/{name}[device]", problem))
     return results
