@@ -49,16 +49,25 @@ class Value {
   Value(const Value& v) : tag_(v.tag_), bits_(v.bits_) { retain(); }
   Value(Value&& v) noexcept : tag_(v.tag_), bits_(v.bits_) { v.tag_ = Tag::unbound; }
   Value& operator=(const Value& v) {
-    Value copy(v);
-    swap(copy);
+    v.retain();
+    replace(v.tag_, v.bits_);
     return *this;
   }
   Value& operator=(Value&& v) noexcept {
-    Value taken(std::move(v));
-    swap(taken);
+    Tag tag = v.tag_;
+    v.tag_ = Tag::unbound;
+    replace(tag, v.bits_);
     return *this;
   }
   ~Value() { release(); }
+  // As an assignment, with no temporary (which compilers keep in memory in functions with computed gotos).
+  void set_integer(int64_t i) { replace(Tag::integer, i); }
+  void set_boolean(bool b) { replace(Tag::boolean, b); }
+  void set_floating(double f) {
+    int64_t b;
+    std::memcpy(&b, &f, 8);
+    replace(Tag::floating, b);
+  }
 
   static Value none() { return Value(Tag::none, 0); }
   static Value error() { return Value(Tag::error, 0); }
@@ -120,6 +129,15 @@ class Value {
   Value(Tag t, int64_t b) : tag_(t), bits_(b) {}
   void retain() const {
     if (tag_ == Tag::object) ++reinterpret_cast<ObjectHeader*>(bits_)->refs;
+  }
+  // The old reference is let go of last: what that runs may look here.
+  void replace(Tag tag, int64_t bits) {
+    Tag old = tag_;
+    int64_t old_bits = bits_;
+    tag_ = tag;
+    bits_ = bits;
+    if (old == Tag::object && --reinterpret_cast<ObjectHeader*>(old_bits)->refs == 0) [[unlikely]]
+      destroy(reinterpret_cast<Object*>(old_bits));
   }
   void release() {
     if (tag_ == Tag::object && --reinterpret_cast<ObjectHeader*>(bits_)->refs == 0)

@@ -32,6 +32,7 @@ Value make_generator(Session& s, Frame* top_of_stack_frame, const Value& functio
   gen->name = fn->name;
   gen->qualname = fn->qualname;
   g->generator = gen;
+  g->set(Frame::kGenerator);
   return Value::steal(gen);
 }
 
@@ -198,6 +199,11 @@ bool plain_class(Session& s, Type* t, Value& init) {
   return kind_of(init) == ObjectKind::function && !init.as<Function>()->code->is_generator;
 }
 
+void construct(Frame* init, Value instance) {
+  init->instance = std::move(instance);
+  init->set(Frame::kConstructor);
+}
+
 // The method as cached at the site, when the receiver's class and shape are those of the last time.
 Object* cached_method(Session& s, const Cache& c, const Value& self) {
   if (!c.object) return nullptr;
@@ -291,7 +297,7 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
       if (self || !plain_class(s, t, init)) return store(fr, in, call_with(s, fr, callee, self, ops, n));
       Value instance = new_instance(s, t);
       if (!push_simple(s, fr, init, &instance, ops, n, pushed, result)) return false;
-      pushed->instance = std::move(instance);
+      construct(pushed, std::move(instance));
       return true;
     }
     case ObjectKind::native: {
@@ -325,9 +331,9 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
   if (kind_of(target) != ObjectKind::function) return store(fr, in, call(s, target, c.args()));
   Value result;
   if (!push_bound(s, target, c.args(), pushed, result)) return false;
-  if (pushed)
-    pushed->instance = std::move(instance);
-  else
+  if (pushed && !instance.is_unbound())
+    construct(pushed, std::move(instance));
+  else if (!pushed)
     fr.regs[in.dst] = std::move(result);
   return true;
 }
@@ -335,7 +341,7 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
 }  // namespace
 
 bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Frame*& pushed) {
-  const Site& x = fr.code->sites[static_cast<size_t>(in.a)];
+  Site& x = fr.code->sites[static_cast<size_t>(in.a)];
   const ir::CallSig& sig = fr.code->function->calls[x.attr];
   const Operand* ops = fr.code->operands.data() + x.first;
   uint32_t n = x.count - 1;
@@ -349,7 +355,7 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
     return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed)
                 : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }
-  Cache& cache = fr.code->caches[x.cache];
+  Cache& cache = x.cache;
   if (Object* o = full ? nullptr : cached_method(s, cache, operand(fr, ops[0].at))) {
     Value found = Value::share(o), result;
     if (o->object_kind() == ObjectKind::native) {
@@ -389,7 +395,7 @@ Value call_function(Session& s, const Value& function, const Args& args) {
   Frame* pushed = nullptr;
   if (!push_bound(s, keep, args, pushed, result)) return Value::error();
   if (!pushed) return result;
-  pushed->entry = true;
+  pushed->set(Frame::kEntry);
   if (++pushed->code->calls >= pushed->code->call_trigger || pushed->code->entry) {
     Outcome o = Outcome::not_taken;
     if (pushed->code->calls >= pushed->code->call_trigger && s.executor)

@@ -67,20 +67,21 @@ struct Operand {
   Use use = Use::keep;
 };
 
-// Operations with any number of operands, and everything rare: `a` of the instruction is the index of its Site.
-struct Site {
-  ir::Op op{};
-  uint32_t first = 0, count = 0;  // of Code::operands
-  uint32_t attr = 0;              // as in the let
-  uint32_t cache = 0;             // of Code::caches, where there is one
-};
-
+// What an operation found last time.
 struct Cache {
   uint32_t key = 0;       // version of a class, id of a shape, or version of a module
   uint32_t type_key = 0;  // version of the shape's class
   int32_t slot = -1;
   const void* owner = nullptr;
   Object* object = nullptr;  // borrowed: valid while the keys match
+};
+
+// Operations with any number of operands, and everything rare: `a` or `b` of the instruction is the index of its Site.
+struct Site {
+  ir::Op op{};
+  uint32_t first = 0, count = 0;  // of Code::operands
+  uint32_t attr = 0;              // as in the let
+  Cache cache;
 };
 
 struct MoveTo {
@@ -99,7 +100,6 @@ struct Code {
   std::vector<Value> constants;
   std::vector<Operand> operands;
   std::vector<Site> sites;
-  std::vector<Cache> caches;
   std::vector<std::vector<int32_t>> switches;  // targets
   std::vector<HandoverTo> handovers;
   std::vector<uint32_t> handover_of;          // per instruction, UINT32_MAX: none
@@ -109,6 +109,8 @@ struct Code {
   uint32_t nregs = 0;
   uint32_t nparams = 0;  // entry parameters: registers 0 .. nparams-1
   bool simple = false;   // only positional parameters: calls bind them directly
+  bool plain = false;    // and no generator: the loop enters it by itself
+  uint32_t positional = 0;
 
   // Tier-up.
   uint32_t calls = 0, call_trigger = UINT32_MAX;

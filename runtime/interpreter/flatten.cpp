@@ -133,11 +133,11 @@ class Flattener {
     live_in_ = std::move(live.live_in);
     RegisterPlan plan = assign_registers(f_, order_, live_in_);
     code_->reg_of = std::move(plan.reg_of);
-    code_->nregs = plan.nregs + 2;
-    sent_ = static_cast<int32_t>(plan.nregs);
-    scratch_ = sent_ + 1;
+    code_->nregs = plan.nregs;
     code_->nparams = static_cast<uint32_t>(f_.blocks[0].params.size());
     code_->simple = !f_.sig.varargs && !f_.sig.varkw && f_.sig.kwonly == 0;
+    code_->plain = code_->simple && !f_.is_generator;
+    code_->positional = f_.sig.positional;
     for (size_t i = 0; i < f_.constants.size(); ++i)
       code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
     count_uses();
@@ -162,8 +162,13 @@ class Flattener {
     if (r < 0) ouro_bug("name %u has no register in %s", index(a.name()), f_.name.c_str());
     return r;
   }
-  int32_t reg(NameId n) const {
-    return n == NameId::none ? scratch_ : code_->reg_of[index(n)] < 0 ? scratch_ : code_->reg_of[index(n)];
+  int32_t extra(int32_t& r) {
+    if (r < 0) r = static_cast<int32_t>(code_->nregs++);
+    return r;
+  }
+  int32_t reg(NameId n) {
+    int32_t r = n == NameId::none ? -1 : code_->reg_of[index(n)];
+    return r < 0 ? extra(scratch_) : r;
   }
   Use death(NameId n) const {
     return f_.names[index(n)].hint ? Use::dies_named : iterator_[index(n)] ? Use::keep : Use::dies;
@@ -300,17 +305,13 @@ class Flattener {
     return mapped;
   }
 
-  uint32_t site(const Let& l, size_t pos, bool cached) {
+  uint32_t site(const Let& l, size_t pos) {
     Site x;
     x.op = l.op;
     x.attr = l.attr;
     x.first = static_cast<uint32_t>(code_->operands.size());
     x.count = l.nargs;
     for (uint32_t k = 0; k < l.nargs; ++k) code_->operands.push_back(operand(pos, f_.args(l), k, l.nargs));
-    if (cached) {
-      x.cache = static_cast<uint32_t>(code_->caches.size());
-      code_->caches.emplace_back();
-    }
     code_->sites.push_back(x);
     return static_cast<uint32_t>(code_->sites.size() - 1);
   }
@@ -319,12 +320,12 @@ class Flattener {
     int32_t dst = reg(l.result);
     bool unused = l.result == NameId::none || uses_[index(l.result)] == 0;
     if (is_tensor_op(l.op)) {
-      emit(I::tensor_op, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover);
+      emit(I::tensor_op, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
     } else if (l.op == prim::call || l.op == prim::call_method || l.op == prim::ad_try_call) {
       const CallSig& sig = f_.calls[l.attr];
       bool method = l.op == prim::call_method;
       I op = sig.simple() ? (method ? I::call_method : I::call) : (method ? I::call_method_full : I::call_full);
-      emit(op, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover);
+      emit(op, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
     } else {
       Lowering low = lowerings()[static_cast<uint16_t>(l.op)];
       const Atom* args = f_.args(l);
@@ -337,14 +338,14 @@ class Flattener {
         }
         case Form::sited: {
           Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{};
-          emit(low.instr, dst, a.at, static_cast<int32_t>(site(l, pos, true)), l.span, l.handover, a.use);
+          emit(low.instr, dst, a.at, static_cast<int32_t>(site(l, pos)), l.span, l.handover, a.use);
           break;
         }
         case Form::listed:
-          emit(low.instr, dst, static_cast<int32_t>(site(l, pos, true)), 0, l.span, l.handover);
+          emit(low.instr, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
           break;
         case Form::generic:
-          emit(I::generic, dst, static_cast<int32_t>(site(l, pos, false)), 0, l.span, l.handover);
+          emit(I::generic, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
           break;
       }
     }
@@ -398,7 +399,7 @@ class Flattener {
       }
       if (progress) continue;
       int32_t blocked = moves[0].dst;  // a cycle: put what stands in the way aside
-      emit(I::take, scratch_, blocked, 0, span, UINT32_MAX, Use::dies);
+      emit(I::take, extra(scratch_), blocked, 0, span, UINT32_MAX, Use::dies);
       for (MoveTo& m : moves)
         if (m.src.at == blocked) m.src = {scratch_, Use::dies};
     }
@@ -497,9 +498,9 @@ class Flattener {
         break;
       case Terminator::Kind::yield:
       case Terminator::Kind::yield_from:
-        emit(t.kind == Terminator::Kind::yield ? I::yield : I::yield_from, sent_, at(t.a), 0, t.span, t.handover,
+        emit(t.kind == Terminator::Kind::yield ? I::yield : I::yield_from, extra(sent_), at(t.a), 0, t.span, t.handover,
              use_at(n, t.a));
-        go(id, t.targets[0], next, t.span, sent_);
+        go(id, t.targets[0], next, t.span, extra(sent_));
         break;
       default:
         emit(I::unreachable, 0, 0, 0, t.span);
@@ -525,7 +526,7 @@ class Flattener {
     int32_t dst = 0;
   };
   bool only_use(Atom a, NameId n) const { return a.is_name() && a.name() == n && uses_[index(n)] == 1; }
-  Fusion find_fusion(const Block& b) const {
+  Fusion find_fusion(const Block& b) {
     Fusion x;
     size_t n = b.lets.size();
     if (b.term.kind != Terminator::Kind::branch || n == 0) return x;
@@ -679,7 +680,7 @@ class Flattener {
   std::vector<SwitchJump> switch_jumps_;
   std::vector<SwitchStub> switch_stubs_;
   std::vector<std::pair<BlockId, size_t>> unfused_;
-  int32_t sent_ = 0, scratch_ = 0;
+  int32_t sent_ = -1, scratch_ = -1;  // registers beside the plan's, where they are needed
 };
 
 }  // namespace

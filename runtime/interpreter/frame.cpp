@@ -15,11 +15,6 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{1} << 30, kSmallStackBytes = size_t{64} << 20;
 
-void drop_registers(Frame* f) {
-  Value* r = f->regs;
-  for (uint32_t i = 0, n = f->code->nregs; i < n; ++i) r[i].~Value();
-}
-
 }  // namespace
 
 // The stack is address space; the system gives memory where it is touched.
@@ -58,22 +53,15 @@ Frame* no_frame(Session& s) {
 }
 
 Frame* new_generator_frame(Session& s, const Value& function) {
-  Function* fn = function.as<Function>();
-  Code* code = compiled(s, fn);
-  char* p = static_cast<char*>(allocate_memory(sizeof(Frame) + code->nregs * sizeof(Value)));
-  Frame* f = new (p) Frame;
-  f->code = code;
-  f->regs = reinterpret_cast<Value*>(f + 1);
-  std::memset(static_cast<void*>(f->regs), 0, code->nregs * sizeof(Value));
-  f->pc = code->instrs.data();
-  f->function = function;
-  f->globals = fn->globals.as<Module>();
+  Code* code = compiled(s, function.as<Function>());
+  Frame* f = new (allocate_memory(frame_bytes(code))) Frame(code, function, nullptr);
+  new (static_cast<void*>(f->regs)) Value[code->nregs];
   return f;
 }
 
 void free_generator_frame(Frame* f) {
   drop_registers(f);
-  size_t bytes = sizeof(Frame) + f->code->nregs * sizeof(Value);
+  size_t bytes = frame_bytes(f->code);
   f->~Frame();
   free_memory(f, bytes);
 }
@@ -105,10 +93,8 @@ void set_position(Frame& f, ir::BlockId block, uint32_t let) {
 Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result) {
   Frame* f = push_frame(s, function);
   if (!f) return nullptr;
-  if (result == ir::NameId::none)
-    f->discard = true;
-  else
-    f->result = caller.code->reg_of[ir::index(result)];
+  f->result = result == ir::NameId::none ? -1 : caller.code->reg_of[ir::index(result)];
+  if (f->result < 0) f->set(Frame::kDiscard);
   return f;
 }
 

@@ -11,18 +11,36 @@
 namespace ouro::runtime {
 
 struct Frame {
-  Code* code = nullptr;
-  const Instr* pc = nullptr;  // the instruction to run next, or the call being waited for
-  Value* regs = nullptr;
-  Frame* caller = nullptr;
-  Module* globals = nullptr;  // borrowed from the function
+  // What makes returning from it more than handing its result to the caller's register.
+  enum Special : uint8_t {
+    kEntry = 1,        // it leaves run()
+    kDiscard = 2,      // the result is dropped
+    kConstructor = 4,  // the result is `instance`, __init__'s None goes
+    kGenerator = 8,    // the frame is `generator`'s
+  };
+  Code* code;
+  const Instr* pc;  // the instruction to run next, or the call being waited for
+  Value* regs;
+  Frame* caller;
+  Module* globals;  // borrowed from the function
   Value function;
-  Value instance;        // of a constructor call: the result instead of __init__'s None
-  Value handled;         // s.handled when the call began; put back when an exception leaves
-  int32_t result = -1;   // the caller's register for the result
-  bool entry = false;    // returning from it leaves run()
-  bool discard = false;  // the result is dropped
+  int32_t result = -1;  // the caller's register for the result
+  uint8_t special = 0;
   Generator* generator = nullptr;
+  Value instance;
+  Value handled;  // of a generator (generator.cpp)
+
+  // The registers lie behind it and are the caller's to make.
+  Frame(Code* c, Value fn, Frame* below)
+      : code(c),
+        pc(c->instrs.data()),
+        regs(reinterpret_cast<Value*>(this + 1)),
+        caller(below),
+        globals(fn.as<Function>()->globals.as<Module>()),
+        function(std::move(fn)) {}
+  bool is(Special x) const { return special & x; }
+  void set(Special x) { special |= x; }
+  void unset(Special x) { special &= static_cast<uint8_t>(~x); }
 };
 
 struct Interpreter {
@@ -35,9 +53,6 @@ struct Interpreter {
   Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
   bool yielded = false;  // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
-
-  // Counters (trace, tests).
-  uint64_t frames_pushed = 0;
 
   explicit Interpreter(Session& session);
   ~Interpreter();
@@ -53,6 +68,21 @@ inline Code* compiled(Session& s, Function* f) {
   return f->compiled;
 }
 
+inline size_t frame_bytes(const Code* code) { return sizeof(Frame) + code->nregs * sizeof(Value); }
+inline bool room_for_frame(const Session& s, const Interpreter& in, const Code* code) {
+  return s.depth < s.recursion_limit && in.free + frame_bytes(code) <= in.end;
+}
+inline Frame* stack_frame(Session& s, Interpreter& in, Code* code, Value function) {
+  ++s.depth;
+  Frame* f = new (in.free) Frame(code, std::move(function), in.top);
+  in.free += frame_bytes(code);
+  in.top = f;
+  return f;
+}
+inline void drop_registers(Frame* f) {
+  for (Value *r = f->regs, *end = r + f->code->nregs; r != end; ++r) r->~Value();
+}
+
 Frame* no_frame(Session& s);  // RecursionError
 // A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError
 // set.
@@ -60,20 +90,10 @@ inline Frame* push_frame(Session& s, const Value& function) {
   Interpreter& in = *s.interpreter;
   Function* fn = function.as<Function>();
   Code* code = compiled(s, fn);
-  size_t bytes = sizeof(Frame) + code->nregs * sizeof(Value);
-  if (s.depth >= s.recursion_limit || in.free + bytes > in.end) [[unlikely]]
+  if (!room_for_frame(s, in, code)) [[unlikely]]
     return no_frame(s);
-  ++s.depth;
-  ++in.frames_pushed;
-  Frame* f = new (in.free) Frame;
-  in.free += bytes;
-  f->code = code;
-  f->regs = new (static_cast<void*>(f + 1)) Value[code->nregs];
-  f->pc = code->instrs.data();
-  f->function = function;
-  f->globals = fn->globals.as<Module>();
-  f->caller = in.top;
-  in.top = f;
+  Frame* f = stack_frame(s, in, code, function);
+  new (static_cast<void*>(f->regs)) Value[code->nregs];
   return f;
 }
 inline void pop_frame(Session& s) {
@@ -81,8 +101,8 @@ inline void pop_frame(Session& s) {
   Frame* f = in.top;
   --s.depth;
   in.top = f->caller;
-  for (Value *r = f->regs, *end = r + f->code->nregs; r != end; ++r) r->~Value();
-  if (!f->generator) in.free = reinterpret_cast<char*>(f);
+  drop_registers(f);
+  if (!f->is(Frame::kGenerator)) in.free = reinterpret_cast<char*>(f);
   f->~Frame();
 }
 

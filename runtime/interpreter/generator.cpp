@@ -57,7 +57,7 @@ bool enter_generator(Session& s, Generator* g, int32_t result) {
     ++f->pc;
   }
   link_generator(s, g);
-  f->entry = false;
+  f->unset(Frame::kEntry);
   f->result = result;
   return true;
 }
@@ -76,7 +76,7 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   link_generator(s, g);
-  f->entry = true;
+  f->set(Frame::kEntry);
   in.yielded = false;
   ++g->refs;  // it may lose its last owner meanwhile
   Value keep = Value::steal(g);

@@ -63,23 +63,23 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
 #define OURO_ARITH(name, OP, overflow, float_op)                                         \
   L_##name : {                                                                           \
     const Value &a = OURO_A, &b = OURO_B;                                                \
-    if (a.is_int() && b.is_int()) {                                                      \
+    if (a.is_int() && b.is_int()) [[likely]] {                                           \
       int64_t r;                                                                         \
       if (!overflow(a.as_int(), b.as_int(), &r)) {                                       \
-        OURO_D = Value::integer(r);                                                      \
+        OURO_D.set_integer(r);                                                      \
         OURO_NEXT;                                                                       \
       }                                                                                  \
     } else if (a.is_float()) {                                                           \
       if (b.is_float()) {                                                                \
-        OURO_D = Value::floating(a.as_float() float_op b.as_float());                    \
+        OURO_D.set_floating(a.as_float() float_op b.as_float());                    \
         OURO_NEXT;                                                                       \
       }                                                                                  \
       if (b.is_int()) {                                                                  \
-        OURO_D = Value::floating(a.as_float() float_op static_cast<double>(b.as_int())); \
+        OURO_D.set_floating(a.as_float() float_op static_cast<double>(b.as_int())); \
         OURO_NEXT;                                                                       \
       }                                                                                  \
     } else if (a.is_int() && b.is_float()) {                                             \
-      OURO_D = Value::floating(static_cast<double>(a.as_int()) float_op b.as_float());   \
+      OURO_D.set_floating(static_cast<double>(a.as_int()) float_op b.as_float());   \
       OURO_NEXT;                                                                         \
     }                                                                                    \
     OURO_SLOW(do_##OP);                                                                  \
@@ -89,12 +89,12 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
 #define OURO_COMPARE(name, cmp, op)                          \
   L_##name : {                                               \
     const Value &a = OURO_A, &b = OURO_B;                    \
-    if (a.is_int() && b.is_int()) {                          \
-      OURO_D = Value::boolean(a.as_int() op b.as_int());     \
+    if (a.is_int() && b.is_int()) [[likely]] {               \
+      OURO_D.set_boolean(a.as_int() op b.as_int());     \
       OURO_NEXT;                                             \
     }                                                        \
     if (a.is_float() && b.is_float()) {                      \
-      OURO_D = Value::boolean(a.as_float() op b.as_float()); \
+      OURO_D.set_boolean(a.as_float() op b.as_float()); \
       OURO_NEXT;                                             \
     }                                                        \
     OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));           \
@@ -102,7 +102,7 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
   L_if_not_##name : {                                        \
     const Value &a = OURO_A, &b = OURO_B;                    \
     bool r;                                                  \
-    if (a.is_int() && b.is_int())                            \
+    if (a.is_int() && b.is_int()) [[likely]]                 \
       r = a.as_int() op b.as_int();                          \
     else if (a.is_float() && b.is_float())                   \
       r = a.as_float() op b.as_float();                      \
@@ -118,6 +118,31 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
 
 static inline const Value& operand_ref(Value* regs, const Value* constants, int32_t at) {
   return at >= 0 ? regs[at] : constants[~at];
+}
+
+static inline bool enterable(const Session& s, const Interpreter& in, const Function* fn, uint32_t given) {
+  const Code* code = fn->compiled;
+  return code && code->plain && code->positional == given && room_for_frame(s, in, code);
+}
+
+// A frame for an enterable function, its arguments taken from the operands of `from`.
+static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function, const Operand* args, uint32_t n) {
+  Function* fn = function.as<Function>();
+  Code* code = fn->compiled;
+  Frame* to = stack_frame(s, in, code, std::move(function));
+  Value *out = to->regs, *end = out + code->nregs;
+  for (const Operand* last = args + n; args != last; ++args) new (out++) Value(take_operand(from, *args));
+  for (const Value& c : fn->captures) new (out++) Value(c);
+  for (; out != end; ++out) new (out) Value;
+  return to;
+}
+
+static inline void pop_plain_frame(Session& s, Interpreter& in, Frame* f) {
+  --s.depth;
+  in.top = f->caller;
+  drop_registers(f);
+  in.free = reinterpret_cast<char*>(f);
+  f->function.~Value();
 }
 
 // `pending`: starts by raising the pending exception at the frame's position.
@@ -208,19 +233,32 @@ return_stop_value:
   returned = std::move(s.stop_value);
   goto have_result;
 L_return_:
+  if (!f->special) [[likely]] {
+    Frame* caller = f->caller;
+    Value& result = caller->regs[f->result];
+    if (pc->use_a && pc->a >= 0)
+      result = std::move(regs[pc->a]);
+    else
+      result = OURO_A;
+    pop_plain_frame(s, interpreter, f);
+    f = caller;
+    OURO_LOAD();
+    if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
+    OURO_NEXT;
+  }
   if (pc->use_a && pc->a >= 0)
     returned = std::move(regs[pc->a]);
   else
     returned = OURO_A;
 have_result : {
   f->pc = pc;
-  if (!f->instance.is_unbound() && !check_constructed(s, f, returned)) {
+  if (f->is(Frame::kConstructor) && !check_constructed(s, f, returned)) {
     returned = Value();
     goto failed;
   }
-  bool entry = f->entry, discard = f->discard;
+  bool entry = f->is(Frame::kEntry), discard = f->is(Frame::kDiscard);
   int32_t dst = f->result;
-  if (Generator* g = f->generator) {
+  if (Generator* g = f->is(Frame::kGenerator) ? f->generator : nullptr) {
     if (entry) {
       s.stop_value = std::move(returned);
       return Value::end();
@@ -269,7 +307,7 @@ L_yield:
   f->pc = pc;
   returned = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
 yielded:
-  if (f->entry) {
+  if (f->is(Frame::kEntry)) {
     interpreter.yielded = true;
     return returned;
   }
@@ -307,7 +345,7 @@ L_truediv:
 L_itruediv : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_float() && b.is_float() && b.as_float() != 0) {
-    OURO_D = Value::floating(a.as_float() / b.as_float());
+    OURO_D.set_floating(a.as_float() / b.as_float());
     OURO_NEXT;
   }
   if (pc->op == I::truediv) OURO_SLOW(do_binary(s, *f, *pc, BinOp::truediv));
@@ -318,7 +356,7 @@ L_ifloordiv : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_int() && b.is_int() && b.as_int() > 0) {
     int64_t x = a.as_int(), y = b.as_int(), q = x / y;
-    OURO_D = Value::integer(q - (x % y < 0));
+    OURO_D.set_integer(q - (x % y < 0));
     OURO_NEXT;
   }
   if (pc->op == I::floordiv) OURO_SLOW(do_binary(s, *f, *pc, BinOp::floordiv));
@@ -329,7 +367,7 @@ L_imod : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_int() && b.is_int() && b.as_int() > 0) {
     int64_t r = a.as_int() % b.as_int();
-    OURO_D = Value::integer(r < 0 ? r + b.as_int() : r);
+    OURO_D.set_integer(r < 0 ? r + b.as_int() : r);
     OURO_NEXT;
   }
   if (pc->op == I::mod) OURO_SLOW(do_binary(s, *f, *pc, BinOp::mod));
@@ -339,7 +377,7 @@ L_imod : {
   L_##name : L_##iname : {                                              \
     const Value &a = OURO_A, &b = OURO_B;                               \
     if (a.is_int() && b.is_int()) {                                     \
-      OURO_D = Value::integer(a.as_int() SIGN b.as_int());              \
+      OURO_D.set_integer(a.as_int() SIGN b.as_int());              \
       OURO_NEXT;                                                        \
     }                                                                   \
     if (pc->op == I::name) OURO_SLOW(do_binary(s, *f, *pc, BinOp::OP)); \
@@ -351,7 +389,7 @@ L_imod : {
 L_rshift : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 63) {
-    OURO_D = Value::integer(a.as_int() >> b.as_int());
+    OURO_D.set_integer(a.as_int() >> b.as_int());
     OURO_NEXT;
   }
   OURO_SLOW(do_binary(s, *f, *pc, BinOp::rshift));
@@ -360,7 +398,7 @@ L_lshift : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 31 &&
       a.as_int() == static_cast<int32_t>(a.as_int())) {
-    OURO_D = Value::integer(a.as_int() * (int64_t{1} << b.as_int()));
+    OURO_D.set_integer(a.as_int() * (int64_t{1} << b.as_int()));
     OURO_NEXT;
   }
   OURO_SLOW(do_binary(s, *f, *pc, BinOp::lshift));
@@ -380,11 +418,11 @@ L_irshift:
 L_neg : {
   const Value& a = OURO_A;
   if (a.is_int() && a.as_int() != INT64_MIN) {
-    OURO_D = Value::integer(-a.as_int());
+    OURO_D.set_integer(-a.as_int());
     OURO_NEXT;
   }
   if (a.is_float()) {
-    OURO_D = Value::floating(-a.as_float());
+    OURO_D.set_floating(-a.as_float());
     OURO_NEXT;
   }
   OURO_SLOW(do_unary(s, *f, *pc, UnOp::neg));
@@ -403,12 +441,12 @@ L_invert:
 
 L_is : {
   bool r = OURO_A.same(OURO_B);
-  OURO_D = Value::boolean(r);
+  OURO_D.set_boolean(r);
   OURO_NEXT;
 }
 L_is_not : {
   bool r = !OURO_A.same(OURO_B);
-  OURO_D = Value::boolean(r);
+  OURO_D.set_boolean(r);
   OURO_NEXT;
 }
 L_if_not_is:
@@ -424,7 +462,7 @@ L_not_in : {
   if (r < 0) goto failed;
   drop_operand(*f, pc->a, pc->use_a);
   drop_operand(*f, pc->b, pc->use_b);
-  OURO_D = Value::boolean((r != 0) == (pc->op == I::in));
+  OURO_D.set_boolean((r != 0) == (pc->op == I::in));
   OURO_NEXT;
 }
 L_truth:
@@ -439,7 +477,7 @@ L_not_ : {
     if (r < 0) goto failed;
     drop_operand(*f, pc->a, pc->use_a);
   }
-  OURO_D = Value::boolean((r != 0) == (pc->op == I::truth));
+  OURO_D.set_boolean((r != 0) == (pc->op == I::truth));
   OURO_NEXT;
 }
 L_if_not_truth:
@@ -471,8 +509,8 @@ L_check_bound : {
   goto failed;
 }
 L_global_get : {
-  const Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
-  if (c.owner == f->globals) {
+  const Cache& c = f->code->sites.data()[pc->b].cache;
+  if (c.owner == f->globals) [[likely]] {
     if (c.object == nullptr) {
       const Value& v = f->globals->names.at(static_cast<uint32_t>(c.slot));
       if (!v.is_unbound()) {
@@ -487,7 +525,7 @@ L_global_get : {
   OURO_SLOW(do_global_get(s, *f, *pc));
 }
 L_global_set : {
-  Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
+  Cache& c = f->code->sites[static_cast<size_t>(pc->b)].cache;
   if (c.owner != f->globals) {
     Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
     uint32_t before = static_cast<uint32_t>(f->globals->names.size());
@@ -535,7 +573,7 @@ L_cell_set : {
 L_attr_get : {
   const Value& a = OURO_A;
   if (a.is_object() && a.object()->object_kind() == ObjectKind::instance) {
-    const Cache& c = f->code->caches[f->code->sites[static_cast<size_t>(pc->b)].cache];
+    const Cache& c = f->code->sites.data()[pc->b].cache;
     Instance* i = a.as<Instance>();
     if (i->shape && i->shape->id == c.key && i->type->version == c.type_key && c.slot >= 0) {
       const Value& v = i->slots[c.slot];
@@ -630,7 +668,7 @@ L_iter_next : {
 }
 L_is_end : {
   bool r = OURO_A.is_end();
-  OURO_D = Value::boolean(r);
+  OURO_D.set_boolean(r);
   OURO_NEXT;
 }
 L_for_iter : {
@@ -639,7 +677,7 @@ L_for_iter : {
     if (it->def == &kRangeIterator) {
       if (it->stop <= 0) OURO_GO(pc->dst);
       --it->stop;
-      regs[pc->b] = Value::integer(it->index);
+      regs[pc->b].set_integer(it->index);
       it->index = static_cast<int64_t>(static_cast<uint64_t>(it->index) + static_cast<uint64_t>(it->step));
       OURO_NEXT;
     }
@@ -676,7 +714,7 @@ L_exc_match : {
   f->pc = pc;
   int r = exception_matches(s, OURO_A, OURO_B);
   if (r < 0) goto failed;
-  OURO_D = Value::boolean(r != 0);
+  OURO_D.set_boolean(r != 0);
   OURO_NEXT;
 }
 L_exc_enter : {
@@ -708,8 +746,36 @@ L_dict_update:
 L_generic:
   OURO_SLOW(do_generic(s, *f, *pc));
 
-L_call:
-L_call_method:
+L_call : {
+  const Site& x = f->code->sites.data()[pc->a];
+  const Operand* ops = f->code->operands.data() + x.first;
+  const Value& callee = operand_ref(regs, constants, ops->at);
+  if (kind_of(callee) == ObjectKind::function && !s.poll.load(std::memory_order_relaxed)) {
+    Function* fn = callee.as<Function>();
+    if (enterable(s, interpreter, fn, x.count - 1)) {
+      f->pc = pc;
+      pushed = ops->use == Use::dies ? enter(s, interpreter, *f, std::move(regs[ops->at]), ops + 1, x.count - 1)
+                                     : enter(s, interpreter, *f, callee, ops + 1, x.count - 1);
+      goto entered;
+    }
+  }
+  goto L_call_full;
+}
+L_call_method : {
+  const Site& x = f->code->sites.data()[pc->a];
+  const Operand* ops = f->code->operands.data() + x.first;
+  const Value& self = operand_ref(regs, constants, ops->at);
+  if (kind_of(self) == ObjectKind::instance && !s.poll.load(std::memory_order_relaxed)) {
+    Instance* i = self.as<Instance>();
+    if (x.cache.object && i->shape && i->shape->id == x.cache.key && i->type->version == x.cache.type_key &&
+        x.cache.object->object_kind() == ObjectKind::function &&
+        enterable(s, interpreter, static_cast<Function*>(x.cache.object), x.count)) {
+      f->pc = pc;
+      pushed = enter(s, interpreter, *f, Value::share(x.cache.object), ops, x.count);
+      goto entered;
+    }
+  }
+}
 L_call_full:
 L_call_method_full:
   f->pc = pc;
@@ -718,6 +784,7 @@ L_call_method_full:
   if (!do_call(s, *f, *pc, pc->op == I::call_method || pc->op == I::call_method_full, pc->op >= I::call_full, pushed))
     goto failed;
   if (!pushed) OURO_NEXT;
+entered:
   pushed->result = pc->dst;
   f = pushed;
   OURO_LOAD();
@@ -752,8 +819,8 @@ failed:
       OURO_LOAD();
       goto* kLabels[static_cast<uint16_t>(pc->op)];
     }
-    bool entry = f->entry;
-    if (Generator* g = f->generator) {
+    bool entry = f->is(Frame::kEntry);
+    if (Generator* g = f->is(Frame::kGenerator) ? f->generator : nullptr) {
       if (entry) return Value::error();
       unlink_generator(s, g);
       finish_generator(g);

@@ -26,7 +26,7 @@ bool finish(Frame& f, const Instr& in, Value r) {
   return true;
 }
 
-const Site& site_of(const Frame& f, int32_t i) { return f.code->sites[static_cast<size_t>(i)]; }
+Site& site_of(const Frame& f, int32_t i) { return f.code->sites[static_cast<size_t>(i)]; }
 Symbol symbol_of(const Site& x) { return Symbol::from_id(x.attr); }
 
 }  // namespace
@@ -75,11 +75,11 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
 static constexpr int32_t kOfClass = -2;
 
 bool do_attr_get(Session& s, Frame& f, const Instr& in) {
-  const Site& x = site_of(f, in.b);
+  Site& x = site_of(f, in.b);
   const Value& a = operand(f, in.a);
   Symbol name = symbol_of(x);
   Instance* of = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
-  if (Cache& c = f.code->caches[x.cache];
+  if (Cache& c = x.cache;
       of && of->shape && c.slot == kOfClass && of->shape->id == c.key && of->type->version == c.type_key) {
     Value d = Value::share(c.object), r = bind_descriptor(s, d, a, of->type);
     if (r.is_error()) return false;
@@ -91,11 +91,11 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
     Value d = type_lookup(s, of->type, name);
     if (kind_of(d) == ObjectKind::member) {  // a name of __slots__, in its place: as an attribute of the instance
       int slot = of->shape->find(name);
-      Cache& c = f.code->caches[x.cache];
+      Cache& c = x.cache;
       c = {};
       if (slot >= 0) c.key = of->shape->id, c.type_key = of->type->version, c.slot = slot;
     } else if (d.is_object() && (kind_of(d) == ObjectKind::property || of->shape->find(name) < 0)) {
-      Cache& c = f.code->caches[x.cache];
+      Cache& c = x.cache;
       c.key = of->shape->id;
       c.type_key = of->type->version;
       c.slot = kOfClass;
@@ -108,7 +108,7 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
       i && i->shape && !i->type->has_getattribute) {
     int slot = i->shape->find(name);
     if (slot >= 0 && !is_data_descriptor(s, type_lookup(s, i->type, name))) {
-      Cache& c = f.code->caches[x.cache];
+      Cache& c = x.cache;
       c.key = i->shape->id;
       c.type_key = i->type->version;
       c.slot = slot;
@@ -120,10 +120,10 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
 }
 
 bool do_attr_set(Session& s, Frame& f, const Instr& in) {
-  const Site& x = site_of(f, in.a);
+  Site& x = site_of(f, in.a);
   const Operand *target = &f.code->operands[x.first], *value = target + 1;
   const Value& a = operand(f, target->at);
-  Cache& c = f.code->caches[x.cache];
+  Cache& c = x.cache;
   Instance* i = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
   if (i && i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
     Value v = take_operand(f, *value);
@@ -157,10 +157,10 @@ bool do_attr_set(Session& s, Frame& f, const Instr& in) {
 }
 
 bool do_global_get(Session& s, Frame& f, const Instr& in) {
-  const Site& x = site_of(f, in.b);
+  Site& x = site_of(f, in.b);
   Symbol name = symbol_of(x);
   Module* m = f.globals;
-  Cache& c = f.code->caches[x.cache];
+  Cache& c = x.cache;
   uint32_t at = m->names.position(name);
   if (at != NameTable<Value>::kAbsent && !m->names.at(at).is_unbound()) {
     c = {};
@@ -340,7 +340,7 @@ bool do_iter(Session& s, Frame& f, const Instr& in) {
 }
 
 bool do_unpack(Session& s, Frame& f, const Instr& in) {
-  const Site& x = site_of(f, in.b);
+  Site& x = site_of(f, in.b);
   const Value& a = operand(f, in.a);
   bool star = in.op == I::unpack_star;
   size_t before = star ? x.attr & 0xffff : x.attr, after = star ? x.attr >> 16 : 0;
@@ -669,12 +669,12 @@ bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, cons
 // x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do,
 // with numbers. False: nothing was done.
 bool fast_update(Session& s, Frame& f, const Instr& in) {
-  const Site& x = site_of(f, in.a);
+  Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
   if (path.steps.size() > 1) return fast_deep_update(s, f, in, x, path);
   const Operand* ops = f.code->operands.data() + x.first;
   const Operand& last = ops[x.count - 1];
-  Cache& c = f.code->caches[x.cache];
+  Cache& c = x.cache;
   Value* root = update_root(s, f, path, ops, c);
   bool of_value = path.root == ir::PlacePath::Root::value;
   if (!root || (of_value && last.at == ops[0].at)) return false;
