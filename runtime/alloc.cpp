@@ -123,7 +123,14 @@ void untrack(GcObject* o) {
 void register_kind(ObjectKind kind, const KindOps& ops) { g_kinds[static_cast<int>(kind)] = ops; }
 const KindOps& kind_ops(ObjectKind kind) { return g_kinds[static_cast<int>(kind)]; }
 
+constexpr size_t kStrHead = sizeof(Str) - sizeof(Str::data);
+size_t str_memory(const Str* s) { return kStrHead + s->capacity + 1; }
+
 void destroy(Object* o) {
+  if (o->object_kind() == ObjectKind::str) {  // holds nothing
+    free_memory(o, str_memory(static_cast<Str*>(o)));
+    return;
+  }
   ThreadMemory& m = t_memory;
   if (m.destroy_depth >= kMaxDestroyDepth) {
     m.deferred.push_back(o);
@@ -145,8 +152,6 @@ void destroy(Object* o) {
 
 // ---------------------------------------------------------------- text
 
-constexpr size_t kStrHead = sizeof(Str) - sizeof(Str::data);
-size_t str_memory(const Str* s) { return kStrHead + s->capacity + 1; }
 size_t bytes_memory(size_t size) { return std::max(sizeof(Bytes), sizeof(Bytes) - sizeof(Bytes::data) + size + 1); }
 
 Str* alloc_str(size_t bytes, size_t capacity) {

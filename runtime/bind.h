@@ -21,6 +21,8 @@ struct Params {
   uint16_t posonly = 0, positional = 0, required = 0;
   bool varargs = false, varkw = false;
   bool parse_self = false;  // the row has no list, or asked for raw arguments
+  // Calls with as many positional arguments (without the receiver) need no binding, only `quick_slots` places.
+  uint16_t quick_least = 1, quick_most = 0, quick_slots = 0;
   size_t slots() const { return params.size() + varargs + varkw; }
 };
 // Parsed once per row and kept for the process (rows are static).

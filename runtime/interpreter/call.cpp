@@ -238,42 +238,27 @@ Value call_with(Session& s, Frame& fr, const Value& callee, const Value* self, c
   return call(s, callee, Args{{all.data(), all.size()}, {}, {}});
 }
 
-// A native with few positional arguments, which go on the stack. False in `done`: it is called the general way.
-Value call_native_simple(Session& s, Frame& fr, const Value& callee, const Value* self, const Operand* ops, uint32_t n,
-                         bool& done) {
-  constexpr size_t kMost = 4;
-  Native* native = callee.as<Native>();
-  size_t given = n + (self != nullptr), room = given;
-  const Params* p = native->params;
-  done = false;
-  if (!p || !native->self.is_unbound() || (native->owner && given == 0)) return {};
-  if (!p->parse_self) {
-    room = p->slots() + (native->owner != nullptr);
-    size_t passed = given - (native->owner != nullptr);
-    if (p->varargs || p->varkw || p->params.size() != p->positional || passed < p->required || passed > p->positional)
-      return {};
+// Arguments on the stack, moved or copied out of a frame's registers.
+class Gathered {
+ public:
+  static constexpr uint32_t kMost = 4;
+  Gathered(Frame& fr, const Operand* ops, uint32_t n, uint32_t room) : size_(room) {
+    uint32_t i = 0;
+    for (; i < n; ++i) new (data() + i) Value(take_operand(fr, ops[i]));
+    for (; i < room; ++i) new (data() + i) Value;
   }
-  if (room > kMost || given > kMost) return {};
-  if (native->owner) {
-    const Value& receiver = self ? *self : operand(fr, ops[0].at);
-    if (type_of(s, receiver) != native->owner && !is_a(s, receiver, native->owner)) return {};
+  ~Gathered() {
+    for (Value *v = data(), *end = v + size_; v != end; ++v) v->~Value();
   }
-  done = true;
-  if (given == 1 && room == 1) {  // in place: a frame's registers stay as they are while it waits
-    DepthGuard depth(s, " while calling a Python object");
-    if (!depth.ok()) return Value::error();
-    Value r = call_native_fn(s, *native->def, Args{{self ? self : &operand(fr, ops[0].at), 1}, {}, {}});
-    if (!self && !r.is_error()) drop_operand(fr, ops[0].at, static_cast<uint8_t>(ops[0].use));
-    return r;
-  }
-  Value all[kMost];
-  size_t at = 0;
-  if (self) all[at++] = *self;
-  for (uint32_t i = 0; i < n; ++i) all[at++] = take_operand(fr, ops[i]);
-  DepthGuard depth(s, " while calling a Python object");
-  if (!depth.ok()) return Value::error();
-  return call_native_fn(s, *native->def, Args{{all, room}, {}, {}});
-}
+  Gathered(const Gathered&) = delete;
+  Gathered& operator=(const Gathered&) = delete;
+  Args args() { return {{data(), size_}, {}, {}}; }
+
+ private:
+  Value* data() { return reinterpret_cast<Value*>(bytes_); }
+  alignas(Value) char bytes_[kMost * sizeof(Value)];
+  uint32_t size_;
+};
 
 bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, const Value* self, const Operand* ops,
                  uint32_t n, Frame*& pushed) {
@@ -294,16 +279,18 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
     case ObjectKind::type: {
       Value init;
       Type* t = callee.as<Type>();
+      if (t->builtin && !self && n <= Gathered::kMost) {
+        Value keep = callee;
+        Gathered all(fr, ops, n, n);
+        DepthGuard depth(s, " while calling a Python object");
+        return depth.ok() && store(fr, in, t == s.type(ObjectKind::type) ? t->slots->construct(s, t, all.args())
+                                                                         : construct(s, t, all.args()));
+      }
       if (self || !plain_class(s, t, init)) return store(fr, in, call_with(s, fr, callee, self, ops, n));
       Value instance = new_instance(s, t);
       if (!push_simple(s, fr, init, &instance, ops, n, pushed, result)) return false;
       construct(pushed, std::move(instance));
       return true;
-    }
-    case ObjectKind::native: {
-      bool done;
-      Value r = call_native_simple(s, fr, callee, self, ops, n, done);
-      return store(fr, in, done ? std::move(r) : call_with(s, fr, callee, self, ops, n));
     }
     default:
       return store(fr, in, call_with(s, fr, callee, self, ops, n));
@@ -340,6 +327,33 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
 
 }  // namespace
 
+bool quick_native(Session& s, Frame& fr, const Instr& in, Native* native, const Operand* ops, uint32_t given,
+                  bool fits, bool& done) {
+  const Params* p = native->params;
+  uint32_t receiver = native->owner != nullptr, passed = given - receiver;
+  done = false;
+  if (!p || passed < p->quick_least || passed > p->quick_most || given < receiver || given > Gathered::kMost ||
+      p->quick_slots + receiver > Gathered::kMost || !native->self.is_unbound())
+    return false;
+  if (receiver && !fits) {
+    const Value& self = operand(fr, ops[0].at);
+    if (type_of(s, self) != native->owner && !is_a(s, self, native->owner)) return false;
+  }
+  done = true;
+  uint32_t room = std::max<uint32_t>(given, p->quick_slots + receiver);
+  DepthGuard depth(s, " while calling a Python object");
+  if (!depth.ok()) return false;
+  Value r;
+  if (given == 1 && room == 1) {  // in place: a frame's registers stay as they are while it waits
+    r = native->def->fn(s, Args{{&operand(fr, ops[0].at), 1}, {}, {}});
+    if (!r.is_error()) drop_operand(fr, ops[0].at, static_cast<uint8_t>(ops[0].use));
+  } else {
+    Gathered all(fr, ops, given, room);
+    r = native->def->fn(s, all.args());
+  }
+  return store(fr, in, std::move(r));
+}
+
 bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Frame*& pushed) {
   Site& x = fr.code->sites[static_cast<size_t>(in.a)];
   const ir::CallSig& sig = fr.code->function->calls[x.attr];
@@ -358,11 +372,7 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
   Cache& cache = x.cache;
   if (Object* o = full ? nullptr : cached_method(s, cache, operand(fr, ops[0].at))) {
     Value found = Value::share(o), result;
-    if (o->object_kind() == ObjectKind::native) {
-      bool done;
-      result = call_native_simple(s, fr, found, nullptr, ops, n + 1, done);
-      if (done) return store(fr, in, std::move(result));
-    } else if (o->object_kind() == ObjectKind::function) {
+    if (o->object_kind() == ObjectKind::function) {
       if (!push_simple(s, fr, found, nullptr, ops, n + 1, pushed, result)) return false;
       if (!pushed) fr.regs[in.dst] = std::move(result);
       return true;

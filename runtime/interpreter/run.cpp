@@ -158,7 +158,7 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
   Value* regs = f->regs;
   const Value* constants = f->code->constants.data();
   Frame* pushed = nullptr;
-  bool traced = true;
+  bool traced = true, done = false;
   Value returned;  // declared here: a computed goto may not jump into the scope of a Value
 
 #define OURO_LOAD()                        \
@@ -646,12 +646,32 @@ L_slice:
 L_format:
 L_str_concat:
   OURO_SLOW(do_container(s, *f, *pc));
-L_unpack:
+L_unpack : {
+  const Value& a = OURO_A;
+  if (kind_of(a) == ObjectKind::tuple && a.as<Tuple>()->size == f->code->sites.data()[pc->b].attr) [[likely]] {
+    if (pc->use_a == static_cast<uint8_t>(Use::dies))
+      OURO_D = std::move(regs[pc->a]);
+    else
+      OURO_D = a;
+    OURO_NEXT;
+  }
+  OURO_SLOW(do_unpack(s, *f, *pc));
+}
 L_unpack_star:
   OURO_SLOW(do_unpack(s, *f, *pc));
-L_tuple_get:
-  OURO_D = Value((*OURO_A.as<Tuple>())[f->code->sites[static_cast<size_t>(pc->b)].attr]);
+L_tuple_get : {
+  Tuple* t = OURO_A.as<Tuple>();
+  const Value& item = (*t)[f->code->sites.data()[pc->b].attr];
+  if (pc->use_a != static_cast<uint8_t>(Use::dies)) {
+    OURO_D = item;
+    OURO_NEXT;
+  }
+  ++t->refs;
+  regs[pc->a] = Value();
+  OURO_D = item;
+  if (--t->refs == 0) destroy(t);
   OURO_NEXT;
+}
 L_list_append : {
   Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
   OURO_A.as<List>()->push(std::move(v));
@@ -759,6 +779,11 @@ L_call : {
       goto entered;
     }
   }
+  if (kind_of(callee) == ObjectKind::native && !s.poll.load(std::memory_order_relaxed)) {
+    f->pc = pc;
+    if (quick_native(s, *f, *pc, callee.as<Native>(), ops + 1, x.count - 1, false, done)) OURO_NEXT;
+    if (done) goto failed;
+  }
   goto L_call_full;
 }
 L_call_method : {
@@ -773,6 +798,15 @@ L_call_method : {
       f->pc = pc;
       pushed = enter(s, interpreter, *f, Value::share(x.cache.object), ops, x.count);
       goto entered;
+    }
+  } else if (x.cache.object && x.cache.key == 0 && x.cache.object->object_kind() == ObjectKind::native &&
+             self.is_object() && !s.poll.load(std::memory_order_relaxed)) {
+    ObjectKind kind = self.object()->object_kind();
+    Type* t = s.type(kind);
+    if (t && t->version == x.cache.type_key && kind != ObjectKind::iterator) {
+      f->pc = pc;
+      if (quick_native(s, *f, *pc, static_cast<Native*>(x.cache.object), ops, x.count, true, done)) OURO_NEXT;
+      if (done) goto failed;
     }
   }
 }

@@ -46,6 +46,11 @@ bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dic
 // in place.
 bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
 
+// A native whose arguments need no binding, called with the operands; `fits`: the receiver is known to be one of its
+// owner's. Not `done`: it is to be called the general way.
+bool quick_native(Session& s, Frame& f, const Instr& in, Native* native, const Operand* ops, uint32_t given, bool fits,
+                  bool& done);
+
 // A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken
 // off again. True if it can be entered so (it stands at its start or at a yield), and then it has been.
 bool enter_generator(Session& s, Generator* g, int32_t result);

@@ -223,6 +223,13 @@ const Params* params_of(const NativeDef& def) {
   if (!p) {
     p = std::make_unique<Params>(parse_params(def.params));
     p->parse_self = def.raw || def.params.empty();
+    if (p->parse_self) {
+      p->quick_least = 0;
+      p->quick_most = UINT16_MAX;
+    } else if (!p->varargs && !p->varkw && p->params.size() == p->positional) {
+      p->quick_least = p->required;
+      p->quick_most = p->quick_slots = p->positional;
+    }
   }
   return p.get();
 }

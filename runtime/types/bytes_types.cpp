@@ -47,6 +47,7 @@ struct BytesPolicy {
   static constexpr const char* kName = "bytes";
   static std::string_view view(const Value& v) { return view_of(v); }
   static Value make(Session&, const Value& self, std::string_view t) { return make_like(self, t); }
+  static Value part(Session&, const Value& whole, std::string_view t) { return make_like(whole, t); }
   static Value same(Session&, const Value& self) {
     const Value& u = unwrap(self);
     return is_mutable(u) ? make_bytearray(std::string(view_of(u))) : u;

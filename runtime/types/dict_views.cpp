@@ -2,6 +2,7 @@
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/dict_type.h"
+#include "runtime/types/recycled.h"
 #include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
@@ -14,12 +15,14 @@ DictPart part_of(const Value& view) {
 }
 Dict* dict_of(const Value& view) { return cast<Dict>(view.as<DictView>()->dict); }
 
-Value entry_part(const Dict::Entry& e, DictPart part) {
+Value entry_part(const Dict::Entry& e, Iterator& it) {
+  DictPart part = static_cast<DictPart>(it.step);
   if (part == DictPart::keys) return e.key;
-  return part == DictPart::values ? e.value : make_tuple({e.key, e.value});
+  return part == DictPart::values ? e.value : recycled_pair(it.aux, e.key, e.value);
 }
 
-// index: next entry; stop: how many items there were at the start (-1: exhausted); step: the part.
+// index: next entry; stop: how many items there were at the start (-1: exhausted); step: the part; aux: the pair given
+// out last.
 template <bool reversed>
 Value dict_next_entry(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
@@ -32,12 +35,12 @@ Value dict_next_entry(Session& s, Iterator& it) {
     if (it.index > static_cast<int64_t>(d->filled)) it.index = d->filled;
     while (it.index > 0) {
       const Dict::Entry& e = d->entries[--it.index];
-      if (!e.key.is_unbound()) return entry_part(e, static_cast<DictPart>(it.step));
+      if (!e.key.is_unbound()) return entry_part(e, it);
     }
   } else {
     while (it.index < static_cast<int64_t>(d->filled)) {
       const Dict::Entry& e = d->entries[it.index++];
-      if (!e.key.is_unbound()) return entry_part(e, static_cast<DictPart>(it.step));
+      if (!e.key.is_unbound()) return entry_part(e, it);
     }
   }
   it.source = Value();

@@ -5,6 +5,7 @@
 #include "runtime/types/big_int.h"
 #include "runtime/types/dict_type.h"
 #include "runtime/types/numbers.h"
+#include "runtime/types/recycled.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 
@@ -24,22 +25,23 @@ Value m_length_hint(Session& s, const Args& a) {
   return it.def->length_hint ? it.def->length_hint(s, it) : Value::integer(0);
 }
 
-// ---- enumerate: source, aux is the count once it is beyond a word
+// ---- enumerate: source, aux is the pair given out last, or the count once it is beyond a word
 
 Value enumerate_next(Session& s, Iterator& it) {
   OURO_TRY(v, next(s, it.source));
   if (v.is_end()) return v;
-  if (!it.aux.is_unbound()) {
+  if (kind_of(it.aux) == ObjectKind::big_int) {
     Value i = it.aux;
     it.aux = int_add(s, i, Value::integer(1));
     return make_tuple({i, v});
   }
   Value i = Value::integer(it.index);
-  if (it.index == INT64_MAX)
+  if (it.index == INT64_MAX) {
     it.aux = int_add(s, i, Value::integer(1));
-  else
-    ++it.index;
-  return make_tuple({i, v});
+    return make_tuple({i, v});
+  }
+  ++it.index;
+  return recycled_pair(it.aux, std::move(i), std::move(v));
 }
 const IterDef kEnumerate{"enumerate", enumerate_next};
 
@@ -63,7 +65,7 @@ Value enumerate_construct(Session& s, Type*, const Args& a) {
 Value zip_next(Session& s, Iterator& it) {
   size_t n = it.more.size();
   if (n == 0) return Value::end();
-  Value out = alloc_tuple(n);
+  Value out = recycled_tuple(it.aux, n);
   Tuple* t = out.as<Tuple>();
   for (size_t i = 0; i < n; ++i) {
     Value hold = it.more[i];

@@ -15,6 +15,12 @@ struct StrPolicy {
   static constexpr const char* kName = "str";
   static std::string_view view(const Value& v) { return cast<Str>(v)->view(); }
   static Value make(Session&, const Value&, std::string_view t) { return make_str(t); }
+  static Value part(Session&, const Value& whole, std::string_view t) {
+    if (t.size() == 1 && static_cast<unsigned char>(t[0]) < 0x80) return make_char(static_cast<unsigned char>(t[0]));
+    Value v = make_str(t);
+    if (cast<Str>(whole)->ascii()) v.as<Str>()->points = static_cast<int64_t>(t.size());
+    return v;
+  }
   static Value same(Session&, const Value& self) {
     const Value& u = unwrap(self);
     return u;

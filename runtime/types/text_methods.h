@@ -4,7 +4,7 @@
 //
 //   P::view(v)            bytes of the receiver           P::make(s, receiver, bytes)   a new value of the receiver's
 //   class P::kText              units are code points           P::needle(...)                an argument to look for,
-//   or error
+//   or error                                            P::part(s, receiver, bytes)   the same, of a part of it
 #pragma once
 
 #include <cstring>
@@ -186,7 +186,7 @@ struct TextMethods {
       else
         h.remove_suffix(n.size());
     }
-    return P::make(s, a[0], h);
+    return P::part(s, a[0], h);
   }
 
   // ---- splitting and joining
@@ -194,6 +194,7 @@ struct TextMethods {
   static bool space_at(std::string_view t, size_t at) {
     if constexpr (P::kText) {
       const char* p = t.data() + at;
+      if (static_cast<signed char>(*p) > ' ') return false;
       return text::is_space(text::decode(p));
     } else {
       auto c = static_cast<unsigned char>(t[at]);
@@ -219,7 +220,7 @@ struct TextMethods {
     std::string_view h = P::view(a[0]), sep;
     Value out = make_list();
     List& l = *out.as<List>();
-    auto add = [&](size_t from, size_t to) { l.push(P::make(s, a[0], h.substr(from, to - from))); };
+    auto add = [&](size_t from, size_t to) { l.push(P::part(s, a[0], h.substr(from, to - from))); };
     if (v[0].is_unbound() || v[0].is_none()) {
       if (from_right)
         rsplit_space(h, max, add);
@@ -292,7 +293,7 @@ struct TextMethods {
       while (i < h.size() && !line_break_at(h, i)) i += unit_size(h, i);
       size_t end = i;
       if (i < h.size()) i += h[i] == '\r' && i + 1 < h.size() && h[i + 1] == '\n' ? 2 : unit_size(h, i);
-      out.as<List>()->push(P::make(s, a[0], h.substr(from, (keepends ? i : end) - from)));
+      out.as<List>()->push(P::part(s, a[0], h.substr(from, (keepends ? i : end) - from)));
     }
     return out;
   }
@@ -318,7 +319,7 @@ struct TextMethods {
     }
     if (sep.empty()) return raise_value_error(s, "empty separator");
     size_t at = from_right ? h.rfind(sep) : find_bytes(h, sep);
-    auto part = [&](std::string_view t) { return P::make(s, a[0], t); };
+    auto part = [&](std::string_view t) { return P::part(s, a[0], t); };
     if (at == kNone) {
       if (from_right) return make_tuple({part(""), part(""), part(h)});
       return make_tuple({part(h), part(""), part("")});
@@ -389,7 +390,7 @@ struct TextMethods {
     if (sides & 2)
       while (!h.empty() && drop(unit_before(h, h.size()))) h = h.substr(0, unit_before(h, h.size()));
     if (h.size() == P::view(a[0]).size()) return P::same(s, a[0]);
-    return P::make(s, a[0], h);
+    return P::part(s, a[0], h);
   }
 
   // ---- padding
