@@ -48,12 +48,12 @@ class Value {
   Value() = default;
   Value(const Value& v) : tag_(v.tag_), bits_(v.bits_) { retain(); }
   Value(Value&& v) noexcept : tag_(v.tag_), bits_(v.bits_) { v.tag_ = Tag::unbound; }
-  Value& operator=(const Value& v) {
+  [[gnu::always_inline]] Value& operator=(const Value& v) {
     v.retain();
     replace(v.tag_, v.bits_);
     return *this;
   }
-  Value& operator=(Value&& v) noexcept {
+  [[gnu::always_inline]] Value& operator=(Value&& v) noexcept {
     Tag tag = v.tag_;
     v.tag_ = Tag::unbound;
     replace(tag, v.bits_);
@@ -131,7 +131,7 @@ class Value {
     if (tag_ == Tag::object) ++reinterpret_cast<ObjectHeader*>(bits_)->refs;
   }
   // The old reference is let go of last: what that runs may look here.
-  void replace(Tag tag, int64_t bits) {
+  [[gnu::always_inline]] void replace(Tag tag, int64_t bits) {
     Tag old = tag_;
     int64_t old_bits = bits_;
     tag_ = tag;

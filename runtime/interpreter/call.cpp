@@ -178,7 +178,9 @@ bool push_bound(Session& s, const Value& fv, const Args& args, Frame*& pushed, V
   Frame* to = push_frame(s, fv);
   if (!to) return false;
   Function* fn = fv.as<Function>();
-  if (!bind_function(s, fn, args, to->regs)) {
+  if (to->code->simple && args.keywords.empty() && args.size() == to->code->positional) {
+    std::copy(args.positional.begin(), args.positional.end(), to->regs);
+  } else if (!bind_function(s, fn, args, to->regs)) {
     pop_frame(s);
     return false;
   }

@@ -591,8 +591,23 @@ L_attr_get : {
   }
   OURO_SLOW(do_attr_get(s, *f, *pc));
 }
-L_attr_set:
+L_attr_set : {
+  const Site& x = f->code->sites.data()[pc->a];
+  const Operand *target = f->code->operands.data() + x.first, *value = target + 1;
+  const Value &a = operand_ref(regs, constants, target->at), &v = operand_ref(regs, constants, value->at);
+  if (kind_of(a) == ObjectKind::instance && !x.cache.owner && target->use == Use::keep &&
+      (!v.is_object() || v.object()->object_kind() != ObjectKind::tensor)) {
+    Instance* i = a.as<Instance>();
+    if (i->shape && i->shape->id == x.cache.key && i->type->version == x.cache.type_key) {
+      if (value->use == Use::dies && value->at >= 0)
+        i->slots[x.cache.slot] = std::move(regs[value->at]);
+      else
+        i->slots[x.cache.slot] = v;
+      OURO_NEXT;
+    }
+  }
   OURO_SLOW(do_attr_set(s, *f, *pc));
+}
 L_item_get : {
   const Value &a = OURO_A, &b = OURO_B;
   if (b.is_int() && a.is_object()) {
@@ -642,10 +657,15 @@ L_tuple:
 L_list:
 L_set:
 L_dict:
-L_slice:
 L_format:
 L_str_concat:
   OURO_SLOW(do_container(s, *f, *pc));
+L_slice : {
+  const Operand* ops = f->code->operands.data() + f->code->sites.data()[pc->a].first;
+  Value made = make_slice(take_operand(*f, ops[0]), take_operand(*f, ops[1]), take_operand(*f, ops[2]));
+  OURO_D = std::move(made);
+  OURO_NEXT;
+}
 L_unpack : {
   const Value& a = OURO_A;
   if (kind_of(a) == ObjectKind::tuple && a.as<Tuple>()->size == f->code->sites.data()[pc->b].attr) [[likely]] {

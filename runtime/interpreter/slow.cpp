@@ -19,6 +19,25 @@ void drop_both(Frame& f, const Instr& in) {
   drop_operand(f, in.b, in.use_b);
 }
 
+// UTF-8 is ordered as its code points are.
+bool compare_texts(CmpOp op, std::string_view x, std::string_view y) {
+  switch (op) {
+    case CmpOp::eq:
+      return x == y;
+    case CmpOp::ne:
+      return x != y;
+    case CmpOp::lt:
+      return x < y;
+    case CmpOp::le:
+      return x <= y;
+    case CmpOp::gt:
+      return x > y;
+    case CmpOp::ge:
+      return x >= y;
+  }
+  return false;
+}
+
 bool finish(Frame& f, const Instr& in, Value r) {
   if (r.is_error()) return false;
   drop_both(f, in);
@@ -41,7 +60,7 @@ bool do_compare(Session& s, Frame& f, const Instr& in, CmpOp op) {
 int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op) {
   const Value &a = operand(f, in.a), &b = operand(f, in.b);
   Str *x = cast_exact<Str>(a), *y = x ? cast_exact<Str>(b) : nullptr;
-  int r = y && op == CmpOp::eq ? x->view() == y->view() : compare_bool(s, op, a, b);
+  int r = y ? compare_texts(op, x->view(), y->view()) : compare_bool(s, op, a, b);
   if (r >= 0) drop_both(f, in);
   return r;
 }

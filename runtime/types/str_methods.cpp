@@ -61,7 +61,9 @@ constexpr CaseDef kCases[] = {{"str.upper", text::to_upper},    {"str.lower", te
 template <int i>
 Value change_case(Session& s, const Args& a) {
   if (!takes_none(s, a, kCases[i].name)) return Value::error();
-  return make_str(kCases[i].map(self_view(a)));
+  std::string text = kCases[i].map(self_view(a));
+  if (text.size() == 1) return make_char(static_cast<unsigned char>(text[0]));
+  return make_str(text);
 }
 
 // ---- tests
