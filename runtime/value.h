@@ -127,7 +127,7 @@ class Value {
 
  private:
   Value(Tag t, int64_t b) : tag_(t), bits_(b) {}
-  void retain() const {
+  [[gnu::always_inline]] void retain() const {
     if (tag_ == Tag::object) ++reinterpret_cast<ObjectHeader*>(bits_)->refs;
   }
   // The old reference is let go of last: what that runs may look here.

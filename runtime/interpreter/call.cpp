@@ -329,22 +329,19 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
 
 }  // namespace
 
-bool quick_native(Session& s, Frame& fr, const Instr& in, Native* native, const Operand* ops, uint32_t given,
-                  bool fits, bool& done) {
+Quick quick_native(Session& s, Frame& fr, Native* native, const Operand* ops, uint32_t given, bool fits) {
   const Params* p = native->params;
   uint32_t receiver = native->owner != nullptr, passed = given - receiver;
-  done = false;
   if (!p || passed < p->quick_least || passed > p->quick_most || given < receiver || given > Gathered::kMost ||
       p->quick_slots + receiver > Gathered::kMost || !native->self.is_unbound())
-    return false;
+    return Quick::no;
   if (receiver && !fits) {
     const Value& self = operand(fr, ops[0].at);
-    if (type_of(s, self) != native->owner && !is_a(s, self, native->owner)) return false;
+    if (type_of(s, self) != native->owner && !is_a(s, self, native->owner)) return Quick::no;
   }
-  done = true;
   uint32_t room = std::max<uint32_t>(given, p->quick_slots + receiver);
   DepthGuard depth(s, " while calling a Python object");
-  if (!depth.ok()) return false;
+  if (!depth.ok()) return Quick::failed;
   Value r;
   if (given == 1 && room == 1) {  // in place: a frame's registers stay as they are while it waits
     r = native->def->fn(s, Args{{&operand(fr, ops[0].at), 1}, {}, {}});
@@ -353,7 +350,7 @@ bool quick_native(Session& s, Frame& fr, const Instr& in, Native* native, const 
     Gathered all(fr, ops, given, room);
     r = native->def->fn(s, all.args());
   }
-  return store(fr, in, std::move(r));
+  return store(fr, *fr.pc, std::move(r)) ? Quick::done : Quick::failed;
 }
 
 bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Frame*& pushed) {

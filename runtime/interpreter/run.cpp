@@ -126,7 +126,7 @@ static inline bool enterable(const Session& s, const Interpreter& in, const Func
 }
 
 // A frame for an enterable function, its arguments taken from the operands of `from`.
-static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function, const Operand* args, uint32_t n) {
+[[gnu::always_inline]] static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function, const Operand* args, uint32_t n) {
   Function* fn = function.as<Function>();
   Code* code = fn->compiled;
   Frame* to = stack_frame(s, in, code, std::move(function));
@@ -158,7 +158,7 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
   Value* regs = f->regs;
   const Value* constants = f->code->constants.data();
   Frame* pushed = nullptr;
-  bool traced = true, done = false;
+  bool traced = true;
   Value returned;  // declared here: a computed goto may not jump into the scope of a Value
 
 #define OURO_LOAD()                        \
@@ -801,8 +801,10 @@ L_call : {
   }
   if (kind_of(callee) == ObjectKind::native && !s.poll.load(std::memory_order_relaxed)) {
     f->pc = pc;
-    if (quick_native(s, *f, *pc, callee.as<Native>(), ops + 1, x.count - 1, false, done)) OURO_NEXT;
-    if (done) goto failed;
+    Quick q = quick_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1, false);
+    if (q == Quick::done) [[likely]]
+      OURO_NEXT;
+    if (q == Quick::failed) goto failed;
   }
   goto L_call_full;
 }
@@ -825,8 +827,10 @@ L_call_method : {
     Type* t = s.type(kind);
     if (t && t->version == x.cache.type_key && kind != ObjectKind::iterator) {
       f->pc = pc;
-      if (quick_native(s, *f, *pc, static_cast<Native*>(x.cache.object), ops, x.count, true, done)) OURO_NEXT;
-      if (done) goto failed;
+      Quick q = quick_native(s, *f, static_cast<Native*>(x.cache.object), ops, x.count, true);
+      if (q == Quick::done) [[likely]]
+        OURO_NEXT;
+      if (q == Quick::failed) goto failed;
     }
   }
 }

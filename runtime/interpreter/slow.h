@@ -47,9 +47,9 @@ bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dic
 bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
 
 // A native whose arguments need no binding, called with the operands; `fits`: the receiver is known to be one of its
-// owner's. Not `done`: it is to be called the general way.
-bool quick_native(Session& s, Frame& f, const Instr& in, Native* native, const Operand* ops, uint32_t given, bool fits,
-                  bool& done);
+// owner's. Six parameters: with more the loop would need a frame pointer.
+enum class Quick : uint8_t { done, failed, no };  // no: it is to be called the general way
+Quick quick_native(Session& s, Frame& f, Native* native, const Operand* ops, uint32_t given, bool fits);
 
 // A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken
 // off again. True if it can be entered so (it stands at its start or at a yield), and then it has been.
