@@ -95,10 +95,7 @@ FunctionRef Lowerer::lambda(const Lambda& l) {
   begin(ir::Function::Kind::lambda, l.args);
   Atom value = expr(l.body);
   b_.set_span(l.body->span);
-  if (scope_.generator)
-    b_.return_(b_.none());  // as in CPython: what a lambda's `yield` is given is dropped at the end
-  else
-    b_.return_(value);
+  b_.return_(value);
   return end();
 }
 

@@ -33,10 +33,7 @@ Atom Lowerer::locals_dict(Span span) {
     if (v.storage == Storage::captured)
       g.captured.push_back(i);
     else if (v.storage == Storage::local || v.storage == Storage::cell)
-      (v.has(Variable::kParam)                                    ? g.params
-       : v.storage == Storage::cell || v.has(Variable::kCaptured) ? g.cells
-                                                                  : g.locals)
-          .push_back(i);
+      (v.has(Variable::kParam) ? g.params : v.has(Variable::kCaptured) ? g.cells : g.locals).push_back(i);
   }
   const ir::Signature& sig = b_.head().sig;
   if (sig.varargs) {  // *args stands before the keyword-only parameters there, after them here

@@ -169,6 +169,7 @@ class Analyser {
 
   static void choose_cells(Scope& s) {
     for (Variable& v : s.vars) {
+      if (v.storage == Storage::local && v.has(Variable::kDelStatement)) v.storage = Storage::cell;
       if (v.storage != Storage::local || !v.has(Variable::kCaptured)) continue;
       bool once = v.bindings.size() == 1 && !v.has(Variable::kInLoop | Variable::kPlace);
       bool by_value = !v.has(Variable::kInnerWrite | Variable::kDeleted) && bound_at_closures(s, v) &&

@@ -17,8 +17,9 @@
 //   - v has one binding, outside loops; or all closures that capture v run at once and are gone
 //   (list, set and dict
 //     comprehensions, class bodies).
-// Otherwise it lives in a `cell`. `v[i] = x` counts as an assignment of v (tensors are values: it
-// gives v a new one).
+// Otherwise it lives in a `cell`. So does a variable that a `del` statement names: what it held must be gone at that
+// point (RULES A4), not where its register is next needed. `v[i] = x` counts as an assignment of v (tensors are values:
+// it gives v a new one).
 #pragma once
 
 #include <deque>
@@ -58,11 +59,12 @@ struct Variable {
     kAnnot = 32,
     kCompIter = 64,
     kImport = 128,
-    kDeleted = 256,      // `del`, or the end of an except clause
-    kInLoop = 512,       // bound inside a loop
-    kInnerWrite = 1024,  // an inner scope assigns it
-    kCaptured = 2048,    // an inner scope uses it
-    kPlace = 4096,       // `v[i] = x`: v is the root of a place that is written
+    kDeleted = 256,        // `del`, or the end of an except clause
+    kInLoop = 512,         // bound inside a loop
+    kInnerWrite = 1024,    // an inner scope assigns it
+    kCaptured = 2048,      // an inner scope uses it
+    kPlace = 4096,         // `v[i] = x`: v is the root of a place that is written
+    kDelStatement = 8192,  // `del v`
     kBound = kLocal | kParam | kImport,
   };
   Symbol name;

@@ -70,7 +70,7 @@ void Collector::expression(const ExprNode* e) {
       if (n.ctx == Context::Load) return use(n);
       if (n.ctx == Context::Store) return bind(n.id, n.span);
       if (n.id == names().debug) fail_late(n.span, "cannot delete __debug__");
-      define(n.id, Variable::kLocal | Variable::kDeleted, n.span);
+      define(n.id, Variable::kLocal | Variable::kDeleted | Variable::kDelStatement, n.span);
       return;
     }
     case Kind::BoolOp: {

@@ -36,16 +36,20 @@ std::string format_text(const char* format, va_list args) {
   va_end(args);                                 \
   return raise_text(s, kind, text)
 
-// `from` must not reach `exc` by contexts, or the chain would be a cycle.
+// `from` must not reach `exc` by contexts, or the chain would be a cycle. A script may have made one without `exc`:
+// `slow` goes half as fast and meets `e` in it (Floyd).
 void cut_context_cycle(Exception* exc, Exception* from) {
-  for (Exception* e = from; e;) {
-    if (!cast<Exception>(e->context)) return;
+  Exception* slow = from;
+  bool step = false;
+  for (Exception* e = from; cast<Exception>(e->context); step = !step) {
     Exception* next = e->context.as<Exception>();
     if (next == exc) {
       e->context = Value::none();
       return;
     }
     e = next;
+    if (e == slow) return;
+    if (step) slow = slow->context.as<Exception>();
   }
 }
 

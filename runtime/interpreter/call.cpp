@@ -46,11 +46,13 @@ struct Collected {
 
 std::string callee_text(Session& s, const Value& f) {
   if (Function* fn = cast_exact<Function>(f))
-    if (Str* q = cast<Str>(fn->qualname))
-      return std::string(fn->module_name.is_unbound() ? "" : "") + std::string(q->view()) + "()";
+    if (Str* q = cast<Str>(fn->qualname)) return std::string(q->view()) + "()";
   if (Native* n = cast_exact<Native>(f)) return std::string(n->def->name) + "()";
   if (BoundMethod* m = cast_exact<BoundMethod>(f)) return callee_text(s, m->function);
   if (Type* t = cast_exact<Type>(f)) return std::string(t->text()) + "()";
+  std::string text = text_of(s, f);
+  if (!s.has_error()) return text;
+  clear_pending(s);
   return type_name(s, f) + " object";
 }
 
@@ -91,8 +93,8 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
       case ir::CallSig::Kind::star: {
         Value t = tuple_of(s, v);
         if (t.is_error()) {
-          if (pending_is(s, ExcKind::TypeError) &&
-              (!is_a(s, v, s.object_type()) || find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound())) {
+          if (pending_is(s, ExcKind::TypeError) && find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound() &&
+              find_dunder(s, type_of(s, v), Dunder::getitem_).is_unbound()) {
             clear_pending(s);
             bool alone = i == 0 && (sig.args.size() == 1 || sig.args[1].kind >= ir::CallSig::Kind::keyword);
             if (!alone)
@@ -128,7 +130,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
             raise_type_error(s, "keywords must be strings");
             return false;
           }
-          if (!add_keyword(s, out, f, *k, *item)) return false;
+          if (!add_keyword(s, out, f, unwrap(*k), *item)) return false;
         }
         break;
       }

@@ -62,12 +62,20 @@ bool enter_generator(Session& s, Generator* g, int32_t result) {
   return true;
 }
 
+const Value* delegate_of(Generator* g) {
+  Frame* f = g->frame;
+  if (!f || !g->started || f->pc->op != I::yield_from) return nullptr;
+  int32_t a = f->pc->a;
+  return a >= 0 ? &f->regs[a] : &f->code->constants[static_cast<size_t>(~a)];
+}
+
 namespace {
 
 // Runs the frame; the generator is finished unless it yielded.
 Value run_frame(Session& s, Generator* g, bool raising) {
   Frame* f = g->frame;
   Interpreter& in = *s.interpreter;
+  bool handling = !f->handled.is_unbound();
   if (s.depth >= s.recursion_limit) {
     if (raising) clear_pending(s);
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
@@ -76,6 +84,7 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   link_generator(s, g);
+  if (raising && handling) set_pending(s, take_pending(s));  // in the context of what its frame handles
   f->set(Frame::kEntry);
   in.yielded = false;
   ++g->refs;  // it may lose its last owner meanwhile
@@ -90,14 +99,6 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   finish_generator(g);
   if (r.is_error()) stop_iteration_in_generator(s);
   return r;
-}
-
-// The iterator that the generator is waiting for in a `yield from`, or null.
-const Value* delegate(Generator* g) {
-  Frame* f = g->frame;
-  if (!g->started || f->pc->op != I::yield_from) return nullptr;
-  int32_t a = f->pc->a;
-  return a >= 0 ? &f->regs[a] : &f->code->constants[static_cast<size_t>(~a)];
 }
 
 // The delegate ended with s.stop_value: go on behind the `yield from`.
@@ -158,7 +159,7 @@ Value send(Session& s, Generator* g, const Value& v) {
     if (!v.is_none()) return raise_type_error(s, "can't send non-None value to a just-started generator");
     return run_frame(s, g, false);
   }
-  if (const Value* d = delegate(g)) {
+  if (const Value* d = delegate_of(g)) {
     Value sub = *d;
     g->running = true;
     Value r = send_to_delegate(s, sub, v);
@@ -177,7 +178,7 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
     s.pending = exc;
     return Value::error();
   }
-  if (const Value* d = delegate(g)) {
+  if (const Value* d = delegate_of(g)) {
     Value sub = *d;
     bool handled = false;
     g->running = true;

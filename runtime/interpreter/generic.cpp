@@ -1,11 +1,14 @@
 // Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as
 // owned values.
+#include <algorithm>
+
 #include "ir/prim.h"
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/modules.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/types/sequence.h"
 #include "support/diag.h"
 #include "support/small_vec.h"
 
@@ -78,7 +81,7 @@ Value list_extend(Ctx& c, Value* a, uint32_t) {
     items = list_of(c.s, items);
     if (items.is_error()) return items;
   }
-  if (for_each(c.s, items, [&](Value& v) {
+  if (for_each_sized(c.s, items, [&](Value& v) {
         l->push(std::move(v));
         return true;
       }))
@@ -86,7 +89,8 @@ Value list_extend(Ctx& c, Value* a, uint32_t) {
   ObjectKind k = kind_of(a[1]);
   bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
   if (pending_is(c.s, ExcKind::TypeError) &&
-      (scripted ? find_dunder(c.s, type_of(c.s, a[1]), Dunder::iter_).is_unbound()
+      (scripted ? find_dunder(c.s, type_of(c.s, a[1]), Dunder::iter_).is_unbound() &&
+                      find_dunder(c.s, type_of(c.s, a[1]), Dunder::getitem_).is_unbound()
                 : !slots_of(c.s, a[1]).iter && !slots_of(c.s, a[1]).next)) {
     clear_pending(c.s);
     return raise_type_error(c.s, "Value after * must be an iterable, not %s", type_name(c.s, a[1]).c_str());
@@ -371,6 +375,28 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
 
 // ---------------------------------------------------------------- class statements
 
+// What stands in for bases that are no classes: what their __mro_entries__ gives (PEP 560).
+static bool resolve_bases(Session& s, std::vector<Value>& bases) {
+  static const Symbol entries = intern("__mro_entries__");
+  std::vector<Value> resolved;
+  Value given = make_tuple(std::span<const Value>(bases));
+  for (Value& base : bases) {
+    Value method = cast_exact<Instance>(base) ? lookup_attr(s, base, entries) : Value();
+    if (method.is_error()) return false;
+    if (method.is_unbound()) {
+      resolved.push_back(base);
+      continue;
+    }
+    Value classes = call(s, method, {given});
+    if (classes.is_error()) return false;
+    Tuple* t = cast_exact<Tuple>(classes);
+    if (!t) return !raise_type_error(s, "__mro_entries__ must return a tuple").is_error();
+    resolved.insert(resolved.end(), t->begin(), t->end());
+  }
+  bases.swap(resolved);
+  return true;
+}
+
 bool do_make_class(Session& s, Frame& f, const Instr& in) {
   const Site& x = f.code->sites[static_cast<size_t>(in.a)];
   const ir::CallSig& sig = f.code->function->calls[x.attr];
@@ -412,9 +438,14 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
       }
     }
   }
+  std::vector<Value> given = bases;
+  if (!resolve_bases(s, bases)) return false;
   if (ns.is_unbound()) ns = make_dict();
   Value cell = call(s, body, {ns});
   if (cell.is_error()) return false;
+  static const Symbol orig_bases = intern("__orig_bases__");
+  if (!std::ranges::equal(given, bases, [](const Value& a, const Value& b) { return a.same(b); }))
+    dict_set_symbol(s, ns.as<Dict>(), orig_bases, make_tuple(std::span<const Value>(given)));
   Value t = make_class(s, name, make_tuple(std::span<const Value>(bases)), ns, Args{{}, keywords, names});
   if (t.is_error()) return false;
   if (Cell* c = cast_exact<Cell>(cell)) c->value = t;

@@ -30,6 +30,8 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module);
 // (its value is in s.stop_value).
 enum class ResumeMode : uint8_t { send, raise, close };
 Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v);
+// The iterator that the generator is waiting for in a `yield from`, or null.
+const Value* delegate_of(Generator* g);
 
 // Names of parameters etc. for introspection: the tuple co_varnames-like of a function's parameters.
 Value generator_repr_name(Generator* g);

@@ -1,4 +1,6 @@
 // property, staticmethod, classmethod, super, and the descriptors of slots and computed attributes.
+#include <algorithm>
+
 #include "runtime/interpreter/frame.h"
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
@@ -10,39 +12,54 @@ namespace {
 
 // ---------------------------------------------------------------- property
 
-Property* prop(const Value& v) { return v.as<Property>(); }
+Property* prop(const Value& v) { return unwrap(v).as<Property>(); }
 
 Value doc_of(Session& s, const Value& f) {
   static const Symbol doc = intern("__doc__");
   Value d = lookup_attr(s, f, doc);
   return d.is_unbound() || d.is_error() ? Value::none() : d;
 }
-Value make_property(Session& s, Value get, Value set, Value del, Value doc) {
-  auto* p = new_object<Property>(ObjectKind::property);
-  Value v = Value::steal(p);
-  p->doc = doc.is_none() && !get.is_none() ? doc_of(s, get) : std::move(doc);
-  p->get = std::move(get), p->set = std::move(set), p->del = std::move(del);
-  return v;
-}
 Value or_none(const Value& v) { return v.is_unbound() ? Value::none() : v; }
-Value property_construct(Session& s, Type*, const Args& a) {
+
+bool property_init(Session& s, const Value& self, const Args& a) {
   Value parts[4] = {Value::none(), Value::none(), Value::none(), Value::none()};
   static constexpr std::string_view kNames[] = {"fget", "fset", "fdel", "doc"};
-  if (a.size() > 4) return raise_type_error(s, "property expected at most 4 arguments, got %zu", a.size());
+  if (a.size() + a.keywords.size() > 4)
+    return !raise_type_error(s, "property() takes at most 4 arguments (%zu given)", a.size() + a.keywords.size())
+                .is_error();
   for (size_t i = 0; i < a.size(); ++i) parts[i] = a[i];
-  for (size_t k = 0; k < a.keywords.size(); ++k)
-    for (size_t i = 0; i < 4; ++i)
-      if (a.names[k].as<Str>()->view() == kNames[i]) parts[i] = a.keywords[k];
-  return make_property(s, parts[0], parts[1], parts[2], parts[3]);
+  for (size_t k = 0; k < a.keywords.size(); ++k) {
+    std::string_view name = a.names[k].as<Str>()->view();
+    size_t i = static_cast<size_t>(std::ranges::find(kNames, name) - std::begin(kNames));
+    if (i == 4)
+      return !raise_type_error(s, "'%s' is an invalid keyword argument for property()", a.names[k].as<Str>()->data)
+                  .is_error();
+    parts[i] = a.keywords[k];
+  }
+  Property* p = prop(self);
+  p->doc = parts[3].is_none() && !parts[0].is_none() ? doc_of(s, parts[0]) : parts[3];
+  p->get = parts[0], p->set = parts[1], p->del = parts[2];
+  return true;
+}
+Value property_construct(Session& s, Type*, const Args& a) {
+  Value v = Value::steal(new_object<Property>(ObjectKind::property));
+  return property_init(s, v, a) ? v : Value::error();
+}
+// `self` with other functions, of its own class.
+Value property_like(Session& s, const Value& self, const Value& get, const Value& set, const Value& del,
+                    const Value& doc) {
+  return call(s, Value::share(type_of(s, self)), {or_none(get), or_none(set), or_none(del), or_none(doc)});
 }
 Value property_getter(Session& s, const Args& a) {
-  return make_property(s, a[1], prop(a[0])->set, prop(a[0])->del, Value::none());
+  Property* p = prop(a[0]);
+  bool of_getter = p->get.is_object() && doc_of(s, p->get).same(p->doc);
+  return property_like(s, a[0], a[1], p->set, p->del, of_getter ? Value::none() : p->doc);
 }
 Value property_setter(Session& s, const Args& a) {
-  return make_property(s, prop(a[0])->get, a[1], prop(a[0])->del, prop(a[0])->doc);
+  return property_like(s, a[0], prop(a[0])->get, a[1], prop(a[0])->del, prop(a[0])->doc);
 }
 Value property_deleter(Session& s, const Args& a) {
-  return make_property(s, prop(a[0])->get, prop(a[0])->set, a[1], prop(a[0])->doc);
+  return property_like(s, a[0], prop(a[0])->get, prop(a[0])->set, a[1], prop(a[0])->doc);
 }
 template <Value Property::*field>
 Value property_field(Session&, const Value& v) {
@@ -51,35 +68,55 @@ Value property_field(Session&, const Value& v) {
 Value descriptor_get(Session& s, const Args& a) {
   Type* owner = a.size() > 2 ? cast_exact<Type>(a[2]) : nullptr;
   if (!owner) owner = type_of(s, a[1]);
-  return bind_descriptor(s, a[0], a[1].is_none() ? Value() : a[1], owner);
+  return a[1].is_none() && cast<Property>(a[0])
+             ? a[0]
+             : bind_descriptor(s, unwrap(a[0]), a[1].is_none() ? Value() : a[1], owner);
 }
 Value property_set(Session& s, const Args& a) {
   auto* p = prop(a[0]);
   if (p->set.is_none())
-    return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no setter", type_name(s, a[1]).c_str());
+    return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no setter",
+                       class_path(s, a[1]).c_str());
   OURO_TRY_DO(call(s, p->set, {a[1], a[2]}));
+  return Value::none();
+}
+Value property_delete(Session& s, const Args& a) {
+  auto* p = prop(a[0]);
+  if (p->del.is_none())
+    return raise_error(s, ExcKind::AttributeError, "property of '%s' object has no deleter",
+                       class_path(s, a[1]).c_str());
+  OURO_TRY_DO(call(s, p->del, {a[1]}));
   return Value::none();
 }
 bool set_property_doc(Session&, const Value& v, const Value& d) {
   prop(v)->doc = d;
   return true;
 }
-constexpr NativeDef kPropertyMethods[] = {{"getter", "fget, /", property_getter, ""},
-                                          {"setter", "fset, /", property_setter, ""},
-                                          {"deleter", "fdel, /", property_deleter, ""},
-                                          {"__get__", "instance, owner=None, /", descriptor_get, ""},
-                                          {"__set__", "instance, value, /", property_set, ""}};
-constexpr GetSetDef kPropertyGetSet[] = {{"fget", property_field<&Property::get>},
+constexpr NativeDef kPropertyMethods[] = {
+    {"getter", "fget, /", property_getter, ""},          {"setter", "fset, /", property_setter, ""},
+    {"deleter", "fdel, /", property_deleter, ""},        {"__get__", "instance, owner=None, /", descriptor_get, ""},
+    {"__set__", "instance, value, /", property_set, ""}, {"__delete__", "instance, /", property_delete, ""}};
+Value property_abstract(Session& s, const Value& v) {
+  static const Symbol mark = intern("__isabstractmethod__");
+  for (const Value* f : {&prop(v)->get, &prop(v)->set, &prop(v)->del}) {
+    Value a = lookup_attr(s, *f, mark);
+    if (a.is_error()) return a;
+    int t = a.is_unbound() ? 0 : truth(s, a);
+    if (t) return t < 0 ? Value::error() : Value::boolean(true);
+  }
+  return Value::boolean(false);
+}
+constexpr GetSetDef kPropertyGetSet[] = {{"__isabstractmethod__", property_abstract},
+                                         {"fget", property_field<&Property::get>},
                                          {"fset", property_field<&Property::set>},
                                          {"fdel", property_field<&Property::del>},
                                          {"__doc__", property_field<&Property::doc>, set_property_doc}};
-constexpr TypeSlots kPropertySlots{.construct = property_construct};
+constexpr TypeSlots kPropertySlots{.construct = property_construct, .init = property_init};
 constexpr TypeDef kProperty{.name = "property",
                             .kind = ObjectKind::property,
                             .slots = &kPropertySlots,
                             .methods = kPropertyMethods,
-                            .getset = kPropertyGetSet,
-                            .subclassable = false};
+                            .getset = kPropertyGetSet};
 
 // ---------------------------------------------------------------- staticmethod, classmethod
 

@@ -74,6 +74,9 @@ Value exception_init(Session& s, const Args& a) {
   rest.positional = a.positional.subspan(1);
   if (!rest.keywords.empty() && !takes_keywords(s, e->type))
     return raise_type_error(s, "%s() takes no keyword arguments", std::string(e->type->text()).c_str());
+  auto* made = cast_exact<StaticMethod>(find_dunder(s, e->type, Dunder::new_));
+  if (made && !cast_exact<Native>(made->function) && is_subtype(e->type, exception_type(s, ExcKind::OSError)))
+    return Value::none();  // a __new__ of its own has given it what it holds
   e->args = make_tuple(rest.positional);
   take_fields(s, e, rest);
   return Value::none();
@@ -95,7 +98,8 @@ Value with_traceback(Session& s, const Args& a) {
 Value add_note(Session& s, const Args& a) {
   if (!cast<Str>(a[1])) return raise_type_error(s, "note must be a str, not '%s'", type_name(s, a[1]).c_str());
   auto* e = self_of(a[0]);
-  if (!cast<List>(e->notes)) e->notes = make_list();
+  if (e->notes.is_unbound()) e->notes = make_list();
+  if (!cast<List>(e->notes)) return raise_type_error(s, "Cannot add note: __notes__ is not a list");
   cast<List>(e->notes)->push(a[1]);
   return Value::none();
 }
@@ -121,9 +125,10 @@ Value get_field(Session&, const Value& v) {
 }
 template <Value Exception::*field>
 bool set_exception_field(Session& s, const Value& v, const Value& x) {
+  const char* name = field == &Exception::cause ? "cause" : "context";
+  if (x.is_unbound()) return !raise_type_error(s, "__%s__ may not be deleted", name).is_error();
   if (!x.is_none() && !cast<Exception>(x)) {
-    raise_type_error(s, "exception %s must derive from BaseException",
-                     field == &Exception::cause ? "cause" : "context");
+    raise_type_error(s, "exception %s must be None or derive from BaseException", name);
     return false;
   }
   self_of(v)->*field = x;

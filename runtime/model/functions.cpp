@@ -5,6 +5,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/slot_wrappers.h"
 
 namespace ouro::runtime {
 
@@ -89,6 +90,14 @@ Value get_dict(Session&, const Value& v) {
   if (!f->dict.is_object()) f->dict = make_dict();
   return f->dict;
 }
+bool set_dict(Session& s, const Value& v, const Value& d) {
+  if (!d.is_unbound() && cast<Dict>(d)) return fn(v)->dict = unwrap(d), true;
+  if (d.is_unbound())
+    raise_type_error(s, "cannot delete __dict__");
+  else
+    raise_type_error(s, "__dict__ must be set to a dictionary, not a '%s'", type_name(s, d).c_str());
+  return false;
+}
 Value get_annotations(Session&, const Value& v) {
   Function* f = fn(v);
   if (!f->annotations.is_object()) f->annotations = make_dict();
@@ -117,7 +126,7 @@ constexpr GetSetDef kFunctionGetSet[] = {
     {"__defaults__", get_field<&Function::defaults>, set_defaults<&Function::defaults>},
     {"__kwdefaults__", get_field<&Function::kwdefaults>, set_defaults<&Function::kwdefaults>},
     {"__annotations__", get_annotations, set_field<&Function::annotations>},
-    {"__dict__", get_dict},
+    {"__dict__", get_dict, set_dict},
     {"__globals__", get_globals},
     {"__closure__", get_closure},
     {"__code__", get_code},
@@ -193,16 +202,6 @@ Value get_code(Session& s, const Value& v) {
 
 Native* native(const Value& v) { return v.as<Native>(); }
 
-// Special methods that fill a slot of a C type are "slot wrappers" to CPython; these are ordinary methods of it.
-bool is_slot_wrapper(std::string_view name) {
-  static constexpr std::string_view kMethods[] = {
-      "__ceil__",          "__class_getitem__", "__dir__",     "__floor__",         "__format__",     "__getnewargs__",
-      "__init_subclass__", "__new__",           "__prepare__", "__reduce__",        "__reversed__",   "__round__",
-      "__sizeof__",        "__subclasscheck__", "__trunc__",   "__instancecheck__", "__subclasses__", "__enter__",
-      "__exit__",          "__length_hint__",   "__set_name__"};
-  return name.starts_with("__") && name.ends_with("__") && std::ranges::find(kMethods, name) == std::end(kMethods);
-}
-
 Value native_repr(Session& s, const Value& v) {
   Native* n = native(v);
   std::string name(n->def->name);
@@ -220,8 +219,8 @@ Value native_qualname(Session& s, const Value& v) {
   std::string name(n->def->name);
   if (n->owner)
     name = std::string(n->owner->text()) + "." + name;
-  else if (!n->self.is_unbound())
-    name = type_name(s, n->self) + "." + name;
+  else if (!n->self.is_unbound() && !cast_exact<Module>(n->self))
+    name = (cast_exact<Type>(n->self) ? std::string(n->self.as<Type>()->text()) : type_name(s, n->self)) + "." + name;
   return make_str(name);
 }
 Value native_doc(Session&, const Value& v) {
@@ -314,21 +313,31 @@ Value end_to_stop(Session& s, Value r) { return r.is_end() ? raise_stop_iteratio
 Value generator_send(Session& s, const Args& a) {
   return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::send, a[1]));
 }
+// The instance that `throw(cls, value)` raises.
+Value thrown_instance(Session& s, Type* cls, const Value& value) {
+  if (Exception* e = cast<Exception>(value); e && is_subtype(e->type, cls)) return value;
+  Value f = Value::share(cls);
+  Tuple* parts = cast_exact<Tuple>(value);
+  OURO_TRY(e, value.is_none() ? call(s, f, std::span<const Value>())
+              : parts         ? call(s, f, std::span<const Value>(parts->items(), parts->size))
+                              : call(s, f, {value}));
+  if (cast<Exception>(e)) return e;
+  return raise_type_error(s, "calling %s should have returned an instance of BaseException, not %s",
+                          repr_text(s, f).c_str(), type_name(s, e).c_str());
+}
 Value generator_throw(Session& s, const Args& a) {
-  Value exc = a[1];
+  Value exc = a[1], value = a[2].is_unbound() ? Value::none() : a[2];
+  if (!a[3].is_unbound() && !a[3].is_none() && !cast<Traceback>(a[3]))
+    return raise_type_error(s, "throw() third argument must be a traceback object");
   if (Type* t = cast_exact<Type>(exc); t && t->is_exception) {
-    if (a.size() > 2 && cast<Exception>(a[2]))
-      exc = a[2];
-    else
-      exc = a.size() > 2 && !a[2].is_unbound() && !a[2].is_none() ? call(s, a[1], {a[2]})
-                                                                  : call(s, a[1], std::span<const Value>());
-    if (exc.is_error()) return exc;
-  }
-  if (!cast<Exception>(exc))
+    exc = thrown_instance(s, t, value);
+    if (exc.is_error()) exc = take_pending(s);
+  } else if (!cast<Exception>(exc)) {
     return raise_type_error(s, "exceptions must be classes or instances deriving from BaseException, not %s",
                             type_name(s, exc).c_str());
-  if (exc.same(a[1]) && a.size() > 2 && !a[2].is_unbound() && !a[2].is_none())
+  } else if (!value.is_none()) {
     return raise_type_error(s, "instance exception may not have a separate value");
+  }
   return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::raise, exc));
 }
 Value generator_close(Session& s, const Args& a) {
@@ -340,9 +349,25 @@ constexpr NativeDef kGeneratorMethods[] = {
     {"close", "", generator_close, "Raise GeneratorExit inside the generator."}};
 Value generator_name(Session&, const Value& v) { return gen(v)->name; }
 Value generator_qualname(Session&, const Value& v) { return gen(v)->qualname; }
+bool set_generator_name(Session& s, const Value& v, const Value& x) {
+  return set_str_field(s, x, gen(v)->name, "__name__");
+}
+bool set_generator_qualname(Session& s, const Value& v, const Value& x) {
+  return set_str_field(s, x, gen(v)->qualname, "__qualname__");
+}
 Value generator_running(Session&, const Value& v) { return Value::boolean(gen(v)->running); }
-constexpr GetSetDef kGeneratorGetSet[] = {
-    {"__name__", generator_name}, {"__qualname__", generator_qualname}, {"gi_running", generator_running}};
+Value generator_suspended(Session&, const Value& v) {
+  return Value::boolean(gen(v)->frame && gen(v)->started && !gen(v)->running);
+}
+Value generator_yield_from(Session&, const Value& v) {
+  const Value* d = delegate_of(gen(v));
+  return d ? *d : Value::none();
+}
+constexpr GetSetDef kGeneratorGetSet[] = {{"__name__", generator_name, set_generator_name},
+                                          {"__qualname__", generator_qualname, set_generator_qualname},
+                                          {"gi_running", generator_running},
+                                          {"gi_suspended", generator_suspended},
+                                          {"gi_yieldfrom", generator_yield_from}};
 constexpr TypeSlots kGeneratorSlots{.repr = generator_repr, .iter = generator_iter, .next = generator_next};
 constexpr TypeDef kGenerator{.name = "generator",
                              .kind = ObjectKind::generator,
@@ -355,7 +380,11 @@ Value cell_contents(Session& s, const Value& v) {
   const Value& x = v.as<Cell>()->value;
   return x.is_unbound() ? raise_value_error(s, "Cell is empty") : x;
 }
-constexpr GetSetDef kCellGetSet[] = {{"cell_contents", cell_contents}};
+bool set_cell_contents(Session&, const Value& v, const Value& x) {
+  v.as<Cell>()->value = x;
+  return true;
+}
+constexpr GetSetDef kCellGetSet[] = {{"cell_contents", cell_contents, set_cell_contents}};
 constexpr TypeSlots kCellSlots{};
 constexpr TypeDef kCell{
     .name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};

@@ -59,7 +59,8 @@ Value object_init(Session& s, const Args& a) {
   auto* made = cast_exact<StaticMethod>(find_dunder(s, t, Dunder::new_));
   if (made && !cast_exact<Native>(made->function)) return Value::none();
   if (t->layout != ObjectKind::instance) return Value::none();
-  return raise_type_error(s, "%s() takes no arguments", std::string(t->text()).c_str());
+  return raise_type_error(s, "%s.__init__() takes exactly one argument (the instance to initialize)",
+                          std::string(t->text()).c_str());
 }
 Value object_new(Session& s, const Args& a) {
   Type* t = a.size() ? cast_exact<Type>(a[0]) : nullptr;
@@ -93,11 +94,17 @@ Value object_init_subclass(Session& s, const Args& a) {
   return Value::none();
 }
 
+// Built-in classes other than `type` keep these where CPython's have no name for them.
+bool is_hidden(Session& s, Type* t, Symbol name) {
+  static const Symbol module = intern("__module__"), notes = intern("__notes__"), dict = intern("__dict__");
+  if (!t->builtin || t == s.type(ObjectKind::type) || t == s.type(ObjectKind::function)) return false;
+  return name == module || name == notes || (name == dict && t == s.object_type());
+}
 void class_names(Session& s, Type* t, Set* names) {
   for (Type* m : t->mro) {
     ready_type(s, m);
     for (auto& e : m->names.entries())
-      if (e.name) set_add(s, names, s.str(e.name));
+      if (e.name && !is_hidden(s, m, e.name)) set_add(s, names, s.str(e.name));
   }
 }
 Value object_dir(Session& s, const Args& a) {
@@ -126,6 +133,13 @@ Value object_dir(Session& s, const Args& a) {
 Value object_reduce(Session& s, const Args& a) {
   return raise_type_error(s, "cannot pickle '%s' object", type_name(s, a[0]).c_str());
 }
+Value object_getstate(Session& s, const Args& a) {
+  Instance* i = cast<Instance>(a[0]);
+  if (!i || !i->type->has_dict) return Value::none();
+  Dict* d = instance_dict(s, i);
+  return d->used ? dict_copy(d) : Value::none();
+}
+Value object_subclasshook(Session&, const Args&) { return Value::not_implemented(); }
 Value object_sizeof(Session&, const Args&) { return Value::integer(64); }
 
 constexpr NativeDef kObjectMethods[] = {
@@ -145,9 +159,12 @@ constexpr NativeDef kObjectMethods[] = {
     {"__delattr__", "name, /", object_delattr_, "Implement delattr(self, name)."},
     {"__dir__", "", object_dir, "Default dir() implementation."},
     {"__reduce__", "", object_reduce, ""},
+    {"__reduce_ex__", "protocol, /", object_reduce, ""},
+    {"__getstate__", "", object_getstate, ""},
     {"__sizeof__", "", object_sizeof, ""},
 };
-constexpr NativeDef kObjectClassMethods[] = {{"__init_subclass__", "", object_init_subclass, "", true}};
+constexpr NativeDef kObjectClassMethods[] = {{"__init_subclass__", "", object_init_subclass, "", true},
+                                             {"__subclasshook__", "", object_subclasshook, "", true}};
 constexpr NativeDef kObjectStaticMethods[] = {{"__new__", "", object_new, "Create and return a new object.", true}};
 
 Value get_class(Session& s, const Value& v) { return Value::share(type_of(s, v)); }
@@ -181,7 +198,7 @@ bool set_dict(Session& s, const Value& v, const Value& d) {
     return false;
   }
   instance_dict(s, i);
-  i->dict = d;
+  i->dict = unwrap(d);  // `self.__dict__ = self` of a dict's subclass shares the dict inside
   return true;
 }
 constexpr GetSetDef kObjectGetSet[] = {{"__class__", get_class, set_class}, {"__dict__", get_dict, set_dict}};

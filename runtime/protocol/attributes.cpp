@@ -53,7 +53,7 @@ static Value raise_no_getter(Session& s, const Value& property, const Value& sel
     for (auto& e : t->names.entries())
       if (name.empty() && e.name && e.value.same(property)) name = "'" + e.name.str() + "' ";
   return raise_error(s, ExcKind::AttributeError, "property %sof '%s' object has no getter", name.c_str(),
-                     type_name(s, self).c_str());
+                     class_path(s, self).c_str());
 }
 
 // `d`, found in a class, as an attribute of `self` (unbound: of the class `owner` itself).
@@ -78,8 +78,9 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
         Value b = make_native(*n->def, std::move(cls), n->owner);
         return b;
       }
-      if (cast_exact<Function>(f)) return make_bound_method(f, std::move(cls));
-      return bind_descriptor(s, f, cls, owner);
+      bool binds = cast_exact<Property>(f) || cast_exact<StaticMethod>(f) || cast_exact<ClassMethod>(f) ||
+                   (cast_exact<Instance>(f) && !find_dunder(s, type_of(s, f), Dunder::get_).is_unbound());
+      return binds ? bind_descriptor(s, f, cls, owner) : make_bound_method(f, std::move(cls));
     }
     case ObjectKind::property: {
       if (self.is_unbound()) return d;
@@ -386,6 +387,22 @@ bool no_set(Session& s, const Value& v, Symbol name, bool deletion, bool class_h
   return false;
 }
 
+// Attributes that CPython keeps as members of a C struct, which refuse assignment in words of their own.
+bool is_struct_member(const GetSet& g) {
+  if (!g.owner) return false;
+  switch (g.owner->layout) {
+    case ObjectKind::range:
+    case ObjectKind::slice:
+    case ObjectKind::bound_method:
+    case ObjectKind::property:
+      return true;
+    case ObjectKind::function:
+      return g.def->name == "__closure__" || g.def->name == "__globals__";
+    default:
+      return false;
+  }
+}
+
 // Runs the setter (deleter if `value` is unbound) of a data descriptor.
 bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, const Value& value) {
   bool deletion = value.is_unbound();
@@ -395,7 +412,7 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
       const Value& f = deletion ? p->del : p->set;
       if (f.is_none() || f.is_unbound()) {
         raise_error(s, ExcKind::AttributeError, "property '%s' of '%s' object has no %s", name.c_str(),
-                    type_name(s, v).c_str(), deletion ? "deleter" : "setter");
+                    class_path(s, v).c_str(), deletion ? "deleter" : "setter");
         return false;
       }
       return !(deletion ? call(s, f, {v}) : call(s, f, {v, value})).is_error();
@@ -407,16 +424,17 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
         return true;
       }
       Value* slot = instance_slot(s, v.as<Instance>(), m->name);
-      if (!slot) return !unbound_member(s, m, v).is_error();
+      if (!slot) return !raise_text(s, ExcKind::AttributeError, m->name.text()).is_error();
       Value old = std::move(*slot);
       return true;
     }
     case ObjectKind::get_set: {
       auto* g = d.as<GetSet>();
       if (!g->def->set) {
-        raise_error(s, ExcKind::AttributeError,
-                    deletion ? "readonly attribute" : "attribute '%s' of '%s' objects is not writable", name.c_str(),
-                    g->owner ? std::string(g->owner->text()).c_str() : "?");
+        raise_error(
+            s, ExcKind::AttributeError,
+            deletion || is_struct_member(*g) ? "readonly attribute" : "attribute '%s' of '%s' objects is not writable",
+            name.c_str(), g->owner ? std::string(g->owner->text()).c_str() : "?");
         return false;
       }
       return g->def->set(s, v, value);

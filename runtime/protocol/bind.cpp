@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/ops.h"
+#include "runtime/protocol/slot_wrappers.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -293,6 +294,9 @@ Value receiver_error(Session& s, Native* n, const Args& args) {
   const char* name = n->def->name.data();
   if (args.size() == 0)
     return raise_type_error(s, "unbound method %s.%.*s() needs an argument", owner.c_str(), size, name);
+  if (is_slot_wrapper(n->def->name))
+    return raise_type_error(s, "descriptor '%.*s' requires a '%s' object but received a '%s'", size, name,
+                            owner.c_str(), type_name(s, args[0]).c_str());
   return raise_type_error(s, "descriptor '%.*s' for '%s' objects doesn't apply to a '%s' object", size, name,
                           owner.c_str(), type_name(s, args[0]).c_str());
 }

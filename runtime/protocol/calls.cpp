@@ -51,6 +51,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       Value m = find_dunder(s, t, Dunder::call_);
       if (m.is_unbound()) break;
       if (kind_of(m) == ObjectKind::function || kind_of(m) == ObjectKind::native) return with_first(s, m, f, args);
+      DepthGuard depth(s, " while calling a Python object");
+      if (!depth.ok()) return Value::error();
       OURO_TRY(bound, bind_descriptor(s, m, f, t));
       return call(s, bound, args);
     }

@@ -131,6 +131,32 @@ bool apply_slots(Session& s, Type* t) {
   return true;
 }
 
+// `__dict__` and `__weakref__` of the first class of a line whose instances have them.
+void add_instance_descriptors(Session& s, Type* t) {
+  static const Symbol dict = sym("__dict__"), weakref = sym("__weakref__");
+  static constexpr GetSetDef kWeakref{"__weakref__", [](Session&, const Value&) { return Value::none(); }};
+  bool inherits_dict = t->is_exception, inherits_weakref = false;
+  for (size_t i = 1; i < t->mro.size(); ++i) {
+    Type* base = t->mro[i];
+    if (base->builtin) continue;
+    inherits_dict |= base->has_dict;
+    inherits_weakref |= base->names.find(weakref) != nullptr;
+  }
+  auto add = [&](Symbol name, const GetSetDef* def) {
+    auto* g = new_object<GetSet>(ObjectKind::get_set);
+    g->def = def;
+    g->owner = t;
+    t->names.add(name, Value::steal(g));
+  };
+  static constexpr ObjectKind kSized[] = {ObjectKind::integer, ObjectKind::tuple,     ObjectKind::bytes,
+                                          ObjectKind::set,     ObjectKind::frozenset, ObjectKind::type};
+  bool sized = std::find(std::begin(kSized), std::end(kSized), t->layout) != std::end(kSized);
+  Value* slots = t->names.find(sym("__slots__"));
+  if (t->has_dict && !inherits_dict && !t->names.find(dict))
+    if (auto* of_object = cast_exact<GetSet>(*own_type_name(s, s.object_type(), dict))) add(dict, of_object->def);
+  if (!slots && !sized && !inherits_weakref && !t->names.find(weakref)) add(weakref, &kWeakref);
+}
+
 void wrap_implicit(Type* t, const char* name, ObjectKind kind) {
   Value* f = t->names.find(sym(name));
   if (!f || !cast_exact<Function>(*f)) return;
@@ -240,6 +266,7 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
     t->names.erase(qualname);
   }
   if (!apply_slots(s, t)) return Value::error();
+  add_instance_descriptors(s, t);
   if (!t->names.find(doc)) t->names.add(doc, Value::none());
   wrap_implicit(t, "__init_subclass__", ObjectKind::class_method);
   wrap_implicit(t, "__class_getitem__", ObjectKind::class_method);
@@ -304,7 +331,12 @@ Value construct_bare(Session& s, Type* t, const Args& args) {
   if (!slots.construct) return raise_type_error(s, "cannot create '%s' instances", std::string(t->text()).c_str());
   Type* base = s.type(t->layout);
   bool later = !t->builtin && slots.init;
-  Value native = slots.construct(s, base, later ? Args{} : args);
+  Args given = later ? Args{} : args;
+  bool own_init = !t->builtin && !inherits_native(s, t, Dunder::init_);
+  if (own_init &&
+      (t->layout == ObjectKind::tuple || t->layout == ObjectKind::floating || t->layout == ObjectKind::frozenset))
+    given.keywords = given.names = {};  // they are for __init__
+  Value native = slots.construct(s, base, given);
   if (native.is_error() || t->builtin) return native;
   Value v = new_instance(s, t);
   v.as<Instance>()->native = native;
@@ -329,6 +361,7 @@ Value construct(Session& s, Type* t, const Args& args) {
     v = construct_bare(s, t, args);
     if (v.is_error()) return v;
   }
+  t = type_of(s, v);
   Value init = find_dunder(s, t, Dunder::init_);
   if (Native* n = cast_exact<Native>(init); n && n->owner == s.object_type()) {
     bool own_new = st && !cast_exact<Native>(st->function);

@@ -1,5 +1,6 @@
 // Subscripts, lengths and iteration.
 #include "runtime/ops.h"
+#include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
 
@@ -142,7 +143,7 @@ Value list_of(Session& s, const Value& iterable) {
     if (n < 0) return Value::error();
     l->reserve(static_cast<size_t>(n));
   }
-  if (!for_each(s, iterable, [&](Value& v) {
+  if (!for_each_sized(s, iterable, [&](Value& v) {
         l->push(std::move(v));
         return true;
       }))
@@ -167,10 +168,29 @@ int64_t length_hint(Session& s, const Value& v) {
     auto f = slots_of(s, v).length;
     return f ? f(s, v) : 0;
   }
-  if (!find_dunder(s, type_of(s, v), Dunder::len_).is_unbound()) return length(s, v);
+  auto unknown = [&]() -> int64_t {
+    if (!pending_is(s, ExcKind::TypeError)) return -1;
+    clear_pending(s);
+    return 0;
+  };
+  if (!find_dunder(s, type_of(s, v), Dunder::len_).is_unbound()) {
+    int64_t n = length(s, v);
+    if (n >= 0 || unknown() < 0) return n;
+  }
   Value r = call_dunder(s, v, Dunder::length_hint_);
-  if (r.is_error()) return -1;
-  return r.is_int() && r.as_int() > 0 ? r.as_int() : 0;
+  if (r.is_error()) return unknown();
+  if (r.is_unbound() || r.is(Tag::not_implemented)) return 0;
+  if (!is_integer(r)) {
+    raise_type_error(s, "__length_hint__ must be an integer, not %s", type_name(s, r).c_str());
+    return -1;
+  }
+  int64_t n = 0;
+  if (!to_index(s, r, n)) return -1;
+  if (n >= 0) return n;
+  raise_value_error(s, "__length_hint__() should return >= 0");
+  return -1;
 }
+
+bool ask_length(Session& s, const Value& iterable) { return !scripted(iterable) || length_hint(s, iterable) >= 0; }
 
 }  // namespace ouro::runtime

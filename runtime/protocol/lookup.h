@@ -9,6 +9,7 @@ bool is_data_descriptor(Session& s, const Value& d);
 // `d`, found in class `owner`, as an attribute of `self`; with `self` unbound, of the class itself.
 Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner);
 // The name in the class's own namespace (built-in rows filled in), or null.
+std::string class_path(Session& s, const Value& v);  // the __qualname__ of its class
 const Value* own_type_name(Session& s, Type* t, Symbol name);
 void ready_type(Session& s, Type* t);
 

@@ -98,6 +98,11 @@ Value unsupported(Session& s, const char* symbol, const Value& a, const Value& b
 Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
   Value r = try_binary(s, op, a, b);
   if (!r.is(Tag::not_implemented)) return r;
+  if (Native* n = cast_exact<Native>(a); op == BinOp::rshift && n && n->def->name == "print")
+    return raise_type_error(s,
+                            "unsupported operand type(s) for >>: 'builtin_function_or_method' and '%s'. Did you mean "
+                            "\"print(<message>, file=<output_stream>)\"?",
+                            type_name(s, b).c_str());
   return unsupported(s, kBinSymbols[static_cast<int>(op)], a, b);
 }
 

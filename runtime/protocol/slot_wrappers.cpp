@@ -1,5 +1,7 @@
 #include "runtime/protocol/slot_wrappers.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "runtime/ops.h"
@@ -126,6 +128,10 @@ Value wrap_init(Session& s, const Args& a) {
   Args rest = a;
   rest.positional = a.positional.subspan(1);
   const Value& self = unwrap(a[0]);
+  auto* made = cast_exact<StaticMethod>(find_dunder(s, type_of(s, a[0]), Dunder::new_));
+  bool own_new = made && !cast_exact<Native>(made->function);
+  if (own_new && (kind_of(self) == ObjectKind::list || kind_of(self) == ObjectKind::set))
+    rest.keywords = rest.names = {};  // they were for __new__
   return from_ok(slots_of(s, self).init(s, self, rest));
 }
 
@@ -168,7 +174,7 @@ struct Row {
   NativeDef def;
 };
 constexpr Row kRows[] = {
-    {[](const TypeSlots& t) { return t.truth != nullptr; }, {"__bool__", "", wrap_bool, "", true}},
+    {[](const TypeSlots& t) { return t.truth && !t.length; }, {"__bool__", "", wrap_bool, "", true}},
     {[](const TypeSlots& t) { return t.hash != nullptr; }, {"__hash__", "", wrap_hash, "", true}},
     {[](const TypeSlots& t) { return t.repr != nullptr; }, {"__repr__", "", wrap_repr, "", true}},
     {[](const TypeSlots& t) { return t.str != nullptr; }, {"__str__", "", wrap_str, "", true}},
@@ -196,6 +202,15 @@ void for_each_slot_wrapper(const TypeSlots& t, bool is_base_object, void (*add)(
     for (int i = 0; i < (t.ordered ? 6 : 2); ++i) add(context, kCompare[i]);
   for (const Row& r : kRows)
     if (r.has(t)) add(context, r.def);
+}
+
+bool is_slot_wrapper(std::string_view name) {
+  static constexpr std::string_view kMethods[] = {
+      "__ceil__",          "__class_getitem__", "__dir__",     "__floor__",         "__format__",     "__getnewargs__",
+      "__init_subclass__", "__new__",           "__prepare__", "__reduce__",        "__reversed__",   "__round__",
+      "__sizeof__",        "__subclasscheck__", "__trunc__",   "__instancecheck__", "__subclasses__", "__enter__",
+      "__exit__",          "__length_hint__",   "__set_name__"};
+  return name.starts_with("__") && name.ends_with("__") && std::ranges::find(kMethods, name) == std::end(kMethods);
 }
 
 }  // namespace ouro::runtime

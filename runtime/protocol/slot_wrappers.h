@@ -9,4 +9,7 @@ namespace ouro::runtime {
 void for_each_slot_wrapper(const TypeSlots& slots, bool is_base_object,
                            void (*add)(void* context, const NativeDef& row), void* context);
 
+// Special methods that fill a slot of a C type are "slot wrappers" to CPython; the others are ordinary methods of it.
+bool is_slot_wrapper(std::string_view name);
+
 }  // namespace ouro::runtime

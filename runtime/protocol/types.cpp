@@ -61,6 +61,8 @@ Type* type_of(Session& s, const Value& v) {
 
 std::string type_name(Session& s, const Value& v) { return std::string(type_of(s, v)->text()); }
 
+std::string class_path(Session& s, const Value& v) { return std::string(type_of(s, v)->qualname.as<Str>()->view()); }
+
 bool is_subtype(const Type* t, const Type* of) {
   if (t == of) return true;
   for (const Type* m : t->mro)
@@ -197,9 +199,7 @@ Value call_dunder(Session& s, const Value& v, Dunder d, std::initializer_list<Va
     for (const Value& a : args) all[n++] = a;
     return call(s, m, std::span<const Value>(all, n));
   }
-  if (m.is_none())
-    return raise_type_error(s, "'%s' object has no attribute '%s'", type_name(s, v).c_str(),
-                            std::string(dunder_name(d)).c_str());
+  if (m.is_none()) return raise_type_error(s, "'NoneType' object is not callable");
   OURO_TRY(bound, bind_descriptor(s, m, v, t));
   return call(s, bound, std::span<const Value>(args.begin(), args.size()));
 }
@@ -212,6 +212,8 @@ template <class F>
 int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const char* complaint, F&& test) {
   if (Type* t = cast_exact<Type>(cls)) return test(t);
   if (Tuple* tuple = cast_exact<Tuple>(cls)) {
+    DepthGuard depth(s, " in __instancecheck__");
+    if (!depth.ok()) return -1;
     for (size_t i = 0; i < tuple->size; ++i)
       if (int r = any_class(s, (*tuple)[i], of, hook, complaint, test)) return r;
     return 0;

@@ -179,13 +179,14 @@ Value bytearray_repr(Session&, const Value& v) { return make_str("bytearray(" + 
 
 // ---- construction: bytes(n), bytes(iterable of ints), bytes(str, encoding), bytes(object with __bytes__)
 
-bool from_iterable(Session& s, const Value& v, std::string& out, const char* range_message) {
-  return for_each(s, v, [&](Value& x) {
+bool from_iterable(Session& s, const Value& v, std::string& out, const char* range_message, bool sized = false) {
+  auto add = [&](Value& x) {
     char c;
     if (!byte_value(s, x, c, range_message)) return false;
     out += c;
     return true;
-  });
+  };
+  return sized ? for_each_sized(s, v, add) : for_each(s, v, add);
 }
 
 bool build(Session& s, const Args& a, const char* name, std::string& out) {
@@ -244,7 +245,8 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
   if (!iterable)
     return error(raise_type_error(s, "cannot convert '%s' object to %s", type_name(s, v[0]).c_str(), name));
   return from_iterable(s, v[0], out,
-                       name[4] == 's' ? "bytes must be in range(0, 256)" : "byte must be in range(0, 256)");
+                       name[4] == 's' ? "bytes must be in range(0, 256)" : "byte must be in range(0, 256)",
+                       name[4] == 's');
 }
 
 Value bytes_construct(Session& s, Type* cls, const Args& a) {
@@ -270,7 +272,7 @@ Value join(Session& s, const Args& a) {
   const TypeSlots& slots = slots_of(s, a[1]);
   if (!slots.iter && !slots.next && find_dunder(s, type_of(s, a[1]), Dunder::iter_).is_unbound())
     return raise_type_error(s, "can only join an iterable");
-  OURO_TRY(items, list_of(s, a[1]));
+  OURO_TRY(items, list_of_items(s, a[1]));
   std::string out;
   List* l = items.as<List>();
   for (size_t i = 0; i < l->size; ++i) {

@@ -19,7 +19,7 @@ bool dict_update_from(Session& s, Dict* d, const Value& from) {
     Tuple* t = cast_exact<Tuple>(item);
     Value hold;
     if (!l && !t) {
-      hold = list_of(s, item);
+      hold = list_of_items(s, item);
       if (hold.is_error()) {
         if (!pending_is(s, ExcKind::TypeError)) return false;
         clear_pending(s);

@@ -18,11 +18,13 @@ Dict* dict_of(const Value& view) { return cast<Dict>(view.as<DictView>()->dict);
 Value entry_part(const Dict::Entry& e, Iterator& it) {
   DictPart part = static_cast<DictPart>(it.step);
   if (part == DictPart::keys) return e.key;
-  return part == DictPart::values ? e.value : recycled_pair(it.aux, e.key, e.value);
+  if (part == DictPart::values) return e.value;
+  if (it.more.empty()) it.more.emplace_back();
+  return recycled_pair(it.more[0], e.key, e.value);
 }
 
-// index: next entry; stop: how many items there were at the start (-1: exhausted); step: the part; aux: the pair given
-// out last.
+// index: next entry; stop: how many items there were at the start (-1: exhausted); step: the part; aux: how many are
+// left; more: the pair given out last.
 template <bool reversed>
 Value dict_next_entry(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
@@ -40,7 +42,13 @@ Value dict_next_entry(Session& s, Iterator& it) {
   } else {
     while (it.index < static_cast<int64_t>(d->filled)) {
       const Dict::Entry& e = d->entries[it.index++];
-      if (!e.key.is_unbound()) return entry_part(e, it);
+      if (e.key.is_unbound()) continue;
+      if (it.aux.as_int() == 0) {
+        it.source = Value();
+        return raise_text(s, ExcKind::RuntimeError, "dictionary keys changed during iteration");
+      }
+      it.aux = Value::integer(it.aux.as_int() - 1);
+      return entry_part(e, it);
     }
   }
   it.source = Value();
@@ -281,7 +289,9 @@ const TypeDef kDefs[] = {
 Value make_dict_iterator(const Value& dict, DictPart part, bool reversed) {
   Dict* d = cast<Dict>(dict);
   const IterDef& def = (reversed ? kReversed : kForward)[static_cast<int>(part)];
-  return make_iterator(def, dict, reversed ? d->filled : 0, d->used, static_cast<int64_t>(part));
+  Value it = make_iterator(def, dict, reversed ? d->filled : 0, d->used, static_cast<int64_t>(part));
+  it.as<Iterator>()->aux = Value::integer(d->used);
+  return it;
 }
 
 void register_dict_views(Session& s) {

@@ -235,8 +235,8 @@ const TypeDef kDef{.name = "float",
 
 Value to_float(Session& s, const Value& v) {
   if (v.is_float()) return v;
-  auto parse = [&](std::string_view t) {
-    auto x = text::parse_float(t);
+  auto parse = [&](std::string_view t, bool utf8 = true) {
+    auto x = utf8 || text::is_ascii(t) ? text::parse_float(t) : std::nullopt;
     return x ? Value::floating(*x)
              : raise_value_error(s, "could not convert string to float: %s", repr_text(s, v).c_str());
   };
@@ -254,8 +254,8 @@ Value to_float(Session& s, const Value& v) {
   if (r.is_error()) return r;
   if (!r.is_unbound()) return int_to_double(s, unwrap(r), d) ? Value::floating(d) : Value::error();
   if (Str* t = cast<Str>(v)) return parse(t->view());
-  if (Bytes* t = cast<Bytes>(v)) return parse(t->view());
-  if (ByteArray* t = cast<ByteArray>(v)) return parse(t->data);
+  if (Bytes* t = cast<Bytes>(v)) return parse(t->view(), false);
+  if (ByteArray* t = cast<ByteArray>(v)) return parse(t->data, false);
   return raise_type_error(s, "float() argument must be a string or a real number, not '%s'", type_name(s, v).c_str());
 }
 

@@ -34,7 +34,7 @@ bool extend(Session& s, List* l, const Value& iterable) {
     if (n < 0 || s.has_error()) return false;
     l->reserve(l->size + static_cast<size_t>(n));
   }
-  return for_each(s, iterable, [&](Value& v) {
+  return for_each_sized(s, iterable, [&](Value& v) {
     l->push(std::move(v));
     return true;
   });
@@ -138,9 +138,9 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   int64_t start, stop, step, count;
   Value fresh;
   if (List* o = cast_exact<List>(value); o || cast_exact<Tuple>(value)) {
-    fresh = o ? list_of_span(o->items, o->size) : list_of(s, value);
+    fresh = o ? list_of_span(o->items, o->size) : list_of_items(s, value);
   } else {
-    fresh = list_of(s, value);
+    fresh = list_of_items(s, value);
     if (fresh.is_error()) {
       if (!pending_is(s, ExcKind::TypeError)) return false;
       const TypeSlots& slots = slots_of(s, value);

@@ -72,6 +72,27 @@ bool repr_items(Session& s, A* a, std::string& out) {
 // list.sort and sorted: keyword arguments key and reverse already taken apart.
 [[nodiscard]] bool sort_list(Session& s, List* l, const Value& key, bool reverse);
 
+// What list() and its kin ask of an iterable after they have its iterator: the length that a script gives it.
+[[nodiscard]] bool ask_length(Session& s, const Value& iterable);
+// for_each() of what becomes a list: asks for the length first.
+template <class F>
+[[nodiscard]] bool for_each_sized(Session& s, const Value& iterable, F&& f) {
+  Value it = iter(s, iterable);
+  if (it.is_error() || !ask_length(s, iterable)) return false;
+  for (;;) {
+    Value v = next(s, it);
+    if (v.is_end()) return true;
+    if (v.is_error() || !f(v)) return false;
+  }
+}
+
+// A list of the items, of whose number a script is not asked.
+inline Value list_of_items(Session& s, const Value& iterable) {
+  if (cast_exact<List>(iterable) || cast_exact<Tuple>(iterable)) return list_of(s, iterable);
+  Value it = iter(s, iterable);
+  return it.is_error() ? it : list_of(s, it);
+}
+
 Value reversed_list_iterator(const Value& list);
 
 }  // namespace ouro::runtime

@@ -230,10 +230,12 @@ Value set_repr(Session& s, const Value& v) {
 
 int64_t set_length(Session&, const Value& v) { return static_cast<int64_t>(cast<Set>(v)->used); }
 
-// A set is looked up as the frozenset of its items.
-Value hashable(Session&, const Value& key) {
+// A set without a hash of its own is looked up as the frozenset of its items.
+Value hashable(Session& s, const Value& key) {
   Set* t = cast<Set>(key);
-  return t && kind_of_set(key) == ObjectKind::set ? set_copy(t, ObjectKind::frozenset) : key;
+  if (!t || kind_of_set(key) != ObjectKind::set || !find_dunder(s, type_of(s, key), Dunder::hash_).is_none())
+    return key;
+  return set_copy(t, ObjectKind::frozenset);
 }
 int set_contains_slot(Session& s, const Value& v, const Value& key) {
   return set_contains(s, cast<Set>(v), hashable(s, key));

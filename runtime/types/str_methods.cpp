@@ -3,6 +3,7 @@
 
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/sequence.h"
 #include "runtime/types/str_type.h"
 #include "runtime/types/text_format.h"
 #include "runtime/types/text_methods.h"
@@ -137,7 +138,7 @@ Value join(Session& s, const Args& a) {
   if (!takes_one(s, a, "str.join")) return Value::error();
   Value items = a[1];
   if (!cast_exact<List>(items) && !cast_exact<Tuple>(items)) {
-    items = list_of(s, items);
+    items = list_of_items(s, items);
     if (items.is_error()) {
       if (!pending_is(s, ExcKind::TypeError)) return items;
       Value it = Value();

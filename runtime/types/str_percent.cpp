@@ -235,6 +235,8 @@ class Percent {
       one = t->view();
     } else if (Bytes* b = cast<Bytes>(v); b && bytes_ && b->size == 1) {
       one = b->view();
+    } else if (ByteArray* a = cast<ByteArray>(v); a && bytes_ && a->data.size() == 1) {
+      one = a->data;
     } else if (is_integer(v)) {
       const Value& u = unwrap(v);
       int64_t limit = bytes_ ? 256 : 0x110000;

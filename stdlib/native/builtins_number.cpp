@@ -44,7 +44,8 @@ Value f_pow(Session& s, const Args& a) {
   if (!takes_named(s, a, "pow", {"base", "exp", "mod"}, 2, 3, v, 0)) return Value::error();
   if (v[2].is_unbound() || v[2].is_none()) return binary(s, BinOp::pow, v[0], v[1]);
   const Value &x = unwrap(v[0]), &y = unwrap(v[1]), &m = unwrap(v[2]);
-  if (is_int_value(x) && is_int_value(y) && is_int_value(m)) return int_pow_mod(s, x, y, m);
+  bool own = cast_exact<Instance>(v[0]) && !cast_exact<Native>(find_dunder(s, type_of(s, v[0]), Dunder::pow_));
+  if (!own && is_int_value(x) && is_int_value(y) && is_int_value(m)) return int_pow_mod(s, x, y, m);
   if (kind_of(v[0]) == ObjectKind::instance) {
     Value r = call_dunder(s, v[0], Dunder::pow_, {v[1], v[2]});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;

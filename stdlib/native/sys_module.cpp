@@ -73,6 +73,7 @@ Value f_set_digits(Session& s, const Args& a) {
 }
 Value f_get_digits(Session& s, const Args&) { return Value::integer(s.state<IntTextLimit>().digits); }
 Value f_nothing(Session&, const Args&) { return Value::none(); }
+Value f_interval(Session&, const Args&) { return Value::floating(0.005); }
 Value f_false(Session&, const Args&) { return Value::boolean(false); }
 
 constexpr NativeDef kFunctions[] = {
@@ -93,6 +94,10 @@ constexpr NativeDef kFunctions[] = {
      .fn = f_get_digits,
      .doc = "The limit of digits in conversions of ints and text."},
     {.name = "settrace", .fn = f_nothing, .doc = "Accepted, without effect."},
+    {.name = "gettrace", .fn = f_nothing, .doc = "None."},
+    {.name = "setprofile", .fn = f_nothing, .doc = "Accepted, without effect."},
+    {.name = "getprofile", .fn = f_nothing, .doc = "None."},
+    {.name = "getswitchinterval", .fn = f_interval, .doc = "CPython's default."},
     {.name = "setswitchinterval", .fn = f_nothing, .doc = "Accepted, without effect."},
     {.name = "is_finalizing", .fn = f_false, .doc = "False."},
 };
@@ -101,6 +106,8 @@ Value named_tuple(Session& s, const char* name, Fields fields) {
   OURO_TRY(cls, struct_sequence_class(s, "sys", name));
   return struct_sequence(s, cls, fields);
 }
+
+constexpr int64_t kHexVersion = 0x030b02f0;
 
 Value version_info(Session& s) {
   return named_tuple(s, "version_info",
@@ -125,7 +132,33 @@ Value float_info(Session& s) {
                       {"rounds", Value::integer(1)}});
 }
 Value implementation(Session& s) {
-  return named_tuple(s, "implementation", {{"name", make_str("ouro")}, {"cache_tag", make_str("ouro")}});
+  return named_tuple(s, "implementation",
+                     {{"name", make_str("cpython")},
+                      {"cache_tag", make_str("cpython-311")},
+                      {"version", version_info(s)},
+                      {"hexversion", Value::integer(kHexVersion)}});
+}
+Value flags(Session& s) {
+  auto off = [] { return Value::integer(0); };
+  return named_tuple(s, "flags",
+                     {{"debug", off()},
+                      {"inspect", off()},
+                      {"interactive", off()},
+                      {"optimize", off()},
+                      {"dont_write_bytecode", off()},
+                      {"no_user_site", off()},
+                      {"no_site", off()},
+                      {"ignore_environment", off()},
+                      {"verbose", off()},
+                      {"bytes_warning", off()},
+                      {"quiet", off()},
+                      {"hash_randomization", Value::integer(1)},
+                      {"isolated", off()},
+                      {"dev_mode", Value::boolean(false)},
+                      {"utf8_mode", off()},
+                      {"warn_default_encoding", off()},
+                      {"safe_path", Value::boolean(false)},
+                      {"int_max_str_digits", Value::integer(4300)}});
 }
 Value hash_info(Session& s) {
   return named_tuple(s, "hash_info",
@@ -177,10 +210,18 @@ constexpr ConstantDef kConstants[] = {
     {"byteorder", [](Session&) { return make_str("little"); }},
     {"platform", [](Session&) { return make_str("linux"); }},
     {"version", [](Session&) { return make_str("3.11.2 (Ouro)"); }},
-    {"hexversion", [](Session&) { return Value::integer(0x030b02f0); }},
+    {"hexversion", [](Session&) { return Value::integer(kHexVersion); }},
     {"executable", [](Session&) { return make_str("ouro"); }},
     {"version_info", version_info},
     {"implementation", implementation},
+    {"flags", flags},
+    {"api_version", [](Session&) { return Value::integer(1013); }},
+    {"abiflags", [](Session&) { return make_str(""); }},
+    {"platlibdir", [](Session&) { return make_str("lib"); }},
+    {"prefix", [](Session&) { return make_str("/usr"); }},
+    {"exec_prefix", [](Session&) { return make_str("/usr"); }},
+    {"base_prefix", [](Session&) { return make_str("/usr"); }},
+    {"pycache_prefix", [](Session&) { return Value::none(); }},
     {"float_info", float_info},
     {"hash_info", hash_info},
     {"int_info", int_info},
