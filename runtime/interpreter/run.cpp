@@ -60,60 +60,60 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
     OURO_NEXT;                \
   } while (0)
 
-#define OURO_ARITH(name, OP, overflow, float_op)                                         \
-  L_##name : {                                                                           \
-    const Value &a = OURO_A, &b = OURO_B;                                                \
-    if (a.is_int() && b.is_int()) [[likely]] {                                           \
-      int64_t r;                                                                         \
-      if (!overflow(a.as_int(), b.as_int(), &r)) {                                       \
+#define OURO_ARITH(name, OP, overflow, float_op)                                    \
+  L_##name : {                                                                      \
+    const Value &a = OURO_A, &b = OURO_B;                                           \
+    if (a.is_int() && b.is_int()) [[likely]] {                                      \
+      int64_t r;                                                                    \
+      if (!overflow(a.as_int(), b.as_int(), &r)) {                                  \
         OURO_D.set_integer(r);                                                      \
-        OURO_NEXT;                                                                       \
-      }                                                                                  \
-    } else if (a.is_float()) {                                                           \
-      if (b.is_float()) {                                                                \
+        OURO_NEXT;                                                                  \
+      }                                                                             \
+    } else if (a.is_float()) {                                                      \
+      if (b.is_float()) {                                                           \
         OURO_D.set_floating(a.as_float() float_op b.as_float());                    \
-        OURO_NEXT;                                                                       \
-      }                                                                                  \
-      if (b.is_int()) {                                                                  \
+        OURO_NEXT;                                                                  \
+      }                                                                             \
+      if (b.is_int()) {                                                             \
         OURO_D.set_floating(a.as_float() float_op static_cast<double>(b.as_int())); \
-        OURO_NEXT;                                                                       \
-      }                                                                                  \
-    } else if (a.is_int() && b.is_float()) {                                             \
+        OURO_NEXT;                                                                  \
+      }                                                                             \
+    } else if (a.is_int() && b.is_float()) {                                        \
       OURO_D.set_floating(static_cast<double>(a.as_int()) float_op b.as_float());   \
-      OURO_NEXT;                                                                         \
-    }                                                                                    \
-    OURO_SLOW(do_##OP);                                                                  \
+      OURO_NEXT;                                                                    \
+    }                                                                               \
+    OURO_SLOW(do_##OP);                                                             \
   }
 
 // Comparing an int with a float goes the slow, exact way.
-#define OURO_COMPARE(name, cmp, op)                          \
-  L_##name : {                                               \
-    const Value &a = OURO_A, &b = OURO_B;                    \
-    if (a.is_int() && b.is_int()) [[likely]] {               \
+#define OURO_COMPARE(name, cmp, op)                     \
+  L_##name : {                                          \
+    const Value &a = OURO_A, &b = OURO_B;               \
+    if (a.is_int() && b.is_int()) [[likely]] {          \
       OURO_D.set_boolean(a.as_int() op b.as_int());     \
-      OURO_NEXT;                                             \
-    }                                                        \
-    if (a.is_float() && b.is_float()) {                      \
+      OURO_NEXT;                                        \
+    }                                                   \
+    if (a.is_float() && b.is_float()) {                 \
       OURO_D.set_boolean(a.as_float() op b.as_float()); \
-      OURO_NEXT;                                             \
-    }                                                        \
-    OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));           \
-  }                                                          \
-  L_if_not_##name : {                                        \
-    const Value &a = OURO_A, &b = OURO_B;                    \
-    bool r;                                                  \
-    if (a.is_int() && b.is_int()) [[likely]]                 \
-      r = a.as_int() op b.as_int();                          \
-    else if (a.is_float() && b.is_float())                   \
-      r = a.as_float() op b.as_float();                      \
-    else {                                                   \
-      f->pc = pc;                                            \
-      int t = do_compare_bool(s, *f, *pc, CmpOp::cmp);       \
-      if (t < 0) goto failed;                                \
-      r = t != 0;                                            \
-    }                                                        \
-    if (r) OURO_NEXT;                                        \
-    OURO_GO(pc->dst);                                        \
+      OURO_NEXT;                                        \
+    }                                                   \
+    OURO_SLOW(do_compare(s, *f, *pc, CmpOp::cmp));      \
+  }                                                     \
+  L_if_not_##name : {                                   \
+    const Value &a = OURO_A, &b = OURO_B;               \
+    bool r;                                             \
+    if (a.is_int() && b.is_int()) [[likely]]            \
+      r = a.as_int() op b.as_int();                     \
+    else if (a.is_float() && b.is_float())              \
+      r = a.as_float() op b.as_float();                 \
+    else {                                              \
+      f->pc = pc;                                       \
+      int t = do_compare_bool(s, *f, *pc, CmpOp::cmp);  \
+      if (t < 0) goto failed;                           \
+      r = t != 0;                                       \
+    }                                                   \
+    if (r) OURO_NEXT;                                   \
+    OURO_GO(pc->dst);                                   \
   }
 
 static inline const Value& operand_ref(Value* regs, const Value* constants, int32_t at) {
@@ -126,7 +126,8 @@ static inline bool enterable(const Session& s, const Interpreter& in, const Func
 }
 
 // A frame for an enterable function, its arguments taken from the operands of `from`.
-[[gnu::always_inline]] static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function, const Operand* args, uint32_t n) {
+[[gnu::always_inline]] static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function,
+                                                  const Operand* args, uint32_t n) {
   Function* fn = function.as<Function>();
   Code* code = fn->compiled;
   Frame* to = stack_frame(s, in, code, std::move(function));
@@ -377,7 +378,7 @@ L_imod : {
   L_##name : L_##iname : {                                              \
     const Value &a = OURO_A, &b = OURO_B;                               \
     if (a.is_int() && b.is_int()) {                                     \
-      OURO_D.set_integer(a.as_int() SIGN b.as_int());              \
+      OURO_D.set_integer(a.as_int() SIGN b.as_int());                   \
       OURO_NEXT;                                                        \
     }                                                                   \
     if (pc->op == I::name) OURO_SLOW(do_binary(s, *f, *pc, BinOp::OP)); \
