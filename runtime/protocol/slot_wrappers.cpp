@@ -69,9 +69,8 @@ Value wrap_bool(Session& s, const Args& a) {
 }
 Value wrap_hash(Session& s, const Args& a) {
   OURO_SELF(0);
-  (void)t;
   int64_t h;
-  return hash(s, self, h) ? Value::integer(h) : Value::error();
+  return t.hash(s, self, h) ? Value::integer(h) : Value::error();
 }
 Value wrap_repr(Session& s, const Args& a) {
   OURO_SELF(0);

@@ -6,6 +6,7 @@
 #include "runtime/text/quote.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/memory_view.h"
 #include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -19,7 +20,7 @@ namespace {
 bool bytes_view(const Value& v, std::string_view& out) {
   if (Bytes* b = cast<Bytes>(v)) return out = b->view(), true;
   if (ByteArray* b = cast<ByteArray>(v)) return out = b->data, true;
-  return false;
+  return memory_view_bytes(v, out);
 }
 std::string_view view_of(const Value& v) {
   std::string_view t;
@@ -107,7 +108,8 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
 
 Value bytes_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   std::string_view y;
-  if (!bytes_view(b, y)) return Value::not_implemented();
+  bool ordering = op != CmpOp::eq && op != CmpOp::ne;
+  if ((ordering && !is_mutable(a) && cast_memory_view(b)) || !bytes_view(b, y)) return Value::not_implemented();
   return Value::boolean(holds(op, view_of(a).compare(y), 0));
 }
 

@@ -10,6 +10,7 @@ void register_builtin_types(Session& s) {
   register_float_type(s);
   register_str_type(s);
   register_bytes_types(s);
+  register_memory_view_type(s);
   register_list_type(s);
   register_tuple_type(s);
   register_dict_types(s);

@@ -10,6 +10,8 @@ void register_float_type(Session& s);
 void register_singleton_types(Session& s);  // None, NotImplemented, Ellipsis
 void register_str_type(Session& s);
 void register_bytes_types(Session& s);  // bytes, bytearray
+// memoryview, the class that builtins find under the kind of opaque objects: it is the first one defined for it.
+void register_memory_view_type(Session& s);
 void register_list_type(Session& s);
 void register_tuple_type(Session& s);
 void register_dict_types(Session& s);      // dict, its views

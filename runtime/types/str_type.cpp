@@ -9,6 +9,7 @@
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -245,6 +246,8 @@ Value str_construct(Session& s, Type*, const Args& a) {
   if (v[0].is_unbound()) return make_str("");
   if (Bytes* b = cast<Bytes>(v[0])) return decode_bytes(s, v[0], b->view(), part[0], part[1]);
   if (ByteArray* b = cast<ByteArray>(v[0])) return decode_bytes(s, make_bytes(b->data), b->data, part[0], part[1]);
+  std::string_view items;
+  if (memory_view_bytes(v[0], items)) return decode_bytes(s, make_bytes(items), items, part[0], part[1]);
   if (cast<Str>(v[0])) return raise_type_error(s, "decoding str is not supported");
   return raise_type_error(s, "decoding to str: need a bytes-like object, %s found", type_name(s, v[0]).c_str());
 }
