@@ -75,6 +75,7 @@ bool JitExecutor::wants(Session&, const std::vector<Value>& args) const {
 }
 
 RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
+  runtime::MemoryUnlimited unlimited(s.memory);
   Code* code = runtime::frame_code(frame);
   FunctionVersions& f = versions_of(code->function);
   if (!f.refused.empty() || code->function->is_generator || code->function->kind == ir::Function::Kind::module ||
@@ -140,6 +141,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
 }
 
 RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
+  runtime::MemoryUnlimited unlimited(s.memory);
   return static_cast<JitExecutor*>(s.executor)->call(s, frame, *static_cast<FunctionVersions*>(data), result);
 }
 

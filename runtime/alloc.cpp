@@ -1,16 +1,15 @@
 #include "runtime/alloc.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "runtime/dict.h"
+#include "runtime/interrupt.h"
 #include "runtime/session.h"
+#include "runtime/text/utf8.h"
 #include "runtime/type_slots.h"
 #include "support/diag.h"
 #include "support/small_vec.h"
@@ -19,77 +18,19 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr size_t kChunk = 64 * 1024;
 constexpr int kMaxDestroyDepth = 100;
 
-// Free lists of threads that ended, for those that run out: a host may start a thread for each session.
-struct Legacy {
-  std::mutex lock;
-  std::vector<FreeBlock*> lists[kPooled / 16 + 1];
-  std::atomic<bool> any{false};
-};
-Legacy& legacy() {
-  static auto* l = new Legacy;  // never destroyed: threads may end after static destructors
-  return *l;
-}
-
-// What else memory management keeps per thread: where blocks are cut from, and the objects whose destruction waits.
-struct ThreadMemory {
-  ~ThreadMemory();
-  char* chunk = nullptr;
-  size_t left = 0;
-  int destroy_depth = 0;
+// Objects whose destruction waits.
+struct Destruction {
+  int depth = 0;
   std::vector<Object*> deferred;
 };
-thread_local ThreadMemory t_memory;
+thread_local Destruction t_destruction;
 constinit thread_local Session* t_session = nullptr;
-
-ThreadMemory::~ThreadMemory() {
-  Legacy& l = legacy();
-  std::lock_guard hold(l.lock);
-  for (size_t slot = 1; slot < std::size(t_free.heads); ++slot)
-    if (FreeBlock* head = std::exchange(t_free.heads[slot], nullptr)) l.lists[slot].push_back(head);
-  l.any.store(true, std::memory_order_relaxed);
-}
-
-void* inherit(size_t slot) {
-  Legacy& l = legacy();
-  if (!l.any.load(std::memory_order_relaxed)) return nullptr;
-  std::lock_guard hold(l.lock);
-  if (l.lists[slot].empty()) return nullptr;
-  FreeBlock* head = l.lists[slot].back();
-  l.lists[slot].pop_back();
-  t_free.heads[slot] = head->next;
-  return head;
-}
-
-void* refill(size_t bytes) {
-  ThreadMemory& m = t_memory;
-  if (void* p = inherit(bytes / 16)) return p;
-  if (m.left < bytes) {
-    m.chunk = static_cast<char*>(std::malloc(kChunk));
-    if (!m.chunk) throw std::bad_alloc();
-    m.left = kChunk;
-  }
-  void* p = m.chunk;
-  m.chunk += bytes;
-  m.left -= bytes;
-  return p;
-}
 
 KindOps g_kinds[static_cast<int>(ObjectKind::count_)];
 
 }  // namespace
-
-constinit thread_local FreeLists t_free{};
-
-void* allocate_elsewhere(size_t bytes) {
-  if (bytes <= kPooled) return refill((bytes + 15) / 16 * 16);
-  void* p = std::malloc(bytes);
-  if (!p) throw std::bad_alloc();
-  return p;
-}
-void free_elsewhere(void* p) { std::free(p); }
 
 Session* current_session() { return t_session; }
 uintptr_t lowest_stack_address();  // runtime/session.cpp
@@ -131,22 +72,22 @@ void destroy(Object* o) {
     free_memory(o, str_memory(static_cast<Str*>(o)));
     return;
   }
-  ThreadMemory& m = t_memory;
-  if (m.destroy_depth >= kMaxDestroyDepth) {
-    m.deferred.push_back(o);
+  Destruction& d = t_destruction;
+  if (d.depth >= kMaxDestroyDepth) {
+    d.deferred.push_back(o);
     return;
   }
-  ++m.destroy_depth;
+  ++d.depth;
   auto destroy_one = g_kinds[o->kind].destroy;
   if (!destroy_one) ouro_bug("no destructor for objects of kind %d", o->kind);
   destroy_one(o);
-  --m.destroy_depth;
-  while (m.destroy_depth == 0 && !m.deferred.empty()) {
-    Object* next = m.deferred.back();
-    m.deferred.pop_back();
-    ++m.destroy_depth;
+  --d.depth;
+  while (d.depth == 0 && !d.deferred.empty()) {
+    Object* next = d.deferred.back();
+    d.deferred.pop_back();
+    ++d.depth;
     g_kinds[next->kind].destroy(next);
-    --m.destroy_depth;
+    --d.depth;
   }
 }
 
@@ -169,10 +110,19 @@ Str* alloc_str(size_t bytes, size_t capacity) {
   return s;
 }
 
+void copy_text(char* to, const char* from, size_t n) {
+  constexpr size_t kPiece = size_t{1} << 23;
+  for (; n > kPiece; to += kPiece, from += kPiece, n -= kPiece) {
+    std::memcpy(to, from, kPiece);
+    poll_interrupt();
+  }
+  if (n) std::memcpy(to, from, n);
+}
+
 Value make_str(std::string_view text) {
-  Str* s = alloc_str(text.size());
-  if (!text.empty()) std::memcpy(s->data, text.data(), text.size());
-  return Value::steal(s);
+  Value v = Value::steal(alloc_str(text.size()));
+  copy_text(v.as<Str>()->data, text.data(), text.size());
+  return v;
 }
 
 Value make_str(Session& s, Symbol name) { return s.str(name); }
@@ -196,10 +146,13 @@ Value make_char(uint32_t code_point) {
 
 int64_t str_length(Str* s) {
   if (s->points < 0) {
-    int64_t n = 0;
-    const char* p = s->data;
-    for (size_t i = 0; i < s->size; ++i) n += (static_cast<unsigned char>(p[i]) & 0xC0) != 0x80;
-    s->points = n;
+    constexpr size_t kPiece = size_t{1} << 23;
+    size_t n = 0;
+    for (size_t at = 0; at < s->size; at += kPiece) {
+      if (at) poll_interrupt();
+      n += text::count_points(s->view().substr(at, kPiece));
+    }
+    s->points = static_cast<int64_t>(n);
   }
   return s->points;
 }
@@ -214,15 +167,30 @@ Value make_bytes(std::string_view raw) {
   Bytes* b = new (allocate_memory(total)) Bytes;
   b->kind = static_cast<uint8_t>(ObjectKind::bytes);
   b->size = raw.size();
-  if (!raw.empty()) std::memcpy(b->data, raw.data(), raw.size());
+  Value v = Value::steal(b);
+  copy_text(b->data, raw.data(), raw.size());
   b->data[raw.size()] = 0;
-  return Value::steal(b);
+  return v;
 }
 
 Value make_bytearray(std::string raw) {
   auto* b = new_object<ByteArray>(ObjectKind::bytearray);
+  Value v = Value::steal(b);
   b->data = std::move(raw);
-  return Value::steal(b);
+  b->settle();
+  return v;
+}
+void ByteArray::settle() {
+  const size_t now = data.capacity();
+  if (now == charged) return;
+  if (Session* s = current_session()) {
+    if (now > charged) s->memory.charge(now - charged);
+    if (now < charged) s->memory.release(charged - now);
+  }
+  charged = now;
+}
+ByteArray::~ByteArray() {
+  if (Session* s = current_session()) s->memory.release(charged);
 }
 
 // ---------------------------------------------------------------- lists and tuples
@@ -234,9 +202,7 @@ void List::reserve(size_t n) {
   // Values are relocatable. Few of them live in pooled blocks.
   constexpr size_t kFew = kPooled / sizeof(Value);
   if (capacity > kFew) {
-    void* moved = std::realloc(static_cast<void*>(items), wanted * sizeof(Value));
-    if (!moved) throw std::bad_alloc();
-    items = static_cast<Value*>(moved);
+    items = static_cast<Value*>(reallocate_elsewhere(items, capacity * sizeof(Value), wanted * sizeof(Value)));
   } else {
     auto* fresh = static_cast<Value*>(allocate_memory(wanted * sizeof(Value)));
     if (size) std::memcpy(static_cast<void*>(fresh), items, size * sizeof(Value));
@@ -291,7 +257,11 @@ Value make_list_reserved(size_t capacity) {
 Value make_list(std::span<const Value> items) {
   Value v = make_list_reserved(items.size());
   List* l = v.as<List>();
-  for (const Value& i : items) new (l->items + l->size++) Value(i);
+  constexpr size_t kPiece = 1 << 16;
+  for (size_t at = 0; at < items.size(); at += kPiece) {
+    if (at) poll_interrupt();
+    for (const Value& i : items.subspan(at, std::min(kPiece, items.size() - at))) new (l->items + l->size++) Value(i);
+  }
   return v;
 }
 Value make_list(std::initializer_list<Value> items) { return make_list(std::span(items.begin(), items.size())); }

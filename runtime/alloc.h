@@ -1,11 +1,10 @@
 // Making and freeing heap objects. Everything made here has one reference, which the returned Value (or the caller of
 // new_object) owns.
 //
-// Where there is no memory, std::bad_alloc is thrown; call_native() and run() make it a MemoryError.
+// Where there is no memory, or no more than the session may have (runtime/memory.h), std::bad_alloc is thrown;
+// call_native() and run() make it a MemoryError.
 //
-// Memory comes from per-thread free lists by size (blocks of 16 bytes up to 512, else malloc), because objects belong
-// to one thread. Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed
-// depth).
+// Freeing is iterative: a long chain of objects never recurses deeply (destroy() queues beyond a fixed depth).
 #pragma once
 
 #include <initializer_list>
@@ -16,43 +15,9 @@
 #include <utility>
 
 #include "runtime/object.h"
+#include "runtime/pool.h"
 
 namespace ouro::runtime {
-
-struct FreeBlock {
-  FreeBlock* next;
-};
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kPooled = 0;
-#else
-constexpr size_t kPooled = 512;
-#endif
-// This thread's free lists, by size in blocks of 16 bytes.
-struct FreeLists {
-  FreeBlock* heads[kPooled / 16 + 1];
-};
-extern constinit thread_local FreeLists t_free;
-
-void* allocate_elsewhere(size_t bytes);  // more than is pooled, or the free list is empty
-void free_elsewhere(void* p);
-
-inline void* allocate_memory(size_t bytes) {
-  if (bytes <= kPooled) [[likely]] {
-    FreeBlock*& head = t_free.heads[(bytes + 15) / 16];
-    if (FreeBlock* b = head) [[likely]] {
-      head = b->next;
-      return b;
-    }
-  }
-  return allocate_elsewhere(bytes);
-}
-inline void free_memory(void* p, size_t bytes) {
-  if (bytes > kPooled) return free_elsewhere(p);
-  FreeBlock*& head = t_free.heads[(bytes + 15) / 16];
-  auto* b = static_cast<FreeBlock*>(p);
-  b->next = head;
-  head = b;
-}
 
 void track(GcObject* o);  // put it under the cycle collector (new_object does)
 void untrack(GcObject* o);
@@ -74,6 +39,7 @@ void destroy_object(Object* o) {  // KindOps::destroy of a fixed-size T
 
 size_t str_memory(const Str* s);  // bytes its block has
 size_t bytes_memory(size_t size);
+void copy_text(char* to, const char* from, size_t n);  // in pieces, between which an interrupt is seen
 Value make_str(std::string_view utf8);
 Value make_str(Session& s, Symbol name);            // interned: one Str per symbol and session
 Str* alloc_str(size_t bytes, size_t capacity = 0);  // text to be filled in; NUL placed

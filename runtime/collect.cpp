@@ -89,11 +89,15 @@ size_t collect(Session& s) {
       }
   if (finalizers) {  // what they reach may come back to life: the next collection decides
     s.poll.fetch_or(Session::kFinalizers);
+    s.memory.collected();
     return 0;
   }
   for (Value& v : garbage)
     if (auto f = kind_ops(v.object()->object_kind()).clear) f(v.object());
-  return garbage.size();
+  const size_t count = garbage.size();
+  garbage.clear();
+  s.memory.collected();
+  return count;
 }
 
 void run_finalizers(Session& s) {

@@ -90,7 +90,7 @@ void matmul_as(const Matmul& d, const T* a, const int64_t* a_at, const T* b, con
   // Several small products make one part.
   int64_t group = parts > 1 ? 1 : std::max<int64_t>(1, kPartWork / (d.m * d.n * d.k));
   int64_t groups = (d.batch + group - 1) / group;
-  parallel_for(threads, groups * parts, [&](int64_t part) {
+  parallel_for_or_stop(threads, groups * parts, [&](int64_t part) {
     int64_t g = part / parts, r = part % parts;
     for (int64_t i = g * group; i < std::min(d.batch, (g + 1) * group); ++i)
       product_rows(d, a + (a_at ? a_at[i] : i * d.a_stride), b + (b_at ? b_at[i] : i * d.b_stride), c + i * d.m * d.n,
@@ -243,7 +243,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
   g.dtype = d.dtype;
   using K = Convolution::Kind;
   if (d.kind != K::weight) {
-    parallel_for(threads, d.batch, [&](int64_t i) {
+    parallel_for_or_stop(threads, d.batch, [&](int64_t i) {
       static thread_local std::vector<T> columns;
       columns.resize(static_cast<size_t>(taps * places));
       for (int64_t q = 0; q < d.groups; ++q) {
@@ -270,7 +270,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
     return;
   }
   std::vector<T> partial(static_cast<size_t>((chunks - 1) * size));
-  parallel_for(threads, chunks, [&](int64_t chunk) {
+  parallel_for_or_stop(threads, chunks, [&](int64_t chunk) {
     static thread_local std::vector<T> columns;
     columns.resize(static_cast<size_t>(taps * places));
     T* sum = chunk == 0 ? result : partial.data() + (chunk - 1) * size;

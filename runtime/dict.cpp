@@ -1,6 +1,6 @@
 #include "runtime/dict.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/ops.h"
@@ -25,12 +25,15 @@ inline int key_equals(Session& s, const Value& stored, const Value& key) {
   return equals(s, keep, key);
 }
 
-void rebuild_index(Dict* d, uint32_t index_size) {
-  std::free(d->index);
-  d->index = static_cast<int32_t*>(std::malloc(index_size * sizeof(int32_t)));
-  if (!d->index) throw std::bad_alloc();
-  d->mask = index_size - 1;
-  std::memset(d->index, 0xff, index_size * sizeof(int32_t));
+void free_index(Dict* d) {
+  if (d->index) free_memory(d->index, (d->mask + size_t{1}) * sizeof(int32_t));
+}
+void free_entries(Dict::Entry* entries, size_t capacity) {
+  if (entries) free_memory(entries, capacity * sizeof(Dict::Entry));
+}
+
+void fill_index(Dict* d) {
+  std::memset(d->index, 0xff, (d->mask + size_t{1}) * sizeof(int32_t));
   d->index_fill = d->filled;
   for (uint32_t i = 0; i < d->filled; ++i) {
     uint64_t perturb = static_cast<uint64_t>(d->entries[i].hash);
@@ -43,10 +46,31 @@ void rebuild_index(Dict* d, uint32_t index_size) {
   }
 }
 
-// Room for n live entries; drops deleted ones.
-void resize(Dict* d, uint32_t n) {
+// Entries are relocatable.
+Dict::Entry* moved_entries(const Dict* d, size_t capacity) {
+  const size_t old_bytes = d->capacity * sizeof(Dict::Entry), bytes = capacity * sizeof(Dict::Entry);
+  if (d->entries && old_bytes > kPooled && bytes > kPooled)
+    return static_cast<Dict::Entry*>(reallocate_elsewhere(d->entries, old_bytes, bytes));
+  auto* fresh = static_cast<Dict::Entry*>(allocate_memory(bytes));
+  if (d->entries) std::memcpy(static_cast<void*>(fresh), d->entries, std::min(old_bytes, bytes));
+  free_entries(d->entries, d->capacity);
+  return fresh;
+}
+
+// Room for n live entries; drops deleted ones. Where there is no memory for that nothing has changed.
+void resize(Dict* d, size_t n) {
+  constexpr size_t kMost = size_t{1} << 30;
+  if (n > kMost) throw std::bad_alloc();
   uint32_t capacity = 8;
   while (capacity < n) capacity *= 2;
+  if (capacity > d->capacity) {
+    d->entries = moved_entries(d, capacity);
+    d->capacity = capacity;
+  }
+  auto* index = static_cast<int32_t*>(allocate_memory(capacity * size_t{2} * sizeof(int32_t)));
+  free_index(d);
+  d->index = index;
+  d->mask = capacity * 2 - 1;
   uint32_t out = 0;
   for (uint32_t i = 0; i < d->filled; ++i) {
     if (d->entries[i].key.is_unbound()) {
@@ -57,12 +81,11 @@ void resize(Dict* d, uint32_t n) {
     ++out;
   }
   d->filled = out;
-  if (capacity != d->capacity) {
-    d->entries =
-        static_cast<Dict::Entry*>(std::realloc(static_cast<void*>(d->entries), capacity * sizeof(Dict::Entry)));
+  fill_index(d);
+  if (capacity < d->capacity) {
+    d->entries = moved_entries(d, capacity);
     d->capacity = capacity;
   }
-  rebuild_index(d, capacity * 2);
 }
 
 // The position of the key in `entries`: kFree if absent, -3 if a comparison failed. `slot` is its place in the index.
@@ -103,7 +126,7 @@ inline bool hash_key(Session& s, const Value& key, int64_t& h) {
 }
 
 void append(Dict* d, const Value& key, int64_t hash, Value v) {
-  if (d->filled == d->capacity || d->index_fill * 4 > d->mask * 3) resize(d, d->used + d->used / 2 + 1);
+  if (d->filled == d->capacity || d->index_fill * 4 > d->mask * 3) resize(d, size_t{d->used} + d->used / 2 + 1);
   uint64_t perturb = static_cast<uint64_t>(hash);
   uint64_t at = perturb & d->mask;
   while (d->index[at] >= 0) {
@@ -121,14 +144,14 @@ void append(Dict* d, const Value& key, int64_t hash, Value v) {
 
 Dict::~Dict() {
   for (uint32_t i = 0; i < filled; ++i) entries[i].~Entry();
-  std::free(static_cast<void*>(entries));
-  std::free(index);
+  free_entries(entries, capacity);
+  free_index(this);
 }
 
 Value make_dict() { return Value::steal(new_object<Dict>(ObjectKind::dict)); }
 
 void dict_reserve(Dict* d, size_t n) {
-  if (n > d->capacity) resize(d, static_cast<uint32_t>(n));
+  if (n > d->capacity) resize(d, n);
 }
 
 Value* dict_find(Session& s, Dict* d, const Value& key) {
@@ -187,14 +210,14 @@ int dict_delete(Session& s, Dict* d, const Value& key, Value* removed) {
 
 void dict_clear(Dict* d) {
   Dict::Entry* entries = d->entries;
-  uint32_t filled = d->filled;
-  std::free(d->index);
+  uint32_t filled = d->filled, capacity = d->capacity;
+  free_index(d);
   d->entries = nullptr;
   d->index = nullptr;
   d->used = d->filled = d->capacity = d->mask = d->index_fill = 0;
   ++d->version;
   for (uint32_t i = 0; i < filled; ++i) entries[i].~Entry();
-  std::free(static_cast<void*>(entries));
+  free_entries(entries, capacity);
 }
 
 Value dict_get_str(Session& s, Dict* d, std::string_view key) { return dict_get(s, d, make_str(key)); }

@@ -90,6 +90,11 @@ Value raise_text(Session& s, ExcKind kind, std::string_view text) {
   return set_pending(s, make_exception(s, kind, text));
 }
 
+Value raise_memory_error(Session& s) {
+  MemoryUnlimited unlimited(s.memory);
+  return set_pending(s, make_exception(s, exception_type(s, ExcKind::MemoryError), Value()));
+}
+
 Value raise_key_error(Session& s, const Value& key) {
   return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyError), make_tuple({key})));
 }
@@ -201,9 +206,10 @@ int exception_matches(Session& s, const Value& exc, const Value& cls) {
   return e && is_subtype(e->type, c);
 }
 
-void add_traceback(Session&, const Value& exc, const ir::FunctionRef& code, Span span, const Value& globals) {
+void add_traceback(Session& s, const Value& exc, const ir::FunctionRef& code, Span span, const Value& globals) {
   Exception* e = cast<Exception>(exc);
   if (!e) return;
+  MemoryUnlimited unlimited(s.memory);
   auto* t = new_object<Traceback>(ObjectKind::traceback);
   t->next = e->traceback.is_unbound() ? Value::none() : std::move(e->traceback);
   t->code = code;

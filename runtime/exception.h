@@ -16,6 +16,7 @@ Value raise_error(Session& s, ExcKind kind, const char* format, ...) __attribute
 Value raise_type_error(Session& s, const char* format, ...) __attribute__((format(printf, 2, 3)));
 Value raise_value_error(Session& s, const char* format, ...) __attribute__((format(printf, 2, 3)));
 Value raise_text(Session& s, ExcKind kind, std::string_view text);  // no formatting
+Value raise_memory_error(Session& s);                               // of a std::bad_alloc that was caught
 Value raise_key_error(Session& s, const Value& key);
 Value raise_value(Session& s, const Value& exception,
                   const Value& cause);  // `raise exception from cause`; cause may be unbound

@@ -145,6 +145,9 @@ struct Bytes : Object {
 
 struct ByteArray : Object {
   std::string data;
+  size_t charged = 0;  // bytes of `data` that the session's account knows of
+  ~ByteArray();
+  void settle();  // `data` has changed its size
   static constexpr ObjectKind kKind = ObjectKind::bytearray;
 };
 

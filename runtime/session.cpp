@@ -11,22 +11,31 @@
 #include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/ops.h"
+#include "runtime/pool.h"
 
 namespace ouro::runtime {
 
 void register_core_kinds();  // runtime/kinds.cpp
 uintptr_t lowest_stack_address();
 
-void Output::write(std::string_view text) {
-  if (sink_) return sink_(text);
+bool Output::write(std::string_view text) {
+  if (sink_) return sink_(text), true;
   buffer_.append(text);
-  if (buffer_.size() >= 8192 || fd_ == 2 || (is_terminal() && text.find('\n') != text.npos)) (void)flush();
+  if (buffer_.size() >= 8192 || fd_ == 2 || (is_terminal() && text.find('\n') != text.npos)) return flush();
+  return true;
 }
 
 bool Output::flush() {
+  constexpr size_t kPiece = size_t{1} << 20;
+  const Session* s = current_session();
   size_t done = 0;
   while (done < buffer_.size()) {
-    ssize_t n = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
+    ssize_t n = ::write(fd_, buffer_.data() + done, std::min(kPiece, buffer_.size() - done));
+    if (s && s->memory.in_script() && s->poll.load(std::memory_order_relaxed) & Session::kInterrupt &&
+        (n >= 0 || errno == EINTR)) {
+      buffer_.erase(0, done + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+      return true;
+    }
     if (n < 0) {
       if (errno == EINTR) continue;
       int saved = errno;
@@ -66,7 +75,7 @@ uintptr_t lowest_stack_address() {
   return reinterpret_cast<uintptr_t>(lowest) + size / 8 + (64u << 10);
 }
 
-Session::Session(const Options& o) : options(o), demands(o, devices, poll, kDemand) {
+Session::Session(const Options& o) : options(o), memory(*this, o.memory), demands(o, devices, poll, kDemand) {
   SessionScope scope(*this);
   static const bool registered = (register_core_kinds(), true);
   (void)registered;
@@ -106,6 +115,7 @@ Session::~Session() {
     x = next;
   }
   delete head;
+  release_free_chunks();
 }
 
 const Value& Session::str(Symbol name) {

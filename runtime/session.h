@@ -13,6 +13,7 @@
 #include "runtime/demand.h"
 #include "runtime/devices.h"
 #include "runtime/exception_kinds.h"
+#include "runtime/memory.h"
 #include "runtime/native.h"
 #include "runtime/object.h"
 #include "support/source.h"
@@ -31,6 +32,7 @@ struct Options {
   bool verbose = false;
   bool fast_numerics = false;
   int threads = 0;            // 0: what the machine has
+  size_t memory = 0;          // bytes that values may take; 0: what the machine has
   std::string cpu;            // --cpu=
   std::string device;         // --device=; a kind that Devices can open
   bool stress_exits = false;  // leave compiled code at every snapshot
@@ -43,8 +45,8 @@ struct Options {
 class Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
-  void write(std::string_view text);
-  [[nodiscard]] bool flush();  // false: errno tells
+  bool write(std::string_view text);  // false: errno tells
+  [[nodiscard]] bool flush();         // the same; true also when an interrupt came first: the rest waits
   // Instead of the descriptor, for hosts and tests.
   void redirect(std::function<void(std::string_view)> to) { sink_ = std::move(to); }
   bool waiting() const { return !buffer_.empty(); }
@@ -99,12 +101,16 @@ class Session {
   // ---- limits
   int depth = 0;  // of script calls and of C++ recursion that scripts drive
   int recursion_limit = 1000;
+  MemoryAccount memory;
   std::vector<const void*> repr_stack;  // containers being printed
   uintptr_t stack_limit = 0;            // lowest address C++ frames may use
   // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code
   // ready).
   enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16 };
   std::atomic<uint32_t> poll{0};
+  // What runs is to end: an interrupt that no handler of the script sees, and that stays asked for until the session
+  // is left.
+  std::atomic<bool> stopping{false};
   // Sets a bit; other threads set theirs at the same time.
   void ask(uint32_t bit) {
     if (!(poll.load(std::memory_order_relaxed) & bit)) poll.fetch_or(bit, std::memory_order_relaxed);

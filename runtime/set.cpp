@@ -1,7 +1,6 @@
 // CPython's set table (Objects/setobject.c of 3.11): open addressing, LINEAR_PROBES neighbours before each jump of the
 // perturbed sequence, growth by 4 (by 2 beyond 50,000). The order of iteration is the order of the table, so it must be
 // the same algorithm.
-#include <cstdlib>
 #include <cstring>
 
 #include "runtime/ops.h"
@@ -13,9 +12,15 @@ namespace {
 constexpr size_t kLinearProbes = 9, kMinSize = 8;
 constexpr int kPerturbShift = 5;
 
+// Tag::unbound is 0.
 Set::Entry* new_table(size_t n) {
-  return static_cast<Set::Entry*>(std::calloc(n, sizeof(Set::Entry)));
-}  // Tag::unbound is 0
+  const size_t bytes = n * sizeof(Set::Entry);
+  if (bytes > kPooled) return static_cast<Set::Entry*>(allocate_cleared(bytes));
+  return static_cast<Set::Entry*>(std::memset(allocate_memory(bytes), 0, bytes));
+}
+void free_table(Set::Entry* table, size_t mask) {
+  if (table) free_memory(table, (mask + 1) * sizeof(Set::Entry));
+}
 bool is_free(const Set::Entry& e) { return e.key.is_unbound(); }
 bool is_dummy(const Set::Entry& e) { return e.key.is_end(); }
 
@@ -48,13 +53,14 @@ void resize(Set* t, size_t min_used) {
   while (n <= min_used) n *= 2;
   Set::Entry* old = t->table;
   size_t old_mask = t->mask;
-  t->table = new_table(n);
+  Set::Entry* fresh = new_table(n);
+  t->table = fresh;
   t->mask = n - 1;
   t->fill = t->used;
   if (old)
     for (size_t i = 0; i <= old_mask; ++i)
       if (!is_free(old[i]) && !is_dummy(old[i])) insert_clean(t->table, t->mask, std::move(old[i].key), old[i].hash);
-  std::free(static_cast<void*>(old));
+  free_table(old, old_mask);
 }
 
 int key_equals(Session& s, const Value& stored, const Value& key) {
@@ -202,7 +208,7 @@ void set_clear(Set* t) {
   t->fill = t->used = t->mask = t->finger = 0;
   if (!table) return;
   for (size_t i = 0; i <= mask; ++i) table[i].key.~Value();
-  std::free(static_cast<void*>(table));
+  free_table(table, mask);
 }
 
 bool set_next(const Set* t, size_t& pos, Value*& key) {

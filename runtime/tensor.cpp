@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/devices.h"
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/threads.h"
@@ -33,7 +34,7 @@ int bin_of(size_t bytes, size_t& rounded) {
 struct BufferCache {
   Buffer* bins[kBins] = {};  // linked by `owner`
   Buffer* headers = nullptr;
-  size_t kept = 0;
+  size_t kept = 0;  // bytes; no session is charged for them
   ~BufferCache() { trim(); }
   void trim() {
     for (Buffer*& b : bins)
@@ -48,12 +49,33 @@ struct BufferCache {
 };
 thread_local BufferCache cache;
 
+// The session that this thread serves is charged for a buffer's memory from allocate_buffer() on until it is given up.
+bool charge(size_t bytes) {
+  Session* s = current_session();
+  return !s || s->memory.try_charge(bytes);
+}
+void release(size_t bytes) {
+  if (Session* s = current_session()) s->memory.release(bytes);
+}
+void free_data(Buffer* b) {
+  size_t rounded;
+  bin_of(b->bytes, rounded);
+  release(rounded);
+  std::free(b->data);
+}
+
+size_t most_kept() {
+  Session* s = current_session();
+  return s && s->options.memory ? std::min(kKeep, s->options.memory / 8) : kKeep;
+}
+
 }  // namespace
 
 Buffer* allocate_buffer(size_t bytes) {
   size_t rounded;
   if (bytes > (size_t{1} << 46)) return nullptr;
   int bin = bin_of(bytes, rounded);
+  if (!charge(rounded)) return nullptr;
   if (Buffer* b = cache.bins[bin]) {
     cache.bins[bin] = static_cast<Buffer*>(b->owner);
     cache.kept -= rounded;
@@ -65,7 +87,7 @@ Buffer* allocate_buffer(size_t bytes) {
   void* data = nullptr;
   if (posix_memalign(&data, 64, rounded) != 0) {
     cache.trim();
-    if (posix_memalign(&data, 64, rounded) != 0) return nullptr;
+    if (posix_memalign(&data, 64, rounded) != 0) return release(rounded), nullptr;
   }
   auto* b = new Buffer;
   b->bin = static_cast<uint32_t>(bin);
@@ -86,18 +108,22 @@ void release_buffer(Buffer* b) {
   }
   size_t rounded;
   bin_of(b->bytes, rounded);
-  if (cache.kept + rounded > kKeep) {
-    std::free(b->data);
+  if (cache.kept + rounded > most_kept()) {
+    free_data(b);
     delete b;
     return;
   }
+  release(rounded);
   b->owner = cache.bins[b->bin];
   cache.bins[b->bin] = b;
   cache.kept += rounded;
 }
 
 void drop_host_copy(Buffer* b) {
-  std::free(b->data);
+  if (b->bin == kUnbinned)
+    std::free(b->data);
+  else
+    free_data(b);
   b->data = nullptr;
   b->bin = kUnbinned;
 }
@@ -291,8 +317,10 @@ struct Nested {
         shape.push_back(static_cast<int64_t>(parts.size()));
       else if (depth > shape.size() || shape[depth] != static_cast<int64_t>(parts.size()))
         return ragged(depth, parts.size());
-      for (const Value& p : parts)
+      for (const Value& p : parts) {
+        poll_interrupt(s);
         if (!measure(p, depth + 1)) return false;
+      }
       if (parts.empty()) leaf_depth(depth + 1);
       return true;
     }
@@ -330,8 +358,10 @@ struct Nested {
     bool sequence;
     auto parts = items(v, sequence);
     if (sequence) {
-      for (const Value& p : parts)
+      for (const Value& p : parts) {
+        poll_interrupt(s);
         if (!fill(p, out, at)) return false;
+      }
       return true;
     }
     size_t z = size_of(out->dtype);

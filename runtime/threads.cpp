@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/interrupt.h"
+
 namespace ouro::runtime {
 
 namespace {
@@ -18,9 +20,11 @@ struct Job {
   int helpers;     // how many workers may still join
   int inside = 0;  // workers at it
   std::atomic<int64_t> next{0};
+  const Session* session = nullptr;  // whose interrupt ends it early
   Job* link = nullptr;
+  bool interrupted() const { return session && session->poll.load(std::memory_order_relaxed) & Session::kInterrupt; }
   void work() {
-    for (int64_t p; (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
+    for (int64_t p; !interrupted() && (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
   }
 };
 
@@ -106,6 +110,21 @@ void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
     return;
   }
   pool().run(job.helpers + 1, job);
+}
+
+void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context) {
+  const Session* s = current_session();
+  if (!s || !s->memory.in_script()) return run_parts(threads, parts, fn, context);
+  Job job{.fn = fn,
+          .context = context,
+          .parts = parts,
+          .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1,
+          .session = s};
+  if (job.helpers <= 0)
+    job.work();
+  else
+    pool().run(job.helpers + 1, job);
+  poll_interrupt(*s);
 }
 
 }  // namespace ouro::runtime

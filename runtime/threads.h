@@ -13,6 +13,10 @@ namespace ouro::runtime {
 
 using PartFn = void (*)(void* context, int64_t part);
 
+// Where an interrupt is seen: calls fn for some of the parts only, and throws (runtime/interrupt.h), on the thread that
+// serves the session; for results that nobody sees then.
+void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context);
+
 // Calls fn(context, p) for p in [0, parts) on at most `threads` threads, this one among them, and returns when all are
 // done.
 void run_parts(int threads, int64_t parts, PartFn fn, void* context);
@@ -24,6 +28,12 @@ void parallel_for(int threads, int64_t parts, F&& f) {
     return;
   }
   run_parts(
+      threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
+}
+
+template <class F>
+void parallel_for_or_stop(int threads, int64_t parts, F&& f) {
+  run_parts_or_stop(
       threads, parts, [](void* c, int64_t p) { (*static_cast<F*>(c))(p); }, &f);
 }
 

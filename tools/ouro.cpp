@@ -25,6 +25,7 @@
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "stdlib/start.h"
+#include "support/byte_size.h"
 #include "support/source.h"
 #include "support/trace.h"
 #include "tools/cache_command.h"
@@ -58,6 +59,8 @@ constexpr std::string_view kHelp =
     "  --mode=eager|graph|auto  how functions run (default: auto)\n"
     "  --threads=N              threads of kernels\n"
     "  --device=NAME            cpu or opencl: where tensors are that no .to(device) placed\n"
+    "  --memory=SIZE            of a script's values, at most: 512M, 2G; more is a MemoryError (default: what there "
+    "is)\n"
     "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
     "  --cpu=NAME               use no newer instructions than that processor's\n"
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
@@ -115,6 +118,11 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
       error = "--threads is a number from 1 to 1024, not '" + v + "'";
     else
       c.options.threads = static_cast<int>(n);
+  } else if (value("--memory", v)) {
+    uint64_t bytes = 0;
+    if (!read_byte_size(v, bytes) || bytes < kLeastMemory || bytes > kMostMemory)
+      error = "--memory is a number of bytes from 4M on (512M, 2G), not '" + v + "'";
+    c.options.memory = bytes;
   } else if (value("--numerics", v)) {
     if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
     c.options.fast_numerics = v == "fast";
@@ -130,7 +138,7 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.cache.on = on;
   } else if (value("--cache-bytes", v)) {
     uint64_t bytes = 0;
-    if (!jit::read_cache_bytes(v, bytes)) error = "--cache-bytes is a number of bytes (64M, 1G), not '" + v + "'";
+    if (!read_byte_size(v, bytes)) error = "--cache-bytes is a number of bytes (64M, 1G), not '" + v + "'";
     c.cache.bytes = bytes;
   } else if (value("--stage", v))
     c.stage = v;
@@ -138,8 +146,8 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     bool lacks_value = false;
-    for (std::string_view name : {"--mode", "--threads", "--numerics", "--cpu", "--device", "--cache", "--cache-bytes",
-                                  "--stage", "--function"})
+    for (std::string_view name : {"--mode", "--threads", "--memory", "--numerics", "--cpu", "--device", "--cache",
+                                  "--cache-bytes", "--stage", "--function"})
       lacks_value = lacks_value || arg == name;
     error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."
                         : "unknown option '" + std::string(arg) + "'";

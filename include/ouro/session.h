@@ -26,7 +26,12 @@ enum class Mode : uint8_t {
 
 struct Options {
   Mode mode = Mode::automatic;
-  int threads = 0;             ///< of kernels; 0: the cores this process may use
+  int threads = 0;  ///< of kernels; 0: the cores this process may use
+  /// Bytes that the values of scripts may take (objects, texts, containers, tensors), at least 4 MiB: more is a
+  /// MemoryError in the script. 0: what the machine, or the process's control group, still has.
+  size_t memory = 0;
+  /// How deep calls of scripts may nest before RecursionError; sys.setrecursionlimit() changes it.
+  int recursion = 1000;
   bool fast_numerics = false;  ///< false: the same bits in every mode; true: a stated tolerance
   std::string cpu;             ///< compiled code has no newer instructions than that ("x86-64-v3"); empty: this one's
   /// Compiled code is kept in the user's cache folder and found there by later processes; OURO_CACHE=on|off in the
@@ -141,6 +146,9 @@ class OURO_API Session {
   /// thread, also a signal handler. Not within one kernel.
   void interrupt() noexcept;
   void clear_interrupt() noexcept;  ///< forgets one that has not been seen yet
+  /// Ends what runs, for scripts that nobody trusts: like interrupt(), but no `except`, `finally` or `with` of the
+  /// script is run on the way out. The session can be used again. Nothing running: nothing happens. Any thread.
+  void stop() noexcept;
 
   // ---- demands: what the running program must meet (docs/demand.md)
   /// Any thread, also while the session runs something: "threads" ("1" to "1024"), "precision" ("f32", "bf16"),

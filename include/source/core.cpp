@@ -1,5 +1,6 @@
 #include "include/source/core.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "jit/cache/code_cache.h"
@@ -24,6 +25,7 @@ runtime::Options options_of(const Options& o) {
            : o.mode == Mode::graph ? runtime::Mode::graph
                                    : runtime::Mode::auto_;
   r.threads = o.threads;
+  if (o.memory) r.memory = std::clamp(o.memory, runtime::kLeastMemory, runtime::kMostMemory);
   r.sense = true;
   r.fast_numerics = o.fast_numerics;
   r.cpu = o.cpu;
@@ -45,6 +47,7 @@ Core::Core(const Options& options) : session(options_of(options)) {
   set_notice_mode(NoticeMode::never);
   stdlib::start(session);
   jit::keep_code(session, cache_bytes(options));
+  session.recursion_limit = std::max(options.recursion, 1);
   session.path = options.path;
   session.argv = options.argv;
   if (session.argv.empty()) session.argv = {""};
@@ -114,6 +117,16 @@ void Core::drop_left() {
   values.clear();
 }
 
+namespace {
+
+void forget_stop(runtime::Session& s) {
+  if (!s.stopping.load(std::memory_order_relaxed)) return;
+  s.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
+  s.stopping.store(false);
+}
+
+}  // namespace
+
 Entry::Entry(Core* core) : core_(core) {
   if (!core_) return;
   if (!core_->inside()) {
@@ -124,6 +137,7 @@ Entry::Entry(Core* core) : core_(core) {
     outermost_ = true;
   }
   if (!core_->ended) {
+    if (outermost_) forget_stop(core_->session);
     scope_.emplace(core_->session);
     return;
   }
@@ -135,6 +149,7 @@ Entry::~Entry() {
   if (!scope_ || !outermost_) return;
   if (core_->session.out.waiting()) (void)core_->session.out.flush();
   core_->passing = runtime::Value();
+  forget_stop(core_->session);
   scope_.reset();
   core_->leave();
 }

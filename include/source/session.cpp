@@ -186,6 +186,10 @@ Result<void> Session::on_error_output(std::function<void(std::string_view)> to) 
 }
 
 void Session::interrupt() noexcept { core_->session.poll.fetch_or(runtime::Session::kInterrupt); }
+void Session::stop() noexcept {
+  core_->session.stopping.store(true);
+  core_->session.poll.fetch_or(runtime::Session::kInterrupt);
+}
 void Session::clear_interrupt() noexcept {
   core_->session.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
 }

@@ -1,6 +1,5 @@
 #include "jit/cache/code_cache.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <vector>
 
@@ -8,6 +7,7 @@
 
 #include "ir/loops/loop_ir.h"
 #include "jit/cache/build_id.h"
+#include "support/byte_size.h"
 #include "support/trace.h"
 
 namespace ouro::jit {
@@ -34,18 +34,6 @@ bool read_cache_switch(std::string_view text, bool& on) {
   return on || text == "off";
 }
 
-bool read_cache_bytes(std::string_view text, uint64_t& bytes) {
-  uint64_t n = 0;
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (bad != std::errc()) return false;
-  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const size_t power = unit.empty() ? 0 : std::string_view("KMG").find(unit[0]) + 1;
-  if (unit.size() > 1 || (!unit.empty() && power == 0)) return false;
-  if (n > (UINT64_MAX >> (10 * power))) return false;
-  bytes = n << (10 * power);
-  return true;
-}
-
 bool read_cache_environment(CacheWish& wish, std::string& error) {
   if (std::string_view text = variable("OURO_CACHE"); !text.empty()) {
     bool on = false;
@@ -56,7 +44,7 @@ bool read_cache_environment(CacheWish& wish, std::string& error) {
   }
   if (std::string_view text = variable("OURO_CACHE_BYTES"); !text.empty()) {
     uint64_t bytes = 0;
-    if (read_cache_bytes(text, bytes))
+    if (read_byte_size(text, bytes))
       wish.bytes = bytes;
     else
       error = fmt::format("OURO_CACHE_BYTES is a number of bytes (64M, 1G), not '{}'", text);

@@ -35,9 +35,8 @@ struct CacheWish {
 };
 /// False, and `error` in words, when a variable has no sensible value; it then counts as not set.
 bool read_cache_environment(CacheWish& wish, std::string& error);
-/// "on" or "off"; a number with K, M or G for its powers of 1024.
+/// "on" or "off".
 bool read_cache_switch(std::string_view text, bool& on);
-bool read_cache_bytes(std::string_view text, uint64_t& bytes);
 
 inline constexpr uint64_t kDefaultCacheBytes = uint64_t{256} << 20;
 

@@ -5,6 +5,7 @@
 #include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
+#include "runtime/interrupt.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -68,8 +69,9 @@ std::string module_prefix(Session& s, const Value& f) {
   return "";
 }
 
-bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v) {
-  for (const Value& n : out.names)
+// `name` must not be among the first `before` names: those from elsewhere than the mapping it is from.
+bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v, size_t before) {
+  for (const Value& n : std::span(out.names.data(), before))
     if (n.same(name) || n.as<Str>()->view() == name.as<Str>()->view()) {
       raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
                        callee_text(s, f).c_str(), name.as<Str>()->data);
@@ -88,7 +90,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
         out.positional.push_back(std::move(v));
         break;
       case ir::CallSig::Kind::keyword:
-        if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v))) return false;
+        if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v), out.names.size())) return false;
         break;
       case ir::CallSig::Kind::star: {
         Value t = tuple_of(s, v);
@@ -123,6 +125,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
           d = make_dict();
           if (!dict_merge(s, d.as<Dict>(), v)) return false;
         }
+        const size_t before = out.names.size();
         size_t pos = 0;
         Value *k, *item;
         while (dict_next(cast<Dict>(d), pos, k, item)) {
@@ -130,7 +133,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
             raise_type_error(s, "keywords must be strings");
             return false;
           }
-          if (!add_keyword(s, out, f, unwrap(*k), *item)) return false;
+          if (!add_keyword(s, out, f, unwrap(*k), *item, before)) return false;
         }
         break;
       }
@@ -469,8 +472,7 @@ bool safe_point(Session& s) {
   if (bits & Session::kFinalizers) run_finalizers(s);
   if (bits & Session::kDemand) adopt_demands(s);
   if (bits & Session::kInterrupt) {
-    s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
-    set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
+    raise_interrupt(s);
     return false;
   }
   return true;

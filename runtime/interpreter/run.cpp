@@ -7,6 +7,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
+#include "runtime/interrupt.h"
 #include "support/diag.h"
 
 namespace ouro::runtime {
@@ -871,7 +872,7 @@ failed:
     }
     interpreter.error_span = {};
     traced = true;
-    if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX) {
+    if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX && !s.stopping.load(std::memory_order_relaxed)) {
       const HandoverTo& to = f->code->handovers[h];
       hand_over(*f, to, take_pending(s));
       f->pc = f->code->instrs.data() + to.pc;
@@ -896,13 +897,17 @@ failed:
 // An operation that found no memory left the loop: its exception is raised where the frame on top stands, which belongs
 // to this activation.
 static Value run_guarded(Session& s, Frame* f, bool pending) {
+  MemoryLimited limited(s.memory);
   for (;; f = s.interpreter->top, pending = true) {
     try {
       return run_loop(s, f, pending);
+    } catch (const Interrupted&) {
+      raise_interrupt(s);
+      continue;
     } catch (const std::bad_alloc&) {
     } catch (const std::length_error&) {
     }
-    raise_text(s, ExcKind::MemoryError, "");
+    raise_memory_error(s);
   }
 }
 

@@ -377,9 +377,10 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
     }
     return false;
   }
-  std::vector<Value> items;
+  Value held = make_list();
+  List& items = *held.as<List>();
   for (;;) {
-    if (!star && items.size() == before) {
+    if (!star && items.size == before) {
       Value extra = next(s, it);
       if (extra.is_error()) return false;
       if (extra.is_end()) break;
@@ -389,19 +390,19 @@ bool do_unpack(Session& s, Frame& f, const Instr& in) {
     Value v = next(s, it);
     if (v.is_error()) return false;
     if (v.is_end()) break;
-    items.push_back(std::move(v));
+    items.push(std::move(v));
   }
-  if (items.size() < before + after) {
+  if (items.size < before + after) {
     raise_value_error(s, "not enough values to unpack (expected %s%zu, got %zu)", star ? "at least " : "",
-                      before + after, items.size());
+                      before + after, items.size);
     return false;
   }
-  if (!star) return finish(f, in, make_tuple_moved(items));
+  if (!star) return finish(f, in, make_tuple_moved(std::span(items.items, items.size)));
   Value r = alloc_tuple(before + 1 + after);
   Tuple& t = *r.as<Tuple>();
-  size_t middle = items.size() - before - after;
+  size_t middle = items.size - before - after;
   for (size_t i = 0; i < before; ++i) t[i] = std::move(items[i]);
-  t[before] = make_list_moved(std::span(items.data() + before, middle));
+  t[before] = make_list_moved(std::span(items.items + before, middle));
   for (size_t i = 0; i < after; ++i) t[before + 1 + i] = std::move(items[before + middle + i]);
   return finish(f, in, std::move(r));
 }

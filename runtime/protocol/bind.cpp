@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
 #include "support/small_vec.h"
@@ -307,10 +308,12 @@ Value receiver_error(Session& s, Native* n, const Args& args) {
 Value call_native_fn(Session& s, const NativeDef& def, const Args& args) {
   try {
     return def.fn(s, args);
+  } catch (const Interrupted&) {
+    return raise_interrupt(s);
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
-  return raise_text(s, ExcKind::MemoryError, "");
+  return raise_memory_error(s);
 }
 
 Value call_native(Session& s, Native* n, const Args& args) {

@@ -36,6 +36,10 @@ Value call(Session& s, const Value& f, const Args& args) {
     case ObjectKind::bound_method: {
       Value keep = f;
       auto* m = f.as<BoundMethod>();
+      if (kind_of(m->function) != ObjectKind::function) {
+        DepthGuard depth(s, " while calling a Python object");
+        return depth.ok() ? with_first(s, m->function, m->self, args) : Value::error();
+      }
       return with_first(s, m->function, m->self, args);
     }
     case ObjectKind::type: {
@@ -50,6 +54,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       Type* t = type_of(s, f);
       Value m = find_dunder(s, t, Dunder::call_);
       if (m.is_unbound()) break;
+      DepthGuard depth(s, " while calling a Python object");  // what __call__ is may be such an object, too
+      if (!depth.ok()) return Value::error();
       if (kind_of(m) == ObjectKind::function || kind_of(m) == ObjectKind::native) return with_first(s, m, f, args);
       DepthGuard depth(s, " while calling a Python object");
       if (!depth.ok()) return Value::error();

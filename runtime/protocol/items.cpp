@@ -1,4 +1,5 @@
 // Subscripts, lengths and iteration.
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/types/sequence.h"
 
@@ -113,6 +114,7 @@ Value iter(Session& s, const Value& v) {
 }
 
 Value next(Session& s, const Value& it) {
+  poll_interrupt(s);
   if (Iterator* of = cast_iterator(it); of && of->def) {
     Value hold = it;
     return of->def->next(s, *of);
@@ -139,7 +141,7 @@ Value list_of(Session& s, const Value& iterable) {
   constexpr int64_t kMost = int64_t{1} << 36;
   if (cast_exact<Range>(iterable)) {
     int64_t n = length(s, iterable);
-    if (n > kMost) return raise_text(s, ExcKind::MemoryError, "");
+    if (n > kMost) return raise_memory_error(s);
     if (n < 0) return Value::error();
     l->reserve(static_cast<size_t>(n));
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
@@ -90,12 +91,17 @@ Value argsort(OpCall& c) {
   bool down = c.flag("descending");
   OURO_TRY(r, c.result());
   int64_t* out = r.as<Tensor>()->data<int64_t>();
+  const bool alone = outer * inner == 1;  // a part of several must not throw
   auto go = [&]<class T>(T) {
-    parallel_for(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, [&](int64_t p) {
+    parallel_for_or_stop(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, [&](int64_t p) {
       const T* row = x->data<T>() + p / inner * n * inner + p % inner;
       std::vector<int64_t> order(n);
       std::iota(order.begin(), order.end(), 0);
-      auto less = [](T a, T b) { return a < b || (b != b && a == a); };  // NaN is the largest
+      uint32_t count = 0;
+      auto less = [&](T a, T b) {  // NaN is the largest
+        if (alone && (++count & 0xffff) == 0) poll_interrupt();
+        return a < b || (b != b && a == a);
+      };
       if (down)
         std::stable_sort(order.begin(), order.end(),
                          [&](int64_t i, int64_t j) { return less(row[j * inner], row[i * inner]); });

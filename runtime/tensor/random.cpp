@@ -17,8 +17,8 @@ Value result_in(OpCall& c, DType t) { return make_tensor(c.s, t, c.shape); }
 template <class F>
 void in_parts(Session& s, int64_t n, F&& f) {  // parts of whole Philox blocks
   constexpr int64_t part = 16384;
-  parallel_for(n > part ? session_threads(s) : 1, (n + part - 1) / part,
-               [&](int64_t p) { f(p * part, std::min(n, (p + 1) * part)); });
+  parallel_for_or_stop(n > part ? session_threads(s) : 1, (n + part - 1) / part,
+                       [&](int64_t p) { f(p * part, std::min(n, (p + 1) * part)); });
 }
 
 Value uniform(OpCall& c) {

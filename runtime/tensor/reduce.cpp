@@ -65,14 +65,14 @@ bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int6
     if (outer == 1 && r > 4096 * 8) {  // one long row: its blocks in parallel, then the rest of the tree
       int64_t blocks = (r + 4095) / 4096;
       OURO_BUFFER(partial, static_cast<size_t>(blocks) * z);
-      parallel_for(threads, (blocks + 15) / 16, [&](int64_t g) {
+      parallel_for_or_stop(threads, (blocks + 15) / 16, [&](int64_t g) {
         for (int64_t b = g * 16; b < std::min(blocks, g * 16 + 16); ++b)
           f(partial.data() + b * z, in + b * 4096 * z, std::min<int64_t>(4096, r - b * 4096));
       });
       return reduce_one(s, op, t, partial.data(), out, 1, blocks, 1, true, 1);
     }
     int64_t group = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, r));
-    parallel_for(total > 65536 ? threads : 1, (outer + group - 1) / group, [&](int64_t g) {
+    parallel_for_or_stop(total > 65536 ? threads : 1, (outer + group - 1) / group, [&](int64_t g) {
       for (int64_t o = g * group; o < std::min(outer, (g + 1) * group); ++o) f(out + o * z, in + o * r * z, r);
     });
     return true;
@@ -80,7 +80,7 @@ bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int6
   auto f = k.columns[static_cast<int>(op)][static_cast<int>(t)];
   constexpr int64_t wide = 1024;
   int64_t strips = (inner + wide - 1) / wide;
-  parallel_for(total > 65536 ? threads : 1, outer * strips, [&](int64_t p) {
+  parallel_for_or_stop(total > 65536 ? threads : 1, outer * strips, [&](int64_t p) {
     int64_t o = p / strips, j = p % strips * wide;
     f(out + (o * inner + j) * z, in + (o * r * inner + j) * z, r, std::min(wide, inner - j), inner);
   });
@@ -142,7 +142,7 @@ Value arg_run(OpCall& c) {
   auto* out = r.as<Tensor>()->data<int64_t>();
   auto go = [&]<class T>(T) {
     const T* p = x->data<T>();
-    parallel_for(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
+    parallel_for_or_stop(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
       for (int64_t j = 0; j < inner; ++j) {
         const T* row = p + o * n * inner + j;
         int64_t best = 0;
@@ -182,7 +182,7 @@ Value scan_run(OpCall& c) {
     LeafKernel f = kernels().leaf[static_cast<int>(c.op.def->loop.combine)][static_cast<int>(t)];
     size_t z = size_of(t);
     auto go = [&]<class T>(T) {
-      parallel_for(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
+      parallel_for_or_stop(x->size > 65536 ? session_threads(c.s) : 1, outer, [&](int64_t o) {
         const char* in = x->bytes() + o * n * inner * z;
         char* out = y->bytes() + o * n * inner * z;
         std::memcpy(out, in, inner * z);

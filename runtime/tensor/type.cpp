@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor/call.h"
@@ -212,7 +213,11 @@ Value m_item(Session& s, const Args& a) {
 Value list_of_tensor(Session& s, const Tensor* t, int axis, int64_t row) {
   if (axis == t->rank) return tensor_item(s, t, row);
   Value l = make_list_reserved(static_cast<size_t>(t->dim(axis)));
-  for (int64_t i = 0; i < t->dim(axis); ++i) l.as<List>()->push(list_of_tensor(s, t, axis + 1, row * t->dim(axis) + i));
+  uint32_t count = 0;
+  for (int64_t i = 0; i < t->dim(axis); ++i) {
+    poll_interrupt(s, count);
+    l.as<List>()->push(list_of_tensor(s, t, axis + 1, row * t->dim(axis) + i));
+  }
   return l;
 }
 Value m_tolist(Session& s, const Args& a) { return list_of_tensor(s, cast<Tensor>(a[0]), 0, 0); }

@@ -1,5 +1,6 @@
 #include "runtime/text/float_text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/memory.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 
@@ -46,7 +48,11 @@ Decimal shortest(double x) {
   return split_scientific(buffer, r.ptr);
 }
 
+// No double has more digits: what follows them are zeros.
+constexpr int kMostDigits = 800, kMostDecimals = 1100;
+
 Decimal with_digits(double x, int ndigits) {
+  ndigits = std::min(ndigits, kMostDigits);
   std::string buffer(static_cast<size_t>(ndigits) + 32, '\0');
   auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::scientific, ndigits - 1);
   return split_scientific(buffer.data(), r.ptr);
@@ -67,7 +73,7 @@ std::string exponent_text(int e, bool upper) {
 // Lays the digits out; `keep` digits are wanted in all (the rest are zeros), or as many as there are.
 std::string lay_out(Decimal d, bool exponent, int keep, bool upper, unsigned flags) {
   std::string& g = d.digits;
-  if (static_cast<int>(g.size()) < keep) g.append(static_cast<size_t>(keep) - g.size(), '0');
+  if (static_cast<int>(g.size()) < keep) append_text(g, static_cast<size_t>(keep) - g.size(), '0');
   std::string out;
   if (exponent) {
     out = g.substr(0, 1);
@@ -90,9 +96,11 @@ std::string lay_out(Decimal d, bool exponent, int keep, bool upper, unsigned fla
 }
 
 std::string fixed(double x, int precision, unsigned flags) {
-  std::string buffer(static_cast<size_t>(precision) + 330, '\0');
-  auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::fixed, precision);
+  const int exact = std::min(precision, kMostDecimals);
+  std::string buffer(static_cast<size_t>(exact) + 330, '\0');
+  auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::fixed, exact);
   buffer.resize(static_cast<size_t>(r.ptr - buffer.data()));
+  append_text(buffer, static_cast<size_t>(precision - exact), '0');
   if (precision == 0) {
     if (flags & kFloatAlt)
       buffer += '.';

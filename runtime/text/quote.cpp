@@ -64,7 +64,9 @@ std::string quote_bytes(std::string_view s) {
   char sign = choose_quote(s);
   std::string out = "b";
   out += sign;
+  uint32_t count = 0;
   for (unsigned char c : s) {
+    if ((++count & 0xffff) == 0) poll_interrupt();
     if (append_simple(out, c, sign)) continue;
     if (c >= 32 && c < 127)
       out += static_cast<char>(c);

@@ -51,8 +51,14 @@ char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 3
 
 template <class F>
 std::string map_ascii(std::string_view s, F f) {
-  std::string out(s);
-  for (char& c : out) c = f(c);
+  std::string out;
+  out.reserve(s.size());
+  for (; !s.empty(); s.remove_prefix(std::min(kPiece, s.size()))) {
+    poll_interrupt();
+    const size_t from = out.size();
+    out += s.substr(0, kPiece);
+    for (size_t i = from; i < out.size(); ++i) out[i] = f(out[i]);
+  }
   return out;
 }
 
@@ -87,7 +93,9 @@ std::string to_lower(std::string_view s) {
   if (is_ascii(s)) return map_ascii(s, ascii_lower);
   std::string out;
   const char* end = s.data() + s.size();
+  uint32_t count = 0;
   for (const char* p = s.data(); p < end;) {
+    if ((++count & 0xffff) == 0) poll_interrupt();
     const char* at = p;
     uint32_t c = decode(p);
     append_lower(out, s, at, c);
@@ -99,7 +107,9 @@ std::string to_title(std::string_view s) {
   std::string out;
   bool in_word = false;
   const char* end = s.data() + s.size();
+  uint32_t count = 0;
   for (const char* p = s.data(); p < end;) {
+    if ((++count & 0xffff) == 0) poll_interrupt();
     const char* at = p;
     uint32_t c = decode(p);
     if (in_word)
@@ -114,7 +124,9 @@ std::string to_title(std::string_view s) {
 std::string capitalize(std::string_view s) {
   std::string out;
   const char* end = s.data() + s.size();
+  uint32_t count = 0;
   for (const char* p = s.data(); p < end;) {
+    if ((++count & 0xffff) == 0) poll_interrupt();
     const char* at = p;
     uint32_t c = decode(p);
     if (at == s.data())
@@ -135,7 +147,9 @@ std::string casefold(std::string_view s) {
 std::string swapcase(std::string_view s) {
   std::string out;
   const char* end = s.data() + s.size();
+  uint32_t count = 0;
   for (const char* p = s.data(); p < end;) {
+    if ((++count & 0xffff) == 0) poll_interrupt();
     const char* at = p;
     uint32_t c = decode(p);
     const CharRecord& r = char_record(c);

@@ -50,8 +50,12 @@ size_t byte_offset(std::string_view s, size_t index, size_t from_byte, size_t fr
 // byte.
 Utf8Problem check_utf8(std::string_view bytes, size_t from, bool surrogates) {
   auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  size_t i = from, n = bytes.size();
+  size_t i = from, n = bytes.size(), piece = from + kPiece;
   while (i < n) {
+    if (i >= piece) {
+      poll_interrupt();
+      piece = i + kPiece;
+    }
     unsigned char b = at(i);
     if (b < 0x80) {
       ++i;

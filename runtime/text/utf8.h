@@ -2,10 +2,15 @@
 // sequences of any code points up to U+10FFFF. Surrogate pairs are never joined: chr(0xd83d) + chr(0xde00) stays two.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+namespace ouro::runtime {
+void poll_interrupt();  // runtime/interrupt.h
+}
 
 namespace ouro::runtime::text {
 
@@ -72,11 +77,15 @@ size_t count_points(std::string_view s);
 // Byte offset of code point `index` (<= count), walking from `from_byte`, which is code point `from_index`.
 size_t byte_offset(std::string_view s, size_t index, size_t from_byte = 0, size_t from_index = 0);
 
+// What a loop over long text does in pieces, between which an interrupt is seen.
+constexpr size_t kPiece = size_t{1} << 18;
+
 // Iterates over code points: for (uint32_t c : Points(s)).
 struct Points {
   explicit Points(std::string_view s) : text(s) {}
   struct Iterator {
     const char* p;
+    const char* piece;  // the end of this piece
     uint32_t operator*() const {
       const char* q = p;
       return decode(q);
@@ -85,10 +94,17 @@ struct Points {
       p += sequence_length(static_cast<unsigned char>(*p));
       return *this;
     }
-    bool operator!=(const Iterator& o) const { return p != o.p; }
+    bool operator!=(const Iterator& end) {
+      if (p < piece) [[likely]]
+        return true;
+      if (p == end.p) return false;
+      poll_interrupt();
+      piece = p + std::min(kPiece, static_cast<size_t>(end.p - p));
+      return true;
+    }
   };
-  Iterator begin() const { return {text.data()}; }
-  Iterator end() const { return {text.data() + text.size()}; }
+  Iterator begin() const { return {text.data(), text.data() + std::min(kPiece, text.size())}; }
+  Iterator end() const { return {text.data() + text.size(), nullptr}; }
   std::string_view text;
 };
 

@@ -1,16 +1,18 @@
 #include "runtime/types/big_int.h"
 
-#include <tommath.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "runtime/alloc.h"
 #include "runtime/exception.h"
+#include "runtime/interrupt.h"
+#include "runtime/session.h"
 #include "runtime/text/hash.h"
 #include "runtime/type_slots.h"
+#include "runtime/types/mp.h"
 
 namespace ouro::runtime {
 namespace {
@@ -45,19 +47,9 @@ struct View {
   int bits() const { return v.used == 0 ? 0 : (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]); }
 };
 
-// An mp_int to write to.
-struct Mp {
-  mp_int v{};
-  bool ok;
-  explicit Mp(int digits = 2) { ok = mp_init_size(&v, std::max(digits, 1)) == MP_OKAY; }
-  ~Mp() {
-    if (v.dp) mp_clear(&v);
-  }
-  Mp(const Mp&) = delete;
-  operator mp_int*() { return &v; }
-};
+size_t digit_bytes(const mp_int& v) { return static_cast<size_t>(v.alloc) * sizeof(mp_digit); }
 
-Value out_of_memory(Session& s) { return raise_text(s, ExcKind::MemoryError, ""); }
+Value out_of_memory(Session& s) { return raise_memory_error(s); }
 
 // The value of `m`, whose digits are taken.
 Value finish(Mp& m) {
@@ -70,10 +62,11 @@ Value finish(Mp& m) {
       return Value::integer(static_cast<int64_t>(v.sign == MP_NEG ? 0 - w : w));
     }
   }
-  auto* o = new_object<BigInt>(ObjectKind::big_int);
-  std::memcpy(static_cast<void*>(o->mp), &v, sizeof v);
+  Value big = Value::steal(new_object<BigInt>(ObjectKind::big_int));
+  if (Session* s = current_session()) s->memory.charge(digit_bytes(v));
+  std::memcpy(static_cast<void*>(big.as<BigInt>()->mp), &v, sizeof v);
   v.dp = nullptr;
-  return Value::steal(o);
+  return big;
 }
 
 #define OURO_MP(expr) \
@@ -150,6 +143,7 @@ std::string decimal_text(const mp_int& v) {
   std::string out;  // reversed
   int n = v.used;
   while (n > 0) {
+    poll_interrupt();
     uint64_t chunk = divide_by_1e18(d.data(), n);
     while (n > 0 && d[static_cast<size_t>(n - 1)] == 0) --n;
     for (int k = 0; k < 18 && (n > 0 || chunk); ++k, chunk /= 10) out += static_cast<char>('0' + chunk % 10);
@@ -174,6 +168,7 @@ std::string radix_text(const mp_int& v, int base) {
   } else {
     std::vector<mp_digit> d(v.dp, v.dp + v.used);
     for (size_t n = d.size(); n > 0;) {
+      poll_interrupt();
       unsigned __int128 rem = 0;
       for (size_t i = n; i-- > 0;) {
         rem = rem << kDigitBits | d[i];
@@ -234,7 +229,7 @@ Value int_mul(Session& s, const Value& a, const Value& b) {
   View x(a), y(b);
   Mp r(x.v.used + y.v.used + 1);
   if (!r.ok) return out_of_memory(s);
-  OURO_MP(x.v.dp == y.v.dp ? mp_sqr(x, r) : mp_mul(x, y, r));
+  OURO_MP(multiply(x, y, r));
   return finish(r);
 }
 
@@ -279,7 +274,7 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
     r.v.dp[0] = rem;
     r.v.used = rem != 0;
     r.v.sign = rem != 0 ? x.v.sign : MP_ZPOS;
-  } else if (mp_div(x, y, quotient ? static_cast<mp_int*>(q) : nullptr, r) != MP_OKAY) {
+  } else if (divide(x, y, quotient ? static_cast<mp_int*>(q) : nullptr, r) != MP_OKAY) {
     return fail();
   }
   if (r.v.used != 0 && r.v.sign != y.v.sign) {
@@ -309,7 +304,7 @@ Value int_true_divide(Session& s, const Value& a, const Value& b) {
   } else {
     OURO_MP(mp_mul_2d(d, -shift, d));
   }
-  OURO_MP(mp_div(n, d, q, r));
+  OURO_MP(divide(n, d, q, r));
   unsigned __int128 bits = 0;
   for (int i = q.v.used - 1; i >= 0; --i) bits = bits << kDigitBits | q.v.dp[i];
   double result = scale_rounded(bits, r.v.used != 0, -static_cast<int64_t>(shift));
@@ -352,9 +347,10 @@ Value int_pow(Session& s, const Value& a, const Value& b) {
   }
   View x(a);
   if (static_cast<double>(x.bits()) * e > 1.6e10) return out_of_memory(s);
+  require_memory(static_cast<size_t>(x.bits()) * e / 4);  // the result and its last square
   Mp r(2);
   if (!r.ok) return out_of_memory(s);
-  OURO_MP(mp_expt_u32(x, e, r));
+  OURO_MP(power(x, e, r));
   return finish(r);
 }
 
@@ -393,7 +389,7 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
     View x(reduced), e(exponent), p(modulus);
     Mp r(p.v.used + 1);
     if (!r.ok) return out_of_memory(s);
-    OURO_MP(mp_exptmod(x, e, p, r));
+    OURO_MP(power_mod(x, e, p, r));
     result = finish(r);
   }
   if (int_sign(m) < 0 && int_sign(result) != 0) return int_add(s, result, m);
@@ -466,11 +462,22 @@ Value int_isqrt(Session& s, const Value& a) {
     while ((r + 1) * (r + 1) <= n) ++r;
     return Value::integer(static_cast<int64_t>(r));
   }
-  View x(a);
-  Mp r(x.v.used / 2 + 2);
-  if (!r.ok) return out_of_memory(s);
-  OURO_MP(mp_sqrt(x, r));
-  return finish(r);
+  // Newton's steps, each at twice the precision of the one before (Dickinson 2019, CPython's math.isqrt): before each,
+  // r is within 1 of the root of a's leading bits.
+  const auto c = static_cast<int64_t>((int_bit_length(a) - 1) / 2);
+  Value r = Value::integer(1);
+  int64_t d = 0;
+  for (int k = std::bit_width(static_cast<uint64_t>(c)) - 1; k >= 0; --k) {
+    const int64_t e = std::exchange(d, c >> k);
+    Value high = int_shift_left(s, r, Value::integer(d - e - 1));
+    Value low = int_shift_right(s, a, Value::integer(2 * c - e - d + 1)), q;
+    if (high.is_error() || low.is_error() || !int_divmod(s, low, r, &q, nullptr, "")) return Value::error();
+    r = int_add(s, high, q);
+    if (r.is_error()) return r;
+  }
+  Value square = int_mul(s, r, r);
+  if (square.is_error() || int_compare(square, a) <= 0) return square.is_error() ? square : r;
+  return int_sub(s, r, Value::integer(1));
 }
 
 int int_compare(const Value& a, const Value& b) {
@@ -615,6 +622,7 @@ Value int_from_digits(Session& s, std::string_view digits, int base, bool negati
       factor *= static_cast<uint64_t>(base);
       chunk = chunk * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit_value(digits[i]));
     }
+    poll_interrupt(s);
     if (!multiply_add(m.v, factor, chunk)) return out_of_memory(s);
   }
   m.v.sign = negative ? MP_NEG : MP_ZPOS;
@@ -667,8 +675,9 @@ Value int_from_bytes(Session& s, std::string_view bytes, bool is_signed) {
 void register_big_int_kind() {
   KindOps ops;
   ops.destroy = [](Object* o) {
-    auto* b = static_cast<BigInt*>(o);
-    mp_clear(reinterpret_cast<mp_int*>(b->mp));
+    mp_int& v = *reinterpret_cast<mp_int*>(static_cast<BigInt*>(o)->mp);
+    if (Session* s = current_session()) s->memory.release(digit_bytes(v));
+    mp_clear(&v);
     destroy_object<BigInt>(o);
   };
   register_kind(ObjectKind::big_int, ops);

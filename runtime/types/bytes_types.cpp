@@ -82,8 +82,9 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     case BinOp::add: {
       if (!left) return Value::not_implemented();
       if (!right) return raise_type_error(s, "can't concat %s to %s", type_name(s, b).c_str(), type_name(s, a).c_str());
-      std::string out(x);
-      out += y;
+      std::string out;
+      append_text(out, x);
+      append_text(out, y);
       return make_like(a, out);
     }
     case BinOp::mul: {
@@ -91,8 +92,11 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       if (!repeat_count(s, left ? b : a, n)) return Value::error();
       std::string_view t = left ? x : y;
       if (n > 0 && !t.empty() && static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t.size())
-        return raise_text(s, ExcKind::MemoryError, "");
+        return raise_memory_error(s);
+      const size_t total = n > 0 ? static_cast<size_t>(n) * t.size() : 0;
+      require_memory(2 * total);
       std::string out;
+      out.reserve(total);
       for (int64_t i = 0; i < n; ++i) out += t;
       return make_like(left ? a : b, out);
     }
@@ -185,7 +189,7 @@ bool from_iterable(Session& s, const Value& v, std::string& out, const char* ran
   auto add = [&](Value& x) {
     char c;
     if (!byte_value(s, x, c, range_message)) return false;
-    out += c;
+    append_text(out, {&c, 1});
     return true;
   };
   return sized ? for_each_sized(s, v, add) : for_each(s, v, add);
@@ -237,8 +241,8 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
       return false;
     }
     if (n < 0) return error(raise_value_error(s, "negative count"));
-    if (n > int64_t{1} << 36) return error(raise_text(s, ExcKind::MemoryError, ""));
-    out.assign(static_cast<size_t>(n), '\0');
+    if (n > int64_t{1} << 36) return error(raise_memory_error(s));
+    append_text(out, static_cast<size_t>(n), '\0');
     return true;
   }
   const TypeSlots& slots = slots_of(s, v[0]);
@@ -260,6 +264,7 @@ bool bytearray_init(Session& s, const Value& self, const Args& a) {
   std::string out;
   if (!build(s, a, "bytearray", out)) return false;
   cast<ByteArray>(self)->data = std::move(out);
+  cast<ByteArray>(self)->settle();
   return true;
 }
 Value bytearray_construct(Session& s, Type*, const Args& a) {
@@ -282,8 +287,8 @@ Value join(Session& s, const Args& a) {
     if (!bytes_view((*l)[i], t))
       return raise_type_error(s, "sequence item %zu: expected a bytes-like object, %s found", i,
                               type_name(s, (*l)[i]).c_str());
-    if (i) out += view_of(a[0]);
-    out += t;
+    if (i) append_text(out, view_of(a[0]));
+    append_text(out, t);
   }
   return make_like(a[0], out);
 }
@@ -495,8 +500,11 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       return false;
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
     if (count < 0) return false;
+    count = clamp_slice(static_cast<int64_t>(d.size()), start, stop, step);
     if (step == 1) {
+      require_memory(d.size() + fresh.size());
       d.replace(static_cast<size_t>(start), static_cast<size_t>(std::max(start, stop) - start), fresh);
+      cast<ByteArray>(v)->settle();
       return true;
     }
     if (static_cast<int64_t>(fresh.size()) != count) {
@@ -510,9 +518,12 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
   int64_t i;
   char c;
   if (!sequence_index(s, key, i, "bytearray indices must be integers or slices, not %s")) return false;
+  n = static_cast<int64_t>(d.size());
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "bytearray index out of range"), false;
   if (!byte_value(s, value, c)) return false;
+  if (static_cast<size_t>(i) >= d.size())
+    return raise_text(s, ExcKind::IndexError, "bytearray index out of range"), false;
   d[static_cast<size_t>(i)] = c;
   return true;
 }
@@ -522,6 +533,8 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
   if (Slice* sl = cast_exact<Slice>(key)) {
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
     if (count < 0) return false;
+    n = static_cast<int64_t>(d.size());
+    count = clamp_slice(n, start, stop, step);
     std::string kept;
     for (int64_t i = 0; i < n; ++i) {
       int64_t off = (i - start) / step;
@@ -533,6 +546,7 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
   }
   int64_t i;
   if (!sequence_index(s, key, i, "bytearray indices must be integers or slices, not %s")) return false;
+  n = static_cast<int64_t>(d.size());
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "bytearray index out of range"), false;
   d.erase(static_cast<size_t>(i), 1);
@@ -543,13 +557,16 @@ Value bytearray_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op == BinOp::add) {
     std::string_view t;
     if (!bytes_view(b, t)) return raise_type_error(s, "can't concat %s to bytearray", type_name(s, b).c_str());
-    d += std::string(t);
+    append_text(d, std::string(t));
+    cast<ByteArray>(a)->settle();
     return a;
   }
   if (op != BinOp::mul) return Value::not_implemented();
   Value r = bytes_binary(s, BinOp::mul, a, b);
   if (r.is_error()) return r;
-  d = cast<ByteArray>(r)->data;
+  d = std::move(cast<ByteArray>(r)->data);
+  cast<ByteArray>(r)->settle();
+  cast<ByteArray>(a)->settle();
   return a;
 }
 
@@ -557,7 +574,8 @@ Value m_append(Session& s, const Args& a) {
   if (!takes_one(s, a, "bytearray.append")) return Value::error();
   char c;
   if (!byte_value(s, a[1], c)) return Value::error();
-  data_of(a) += c;
+  append_text(data_of(a), {&c, 1});
+  cast<ByteArray>(a[0])->settle();
   return Value::none();
 }
 Value m_extend(Session& s, const Args& a) {
@@ -568,7 +586,8 @@ Value m_extend(Session& s, const Args& a) {
     more = t;
   else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)"))
     return Value::error();
-  data_of(a) += more;
+  append_text(data_of(a), more);
+  cast<ByteArray>(a[0])->settle();
   return Value::none();
 }
 Value m_insert(Session& s, const Args& a) {
@@ -579,6 +598,7 @@ Value m_insert(Session& s, const Args& a) {
   auto n = static_cast<int64_t>(data_of(a).size());
   if (i < 0) i = std::max<int64_t>(0, i + n);
   data_of(a).insert(static_cast<size_t>(std::min(i, n)), 1, c);
+  cast<ByteArray>(a[0])->settle();
   return Value::none();
 }
 Value m_pop(Session& s, const Args& a) {

@@ -1,5 +1,6 @@
 // Text to bytes and back: UTF-8, ASCII, Latin-1, UTF-16, UTF-32, with the error handlers strict, ignore, replace,
 // backslashreplace, xmlcharrefreplace, surrogateescape and surrogatepass.
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/quote.h"
 #include "runtime/text/utf8.h"
@@ -194,7 +195,9 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
       big = true, i = size;
   }
   std::string out;
+  uint32_t count = 0;
   while (i < raw.size()) {
+    poll_interrupt(s, count);
     std::string_view why;
     size_t end = std::min(i + size, raw.size());
     uint32_t c = 0;
@@ -238,7 +241,10 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
     case Codec::unknown:
       return raise_error(s, ExcKind::LookupError, "unknown encoding: %s", std::string(encoding).c_str());
     case Codec::latin1:
-      for (unsigned char c : raw) text::append(out, c);
+      for (uint32_t count = 0; unsigned char c : raw) {
+        poll_interrupt(s, count);
+        text::append(out, c);
+      }
       return make_str(out);
     case Codec::ascii:
       if (text::is_ascii(raw)) return make_str(raw);

@@ -90,14 +90,15 @@ Value dict_repr(Session& s, const Value& v) {
   size_t pos = 0;
   bool first = true;
   for (Value *k, *x; dict_next(d, pos, k, x);) {
+    poll_interrupt(s);
     Value key = *k, value = *x;
     if (!first) out += ", ";
     first = false;
     OURO_TRY(a, repr(s, key));
     OURO_TRY(b, repr(s, value));
-    out += cast<Str>(a)->view();
+    append_text(out, cast<Str>(a)->view());
     out += ": ";
-    out += cast<Str>(b)->view();
+    append_text(out, cast<Str>(b)->view());
   }
   return make_str(out + "}");
 }
@@ -158,6 +159,7 @@ Value m_setdefault(Session& s, const Args& a) {
 Value m_pop(Session& s, const Args& a) {
   if (!takes(s, a, "pop", 1, 2, 1, "dict.pop")) return Value::error();
   Value removed;
+  if (a.size() == 3 && self_of(a)->used == 0) return a[2];
   int r = dict_delete(s, self_of(a), a[1], &removed);
   if (r < 0) return Value::error();
   if (r) return removed;

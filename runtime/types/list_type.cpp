@@ -12,7 +12,7 @@ namespace {
 
 List* self_of(const Args& a) { return cast<List>(a[0]); }
 Value list_of_span(const Value* p, size_t n) { return make_list(std::span<const Value>(p, n)); }
-Value out_of_memory(Session& s) { return raise_text(s, ExcKind::MemoryError, ""); }
+Value out_of_memory(Session& s) { return raise_memory_error(s); }
 constexpr size_t kMaxItems = size_t{1} << 36;
 
 // Appends everything of `iterable`.
@@ -20,7 +20,11 @@ bool extend(Session& s, List* l, const Value& iterable) {
   if (List* o = cast_exact<List>(iterable)) {
     size_t n = o->size;
     l->reserve(l->size + n);
-    for (size_t i = 0; i < n; ++i) l->push(o->items[i]);
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; ++i) {
+      poll_interrupt(s, count);
+      l->push(o->items[i]);
+    }
     return true;
   }
   if (Tuple* t = cast_exact<Tuple>(iterable)) {
@@ -47,8 +51,12 @@ Value repeat(Session& s, List* l, const Value& times) {
   if (static_cast<uint64_t>(n) > kMaxItems / l->size) return out_of_memory(s);
   Value out = make_list_reserved(l->size * static_cast<size_t>(n));
   List* r = out.as<List>();
+  uint32_t count = 0;
   for (int64_t k = 0; k < n; ++k)
-    for (size_t i = 0; i < l->size; ++i) r->push(l->items[i]);
+    for (size_t i = 0; i < l->size; ++i) {
+      poll_interrupt(s, count);
+      r->push(l->items[i]);
+    }
   return out;
 }
 
@@ -79,8 +87,12 @@ Value list_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   size_t size = l->size;
   if (size && static_cast<uint64_t>(n) > kMaxItems / size) return out_of_memory(s);
   l->reserve(size * static_cast<size_t>(n));
+  uint32_t count = 0;
   for (int64_t k = 1; k < n; ++k)
-    for (size_t i = 0; i < size; ++i) l->push(l->items[i]);
+    for (size_t i = 0; i < size; ++i) {
+      poll_interrupt(s, count);
+      l->push(l->items[i]);
+    }
   return a;
 }
 
@@ -105,7 +117,7 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
   if (Slice* sl = cast_exact<Slice>(key)) {
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
     if (count < 0) return Value::error();
-    count = std::min<int64_t>(count, static_cast<int64_t>(l->size));  // __index__ may have shortened the list
+    count = clamp_slice(static_cast<int64_t>(l->size), start, stop, step);
     if (step == 1) return count ? list_of_span(l->items + start, static_cast<size_t>(count)) : make_list();
     Value out = make_list_reserved(static_cast<size_t>(count));
     List* to = out.as<List>();
@@ -153,6 +165,7 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   }
   count = slice_indices(s, sl, static_cast<int64_t>(l->size), start, stop, step);
   if (count < 0) return false;
+  count = clamp_slice(static_cast<int64_t>(l->size), start, stop, step);
   List* f = fresh.as<List>();
   if (step == 1) {
     replace_range(l, static_cast<size_t>(start), static_cast<size_t>(std::max(start, stop)), f->items, f->size);
@@ -191,7 +204,10 @@ bool list_del_item(Session& s, const Value& v, const Value& key) {
   auto n = static_cast<int64_t>(l->size);
   if (Slice* sl = cast_exact<Slice>(key)) {
     int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count <= 0) return count == 0;
+    if (count < 0) return false;
+    n = static_cast<int64_t>(l->size);
+    count = clamp_slice(n, start, stop, step);
+    if (count == 0) return true;
     if (step < 0) {
       start += step * (count - 1);
       step = -step;
@@ -227,6 +243,7 @@ bool list_del_item(Session& s, const Value& v, const Value& key) {
 int list_contains(Session& s, const Value& v, const Value& item) {
   List* l = cast<List>(v);
   for (size_t i = 0; i < l->size; ++i) {
+    poll_interrupt(s);
     int e = item_equals(s, l->items[i], item);
     if (e) return e;
   }
@@ -290,6 +307,7 @@ Value m_count(Session& s, const Args& a) {
   List* l = self_of(a);
   int64_t n = 0;
   for (size_t i = 0; i < l->size; ++i) {
+    poll_interrupt(s);
     int e = item_equals(s, l->items[i], a[1]);
     if (e < 0) return Value::error();
     n += e;
@@ -309,6 +327,7 @@ Value m_index(Session& s, const Args& a) {
   if (start < 0) start = std::max<int64_t>(0, start + n);
   if (stop < 0) stop = std::max<int64_t>(0, stop + n);
   for (int64_t i = start; i < stop && i < static_cast<int64_t>(l->size); ++i) {
+    poll_interrupt(s);
     int e = item_equals(s, l->items[i], a[1]);
     if (e < 0) return Value::error();
     if (e) return Value::integer(i);
@@ -321,6 +340,7 @@ Value m_remove(Session& s, const Args& a) {
   if (!takes_one(s, a, "list.remove")) return Value::error();
   List* l = self_of(a);
   for (size_t i = 0; i < l->size; ++i) {
+    poll_interrupt(s);
     int e = item_equals(s, l->items[i], a[1]);
     if (e < 0) return Value::error();
     if (!e) continue;

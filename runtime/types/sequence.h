@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/types/ordering.h"
 
@@ -42,6 +43,7 @@ Value compare_items(Session& s, CmpOp op, A* a, B* b) {
   if ((op == CmpOp::eq || op == CmpOp::ne) && a->size != b->size) return Value::boolean(op == CmpOp::ne);
   size_t i = 0;
   for (; i < a->size && i < b->size; ++i) {
+    poll_interrupt(s);
     int e = item_equals(s, (*a)[i], (*b)[i]);
     if (e < 0) return Value::error();
     if (!e) break;
@@ -56,11 +58,12 @@ Value compare_items(Session& s, CmpOp op, A* a, B* b) {
 template <class A>
 bool repr_items(Session& s, A* a, std::string& out) {
   for (size_t i = 0; i < a->size; ++i) {
+    poll_interrupt(s);
     if (i) out += ", ";
     Value hold = (*a)[i];
     Value r = repr(s, hold);
     if (r.is_error()) return false;
-    out += cast<Str>(r)->view();
+    append_text(out, cast<Str>(r)->view());
   }
   return true;
 }
@@ -91,6 +94,16 @@ inline Value list_of_items(Session& s, const Value& iterable) {
   if (cast_exact<List>(iterable) || cast_exact<Tuple>(iterable)) return list_of(s, iterable);
   Value it = iter(s, iterable);
   return it.is_error() ? it : list_of(s, it);
+}
+
+// The indices that slice_indices() gave are those of a sequence that has `now` items now: an __index__ may have changed
+// it. Returns the number of items.
+inline int64_t clamp_slice(int64_t now, int64_t& start, int64_t& stop, int64_t step) {
+  const int64_t last = step > 0 ? now : now - 1;
+  start = std::min(start, last);
+  stop = std::min(stop, last);
+  if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+  return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
 Value reversed_list_iterator(const Value& list);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/sequence.h"
@@ -24,7 +25,7 @@ constexpr size_t kMinRun = 24;
 template <class E, class Less>
 class Merger {
  public:
-  Merger(E* a, size_t n, Less less) : a_(a), n_(n), less_(less) {}
+  Merger(const Session& s, E* a, size_t n, Less less) : s_(s), a_(a), n_(n), less_(less) {}
 
   void sort() {
     struct Run {
@@ -73,14 +74,20 @@ class Merger {
     }
   }
 
+  // Is an interrupt asked for? From then on everything counts as in order: the rest is quick and leaves a permutation.
+  bool stopped() {
+    if ((++steps_ & 0x3fff) == 0) stopped_ |= (s_.poll.load(std::memory_order_relaxed) & Session::kInterrupt) != 0;
+    return stopped_;
+  }
+
   size_t next_run(size_t from) {
     size_t i = from + 1;
-    if (i >= n_) return n_ - from;
+    if (i >= n_ || stopped_) return n_ - from;
     if (less_(a_[i], a_[i - 1])) {
-      while (i + 1 < n_ && less_(a_[i + 1], a_[i])) ++i;
+      while (i + 1 < n_ && !stopped() && less_(a_[i + 1], a_[i])) ++i;
       std::reverse(a_ + from, a_ + i + 1);
     } else {
-      while (i + 1 < n_ && !less_(a_[i + 1], a_[i])) ++i;
+      while (i + 1 < n_ && !stopped() && !less_(a_[i + 1], a_[i])) ++i;
     }
     size_t length = i + 1 - from, wanted = std::min(kMinRun, n_ - from);
     for (; length < wanted; ++length) insert(from, from + length);
@@ -103,6 +110,7 @@ class Merger {
 
   // Merges [start, start+n1) with the n2 after it. What is in place already at either end is left out first.
   void merge(size_t start, size_t n1, size_t n2) {
+    if (stopped_) return;
     E *x = a_ + start, *y = x + n1;
     {  // elements of x that are <= y[0]
       size_t l = 0, r = n1;
@@ -132,20 +140,23 @@ class Merger {
     if (n1 <= n2) {
       buffer_.assign(x, x + n1);
       E *p = buffer_.data(), *p_end = p + n1, *q = y, *q_end = y + n2, *out = x;
-      while (p < p_end && q < q_end) *out++ = less_(*q, *p) ? *q++ : *p++;
+      while (p < p_end && q < q_end && !stopped()) *out++ = less_(*q, *p) ? *q++ : *p++;
       std::memcpy(static_cast<void*>(out), p, static_cast<size_t>(p_end - p) * sizeof(E));
     } else {
       buffer_.assign(y, y + n2);
       E *p = x + n1, *q = buffer_.data() + n2, *q_begin = buffer_.data(), *out = y + n2;
-      while (p > x && q > q_begin) *--out = less_(q[-1], p[-1]) ? *--p : *--q;
+      while (p > x && q > q_begin && !stopped()) *--out = less_(q[-1], p[-1]) ? *--p : *--q;
       size_t rest = static_cast<size_t>(q - q_begin);
       std::memcpy(static_cast<void*>(out - rest), q_begin, rest * sizeof(E));
     }
   }
 
+  const Session& s_;
   E* a_;
   size_t n_;
   Less less_;
+  uint32_t steps_ = 0;
+  bool stopped_ = false;
   std::vector<E> buffer_;
 };
 
@@ -184,7 +195,7 @@ int less_items(Session& s, const Value& a, const Value& b) {
 
 template <class E>
 bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
-  auto run = [&](auto less) { Merger<E, decltype(less)>(cells, n, less).sort(); };
+  auto run = [&](auto less) { Merger<E, decltype(less)>(s, cells, n, less).sort(); };
   bool failed = false;
   switch (kind) {
     case KeyKind::words:
@@ -206,6 +217,10 @@ bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
         if (r < 0) failed = true;
         return r > 0;
       });
+  }
+  if (!failed && s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) {
+    raise_interrupt(s);
+    failed = true;
   }
   return !failed;
 }
@@ -249,7 +264,8 @@ bool sort_list(Session& s, List* l, const Value& key, bool reverse) {
   if (keyed) {
     keys.reserve(n);
     for (size_t i = 0; ok && i < n; ++i) {
-      Value k = call(s, key, {items[i]});
+      const bool stop = s.poll.load(std::memory_order_relaxed) & Session::kInterrupt;
+      Value k = stop ? raise_interrupt(s) : call(s, key, {items[i]});
       ok = !k.is_error();
       if (ok) keys.push_back(std::move(k));
     }

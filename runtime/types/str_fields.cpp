@@ -121,7 +121,7 @@ class Fields {
     }
     Value t = format(s_, v, spec);
     if (t.is_error()) return false;
-    out += cast<Str>(t)->view();
+    append_text(out, cast<Str>(t)->view());
     return true;
   }
 

@@ -167,24 +167,27 @@ Value join(Session& s, const Args& a) {
     known &= t->points >= 0;
     points += t->points;
   }
-  if (total > UINT32_MAX / 2) return raise_text(s, ExcKind::MemoryError, "");
+  if (total > UINT32_MAX / 2) return raise_memory_error(s);
   Str* r = alloc_str(total);
+  Value made = Value::steal(r);
   char* p = r->data;
   for (size_t i = 0; i < parts.size(); ++i) {
+    poll_interrupt(s);
     if (i && !sep.empty()) p = static_cast<char*>(std::memcpy(p, sep.data(), sep.size())) + sep.size();
     std::string_view t = cast<Str>(parts[i])->view();
-    std::memcpy(p, t.data(), t.size());
+    copy_text(p, t.data(), t.size());
     p += t.size();
   }
   if (known) r->points = points;
-  return Value::steal(r);
+  return made;
 }
 
 Value translate(Session& s, const Args& a) {
   if (!takes_one(s, a, "str.translate")) return Value::error();
   std::string out;
   for (uint32_t c : text::Points(self_view(a))) {
-    if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
+    poll_interrupt(s);
+    if (out.size() > kMostText) return raise_memory_error(s);
     Value key = Value::integer(c), to;
     if (Dict* d = cast_exact<Dict>(a[1])) {
       to = dict_get(s, d, key);
@@ -200,7 +203,7 @@ Value translate(Session& s, const Args& a) {
       clear_pending(s);
       text::append(out, c);
     } else if (Str* t = cast<Str>(to)) {
-      out += t->view();
+      append_text(out, t->view());
     } else if (is_integer(to)) {
       const Value& u = unwrap(to);
       if (!is_word(u) || u.bits() < 0 || u.bits() > 0x10FFFF)

@@ -2,6 +2,7 @@
 // table of offsets of every 64th code point, kept for the string that was indexed last.
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/format_spec.h"
 #include "runtime/text/quote.h"
@@ -46,12 +47,13 @@ Value concat(Session& s, const Value& a, const Value& b) {
   Str *x = cast<Str>(a), *y = cast<Str>(b);
   if (x->size == 0 && kind_of(b) == ObjectKind::str) return b;
   if (y->size == 0 && kind_of(a) == ObjectKind::str) return a;
-  if (x->size + y->size > UINT32_MAX / 2) return raise_text(s, ExcKind::MemoryError, "");
+  if (x->size + y->size > UINT32_MAX / 2) return raise_memory_error(s);
   Str* r = alloc_str(x->size + y->size);
-  std::memcpy(r->data, x->data, x->size);
-  std::memcpy(r->data + x->size, y->data, y->size);
+  Value made = Value::steal(r);
+  copy_text(r->data, x->data, x->size);
+  copy_text(r->data + x->size, y->data, y->size);
   if (x->points >= 0 && y->points >= 0) r->points = x->points + y->points;
-  return Value::steal(r);
+  return made;
 }
 
 Value repeat(Session& s, const Value& v, const Value& times) {
@@ -60,21 +62,18 @@ Value repeat(Session& s, const Value& v, const Value& times) {
   Str* t = cast<Str>(v);
   if (n == 1 && kind_of(v) == ObjectKind::str) return v;
   if (n <= 0 || t->size == 0) return make_str("");
-  if (static_cast<uint64_t>(n) > UINT32_MAX / 2 / t->size) return raise_text(s, ExcKind::MemoryError, "");
+  if (static_cast<uint64_t>(n) > UINT32_MAX / 2 / t->size) return raise_memory_error(s);
   size_t total = t->size * static_cast<size_t>(n);
   Str* r = alloc_str(total);
-  if (t->size == 1) {
-    std::memset(r->data, t->data[0], total);
-  } else {
-    std::memcpy(r->data, t->data, t->size);
-    for (size_t done = t->size; done < total;) {
-      size_t k = std::min(done, total - done);
-      std::memcpy(r->data + done, r->data, k);
-      done += k;
-    }
+  Value made = Value::steal(r);
+  copy_text(r->data, t->data, t->size);
+  for (size_t done = t->size; done < total;) {
+    size_t k = std::min(done, total - done);
+    copy_text(r->data + done, r->data, k);
+    done += k;
   }
   if (t->points >= 0) r->points = t->points * n;
-  return Value::steal(r);
+  return made;
 }
 
 Value str_binary(Session& s, BinOp op, const Value& a, const Value& b) {
@@ -102,7 +101,7 @@ Value str_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op != BinOp::add || !x || !y || x->refs != 1 || x == y || x->size < 16) return Value::not_implemented();
   if (y->size == 0) return std::move(a);
   size_t total = x->size + y->size;
-  if (total > UINT32_MAX / 2) return raise_text(s, ExcKind::MemoryError, "");
+  if (total > UINT32_MAX / 2) return raise_memory_error(s);
   if (total > x->capacity) {
     Str* r = alloc_str(total, std::max<size_t>(total + total / 2, 64));
     std::memcpy(r->data, x->data, x->size);
@@ -148,13 +147,20 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
       return r;
     }
     std::string out;
+    uint32_t polled = 0;
     if (t->ascii()) {
-      for (int64_t i = start, k = 0; k < count; ++k, i += step) out += t->data[i];
+      for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+        poll_interrupt(s, polled);
+        out += t->data[i];
+      }
     } else {
       std::vector<uint32_t> points;
       points.reserve(static_cast<size_t>(n));
       for (uint32_t c : text::Points(t->view())) points.push_back(c);
-      for (int64_t i = start, k = 0; k < count; ++k, i += step) text::append(out, points[static_cast<size_t>(i)]);
+      for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+        poll_interrupt(s, polled);
+        text::append(out, points[static_cast<size_t>(i)]);
+      }
     }
     return make_str(out);
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
@@ -22,15 +23,32 @@ namespace ouro::runtime {
 constexpr size_t kNone = std::string_view::npos;
 constexpr size_t kMostText = UINT32_MAX / 2;  // bytes of one text; beyond: MemoryError
 
+// In pieces that overlap by what may stand across their boundary.
 inline size_t find_bytes(std::string_view h, std::string_view n, size_t from = 0) {
+  constexpr size_t kWindow = size_t{1} << 22;
   if (from > h.size()) return kNone;
-  if (n.size() == 1) {
-    const void* p = std::memchr(h.data() + from, n[0], h.size() - from);
-    return p ? static_cast<size_t>(static_cast<const char*>(p) - h.data()) : kNone;
-  }
   if (n.empty()) return from;
-  const void* p = memmem(h.data() + from, h.size() - from, n.data(), n.size());
-  return p ? static_cast<size_t>(static_cast<const char*>(p) - h.data()) : kNone;
+  for (;;) {
+    const size_t size = std::min(h.size() - from, kWindow + n.size() - 1);
+    const void* p =
+        n.size() == 1 ? std::memchr(h.data() + from, n[0], size) : memmem(h.data() + from, size, n.data(), n.size());
+    if (p) return static_cast<size_t>(static_cast<const char*>(p) - h.data());
+    if (size == h.size() - from) return kNone;
+    poll_interrupt();
+    from += kWindow;
+  }
+}
+inline size_t rfind_bytes(std::string_view h, std::string_view n) {
+  constexpr size_t kWindow = size_t{1} << 20;
+  size_t end = h.size();
+  for (;;) {
+    const size_t size = std::min(end, kWindow + n.size() - 1);
+    const size_t at = h.substr(end - size, size).rfind(n);
+    if (at != kNone) return end - size + at;
+    if (size == end) return kNone;
+    poll_interrupt();
+    end -= kWindow;
+  }
 }
 
 template <class P>
@@ -114,7 +132,7 @@ struct TextMethods {
       if constexpr (kind == Search::find || kind == Search::index) {
         at = find_bytes(h, needle, from);
       } else {
-        at = h.substr(from).rfind(needle);
+        at = rfind_bytes(h.substr(from), needle);
         if (at != kNone) at += from;
       }
     }
@@ -136,7 +154,10 @@ struct TextMethods {
     std::string_view h = P::view(a[0]).substr(0, to);
     if (needle.empty()) return Value::integer(count_units(h.substr(from)) + 1);
     int64_t n = 0;
-    for (size_t at = find_bytes(h, needle, from); at != kNone; at = find_bytes(h, needle, at + needle.size())) ++n;
+    for (size_t at = find_bytes(h, needle, from); at != kNone; at = find_bytes(h, needle, at + needle.size())) {
+      poll_interrupt(s);
+      ++n;
+    }
     return Value::integer(n);
   }
 
@@ -220,7 +241,10 @@ struct TextMethods {
     std::string_view h = P::view(a[0]), sep;
     Value out = make_list();
     List& l = *out.as<List>();
-    auto add = [&](size_t from, size_t to) { l.push(P::part(s, a[0], h.substr(from, to - from))); };
+    auto add = [&](size_t from, size_t to) {
+      poll_interrupt(s);
+      l.push(P::part(s, a[0], h.substr(from, to - from)));
+    };
     if (v[0].is_unbound() || v[0].is_none()) {
       if (from_right)
         rsplit_space(h, max, add);
@@ -237,7 +261,7 @@ struct TextMethods {
       if (from_right) {
         size_t end = h.size();
         while (max-- > 0) {
-          size_t at = h.substr(0, end).rfind(sep);
+          size_t at = rfind_bytes(h.substr(0, end), sep);
           if (at == kNone) break;
           add(at + sep.size(), end);
           end = at;
@@ -290,6 +314,7 @@ struct TextMethods {
     std::string_view h = P::view(a[0]);
     Value out = make_list();
     for (size_t i = 0, from = 0; i < h.size(); from = i) {
+      poll_interrupt(s);
       while (i < h.size() && !line_break_at(h, i)) i += unit_size(h, i);
       size_t end = i;
       if (i < h.size()) i += h[i] == '\r' && i + 1 < h.size() && h[i + 1] == '\n' ? 2 : unit_size(h, i);
@@ -318,7 +343,7 @@ struct TextMethods {
         return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     }
     if (sep.empty()) return raise_value_error(s, "empty separator");
-    size_t at = from_right ? h.rfind(sep) : find_bytes(h, sep);
+    size_t at = from_right ? rfind_bytes(h, sep) : find_bytes(h, sep);
     auto part = [&](std::string_view t) { return P::part(s, a[0], t); };
     if (at == kNone) {
       if (from_right) return make_tuple({part(""), part(""), part(h)});
@@ -344,8 +369,9 @@ struct TextMethods {
     if (from.empty()) {  // between all units, and at both ends
       size_t i = 0;
       for (; max > 0; --max) {
-        out += to;
-        if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
+        poll_interrupt(s);
+        append_text(out, to);
+        if (out.size() > kMostText) return raise_memory_error(s);
         if (i >= h.size()) return P::make(s, a[0], out);
         size_t n = unit_size(h, i);
         out += h.substr(i, n);
@@ -358,9 +384,10 @@ struct TextMethods {
     if (at == kNone || max == 0) return P::same(s, a[0]);
     out.reserve(h.size());
     for (; at != kNone && max > 0; --max) {
-      out += h.substr(done, at - done);
-      out += to;
-      if (out.size() > kMostText) return raise_text(s, ExcKind::MemoryError, "");
+      poll_interrupt(s);
+      append_text(out, h.substr(done, at - done));
+      append_text(out, to);
+      if (out.size() > kMostText) return raise_memory_error(s);
       done = at + from.size();
       at = find_bytes(h, from, done);
     }
@@ -407,7 +434,8 @@ struct TextMethods {
     if (total <= 0) return P::same(s, a[0]);
     // CPython's centring: the odd one goes left if the width is odd.
     int64_t left = how == 0 ? total / 2 + (total & width & 1) : how == 1 ? 0 : total;
-    if (total > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
+    if (total > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
+    require_memory(2 * (P::view(a[0]).size() + static_cast<size_t>(total) * fill.size()));
     std::string out;
     for (int64_t i = 0; i < left; ++i) out += fill;
     out += P::view(a[0]);
@@ -422,13 +450,13 @@ struct TextMethods {
     std::string_view h = P::view(a[0]);
     int64_t missing = width - units(a[0]);
     if (missing <= 0) return P::same(s, a[0]);
-    if (missing > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
+    if (missing > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
     std::string out;
     if (!h.empty() && (h[0] == '+' || h[0] == '-')) {
       out += h[0];
       h.remove_prefix(1);
     }
-    out.append(static_cast<size_t>(missing), '0');
+    append_text(out, static_cast<size_t>(missing), '0');
     out += h;
     return P::make(s, a[0], out);
   }
@@ -442,11 +470,13 @@ struct TextMethods {
     int64_t column = 0;
     std::string_view h = P::view(a[0]);
     for (size_t i = 0; i < h.size(); i += unit_size(h, i)) {
+      poll_interrupt(s);
       if (h[i] == '\t') {
         if (size <= 0) continue;
         int64_t n = size - column % size;
-        if (n > static_cast<int64_t>(kMostText)) return raise_text(s, ExcKind::MemoryError, "");
-        out.append(static_cast<size_t>(n), ' ');
+        if (n > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
+        append_text(out, static_cast<size_t>(n), ' ');
+        if (out.size() > kMostText) return raise_memory_error(s);
         column += n;
       } else {
         column = h[i] == '\n' || h[i] == '\r' ? 0 : column + 1;

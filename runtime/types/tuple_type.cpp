@@ -29,9 +29,13 @@ Value tuple_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   if (!repeat_count(s, x ? b : a, n)) return Value::error();
   if (n == 1) return Value::share(t);
   if (n <= 0 || t->size == 0) return make_tuple();
-  if (static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t->size) return raise_text(s, ExcKind::MemoryError, "");
+  if (static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t->size) return raise_memory_error(s);
   Value out = alloc_tuple(t->size * static_cast<size_t>(n));
-  for (size_t i = 0; i < out.as<Tuple>()->size; ++i) (*out.as<Tuple>())[i] = (*t)[i % t->size];
+  uint32_t count = 0;
+  for (size_t i = 0; i < out.as<Tuple>()->size; ++i) {
+    poll_interrupt(s, count);
+    (*out.as<Tuple>())[i] = (*t)[i % t->size];
+  }
   return out;
 }
 
@@ -44,6 +48,7 @@ bool tuple_hash(Session& s, const Value& v, int64_t& out) {
   Tuple* t = cast<Tuple>(v);
   text::TupleHash h;
   for (const Value& x : *t) {
+    poll_interrupt(s);
     int64_t one;
     if (!hash(s, x, one)) return false;
     h.add(one);
@@ -89,6 +94,7 @@ Value tuple_get_item(Session& s, const Value& v, const Value& key) {
 
 int tuple_contains(Session& s, const Value& v, const Value& item) {
   for (const Value& x : *cast<Tuple>(v)) {
+    poll_interrupt(s);
     int e = item_equals(s, x, item);
     if (e) return e;
   }
@@ -104,6 +110,7 @@ Value m_count(Session& s, const Args& a) {
   if (!takes_one(s, a, "tuple.count")) return Value::error();
   int64_t n = 0;
   for (const Value& x : *cast<Tuple>(a[0])) {
+    poll_interrupt(s);
     int e = item_equals(s, x, a[1]);
     if (e < 0) return Value::error();
     n += e;

@@ -74,8 +74,7 @@ Value f_print(Session& s, const Args& a) {
       }
     }
     line += end;
-    s.out.write(line);
-    if (flush && !s.out.flush()) return raise_os_error(s, errno, "");
+    if (!s.out.write(line) || (flush && !s.out.flush())) return raise_os_error(s, errno, "");
     return Value::none();
   }
   static const Symbol write = intern("write"), flush_name = intern("flush");

@@ -189,10 +189,11 @@ Value m_write(Session& s, const Args& a) {
       return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[1]).c_str());
     count = static_cast<int64_t>(raw.size());
   }
-  if (f->handle->out)
-    f->handle->out->write(raw);
-  else if (std::fwrite(raw.data(), 1, raw.size(), f->handle->f) != raw.size())
+  if (f->handle->out) {
+    if (!f->handle->out->write(raw)) return io_error(s, f);
+  } else if (std::fwrite(raw.data(), 1, raw.size(), f->handle->f) != raw.size()) {
     return io_error(s, f);
+  }
   return Value::integer(count);
 }
 Value m_writelines(Session& s, const Args& a) {

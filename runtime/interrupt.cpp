@@ -1,0 +1,17 @@
+#include "runtime/interrupt.h"
+
+#include "runtime/exception.h"
+
+namespace ouro::runtime {
+
+void poll_interrupt() {
+  if (const Session* s = current_session()) poll_interrupt(*s);
+}
+
+Value raise_interrupt(Session& s) {
+  if (!s.stopping.load(std::memory_order_relaxed)) s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
+  MemoryUnlimited unlimited(s.memory);
+  return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
+}
+
+}  // namespace ouro::runtime

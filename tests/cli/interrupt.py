@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Ctrl-C inside long natives: how soon it is a KeyboardInterrupt that the script can catch.
+
+    tests/cli/interrupt.py build/ouro [NAME]     measures: the longest of five, in milliseconds, for docs/performance.md
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+# Name: what comes before, and the statement that is interrupted a while after it has begun. It takes a second or more.
+CASES = {
+    "sort of floats": ("import math\nx = [math.sin(i) for i in range(3 * 10**6)]", "sorted(x)"),
+    "sort of texts": ("x = [str(i * 7919 % 1000003) for i in range(10**6)]", "for i in range(9): sorted(x)"),
+    "sort by a key": ("x = list(range(10**7))", "x.sort(key=lambda v: -v)"),
+    "sort by a native key": ("x = list(range(2 * 10**7))", "x.sort(key=str)"),
+    "sum of a range": ("", "sum(range(10**10))"),
+    "list of a range": ("", "list(range(3 * 10**8))"),
+    "set of a range": ("", "set(range(3 * 10**7))"),
+    "dict of a range": ("", "dict.fromkeys(range(3 * 10**7))"),
+    "tuple of a map": ("", "tuple(map(str, range(10**8)))"),
+    "min, max": ("", "min(range(10**9)), max(range(10**9))"),
+    "any, all": ("", "any(map(bool, iter([0] * 10**8)))"),
+    "zip, filter": ("", "list(filter(None, zip(range(10**8), range(10**8))))"),
+    "enumerate": ("", "list(enumerate(range(10**8)))"),
+    "in a list": ("x = [1.5] * (3 * 10**7)", "for i in range(100): 'a' in x"),
+    "in a range of floats": ("", "1.5 in (i for i in range(10**9))"),
+    "count, index": ("x = ['b'] * 10**7", "for i in range(100): x.count('a'), x.count('c')"),
+    "comparison of lists": ("x = list(range(10**7)); y = list(range(10**7))", "for i in range(100): x == y"),
+    "list repeated": ("", "for i in range(10): [0] * 10**8"),
+    "list comprehension": ("", "[i for i in range(10**9)]"),
+    "dict comprehension": ("", "{i: i for i in range(10**9)}"),
+    "text repeated": ("", "for i in range(99): 'x' * 10**9"),
+    "replace": ("x = 'ab' * (5 * 10**7)", "x.replace('a', 'cde')"),
+    "split": ("x = 'a ' * (5 * 10**7)", "x.split()"),
+    "split by lines": ("x = 'a\\n' * (5 * 10**7)", "x.splitlines()"),
+    "join": ("x = ['abc'] * (3 * 10**7)", "for i in range(50): '-'.join(x)"),
+    "upper": ("x = 'äb' * (5 * 10**7)", "x.upper()"),
+    "find": ("x = 'ab' * (5 * 10**8)", "for i in range(50): x.find('aa'), x.count('ba')"),
+    "reversed text": ("x = 'ä' * 10**8", "x[::-1]"),
+    "encode": ("x = 'ä' * 10**8", "for i in range(50): x.encode('utf-16')"),
+    "decode": ("x = b'a' * 10**8", "for i in range(50): x.decode('latin-1')"),
+    "repr of a text": ("x = 'a\\n' * (5 * 10**7)", "repr(x)"),
+    "translate": ("x = 'ab' * (5 * 10**7)", "x.translate({97: 'c'})"),
+    "format": ("x = list(range(10**7))", "'%r %r' % (x, x)"),
+    "repr of a list": ("x = list(range(3 * 10**7))", "repr(x)"),
+    "repr of nested lists": ("x = []\nfor i in range(30): x = [x, x]", "repr(x)"),
+    "print of a list": ("x = list(range(3 * 10**7))", "print(x, file=open('/dev/null', 'w'))"),
+    "hash of a tuple": ("x = (1.5,) * 10**7", "for i in range(100): hash(x)"),
+    "product of big ints": ("import sys\nx = 7 ** 10**6 * 3", "for i in range(20): x * (x + i)"),
+    "power of big ints": ("", "7 ** (2 * 10**7)"),
+    "modular power": ("x = (1 << 20000) - 3", "pow(3, x - 1, x)"),
+    "division of big ints": ("x = (1 << 4 * 10**6) - 3; y = (1 << 2 * 10**6) + 7", "x // y"),
+    "square root of a big int": ("import math\nx = 1 << 3 * 10**6", "math.isqrt(x + 3)"),
+    "gcd of big ints": ("import math\nx = (1 << 10**6) - 3; y = (1 << 10**6) + 7", "math.gcd(x, y)"),
+    "factorial": ("import math", "math.factorial(10**6)"),
+    "digits of a big int": ("import sys\nsys.set_int_max_str_digits(0)\nx = 7 ** 10**6", "str(x)"),
+    "big int of digits": ("import sys\nsys.set_int_max_str_digits(0)\nx = '7' * 10**6", "int(x)"),
+    "loop": ("", "while True: pass"),
+    "sleep": ("import time", "time.sleep(30)"),
+}
+TENSORS = {
+    "product of matrices": ("x = randn(4096, 4096)", "for i in range(9): x @ x"),
+    "elementwise": ("x = randn(4096, 4096)", "for i in range(99): tanh(x)"),
+    "sum of a tensor": ("x = randn(4096, 8192)", "for i in range(99): x.sum(0)"),
+    "sort of a tensor": ("x = randn(10**7)", "sort(x)"),
+    "random numbers": ("", "for i in range(99): randn(4096, 4096)"),
+    "tolist": ("x = zeros(3 * 10**7)", "x.tolist()"),
+    "tensor of a list": ("x = [1.5] * (3 * 10**7)", "tensor(x)"),
+}
+SCRIPT = """
+{before}
+print('go', flush=True)
+try:
+    {statement}
+    print('ended', flush=True)
+except KeyboardInterrupt:
+    print('caught', flush=True)
+print('on', flush=True)
+while True: pass
+"""
+
+
+def seconds_to_stop(command, name, env=None, wait=0.3):
+    """From the signal to the script's own `except`; None when it had ended before."""
+    before, statement = {**CASES, **TENSORS}[name]
+    text = SCRIPT.format(before=before, statement=statement)
+    process = subprocess.Popen([*command, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    try:
+        if process.stdout.readline() != "go\n":
+            raise RuntimeError(f"{name}: {process.stderr.read()}")
+        time.sleep(wait)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        line = process.stdout.readline()
+        taken = time.monotonic() - start
+        if line not in ("caught\n", "ended\n"):
+            raise RuntimeError(f"{name}: {line!r} {process.stderr.read()}")
+        if process.stdout.readline() != "on\n":
+            raise RuntimeError(f"{name}: it did not go on: {process.stderr.read()}")
+        return taken if line == "caught\n" else None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def stops(t, cases, mode):
+    if t.suite.sanitized:
+        t.skip("what takes a second takes a minute")
+    for name in cases:
+        taken = seconds_to_stop([t.ouro, f"--mode={mode}"], name, env=t.suite.environment())
+        t.check(taken is None or taken < 1, f"{name}: {taken and round(taken, 2)} s")
+
+
+def test_long_natives_stop(t):
+    stops(t, CASES, "auto")
+
+
+def test_long_operations_of_tensors_stop(t):
+    stops(t, TENSORS, "eager")
+
+
+def main():
+    for name in sys.argv[2:] or [*CASES, *TENSORS]:
+        taken = [seconds_to_stop([sys.argv[1]], name, wait=0.2 + 0.1 * i) for i in range(5)]
+        shown = [x * 1000 for x in taken if x is not None]
+        print(f"{name:28} {max(shown):8.0f}" if shown else f"{name:28}    ended", flush=True)
+
+
+if __name__ == "__main__":
+    main()

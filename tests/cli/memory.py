@@ -1,0 +1,170 @@
+"""`--memory`: what a script's values may take. Beyond it is a MemoryError, and the program goes on."""
+
+# What eats memory without end, or asks for very much at once. Each is the body of a function that must raise.
+EATERS = {
+    "lists": "a = []\nwhile True: a.append([0] * 1000)",
+    "tuples": "a = []\nwhile True: a.append((1, 2, 3))",
+    "list grown by itself": "a = [1]\nwhile True: a.extend(a)",
+    "list spliced": "a = [1]\nwhile True: a[len(a):] = a",
+    "list sums": "a = [0]\nwhile True: a = a + a",
+    "tuple sums": "a = (0,)\nwhile True: a += a",
+    "slices": "x = list(range(10**5)); a = []\nwhile True: a.append(x[:])",
+    "text doubled": "s = 'x'\nwhile True: s += s",
+    "text grown": "s = 'x' * 1000\nwhile True: s += 'y' * 1000",
+    "texts": "a = []\nwhile True: a.append(str(len(a)))",
+    "dict": "d = {}; i = 0\nwhile True:\n    d[i] = i\n    i += 1",
+    "dict copies": "d = dict.fromkeys(range(10**4)); a = []\nwhile True: a.append(dict(d))",
+    "set": "d = set(); i = 0\nwhile True:\n    d.add(i)\n    i += 1",
+    "set copies": "d = set(range(10**4)); a = []\nwhile True: a.append(set(d))",
+    "comprehensions": "{str(i): [str(i)] for i in range(10**12)}",
+    "nested lists": "a = []\nwhile True: a = [a]",
+    "linked objects": "class N:\n    def __init__(self, n): self.n = n\nn = None\nwhile True: n = N(n)",
+    "closures": "a = []\ndef make(i):\n    return lambda: i\nwhile True: a.append(make([1]))",
+    "generators": "a = []\ndef g():\n    x = [1]\n    yield x\nwhile True:\n    k = g()\n    next(k)\n    a.append(k)",
+    "exceptions": "a = []\nwhile True:\n    try: 1 / 0\n    except ZeroDivisionError as e: a.append(e)",
+    "big ints": "a = []; i = 1 << 4000\nwhile True:\n    i += 1\n    a.append(i)",
+    "shifts": "x = 1\nwhile True: x = x << x.bit_length()",
+    "shift": "1 << 10**12",
+    "power": "7 ** 10**9",
+    "list of a range": "list(range(10**12))",
+    "set of a range": "set(range(10**15))",
+    "sorted range": "sorted(range(10**9))",
+    "list of pairs": "list(zip(range(10**12), range(10**12)))",
+    "repeated list": "[0] * 10**11",
+    "repeated tuple": "(1,) * 10**11",
+    "repeated text": "'x' * 10**12",
+    "repeated bytes": "b'x' * 10**10",
+    "join": "','.join(['x' * 10**6] * 10**4)",
+    "join of a generator": "''.join('x' * 1000 for i in range(10**12))",
+    "bytes join": "b','.join([b'x' * 10**6] * 10**4)",
+    "replace": "('a' * 10**6).replace('a', 'b' * 10**5)",
+    "bytes replace": "(b'a' * 10**6).replace(b'a', b'b' * 10**5)",
+    "percent": "'%*d' % (10**9, 1)",
+    "format": "format(1, '>1000000000')",
+    "format field": "('{0}' * 10**5).format('x' * 10**5)",
+    "f-string": "f'{1:>1000000000}'",
+    "ljust": "'a'.ljust(10**9)",
+    "zfill": "'a'.zfill(10**9)",
+    "expandtabs": "('\\t' * 10**5).expandtabs(10**4)",
+    "translate": "('a' * 10**5).translate({97: 'b' * 10**4})",
+    "split": "('a ' * 10**7).split()",
+    "bytearray": "bytearray(10**10)",
+    "bytearray grown": "b = bytearray(1000)\nwhile True: b += b",
+    "bytearrays": "a = []\nwhile True: a.append(bytearray(100000))",
+    "repr of what is shared": "a = ['x' * 1000]\nfor i in range(40): a = [a, a]\nrepr(a)",
+    "arguments": "def f(*a): pass\nf(*(i for i in range(10**12)))",
+    "star assignment": "a, *b = (i for i in range(10**12))",
+    "tensors": "a = []\nwhile True: a.append(zeros(1000, 100))",
+    "one tensor": "zeros(10**6, 10**5)",
+}
+
+AROUND = '''
+def peak():
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM"): return int(line.split()[1]) // 1024
+
+def fails(name, f):
+    for turn in range(2):
+        try:
+            f()
+        except MemoryError as e:
+            continue
+        except BaseException as e:
+            return print(name, "raised", type(e).__name__, e)
+        return print(name, "raised nothing")
+    kept = ["y" * 100 for i in range(10000)]
+    print(name, len(kept))
+'''
+
+
+def script():
+    parts = [AROUND]
+    for i, (name, body) in enumerate(EATERS.items()):
+        parts.append(f"def f{i}():\n    " + body.replace("\n", "\n    ") + f"\nfails({name!r}, f{i})\n")
+    return "".join(parts) + "print('peak', peak())\n"
+
+
+def test_what_is_beyond_the_limit_is_a_memory_error(t):
+    t.write("eat.ouro", script())
+    for mode in ("eager", "auto"):
+        done = t.run("run", "--memory=48M", f"--mode={mode}", "eat.ouro", timeout=240)
+        *lines, peak = done.out.splitlines()
+        t.equal(lines, [f"{name} 10000" for name in EATERS])
+        if not t.suite.sanitized:
+            t.check(int(peak.split()[1]) < 300, f"{peak} MB under a limit of 48")
+
+
+def test_the_limit_of_other_ways_to_run(t):
+    text = "try: x = [0] * 10**8\nexcept MemoryError: print('no')\nprint(len([0] * 10**5))\n"
+    t.equal(t.run("--memory=32M", "-c", text).out, "no\n100000\n")
+    t.equal(t.run("--memory=32M", "-", stdin=text).out, "no\n100000\n")
+    t.has(t.run("--memory=32M", "-i", stdin="x = [0] * 10**8\nlen([0] * 10**5)\n").out, "100000")
+    done = t.run("--memory=32M", "-c", "x = []\nwhile True: x.append([0] * 1000)", status=1)
+    t.equal(done.err.splitlines()[-1], "MemoryError")
+    for wrong in ("12Q", "", "-1", "1M", "99999999999G"):
+        t.has(t.run(f"--memory={wrong}", "-c", "1", status=2).err, "--memory is a number of bytes from 4M on")
+
+
+def test_at_the_limit_handlers_finally_and_finalizers_run(t):
+    t.write("finally.ouro", """
+class Loud:
+    def __del__(self): print('dropped')
+
+kept = []
+def eat():
+    loud = Loud()
+    try:
+        while True: kept.append((len(kept), str(len(kept))))
+    finally:
+        print('finally')
+
+def outer():
+    with Manager(): eat()
+
+class Manager:
+    def __enter__(self): return self
+    def __exit__(self, kind, e, tb):
+        print('exit', kind.__name__, tb is not None)
+
+for turn in range(3):
+    try:
+        outer()
+    except MemoryError as e:
+        print('caught', e.args, e.__traceback__ is not None)
+    else:
+        print('nothing')
+    kept.clear()
+print(sum(range(1000)))
+""")
+    for mode in ("eager", "auto"):
+        done = t.run("run", "--memory=16M", f"--mode={mode}", "finally.ouro", timeout=120)
+        once = "finally\nexit MemoryError True\ndropped\ncaught () True\n"
+        t.equal(done.out.replace("dropped\n", ""), once.replace("dropped\n", "") * 3 + "499500\n")
+        t.equal(done.out.count("dropped"), 3)
+
+
+def test_garbage_in_cycles_is_collected_before_the_limit(t):
+    t.write("cycles.ouro", "for i in range(500):\n    a = [bytearray(10**6)]\n    a.append(a)\nprint('done')\n")
+    t.equal(t.run("run", "--memory=64M", "cycles.ouro", timeout=120).out, "done\n")
+
+
+# What was small objects can become large ones, and small ones of another size.
+def test_memory_that_is_dropped_serves_for_anything(t):
+    t.write("turns.ouro", """
+def fill(make):
+    kept, n = [], 0
+    try:
+        while True:
+            kept.append(make())
+            n += 1
+    except MemoryError:
+        kept = None
+    return n
+
+makers = [lambda: (1, 2), lambda: (1, 2, 3, 4, 5), lambda: [0] * 5000, lambda: 'x' * 77, lambda: {1: 2}, lambda: 1.5 .hex()]
+first = [fill(m) for m in makers]
+for turn in range(3):
+    again = [fill(m) for m in reversed(makers)][::-1]
+    print(all(b > a * 0.8 for a, b in zip(first, again)), min(first) > 100)
+""")
+    t.equal(t.run("run", "--memory=32M", "turns.ouro", timeout=120).out, "True True\n" * 3)
