@@ -54,10 +54,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       Type* t = type_of(s, f);
       Value m = find_dunder(s, t, Dunder::call_);
       if (m.is_unbound()) break;
-      DepthGuard depth(s, " while calling a Python object");  // what __call__ is may be such an object, too
-      if (!depth.ok()) return Value::error();
       if (kind_of(m) == ObjectKind::function || kind_of(m) == ObjectKind::native) return with_first(s, m, f, args);
-      DepthGuard depth(s, " while calling a Python object");
+      DepthGuard depth(s, " while calling a Python object");  // what __call__ is may be such an object, too
       if (!depth.ok()) return Value::error();
       OURO_TRY(bound, bind_descriptor(s, m, f, t));
       return call(s, bound, args);
