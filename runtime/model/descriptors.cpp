@@ -135,7 +135,8 @@ Value wrapped(Session&, const Value& v) {
 template <class T>
 Value wrapper_attr(Session& s, const Value& v, Symbol name) {
   if (!name.text().starts_with("__") || name.text() == "__name__" || name.text() == "__qualname__" ||
-      name.text() == "__doc__" || name.text() == "__isabstractmethod__" || name.text() == "__module__")
+      name.text() == "__doc__" || name.text() == "__isabstractmethod__" || name.text() == "__module__" ||
+      name.text() == "__annotations__")
     return lookup_attr(s, v.as<T>()->function, name);
   return Value();
 }

@@ -77,6 +77,16 @@ Value exception_init(Session& s, const Args& a) {
   auto* made = cast_exact<StaticMethod>(find_dunder(s, e->type, Dunder::new_));
   if (made && !cast_exact<Native>(made->function) && is_subtype(e->type, exception_type(s, ExcKind::OSError)))
     return Value::none();  // a __new__ of its own has given it what it holds
+  for (const Value& n : rest.names) {
+    std::string_view name = n.as<Str>()->view();
+    bool import = is_subtype(e->type, exception_type(s, ExcKind::ImportError));
+    bool attribute = is_subtype(e->type, exception_type(s, ExcKind::AttributeError));
+    if (name == "name" || (import && name == "path") || (attribute && name == "obj")) continue;
+    return raise_type_error(s, "'%s' is an invalid keyword argument for %s", n.as<Str>()->data,
+                            import      ? "ImportError()"
+                            : attribute ? "AttributeError()"
+                                        : "NameError()");
+  }
   e->args = make_tuple(rest.positional);
   take_fields(s, e, rest);
   return Value::none();

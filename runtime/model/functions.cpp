@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/bind.h"
+#include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
@@ -363,7 +364,12 @@ Value generator_yield_from(Session&, const Value& v) {
   const Value* d = delegate_of(gen(v));
   return d ? *d : Value::none();
 }
-constexpr GetSetDef kGeneratorGetSet[] = {{"__name__", generator_name, set_generator_name},
+Value generator_code(Session& s, const Value& v) {
+  if (gen(v)->frame) return get_code(s, gen(v)->frame->function);
+  return Value::none();
+}
+constexpr GetSetDef kGeneratorGetSet[] = {{"gi_code", generator_code},
+                                          {"__name__", generator_name, set_generator_name},
                                           {"__qualname__", generator_qualname, set_generator_qualname},
                                           {"gi_running", generator_running},
                                           {"gi_suspended", generator_suspended},

@@ -238,12 +238,28 @@ int class_hook(Session& s, Type* cls, const Value& v, Dunder d) {
 
 }  // namespace
 
+namespace {
+
+// What an object says its class is, if that is not what it is of: proxies answer for what they stand for.
+Type* claimed_class(Session& s, const Value& v) {
+  static const Symbol name = intern("__class__");
+  Type* t = type_of(s, v);
+  if (t->builtin || kind_of(v) == ObjectKind::type) return nullptr;
+  if (!t->has_getattribute && cast_exact<GetSet>(type_lookup(s, t, name))) return nullptr;
+  Value c = lookup_attr(s, v, name);
+  return c.is_error() ? nullptr : cast_exact<Type>(c);
+}
+
+}  // namespace
+
 int is_instance(Session& s, const Value& v, const Value& cls) {
   return any_class(s, cls, v, Dunder::instancecheck_, "isinstance() arg 2 must be a type, a tuple of types, or a union",
                    [&](Type* t) {
                      if (is_a(s, v, t)) return 1;
                      int hook = class_hook(s, t, v, Dunder::instancecheck_);
-                     return hook == -2 ? 0 : hook;
+                     if (hook != -2) return hook;
+                     Type* claimed = claimed_class(s, v);
+                     return s.has_error() ? -1 : static_cast<int>(claimed && is_subtype(claimed, t));
                    });
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
@@ -29,7 +30,8 @@ double float_floordiv(double a, double b) {
 }
 
 Value float_pow(Session& s, double a, double b) {
-  if (a == 0 && b < 0) return raise_text(s, ExcKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
+  if (a == 0 && b < 0 && !std::isinf(b))
+    return raise_text(s, ExcKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
   if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
     return raise_value_error(s, "negative number cannot be raised to a fractional power");  // complex numbers are out
   double r = std::pow(a, b);
@@ -256,6 +258,7 @@ Value to_float(Session& s, const Value& v) {
   if (Str* t = cast<Str>(v)) return parse(t->view());
   if (Bytes* t = cast<Bytes>(v)) return parse(t->view(), false);
   if (ByteArray* t = cast<ByteArray>(v)) return parse(t->data, false);
+  if (std::string_view t; memory_view_bytes(v, t)) return parse(t, false);
   return raise_type_error(s, "float() argument must be a string or a real number, not '%s'", type_name(s, v).c_str());
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
@@ -439,6 +440,7 @@ Value to_int(Session& s, const Value& v) {
   if (Str* t = cast<Str>(v)) return int_from_text(s, t->view(), 10, v);
   if (Bytes* t = cast<Bytes>(v)) return int_from_text(s, t->view(), 10, v);
   if (ByteArray* t = cast<ByteArray>(v)) return int_from_text(s, t->data, 10, v);
+  if (std::string_view t; memory_view_bytes(v, t)) return int_from_text(s, t, 10, make_bytes(t));
   return raise_type_error(s, "int() argument must be a string, a bytes-like object or a real number, not '%s'",
                           type_name(s, v).c_str());
 }
