@@ -237,9 +237,6 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       }
       break;
     }
-    case I::slice:
-      r = make_slice(take_operand(f, ops[0]), take_operand(f, ops[1]), take_operand(f, ops[2]));
-      break;
     case I::format: {
       Value v = take_operand(f, ops[0]), spec = take_operand(f, ops[1]);
       if (x.attr == 'r')
@@ -251,14 +248,22 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       if (v.is_error()) return false;
       Str* t = cast<Str>(spec);
       std::string_view text = t ? t->view() : std::string_view();
-      r = text.empty() && cast_exact<Str>(v) ? v : format(s, v, text);
+      r = text.empty() && cast_exact<Str>(v)             ? v
+          : text.empty() && (v.is_int() || v.is_float()) ? str(s, v)
+                                                         : format(s, v, text);
       if (r.is_error()) return false;
       break;
     }
     case I::str_concat: {
       size_t size = 0;
-      for (uint32_t i = 0; i < n; ++i) size += operand(f, ops[i].at).as<Str>()->size;
+      int64_t points = 0;
+      for (uint32_t i = 0; i < n; ++i) {
+        Str* part = operand(f, ops[i].at).as<Str>();
+        size += part->size;
+        points = points < 0 || part->points < 0 ? -1 : points + part->points;
+      }
       Str* out = alloc_str(size);
+      out->points = points;
       char* to = out->data;
       for (uint32_t i = 0; i < n; ++i) {
         Str* part = operand(f, ops[i].at).as<Str>();

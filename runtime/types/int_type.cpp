@@ -1,5 +1,7 @@
 // int and bool: words with overflow checks first, big_int.h beyond.
+#include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "runtime/ops.h"
 #include "runtime/text/float_text.h"
@@ -346,6 +348,13 @@ bool check_digit_limit(Session& s, size_t digits, bool parsing) {
 }
 
 Value int_str(Session& s, const Value& v) {
+  if (v.is_int()) {
+    char digits[24];
+    const size_t n = static_cast<size_t>(std::to_chars(digits, std::end(digits), v.as_int()).ptr - digits);
+    Value text = make_str({digits, n});
+    text.as<Str>()->points = static_cast<int64_t>(n);
+    return text;
+  }
   if (!is_word(v)) {
     int64_t limit = s.state<IntTextLimit>().digits;
     // log2(10) > 3.32: more bits than that are certainly too many digits.

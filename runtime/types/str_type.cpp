@@ -237,6 +237,7 @@ Value str_format_slot(Session& s, const Value& v, std::string_view spec_text) {
 }
 
 Value str_construct(Session& s, Type*, const Args& a) {
+  if (a.size() == 1 && a.keywords.empty()) return str(s, a[0]);
   Value v[3];
   if (!takes_named(s, a, "str", {"object", "encoding", "errors"}, 0, 3, v, 0)) return Value::error();
   if (v[1].is_unbound() && v[2].is_unbound()) return v[0].is_unbound() ? make_str("") : str(s, v[0]);
