@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import cli, docs, filetests, programs, rows, scripts, sources  # noqa: E402
+from harness import cli, docs, filetests, fuzz, programs, rows, scripts, sources  # noqa: E402
 from harness.common import ROOT, Report, Suite  # noqa: E402
 
 
@@ -40,7 +40,7 @@ def main():
         folder, _, tags = text.partition(":")
         suite = Suite(os.path.join(ROOT, folder), [t for t in tags.split(",") if t], args)
         jobs = []
-        for kind in (programs, filetests, rows, scripts, cli, docs, sources):
+        for kind in (programs, filetests, rows, scripts, cli, docs, sources, fuzz):
             jobs += kind.discover(suite)
         if args.list:
             for job in jobs:

@@ -640,6 +640,7 @@ bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out)
   } else if (bits > size * 8) {
     return false;
   }
+  require_memory(2 * size);
   out.assign(size, '\0');
   View x(a);
   size_t n = (bits + 7) / 8;

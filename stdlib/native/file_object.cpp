@@ -351,7 +351,7 @@ const TypeDef kBinaryDef{.name = "BufferedReader",
 Value make_file(Session& s, std::shared_ptr<File> f) {
   auto& st = s.state<FileState>();
   Value& type = f->text ? st.text_type : st.binary_type;
-  if (type.is_unbound()) type = Value::share(define_type(s, f->text ? kTextDef : kBinaryDef));
+  if (type.is_unbound()) type = make_late_type(s, f->text ? kTextDef : kBinaryDef);
   return make_opaque(type.as<Type>(), std::move(f));
 }
 

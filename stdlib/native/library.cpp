@@ -65,6 +65,11 @@ constexpr NativeModule kNativePackage{.name = "ouro.native", .functions = {}};
 
 }  // namespace
 
+Value make_late_type(Session& s, const runtime::TypeDef& def) {
+  runtime::Type* t = define_type(s, def);
+  return s.type(def.kind) == t ? Value::share(t) : Value::steal(t);
+}
+
 void register_library(Session& s) {
   s.find_embedded = find_library;
   s.register_natives(&kOuroModule);

@@ -3,6 +3,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
+#include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
 namespace {
@@ -137,7 +138,7 @@ const TypeDef kDef{.name = "dict",
 
 Value module_namespace(Session& s, const Value& module) {
   auto& cls = s.state<NamespaceClass>();
-  if (cls.type.is_unbound()) cls.type = Value::share(define_type(s, kDef));
+  if (cls.type.is_unbound()) cls.type = make_late_type(s, kDef);
   Value v = make_opaque(cls.type.as<Type>(), nullptr);
   v.as<Opaque>()->values.push_back(module);
   return v;

@@ -6,6 +6,7 @@
 
 #include "runtime/native.h"
 #include "runtime/session.h"
+#include "runtime/type_slots.h"
 
 namespace ouro::stdlib {
 
@@ -21,6 +22,10 @@ std::span<const NativeDef> sequence_functions();  // builtins_sequence.cpp: len,
 std::span<const NativeDef> io_functions();        // builtins_io.cpp: print, input, open
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
 extern const NativeModule kTensorsModule;  // tensors_module.cpp
+
+// A class made when it is first needed. The session keeps the first class of a kind, whoever asked the others
+// (library.cpp).
+Value make_late_type(Session& s, const runtime::TypeDef& def);
 
 // Standard streams and files (file_object.cpp).
 enum class Stream { in, out, err };
