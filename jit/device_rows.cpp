@@ -91,6 +91,7 @@ RowVersion make_version(Session& s, Device& device, const RowVersions& row, std:
   if (!v.made->ok || v.made->has_effects || !v.made->writes.empty()) return v;
   std::string error;
   v.code = build_plan(v.made->typed, {device.backend, nullptr, v.plan}, error);
+  if (!v.code) device.cannot_build(error);
   if (v.code && v.code->loose() > 0) v.code = nullptr;
   return v;
 }

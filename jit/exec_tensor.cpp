@@ -119,7 +119,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
   if (!info.def->source.empty()) return call_source(info, params);
-  if (info.def->symbol.starts_with("place")) abandon_whole("a tensor is placed on a device");
+  if (info.def->effect == ir::OpEffect::place) abandon_whole("a tensor is placed on a device");
   for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
     if (info.params[i].name == "dtype")
       if (auto v = concrete(params[i]); v && !v->is_none()) {

@@ -336,12 +336,16 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s, runtime::Devi
 
 void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait) {
   std::string error;
-  auto job = [v, options = PlanOptions{backend(s, v->demands.device, error), cache_, v->demands}, error]() mutable {
+  std::shared_ptr<runtime::Device> device;
+  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands};
+  if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);
+  auto job = [v, options = std::move(made_for), device, error]() mutable {
     auto start = Clock::now();
     PlanRef plan = options.backend ? build_plan(v->made->typed, options, error) : nullptr;
     v->compile_ms = ms_since(start);
     if (!plan) {
       v->error = error;
+      if (device) device->cannot_build(error);
       v->state.store(Version::State::failed, std::memory_order_release);
       return;
     }

@@ -9,6 +9,7 @@
 #include "runtime/session.h"
 #include "runtime/tensor.h"
 #include "support/diag.h"
+#include "support/trace.h"
 
 namespace ouro::runtime {
 
@@ -75,6 +76,12 @@ void Device::give(void* memory, size_t bytes) {
   if (kept_ + bytes > kKeep) return backend->release(memory, bytes);
   kept_ += bytes;
   free_[bytes].push_back(memory);
+}
+
+void Device::cannot_build(const std::string& why) {
+  std::lock_guard guard(telling_);
+  if (told_.insert(why).second)
+    notice("device", fmt::format("'{}' runs less than was asked, the host the rest: {}", device_name(id), why));
 }
 
 // ---------------------------------------------------------------- Devices

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,9 +66,15 @@ class Device {
   void* take(size_t& bytes);
   void give(void* memory, size_t bytes);
 
+  /// A notice that kernels cannot be built for it, and why; each reason once. What needs them runs on the host, and is
+  /// counted there. Any thread.
+  void cannot_build(const std::string& why);
+
  private:
   std::map<size_t, std::vector<void*>> free_;
   size_t kept_ = 0;
+  std::mutex telling_;
+  std::set<std::string> told_;
 };
 
 /// A buffer's elements on a device.
@@ -82,8 +89,11 @@ class Devices {
   /// The session's device of that kind, opened when first asked for. Null and `error` set when it cannot be. Any
   /// thread.
   std::shared_ptr<Device> open(DeviceId id, std::string& error);
-  /// The device if it has been opened, else null.
-  const std::shared_ptr<Device>& at(DeviceId id) const { return open_[static_cast<size_t>(id)]; }
+  /// The device if it has been opened, else null. Any thread.
+  std::shared_ptr<Device> at(DeviceId id) const {
+    std::lock_guard guard(lock_);
+    return open_[static_cast<size_t>(id)];
+  }
   /// Has any device but the host been opened?
   bool used() const { return used_.load(std::memory_order_relaxed); }
   DeviceCounters host;
@@ -96,7 +106,7 @@ class Devices {
   RunRow run_row = nullptr;
 
  private:
-  std::mutex lock_;
+  mutable std::mutex lock_;
   std::atomic<bool> used_{false};
   std::shared_ptr<Device> open_[kDeviceKinds];
 };

@@ -1,6 +1,7 @@
 #include "stdlib/start.h"
 
 #include "backends/contract/onednn.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/opencl/opencl_backend.h"
 #include "jit/device_rows.h"
 #include "jit/executor.h"
@@ -21,6 +22,7 @@ void start(Session& s) {
   register_transforms(s);
   backends::register_onednn();
   register_device(DeviceId::opencl, backends::make_opencl_backend);
+  register_device(DeviceId::cuda, backends::make_cuda_backend);
   jit::install_device_rows(s);
   if (s.options.mode != Mode::eager) jit::install(s);
 }

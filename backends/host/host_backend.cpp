@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-#include <unordered_map>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "backends/device/distinct_kernels.h"
 #include "backends/host/fold_levels.h"
 #include "backends/host/kernel_emitter.h"
 #include "support/trace.h"
@@ -131,18 +131,7 @@ class Host final : public HostBackend {
 KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: compile");
   auto module = std::make_shared<HostModule>();
-  std::unordered_map<std::string, uint32_t> seen;
-  std::vector<const Kernel*> distinct;
-  std::vector<uint32_t> which;
-  for (const Kernel* k : kernels) {
-    std::string text = print(*k);
-    auto [it, fresh] = seen.try_emplace(text, static_cast<uint32_t>(distinct.size()));
-    if (fresh) {
-      distinct.push_back(k);
-      if (dump && dump->want_loops) dump->loops += text;
-    }
-    which.push_back(it->second);
-  }
+  auto [distinct, which] = device::distinct(kernels, dump);
   constexpr size_t kPerThread = 6;
   size_t jobs_wanted =
       std::clamp<size_t>(distinct.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "backends/device/distinct_kernels.h"
 #include "backends/device/kernel_walk.h"
 #include "backends/opencl/api.h"
 #include "backends/opencl/source.h"
@@ -137,21 +137,13 @@ class OpenCl final : public runtime::Backend {
 KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: OpenCL");
   auto module = std::make_shared<OpenClModule>(device_);
-  std::unordered_map<std::string, uint32_t> seen;
-  std::vector<const Kernel*> distinct;
-  for (const Kernel* k : kernels) {
+  for (const Kernel* k : kernels)
     if (needs_f64(*k) && !device_->f64) {
       error = device_->text_of(CL_DEVICE_NAME) + " does not compute with f64";
       return nullptr;
     }
-    std::string text = print(*k);
-    auto [it, fresh] = seen.try_emplace(text, static_cast<uint32_t>(distinct.size()));
-    if (fresh) {
-      distinct.push_back(k);
-      if (dump && dump->want_loops) dump->loops += text;
-    }
-    module->where.push_back(it->second);
-  }
+  auto [distinct, where] = device::distinct(kernels, dump);
+  module->where = std::move(where);
   std::string source = opencl::source(distinct);
   if (dump && dump->want_ir) dump->ir += source;
   module->source_bytes = source.size();

@@ -30,9 +30,10 @@ constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 // The GPUs that this LLVM knows, each with the oldest PTX version for it.
 constexpr struct {
   std::string_view name;
+  int capability;  // 10 * major + minor
   const char* features;
-} kTargets[] = {{"sm_70", "+ptx60"}, {"sm_75", "+ptx63"}, {"sm_80", "+ptx70"},
-                {"sm_86", "+ptx71"}, {"sm_89", "+ptx78"}, {"sm_90", "+ptx78"}};
+} kTargets[] = {{"sm_70", 70, "+ptx60"}, {"sm_75", 75, "+ptx63"}, {"sm_80", 80, "+ptx70"},
+                {"sm_86", 86, "+ptx71"}, {"sm_89", 89, "+ptx78"}, {"sm_90", 90, "+ptx78"}};
 
 const llvm::Target* nvptx() {
   static const llvm::Target* const target = [] {
@@ -47,6 +48,13 @@ const llvm::Target* nvptx() {
 }
 
 }  // namespace
+
+std::string target_for(int major, int minor) {
+  std::string_view best;
+  for (const auto& t : kTargets)
+    if (t.capability <= 10 * major + minor) best = t.name;
+  return std::string(best);
+}
 
 std::string assembly(std::span<const ir::loops::Kernel* const> kernels, std::string_view target, std::string& error) {
   const auto* known = std::ranges::find(kTargets, target, [](const auto& t) { return t.name; });

@@ -18,4 +18,8 @@ namespace ouro::backends::ptx {
 /// when there is no such target.
 std::string assembly(std::span<const ir::loops::Kernel* const> kernels, std::string_view target, std::string& error);
 
+/// The newest target whose code a GPU of that compute capability runs (a driver assembles it for newer ones, too);
+/// empty for one that is older than all.
+std::string target_for(int major, int minor);
+
 }  // namespace ouro::backends::ptx

@@ -152,7 +152,7 @@ class OURO_API Session {
 
   // ---- demands: what the running program must meet (docs/demand.md)
   /// Any thread, also while the session runs something: "threads" ("1" to "1024"), "precision" ("f32", "bf16"),
-  /// "device" ("cpu", "opencl"); "auto" takes it back. ValueError tells what there is; then nothing is changed.
+  /// "device" ("cpu", "opencl", "cuda"); "auto" takes it back. ValueError tells what there is; then nothing is changed.
   Result<void> set_demand(std::string_view name, std::string_view value);
   /// What was asked and by whom, what runs now, and a log, as text. Any thread.
   std::string demands() const;

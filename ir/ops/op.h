@@ -90,7 +90,7 @@ struct OpTest {
 };
 
 // Effects besides what every operation has (alloc; may raise on wrong shapes).
-enum class OpEffect : uint8_t { none, rng };
+enum class OpEffect : uint8_t { none, rng, place };
 
 struct OpDef {
   std::string_view name, doc, sig;

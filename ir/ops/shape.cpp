@@ -107,9 +107,9 @@ constexpr OpDef kShape[] = {
   {.name = "to", .doc = "In another dtype, on a device (where it stays), or both as another tensor has them.", .sig = "t[*s] -> t[*s]", .params = "x, dtype=None, other=None",
    .source = "for v in (dtype, other):\n  if v is None:\n    continue\n  if ouro.is_tensor(v):\n    x = ouro.place_like(x.astype(v.dtype), v)\n    continue\n  v = ouro.dtype_or_device(v)\n  if isinstance(v, str):\n    x = ouro.place(x, v)\n  else:\n    x = x.astype(v)\nreturn x", .function = false,
    .test = {.cases = "f[3,4], f64"}},
-  {.name = "place", .doc = "The same numbers, placed on a device: operations on them run there.", .sig = "t[*s] -> t[*s]", .params = "x, device", .symbol = "place", .linear_in = 1, .vjp = "lambda g, y, x, device: ouro.place_like(g, x)", .method = false, .function = false,
+  {.name = "place", .doc = "The same numbers, placed on a device: operations on them run there.", .sig = "t[*s] -> t[*s]", .params = "x, device", .symbol = "place", .linear_in = 1, .vjp = "lambda g, y, x, device: ouro.place_like(g, x)", .method = false, .function = false, .effect = OpEffect::place,
    .test = {.cases = "f[3,4], 'cpu'"}},
-  {.name = "place_like", .doc = "x where `like` is: placed on its device, or following the plan.", .sig = "a[*s], a[*] -> a[*s]", .params = "x, like", .symbol = "place_like", .linear_in = 1, .vjp = "lambda g, y, x, like: (ouro.place_like(g, x), None)", .method = false, .function = false,
+  {.name = "place_like", .doc = "x where `like` is: placed on its device, or following the plan.", .sig = "a[*s], a[*] -> a[*s]", .params = "x, like", .symbol = "place_like", .linear_in = 1, .vjp = "lambda g, y, x, like: (ouro.place_like(g, x), None)", .method = false, .function = false, .effect = OpEffect::place,
    .test = {.cases = "f[3,4], f[2]"}},
 #define OURO_CAST(name_, dtype) \
   {.name = name_, .doc = "As " dtype ".", .sig = "t[*s] -> " dtype "[*s]", .params = "x", .source = "return x.astype('" dtype "')", .function = false}

@@ -293,14 +293,14 @@ Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
     return run_row_on_host(s, op, args);
   if (op.inputs == 0) return placed(run_row_on_host(s, op, args), s.devices.row_texts > 0 ? kAnywhere : 0);
   // What only looks at the shape needs no elements.
-  if (op.def->symbol.starts_with("place") ||
+  if (op.def->effect == ir::OpEffect::place ||
       (op.def->loop.kind == ir::LoopKind::view && op.def->loop.index == "reshape"))
     return run_row_on_host(s, op, args);
   return run_anywhere(s, op, args, [&] { return run_row_on_host(s, op, args); });
 }
 
 Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
-  if (op.def->symbol.starts_with("place")) return run_place(s, op, args);
+  if (op.def->effect == ir::OpEffect::place) return run_place(s, op, args);
   static thread_local std::unordered_map<const ir::OpInfo*, const ExecutorRow*> known;
   const ExecutorRow*& row = known[&op];
   if (!row && !(row = find_executor(op)))

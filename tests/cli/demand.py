@@ -114,7 +114,7 @@ def test_what_is_no_demand_is_refused_and_changes_nothing(t):
     t.write("wrong.ouro", '''
 from ouro import demand
 for wishes in ({"thread": 2}, {"threads": 0}, {"threads": "many"}, {"threads": 2000}, {"threads": True}, {"precision": "f16"},
-               {"device": "cuda"}, {"precision": "bf16", "threads": -1}, {"threads": 1.5}):
+               {"device": "tpu"}, {"precision": "bf16", "threads": -1}, {"threads": 1.5}):
     try:
         demand.set(**wishes)
         print("taken", wishes)
@@ -142,7 +142,7 @@ ValueError threads is a number from 1 to 1024, or 'auto', not 'many'
 ValueError threads is a number from 1 to 1024, or 'auto', not '2000'
 TypeError demand threads: int, str or None expected, not bool
 ValueError precision is 'f32' or 'bf16', or 'auto', not 'f16'
-ValueError device 'cuda': this build of Ouro has none of that kind
+ValueError device is 'cpu', 'opencl' or 'cuda', or 'auto', not 'tpu'
 ValueError threads is a number from 1 to 1024, or 'auto', not '-1'
 TypeError demand threads: int, str or None expected, not float
 {} <demands: >

@@ -1,5 +1,5 @@
-"""Tensors and training on a device (docs/devices.md). Skipped where no OpenCL device is, and under sanitizers, for which a
-driver's compiler is not built."""
+"""Tensors and training on devices (docs/devices.md): on an OpenCL device where there is one, and on the stand-in for an
+NVIDIA GPU (tests/gpu; with OURO_REAL_GPU in the environment, on a real one)."""
 import os
 import re
 
@@ -7,16 +7,39 @@ from _training import MODEL, until
 from harness.cli import tags
 from harness.common import ROOT
 
-# PoCL compiles the many small kernels of eager code faster so.
-QUICK = {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}
+
+class Device:
+    """One kind of device for a test: its name, the environment programs need for it."""
+
+    def __init__(self, t, name):
+        self.t, self.name = t, name
+        # PoCL compiles the many small kernels of eager code faster so.
+        self.env = {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"} if name == "opencl" else t.suite.stand_in_gpu()
+        if name == "opencl" and t.suite.sanitized:
+            t.skip("an OpenCL driver's own compiler is not built for sanitizers")
+        done = self.run(f"--device={name}", "-c", "print(1)", status=None)
+        if done.status != 0:
+            t.skip(done.err.strip())
+
+    def run(self, *arguments, **options):
+        return self.t.run(*arguments, env=dict(self.env, **options.pop("env", {})), **options)
+
+    def write(self, name, text):
+        """With this device's name in place of the other's."""
+        self.t.write(name, self.of(text))
+
+    def of(self, text):
+        return text.replace("opencl", self.name)
 
 
-def needs_device(t):
-    if t.suite.sanitized:
-        t.skip("an OpenCL driver's own compiler is not built for sanitizers")
-    done = t.run("--device=opencl", "-c", "print(1)", status=None)
-    if done.status != 0:
-        t.skip(done.err.strip())
+def on_devices(function):
+    """The test for each kind of device: function(t, device)."""
+    for kind in ("opencl", "cuda"):
+        def run(t, kind=kind):
+            function(t, Device(t, kind))
+        run.tags = getattr(function, "tags", ())
+        globals()[f"test_{function.__name__}_{kind}"] = run
+    return function
 
 
 PLACES = '''
@@ -65,9 +88,9 @@ print(report["launches"] > 10, report["bytes_in"] > 0, sorted(report["on_host"])
 '''
 
 
-def test_tensors_are_where_they_were_placed(t):
-    needs_device(t)
-    t.write("places.ouro", PLACES)
+@on_devices
+def tensors_are_where_they_were_placed(t, d):
+    d.write("places.ouro", PLACES)
     expected = """cpu opencl opencl opencl opencl cpu opencl
 [[3.0, 5.0], [7.0, 9.0]] [[7.0, 10.0], [15.0, 22.0]] [[1.0, 3.0], [2.0, 4.0]] [1.0, 2.0] [[3.0, 4.0], [1.0, 2.0]] 2.0
 opencl [[2.0, 4.0], [6.0, 8.0]] 2 (2, 2) 10.0
@@ -85,8 +108,10 @@ opencl cpu
 [[3.0, 12.0], [27.0, 48.0]] 6.0
 opencl
 """
+    # The list of what there is names all kinds.
+    expected = d.of(expected).replace(f"cpu, {d.name}, cuda", "cpu, opencl, cuda")
     for mode in ("eager", "graph", "auto"):
-        got = t.run(f"--mode={mode}", "places.ouro", env=QUICK).out
+        got = d.run(f"--mode={mode}", "places.ouro").out
         t.equal(got[:len(expected)], expected)
         t.check(got[len(expected):].startswith("True True ["), got)
 
@@ -106,13 +131,13 @@ if "opencl" in devices:
 '''
 
 
+@on_devices
 @tags("jit")
-def test_a_net_trains_there_and_nothing_is_left_on_the_host(t):
-    needs_device(t)
-    t.write("train.ouro", TRAIN)
+def a_net_trains_there_and_nothing_is_left_on_the_host(t, d):
+    d.write("train.ouro", TRAIN)
     host = [float(line) for line in t.run("--mode=graph", "train.ouro").out.split()]
-    for options, args in ((["--device=opencl"], []), ([], ["place"])):
-        done = t.run("--mode=graph", *options, "train.ouro", *args)
+    for options, args in (([f"--device={d.name}"], []), ([], ["place"])):
+        done = d.run("--mode=graph", *options, "train.ouro", *args, timeout=120, env={"OURO_OPENCL_OPTIONS": ""})
         there = [float(line) for line in done.out.split()]
         t.check(len(there) == 20 and all(abs(a - b) < 1e-3 for a, b in zip(host, there)), done.out + done.err)
         launches, rest = done.err.split(" ", 1)
@@ -131,19 +156,19 @@ print(demand.report()["compile_wait_ns"] - waited, len(demand.report()["versions
 '''
 
 
+@on_devices
 @tags("jit", "threads")
-def test_a_step_moves_to_a_device_and_back_without_waiting(t):
-    needs_device(t)
-    t.write("follow.ouro", FOLLOW)
+def a_step_moves_to_a_device_and_back_without_waiting(t, d):
+    d.write("follow.ouro", FOLLOW)
     for mode in ("auto", "graph"):
-        t.equal(t.run(f"--mode={mode}", "follow.ouro", timeout=120).out,
+        t.equal(d.run(f"--mode={mode}", "follow.ouro", timeout=120, env={"OURO_OPENCL_OPTIONS": ""}).out,
                 "True 1\nTrue\nTrue 1\nFalse\nTrue 1\nTrue\n0 2\n")
 
 
+@on_devices
 @tags("jit")
-def test_a_checkpoint_comes_back_to_where_the_model_is(t):
-    needs_device(t)
-    t.write("keep.ouro", MODEL + '''
+def a_checkpoint_comes_back_to_where_the_model_is(t, d):
+    d.write("keep.ouro", MODEL + '''
 model.to("opencl")
 opt.to("opencl")
 x, y = x.to("opencl"), y.to("opencl")
@@ -154,22 +179,46 @@ nn.load("net.safetensors", model=model, opt=opt)
 print(model.a.weight.device, opt.m[0].device, step(x, y).item() == after)
 ''')
     for mode in ("graph", "eager"):
-        t.equal(t.run(f"--mode={mode}", "keep.ouro", env=QUICK, timeout=120).out, "opencl opencl True\n")
+        t.equal(d.run(f"--mode={mode}", "keep.ouro", timeout=120).out, d.of("opencl opencl True\n"))
 
 
-def test_the_document_tells_what_happens(t):
-    needs_device(t)
+@on_devices
+def the_document_tells_what_happens(t, d):
     with open(os.path.join(ROOT, "docs", "devices.md"), encoding="utf-8") as f:
         block = re.search(r"```ouro skip\n(.*?)```", f.read(), re.S).group(1)
-    t.write("shown.ouro", block)
-    done = t.run("shown.ouro", status=1, env=QUICK)
-    printed = re.search(r"# (opencl.*)", block).group(1) + "\n"
+    block = d.of(block)
+    d.write("shown.ouro", block)
+    done = d.run("shown.ouro", status=1)
+    printed = re.search(rf"# ({d.name}.*)", block).group(1) + "\n"
     t.equal(done.out, printed)
     t.equal(done.err.splitlines()[-1], re.search(r"# (RuntimeError.*)", block).group(1))
 
 
 def test_a_device_that_is_not_there_is_refused(t):
-    done = t.run("--device=cuda", "-c", "print(1)", status=2)
-    t.check("ouro: device 'cuda': " in done.err, done.err)
-    done = t.run("-c", "from ouro import tensor\ntensor([1.0]).to('cuda')", status=1)
-    t.check("RuntimeError: device 'cuda': " in done.err, done.err)
+    away = {"LD_LIBRARY_PATH": ""}
+    done = t.run("--device=opencl", "-c", "print(1)", status=2, env={"OCL_ICD_VENDORS": t.path("none")})
+    t.check("ouro: device 'opencl': " in done.err, done.err)
+    if "OURO_REAL_GPU" not in os.environ:
+        done = t.run("--device=cuda", "-c", "print(1)", status=2, env=away)
+        t.check("ouro: device 'cuda': " in done.err, done.err)
+        done = t.run("-c", "from ouro import tensor\ntensor([1.0]).to('cuda')", status=1, env=away)
+        t.check("RuntimeError: device 'cuda': " in done.err, done.err)
+
+
+def test_a_gpu_that_cannot_do_it_is_an_error_or_a_notice(t):
+    gpu = t.suite.stand_in_gpu()
+    if not gpu:
+        t.skip("a real GPU has what it needs")
+    done = t.run("--device=cuda", "-c", "print(1)", status=2, env=dict(gpu, OURO_STAND_IN_CAPABILITY="61"))
+    t.has(done.err, "device 'cuda': stand-in (PTX on the host) is of compute capability 6.1, which is too old")
+    t.write("much.ouro", """
+x = zeros(1000, 1000).to("cuda")
+try:
+    y = [x + i for i in range(10)]
+except MemoryError as e:
+    print(e)
+y = None
+print((x + 1).sum().item())
+""")
+    done = t.run("much.ouro", env=dict(gpu, OURO_STAND_IN_MEMORY="20000000"))
+    t.equal(done.out, "not enough memory on device 'cuda' for 4000000 bytes\n1000000.0\n")

@@ -67,6 +67,11 @@ class Suite:
         return all(os.path.isdir(os.path.join(self.scratch, "cache", "ouro", "data", name))
                    for name in names)
 
+    def stand_in_gpu(self):
+        """The environment in which programs find the stand-in for NVIDIA's driver (tests/gpu); with OURO_REAL_GPU, the
+        machine's own."""
+        return {} if "OURO_REAL_GPU" in os.environ else {"LD_LIBRARY_PATH": os.path.abspath(os.path.join(self.folder, "gpu"))}
+
     @property
     def ouro(self):
         return os.path.abspath(self.args.ouro) if self.args.ouro else self.program("ouro")

@@ -244,22 +244,32 @@ def run_rows(suite, job):
                 problem = "other bits than in the first mode\n" + difference(
                     "\n".join(n for _, n in first[name]), "\n".join(n for _, n in said[name]), suite.modes[0], mode)
             results.append(Result(f"ops/{name}[{mode}]", problem))
-    return results + run_on_device(suite, names, first)
+    return results + run_on_devices(suite, names, first)
 
 
-def run_on_device(suite, names, host):
-    """The same on an OpenCL device, where contractions have other bits than the host's; every seventh row, all of them
-    with OURO_ALL_KERNELS. A driver's compiler is not built for sanitizers."""
-    if suite.sanitized or suite.execute([suite.ouro, "--device=opencl", "-c", "print(1)"]).status != 0:
-        return [Result("ops/device", "", "no OpenCL device, or one that is not built for this")]
-    chosen = names if "OURO_ALL_KERNELS" in os.environ or len(names) < 20 else names[::7]
+def run_on_devices(suite, names, host):
+    """The same on devices, where contractions have other bits than the host's: every seventh row on an OpenCL device, all
+    of them with OURO_ALL_KERNELS (a driver's compiler takes its time, and is not built for sanitizers); all on the
+    stand-in for a GPU, every seventh under sanitizers."""
+    every = "OURO_ALL_KERNELS" in os.environ or len(names) < 20
+    results = []
+    for device, env, step in (("opencl", {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}, 7),
+                              ("cuda", suite.stand_in_gpu(), 7 if suite.sanitized else 1)):
+        there = suite.execute([suite.ouro, f"--device={device}", "-c", "print(1)"], env=env).status == 0
+        if not there or (device == "opencl" and suite.sanitized):
+            results.append(Result(f"ops/{device}", "", f"no device '{device}', or one that is not built for this"))
+        else:
+            results += run_on_device(suite, device, env, names if every else names[::step], host)
+    return results
+
+
+def run_on_device(suite, device, env, chosen, host):
     rows = ast.literal_eval(suite.execute([suite.ouro, "-c", LIST_ROWS]).out)
     text, _, _ = script_of(rows, suite, set(chosen))
     path = suite.temporary() + "/device.ouro"
     with open(path, "w") as f:
         f.write(text)
-    done = suite.execute([suite.ouro, "run", "--mode=eager", "--device=opencl", path], timeout=1500,
-                         env={"OURO_OPENCL_OPTIONS": "-cl-opt-disable"})
+    done = suite.execute([suite.ouro, "run", "--mode=eager", f"--device={device}", path], timeout=1500, env=env)
     there = said_in(done.out)
     results = []
     for name in chosen:
@@ -268,7 +278,7 @@ def run_on_device(suite, names, host):
             problem = f"it was not reached: ouro {describe(done.status)}\n{tail(done.err)}"
         elif not problem and (len(host[name]) != len(there[name]) or not all(near(a, b) for (_, a), (_, b) in zip(host[name], there[name]))):
             problem = "other numbers than on the host"
-        results.append(Result(f"ops/{name}[device]", problem))
+        results.append(Result(f"ops/{name}[{device}]", problem))
     return results
 
 

@@ -346,15 +346,10 @@ TEST_CASE("a_launch_has_a_group_for_each_tile", "[device]") {
   CHECK(groups(100000, 10, 1) == 6250);  // most of a large tile would lie outside
 }
 
-TEST_CASE("opencl_contractions_give_the_evaluators_bits", "[device]") {
-  std::string error;
-  std::shared_ptr<runtime::Backend> backend = opencl_device(error);
-  if (!backend) {
-    WARN("skipped: " << error);
-    return;
-  }
+static void check_contractions(runtime::Backend& backend) {
   Cases c(builders_cases(), written_cases());
-  auto module = backend->compile(c.kernels, error);
+  std::string error;
+  auto module = backend.compile(c.kernels, error);
   INFO(error);
   REQUIRE(module);
   for (size_t i = 0; i < c.cases.size(); ++i) {
@@ -362,8 +357,25 @@ TEST_CASE("opencl_contractions_give_the_evaluators_bits", "[device]") {
     std::string sizes;
     for (int64_t n : c.cases[i].sizes) sizes += std::to_string(n) + " ";
     INFO("sizes " << sizes);
-    check_on_device(*backend, *module, c.which[i], c.cases[i]);
+    check_on_device(backend, *module, c.which[i], c.cases[i]);
   }
+}
+
+TEST_CASE("opencl_contractions_give_the_evaluators_bits", "[device]") {
+  std::string error;
+  std::shared_ptr<runtime::Backend> backend = opencl_device(error);
+  if (backend)
+    check_contractions(*backend);
+  else
+    WARN("skipped: " << error);
+}
+
+TEST_CASE("cuda_contractions_give_the_evaluators_bits", "[device]") {
+  std::string error;
+  std::shared_ptr<runtime::Backend> backend = cuda_device(error);
+  INFO(error);
+  REQUIRE(backend);
+  check_contractions(*backend);
 }
 
 TEST_CASE("ptxas_takes_every_contraction", "[device]") { check_ptx(Cases(builders_cases(), written_cases()).kernels); }

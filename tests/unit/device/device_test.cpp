@@ -48,10 +48,32 @@ TEST_CASE("opencl_gives_the_evaluators_bits", "[device]") {
     if (which[n] != SIZE_MAX) check_on_device(*backend, *module, which[n], recorded_kernels()[n]);
 }
 
+TEST_CASE("cuda_gives_the_evaluators_bits", "[device]") {
+  std::string error;
+  std::shared_ptr<runtime::Backend> backend = cuda_device(error);
+  INFO(error);
+  REQUIRE(backend);
+  auto [kernels, which] = distinct(1);
+  auto module = backend->compile(kernels, error);
+  INFO(error);
+  REQUIRE(module);
+  CHECK(module->count() == kernels.size());
+  for (size_t n = 0; n < recorded_kernels().size(); ++n)
+    check_on_device(*backend, *module, which[n], recorded_kernels()[n]);
+}
+
 // Where NVIDIA's assembler is installed, it takes every kernel.
 TEST_CASE("ptxas_takes_every_kernel", "[device]") {
   std::vector<const ir::loops::Kernel*> kernels = distinct(1).kernels;
   check_ptx(kernels);
+}
+
+TEST_CASE("a_gpu_gets_the_newest_code_it_can_run", "[device]") {
+  CHECK(backends::ptx::target_for(6, 1).empty());
+  CHECK(backends::ptx::target_for(7, 5) == "sm_75");
+  CHECK(backends::ptx::target_for(8, 7) == "sm_86");
+  CHECK(backends::ptx::target_for(9, 0) == "sm_90");
+  CHECK(backends::ptx::target_for(12, 0) == "sm_90");
 }
 
 TEST_CASE("an_unknown_gpu_is_an_error", "[device]") {

@@ -1,5 +1,8 @@
-// Kernels on devices: an OpenCL device where there is one, NVIDIA's assembler where it is installed.
+// Kernels on devices: an OpenCL device where there is one, the stand-in for NVIDIA's driver (tests/gpu), its assembler
+// where it is installed.
 #pragma once
+
+#include <dlfcn.h>
 
 #include <catch2/catch.hpp>
 
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "../host/kernel_fixture.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/opencl/opencl_backend.h"
 #include "backends/ptx/ptx.h"
 
@@ -25,6 +29,16 @@ inline std::shared_ptr<runtime::Backend> opencl_device(std::string& error) {
 #endif
   setenv("OURO_OPENCL_OPTIONS", "-cl-opt-disable", 0);  // PoCL compiles ten times as fast
   return backends::make_opencl_backend(error);
+}
+
+/// With OURO_REAL_GPU in the environment the machine's own driver, else the stand-in.
+inline std::shared_ptr<runtime::Backend> cuda_device(std::string& error) {
+  // A library of that name that is loaded is the one that is opened.
+  if (!std::getenv("OURO_REAL_GPU") && !dlopen(OURO_STAND_IN_CUDA, RTLD_NOW | RTLD_LOCAL)) {
+    error = dlerror();
+    return nullptr;
+  }
+  return backends::make_cuda_backend(error);
 }
 
 // A case's buffers on the device, for one launch.

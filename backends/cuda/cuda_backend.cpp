@@ -1,0 +1,229 @@
+#include "backends/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/api.h"
+#include "backends/device/distinct_kernels.h"
+#include "backends/device/kernel_walk.h"
+#include "backends/ptx/ptx.h"
+#include "support/trace.h"
+
+namespace ouro::backends {
+namespace {
+using ir::loops::Kernel;
+using namespace cuda;
+using runtime::KernelArgs;
+using runtime::KernelDump;
+using runtime::KernelModule;
+using runtime::KernelModuleRef;
+
+// A GPU with its context and its one stream, in which everything runs in order. Modules keep it alive.
+struct Gpu {
+  const Api* api = nullptr;
+  CUdevice id = 0;
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  std::string name, target;
+
+  ~Gpu() {
+    if (!context) return;
+    if (stream && enter()) api->cuStreamDestroy(stream);
+    api->cuDevicePrimaryCtxRelease(id);
+  }
+
+  // Which context calls mean is a property of the thread.
+  bool enter() const { return api->cuCtxSetCurrent(context) == CUDA_SUCCESS; }
+  int attribute(CUdevice_attribute what) const {
+    int v = 0;
+    api->cuDeviceGetAttribute(&v, what, id);
+    return v;
+  }
+};
+
+class CudaModule final : public KernelModule {
+ public:
+  struct Entry {
+    CUfunction function = nullptr;
+    Kernel ir;
+    device::Grid grid;  // into `ir`
+  };
+  explicit CudaModule(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+  ~CudaModule() override {
+    if (module && gpu_->enter()) gpu_->api->cuModuleUnload(module);
+  }
+  size_t count() const override { return where.size(); }
+  size_t bytes() const override { return text_bytes; }
+
+  CUmodule module = nullptr;
+  std::vector<std::unique_ptr<Entry>> entries;  // distinct kernels
+  std::vector<uint32_t> where;                  // of each kernel
+  size_t text_bytes = 0;
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+};
+
+CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
+class Cuda final : public runtime::Backend {
+ public:
+  explicit Cuda(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)), api_(*gpu_->api) {
+    size_t bytes = 0;
+    api_.cuDeviceTotalMem(&bytes, gpu_->id);
+    limits_.cores = gpu_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    limits_.local_bytes = static_cast<size_t>(gpu_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+    limits_.memory_bytes = bytes;
+    // Two transfers a clock, as every kind of memory that GPUs have.
+    limits_.bandwidth = 2e3 * gpu_->attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                        gpu_->attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+    limits_.alignment = 256;
+    limits_.shares_host_memory = false;
+  }
+
+  std::string_view name() const override { return "cuda"; }
+  const runtime::BackendLimits& limits() const override { return limits_; }
+  std::string target_key() const override { return fmt::format("cuda/{}/{}", gpu_->name, gpu_->target); }
+
+  void* allocate(size_t bytes) override {
+    CUdeviceptr p = 0;
+    if (!gpu_->enter() || api_.cuMemAlloc(&p, std::max<size_t>(bytes, 1)) != CUDA_SUCCESS) return nullptr;
+    return reinterpret_cast<void*>(p);
+  }
+  void release(void* memory, size_t) override {
+    if (!gpu_->enter()) return;
+    api_.cuStreamSynchronize(gpu_->stream);  // nothing in flight uses it
+    api_.cuMemFree(address(memory));
+  }
+  // Memory of the host that is not locked: the call returns when it has been read, or written.
+  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
+    return bytes == 0 || (entered(e) && ok(api_.cuMemcpyHtoDAsync(address(device), host, bytes, gpu_->stream), e));
+  }
+  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
+    return bytes == 0 ||
+           (entered(e) && ok(api_.cuMemcpyDtoHAsync(host, address(device), bytes, gpu_->stream), e) && sync(e));
+  }
+  bool copy(void* to, const void* from, size_t bytes, std::string& e) override {
+    return bytes == 0 || (entered(e) && ok(api_.cuMemcpyDtoDAsync(address(to), address(from), bytes, gpu_->stream), e));
+  }
+
+  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
+  std::string save(const KernelModule&) const override { return {}; }
+  KernelModuleRef load(std::string_view, std::string& error) override {
+    error = "CUDA programs are kept by the driver";
+    return nullptr;
+  }
+  bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) override;
+  bool sync(std::string& error) override { return entered(error) && ok(api_.cuStreamSynchronize(gpu_->stream), error); }
+
+ private:
+  bool entered(std::string& error) const { return ok(api_.cuCtxSetCurrent(gpu_->context), error); }
+  bool ok(CUresult code, std::string& error) const {
+    if (code == CUDA_SUCCESS) return true;
+    error = api_.error_text(code);
+    return false;
+  }
+  bool assemble(CudaModule& module, const std::string& text, std::string& error) const;
+
+  std::shared_ptr<Gpu> gpu_;
+  const Api& api_;
+  runtime::BackendLimits limits_;
+};
+
+// The driver turns PTX into the GPU's code (and keeps the result in a cache of its own).
+bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& error) const {
+  std::array<char, 8192> log{};
+  std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  if (ok(api_.cuModuleLoadDataEx(&module.module, text.c_str(), static_cast<unsigned>(options.size()), options.data(),
+                                 values.data()),
+         error))
+    return true;
+  if (log[0]) error += std::string("\n") + log.data();
+  return false;
+}
+
+KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
+  Timer timer("kernels: CUDA");
+  if (!entered(error)) return nullptr;
+  auto module = std::make_shared<CudaModule>(gpu_);
+  auto [distinct, where] = device::distinct(kernels, dump);
+  module->where = std::move(where);
+  std::string text = ptx::assembly(distinct, gpu_->target, error);
+  if (text.empty()) return nullptr;
+  if (dump && dump->want_assembly) dump->assembly += text;
+  module->text_bytes = text.size();
+  if (!assemble(*module, text, error)) return nullptr;
+  for (size_t i = 0; i < distinct.size(); ++i) {
+    auto e = std::make_unique<CudaModule::Entry>();
+    e->ir = *distinct[i];
+    e->grid = device::grid_of(e->ir);
+    if (!ok(api_.cuModuleGetFunction(&e->function, module->module, ("k" + std::to_string(i)).c_str()), error))
+      return nullptr;
+    module->entries.push_back(std::move(e));
+  }
+  return module;
+}
+
+bool Cuda::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
+  const auto& m = static_cast<const CudaModule&>(module);
+  const CudaModule::Entry& e = *m.entries[m.where[index]];
+  int64_t n = device::iterations(e.ir, e.grid, args.sizes);
+  if (n <= 0) return true;
+  constexpr int64_t kMostBlocks = INT32_MAX;  // along x
+  int64_t blocks = e.grid.grouped ? n : (n + device::kGroup - 1) / device::kGroup;
+  if (blocks > kMostBlocks) {
+    error = fmt::format("{} blocks of threads are more than a GPU takes", blocks);
+    return false;
+  }
+  if (!entered(error)) return false;
+  // Addresses of the arguments, in the order of the kernel's parameters; scalars are 8 bytes of their own type.
+  std::vector<void*> parameters;
+  parameters.reserve(e.ir.buffers.size() + e.ir.sizes + e.ir.scalars.size());
+  for (size_t i = 0; i < e.ir.buffers.size(); ++i) parameters.push_back(const_cast<void**>(&args.buffers[i]));
+  for (uint32_t i = 0; i < e.ir.sizes; ++i) parameters.push_back(const_cast<int64_t*>(&args.sizes[i]));
+  for (size_t i = 0; i < e.ir.scalars.size(); ++i)
+    parameters.push_back(const_cast<runtime::ScalarArg*>(&args.scalars[i]));
+  return ok(api_.cuLaunchKernel(e.function, static_cast<unsigned>(blocks), 1, 1, device::kGroup, 1, 1, 0, gpu_->stream,
+                                parameters.data(), nullptr),
+            error);
+}
+
+}  // namespace
+
+std::shared_ptr<runtime::Backend> make_cuda_backend(std::string& error) {
+  const Api* api = open_api(error);
+  if (!api) return nullptr;
+  int count = 0;
+  if (api->cuDeviceGetCount(&count) != CUDA_SUCCESS || count == 0) {
+    error = "the NVIDIA driver finds no GPU";
+    return nullptr;
+  }
+  auto gpu = std::make_shared<Gpu>();
+  gpu->api = api;
+  auto ok = [&](CUresult code) {
+    if (code != CUDA_SUCCESS) error = api->error_text(code);
+    return code == CUDA_SUCCESS;
+  };
+  if (!ok(api->cuDeviceGet(&gpu->id, 0))) return nullptr;
+  std::array<char, 256> name{};
+  api->cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, gpu->id);
+  gpu->name = name.data();
+  int major = gpu->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  int minor = gpu->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  gpu->target = ptx::target_for(major, minor);
+  if (gpu->target.empty()) {
+    error = fmt::format("{} is of compute capability {}.{}, which is too old", gpu->name, major, minor);
+    return nullptr;
+  }
+  if (!ok(api->cuDevicePrimaryCtxRetain(&gpu->context, gpu->id)) || !ok(api->cuCtxSetCurrent(gpu->context)) ||
+      !ok(api->cuStreamCreate(&gpu->stream, CU_STREAM_NON_BLOCKING)))
+    return nullptr;
+  return std::make_shared<Cuda>(std::move(gpu));
+}
+
+}  // namespace ouro::backends

@@ -1,0 +1,36 @@
+// Equal kernels of a step share their code.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/loops/loop_ir.h"
+#include "runtime/backend.h"
+
+namespace ouro::backends::device {
+
+struct DistinctKernels {
+  std::vector<const ir::loops::Kernel*> kernels;
+  std::vector<uint32_t> where;  // of each that was given
+};
+
+/// Their texts go to `dump` where it asks for them.
+inline DistinctKernels distinct(std::span<const ir::loops::Kernel* const> kernels, runtime::KernelDump* dump) {
+  DistinctKernels d;
+  std::unordered_map<std::string, uint32_t> seen;
+  for (const ir::loops::Kernel* k : kernels) {
+    std::string text = print(*k);
+    auto [it, fresh] = seen.try_emplace(text, static_cast<uint32_t>(d.kernels.size()));
+    if (fresh) {
+      d.kernels.push_back(k);
+      if (dump && dump->want_loops) dump->loops += text;
+    }
+    d.where.push_back(it->second);
+  }
+  return d;
+}
+
+}  // namespace ouro::backends::device
