@@ -31,17 +31,13 @@ Arguments* Builder::params(Ref n) {
   no_double_comma(n);
   SmallVec<Arg*, 8> plain, posonly, kwonly;
   ExprVec defaults, kw_defaults;
-  SmallVec<Symbol, 8> seen;
   Ref star, slash;
   auto bad = [&](Ref where, const char* text) { fail(where.span(), "syntax.parameters", text); };
   auto arg = [&](const ParamParts& p) {
     Arg* x = make<Arg>(span(p.name.begin(), p.annotation ? p.annotation.end() : p.name.end()));
     x->arg = name(p.name);
     if (p.annotation) x->annotation = p.annotation.is(Rule::star_test) ? star_item(p.annotation) : test(p.annotation);
-    if (std::find(seen.begin(), seen.end(), x->arg) != seen.end())
-      fail(x->span, "syntax.duplicate_argument", "duplicate argument '" + x->arg.str() + "' in function definition");
     if (x->arg == intern("__debug__")) fail(x->span, "syntax.debug", "cannot assign to __debug__");
-    seen.push_back(x->arg);
     return done(x);
   };
   for (Ref param : children(n)) {

@@ -415,9 +415,6 @@ StmtNode* Builder::try_stmt(Ref n) {
     if (!handlers.empty() && !handlers.back()->type)
       fail(handlers.back()->span, "syntax.default_except", "default 'except:' must be last");
     ExprNode* type = part[1].is(Rule::test) ? test(part[1]) : nullptr;
-    if (type && part[2].is(Tok::COMMA))
-      fail(span(part[1].begin(), child(c[i], Tok::COLON).begin()), "syntax.except_tuple",
-           "multiple exception types must be parenthesized");
     last = suite(part.back());
     ExceptHandler* h = make<ExceptHandler>(to_end_of(c[i], last));
     h->type = type;

@@ -66,7 +66,7 @@ target_list : target (COMMA target?)* ;
 target : STAR? arith ;
 
 try_stmt : TRY COLON suite (except_part+ else_part? finally_part? | finally_part) ;
-except_part : EXCEPT STAR? (test (COMMA test)* (AS NAME)?)? COLON suite ;
+except_part : EXCEPT STAR? (test (AS NAME)?)? COLON suite ;
 finally_part : FINALLY COLON suite ;
 
 with_stmt : WITH (WITH_LPAR with_item (COMMA with_item?)* RPAR | with_item (COMMA with_item)*) COLON suite ;

@@ -124,6 +124,19 @@ Answer missing_colon(const Scene& s) {
   return s.here("syntax.colon", "expected ':'");
 }
 
+// `except A, b:` of Python 2.
+Answer listed_exceptions(const Scene& s) {
+  if (!s.in(Rule::except_part) || s.t.kind != Tok::COMMA) return {};
+  Ref type = s.last_child(s.open(0));
+  if (!type.is(Rule::test)) return {};
+  uint32_t end = match_expressions(s.tree, s.f.token + 1);
+  if (end == 0) return {};
+  if (s.token(end).kind == Tok::AS && s.token(end + 1).kind == Tok::NAME) end += 2;
+  if (s.token(end).kind != Tok::COLON) return {};
+  return s.at(type.begin(), s.token(end).begin, "syntax.except_tuple",
+              "multiple exception types must be parenthesized");
+}
+
 Answer missing_parameters(const Scene& s) {
   if (!s.in(Rule::func_def) || !s.last_child(s.open(0)).is(Tok::NAME)) return {};
   return s.here("syntax.parenthesis", "expected '('");
@@ -335,10 +348,10 @@ Answer unexpected_indent(const Scene& s) {
 
 using Mistake = Answer (*)(const Scene&);
 constexpr Mistake kMistakes[] = {
-    missing_block,      named_statement,          dictionary_value, comprehension_target, keyword_generator,
-    default_expression, parenthesized_parameters, print_statement,  forgotten_comma,      wrong_loop_target,
-    missing_else,       equal_in_expression,      missing_colon,    missing_parameters,   lonely_try,
-    lonely_not,         unexpected_indent,
+    missing_block,     listed_exceptions,  named_statement,          dictionary_value, comprehension_target,
+    keyword_generator, default_expression, parenthesized_parameters, print_statement,  forgotten_comma,
+    wrong_loop_target, missing_else,       equal_in_expression,      missing_colon,    missing_parameters,
+    lonely_try,        lonely_not,         unexpected_indent,
 };
 
 // Errors that CPython's tokenizer only notes, and raises if the parser gets there.

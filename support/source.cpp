@@ -37,9 +37,39 @@ std::string normal_encoding(std::string name) {
   for (char& c : name) c = c == '_' ? '-' : static_cast<char>(tolower(static_cast<unsigned char>(c)));
   auto is = [&](std::string_view stem) { return name == stem || name.starts_with(std::string(stem) + "-"); };
   if (is("utf-8") || name == "utf8" || name == "u8") return "utf-8";
+  if (is("windows-1252") || is("cp1252") || is("1252")) return "windows-1252";
+  if (is("iso-8859-15") || is("latin-9") || is("latin9")) return "iso-8859-15";
   if (is("latin-1") || is("iso-8859-1") || is("iso-latin-1") || name == "latin1") return "latin-1";
   if (name == "ascii" || name == "us-ascii") return "ascii";
   return name;
+}
+
+// What a byte stands for in an encoding of one byte a character.
+char32_t of_byte(std::string_view encoding, unsigned char c) {
+  static constexpr char32_t kWindows[32] = {0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
+                                            0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,
+                                            0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                            0x2DC,  0x2122, 0x161,  0x203A, 0x153,  0x9D,   0x17E,  0x178};
+  if (encoding == "windows-1252") return c >= 0x80 && c < 0xA0 ? kWindows[c - 0x80] : c;
+  if (encoding == "iso-8859-15") switch (c) {
+      case 0xA4:
+        return 0x20AC;
+      case 0xA6:
+        return 0x160;
+      case 0xA8:
+        return 0x161;
+      case 0xB4:
+        return 0x17D;
+      case 0xB8:
+        return 0x17E;
+      case 0xBC:
+        return 0x152;
+      case 0xBD:
+        return 0x153;
+      case 0xBE:
+        return 0x178;
+    }
+  return c;
 }
 
 // The cookie counts in line 1, or in line 2 when line 1 is blank or a comment.
@@ -100,9 +130,9 @@ SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes) : 
   text_ = normal_newlines(bytes);
   if (bom && encoding != "utf-8") {
     decode_error_ = "encoding problem: " + cookie + " with BOM";
-  } else if (encoding == "latin-1") {
+  } else if (encoding == "latin-1" || encoding == "windows-1252" || encoding == "iso-8859-15") {
     std::string wide;
-    for (unsigned char c : text_) append_utf8(wide, c);
+    for (unsigned char c : text_) append_utf8(wide, of_byte(encoding, c));
     text_ = std::move(wide);
   } else if (encoding != "utf-8" && encoding != "ascii") {
     decode_error_ = "encoding problem: " + cookie;
