@@ -100,6 +100,15 @@ void Lowerer::pattern_sequence(const MatchSequence& p, Atom subject, BlockId fai
   bool all_ignored = true;
   for (const PatternNode* q : p.patterns) all_ignored &= is_wildcard(q);
   if (all_ignored) return;
+  if (star < n && is_wildcard(p.patterns[star])) {  // `first, *_, last`: only what is named is fetched
+    for (size_t i = 0; i < n; ++i) {
+      if (is_wildcard(p.patterns[i])) continue;
+      Atom at = b_.integer(static_cast<int64_t>(i));
+      if (i > star) at = let(p.span, prim::sub, {length, b_.integer(static_cast<int64_t>(n - i))});
+      pattern(*p.patterns[i], let(p.patterns[i]->span, prim::item_get, {subject, at}), fail, out);
+    }
+    return;
+  }
   NameId items = star == n
                      ? let(p.span, prim::unpack, {subject}, static_cast<uint32_t>(n))
                      : let(p.span, prim::unpack_star, {subject}, static_cast<uint32_t>(star | (n - star - 1) << 16));
