@@ -381,6 +381,10 @@ static bool resolve_bases(Session& s, std::vector<Value>& bases) {
   std::vector<Value> resolved;
   Value given = make_tuple(std::span<const Value>(bases));
   for (Value& base : bases) {
+    if (auto* alias = cast_exact<GenericAlias>(base); alias && !alias->origin.is_none()) {
+      resolved.push_back(alias->origin);
+      continue;
+    }
     Value method = cast_exact<Instance>(base) ? lookup_attr(s, base, entries) : Value();
     if (method.is_error()) return false;
     if (method.is_unbound()) {

@@ -56,6 +56,10 @@ bool choose_layout(Session& s, Type* t) {
   t->has_dict = true;
   for (Value& b : t->bases) {
     Type* base = b.as<Type>();
+    if (base == s.type(ObjectKind::type)) {
+      raise_type_error(s, "metaclasses are not part of Ouro: use a class decorator or __init_subclass__");
+      return false;
+    }
     if (base->builtin && base->def && !base->def->subclassable) {
       raise_type_error(s, "type '%s' is not an acceptable base type", std::string(base->text()).c_str());
       return false;

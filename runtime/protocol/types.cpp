@@ -218,8 +218,12 @@ int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const 
       if (int r = any_class(s, (*tuple)[i], of, hook, complaint, test)) return r;
     return 0;
   }
-  if (auto* alias = cast_exact<GenericAlias>(cls); alias && alias->origin.is_none())
-    return any_class(s, alias->args, of, hook, complaint, test);
+  if (auto* alias = cast_exact<GenericAlias>(cls)) {
+    if (alias->origin.is_none()) return any_class(s, alias->args, of, hook, complaint, test);
+    raise_type_error(s, "%s argument 2 cannot be a parameterized generic",
+                     hook == Dunder::instancecheck_ ? "isinstance()" : "issubclass()");
+    return -1;
+  }
   if (cast_exact<Instance>(cls))
     if (Value r = call_dunder(s, cls, hook, {of}); !r.is_unbound()) return r.is_error() ? -1 : truth(s, r);
   raise_type_error(s, "%s", complaint);
@@ -265,12 +269,12 @@ int is_instance(Session& s, const Value& v, const Value& cls) {
 
 int is_subclass(Session& s, const Value& c, const Value& cls) {
   Type* sub = cast_exact<Type>(c);
-  if (!sub) {
-    raise_type_error(s, "issubclass() arg 1 must be a class");
-    return -1;
-  }
   return any_class(s, cls, c, Dunder::subclasscheck_,
                    "issubclass() arg 2 must be a class, a tuple of classes, or a union", [&](Type* t) {
+                     if (!sub) {
+                       raise_type_error(s, "issubclass() arg 1 must be a class");
+                       return -1;
+                     }
                      if (is_subtype(sub, t)) return 1;
                      int hook = class_hook(s, t, c, Dunder::subclasscheck_);
                      return hook == -2 ? 0 : hook;

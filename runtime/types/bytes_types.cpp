@@ -454,6 +454,7 @@ Value is_title(Session&, const Args& a) {
   return Value::boolean(cased);
 }
 Value getnewargs(Session&, const Args& a) { return make_tuple({make_bytes(view_of(a[0]))}); }
+Value m_bytes(Session&, const Args& a) { return make_bytes(view_of(a[0])); }
 Value sizeof_bytes(Session&, const Args& a) { return Value::integer(33 + static_cast<int64_t>(view_of(a[0]).size())); }
 
 #define OURO_BYTES_METHODS                                                                                          \
@@ -480,7 +481,8 @@ Value sizeof_bytes(Session&, const Args& a) { return Value::integer(33 + static_
     .name = "__sizeof__", .fn = sizeof_bytes                                                                        \
   }
 
-constexpr NativeDef kBytesMethods[] = {OURO_BYTES_METHODS, {.name = "__getnewargs__", .fn = getnewargs}};
+constexpr NativeDef kBytesMethods[] = {
+    OURO_BYTES_METHODS, {.name = "__getnewargs__", .fn = getnewargs}, {.name = "__bytes__", .fn = m_bytes}};
 
 // ---- bytearray
 

@@ -19,7 +19,7 @@ using namespace runtime;
 namespace {
 
 // Python's own modules that are written in Ouro.
-constexpr std::string_view kPythonModules[] = {"__future__", "abc", "typing"};
+constexpr std::string_view kPythonModules[] = {"__future__", "_collections_abc", "abc", "typing"};
 
 // `ouro.nn` of a script is `nn` of stdlib/.
 const Session::Embedded* find_library(std::string_view dotted) {
