@@ -1,4 +1,7 @@
-// Calls: `a.f(x)` is one operation, call.method; the arguments' kinds stand in a CallSig.
+// Calls: `a.f(x)` is one operation, call.method; the arguments' kinds stand in a CallSig. Where evaluating the
+// arguments may do anything that shows, method.get looks `f` up before them, as CPython does, and call.loaded calls it.
+#include <algorithm>
+
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -19,16 +22,47 @@ void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out) {
     out.add(expr(k->value), k->arg ? CallSig::Kind::keyword : CallSig::Kind::double_star, k->arg);
 }
 
+/// Does evaluating it neither run anything nor fail?
+bool Lowerer::is_calm(const ExprNode* e) {
+  auto all = [&](Exprs elts) {
+    return std::all_of(elts.begin(), elts.end(), [&](const ExprNode* x) { return !dyn<Starred>(x) && is_calm(x); });
+  };
+  if (dyn<Constant>(e)) return true;
+  if (auto* n = dyn<Name>(e)) {
+    uint32_t i = var_index(mangled(n->id));
+    Storage at = scope_.vars[i].storage;
+    if (at == Storage::local) return assigned_.has(i);
+    return at == Storage::cell || at == Storage::captured || names_.scopes.front().binds(n->id);
+  }
+  if (auto* s = dyn<Starred>(e)) return is_calm(s->value);  // spread by the call itself
+  if (auto* u = dyn<UnaryOp>(e)) return u->op == UnaryOperator::USub && dyn<Constant>(u->operand);
+  if (auto* l = dyn<Lambda>(e)) return l->args->defaults.empty() && l->args->kw_defaults.empty();
+  if (auto* t = dyn<Tuple>(e)) return all(t->elts);
+  if (auto* l = dyn<List>(e)) return all(l->elts);
+  return false;
+}
+
+Atom Lowerer::method_call(const Call& e, const Attribute& a) {
+  CallArgs args;
+  Atom receiver = expr(a.value);
+  bool calm = std::all_of(e.args.begin(), e.args.end(), [&](const ExprNode* x) { return is_calm(x); }) &&
+              std::all_of(e.keywords.begin(), e.keywords.end(), [&](const Keyword* k) { return is_calm(k->value); });
+  if (calm) {
+    arguments(e.args, e.keywords, args);
+    b_.set_span(e.span);
+    return b_.call_method(receiver, mangled(a.attr), view(args.atoms), std::move(args.sig));
+  }
+  Atom loaded = let(a.span, prim::method_get, {receiver}, mangled(a.attr));
+  arguments(e.args, e.keywords, args);
+  b_.set_span(e.span);
+  return b_.call_loaded(loaded, receiver, mangled(a.attr), view(args.atoms), std::move(args.sig));
+}
+
 Atom Lowerer::call(const Call& e) {
   if (is_super_call(e)) return call_super(e);
   if (is_locals_call(e)) return call_locals(e);
+  if (auto* a = dyn<Attribute>(e.func)) return method_call(e, *a);
   CallArgs args;
-  if (auto* a = dyn<Attribute>(e.func)) {
-    Atom receiver = expr(a->value);
-    arguments(e.args, e.keywords, args);
-    b_.set_span(e.span);
-    return b_.call_method(receiver, mangled(a->attr), view(args.atoms), std::move(args.sig));
-  }
   Atom callee = expr(e.func);
   arguments(e.args, e.keywords, args);
   b_.set_span(e.span);

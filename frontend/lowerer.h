@@ -130,6 +130,8 @@ class Lowerer {
   Atom compare(const ast::Compare& e);
   Atom if_exp(const ast::IfExp& e);
   Atom call(const ast::Call& e);
+  bool is_calm(const ast::ExprNode* e);
+  Atom method_call(const ast::Call& e, const ast::Attribute& a);
   bool is_super_call(const ast::Call& e);
   Atom call_super(const ast::Call& e);
   bool is_builtin_call(const ast::Call& e, std::string_view name);

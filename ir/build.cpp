@@ -333,6 +333,11 @@ NameId FunctionBuilder::call_method(Atom receiver, Symbol method, std::span<cons
 NameId FunctionBuilder::call_method(Atom receiver, Symbol method, std::initializer_list<Atom> args) {
   return call_method(receiver, method, std::span<const Atom>(args.begin(), args.size()), positional_sig(args.size()));
 }
+NameId FunctionBuilder::call_loaded(Atom loaded, Atom receiver, Symbol method, std::span<const Atom> args,
+                                    CallSig sig) {
+  sig.method = method;
+  return let_call(prim::call_loaded, prepend({loaded, receiver}, args), std::move(sig));
+}
 NameId FunctionBuilder::make_class(Atom body, Atom name, std::span<const Atom> args, CallSig sig) {
   return let_call(prim::make_class, prepend({body, name}, args), std::move(sig));
 }

@@ -97,6 +97,8 @@ class FunctionBuilder {
   /// `sig.method` is set by this function.
   NameId call_method(Atom receiver, Symbol method, std::span<const Atom> args, CallSig sig);
   NameId call_method(Atom receiver, Symbol method, std::initializer_list<Atom> args);
+  /// `loaded`: what method.get gave for the receiver.
+  NameId call_loaded(Atom loaded, Atom receiver, Symbol method, std::span<const Atom> args, CallSig sig);
   /// args: body function, name, then bases and keywords as `sig` says.
   NameId make_class(Atom body, Atom name, std::span<const Atom> args, CallSig sig);
   /// args: root (unless the root is global), items, value.

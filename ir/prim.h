@@ -86,8 +86,10 @@ enum Effects : uint32_t {
   /* functions and classes */ \
   X(function,   "function",    -1, constant, kAlloc, "closure of code `attr`; args: tuple of defaults, dict of keyword defaults or None, annotations dict or None, then captures") \
   X(make_class, "class",       -1, call, kUnknown, "build a class; args: body function, name (str), then bases and keywords as in a call; the body gets the namespace dict and returns the `__class__` cell, to be filled, or None") \
+  X(method_get, "method.get",   1, symbol, kUnknown, "what a.attr(...) calls, before its arguments: unbound for a plain method of a's class, else a.attr") \
   X(call,       "call",        -1, call, kUnknown, "call a(args...)") \
   X(call_method,"call.method", -1, call, kUnknown, "a.method(args...); method name in the CallSig") \
+  X(call_loaded,"call.loaded", -1, call, kUnknown, "call a, which method.get gave for b: a(args...), or b.method(args...) if a is unbound") \
   /* attributes, items, places */ \
   X(attr_get,   "attr.get",     1, symbol, kUnknown, "a.attr") \
   X(attr_set,   "attr.set",     2, symbol, kUnknown, "a.attr = b") \
@@ -187,6 +189,9 @@ enum : uint16_t {
 OURO_PRIMS(X)
 #undef X
 }  // namespace prim
+
+// The arguments of a call's let before those that its CallSig tells of.
+constexpr uint32_t call_lead(Op op) { return op == prim::make_class || op == prim::call_loaded ? 2 : 1; }
 
 struct PrimDef {
   Op op;

@@ -277,7 +277,7 @@ class Printer {
         break;
       case AttrKind::call:
         if (f_.calls[l.attr].method) out_ += "[", symbol(out_, f_.calls[l.attr].method), out_ += "]";
-        lead = l.op == prim::make_class ? 2 : 1;
+        lead = call_lead(l.op);
         break;
       case AttrKind::path:
         out_ += "[", path(f_.paths[l.attr]), out_ += "]";

@@ -511,7 +511,7 @@ class Reader {
     std::vector<Atom> args;
     if (info.attr == AttrKind::call) {
       args.push_back(atom());
-      if (l.op == prim::make_class) s_.expect(","), args.push_back(atom());
+      if (call_lead(l.op) == 2) s_.expect(","), args.push_back(atom());
       call_args(sig, args);
       f_.calls.push_back(std::move(sig));
       l.attr = static_cast<uint32_t>(f_.calls.size() - 1);

@@ -253,7 +253,7 @@ class Unpacker {
     uint32_t v = id(limit, "no such attribute");
     if (error_) return v;
     if (row.attr == AttrKind::call) {
-      size_t lead = l.op == prim::make_class ? 2 : 1;
+      size_t lead = call_lead(l.op);
       if (v == UINT32_MAX || f_->calls[v].args.size() + lead != l.nargs) fail("a call does not fit its arguments");
     } else if (row.attr == AttrKind::path && v == UINT32_MAX) {
       fail("an update without a path");

@@ -83,7 +83,7 @@ class Verifier {
       fail(block_, "V4", op + " takes " + std::to_string(info.nargs) + " arguments, not " + std::to_string(l.nargs));
     switch (info.attr) {
       case AttrKind::call: {
-        size_t lead = l.op == prim::make_class ? 2 : 1;
+        size_t lead = call_lead(l.op);
         if (l.attr >= f_.calls.size())
           fail(block_, "V4", op + " has no call signature");
         else if (f_.calls[l.attr].args.size() + lead != l.nargs)

@@ -135,6 +135,17 @@ AVal Specialiser::call_method(const AVal& a, Symbol name, const std::vector<AVal
   return call(get_attr(a, name), args, keywords);
 }
 
+// Early where it shows: a property runs, an attribute of the object's own may be another after the arguments. What is
+// looked up late is a class's, or missing, and then nothing of the function is compiled.
+AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
+  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance || read(a.heap).poisoned) return {};
+  AVal of_class = class_lookup(a, name);
+  if (of_class.is(AKind::known) && runtime::cast_exact<runtime::Property>(of_class.known)) return get_attr(a, name);
+  AVal own = load_slot(a.heap, name);
+  return own.is(AKind::poison) ? AVal{} : own;
+}
+
 // C(args): a new object of a script class, or a conversion of a built-in one.
 AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto* t = f.known.as<runtime::Type>();
@@ -160,6 +171,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
 AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
   const ir::CallSig& sig = f.code->calls[let.attr];
   const ir::Atom* atoms = f.code->args(let);
+  AVal loaded;
+  if (let.op == prim::call_loaded) loaded = atom_value(f, *atoms++);
   AVal callee = atom_value(f, atoms[0]);
   std::vector<AVal> args;
   Keywords keywords;
@@ -187,7 +200,10 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
       }
     }
   }
-  return let.op == prim::call_method ? call_method(callee, sig.method, args, keywords) : call(callee, args, keywords);
+  if (let.op == prim::call) return call(callee, args, keywords);
+  if (loaded.is(AKind::unbound)) return call_method(callee, sig.method, args, keywords);
+  if (callee.is(AKind::dynamic) && !callee.type) return boxed_method(callee, sig.method, args, keywords, &loaded);
+  return call(loaded, args, keywords);
 }
 
 }  // namespace ouro::jit

@@ -63,6 +63,9 @@ AVal h_function(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& 
   return out;
 }
 AVal h_call(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) { return s.exec_call(f, l); }
+AVal h_method_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return s.method_before_call(a[0], Symbol::from_id(l.attr));
+}
 AVal h_attr_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   return s.get_attr(a[0], Symbol::from_id(l.attr));
 }
@@ -189,7 +192,9 @@ const std::array<Handler, prim::count_>& handlers() {
         {prim::cell_get, h_cell_get},
         {prim::cell_set, h_cell_set},
         {prim::function, h_function},
+        {prim::method_get, h_method_get},
         {prim::call, h_call},
+        {prim::call_loaded, h_call},
         {prim::call_method, h_call},
         {prim::attr_get, h_attr_get},
         {prim::attr_set, h_attr_set},
@@ -231,7 +236,7 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   // call and update read their own atoms.
   std::vector<AVal> args;
   testing_end_ = let.op == prim::is_end;
-  if (let.op != prim::call && let.op != prim::call_method && let.op != prim::update)
+  if (let.op != prim::call && let.op != prim::call_method && let.op != prim::call_loaded && let.op != prim::update)
     for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
   testing_end_ = false;
   if (ir::is_tensor_op(let.op)) return tensor_op(let.op, std::move(args));

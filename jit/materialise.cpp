@@ -294,7 +294,8 @@ AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const 
   return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), nullptr, span), nullptr);
 }
 
-AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
+AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords,
+                               const AVal* loaded) {
   std::vector<AVal> all{a};
   all.insert(all.end(), args.begin(), args.end());
   if (!can_box(a, args, keywords))
@@ -303,13 +304,15 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   std::vector<Atom> atoms;
   ir::CallSig sig;
   sig.method = name;
+  if (loaded) atoms.push_back(materialise(*loaded));
   for (const AVal& v : all) atoms.push_back(materialise(v));
   for (size_t i = 0; i < args.size(); ++i) sig.args.push_back({ir::CallSig::Kind::positional, {}});
   for (const auto& [k, v] : keywords) {
     atoms.push_back(materialise(v));
     sig.args.push_back({ir::CallSig::Kind::keyword, k});
   }
-  AVal out = AVal::dynamic(code.let_call(prim::call_method, atoms, std::move(sig), nullptr, span), nullptr);
+  ir::Op op = loaded ? prim::call_loaded : prim::call_method;
+  AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
   fallbacks_.push_back({fmt::format("method {}", name.text()), span, current_function()});
   after_unknown();
   return out;

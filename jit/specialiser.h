@@ -130,8 +130,9 @@ class Specialiser {
                          const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_opaque(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   bool can_box(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  // `loaded`: what method.get gave.
   AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
-                    const std::vector<std::pair<Symbol, AVal>>& keywords);
+                    const std::vector<std::pair<Symbol, AVal>>& keywords, const AVal* loaded = nullptr);
   NativeTable& natives();
   const ir::OpInfo* row_of(const runtime::Native& n) const;  // the tensor operation it stands for
   std::vector<AVal> bind_row(const ir::OpInfo& op, const std::vector<AVal>& args,
@@ -143,6 +144,7 @@ class Specialiser {
   bool pure_native(const runtime::Native& n);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   void list_append(const AVal& list, AVal v);
+  AVal method_before_call(const AVal& a, Symbol name);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal make_iterator(const AVal& a);

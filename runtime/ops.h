@@ -56,6 +56,8 @@ Value call(Session& s, const Value& f, std::initializer_list<Value> args);
 Value call(Session& s, const Value& f, std::span<const Value> args);
 Value call_method(Session& s, const Value& v, Symbol name, std::initializer_list<Value> args = {});
 Value call_method(Session& s, const Value& v, Symbol name, const Args& args);
+// What v.name(...) calls, before its arguments are evaluated: unbound for a plain method of v's class, else v.name.
+Value method_before_call(Session& s, const Value& v, Symbol name);
 bool is_callable(Session& s, const Value& v);
 
 // ---- iteration

@@ -375,6 +375,8 @@ class Reverse {
                        const char* kept);
   void call_let(const Let& l);
   void method_let(const Let& l);
+  void method_get_let(const Let& l);
+  void loaded_let(const Let& l);
   void try_call_let(const Let& l);
   void finish_call(const Let& l, NameId pair, uint32_t first, uint32_t count, Op op);
   void bound_call(const Let& l, NameId form, std::vector<Atom> args, uint32_t first);

@@ -146,6 +146,17 @@ void Reverse::method_let(const Let& l) {
   finish_call(l, call_f(form, args), 0, l.nargs, prim::call);
 }
 
+// The receiver is the forward form's first argument, whatever it is that is called.
+void Reverse::method_get_let(const Let& l) { bind(l, fwd_.let(prim::ad_method, {fatom(f_.args(l)[0])}, l.attr)); }
+
+void Reverse::loaded_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  NameId form = args[0].name();
+  args.erase(args.begin());
+  if (!f_.calls[l.attr].simple()) return bound_call(l, form, args, 1);
+  finish_call(l, call_f(form, args), 1, l.nargs - 1u, prim::call);
+}
+
 void Reverse::try_call_let(const Let& l) {
   std::vector<Atom> args = fargs(l);
   NameId form = fwd_.let(prim::ad_forward, {args[0]});
@@ -157,7 +168,7 @@ void Reverse::try_call_let(const Let& l) {
 void Reverse::bound_call(const Let& l, NameId form, std::vector<Atom> args, uint32_t first) {
   CallSig sig = f_.calls[l.attr];
   sig.method = {};
-  if (first == 0) sig.args.insert(sig.args.begin(), CallSig::Arg{});  // the receiver
+  if (args.size() > sig.args.size()) sig.args.insert(sig.args.begin(), CallSig::Arg{});  // the receiver
   args.insert(args.begin(), Atom(form));
   NameId bound = fwd_.let_call(prim::ad_bind, args, sig);
   NameId params = fwd_.let(prim::tuple_get, {bound}, 0), rest = fwd_.let(prim::tuple_get, {bound}, 1);
@@ -722,6 +733,8 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::function, F::custom, "", &R::function_let},
       {prim::call, F::custom, "", &R::call_let},
       {prim::call_method, F::custom, "", &R::method_let},
+      {prim::method_get, F::custom, "", &R::method_get_let},
+      {prim::call_loaded, F::custom, "", &R::loaded_let},
       {prim::attr_get, F::custom, "", &R::attr_get_let},
       {prim::attr_set, F::custom, "", &R::attr_set_let},
       {prim::item_get, F::custom, "", &R::item_get_let},

@@ -50,6 +50,7 @@ Value h_in(const Call& c) {
 }
 Value h_move(const Call& c) { return c.a[0]; }
 Value h_attr_get(const Call& c) { return runtime::get_attr(c.s, c.a[0], c.symbol()); }
+Value h_method_get(const Call& c) { return runtime::method_before_call(c.s, c.a[0], c.symbol()); }
 Value h_attr_set(const Call& c) { return done(runtime::set_attr(c.s, c.a[0], c.symbol(), c.a[1])); }
 Value h_item_get(const Call& c) { return runtime::get_item(c.s, c.a[0], c.a[1]); }
 Value h_item_set(const Call& c) { return done(runtime::set_item(c.s, c.a[0], c.a[1], c.a[2])); }
@@ -104,8 +105,9 @@ Value h_str_concat(const Call& c) {
 Value h_call(const Call& c) {
   const ir::CallSig& sig = c.f.calls[c.i.attr];
   std::vector<Value> positional, keywords, names;
+  const bool loaded = c.i.op == prim::call_loaded, method = c.i.op == prim::call_method || loaded;
   for (size_t k = 0; k < sig.args.size(); ++k) {
-    const Value& v = c.a[k + 1];
+    const Value& v = c.a[k + (loaded ? 2 : 1)];
     if (sig.args[k].kind == ir::CallSig::Kind::positional) {
       positional.push_back(v);
     } else {
@@ -114,7 +116,8 @@ Value h_call(const Call& c) {
     }
   }
   runtime::Args args{positional, keywords, names};
-  if (c.i.op == prim::call_method) return runtime::call_method(c.s, c.a[0], sig.method, args);
+  if (method && !(loaded && !c.a[0].is_unbound()))
+    return runtime::call_method(c.s, c.a[loaded ? 1 : 0], sig.method, args);
   return runtime::call(c.s, c.a[0], args);
 }
 
@@ -132,7 +135,8 @@ constexpr Row kHandlers[] = {
     {prim::in, prim::not_in, h_in},
     {prim::truth, prim::truth, h_truth},
     {prim::move, prim::move, h_move},
-    {prim::call, prim::call_method, h_call},
+    {prim::method_get, prim::method_get, h_method_get},
+    {prim::call, prim::call_loaded, h_call},
     {prim::attr_get, prim::attr_get, h_attr_get},
     {prim::attr_set, prim::attr_set, h_attr_set},
     {prim::item_get, prim::item_get, h_item_get},

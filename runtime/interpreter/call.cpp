@@ -359,7 +359,39 @@ Quick quick_native(Session& s, Frame& fr, Native* native, const Operand* ops, ui
   return store(fr, *fr.pc, std::move(r)) ? Quick::done : Quick::failed;
 }
 
-bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Frame*& pushed) {
+Quick quick_loaded(Session& s, Frame& fr) {
+  const Instr& in = *fr.pc;
+  const Value& callee = operand(fr, in.b);
+  if (kind_of(callee) != ObjectKind::native || s.poll.load(std::memory_order_relaxed)) return Quick::no;
+  const Site& x = fr.code->sites[static_cast<size_t>(in.a)];
+  const Operand* ops = fr.code->operands.data() + x.first;
+  Value keep = callee;
+  Quick q = quick_native(s, fr, keep.as<Native>(), ops + 1, x.count - 1, false);
+  if (q != Quick::done) return q;
+  if (in.b != in.dst) drop_operand(fr, in.b, in.use_b);
+  if (ops->at != in.dst) drop_operand(fr, ops->at, static_cast<uint8_t>(ops->use));
+  return q;
+}
+
+// What `a.f(...)` calls, looked up before the arguments: nothing if it is a plain method, which the call finds again.
+bool do_method_get(Session& s, Frame& fr, const Instr& in) {
+  Site& x = fr.code->sites[static_cast<size_t>(in.b)];
+  const Value& self = operand(fr, in.a);
+  Value found = find_method(s, self, Symbol::from_id(x.attr));
+  if (found.is_unbound()) {
+    if (x.cache.slot == Cache::kMethod) x.cache = {};
+    return do_attr_get(s, fr, in);
+  }
+  remember_method(s, x.cache, self, found);
+  if (x.cache.object) x.cache.slot = Cache::kMethod;
+  fr.regs[in.dst] = Value();
+  return true;
+}
+
+bool do_call(Session& s, Frame& fr, const Instr& in, Frame*& pushed) {
+  const bool loaded = in.op == I::call_loaded || in.op == I::call_loaded_full;
+  const bool full = in.op >= I::call_full && in.op <= I::call_loaded_full;
+  const bool method = loaded || in.op == I::call_method || in.op == I::call_method_full;
   Site& x = fr.code->sites[static_cast<size_t>(in.a)];
   const ir::CallSig& sig = fr.code->function->calls[x.attr];
   const Operand* ops = fr.code->operands.data() + x.first;
@@ -371,6 +403,12 @@ bool do_call(Session& s, Frame& fr, const Instr& in, bool method, bool full, Fra
       for (uint32_t i = 1; i <= n; ++i) drop_operand(fr, ops[i].at, static_cast<uint8_t>(ops[i].use));
       return true;
     }
+    return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed)
+                : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
+  }
+  if (loaded && !operand(fr, in.b).is_unbound()) {
+    Value callee = take_operand(fr, {in.b, static_cast<Use>(in.use_b)});
+    drop_operand(fr, ops[0].at, static_cast<uint8_t>(ops[0].use));
     return full ? call_full(s, fr, in, callee, sig, nullptr, ops + 1, pushed)
                 : call_simple(s, fr, in, callee, nullptr, ops + 1, n, pushed);
   }

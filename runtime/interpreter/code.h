@@ -33,7 +33,8 @@ namespace ouro::runtime {
   X(neg) X(pos) X(invert) X(not_) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(is) X(is_not) X(in) X(not_in) X(truth) \
   X(if_not_eq) X(if_not_ne) X(if_not_lt) X(if_not_le) X(if_not_gt) X(if_not_ge) X(if_not_truth) X(if_truth) X(if_not_is) X(if_is) \
   X(check_bound) X(global_get) X(global_set) X(global_del) X(builtin_get) X(class_get) X(class_set) X(class_del) \
-  X(cell_new) X(cell_get) X(cell_set) X(function) X(make_class) X(call) X(call_method) X(call_full) X(call_method_full) \
+  X(cell_new) X(cell_get) X(cell_set) X(function) X(make_class) X(method_get) X(call) X(call_method) X(call_loaded) \
+  X(call_full) X(call_method_full) X(call_loaded_full) \
   X(attr_get) X(attr_set) X(attr_del) X(item_get) X(item_set) X(item_del) X(update) X(slice) \
   X(tuple) X(list) X(set) X(dict) X(list_append) X(list_extend) X(list_to_tuple) X(set_add) X(set_update) X(dict_set) X(dict_update) \
   X(tuple_get) X(unpack) X(unpack_star) X(format) X(str_concat) X(iter) X(iter_next) X(is_end) X(for_iter) \
@@ -69,8 +70,10 @@ struct Operand {
 
 // What an operation found last time.
 struct Cache {
-  uint32_t key = 0;       // version of a class, id of a shape, or version of a module
-  uint32_t type_key = 0;  // version of the shape's class
+  static constexpr int32_t kOfClass = -2;  // `slot` of an attribute that the class has: `object` is what it holds
+  static constexpr int32_t kMethod = -3;   // of a plain method of the class
+  uint32_t key = 0;                        // version of a class, id of a shape, or version of a module
+  uint32_t type_key = 0;                   // version of the shape's class
   int32_t slot = -1;
   const void* owner = nullptr;
   Object* object = nullptr;  // borrowed: valid while the keys match

@@ -86,8 +86,8 @@ constexpr Plain kSited[] = {
     {prim::check_bound, I::check_bound}, {prim::global_get, I::global_get},   {prim::global_set, I::global_set},
     {prim::global_del, I::global_del},   {prim::builtin_get, I::builtin_get}, {prim::class_get, I::class_get},
     {prim::class_del, I::class_del},     {prim::cell_get, I::cell_get},       {prim::attr_get, I::attr_get},
-    {prim::attr_del, I::attr_del},       {prim::tuple_get, I::tuple_get},     {prim::unpack, I::unpack},
-    {prim::unpack_star, I::unpack_star},
+    {prim::method_get, I::method_get},   {prim::attr_del, I::attr_del},       {prim::tuple_get, I::tuple_get},
+    {prim::unpack, I::unpack},           {prim::unpack_star, I::unpack_star},
 };
 // Primitives with operands in the Site's list.
 constexpr Plain kListed[] = {
@@ -305,13 +305,14 @@ class Flattener {
     return mapped;
   }
 
-  uint32_t site(const Let& l, size_t pos) {
+  // `skip`: operands that the instruction itself has.
+  uint32_t site(const Let& l, size_t pos, uint32_t skip = 0) {
     Site x;
     x.op = l.op;
     x.attr = l.attr;
     x.first = static_cast<uint32_t>(code_->operands.size());
-    x.count = l.nargs;
-    for (uint32_t k = 0; k < l.nargs; ++k) code_->operands.push_back(operand(pos, f_.args(l), k, l.nargs));
+    x.count = l.nargs - skip;
+    for (uint32_t k = skip; k < l.nargs; ++k) code_->operands.push_back(operand(pos, f_.args(l), k, l.nargs));
     code_->sites.push_back(x);
     return static_cast<uint32_t>(code_->sites.size() - 1);
   }
@@ -326,6 +327,10 @@ class Flattener {
       bool method = l.op == prim::call_method;
       I op = sig.simple() ? (method ? I::call_method : I::call) : (method ? I::call_method_full : I::call_full);
       emit(op, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
+    } else if (l.op == prim::call_loaded) {
+      Operand loaded = operand(pos, f_.args(l), 0, l.nargs);
+      emit(f_.calls[l.attr].simple() ? I::call_loaded : I::call_loaded_full, dst, static_cast<int32_t>(site(l, pos, 1)),
+           loaded.at, l.span, l.handover, Use::keep, loaded.use);
     } else {
       Lowering low = lowerings()[static_cast<uint16_t>(l.op)];
       const Atom* args = f_.args(l);

@@ -593,6 +593,23 @@ L_attr_get : {
   }
   OURO_SLOW(do_attr_get(s, *f, *pc));
 }
+L_method_get : {
+  const Value& a = OURO_A;
+  const Cache& c = f->code->sites.data()[pc->b].cache;
+  if (c.slot == Cache::kMethod && a.is_object()) [[likely]] {
+    if (c.key != 0) {
+      Instance* i = a.object()->object_kind() == ObjectKind::instance ? a.as<Instance>() : nullptr;
+      if (i && i->shape && i->shape->id == c.key && i->type->version == c.type_key) {
+        OURO_D = Value();
+        OURO_NEXT;
+      }
+    } else if (is_cached_kind(s, c, a.object()->object_kind())) {
+      OURO_D = Value();
+      OURO_NEXT;
+    }
+  }
+  OURO_SLOW(do_method_get(s, *f, *pc));
+}
 L_attr_set : {
   const Site& x = f->code->sites.data()[pc->a];
   const Operand *target = f->code->operands.data() + x.first, *value = target + 1;
@@ -810,6 +827,15 @@ L_call : {
   }
   goto L_call_full;
 }
+L_call_loaded:
+  if (!OURO_B.is_unbound()) {
+    f->pc = pc;
+    Quick q = quick_loaded(s, *f);
+    if (q == Quick::done) [[likely]]
+      OURO_NEXT;
+    if (q == Quick::failed) goto failed;
+    goto L_call_full;
+  }
 L_call_method : {
   const Site& x = f->code->sites.data()[pc->a];
   const Operand* ops = f->code->operands.data() + x.first;
@@ -838,11 +864,11 @@ L_call_method : {
 }
 L_call_full:
 L_call_method_full:
+L_call_loaded_full:
   f->pc = pc;
   pushed = nullptr;
   if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
-  if (!do_call(s, *f, *pc, pc->op == I::call_method || pc->op == I::call_method_full, pc->op >= I::call_full, pushed))
-    goto failed;
+  if (!do_call(s, *f, *pc, pushed)) goto failed;
   if (!pushed) OURO_NEXT;
 entered:
   pushed->result = pc->dst;

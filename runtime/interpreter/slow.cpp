@@ -90,16 +90,13 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
 
 // ---------------------------------------------------------------- attributes and names
 
-// Cache::slot of an attribute that the class has: `object` is what its namespace holds.
-static constexpr int32_t kOfClass = -2;
-
 bool do_attr_get(Session& s, Frame& f, const Instr& in) {
   Site& x = site_of(f, in.b);
   const Value& a = operand(f, in.a);
   Symbol name = symbol_of(x);
   Instance* of = kind_of(a) == ObjectKind::instance ? a.as<Instance>() : nullptr;
   if (Cache& c = x.cache;
-      of && of->shape && c.slot == kOfClass && of->shape->id == c.key && of->type->version == c.type_key) {
+      of && of->shape && c.slot == Cache::kOfClass && of->shape->id == c.key && of->type->version == c.type_key) {
     Value d = Value::share(c.object), r = bind_descriptor(s, d, a, of->type);
     if (r.is_error()) return false;
     drop_operand(f, in.a, in.use_a);
@@ -117,7 +114,7 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in) {
       Cache& c = x.cache;
       c.key = of->shape->id;
       c.type_key = of->type->version;
-      c.slot = kOfClass;
+      c.slot = Cache::kOfClass;
       c.object = d.object();
     }
   }

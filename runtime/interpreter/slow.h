@@ -31,6 +31,7 @@ bool do_unary(Session& s, Frame& f, const Instr& in, UnOp op);
 bool do_compare(Session& s, Frame& f, const Instr& in, CmpOp op);
 int do_compare_bool(Session& s, Frame& f, const Instr& in, CmpOp op);  // for if_not_*: 1, 0, -1
 bool do_attr_get(Session& s, Frame& f, const Instr& in);
+bool do_method_get(Session& s, Frame& f, const Instr& in);
 bool do_attr_set(Session& s, Frame& f, const Instr& in);
 bool do_global_get(Session& s, Frame& f, const Instr& in);
 bool do_update(Session& s, Frame& f, const Instr& in);
@@ -42,14 +43,21 @@ bool do_iter(Session& s, Frame& f, const Instr& in);
 bool do_unpack(Session& s, Frame& f, const Instr& in);
 bool do_container(Session& s, Frame& f, const Instr& in);  // tuple list set dict slice format str_concat ...
 
+// Is a method cached for values that are no instances good for those of `kind`? (Iterators differ in their classes.)
+inline bool is_cached_kind(const Session& s, const Cache& c, ObjectKind kind) {
+  const Type* t = s.type(kind);
+  return t && t->version == c.type_key && kind != ObjectKind::iterator && kind != ObjectKind::instance;
+}
+
 // One call. If a script function is to run, its frame is pushed and true returned with `pushed` set; else the result is
 // in place.
-bool do_call(Session& s, Frame& f, const Instr& in, bool method, bool full, Frame*& pushed);
+bool do_call(Session& s, Frame& f, const Instr& in, Frame*& pushed);
 
 // A native whose arguments need no binding, called with the operands; `fits`: the receiver is known to be one of its
 // owner's. Six parameters: with more the loop would need a frame pointer.
 enum class Quick : uint8_t { done, failed, no };  // no: it is to be called the general way
 Quick quick_native(Session& s, Frame& f, Native* native, const Operand* ops, uint32_t given, bool fits);
+Quick quick_loaded(Session& s, Frame& f);  // of what method.get found, at the frame's instruction
 
 // A generator whose next value is wanted by a loop runs in the loop's own activation: its frame is put on top and taken
 // off again. True if it can be entered so (it stands at its start or at a yield), and then it has been.

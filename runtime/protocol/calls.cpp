@@ -104,6 +104,10 @@ Value call_method(Session& s, const Value& v, Symbol name, std::initializer_list
   return call_method(s, v, name, Args{{args.begin(), args.size()}, {}, {}});
 }
 
+Value method_before_call(Session& s, const Value& v, Symbol name) {
+  return find_method(s, v, name).is_unbound() ? get_attr(s, v, name) : Value();
+}
+
 bool is_callable(Session& s, const Value& f) {
   switch (kind_of(f)) {
     case ObjectKind::function:

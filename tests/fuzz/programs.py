@@ -200,10 +200,7 @@ class Generator:
         if not rows or r.random() < 0.15:
             return Expr(r.choice(LITERALS.get(kind, ["None", "A(1)", "...", "range(4)"])), kind=kind)
         _, text, operands = r.choice(rows)
-        # A method is looked up after its arguments are evaluated (docs/language.md), so these must not raise.
-        first, *rest = operands.split()
-        below = 0 if re.search(r"\{\}\.\w+\(", text) else depth - 1
-        return Expr(text, [self.expr(first, depth - 1), *[self.expr(t, below) for t in rest]], kind)
+        return Expr(text, [self.expr(t, depth - 1) for t in operands.split()], kind)
 
     def body(self, depth, n=3):
         saved = dict(self.names)
@@ -262,7 +259,7 @@ class Generator:
         if not known:
             return self.s_show(_)
         return Stmt(self.r.choice(known) + self.r.choice([".append({})", ".extend([{}, 1])", ".insert(0, {})", ".remove({})", ".sort(key=lambda v: v * {})"]),
-                    [self.expr("int", 0)])
+                    [self.expr("int", 2)])
 
     def s_raise(self, _):
         return Stmt("if {}: raise " + self.r.choice(["ValueError", "KeyError", "TypeError", "IndexError"]) + "({})", [self.expr("bool", 2), self.expr("any", 1)])
