@@ -1,4 +1,6 @@
 // Variables: what reading, writing and deleting a name means for each storage.
+#include <algorithm>
+
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -35,8 +37,10 @@ void Lowerer::assign(Symbol name, Atom value, Span span) {
   const Variable& v = scope_.vars[i];
   switch (v.storage) {
     case Storage::local:
+      if (may_hold(i) && !b_.is_nameless(value)) value = let(span, prim::move, {value});
       b_.write_var(slots_[i].var, value);
       assigned_.add(i);
+      written_.add(i);
       return;
     case Storage::cell:
       let(span, prim::cell_set, {slots_[i].cell, value});
@@ -51,6 +55,14 @@ void Lowerer::assign(Symbol name, Atom value, Span span) {
       let(span, prim::class_set, {namespace_, value}, name);
       return;
   }
+}
+
+// A constant, or the value of another variable, has a place of its own: it is moved where the old value stands if there
+// may be one, which is let go of there and then.
+bool Lowerer::may_hold(uint32_t i) const {
+  auto is_loop = [](const Frame* f) { return f->kind == Frame::Kind::loop; };
+  return written_.has(i) || scope_.vars[i].has(Variable::kParam) ||
+         std::any_of(frames_.begin(), frames_.end(), is_loop);
 }
 
 void Lowerer::remove(Symbol name, Span span) {
@@ -70,7 +82,7 @@ void Lowerer::forget(Symbol name) {
   const Variable& v = scope_.vars[i];
   switch (v.storage) {
     case Storage::local:
-      b_.write_var(slots_[i].var, b_.unbound());
+      b_.write_var(slots_[i].var, let(b_.span(), prim::move, {b_.unbound()}));
       assigned_.remove(i);
       return;
     case Storage::cell:

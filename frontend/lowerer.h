@@ -109,6 +109,8 @@ class Lowerer {
   uint32_t var_index(Symbol mangled_name) const;
   Atom load(Symbol mangled_name, Span span);
   void assign(Symbol mangled_name, Atom value, Span span);
+  /// Where local `i` is assigned: may it have a value already?
+  bool may_hold(uint32_t i) const;
   void remove(Symbol mangled_name, Span span);
   /// The end of an except clause: the name has no value any more, whether it had one or not.
   void forget(Symbol mangled_name);
@@ -264,6 +266,7 @@ class Lowerer {
   std::vector<Atom> captures_;  // parallel to scope_.captures: values or cells
   std::vector<Frame*> frames_;
   Assigned assigned_;
+  Assigned written_;    // locals that have been assigned somewhere in the text before
   Assigned deletable_;  // locals that some `del` unbinds: not sure at loop heads and in handlers
   Atom namespace_;      // of a class body
   Atom class_cell_;     // of a class body

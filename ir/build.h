@@ -108,6 +108,8 @@ class FunctionBuilder {
   uint32_t add_call(CallSig sig);
   uint32_t add_path(PlacePath path);
   void set_hint(NameId n, Symbol hint);
+  /// Is it a name that no variable has given its own to yet?
+  bool is_nameless(Atom a) const { return a.is_name() && !names_[index(a.name())].hint; }
   void set_type(NameId n, const Type* t);
   const Type* type_of(NameId n) const { return names_[index(n)].type; }
 

@@ -338,7 +338,7 @@ class Flattener {
         case Form::plain: {
           Operand a = l.nargs > 0 ? operand(pos, args, 0, l.nargs) : Operand{},
                   b = l.nargs > 1 ? operand(pos, args, 1, l.nargs) : Operand{};
-          emit(low.instr, dst, a.at, b.at, l.span, l.handover, a.use, b.use);
+          if (l.op != prim::move || a.at != dst) emit(low.instr, dst, a.at, b.at, l.span, l.handover, a.use, b.use);
           break;
         }
         case Form::sited: {
