@@ -6,7 +6,9 @@
 #include "jit/device_rows.h"
 #include "jit/executor.h"
 #include "runtime/collect.h"
+#include "runtime/exception.h"
 #include "runtime/object.h"
+#include "runtime/ops.h"
 #include "runtime/session.h"
 #include "stdlib/native/library.h"
 #include "stdlib/native/python.h"
@@ -25,6 +27,19 @@ void start(Session& s) {
   register_device(DeviceId::cuda, backends::make_cuda_backend);
   jit::install_device_rows(s);
   if (s.options.mode != Mode::eager) jit::install(s);
+}
+
+bool call_excepthook(Session& s, const Value& exception) {
+  Value* sys = s.modules.find(intern("sys"));
+  Module* module = sys ? cast<Module>(*sys) : nullptr;
+  Value* hook = module ? module->names.find(intern("excepthook")) : nullptr;
+  Exception* e = cast<Exception>(exception);
+  if (!hook || hook->is_unbound() || !e || kind_of(*hook) == ObjectKind::native) return false;
+  Value keep = *hook, traceback = e->traceback.is_unbound() ? Value::none() : e->traceback;
+  Value r = call(s, keep, {Value::share(e->type), exception, traceback});
+  if (!r.is_error()) return true;
+  s.err.write("Error in sys.excepthook:\n" + format_exception(s, take_pending(s)) + "\nOriginal exception was:\n");
+  return false;
 }
 
 void end_program(Session& s) {

@@ -3,12 +3,17 @@
 
 namespace ouro::runtime {
 class Session;
-}
+class Value;
+}  // namespace ouro::runtime
 
 namespace ouro::stdlib {
 
 // Everything that scripts may name, and the compiler if the mode wants one. Once per session, before anything runs.
 void start(runtime::Session& s);
+
+// Hands an exception that nobody caught to the function that the script put into sys.excepthook. False if there is
+// none.
+bool call_excepthook(runtime::Session& s, const runtime::Value& exception);
 
 // The end of a program: finalizers of what the main module still held, in order of its names.
 void end_program(runtime::Session& s);

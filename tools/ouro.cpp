@@ -239,7 +239,8 @@ int report_uncaught(Session& s) {
     return 1;
   }
   (void)s.out.flush();
-  s.err.write(format_exception(s, e));
+  if (!stdlib::call_excepthook(s, e)) s.err.write(format_exception(s, e));
+  (void)s.out.flush();
   (void)s.err.flush();
   if (exception_is(s, e, ExcKind::KeyboardInterrupt)) {
     s.demands.close();

@@ -296,7 +296,11 @@ Value tb_lineno(Session& s, const Value& v) {
   const SourceFile* f = s.sources.file(t->span.file);
   return Value::integer(f ? f->line_col(t->span.begin).line : 0);
 }
-constexpr GetSetDef kTracebackGetSet[] = {{"tb_next", tb_next}, {"tb_lineno", tb_lineno}};
+Value tb_frame(Session& s, const Value& v) {
+  auto* t = v.as<Traceback>();
+  return make_frame(s, t->code, t->span, t->globals, Value::none());
+}
+constexpr GetSetDef kTracebackGetSet[] = {{"tb_next", tb_next}, {"tb_lineno", tb_lineno}, {"tb_frame", tb_frame}};
 constexpr TypeSlots kTracebackSlots{};
 constexpr TypeDef kTraceback{.name = "traceback",
                              .kind = ObjectKind::traceback,

@@ -195,9 +195,7 @@ constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name},
 constexpr TypeSlots kCodeSlots{};
 constexpr TypeDef kCode{
     .name = "code", .kind = ObjectKind::code, .slots = &kCodeSlots, .getset = kCodeGetSet, .subclassable = false};
-Value get_code(Session& s, const Value& v) {
-  return make_opaque(s.type(ObjectKind::code), std::make_shared<CodeObject>(CodeObject{fn(v)->code}));
-}
+Value get_code(Session& s, const Value& v) { return code_object(s, fn(v)->code); }
 
 // ---------------------------------------------------------------- natives
 
@@ -396,6 +394,10 @@ constexpr TypeDef kCell{
     .name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};
 
 }  // namespace
+
+Value code_object(Session& s, const ir::FunctionRef& code) {
+  return make_opaque(s.type(ObjectKind::code), std::make_shared<CodeObject>(CodeObject{code}));
+}
 
 void register_function_types(Session& s) {
   for (const TypeDef* d : {&kFunction, &kCode, &kNative, &kMethod, &kGenerator, &kCell}) define_type(s, *d);

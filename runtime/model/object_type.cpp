@@ -127,7 +127,7 @@ Value object_dir(Session& s, const Args& a) {
     class_names(s, t, set);
     return list_of(s, names);
   }
-  class_names(s, type_of(s, v), set);
+  if (!cast_exact<Module>(v)) class_names(s, type_of(s, v), set);  // a module has only its own
   return list_of(s, names);
 }
 Value object_reduce(Session& s, const Args& a) {
@@ -140,7 +140,28 @@ Value object_getstate(Session& s, const Args& a) {
   return d->used ? dict_copy(d) : Value::none();
 }
 Value object_subclasshook(Session&, const Args&) { return Value::not_implemented(); }
-Value object_sizeof(Session&, const Args&) { return Value::integer(64); }
+// CPython's sizes without the collector's 16 bytes.
+Value object_sizeof(Session&, const Args& a) {
+  switch (kind_of(a[0])) {
+    case ObjectKind::none:
+      return Value::integer(16);
+    case ObjectKind::tuple:
+      return Value::integer(24 + 8 * static_cast<int64_t>(a[0].as<Tuple>()->size));
+    case ObjectKind::range:
+      return Value::integer(48);
+    case ObjectKind::generator:
+      return Value::integer(184);
+    case ObjectKind::function:
+      return Value::integer(136);
+    case ObjectKind::instance: {
+      Instance* i = a[0].as<Instance>();
+      if (i->type->has_dict) return Value::integer(40);
+      return Value::integer(16 + 8 * (i->shape ? static_cast<int64_t>(i->shape->count) : 0));
+    }
+    default:
+      return Value::integer(64);
+  }
+}
 
 constexpr NativeDef kObjectMethods[] = {
     {"__repr__", "", object_repr, "Return repr(self)."},

@@ -2,6 +2,7 @@
 #include <cfloat>
 #include <climits>
 
+#include "runtime/model/model.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
@@ -72,6 +73,28 @@ Value f_set_digits(Session& s, const Args& a) {
   return Value::none();
 }
 Value f_get_digits(Session& s, const Args&) { return Value::integer(s.state<IntTextLimit>().digits); }
+Value f_getframe(Session& s, const Args& a) {
+  if (!takes(s, a, "_getframe", 0, 1, 0)) return Value::error();
+  int64_t depth = 0;
+  if (a.size() == 1 && !to_index(s, a[0], depth)) return Value::error();
+  return current_frame(s, depth);
+}
+// What the prompt does with the value of a statement.
+Value f_displayhook(Session& s, const Args& a) {
+  if (!takes_one(s, a, "displayhook", 0)) return Value::error();
+  if (a[0].is_none()) return Value::none();
+  OURO_TRY(text, repr(s, a[0]));
+  OURO_TRY(out, import_module(s, intern("sys")));
+  OURO_TRY(stream, get_attr(s, out, "stdout"));
+  return call_method(s, stream, intern("write"), {make_str(text_of(s, text) + "\n")});
+}
+// Prints an exception as the end of a program does.
+Value f_excepthook(Session& s, const Args& a) {
+  if (!takes(s, a, "excepthook", 3, 3, 0)) return Value::error();
+  (void)s.out.flush();
+  s.err.write(format_exception(s, a[1]));
+  return Value::none();
+}
 Value f_nothing(Session&, const Args&) { return Value::none(); }
 Value f_interval(Session&, const Args&) { return Value::floating(0.005); }
 Value f_false(Session&, const Args&) { return Value::boolean(false); }
@@ -93,6 +116,11 @@ constexpr NativeDef kFunctions[] = {
     {.name = "get_int_max_str_digits",
      .fn = f_get_digits,
      .doc = "The limit of digits in conversions of ints and text."},
+    {.name = "_getframe", .fn = f_getframe, .doc = "The frame of the running call, or of one below it."},
+    {.name = "displayhook", .fn = f_displayhook, .doc = "Print an object to sys.stdout, unless it is None."},
+    {.name = "__displayhook__", .fn = f_displayhook, .doc = "Print an object to sys.stdout, unless it is None."},
+    {.name = "excepthook", .fn = f_excepthook, .doc = "Print an exception with its traceback to sys.stderr."},
+    {.name = "__excepthook__", .fn = f_excepthook, .doc = "Print an exception with its traceback to sys.stderr."},
     {.name = "settrace", .fn = f_nothing, .doc = "Accepted, without effect."},
     {.name = "gettrace", .fn = f_nothing, .doc = "None."},
     {.name = "setprofile", .fn = f_nothing, .doc = "Accepted, without effect."},
@@ -130,6 +158,11 @@ Value float_info(Session& s) {
                       {"epsilon", Value::floating(DBL_EPSILON)},
                       {"radix", Value::integer(FLT_RADIX)},
                       {"rounds", Value::integer(1)}});
+}
+Value thread_info(Session& s) {
+  return named_tuple(
+      s, "thread_info",
+      {{"name", make_str("pthread")}, {"lock", make_str("semaphore")}, {"version", make_str("NPTL 2.36")}});
 }
 Value implementation(Session& s) {
   return named_tuple(s, "implementation",
@@ -214,6 +247,7 @@ constexpr ConstantDef kConstants[] = {
     {"executable", [](Session&) { return make_str("ouro"); }},
     {"version_info", version_info},
     {"implementation", implementation},
+    {"thread_info", thread_info},
     {"flags", flags},
     {"api_version", [](Session&) { return Value::integer(1013); }},
     {"abiflags", [](Session&) { return make_str(""); }},

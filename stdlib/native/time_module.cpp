@@ -9,6 +9,7 @@
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "stdlib/native/read_time.h"
 #include "stdlib/native/struct_sequence.h"
 #include "stdlib/native/tables.h"
 
@@ -67,7 +68,7 @@ bool time_argument(Session& s, const Args& a, time_t& out) {
   return true;
 }
 
-Value struct_time(Session& s, const tm& t) {
+Value struct_time_class(Session& s) {
   struct Cls {
     Value type;
   };
@@ -75,7 +76,15 @@ Value struct_time(Session& s, const tm& t) {
   if (cls.is_unbound()) {
     OURO_TRY(made, struct_sequence_class(s, "time", "struct_time"));
     cls = made;
+    Value names = make_tuple({make_str("tm_year"), make_str("tm_mon"), make_str("tm_mday"), make_str("tm_hour"),
+                              make_str("tm_min"), make_str("tm_sec"), make_str("tm_wday"), make_str("tm_yday"),
+                              make_str("tm_isdst")});
+    if (!set_attr(s, cls, intern("__match_args__"), names)) return Value::error();
   }
+  return cls;
+}
+Value struct_time(Session& s, const tm& t) {
+  OURO_TRY(cls, struct_time_class(s));
   auto i = [](int n) { return Value::integer(n); };
   return struct_sequence(s, cls,
                          {{"tm_year", i(t.tm_year + 1900)},
@@ -120,6 +129,17 @@ bool tm_argument(Session& s, const Args& a, size_t i, tm& out) {
   time_t now = time(nullptr);
   localtime_r(&now, &out);
   return true;
+}
+Value f_strptime(Session& s, const Args& a) {
+  if (!takes(s, a, "strptime", 1, 2, 0)) return Value::error();
+  Str *text = cast<Str>(a[0]), *format = a.size() == 2 ? cast<Str>(a[1]) : nullptr;
+  if (!text || (a.size() == 2 && !format))
+    return raise_type_error(s, "strptime() argument %d must be str, not %s", text ? 1 : 0,
+                            argument_name(s, a[text ? 1 : 0]).c_str());
+  std::string_view pattern = format ? format->view() : "%a %b %d %H:%M:%S %Y";
+  tm t;
+  std::string problem = read_time(text->view(), pattern, t);
+  return problem.empty() ? struct_time(s, t) : raise_value_error(s, "%s", problem.c_str());
 }
 Value f_strftime(Session& s, const Args& a) {
   if (!takes(s, a, "strftime", 1, 2, 0)) return Value::error();
@@ -168,25 +188,29 @@ constexpr NativeDef kFunctions[] = {
      .fn = f_ns<CLOCK_PROCESS_CPUTIME_ID>,
      .doc = "Process time for profiling as nanoseconds."},
     {.name = "thread_time", .fn = f_seconds<CLOCK_THREAD_CPUTIME_ID>, .doc = "Thread time for profiling."},
+    {.name = "thread_time_ns", .fn = f_ns<CLOCK_THREAD_CPUTIME_ID>, .doc = "Thread time for profiling as nanoseconds."},
     {.name = "sleep", .fn = f_sleep, .doc = "Delay execution for a given number of seconds."},
     {.name = "localtime", .fn = f_broken_down<true>, .doc = "Seconds to local time."},
     {.name = "gmtime", .fn = f_broken_down<false>, .doc = "Seconds to UTC."},
     {.name = "strftime",
      .fn = f_strftime,
      .doc = "Convert a time tuple to a string according to a format specification."},
+    {.name = "strptime", .fn = f_strptime, .doc = "Convert a string to a time tuple according to a format."},
     {.name = "mktime", .fn = f_mktime, .doc = "Local time to seconds."},
     {.name = "asctime", .fn = f_asctime, .doc = "Convert a time tuple to a string."},
     {.name = "ctime", .fn = f_ctime, .doc = "Convert a time in seconds to a string."},
 };
 
-Value constant(Session&, std::string_view name) {
+Value constant(Session& s, std::string_view name) {
   tzset();
+  if (name == "struct_time") return struct_time_class(s);
+  if (name == "altzone") return Value::integer(timezone - (daylight ? 3600 : 0));
   if (name == "timezone") return Value::integer(timezone);
   if (name == "tzname") return make_tuple({make_str(tzname[0]), make_str(tzname[1])});
   if (name == "daylight") return Value::integer(daylight);
   return Value();
 }
-constexpr std::string_view kNames[] = {"timezone", "tzname", "daylight"};
+constexpr std::string_view kNames[] = {"altzone", "struct_time", "timezone", "tzname", "daylight"};
 
 }  // namespace
 
