@@ -178,6 +178,8 @@ Value super_construct(Session& s, Type*, const Args& a) {
     return raise_error(s, ExcKind::RuntimeError,
                        has_parameter ? "super(): __class__ cell not found" : "super(): no arguments");
   }
+  if (a.keywords.size() > 0) return raise_type_error(s, "super() takes no keyword arguments");
+  if (a.size() > 2) return raise_type_error(s, "super() expected at most 2 arguments, got %zu", a.size());
   Type* t = cast_exact<Type>(a[0]);
   if (!t) return raise_type_error(s, "super() argument 1 must be a type, not %s", type_name(s, a[0]).c_str());
   auto* x = new_object<Super>(ObjectKind::super);

@@ -10,6 +10,7 @@ namespace {
 struct FrameInfo {
   ir::FunctionRef code;
   Span span;
+  const Frame* frame = nullptr;  // compared with the running ones, never followed otherwise
 };
 struct FrameClass {
   Value type;
@@ -18,9 +19,16 @@ struct FrameClass {
 const FrameInfo& info(const Value& v) { return *static_cast<FrameInfo*>(v.as<Opaque>()->data.get()); }
 const Value& module_of(const Value& v) { return v.as<Opaque>()->values[0]; }
 
+Span place_of(const Frame& f) { return f.code->spans[f.code->pc_of(f.pc)]; }
+
+// Where the call stands now, or where it stood when the picture was taken, if it is over.
 int64_t line_of(Session& s, const Value& v) {
-  const SourceFile* f = s.sources.file(info(v).span.file);
-  return f ? f->line_col(info(v).span.begin).line : 0;
+  Span span = info(v).span;
+  if (info(v).frame)
+    for (const Frame* f = s.interpreter ? s.interpreter->top : nullptr; f; f = f->caller)
+      if (f == info(v).frame && f->code->function == info(v).code) span = place_of(*f);
+  const SourceFile* file = s.sources.file(span.file);
+  return file ? file->line_col(span.begin).line : 0;
 }
 Value frame_code(Session& s, const Value& v) { return code_object(s, info(v).code); }
 Value frame_line(Session& s, const Value& v) { return Value::integer(line_of(s, v)); }
@@ -67,8 +75,8 @@ Value current_frame(Session& s, int64_t depth) {
   Value made = Value::none();
   for (size_t i = frames.size(); i-- > 0;) {
     Frame* f = frames[i];
-    Span span = f->code->spans[f->code->pc_of(f->pc)];
-    made = make_frame(s, f->code->function, span, f->function.as<Function>()->globals, made);
+    made = make_frame(s, f->code->function, place_of(*f), f->function.as<Function>()->globals, made);
+    static_cast<FrameInfo*>(made.as<Opaque>()->data.get())->frame = f;
   }
   return made;
 }
