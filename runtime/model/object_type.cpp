@@ -254,6 +254,8 @@ Value type_construct(Session& s, Type*, const Args& a) {
     return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", argument_name(s, a[1]).c_str());
   if (!cast<Dict>(a[2]))
     return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", argument_name(s, a[2]).c_str());
+  if (cast<Str>(a[0])->view().find('\0') != std::string_view::npos)
+    return raise_value_error(s, "type name must not contain null characters");
   Value ns = dict_copy(cast<Dict>(a[2]));
   static const Symbol module = intern("__module__");
   if (!dict_find_symbol(s, ns.as<Dict>(), module)) dict_set_symbol(s, ns.as<Dict>(), module, make_str("__main__"));

@@ -87,14 +87,11 @@ bool to_double(Session& s, const Value& v, double& out) {
 
 int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start, int64_t& stop, int64_t& step) {
   auto part = [&](const Value& v, int64_t& out) {
-    if (is_integer(v)) return to_index(s, v, out, true);
-    Value i = call_dunder(s, v, Dunder::index_);
-    if (i.is_error()) return false;
-    if (i.is_unbound()) {
+    if (!is_integer(v) && find_dunder(s, type_of(s, v), Dunder::index_).is_unbound()) {
       raise_type_error(s, "slice indices must be integers or None or have an __index__ method");
       return false;
     }
-    return to_index(s, i, out, true);
+    return to_index(s, v, out, true);
   };
   step = 1;
   if (!slice.step.is_none()) {
