@@ -120,11 +120,20 @@ std::string_view nearest_name(std::string_view wrong, const std::vector<std::str
   return found;
 }
 
+// What CPython has under a name and Ouro leaves out.
+static std::string left_out(std::string_view name) {
+  if (name == "complex") return ": complex numbers are not part of Ouro: use two floats";
+  if (name == "eval" || name == "exec" || name == "compile") return ": programs as text are not part of Ouro";
+  return {};
+}
+
 std::string suggestion(Session& s, const Value& exception) {
   auto* e = exception.as<Exception>();
   Str* name = cast<Str>(e->extra1);
   if (!name) return {};
-  if (is_subtype(e->type, exception_type(s, ExcKind::NameError))) return suggest_name(s, e, name->view());
+  bool unknown_name = is_subtype(e->type, exception_type(s, ExcKind::NameError));
+  if (std::string why = unknown_name ? left_out(name->view()) : ""; !why.empty()) return why;
+  if (unknown_name) return suggest_name(s, e, name->view());
   bool attribute = is_subtype(e->type, exception_type(s, ExcKind::AttributeError));
   if (attribute && !e->extra2.is_unbound()) return suggest_attribute(s, e->extra2, name->view());
   return {};
