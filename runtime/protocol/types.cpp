@@ -269,16 +269,18 @@ int is_instance(Session& s, const Value& v, const Value& cls) {
 
 int is_subclass(Session& s, const Value& c, const Value& cls) {
   Type* sub = cast_exact<Type>(c);
-  return any_class(s, cls, c, Dunder::subclasscheck_,
-                   "issubclass() arg 2 must be a class, a tuple of classes, or a union", [&](Type* t) {
-                     if (!sub) {
-                       raise_type_error(s, "issubclass() arg 1 must be a class");
-                       return -1;
-                     }
-                     if (is_subtype(sub, t)) return 1;
-                     int hook = class_hook(s, t, c, Dunder::subclasscheck_);
-                     return hook == -2 ? 0 : hook;
-                   });
+  return any_class(
+      s, cls, c, Dunder::subclasscheck_,
+      sub ? "issubclass() arg 2 must be a class, a tuple of classes, or a union" : "issubclass() arg 1 must be a class",
+      [&](Type* t) {
+        if (!sub) {
+          raise_type_error(s, "issubclass() arg 1 must be a class");
+          return -1;
+        }
+        if (is_subtype(sub, t)) return 1;
+        int hook = class_hook(s, t, c, Dunder::subclasscheck_);
+        return hook == -2 ? 0 : hook;
+      });
 }
 
 namespace {
