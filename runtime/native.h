@@ -23,6 +23,10 @@ struct Args {
 };
 
 using NativeFn = Value (*)(Session&, const Args&);
+// Short ways of a call: exactly one or two arguments (the receiver counts), which stay in the caller's registers. They
+// run no script code. Unbound: not for these arguments, `fn` does it (and tells what is wrong with them).
+using NativeOne = Value (*)(Session&, const Value&);
+using NativeTwo = Value (*)(Session&, const Value&, const Value&);
 
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
 // are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
@@ -34,6 +38,8 @@ struct NativeDef {
   NativeFn fn;
   std::string_view doc;
   bool raw = false;  // ignore `params` for binding (documentation only)
+  NativeOne one = nullptr;
+  NativeTwo two = nullptr;
 };
 
 }  // namespace ouro::runtime

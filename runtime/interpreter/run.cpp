@@ -40,6 +40,26 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
 
 }  // namespace
 
+// A native's short way, where it has one for so many arguments.
+[[gnu::always_inline]] static inline Quick finish_short(Frame& f, Value r, const Operand* ops, uint32_t given) {
+  if (r.is_unbound()) [[unlikely]]
+    return Quick::no;
+  if (r.is_error()) [[unlikely]]
+    return Quick::failed;
+  for (uint32_t i = 0; i < given; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
+  f.regs[f.pc->dst] = std::move(r);
+  return Quick::done;
+}
+[[gnu::always_inline]] static inline Quick short_native(Session& s, Frame& f, const Native* native, const Operand* ops,
+                                                        uint32_t given) {
+  const NativeDef& def = *native->def;
+  if (given == 1 && def.one && native->self.is_unbound())
+    return finish_short(f, def.one(s, operand(f, ops[0].at)), ops, 1);
+  if (given == 2 && def.two && native->self.is_unbound())
+    return finish_short(f, def.two(s, operand(f, ops[0].at), operand(f, ops[1].at)), ops, 2);
+  return Quick::no;
+}
+
 // A computed goto runs no destructors: no Value that still owns something may be in scope at OURO_NEXT or OURO_GO.
 #define OURO_A operand_ref(regs, constants, pc->a)
 #define OURO_B operand_ref(regs, constants, pc->b)
@@ -820,7 +840,10 @@ L_call : {
   }
   if (kind_of(callee) == ObjectKind::native && !s.poll.load(std::memory_order_relaxed)) {
     f->pc = pc;
-    Quick q = quick_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1, false);
+    Quick q = short_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1);
+    if (q == Quick::done) [[likely]]
+      OURO_NEXT;
+    if (q == Quick::no) q = quick_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1, false);
     if (q == Quick::done) [[likely]]
       OURO_NEXT;
     if (q == Quick::failed) goto failed;
@@ -855,7 +878,11 @@ L_call_method : {
     Type* t = s.type(kind);
     if (t && t->version == x.cache.type_key && kind != ObjectKind::iterator) {
       f->pc = pc;
-      Quick q = quick_native(s, *f, static_cast<Native*>(x.cache.object), ops, x.count, true);
+      auto* native = static_cast<Native*>(x.cache.object);
+      Quick q = short_native(s, *f, native, ops, x.count);
+      if (q == Quick::done) [[likely]]
+        OURO_NEXT;
+      if (q == Quick::no) q = quick_native(s, *f, native, ops, x.count, true);
       if (q == Quick::done) [[likely]]
         OURO_NEXT;
       if (q == Quick::failed) goto failed;

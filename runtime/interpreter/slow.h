@@ -7,7 +7,7 @@
 
 namespace ouro::runtime {
 
-inline const Value& operand(const Frame& f, int32_t at) {
+[[gnu::always_inline]] inline const Value& operand(const Frame& f, int32_t at) {
   return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)];
 }
 // The operand as an owned value: moved out of its register if it dies.
@@ -18,7 +18,7 @@ inline Value take_operand(Frame& f, Operand o) {
   return r;
 }
 // After an operation that only borrowed: lets go of an operand that dies.
-inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
+[[gnu::always_inline]] inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
   if (use == static_cast<uint8_t>(Use::keep) || at < 0) return;
   Value& r = f.regs[at];
   if (r.is_object() && (use == static_cast<uint8_t>(Use::dies) || r.object()->object_kind() == ObjectKind::tensor))

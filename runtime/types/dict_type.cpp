@@ -149,6 +149,12 @@ Value m_get(Session& s, const Args& a) {
   if (!v.is_unbound()) return v;
   return a.size() == 3 ? a[2] : Value::none();
 }
+Value get_plain(Session& s, const Value& dict, const Value& key) {
+  ObjectKind k = kind_of(key);
+  if (kind_of(dict) != ObjectKind::dict || (k != ObjectKind::str && k != ObjectKind::integer)) return {};
+  Value v = dict_get(s, dict.as<Dict>(), key);
+  return v.is_unbound() ? Value::none() : v;
+}
 Value m_setdefault(Session& s, const Args& a) {
   if (!takes(s, a, "setdefault", 1, 2, 1, "dict.setdefault")) return Value::error();
   Value v = dict_get(s, self_of(a), a[1]);
@@ -224,7 +230,10 @@ Value c_getitem(Session&, const Args& a) {
 Value dict_iter(Session&, const Value& v) { return make_dict_iterator(v, DictPart::keys, false); }
 
 constexpr NativeDef kMethods[] = {
-    {.name = "get", .fn = m_get, .doc = "Return the value for key if key is in the dictionary, else default."},
+    {.name = "get",
+     .fn = m_get,
+     .doc = "Return the value for key if key is in the dictionary, else default.",
+     .two = get_plain},
     {.name = "setdefault", .fn = m_setdefault},
     {.name = "pop", .fn = m_pop},
     {.name = "popitem", .fn = m_popitem},

@@ -268,6 +268,11 @@ Value m_append(Session& s, const Args& a) {
   self_of(a)->push(a[1]);
   return Value::none();
 }
+Value append_one(Session&, const Value& list, const Value& v) {
+  if (kind_of(list) != ObjectKind::list) return {};
+  list.as<List>()->push(v);
+  return Value::none();
+}
 Value m_extend(Session& s, const Args& a) {
   if (!takes_one(s, a, "list.extend")) return Value::error();
   return extend(s, self_of(a), a[1]) ? Value::none() : Value::error();
@@ -292,6 +297,10 @@ Value m_pop(Session& s, const Args& a) {
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "pop index out of range");
   return l->take(static_cast<size_t>(i));
+}
+Value pop_last(Session&, const Value& list) {
+  if (kind_of(list) != ObjectKind::list || list.as<List>()->size == 0) return {};
+  return list.as<List>()->take(list.as<List>()->size - 1);
 }
 Value m_clear(Session& s, const Args& a) {
   if (!takes_none(s, a, "list.clear")) return Value::error();
@@ -401,10 +410,10 @@ const IterDef kListReverse{"list_reverseiterator", list_previous, [](Session&, I
 Value list_iter(Session&, const Value& v) { return make_iterator(kListIterator, v); }
 
 constexpr NativeDef kMethods[] = {
-    {.name = "append", .fn = m_append, .doc = "Append object to the end of the list."},
+    {.name = "append", .fn = m_append, .doc = "Append object to the end of the list.", .two = append_one},
     {.name = "extend", .fn = m_extend, .doc = "Extend list by appending elements from the iterable."},
     {.name = "insert", .fn = m_insert, .doc = "Insert object before index."},
-    {.name = "pop", .fn = m_pop, .doc = "Remove and return item at index (default last)."},
+    {.name = "pop", .fn = m_pop, .doc = "Remove and return item at index (default last).", .one = pop_last},
     {.name = "remove", .fn = m_remove, .doc = "Remove first occurrence of value."},
     {.name = "clear", .fn = m_clear, .doc = "Remove all items from list."},
     {.name = "copy", .fn = m_copy, .doc = "Return a shallow copy of the list."},

@@ -291,6 +291,11 @@ Value m_add(Session& s, const Args& a) {
   if (!takes_one(s, a, "set.add")) return Value::error();
   return set_add(s, self_of(a), a[1]) < 0 ? Value::error() : Value::none();
 }
+Value add_plain(Session& s, const Value& set, const Value& v) {
+  ObjectKind k = kind_of(v);
+  if (kind_of(set) != ObjectKind::set || (k != ObjectKind::str && k != ObjectKind::integer)) return {};
+  return set_add(s, set.as<Set>(), v) < 0 ? Value::error() : Value::none();
+}
 Value m_discard(Session& s, const Args& a) {
   if (!takes_one(s, a, "set.discard")) return Value::error();
   return set_discard(s, self_of(a), hashable(s, a[1])) < 0 ? Value::error() : Value::none();
@@ -405,7 +410,7 @@ Value c_getitem(Session&, const Args& a) {
 constexpr NativeDef kFrozenMethods[] = {OURO_COMMON_SET_METHODS};
 constexpr NativeDef kMethods[] = {
     OURO_COMMON_SET_METHODS,
-    {.name = "add", .fn = m_add},
+    {.name = "add", .fn = m_add, .two = add_plain},
     {.name = "discard", .fn = m_discard},
     {.name = "remove", .fn = m_remove},
     {.name = "pop", .fn = m_pop},

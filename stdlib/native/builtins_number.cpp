@@ -92,6 +92,16 @@ Value f_chr(Session& s, const Args& a) {
   return make_char(static_cast<uint32_t>(i.bits()));
 }
 
+Value chr_plain(Session&, const Value& v) {
+  if (kind_of(v) != ObjectKind::integer || v.bits() < 0 || v.bits() > 0x10FFFF) return {};
+  return make_char(static_cast<uint32_t>(v.bits()));
+}
+
+Value ord_plain(Session&, const Value& v) {
+  if (kind_of(v) != ObjectKind::str || v.as<Str>()->size != 1) return {};
+  return Value::integer(v.as<Str>()->data[0]);  // one byte of UTF-8: below 128
+}
+
 Value f_ord(Session& s, const Args& a) {
   if (!takes_one(s, a, "ord", 0)) return Value::error();
   int64_t n;
@@ -123,8 +133,8 @@ constexpr NativeDef kFunctions[] = {
     {.name = "bin", .fn = f_radix<2>, .doc = "Return the binary representation of an integer."},
     {.name = "oct", .fn = f_radix<8>, .doc = "Return the octal representation of an integer."},
     {.name = "hex", .fn = f_radix<16>, .doc = "Return the hexadecimal representation of an integer."},
-    {.name = "chr", .fn = f_chr, .doc = "Return a Unicode string of one character with ordinal i."},
-    {.name = "ord", .fn = f_ord, .doc = "Return the Unicode code point for a one-character string."},
+    {.name = "chr", .fn = f_chr, .doc = "Return a Unicode string of one character with ordinal i.", .one = chr_plain},
+    {.name = "ord", .fn = f_ord, .doc = "Return the Unicode code point for a one-character string.", .one = ord_plain},
 };
 
 }  // namespace

@@ -16,6 +16,19 @@ Value f_len(Session& s, const Args& a) {
   return n < 0 ? Value::error() : Value::integer(n);
 }
 
+Value len_plain(Session&, const Value& v) {
+  switch (kind_of(v)) {
+    case ObjectKind::str:
+      return Value::integer(str_length(v.as<Str>()));
+    case ObjectKind::list:
+      return Value::integer(static_cast<int64_t>(v.as<List>()->size));
+    case ObjectKind::tuple:
+      return Value::integer(static_cast<int64_t>(v.as<Tuple>()->size));
+    default:
+      return {};
+  }
+}
+
 template <bool all>
 Value f_all_any(Session& s, const Args& a) {
   if (!takes_one(s, a, all ? "all" : "any", 0)) return Value::error();
@@ -157,7 +170,7 @@ Value f_sorted(Session& s, const Args& a) {
 }
 
 constexpr NativeDef kFunctions[] = {
-    {.name = "len", .fn = f_len, .doc = "Return the number of items in a container."},
+    {.name = "len", .fn = f_len, .doc = "Return the number of items in a container.", .one = len_plain},
     {.name = "all", .fn = f_all_any<true>, .doc = "Return True if bool(x) is True for all values x in the iterable."},
     {.name = "any", .fn = f_all_any<false>, .doc = "Return True if bool(x) is True for any x in the iterable."},
     {.name = "max", .fn = f_extreme<CmpOp::gt>, .doc = "With a single iterable argument, return its biggest item."},
