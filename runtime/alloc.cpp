@@ -8,6 +8,7 @@
 
 #include "runtime/dict.h"
 #include "runtime/interrupt.h"
+#include "runtime/leftovers.h"
 #include "runtime/session.h"
 #include "runtime/text/utf8.h"
 #include "runtime/type_slots.h"
@@ -211,10 +212,7 @@ void List::reserve(size_t n) {
   }
   capacity = wanted;
 }
-List::~List() {
-  for (size_t i = size; i-- > 0;) items[i].~Value();
-  if (capacity) free_memory(items, capacity * sizeof(Value));
-}
+List::~List() { drop_items<true>(items, size, capacity ? items : nullptr, capacity * sizeof(Value)); }
 void List::insert(size_t at, Value v) {
   reserve(size + 1);
   std::memmove(static_cast<void*>(items + at + 1), items + at, (size - at) * sizeof(Value));
@@ -229,6 +227,14 @@ Value List::take(size_t at) {
 }
 void List::erase(size_t from, size_t to) {
   if (from >= to) return;
+  if (const size_t bytes = (to - from) * sizeof(Value); bytes > kPooled * 8) {
+    auto* dropped = static_cast<Value*>(allocate_memory(bytes));
+    std::memcpy(static_cast<void*>(dropped), items + from, bytes);
+    std::memmove(static_cast<void*>(items + from), items + to, (size - to) * sizeof(Value));
+    size -= to - from;
+    drop_items<false>(dropped, to - from, dropped, bytes);
+    return;
+  }
   SmallVec<Value, 8> dropped;
   dropped.reserve(to - from);
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(items[i]));
@@ -242,8 +248,7 @@ void List::truncate(size_t n) {
   if (n == 0) {  // dropping an element may run into this list again
     items = nullptr;
     size = capacity = 0;
-    for (size_t i = 0; i < old_size; ++i) old[i].~Value();
-    free_memory(old, old_capacity * sizeof(Value));
+    drop_items<false>(old, old_size, old, old_capacity * sizeof(Value));
     return;
   }
   erase(n, size);

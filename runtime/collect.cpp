@@ -4,6 +4,7 @@
 // __del__ are finalized first, once.
 #include "runtime/collect.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "runtime/interpreter/interpreter.h"
@@ -21,11 +22,26 @@ constexpr uintptr_t kReachable = UINTPTR_MAX;
 GcObject* tracked(Object* o) { return o && (o->flags & kFlagTracked) ? static_cast<GcObject*>(o) : nullptr; }
 bool may_be_tracked(ObjectKind k) { return kind_ops(k).traverse != nullptr; }
 
+// An interrupt goes before a collection, in the middle of a large container too: thrown out of its traversal.
+struct PutOff {};
+struct Steps {
+  const Session& s;
+  uint32_t count = 0;
+  void operator()(uint32_t items = 1) {
+    if ((count += items) < 0x10000) return;
+    count = 0;
+    if ((s.poll.load(std::memory_order_relaxed) & Session::kInterrupt)) throw PutOff();
+  }
+};
+
 struct Subtract final : Visitor {
+  Steps step;
+  explicit Subtract(const Session& s) : step{s} {}
   void visit(const Value& v) override {
     if (v.is_object()) visit(v.object());
   }
   void visit(Object* o) override {
+    step(o ? 1 : 0x10000);
     if (!o || !may_be_tracked(o->object_kind())) return;
     if (GcObject* g = tracked(o)) set_count(g, count_of(g) - 1);
   }
@@ -33,10 +49,13 @@ struct Subtract final : Visitor {
 
 struct Mark final : Visitor {
   std::vector<GcObject*> stack;
+  Steps step;
+  explicit Mark(const Session& s) : step{s} {}
   void visit(const Value& v) override {
     if (v.is_object()) visit(v.object());
   }
   void visit(Object* o) override {
+    step(o ? 1 : 0x10000);
     if (!o || !may_be_tracked(o->object_kind())) return;
     GcObject* g = tracked(o);
     if (!g || count_of(g) == kReachable) return;
@@ -45,19 +64,29 @@ struct Mark final : Visitor {
   }
 };
 
-}  // namespace
-
-size_t collect(Session& s) {
-  s.poll.fetch_and(~static_cast<uint32_t>(Session::kCollect));
-  GcObject* head = s.gc_objects;
-  std::vector<GcObject*> all;
-  for (GcObject* o = head->gc_next; o != head; o = o->gc_next) all.push_back(o);
-  for (GcObject* o : all) set_count(o, o->refs);
-  Subtract subtract;
-  for (GcObject* o : all)
-    if (auto f = kind_ops(o->object_kind()).traverse) f(o, subtract);
-  Mark mark;
+// The list is doubly linked again.
+void restore(GcObject* head, const std::vector<GcObject*>& all) {
+  GcObject* last = head;
   for (GcObject* o : all) {
+    o->gc_prev = last;
+    last->gc_next = o;
+    last = o;
+  }
+  last->gc_next = head;
+  head->gc_prev = last;
+}
+
+// Leaves the trial counts as what says which are garbage. Throws PutOff.
+void find_garbage(const Session& s, const std::vector<GcObject*>& all) {
+  for (GcObject* o : all) set_count(o, o->refs);
+  Subtract subtract(s);
+  for (GcObject* o : all) {
+    subtract.step();
+    if (auto f = kind_ops(o->object_kind()).traverse) f(o, subtract);
+  }
+  Mark mark(s);
+  for (GcObject* o : all) {
+    mark.step();
     if (count_of(o) != 0 && count_of(o) != kReachable) mark.visit(o);
     while (!mark.stack.empty()) {
       GcObject* next = mark.stack.back();
@@ -65,16 +94,36 @@ size_t collect(Session& s) {
       if (auto f = kind_ops(next->object_kind()).traverse) f(next, mark);
     }
   }
-  std::vector<Value> garbage;
-  GcObject* last = head;
-  for (GcObject* o : all) {  // restore the list
-    if (count_of(o) != kReachable) garbage.push_back(Value::share(o));
-    o->gc_prev = last;
-    last->gc_next = o;
-    last = o;
+}
+
+}  // namespace
+
+void put_off_collection(Session& s) {
+  constexpr size_t kLater = 20000;
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kCollect));
+  s.gc_count = s.gc_threshold - std::min(s.gc_threshold, kLater);
+  s.memory.collected();
+}
+
+size_t collect(Session& s) {
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kCollect));
+  GcObject* head = s.gc_objects;
+  std::vector<GcObject*> all;
+  bool counting = false;
+  try {
+    Steps step{s};
+    for (GcObject* o = head->gc_next; o != head; o = o->gc_next) step(), all.push_back(o);
+    counting = true;
+    find_garbage(s, all);
+  } catch (const PutOff&) {
+    if (counting) restore(head, all);
+    put_off_collection(s);
+    return 0;
   }
-  last->gc_next = head;
-  head->gc_prev = last;
+  std::vector<Value> garbage;
+  for (GcObject* o : all)
+    if (count_of(o) != kReachable) garbage.push_back(Value::share(o));
+  restore(head, all);
   size_t live = all.size() - garbage.size();
   s.gc_count = 0;
   s.gc_threshold = live / 2 + 20000;

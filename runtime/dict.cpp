@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "runtime/interrupt.h"
+#include "runtime/leftovers.h"
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
@@ -32,17 +35,42 @@ void free_entries(Dict::Entry* entries, size_t capacity) {
   if (entries) free_memory(entries, capacity * sizeof(Dict::Entry));
 }
 
-void fill_index(Dict* d) {
-  std::memset(d->index, 0xff, (d->mask + size_t{1}) * sizeof(int32_t));
-  d->index_fill = d->filled;
+// A block that is given back unless it is taken.
+template <class T>
+class Block {
+ public:
+  explicit Block(size_t n) : size_(n), items_(static_cast<T*>(allocate_memory(n * sizeof(T)))) {}
+  ~Block() {
+    if (items_) free_memory(items_, size_ * sizeof(T));
+  }
+  Block(const Block&) = delete;
+  T* get() { return items_; }
+  T* take() { return std::exchange(items_, nullptr); }
+
+ private:
+  size_t size_;
+  T* items_;
+};
+
+// The index of the entries that are there, as if the others were gone. An interrupt may throw.
+void fill_index(int32_t* index, size_t size, const Dict* d) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  for (size_t at = 0; at < size; at += kPiece) {
+    if (at) poll_interrupt();
+    std::memset(index + at, 0xff, std::min(kPiece, size - at) * sizeof(int32_t));
+  }
+  const uint64_t mask = size - 1;
+  int32_t out = 0;
   for (uint32_t i = 0; i < d->filled; ++i) {
+    if ((i & 0xffff) == 0xffff) poll_interrupt();
+    if (d->entries[i].key.is_unbound()) continue;
     uint64_t perturb = static_cast<uint64_t>(d->entries[i].hash);
-    uint64_t at = perturb & d->mask;
-    while (d->index[at] != kFree) {
+    uint64_t at = perturb & mask;
+    while (index[at] != kFree) {
       perturb >>= 5;
-      at = (at * 5 + perturb + 1) & d->mask;
+      at = (at * 5 + perturb + 1) & mask;
     }
-    d->index[at] = static_cast<int32_t>(i);
+    index[at] = out++;
   }
 }
 
@@ -57,7 +85,8 @@ Dict::Entry* moved_entries(const Dict* d, size_t capacity) {
   return fresh;
 }
 
-// Room for n live entries; drops deleted ones. Where there is no memory for that nothing has changed.
+// Room for n live entries; drops deleted ones. Where there is no memory for that, or an interrupt comes, nothing that
+// shows has changed.
 void resize(Dict* d, size_t n) {
   constexpr size_t kMost = size_t{1} << 30;
   if (n > kMost) throw std::bad_alloc();
@@ -67,12 +96,14 @@ void resize(Dict* d, size_t n) {
     d->entries = moved_entries(d, capacity);
     d->capacity = capacity;
   }
-  auto* index = static_cast<int32_t*>(allocate_memory(capacity * size_t{2} * sizeof(int32_t)));
+  Block<int32_t> index(capacity * size_t{2});
+  fill_index(index.get(), capacity * size_t{2}, d);
   free_index(d);
-  d->index = index;
+  d->index = index.take();
   d->mask = capacity * 2 - 1;
   uint32_t out = 0;
-  for (uint32_t i = 0; i < d->filled; ++i) {
+  if (d->filled == d->used) out = d->filled;
+  for (uint32_t i = out; i < d->filled; ++i) {
     if (d->entries[i].key.is_unbound()) {
       d->entries[i].~Entry();
       continue;
@@ -80,8 +111,7 @@ void resize(Dict* d, size_t n) {
     if (out != i) std::memcpy(static_cast<void*>(d->entries + out), d->entries + i, sizeof(Dict::Entry));
     ++out;
   }
-  d->filled = out;
-  fill_index(d);
+  d->filled = d->index_fill = out;
   if (capacity < d->capacity) {
     d->entries = moved_entries(d, capacity);
     d->capacity = capacity;
@@ -143,9 +173,8 @@ void append(Dict* d, const Value& key, int64_t hash, Value v) {
 }  // namespace
 
 Dict::~Dict() {
-  for (uint32_t i = 0; i < filled; ++i) entries[i].~Entry();
-  free_entries(entries, capacity);
   free_index(this);
+  drop_items<false>(entries, filled, entries, capacity * sizeof(Entry));
 }
 
 Value make_dict() { return Value::steal(new_object<Dict>(ObjectKind::dict)); }
@@ -216,8 +245,7 @@ void dict_clear(Dict* d) {
   d->index = nullptr;
   d->used = d->filled = d->capacity = d->mask = d->index_fill = 0;
   ++d->version;
-  for (uint32_t i = 0; i < filled; ++i) entries[i].~Entry();
-  free_entries(entries, capacity);
+  drop_items<false>(entries, filled, entries, capacity * sizeof(Dict::Entry));
 }
 
 Value dict_get_str(Session& s, Dict* d, std::string_view key) { return dict_get(s, d, make_str(key)); }
@@ -246,6 +274,7 @@ Value dict_copy(Dict* d) {
   if (d->used) dict_reserve(c, d->used);
   size_t pos = 0;
   while (pos < d->filled) {
+    if ((pos & 0xffff) == 0xffff) poll_interrupt();
     const Dict::Entry& e = d->entries[pos++];
     if (!e.key.is_unbound()) append(c, e.key, e.hash, e.value);
   }
@@ -259,6 +288,7 @@ bool dict_merge(Session& s, Dict* into, const Value& mapping) {
     size_t pos = 0;
     Value *k, *v;
     while (dict_next(d, pos, k, v)) {
+      if ((pos & 0xffff) == 0xffff) poll_interrupt(s);
       uint64_t version = d->version;
       Value key = *k, value = *v;
       if (!dict_set(s, into, key, value)) return false;

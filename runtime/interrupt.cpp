@@ -1,5 +1,6 @@
 #include "runtime/interrupt.h"
 
+#include "runtime/collect.h"
 #include "runtime/exception.h"
 
 namespace ouro::runtime {
@@ -10,6 +11,7 @@ void poll_interrupt() {
 
 Value raise_interrupt(Session& s) {
   if (!s.stopping.load(std::memory_order_relaxed)) s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt));
+  if (s.poll.load(std::memory_order_relaxed) & Session::kCollect) put_off_collection(s);
   MemoryUnlimited unlimited(s.memory);
   return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
 }

@@ -5,6 +5,7 @@
 #include "runtime/alloc.h"
 #include "runtime/dict.h"
 #include "runtime/interpreter/frame.h"
+#include "runtime/leftovers.h"
 #include "runtime/session.h"
 #include "runtime/type_slots.h"
 
@@ -24,24 +25,31 @@ void destroy_tuple(Object* o) {
   auto* t = static_cast<Tuple*>(o);
   untrack(t);
   size_t n = t->size;
-  for (size_t i = 0; i < n; ++i) t->items()[i].~Value();
-  free_memory(t, sizeof(Tuple) + n * sizeof(Value));
+  drop_items<false>(t->items(), n, t, sizeof(Tuple) + n * sizeof(Value));
+}
+// Items of containers: numbers are passed over without a call, but for one in many, which lets an interrupt in.
+inline void visit_item(V& v, size_t i, const Value& x) {
+  if (x.is_object())
+    v.visit(x.object());
+  else if ((i & 0xffff) == 0xffff)
+    v.visit(static_cast<Object*>(nullptr));
 }
 void visit_tuple(Object* o, V& v) {
   auto* t = static_cast<Tuple*>(o);
-  for (size_t i = 0; i < t->size; ++i) v.visit(t->items()[i]);
+  for (size_t i = 0; i < t->size; ++i) visit_item(v, i, t->items()[i]);
 }
 
 void visit_list(Object* o, V& v) {
-  for (Value& x : *static_cast<List*>(o)) v.visit(x);
+  auto* l = static_cast<List*>(o);
+  for (size_t i = 0; i < l->size; ++i) visit_item(v, i, l->items[i]);
 }
 void clear_list(Object* o) { static_cast<List*>(o)->clear(); }
 
 void visit_dict(Object* o, V& v) {
   auto* d = static_cast<Dict*>(o);
   for (uint32_t i = 0; i < d->filled; ++i) {
-    v.visit(d->entries[i].key);
-    v.visit(d->entries[i].value);
+    visit_item(v, i, d->entries[i].key);
+    visit_item(v, i, d->entries[i].value);
   }
 }
 void clear_dict(Object* o) { dict_clear(static_cast<Dict*>(o)); }
@@ -49,7 +57,7 @@ void clear_dict(Object* o) { dict_clear(static_cast<Dict*>(o)); }
 void visit_set(Object* o, V& v) {
   auto* t = static_cast<Set*>(o);
   if (!t->table) return;
-  for (size_t i = 0; i <= t->mask; ++i) v.visit(t->table[i].key);
+  for (size_t i = 0; i <= t->mask; ++i) visit_item(v, i, t->table[i].key);
 }
 void clear_set(Object* o) { set_clear(static_cast<Set*>(o)); }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/alloc.h"
+#include "runtime/leftovers.h"
 #include "runtime/session.h"
 #include "runtime/tensor.h"
 
@@ -54,6 +55,7 @@ void MemoryAccount::admit(size_t bytes, bool enforced) {
     collect_mark_ = INT64_MAX;  // until it has ended
   }
   if (enforced && !fits(used_ + more)) {
+    drop_all_leftovers(session_);
     trim_buffer_cache();
     release_free_chunks();
     if (!fits(used_ + more)) {

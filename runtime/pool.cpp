@@ -1,5 +1,7 @@
 #include "runtime/pool.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/leftovers.h"
 #include "runtime/session.h"
 
 namespace ouro::runtime {
@@ -154,8 +157,25 @@ void* reallocate_elsewhere(void* p, size_t old_bytes, size_t bytes) {
   return p;
 }
 void free_elsewhere(void* p, size_t bytes) {
+  if (bytes > kLargeBlock)
+    for (size_t resident = bytes; resident > kLargeBlock; resident = give_back_pages(p, resident))
+      if (interrupt_waits() && leave_over({.block = p, .bytes = bytes, .resident = resident})) return;
+  free_at_once(p, bytes);
+}
+void free_at_once(void* p, size_t bytes) {
   if (MemoryAccount* a = account()) a->release(bytes);
   std::free(p);
+}
+size_t give_back_pages(void* p, size_t resident) {
+  constexpr uintptr_t kPage = 4096, kPiece = uintptr_t{16} << 20;
+  const uintptr_t from = reinterpret_cast<uintptr_t>(p) + resident - kPiece, to = from + kPiece;
+#if !defined(__SANITIZE_ADDRESS__)
+  const uintptr_t first = (from + kPage - 1) & ~(kPage - 1), end = to & ~(kPage - 1);
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+#else
+  (void)to, (void)kPage;
+#endif
+  return resident - kPiece;
 }
 
 void release_free_chunks() { t_pool.release_free(); }

@@ -28,6 +28,12 @@ void* reallocate_elsewhere(void* p, size_t old_bytes, size_t bytes);  // of more
 void* allocate_cleared(size_t bytes);                                 // more than is pooled
 void free_elsewhere(void* p, size_t bytes);
 
+// A block larger than this gives its pages back from its end, piece by piece: `resident` bytes of it are left, and the
+// result says how many are after one piece. An interrupt leaves what is left for later (runtime/leftovers.h).
+constexpr size_t kLargeBlock = size_t{32} << 20;
+size_t give_back_pages(void* p, size_t resident);
+void free_at_once(void* p, size_t bytes);
+
 inline void* allocate_memory(size_t bytes) {
   if (bytes <= kPooled) [[likely]] {
     FreeBlock*& head = t_free.heads[(bytes + 15) / 16];

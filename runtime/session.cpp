@@ -10,6 +10,7 @@
 
 #include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/leftovers.h"
 #include "runtime/ops.h"
 #include "runtime/pool.h"
 
@@ -96,7 +97,9 @@ Session::~Session() {
   finalizers.clear();
   if (executor) executor = nullptr;
   handled = pending = stop_value = Value();
+  poll = 0;
   modules.clear();
+  drop_all_leftovers(*this);
   states_.clear();
   collect(*this);
   destroy_interpreter(interpreter);

@@ -3,6 +3,8 @@
 // the same algorithm.
 #include <cstring>
 
+#include "runtime/interrupt.h"
+#include "runtime/leftovers.h"
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
@@ -30,17 +32,14 @@ void ensure_table(Set* t) {
   t->mask = kMinSize - 1;
 }
 
-void insert_clean(Set::Entry* table, size_t mask, Value key, int64_t hash) {
+// Where a key of this hash goes in a table that has neither it nor deleted entries.
+Set::Entry* free_place(Set::Entry* table, size_t mask, int64_t hash) {
   size_t perturb = static_cast<size_t>(hash), i = perturb & mask;
   for (;;) {
     Set::Entry* e = table + i;
     size_t probes = i + kLinearProbes <= mask ? kLinearProbes : 0;
     do {
-      if (is_free(*e)) {
-        e->key = std::move(key);
-        e->hash = hash;
-        return;
-      }
+      if (is_free(*e)) return e;
       ++e;
     } while (probes--);
     perturb >>= kPerturbShift;
@@ -48,18 +47,26 @@ void insert_clean(Set::Entry* table, size_t mask, Value key, int64_t hash) {
   }
 }
 
+// Nothing has changed where an interrupt comes: entries are relocatable.
 void resize(Set* t, size_t min_used) {
   size_t n = kMinSize;
   while (n <= min_used) n *= 2;
   Set::Entry* old = t->table;
   size_t old_mask = t->mask;
   Set::Entry* fresh = new_table(n);
+  try {
+    for (size_t i = 0; old && i <= old_mask; ++i) {
+      if ((i & 0xffff) == 0xffff) poll_interrupt();
+      if (is_free(old[i]) || is_dummy(old[i])) continue;
+      std::memcpy(static_cast<void*>(free_place(fresh, n - 1, old[i].hash)), old + i, sizeof(Set::Entry));
+    }
+  } catch (const Interrupted&) {
+    free_table(fresh, n - 1);
+    throw;
+  }
   t->table = fresh;
   t->mask = n - 1;
   t->fill = t->used;
-  if (old)
-    for (size_t i = 0; i <= old_mask; ++i)
-      if (!is_free(old[i]) && !is_dummy(old[i])) insert_clean(t->table, t->mask, std::move(old[i].key), old[i].hash);
   free_table(old, old_mask);
 }
 
@@ -132,19 +139,18 @@ bool merge_set(Session& s, Set* t, Set* other) {
   if (t->fill == 0) {
     bool copy = t->mask == other->mask && other->fill == other->used;
     for (size_t i = 0; i <= other->mask; ++i) {
+      if ((i & 0xffff) == 0xffff) poll_interrupt(s);
       const Set::Entry& e = other->table[i];
       if (is_free(e) || is_dummy(e)) continue;
-      if (copy) {
-        t->table[i].key = e.key;
-        t->table[i].hash = e.hash;
-      } else {
-        insert_clean(t->table, t->mask, e.key, e.hash);
-      }
+      Set::Entry* to = copy ? t->table + i : free_place(t->table, t->mask, e.hash);
+      to->key = e.key;
+      to->hash = e.hash;
+      t->fill = ++t->used;
     }
-    t->fill = t->used = other->used;
     return true;
   }
   for (size_t i = 0; i <= other->mask; ++i) {
+    if ((i & 0xffff) == 0xffff) poll_interrupt(s);
     const Set::Entry& e = other->table[i];
     if (is_free(e) || is_dummy(e)) continue;
     Value key = e.key;
@@ -207,8 +213,7 @@ void set_clear(Set* t) {
   t->table = nullptr;
   t->fill = t->used = t->mask = t->finger = 0;
   if (!table) return;
-  for (size_t i = 0; i <= mask; ++i) table[i].key.~Value();
-  free_table(table, mask);
+  drop_items<false>(table, mask + 1, table, (mask + 1) * sizeof(Set::Entry));
 }
 
 bool set_next(const Set* t, size_t& pos, Value*& key) {
@@ -227,6 +232,7 @@ bool set_update(Session& s, Set* t, const Value& iterable) {
   if (Dict* d = cast_exact<Dict>(iterable)) {
     grow_for(t, d->used);
     for (size_t pos = 0; pos < d->filled; ++pos) {
+      if ((pos & 0xffff) == 0xffff) poll_interrupt(s);
       Value key = d->entries[pos].key;
       if (!key.is_unbound() && add_entry(s, t, key, d->entries[pos].hash) < 0) return false;
     }

@@ -6,6 +6,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/interrupt.h"
+#include "runtime/leftovers.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -506,13 +507,14 @@ void adopt_demands(Session& s) {
 
 bool safe_point(Session& s) {
   uint32_t bits = s.poll.load(std::memory_order_relaxed);
-  if (bits & Session::kCollect) ouro::runtime::collect(s);
-  if (bits & Session::kFinalizers) run_finalizers(s);
-  if (bits & Session::kDemand) adopt_demands(s);
   if (bits & Session::kInterrupt) {
     raise_interrupt(s);
     return false;
   }
+  if (bits & Session::kLeftovers) drop_leftovers(s);
+  if (bits & Session::kCollect) ouro::runtime::collect(s);
+  if (bits & Session::kFinalizers) run_finalizers(s);
+  if (bits & Session::kDemand) adopt_demands(s);
   return true;
 }
 

@@ -95,8 +95,12 @@ Value argsort(OpCall& c) {
   auto go = [&]<class T>(T) {
     parallel_for_or_stop(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, [&](int64_t p) {
       const T* row = x->data<T>() + p / inner * n * inner + p % inner;
-      std::vector<int64_t> order(n);
-      std::iota(order.begin(), order.end(), 0);
+      std::vector<int64_t> order;
+      order.reserve(n);
+      for (int64_t i = 0; i < n; ++i) {
+        if (alone && (i & 0xffff) == 0xffff) poll_interrupt();
+        order.push_back(i);
+      }
       uint32_t count = 0;
       auto less = [&](T a, T b) {  // NaN is the largest
         if (alone && (++count & 0xffff) == 0) poll_interrupt();
@@ -108,7 +112,10 @@ Value argsort(OpCall& c) {
       else
         std::stable_sort(order.begin(), order.end(),
                          [&](int64_t i, int64_t j) { return less(row[i * inner], row[j * inner]); });
-      for (int64_t i = 0; i < n; ++i) out[p / inner * n * inner + i * inner + p % inner] = order[i];
+      for (int64_t i = 0; i < n; ++i) {
+        if (alone && (i & 0xffff) == 0xffff) poll_interrupt();
+        out[p / inner * n * inner + i * inner + p % inner] = order[i];
+      }
     });
   };
   visit_type(t, go);

@@ -57,6 +57,12 @@ CASES = {
     "factorial": ("import math", "math.factorial(10**6)"),
     "digits of a big int": ("import sys\nsys.set_int_max_str_digits(0)\nx = 7 ** 10**6", "str(x)"),
     "big int of digits": ("import sys\nsys.set_int_max_str_digits(0)\nx = '7' * 10**6", "int(x)"),
+    "dict copied": ("x = dict.fromkeys(range(10**7))", "for i in range(9): y = dict(x); y |= x"),
+    "set copied": ("x = set(range(10**7))", "for i in range(9): set(x) | x"),
+    "list dropped": ("", "for i in range(99): x = list(map(str, range(3 * 10**6))); x = None"),
+    "dict dropped": ("", "for i in range(99): x = dict(enumerate(map(str, range(2 * 10**6)))); x.clear()"),
+    "frames with lists left": ("def f():\n    x = [0] * 10**8\n    while True: pass", "f()"),
+    "cycles collected": ("x = [[[]] for i in range(2 * 10**6)]", "for i in range(99): y = [[x] for i in range(10**6)]"),
     "loop": ("", "while True: pass"),
     "sleep": ("import time", "time.sleep(30)"),
 }
