@@ -145,7 +145,8 @@ struct Bytes : Object {
 
 struct ByteArray : Object {
   std::string data;
-  size_t charged = 0;  // bytes of `data` that the session's account knows of
+  size_t charged = 0;    // bytes of `data` that the session's account knows of
+  uint32_t exports = 0;  // memoryviews of it; while there are some its size is fixed
   ~ByteArray();
   void settle();  // `data` has changed its size
   static constexpr ObjectKind kKind = ObjectKind::bytearray;

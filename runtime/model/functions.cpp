@@ -105,10 +105,8 @@ Value get_annotations(Session&, const Value& v) {
   return f->annotations;
 }
 Value get_globals(Session& s, const Value& v) {
-  Value d = make_dict();
-  for (auto& e : fn(v)->globals.as<Module>()->names.entries())
-    if (e.name && !e.value.is_unbound()) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);
-  return d;
+  static const Symbol dict = intern("__dict__");
+  return get_attr(s, fn(v)->globals, dict);
 }
 Value get_closure(Session&, const Value& v) {
   Function* f = fn(v);

@@ -4,12 +4,17 @@
 #include <cstdint>
 
 #include "ir/anf.h"
+#include "runtime/value.h"
 #include "support/source.h"
 
 namespace ouro::runtime {
 
 class Session;
-class Value;
+
+// How the library makes what globals() gives: a mapping of a module's names. Session::state.
+struct NamespaceMaker {
+  Value (*make)(Session&, const Value& module) = nullptr;
+};
 
 void register_object_type(Session& s);       // object, type
 void register_exception_types(Session& s);   // BaseException and all below, traceback

@@ -18,6 +18,7 @@ Value module_get_attr(Session& s, const Value& v, Symbol name) {
   }
   static const Symbol getattr = intern("__getattr__"), dict = intern("__dict__");
   if (name == dict) {
+    if (auto make = s.state<NamespaceMaker>().make; make && !m->rows) return make(s, v);
     Value d = make_dict();
     for (auto& e : m->names.entries())
       if (e.name && !e.value.is_unbound()) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);

@@ -240,9 +240,10 @@ Type* self_type(const Value& v) { return v.as<Type>(); }
 
 Value type_repr(Session& s, const Value& v) {
   Type* t = self_type(v);
-  std::string name(t->qualname.as<Str>()->view());
+  std::string name(t->text());
   Value m = type_lookup(s, t, intern("__module__"));
-  if (Str* text = cast<Str>(m); text && text->view() != "builtins") name = std::string(text->view()) + "." + name;
+  if (Str* text = cast<Str>(m); text && text->view() != "builtins")
+    name = std::string(text->view()) + "." + std::string(cast<Str>(t->qualname)->view());
   return make_str("<class '" + name + "'>");
 }
 Value type_construct(Session& s, Type*, const Args& a) {
@@ -250,6 +251,8 @@ Value type_construct(Session& s, Type*, const Args& a) {
   if (a.size() != 3) return raise_type_error(s, "type() takes 1 or 3 arguments");
   if (!cast<Str>(a[0]))
     return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", argument_name(s, a[0]).c_str());
+  if (cast<Str>(a[0])->view().find('\0') != std::string_view::npos)
+    return raise_value_error(s, "type name must not contain null characters");
   if (!cast_exact<Tuple>(a[1]))
     return raise_type_error(s, "type.__new__() argument 2 must be tuple, not %s", argument_name(s, a[1]).c_str());
   if (!cast<Dict>(a[2]))
@@ -308,19 +311,35 @@ Value type_mro(Session&, const Value& v) {
   return make_tuple_moved(out);
 }
 Value type_get_name(Session&, const Value& v) { return self_type(v)->name; }
+// None of these can be deleted: false where `value` says so.
+bool deletable(Session& s, const Value& v, const char* name, const Value& value) {
+  if (!value.is_unbound()) return true;
+  raise_type_error(s, "cannot delete '%s' attribute of immutable type '%s'", name,
+                   std::string(self_type(v)->text()).c_str());
+  return false;
+}
 bool type_set_name(Session& s, const Value& v, const Value& n) {
+  if (!deletable(s, v, "__name__", n)) return false;
   if (!cast<Str>(n))
     return !raise_type_error(s, "can only assign string to %s.__name__, not '%s'",
                              std::string(self_type(v)->text()).c_str(), type_name(s, n).c_str())
                 .is_error();
+  if (cast<Str>(n)->view().find('\0') != std::string_view::npos)
+    return !raise_value_error(s, "type name must not contain null characters").is_error();
   self_type(v)->name = n;
   return true;
 }
 Value type_get_qualname(Session&, const Value& v) { return self_type(v)->qualname; }
-bool type_set_qualname(Session&, const Value& v, const Value& n) {
+bool type_set_qualname(Session& s, const Value& v, const Value& n) {
+  if (!deletable(s, v, "__qualname__", n)) return false;
+  if (!cast<Str>(n))
+    return !raise_type_error(s, "can only assign string to %s.__qualname__, not '%s'",
+                             std::string(self_type(v)->text()).c_str(), type_name(s, n).c_str())
+                .is_error();
   self_type(v)->qualname = n;
   return true;
 }
+bool type_set_bases(Session& s, const Value& v, const Value& bases) { return set_bases(s, self_type(v), bases); }
 Value type_get_bases(Session&, const Value& v) { return make_tuple(std::span<const Value>(self_type(v)->bases)); }
 Value type_get_base(Session&, const Value& v) {
   return self_type(v)->bases.empty() ? Value::none() : self_type(v)->bases[0];
@@ -345,11 +364,13 @@ Value type_get_module(Session& s, const Value& v) {
   return m.is_unbound() ? make_str("builtins") : m;
 }
 bool type_set_module(Session& s, const Value& v, const Value& m) {
+  if (!deletable(s, v, "__module__", m)) return false;
   self_type(v)->names.set(intern("__module__"), m);
   type_changed(s, self_type(v));
   return true;
 }
 bool type_set_doc(Session& s, const Value& v, const Value& d) {
+  if (!deletable(s, v, "__doc__", d)) return false;
   self_type(v)->names.set(intern("__doc__"), d);
   type_changed(s, self_type(v));
   return true;
@@ -382,7 +403,7 @@ constexpr NativeDef kTypeMethods[] = {{"mro", "", mro_method, "Return a type's m
                                       {"__instancecheck__", "instance, /", instancecheck_method, ""}};
 constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name},
                                      {"__qualname__", type_get_qualname, type_set_qualname},
-                                     {"__bases__", type_get_bases},
+                                     {"__bases__", type_get_bases, type_set_bases},
                                      {"__base__", type_get_base},
                                      {"__mro__", type_get_mro},
                                      {"__dict__", type_get_dict},

@@ -458,6 +458,12 @@ bool set_type_attribute(Session& s, Type* t, Symbol name, const Value& value) {
   }
   Value meta = type_lookup(s, s.type(ObjectKind::type), name);
   if (GetSet* g = cast_exact<GetSet>(meta); g && g->def->set) return g->def->set(s, Value::share(t), value);
+  static const Symbol mro = intern("__mro__"), base = intern("__base__"), dict = intern("__dict__");
+  if (name == mro || name == base || name == dict) {
+    raise_text(s, ExcKind::AttributeError,
+               name == dict ? "attribute '__dict__' of 'type' objects is not writable" : "readonly attribute");
+    return false;
+  }
   if (value.is_unbound()) {
     if (!t->names.erase(name)) {
       raise_error(s, ExcKind::AttributeError, "type object '%s' has no attribute '%s'", std::string(t->text()).c_str(),

@@ -108,6 +108,12 @@ bool apply_slots(Session& s, Type* t) {
              return true;
            }))
     return false;
+  static constexpr ObjectKind kSized[] = {ObjectKind::integer, ObjectKind::tuple, ObjectKind::bytes};
+  if (!names.empty() && std::find(std::begin(kSized), std::end(kSized), t->layout) != std::end(kSized)) {
+    raise_type_error(s, "nonempty __slots__ not supported for subtype of '%s'",
+                     std::string(t->bases[0].as<Type>()->text()).c_str());
+    return false;
+  }
   bool dict = std::any_of(t->bases.begin(), t->bases.end(), [&](Value& b) {
     Type* base = b.as<Type>();
     return base->has_dict && base != s.object_type() && !base->builtin;
@@ -122,7 +128,9 @@ bool apply_slots(Session& s, Type* t) {
       raise_type_error(s, "__slots__ must be identifiers");
       return false;
     }
-    if (t->names.find(n)) {
+    const Value* there = t->names.find(n);
+    if (there && cast_exact<Member>(*there) && there->as<Member>()->owner == t) continue;  // named twice
+    if (there) {
       raise_value_error(s, "'%s' in __slots__ conflicts with class variable", n.c_str());
       return false;
     }
@@ -266,6 +274,7 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
   static const Symbol qualname = sym("__qualname__"), doc = sym("__doc__");
   t->qualname = name;
   if (Value* q = t->names.find(qualname)) {
+    if (!cast<Str>(*q)) return raise_type_error(s, "type __qualname__ must be a str, not %s", type_name(s, *q).c_str());
     t->qualname = *q;
     t->names.erase(qualname);
   }
@@ -289,6 +298,68 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
   type_changed(s, t);
   if (!call_set_name(s, t) || !call_init_subclass(s, t, keywords)) return Value::error();
   return owner;
+}
+
+namespace {
+
+// What a class with other bases must have in common with what it was.
+bool same_layout(Session& s, Type* t, Type* base) {
+  Type* before = t->bases[0].as<Type>();
+  const bool same_end = (base->builtin && !base->is_exception) == (before->builtin && !before->is_exception);
+  if (same_end && base->layout == before->layout && base->is_exception == before->is_exception) return true;
+  raise_type_error(s, "__bases__ assignment: '%s' %s differs from '%s'", std::string(base->text()).c_str(),
+                   same_end ? "object layout" : "deallocator", std::string(before->text()).c_str());
+  return false;
+}
+
+// The lines of `t` and all below it; those before are kept for the way back.
+bool renew_lines(Session& s, Type* t, std::vector<std::pair<Type*, std::vector<Type*>>>& before) {
+  before.emplace_back(t, t->mro);
+  if (!merge_mro(s, t)) return false;
+  for (Type* below : t->subclasses)
+    if (!renew_lines(s, below, before)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool set_bases(Session& s, Type* t, const Value& bases) {
+  auto refused = [](const Value& error) { return !error.is_error(); };
+  const std::string name(t->text());
+  Tuple* given = cast<Tuple>(bases);
+  if (bases.is_unbound())
+    return refused(raise_type_error(s, "cannot delete '__bases__' attribute of immutable type '%s'", name.c_str()));
+  if (!given)
+    return refused(raise_type_error(s, "can only assign tuple to %s.__bases__, not %s", name.c_str(),
+                                    type_name(s, bases).c_str()));
+  if (given->size == 0)
+    return refused(raise_type_error(s, "can only assign non-empty tuple to %s.__bases__, not ()", name.c_str()));
+  for (Value& v : *given) {
+    Type* base = cast_exact<Type>(v);
+    if (!base)
+      return refused(raise_type_error(s, "%s.__bases__ must be tuple of classes, not '%s'", name.c_str(),
+                                      type_name(s, v).c_str()));
+    if (is_subtype(base, t)) return refused(raise_type_error(s, "a __bases__ item causes an inheritance cycle"));
+  }
+  for (Value& v : *given)
+    if (!same_layout(s, t, v.as<Type>())) return false;
+  for (size_t i = 0; i < given->size; ++i)
+    for (size_t k = 0; k < i; ++k)
+      if ((*given)[i].same((*given)[k]))
+        return refused(
+            raise_type_error(s, "duplicate base class %s", std::string((*given)[i].as<Type>()->text()).c_str()));
+  std::vector<Value> old(given->begin(), given->end());
+  std::swap(old, t->bases);
+  std::vector<std::pair<Type*, std::vector<Type*>>> lines;
+  if (!renew_lines(s, t, lines)) {
+    std::swap(old, t->bases);
+    for (auto& [of, line] : lines) of->mro = std::move(line);
+    return false;
+  }
+  for (Value& v : old) std::erase(v.as<Type>()->subclasses, t);
+  for (Value& v : t->bases) v.as<Type>()->subclasses.push_back(t);
+  type_changed(s, t);
+  return true;
 }
 
 Value new_instance(Session&, Type* t) {

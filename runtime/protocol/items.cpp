@@ -1,6 +1,7 @@
 // Subscripts, lengths and iteration.
 #include "runtime/interrupt.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
@@ -113,24 +114,26 @@ Value iter(Session& s, const Value& v) {
   return it;
 }
 
+Value end_of(Session& s, Value r) {
+  if (!r.is_error() || !pending_is(s, ExcKind::StopIteration)) return r;
+  Value e = take_pending(s);
+  s.stop_value = e.as<Exception>()->extra1;
+  return Value::end();
+}
+
 Value next(Session& s, const Value& it) {
   poll_interrupt(s);
   if (Iterator* of = cast_iterator(it); of && of->def) {
     Value hold = it;
-    return of->def->next(s, *of);
+    return end_of(s, of->def->next(s, *of));
   }
   if (!scripted(it)) {
-    if (auto f = slots_of(s, it).next) return f(s, it);
+    if (auto f = slots_of(s, it).next) return end_of(s, f(s, it));
     return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
   }
   Value r = call_dunder(s, it, Dunder::next_);
   if (r.is_unbound()) return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
-  if (r.is_error() && pending_is(s, ExcKind::StopIteration)) {
-    Value e = take_pending(s);
-    s.stop_value = e.as<Exception>()->extra1;
-    return Value::end();
-  }
-  return r;
+  return end_of(s, std::move(r));
 }
 
 Value list_of(Session& s, const Value& iterable) {

@@ -212,7 +212,7 @@ template <class F>
 int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const char* complaint, F&& test) {
   if (Type* t = cast_exact<Type>(cls)) return test(t);
   if (Tuple* tuple = cast_exact<Tuple>(cls)) {
-    DepthGuard depth(s, " in __instancecheck__");
+    DepthGuard depth(s, hook == Dunder::instancecheck_ ? " in __instancecheck__" : " in __subclasscheck__");
     if (!depth.ok()) return -1;
     for (size_t i = 0; i < tuple->size; ++i)
       if (int r = any_class(s, (*tuple)[i], of, hook, complaint, test)) return r;

@@ -58,6 +58,7 @@ bool read_grouping(const std::vector<uint32_t>& c, size_t& i, FormatSpec& f, Tex
 std::string group_digits(std::string_view digits, char separator, int group, long min_width) {
   std::string reversed;
   long remaining = static_cast<long>(digits.size());
+  require_memory(4 * static_cast<size_t>(std::max(min_width, 0L)));
   bool first = true;
   if (!separator) group = INT_MAX;
   while (true) {
@@ -179,6 +180,7 @@ bool parse_spec(std::string_view text, std::string_view type_name, char default_
                                        "' for object of type '" + std::string(type_name) + "'");
   }
   if (c.size() - i == 1) f.type = c[i];
+  if (f.type == 0 && i < c.size()) return unknown_code(0, type_name, error);
   if (f.grouping) {
     switch (f.type) {
       case 'd':

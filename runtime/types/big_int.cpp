@@ -598,6 +598,34 @@ std::string int_text(const Value& a, int base) {
   return base == 10 ? decimal_text(x.v) : radix_text(x.v, base);
 }
 
+namespace {
+
+// n digits of `bits` each, the most significant one first: in linear time, as they are the number's bits.
+template <class DigitAt>
+Value from_bits(Session& s, size_t n, int bits, bool negative, DigitAt digit_at) {
+  Mp m(static_cast<int>(n * static_cast<size_t>(bits) / kDigitBits) + 2);
+  if (!m.ok) return out_of_memory(s);
+  unsigned __int128 low = 0;
+  int have = 0, used = 0;
+  uint32_t count = 0;
+  for (size_t i = n; i-- > 0;) {
+    poll_interrupt(s, count);
+    low |= static_cast<unsigned __int128>(digit_at(i)) << have;
+    have += bits;
+    if (have < kDigitBits) continue;
+    m.v.dp[used++] = static_cast<mp_digit>(low) & MP_MASK;
+    low >>= kDigitBits;
+    have -= kDigitBits;
+  }
+  if (low) m.v.dp[used++] = static_cast<mp_digit>(low);
+  m.v.used = used;
+  mp_clamp(m);
+  m.v.sign = negative && m.v.used ? MP_NEG : MP_ZPOS;
+  return finish(m);
+}
+
+}  // namespace
+
 Value int_from_digits(Session& s, std::string_view digits, int base, bool negative) {
   uint64_t word = 0;
   bool fits = true;
@@ -609,6 +637,9 @@ Value int_from_digits(Session& s, std::string_view digits, int base, bool negati
     }
   }
   if (fits) return from_i128(negative ? -static_cast<__int128>(word) : static_cast<__int128>(word));
+  if ((base & (base - 1)) == 0)
+    return from_bits(s, digits.size(), std::countr_zero(static_cast<unsigned>(base)), negative,
+                     [&](size_t i) { return static_cast<unsigned>(digit_value(digits[i])); });
   // As many digits at a time as fit a word below 2^60.
   int per = 1;
   for (uint64_t p = static_cast<uint64_t>(base); p <= (uint64_t{1} << 60) / static_cast<uint64_t>(base);
@@ -662,12 +693,9 @@ bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out)
 }
 
 Value int_from_bytes(Session& s, std::string_view bytes, bool is_signed) {
-  Mp m(static_cast<int>(bytes.size() * 8 / kDigitBits) + 2);
-  if (!m.ok) return out_of_memory(s);
   bool negative = is_signed && !bytes.empty() && (bytes[0] & 0x80);
-  OURO_MP(mp_from_ubin(m, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
-  Value v = finish(m);
-  if (!negative) return v;
+  Value v = from_bits(s, bytes.size(), 8, false, [&](size_t i) { return static_cast<unsigned char>(bytes[i]); });
+  if (!negative || v.is_error()) return v;
   Value one = int_shift_left(s, Value::integer(1), Value::integer(static_cast<int64_t>(bytes.size() * 8)));
   if (one.is_error()) return one;
   return int_sub(s, v, one);

@@ -260,9 +260,17 @@ Value bytes_construct(Session& s, Type* cls, const Args& a) {
   std::string out;
   return build(s, a, "bytes", out) ? make_bytes(out) : Value::error();
 }
+// False, with BufferError, while a memoryview looks at it.
+bool resizable(Session& s, const Value& v) {
+  if (!cast<ByteArray>(v)->exports) return true;
+  raise_text(s, ExcKind::BufferError, "Existing exports of data: object cannot be re-sized");
+  return false;
+}
 bool bytearray_init(Session& s, const Value& self, const Args& a) {
+  if (!cast<ByteArray>(self)->data.empty() && !resizable(s, self)) return false;
   std::string out;
   if (!build(s, a, "bytearray", out)) return false;
+  if (out.size() != cast<ByteArray>(self)->data.size() && !resizable(s, self)) return false;
   cast<ByteArray>(self)->data = std::move(out);
   cast<ByteArray>(self)->settle();
   return true;
@@ -504,8 +512,10 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
     if (count < 0) return false;
     count = clamp_slice(static_cast<int64_t>(d.size()), start, stop, step);
     if (step == 1) {
+      const auto gone = static_cast<size_t>(std::max(start, stop) - start);
+      if (gone != fresh.size() && !resizable(s, v)) return false;
       require_memory(d.size() + fresh.size());
-      d.replace(static_cast<size_t>(start), static_cast<size_t>(std::max(start, stop) - start), fresh);
+      d.replace(static_cast<size_t>(start), gone, fresh);
       cast<ByteArray>(v)->settle();
       return true;
     }
@@ -537,6 +547,8 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
     if (count < 0) return false;
     n = static_cast<int64_t>(d.size());
     count = clamp_slice(n, start, stop, step);
+    if (count == 0) return true;
+    if (!resizable(s, v)) return false;
     std::string kept;
     for (int64_t i = 0; i < n; ++i) {
       int64_t off = (i - start) / step;
@@ -551,6 +563,7 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
   n = static_cast<int64_t>(d.size());
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "bytearray index out of range"), false;
+  if (!resizable(s, v)) return false;
   d.erase(static_cast<size_t>(i), 1);
   return true;
 }
@@ -559,6 +572,7 @@ Value bytearray_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op == BinOp::add) {
     std::string_view t;
     if (!bytes_view(b, t)) return raise_type_error(s, "can't concat %s to bytearray", type_name(s, b).c_str());
+    if (!t.empty() && !resizable(s, a)) return Value::error();
     append_text(d, std::string(t));
     cast<ByteArray>(a)->settle();
     return a;
@@ -566,6 +580,8 @@ Value bytearray_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op != BinOp::mul) return Value::not_implemented();
   Value r = bytes_binary(s, BinOp::mul, a, b);
   if (r.is_error()) return r;
+  if (cast<ByteArray>(r)->data.size() == d.size()) return a;
+  if (!resizable(s, a)) return Value::error();
   d = std::move(cast<ByteArray>(r)->data);
   cast<ByteArray>(r)->settle();
   cast<ByteArray>(a)->settle();
@@ -576,6 +592,7 @@ Value m_append(Session& s, const Args& a) {
   if (!takes_one(s, a, "bytearray.append")) return Value::error();
   char c;
   if (!byte_value(s, a[1], c)) return Value::error();
+  if (!resizable(s, a[0])) return Value::error();
   append_text(data_of(a), {&c, 1});
   cast<ByteArray>(a[0])->settle();
   return Value::none();
@@ -588,6 +605,7 @@ Value m_extend(Session& s, const Args& a) {
     more = t;
   else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)"))
     return Value::error();
+  if (!more.empty() && !resizable(s, a[0])) return Value::error();
   append_text(data_of(a), more);
   cast<ByteArray>(a[0])->settle();
   return Value::none();
@@ -599,6 +617,7 @@ Value m_insert(Session& s, const Args& a) {
   if (!to_index(s, a[1], i) || !byte_value(s, a[2], c)) return Value::error();
   auto n = static_cast<int64_t>(data_of(a).size());
   if (i < 0) i = std::max<int64_t>(0, i + n);
+  if (!resizable(s, a[0])) return Value::error();
   data_of(a).insert(static_cast<size_t>(std::min(i, n)), 1, c);
   cast<ByteArray>(a[0])->settle();
   return Value::none();
@@ -612,6 +631,7 @@ Value m_pop(Session& s, const Args& a) {
   if (n == 0) return raise_text(s, ExcKind::IndexError, "pop from empty bytearray");
   if (i < 0) i += n;
   if (i < 0 || i >= n) return raise_text(s, ExcKind::IndexError, "pop index out of range");
+  if (!resizable(s, a[0])) return Value::error();
   auto c = static_cast<unsigned char>(d[static_cast<size_t>(i)]);
   d.erase(static_cast<size_t>(i), 1);
   return Value::integer(c);
@@ -622,10 +642,12 @@ Value m_remove(Session& s, const Args& a) {
   if (!byte_value(s, a[1], c)) return Value::error();
   size_t at = data_of(a).find(c);
   if (at == kNone) return raise_value_error(s, "value not found in bytearray");
+  if (!resizable(s, a[0])) return Value::error();
   data_of(a).erase(at, 1);
   return Value::none();
 }
-Value m_clear(Session&, const Args& a) {
+Value m_clear(Session& s, const Args& a) {
+  if (!data_of(a).empty() && !resizable(s, a[0])) return Value::error();
   data_of(a).clear();
   return Value::none();
 }

@@ -327,11 +327,8 @@ Value m_index(Session& s, const Args& a) {
   if (!takes(s, a, "index", 1, 3, 1, "list.index")) return Value::error();
   List* l = self_of(a);
   int64_t start = 0, stop = INT64_MAX;
-  for (size_t k = 2; k < a.size(); ++k) {
-    if (!is_integer(a[k]) && find_dunder(s, type_of(s, a[k]), Dunder::index_).is_unbound())
-      return raise_type_error(s, "slice indices must be integers or have an __index__ method");
-    if (!to_index(s, a[k], k == 2 ? start : stop, true)) return Value::error();
-  }
+  for (size_t k = 2; k < a.size(); ++k)
+    if (!slice_bound(s, a[k], k == 2 ? start : stop)) return Value::error();
   auto n = static_cast<int64_t>(l->size);
   if (start < 0) start = std::max<int64_t>(0, start + n);
   if (stop < 0) stop = std::max<int64_t>(0, stop + n);

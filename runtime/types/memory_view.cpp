@@ -147,8 +147,8 @@ bool usable(Session& s, const Value& v) {
 }
 
 Value make_view(Type* type, const Value& owner, const MemoryView& like) {
-  auto m = std::make_shared<MemoryView>(like);
-  m->packed.clear();
+  auto m = std::make_shared<MemoryView>(like.without_memory());
+  m->held = Export(owner);
   Value v = make_opaque(type, std::move(m));
   v.as<Opaque>()->values.push_back(owner);
   return v;
@@ -188,7 +188,7 @@ bool index_of(Session& s, const MemoryView& m, const Value& key, int64_t& i) {
 bool part_of(Session& s, const MemoryView& m, const Slice& slice, MemoryView& out) {
   int64_t start, stop, step, count = slice_indices(s, slice, m.length, start, stop, step);
   if (count < 0) return false;
-  out = m;
+  out = m.without_memory();
   out.offset = m.offset + start * m.stride;
   out.length = count;
   out.stride = m.stride * step;
@@ -202,7 +202,7 @@ Value view_get_item(Session& s, const Value& v, const Value& key) {
     return part_of(s, m, *slice, part) ? make_view_like(v, part) : Value::error();
   }
   int64_t i;
-  return index_of(s, m, key, i) ? item_at(s, v, m, i) : Value::error();
+  return index_of(s, m, key, i) && usable(s, v) ? item_at(s, v, m, i) : Value::error();
 }
 
 bool set_part(Session& s, const Value& v, const MemoryView& part, const Value& value) {
@@ -234,6 +234,7 @@ bool view_set_item(Session& s, const Value& v, const Value& key, const Value& va
   int64_t i;
   char item[8];
   if (!index_of(s, m, key, i) || !pack(s, m.format, value, item)) return false;
+  if (!usable(s, v)) return false;
   const char* to = place(v, m, i);
   if (!to) return !raise_text(s, ExcKind::IndexError, "index out of bounds on dimension 1").is_error();
   std::memcpy(const_cast<char*>(to), item, static_cast<size_t>(m.itemsize));
@@ -318,7 +319,7 @@ Value m_hex(Session& s, const Args& a) {
 }
 Value m_cast(Session& s, const Args& a) {
   if (!usable(s, a[0])) return Value::error();
-  MemoryView m = *cast_memory_view(a[0]);
+  MemoryView m = cast_memory_view(a[0])->without_memory();
   Str* name = cast<Str>(a[1]);
   if (!name) return raise_type_error(s, "memoryview: format argument must be a string");
   std::string_view format = name->view();
@@ -340,12 +341,13 @@ Value m_cast(Session& s, const Args& a) {
 }
 Value m_toreadonly(Session& s, const Args& a) {
   if (!usable(s, a[0])) return Value::error();
-  MemoryView m = *cast_memory_view(a[0]);
+  MemoryView m = cast_memory_view(a[0])->without_memory();
   m.readonly = true;
   return make_view_like(a[0], m);
 }
 Value m_release(Session&, const Args& a) {
   cast_memory_view(a[0])->released = true;
+  cast_memory_view(a[0])->held = {};
   return Value::none();
 }
 Value m_enter(Session& s, const Args& a) { return usable(s, a[0]) ? a[0] : Value::error(); }

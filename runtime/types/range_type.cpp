@@ -88,11 +88,17 @@ Value range_repr(Session& s, const Value& v) {
   return make_str(out + ")");
 }
 
+Value slice_index(Session& s, const Value& given) {
+  if (!is_integer(given) && find_dunder(s, type_of(s, given), Dunder::index_).is_unbound())
+    return raise_type_error(s, "slice indices must be integers or None or have an __index__ method");
+  return to_index_value(s, given);
+}
+
 // A slice's part by the rules of range (any size), clamped to [low, high].
 Value slice_part(Session& s, const Value& given, const Value& n, const Value& low, const Value& high,
                  const Value& absent) {
   if (given.is_none()) return absent;
-  OURO_TRY(x, to_index_value(s, given));
+  OURO_TRY(x, slice_index(s, given));
   if (int_sign(x) < 0) {
     OURO_TRY(moved, int_add(s, x, n));
     return int_compare(moved, low) < 0 ? low : moved;
@@ -100,25 +106,34 @@ Value slice_part(Session& s, const Value& given, const Value& n, const Value& lo
   return int_compare(x, high) > 0 ? high : x;
 }
 
-Value range_slice(Session& s, const Range* r, const Slice& sl) {
-  OURO_TRY(n, length_value(s, r));
-  Value step = Value::integer(1);
-  if (!sl.step.is_none()) {
-    step = to_index_value(s, sl.step);
-    if (step.is_error()) return step;
-  }
-  if (int_sign(step) == 0) return raise_value_error(s, "slice step cannot be zero");
+struct SliceParts {
+  Value start, stop, step;
+};
+// Of a sequence of n items, n of any size; false: an exception is pending.
+bool slice_parts(Session& s, const Slice& sl, const Value& n, SliceParts& out) {
+  Value step = sl.step.is_none() ? Value::integer(1) : slice_index(s, sl.step);
+  if (step.is_error()) return false;
+  if (int_sign(step) == 0) return !raise_value_error(s, "slice step cannot be zero").is_error();
   bool back = int_sign(step) < 0;
   Value low = Value::integer(back ? -1 : 0), high = n;
   if (back) {
     high = int_sub(s, n, Value::integer(1));
-    if (high.is_error()) return high;
+    if (high.is_error()) return false;
   }
-  OURO_TRY(start, slice_part(s, sl.start, n, low, high, back ? high : low));
-  OURO_TRY(stop, slice_part(s, sl.stop, n, low, high, back ? low : high));
-  OURO_TRY(new_step, int_mul(s, bounds(r).step, step));
-  OURO_TRY(first, item_at(s, r, start));
-  OURO_TRY(last, item_at(s, r, stop));
+  out.start = slice_part(s, sl.start, n, low, high, back ? high : low);
+  if (out.start.is_error()) return false;
+  out.stop = slice_part(s, sl.stop, n, low, high, back ? low : high);
+  out.step = std::move(step);
+  return !out.stop.is_error();
+}
+
+Value range_slice(Session& s, const Range* r, const Slice& sl) {
+  OURO_TRY(n, length_value(s, r));
+  SliceParts parts;
+  if (!slice_parts(s, sl, n, parts)) return Value::error();
+  OURO_TRY(new_step, int_mul(s, bounds(r).step, parts.step));
+  OURO_TRY(first, item_at(s, r, parts.start));
+  OURO_TRY(last, item_at(s, r, parts.stop));
   return range_from(first, last, new_step);
 }
 
@@ -315,11 +330,11 @@ Value slice_construct(Session& s, Type*, const Args& a) {
 }
 Value m_indices(Session& s, const Args& a) {
   if (!takes_one(s, a, "slice.indices")) return Value::error();
-  int64_t n, start, stop, step;
-  if (!to_index(s, a[1], n)) return Value::error();
-  if (n < 0) return raise_value_error(s, "length should not be negative");
-  if (slice_indices(s, *slice_of(a[0]), n, start, stop, step) < 0) return Value::error();
-  return make_tuple({Value::integer(start), Value::integer(stop), Value::integer(step)});
+  OURO_TRY(n, to_index_value(s, a[1]));
+  if (int_sign(n) < 0) return raise_value_error(s, "length should not be negative");
+  SliceParts parts;
+  if (!slice_parts(s, *slice_of(a[0]), n, parts)) return Value::error();
+  return make_tuple({parts.start, parts.stop, parts.step});
 }
 
 constexpr NativeDef kSliceMethods[] = {

@@ -68,6 +68,14 @@ bool repr_items(Session& s, A* a, std::string& out) {
   return true;
 }
 
+// A bound of index(), clamped to a word; false: it is no integer.
+inline bool slice_bound(Session& s, const Value& given, int64_t& out) {
+  if (is_integer(given) || !find_dunder(s, type_of(s, given), Dunder::index_).is_unbound())
+    return to_index(s, given, out, true);
+  raise_type_error(s, "slice indices must be integers or have an __index__ method");
+  return false;
+}
+
 // Stable sort by `<` of `items`, or of `keys` with the items following (keys null: the items themselves). Natural runs
 // merged in order of power (Munro & Wild 2018), as CPython's list.sort. False: a comparison failed; items hold a
 // permutation.

@@ -208,7 +208,7 @@ class Percent {
     std::string shown;
     if (code >= 32 && code < 127)
       shown = std::string(1, static_cast<char>(code));
-    else if (bytes_)
+    else if (bytes_ || code < 32)
       shown = "?";
     else
       text::append(shown, code);
@@ -280,6 +280,7 @@ class Percent {
     std::string digits = int_text(i, base);
     bool negative = digits[0] == '-';
     if (negative) digits.erase(0, 1);
+    if (spec.precision > 0) require_memory(3 * static_cast<size_t>(spec.precision));  // of what follows
     if (spec.precision > 0 && digits.size() < static_cast<size_t>(spec.precision))
       digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');
     const char* prefix = "";

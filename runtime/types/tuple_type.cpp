@@ -121,8 +121,8 @@ Value m_index(Session& s, const Args& a) {
   if (!takes(s, a, "index", 1, 3, 1, "tuple.index")) return Value::error();
   Tuple* t = cast<Tuple>(a[0]);
   int64_t start = 0, stop = INT64_MAX;
-  if (a.size() > 2 && !to_index(s, a[2], start, true)) return Value::error();
-  if (a.size() > 3 && !to_index(s, a[3], stop, true)) return Value::error();
+  for (size_t k = 2; k < a.size(); ++k)
+    if (!slice_bound(s, a[k], k == 2 ? start : stop)) return Value::error();
   auto n = static_cast<int64_t>(t->size);
   if (start < 0) start = std::max<int64_t>(0, start + n);
   if (stop < 0) stop = std::max<int64_t>(0, stop + n);

@@ -1,5 +1,7 @@
 #include "stdlib/native/namespaces.h"
 
+#include <unordered_map>
+
 #include "runtime/interpreter/frame.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
@@ -15,6 +17,7 @@ using namespace runtime;
 
 struct NamespaceClass {
   Value type;
+  std::unordered_map<Module*, Value> made;  // one for each module, which it keeps
 };
 
 Module* module_of(const Value& v) { return v.as<Opaque>()->values[0].as<Module>(); }
@@ -139,8 +142,11 @@ const TypeDef kDef{.name = "dict",
 Value module_namespace(Session& s, const Value& module) {
   auto& cls = s.state<NamespaceClass>();
   if (cls.type.is_unbound()) cls.type = make_late_type(s, kDef);
-  Value v = make_opaque(cls.type.as<Type>(), nullptr);
-  v.as<Opaque>()->values.push_back(module);
+  Value& v = cls.made[module.as<Module>()];
+  if (v.is_unbound()) {
+    v = make_opaque(cls.type.as<Type>(), nullptr);
+    v.as<Opaque>()->values.push_back(module);
+  }
   return v;
 }
 

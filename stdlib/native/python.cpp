@@ -1,5 +1,7 @@
 #include "stdlib/native/python.h"
 
+#include "runtime/model/model.h"
+#include "stdlib/native/namespaces.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
@@ -11,6 +13,7 @@ void register_python_natives(Session& s) {
   static const NativeModule kIo{.name = runtime::kPython, .functions = io_functions()};
   for (const NativeModule* m : {&kObject, &kNumber, &kSequence, &kIo, &kMathModule, &kTimeModule, &kSysModule})
     s.register_natives(m);
+  s.state<runtime::NamespaceMaker>().make = module_namespace;
 }
 
 }  // namespace ouro::stdlib
