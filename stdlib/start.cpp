@@ -1,5 +1,7 @@
 #include "stdlib/start.h"
 
+#include <algorithm>
+
 #include "backends/contract/onednn.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/opencl/opencl_backend.h"
@@ -42,8 +44,17 @@ bool call_excepthook(Session& s, const Value& exception) {
   return false;
 }
 
+// Cycles that have finalizers go while all names are there still, as in CPython.
+static bool has_finalizers(const Type* t) {
+  return t->has_del || std::any_of(t->subclasses.begin(), t->subclasses.end(), has_finalizers);
+}
+
 void end_program(Session& s) {
   run_finalizers(s);
+  if (has_finalizers(s.object_type())) {
+    collect(s);
+    run_finalizers(s);
+  }
   if (Value* m = s.modules.find(intern("__main__")); m && cast<Module>(*m)) {
     Value keep = *m;
     for (auto& e : cast<Module>(keep)->names.entries()) {

@@ -26,7 +26,7 @@ namespace ouro::runtime {
 #define OURO_BIN_INSTRS(X) \
   X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_)
 #define OURO_INSTRS(X) \
-  X(move) X(take) X(jump) X(jump_back) X(branch) X(branch_not) X(switch_) X(return_) X(raise) X(raise_again) X(reraise) \
+  X(move) X(take) X(rebind) X(jump) X(jump_back) X(branch) X(branch_not) X(switch_) X(return_) X(raise) X(raise_again) X(reraise) \
   X(yield) X(yield_from) X(unreachable) \
   X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_) \
   X(iadd) X(isub) X(imul) X(imatmul) X(itruediv) X(ifloordiv) X(imod) X(ipow) X(ilshift) X(irshift) X(iand) X(ior) X(ixor) \

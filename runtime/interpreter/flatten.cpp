@@ -62,7 +62,7 @@ constexpr Plain kPlain[] = {
     {prim::in, I::in},
     {prim::not_in, I::not_in},
     {prim::truth, I::truth},
-    {prim::move, I::move},
+    {prim::move, I::rebind},
     {prim::cell_new, I::cell_new},
     {prim::cell_set, I::cell_set},
     {prim::item_get, I::item_get},

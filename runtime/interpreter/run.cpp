@@ -8,6 +8,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/interrupt.h"
+#include "runtime/protocol/lookup.h"
 #include "support/diag.h"
 
 namespace ouro::runtime {
@@ -78,7 +79,7 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
   do {                        \
     f->pc = pc;               \
     if (!(expr)) goto failed; \
-    OURO_NEXT;                \
+    goto slow_done;           \
   } while (0)
 
 #define OURO_ARITH(name, OP, overflow, float_op)                                    \
@@ -201,6 +202,15 @@ L_move : {
   else
     OURO_D = a;
   OURO_NEXT;
+}
+// A variable's own move: the old value goes, and its __del__ runs before anything else does.
+L_rebind : {
+  const Value& a = OURO_A;
+  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor)
+    OURO_D = std::move(regs[pc->a]);
+  else
+    OURO_D = a;
+  goto slow_done;
 }
 L_take:
   OURO_D = std::move(regs[pc->a]);
@@ -353,6 +363,13 @@ L_yield_from : {
   returned = std::move(v);
   goto yielded;
 }
+// What a slow operation let go of is finalized here.
+slow_done:
+  if (s.poll.load(std::memory_order_relaxed) & Session::kFinalizers) [[unlikely]] {
+    f->pc = pc;
+    if (!safe_point(s)) goto failed;
+  }
+  OURO_NEXT;
 L_unreachable:
   ouro_bug("unreachable code was reached in %s", f->code->function->name.c_str());
 
@@ -560,7 +577,7 @@ L_global_set : {
   if (slot.is_unbound()) f->globals->version = s.next_version++;
   slot.swap(v);
 }
-  OURO_NEXT;
+  goto slow_done;
 L_global_del : {
   Symbol name = Symbol::from_id(f->code->sites[static_cast<size_t>(pc->b)].attr);
   Value* v = f->globals->names.find(name);
@@ -573,7 +590,7 @@ L_global_del : {
   f->globals->version = s.next_version++;
   Value old = std::move(*v);
 }
-  OURO_NEXT;
+  goto slow_done;
 L_cell_new : {
   Value v = take_operand(*f, {pc->a, static_cast<Use>(pc->use_a)});
   OURO_D = make_cell(std::move(v));
@@ -591,7 +608,7 @@ L_cell_set : {
   Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
   OURO_A.as<Cell>()->value.swap(v);
 }
-  OURO_NEXT;
+  goto slow_done;
 L_attr_get : {
   const Value& a = OURO_A;
   if (a.is_object() && a.object()->object_kind() == ObjectKind::instance) {
@@ -638,10 +655,13 @@ L_attr_set : {
       (!v.is_object() || v.object()->object_kind() != ObjectKind::tensor)) {
     Instance* i = a.as<Instance>();
     if (i->shape && i->shape->id == x.cache.key && i->type->version == x.cache.type_key) {
+      Value& slot = i->slots[x.cache.slot];
+      const bool lets_go = slot.is_object();
       if (value->use == Use::dies && value->at >= 0)
-        i->slots[x.cache.slot] = std::move(regs[value->at]);
+        slot = std::move(regs[value->at]);
       else
-        i->slots[x.cache.slot] = v;
+        slot = v;
+      if (lets_go) goto slow_done;
       OURO_NEXT;
     }
   }
@@ -773,6 +793,7 @@ L_for_iter : {
   f->pc = pc;
   if (Iterator* it = cast_iterator(a); it && it->def) {
     Value v = it->def->next(s, *it);
+    if (v.is_error()) v = end_of(s, std::move(v));
     if (v.is_error()) goto failed;
     if (v.is_end()) OURO_GO(pc->dst);
     regs[pc->b] = std::move(v);
