@@ -386,10 +386,12 @@ class Program:
             yield from s.smaller()
 
 
+ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0")
+
+
 def run(command, path):
-    env = dict(os.environ, PYTHONHASHSEED="0")
     try:
-        p = subprocess.run([*command, path], capture_output=True, timeout=20, env=env, stdin=subprocess.DEVNULL)
+        p = subprocess.run([*command, path], capture_output=True, timeout=20, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "timeout", b"", b""
     return p.returncode, p.stdout, p.stderr.strip().split(b"\n")[-1] if p.returncode else b""
@@ -424,6 +426,12 @@ def shrink(program, path, ouro, mode, limit):
             undo()
 
 
+def report(seed, path, found):
+    mode, expected, got = found
+    return (f"seed {seed}, --mode={mode}: {path}\n--- python\n{expected[1].decode()}{expected[2].decode()}\n--- ouro\n"
+            f"{got[1].decode(errors='replace')}{got[2].decode(errors='replace')}\n")
+
+
 def check(seed, args):
     path = os.path.join(args.keep, f"program{seed}.py")
     program = Program(seed)
@@ -433,8 +441,7 @@ def check(seed, args):
         return False
     shrink(program, path, args.ouro, found[0], args.shrink)
     mode, expected, got = difference(program.render(), path, args.ouro, [found[0]]) or found
-    print(f"seed {seed}, --mode={mode}: {path}\n--- python\n{expected[1].decode()}{expected[2].decode()}\n--- ouro\n"
-          f"{got[1].decode(errors='replace')}{got[2].decode(errors='replace')}\n", flush=True)
+    print(report(seed, path, (mode, expected, got)), flush=True)
     return True
 
 

@@ -1,10 +1,14 @@
-"""The fuzzers of tests/fuzz, for 60 seconds in all: in a build with the address sanitizer. What they find lies in the
-build's test-scratch."""
+"""The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
+else; what they find lies in the build's test-scratch. For 20 seconds random programs beside CPython, in every other build:
+always the same ones, as many as there is time for; one that differs is shrunk and shown."""
+import importlib.util
 import os
+import time
 
 from .common import TESTS, Job, Result, describe, tail
 
 SECONDS = {"parse": 15, "lower": 15, "run": 30}
+PROGRAM_SECONDS, FIRST_SEED, SHRINK_SECONDS = 20, 1_000_000, 30
 
 
 def run_fuzzer(suite, name, program, seconds):
@@ -18,10 +22,38 @@ def run_fuzzer(suite, name, program, seconds):
     return [Result(name, problem)]
 
 
+def load_programs(suite):
+    spec = importlib.util.spec_from_file_location("fuzz_programs", os.path.join(TESTS, "fuzz", "programs.py"))
+    programs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(programs)
+    programs.ENVIRONMENT = suite.environment()
+    return programs
+
+
+def run_programs(suite, name):
+    """One result for all programs: the first that differs ends it."""
+    programs = load_programs(suite)
+    path = os.path.join(suite.temporary(), "program.py")
+    end = time.monotonic() + PROGRAM_SECONDS
+    seed = FIRST_SEED
+    while time.monotonic() < end:
+        program = programs.Program(seed)
+        found = programs.difference(program.render(), path, suite.ouro, programs.MODES)
+        if found:
+            programs.shrink(program, path, suite.ouro, found[0], SHRINK_SECONDS)
+            found = programs.difference(program.render(), path, suite.ouro, [found[0]]) or found
+            return [Result(name, f"{programs.report(seed, path, found)}--- the program, shrunk\n{program.render()}")]
+        seed += 1
+    return [Result(name)]
+
+
 def discover(suite):
     jobs = []
     for what, seconds in SECONDS.items():
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
             jobs.append(Job(name, lambda n=name, p=program, s=seconds: run_fuzzer(suite, n, p, s), weight=100))
+    name = "fuzz/programs"
+    if suite.ouro and not suite.sanitized and suite.wants(name) and suite.tagged([]):
+        jobs.append(Job(name, lambda: run_programs(suite, name), weight=100))
     return jobs
