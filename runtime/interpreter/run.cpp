@@ -79,6 +79,13 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
   do {                        \
     f->pc = pc;               \
     if (!(expr)) goto failed; \
+    OURO_NEXT;                \
+  } while (0)
+// The same for what may let go of an object.
+#define OURO_SLOW_STORE(expr) \
+  do {                        \
+    f->pc = pc;               \
+    if (!(expr)) goto failed; \
     goto slow_done;           \
   } while (0)
 
@@ -363,7 +370,7 @@ L_yield_from : {
   returned = std::move(v);
   goto yielded;
 }
-// What a slow operation let go of is finalized here.
+// What an operation let go of is finalized here.
 slow_done:
   if (s.poll.load(std::memory_order_relaxed) & Session::kFinalizers) [[unlikely]] {
     f->pc = pc;
@@ -602,7 +609,7 @@ L_cell_get : {
     OURO_D = v;
     OURO_NEXT;
   }
-  OURO_SLOW(do_generic(s, *f, *pc));
+  OURO_SLOW_STORE(do_generic(s, *f, *pc));
 }
 L_cell_set : {
   Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
@@ -665,7 +672,7 @@ L_attr_set : {
       OURO_NEXT;
     }
   }
-  OURO_SLOW(do_attr_set(s, *f, *pc));
+  OURO_SLOW_STORE(do_attr_set(s, *f, *pc));
 }
 L_item_get : {
   const Value &a = OURO_A, &b = OURO_B;
@@ -705,7 +712,7 @@ L_item_get : {
   OURO_NEXT;
 }
 L_update:
-  OURO_SLOW(do_update(s, *f, *pc));
+  OURO_SLOW_STORE(do_update(s, *f, *pc));
 L_make_class:
   OURO_SLOW(do_make_class(s, *f, *pc));
 L_function:
@@ -844,7 +851,7 @@ L_set_update:
 L_dict_set:
 L_dict_update:
 L_generic:
-  OURO_SLOW(do_generic(s, *f, *pc));
+  OURO_SLOW_STORE(do_generic(s, *f, *pc));
 
 L_call : {
   const Site& x = f->code->sites.data()[pc->a];
