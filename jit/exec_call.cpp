@@ -200,7 +200,7 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
       }
     }
   }
-  if (let.op == prim::call) return call(callee, args, keywords);
+  if (let.op != prim::call_method && let.op != prim::call_loaded) return call(callee, args, keywords);
   if (loaded.is(AKind::unbound)) return call_method(callee, sig.method, args, keywords);
   if (callee.is(AKind::dynamic) && !callee.type) return boxed_method(callee, sig.method, args, keywords, &loaded);
   return call(loaded, args, keywords);
