@@ -23,10 +23,12 @@ struct Args {
 };
 
 using NativeFn = Value (*)(Session&, const Args&);
-// Short ways of a call: exactly one or two arguments (the receiver counts), which stay in the caller's registers. They
-// run no script code. Unbound: not for these arguments, `fn` does it (and tells what is wrong with them).
+// Short ways of a call: exactly one, two or three arguments (the receiver counts), which stay in the caller's
+// registers. What they may call back is a key's comparison. Unbound: not for these arguments, `fn` does it (and tells
+// what is wrong with them).
 using NativeOne = Value (*)(Session&, const Value&);
 using NativeTwo = Value (*)(Session&, const Value&, const Value&);
+using NativeThree = Value (*)(Session&, const Value&, const Value&, const Value&);
 
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
 // are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
@@ -40,6 +42,7 @@ struct NativeDef {
   bool raw = false;  // ignore `params` for binding (documentation only)
   NativeOne one = nullptr;
   NativeTwo two = nullptr;
+  NativeThree three = nullptr;
 };
 
 }  // namespace ouro::runtime

@@ -13,10 +13,12 @@
 #include "runtime/dict.h"
 #include "runtime/dunder.h"
 #include "runtime/exception.h"
+#include "runtime/interrupt.h"
 #include "runtime/native.h"
 #include "runtime/object.h"
 #include "runtime/session.h"
 #include "runtime/type_slots.h"
+#include "runtime/types/iterator_types.h"
 
 namespace ouro::runtime {
 
@@ -69,9 +71,14 @@ template <class F>
   Value it = iter(s, iterable);
   if (it.is_error()) return false;
   for (;;) {
-    Value v = next(s, it);
-    if (v.is_end()) return true;
-    if (v.is_error() || !f(v)) return false;
+    Value v;
+    poll_interrupt(s);
+    if (!quick_step(s, it, v)) {
+      v = next(s, it);
+      if (v.is_end()) return true;
+      if (v.is_error()) return false;
+    }
+    if (!f(v)) return false;
   }
 }
 Value list_of(Session& s, const Value& iterable);   // a new list

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/api.h"
+#include "backends/device/device_module.h"
 #include "backends/device/distinct_kernels.h"
-#include "backends/device/kernel_walk.h"
 #include "backends/ptx/ptx.h"
 #include "support/trace.h"
 
@@ -45,24 +45,14 @@ struct Gpu {
   }
 };
 
-class CudaModule final : public KernelModule {
+class CudaModule final : public device::DeviceModule<CUfunction> {
  public:
-  struct Entry {
-    CUfunction function = nullptr;
-    Kernel ir;
-    device::Grid grid;  // into `ir`
-  };
-  explicit CudaModule(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+  CudaModule(std::shared_ptr<Gpu> gpu, std::vector<uint32_t> where, size_t text_bytes)
+      : DeviceModule(std::move(where), text_bytes), gpu_(std::move(gpu)) {}
   ~CudaModule() override {
     if (module && gpu_->enter()) gpu_->api->cuModuleUnload(module);
   }
-  size_t count() const override { return where.size(); }
-  size_t bytes() const override { return text_bytes; }
-
   CUmodule module = nullptr;
-  std::vector<std::unique_ptr<Entry>> entries;  // distinct kernels
-  std::vector<uint32_t> where;                  // of each kernel
-  size_t text_bytes = 0;
 
  private:
   std::shared_ptr<Gpu> gpu_;
@@ -150,28 +140,22 @@ bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& er
 KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: CUDA");
   if (!entered(error)) return nullptr;
-  auto module = std::make_shared<CudaModule>(gpu_);
   auto [distinct, where] = device::distinct(kernels, dump);
-  module->where = std::move(where);
   std::string text = ptx::assembly(distinct, gpu_->target, error);
   if (text.empty()) return nullptr;
   if (dump && dump->want_assembly) dump->assembly += text;
-  module->text_bytes = text.size();
+  auto module = std::make_shared<CudaModule>(gpu_, std::move(where), text.size());
   if (!assemble(*module, text, error)) return nullptr;
   for (size_t i = 0; i < distinct.size(); ++i) {
-    auto e = std::make_unique<CudaModule::Entry>();
-    e->ir = *distinct[i];
-    e->grid = device::grid_of(e->ir);
-    if (!ok(api_.cuModuleGetFunction(&e->function, module->module, ("k" + std::to_string(i)).c_str()), error))
-      return nullptr;
-    module->entries.push_back(std::move(e));
+    CUfunction f = nullptr;
+    if (!ok(api_.cuModuleGetFunction(&f, module->module, ("k" + std::to_string(i)).c_str()), error)) return nullptr;
+    module->add(*distinct[i], f);
   }
   return module;
 }
 
 bool Cuda::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
-  const auto& m = static_cast<const CudaModule&>(module);
-  const CudaModule::Entry& e = *m.entries[m.where[index]];
+  const CudaModule::Entry& e = static_cast<const CudaModule&>(module).kernel(index);
   int64_t n = device::iterations(e.ir, e.grid, args.sizes);
   if (n <= 0) return true;
   constexpr int64_t kMostBlocks = INT32_MAX;  // along x

@@ -9,7 +9,7 @@
 
 namespace ouro::backends {
 
-/// The driver's first GPU (CUDA_VISIBLE_DEVICES chooses another). Null and a text in `error` when there is none.
+/// The driver's first GPU. Null and a text in `error` when there is none.
 std::shared_ptr<runtime::Backend> make_cuda_backend(std::string& error);
 
 }  // namespace ouro::backends

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/device/device_module.h"
 #include "backends/device/distinct_kernels.h"
-#include "backends/device/kernel_walk.h"
 #include "backends/opencl/api.h"
 #include "backends/opencl/source.h"
 #include "support/trace.h"
@@ -56,26 +56,15 @@ struct Device {
   }
 };
 
-class OpenClModule final : public KernelModule {
+class OpenClModule final : public device::DeviceModule<cl_kernel> {
  public:
-  struct Entry {
-    cl_kernel kernel = nullptr;
-    Kernel ir;
-    device::Grid grid;  // into `ir`
-  };
-  explicit OpenClModule(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  OpenClModule(std::shared_ptr<Device> device, std::vector<uint32_t> where, size_t text_bytes)
+      : DeviceModule(std::move(where), text_bytes), device_(std::move(device)) {}
   ~OpenClModule() override {
-    for (auto& e : entries)
-      if (e->kernel) device_->api->clReleaseKernel(e->kernel);
+    for (auto& e : entries()) device_->api->clReleaseKernel(e->function);
     if (program) device_->api->clReleaseProgram(program);
   }
-  size_t count() const override { return where.size(); }
-  size_t bytes() const override { return source_bytes; }
-
   cl_program program = nullptr;
-  std::vector<std::unique_ptr<Entry>> entries;  // distinct kernels
-  std::vector<uint32_t> where;                  // of each kernel
-  size_t source_bytes = 0;
 
  private:
   std::shared_ptr<Device> device_;
@@ -136,17 +125,15 @@ class OpenCl final : public runtime::Backend {
 
 KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: OpenCL");
-  auto module = std::make_shared<OpenClModule>(device_);
   for (const Kernel* k : kernels)
     if (needs_f64(*k) && !device_->f64) {
       error = device_->text_of(CL_DEVICE_NAME) + " does not compute with f64";
       return nullptr;
     }
   auto [distinct, where] = device::distinct(kernels, dump);
-  module->where = std::move(where);
   std::string source = opencl::source(distinct);
   if (dump && dump->want_ir) dump->ir += source;
-  module->source_bytes = source.size();
+  auto module = std::make_shared<OpenClModule>(device_, std::move(where), source.size());
   const char* text = source.c_str();
   size_t length = source.size();
   cl_int code = CL_SUCCESS;
@@ -162,35 +149,31 @@ KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::str
     return nullptr;
   }
   for (size_t i = 0; i < distinct.size(); ++i) {
-    auto e = std::make_unique<OpenClModule::Entry>();
-    e->ir = *distinct[i];
-    e->grid = device::grid_of(e->ir);
-    e->kernel = api_.clCreateKernel(module->program, ("k" + std::to_string(i)).c_str(), &code);
+    cl_kernel kernel = api_.clCreateKernel(module->program, ("k" + std::to_string(i)).c_str(), &code);
     if (!ok(code, error)) return nullptr;
-    module->entries.push_back(std::move(e));
+    module->add(*distinct[i], kernel);
   }
   return module;
 }
 
 bool OpenCl::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
-  const auto& m = static_cast<const OpenClModule&>(module);
-  const OpenClModule::Entry& e = *m.entries[m.where[index]];
+  const OpenClModule::Entry& e = static_cast<const OpenClModule&>(module).kernel(index);
   int64_t n = device::iterations(e.ir, e.grid, args.sizes);
   if (n <= 0) return true;
   std::lock_guard hold(device_->launching);
   cl_uint at = 0;
   cl_int code = CL_SUCCESS;
   for (size_t i = 0; i < e.ir.buffers.size() && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArgSVMPointer(e.kernel, at++, args.buffers[i]);
+    code = api_.clSetKernelArgSVMPointer(e.function, at++, args.buffers[i]);
   for (uint32_t i = 0; i < e.ir.sizes && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArg(e.kernel, at++, sizeof(int64_t), &args.sizes[i]);
+    code = api_.clSetKernelArg(e.function, at++, sizeof(int64_t), &args.sizes[i]);
   for (size_t i = 0; i < e.ir.scalars.size() && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArg(e.kernel, at++, sizeof(int64_t), &args.scalars[i]);
+    code = api_.clSetKernelArg(e.function, at++, sizeof(int64_t), &args.scalars[i]);
   if (!ok(code, error)) return false;
   size_t local = device::kGroup;
   size_t global =
       e.grid.grouped ? static_cast<size_t>(n) * local : (static_cast<size_t>(n) + local - 1) / local * local;
-  return ok(api_.clEnqueueNDRangeKernel(device_->queue, e.kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr),
+  return ok(api_.clEnqueueNDRangeKernel(device_->queue, e.function, 1, nullptr, &global, &local, 0, nullptr, nullptr),
             error);
 }
 

@@ -150,6 +150,10 @@ bool push_simple(Session& s, Frame& fr, const Value& fv, const Value* self, cons
   Code* code = compiled(s, fn);
   const ir::Signature& sig = fn->code->sig;
   uint32_t given = n + (self != nullptr);
+  if (code->plain && given == code->positional && room_for_frame(s, *s.interpreter, code)) [[likely]] {
+    pushed = enter(s, *s.interpreter, fr, Value(fv), self, ops, n);
+    return true;
+  }
   Frame* to = push_frame(s, fv);
   if (!to) return false;
   size_t defaults = 0;
@@ -195,6 +199,64 @@ bool push_bound(Session& s, const Value& fv, const Args& args, Frame*& pushed, V
     result = make_generator(s, to, Value(fv));
   else
     pushed = to;
+  return true;
+}
+
+// Where the arguments of a call with keywords go among fn's parameters. False if one has no place or a parameter no
+// value, or for more than kMost: bind_function() says what is wrong.
+struct Places {
+  static constexpr size_t kMost = 16;
+  uint8_t of[kMost];         // the register of each argument
+  const Value* rest[kMost];  // of each parameter: its default, or null if given or a star
+
+  bool find(Session& s, const Function* fn, const ir::CallSig& call, uint32_t self) {
+    const ir::Signature& sig = fn->code->sig;
+    if (call.args.size() > kMost || sig.count() > kMost || fn->code->is_generator) return false;
+    uint32_t filled = 0, next = self;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      size_t at = next;
+      if (call.args[i].kind == ir::CallSig::Kind::keyword) {
+        Symbol name = call.args[i].name;
+        for (at = sig.posonly; at < sig.count() && sig.names[at] != name;) ++at;
+        bool star = at >= sig.count() - sig.varkw || (sig.varargs && at == sig.positional);
+        if (star || filled >> at & 1 || at < self) return false;
+      } else if (call.args[i].kind != ir::CallSig::Kind::positional || next++ >= sig.positional) {
+        return false;
+      }
+      of[i] = static_cast<uint8_t>(at);
+      filled |= uint32_t{1} << at;
+    }
+    if (self > sig.positional) return false;
+    Tuple* defaults = cast<Tuple>(fn->defaults);
+    Dict* kwdefaults = cast<Dict>(fn->kwdefaults);
+    size_t first = sig.positional - (defaults ? defaults->size : 0), stars = sig.positional + sig.varargs;
+    for (size_t at = self; at < sig.count() - sig.varkw; ++at) {
+      rest[at] = nullptr;
+      if (filled >> at & 1 || (sig.varargs && at == sig.positional)) continue;
+      if (at < sig.positional)
+        rest[at] = at >= first ? &(*defaults)[at - first] : nullptr;
+      else if (at >= stars && kwdefaults)
+        rest[at] = dict_find_symbol(s, kwdefaults, sig.names[at]);
+      if (!rest[at]) return false;
+    }
+    return true;
+  }
+};
+
+bool push_placed(Session& s, Frame& fr, const Value& fv, const Value* self, const Places& places, const Operand* ops,
+                 size_t n, Frame*& pushed) {
+  Function* fn = fv.as<Function>();
+  const ir::Signature& sig = fn->code->sig;
+  Frame* to = push_frame(s, fv);
+  if (!to) return false;
+  if (self) to->regs[0] = *self;
+  for (size_t at = self != nullptr; at < sig.count() - sig.varkw; ++at)
+    if (places.rest[at]) to->regs[at] = *places.rest[at];
+  for (size_t i = 0; i < n; ++i) to->regs[places.of[i]] = take_operand(fr, ops[i]);
+  if (sig.varargs) to->regs[sig.positional] = make_tuple({});
+  if (sig.varkw) to->regs[sig.count() - 1] = make_dict();
+  if (!fn->captures.empty()) place_captures(to, fn);
+  pushed = to;
   return true;
 }
 
@@ -310,6 +372,9 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
 
 bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, const ir::CallSig& sig, const Value* self,
                const Operand* ops, Frame*& pushed) {
+  Places places;
+  if (kind_of(callee) == ObjectKind::function && places.find(s, callee.as<Function>(), sig, self != nullptr))
+    return push_placed(s, fr, callee, self, places, ops, sig.args.size(), pushed);
   Collected c;
   if (self) c.positional.push_back(*self);
   Value target = callee;
@@ -320,6 +385,11 @@ bool call_full(Session& s, Frame& fr, const Instr& in, const Value& callee, cons
   Value instance, init;
   if (Type* t = cast_exact<Type>(callee); t && !self && plain_class(s, t, init)) {
     instance = new_instance(s, t);
+    if (places.find(s, init.as<Function>(), sig, 1)) {
+      if (!push_placed(s, fr, init, &instance, places, ops, sig.args.size(), pushed)) return false;
+      construct(pushed, std::move(instance));
+      return true;
+    }
     c.positional.push_back(instance);
     target = init;
   }

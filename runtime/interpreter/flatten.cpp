@@ -146,6 +146,7 @@ class Flattener {
     block_pc_.assign(f_.blocks.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) block(order_[i], i + 1 < order_.size() ? order_[i + 1] : BlockId::none);
     late_parts();
+    join_unpacks();
     patch();
     return std::move(code_);
   }
@@ -637,6 +638,19 @@ class Flattener {
       Stub x = stubs_[i];
       code_->instrs[x.instr].dst = static_cast<int32_t>(pc());
       go(x.from, *x.target, BlockId::none, x.span);
+    }
+  }
+
+  void join_unpacks() {
+    auto gets = [&](const Instr& in, const Instr& from, uint32_t item, Use use) {
+      return in.op == I::tuple_get && in.a == from.dst && in.use_a == static_cast<uint8_t>(use) && in.dst != from.a &&
+             code_->sites[static_cast<size_t>(in.b)].attr == item;
+    };
+    for (size_t i = 0; i + 2 < code_->instrs.size(); ++i) {
+      Instr& in = code_->instrs[i];
+      if (in.op == I::unpack && in.a >= 0 && code_->sites[static_cast<size_t>(in.b)].attr == 2 &&
+          gets(code_->instrs[i + 1], in, 0, Use::keep) && gets(code_->instrs[i + 2], in, 1, Use::dies))
+        in.op = I::unpack_two;
     }
   }
 

@@ -8,8 +8,7 @@ namespace ouro::runtime {
 
 // While a generator runs, its frame's `handled` keeps the handled exception of whoever resumed it; while it waits, its
 // own (unbound: the same as outside).
-void link_generator(Session& s, Generator* g) {
-  Frame* f = g->frame;
+static inline void link_to_caller(Session& s, Generator* g, Frame* f) {
   ++s.depth;
   f->caller = s.interpreter->top;
   s.interpreter->top = f;
@@ -20,8 +19,7 @@ void link_generator(Session& s, Generator* g) {
     f->handled.swap(s.handled);
 }
 
-void unlink_generator(Session& s, Generator* g) {
-  Frame* f = g->frame;
+static inline void unlink_from_caller(Session& s, Generator* g, Frame* f) {
   s.interpreter->top = f->caller;
   --s.depth;
   g->running = false;
@@ -30,6 +28,9 @@ void unlink_generator(Session& s, Generator* g) {
   else
     f->handled.swap(s.handled);
 }
+
+void link_generator(Session& s, Generator* g) { link_to_caller(s, g, g->frame); }
+void unlink_generator(Session& s, Generator* g) { unlink_from_caller(s, g, g->frame); }
 
 void finish_generator(Generator* g) {
   if (!g->frame) return;
@@ -83,7 +84,7 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   char here;
   if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
-  link_generator(s, g);
+  link_to_caller(s, g, f);
   if (raising && handling) set_pending(s, take_pending(s));  // in the context of what its frame handles
   f->set(Frame::kEntry);
   in.yielded = false;
@@ -91,7 +92,7 @@ Value run_frame(Session& s, Generator* g, bool raising) {
   Value keep = Value::steal(g);
   s.stop_value = Value();
   Value r = raising ? run_raising(s, f) : run(s, f);
-  unlink_generator(s, g);
+  unlink_from_caller(s, g, f);
   if (in.yielded) {
     in.yielded = false;
     return r;
@@ -199,6 +200,16 @@ Value raise_in(Session& s, Generator* g, const Value& exc) {
 }
 
 }  // namespace
+
+Value next_of_generator(Session& s, Generator* g) {
+  Frame* f = g->frame;
+  if (f && !g->running && g->started && f->pc->op == I::yield) [[likely]] {
+    f->regs[f->pc->dst] = Value::none();
+    ++f->pc;
+    return run_frame(s, g, false);
+  }
+  return resume_generator(s, g, ResumeMode::send, Value::none());
+}
 
 Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v) {
   if (g->running) return raise_value_error(s, "generator already executing");

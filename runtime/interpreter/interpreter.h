@@ -30,6 +30,7 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module);
 // (its value is in s.stop_value).
 enum class ResumeMode : uint8_t { send, raise, close };
 Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v);
+Value next_of_generator(Session& s, Generator* g);
 // The iterator that the generator is waiting for in a `yield from`, or null.
 const Value* delegate_of(Generator* g);
 

@@ -58,6 +58,8 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
     return finish_short(f, def.one(s, operand(f, ops[0].at)), ops, 1);
   if (given == 2 && def.two && native->self.is_unbound())
     return finish_short(f, def.two(s, operand(f, ops[0].at), operand(f, ops[1].at)), ops, 2);
+  if (given == 3 && def.three && native->self.is_unbound())
+    return finish_short(f, def.three(s, operand(f, ops[0].at), operand(f, ops[1].at), operand(f, ops[2].at)), ops, 3);
   return Quick::no;
 }
 
@@ -81,7 +83,16 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
     if (!(expr)) goto failed; \
     OURO_NEXT;                \
   } while (0)
-// The same for what may let go of an object.
+// A copy; of a tensor whose register dies here, the tensor itself.
+#define OURO_MOVE                                                                      \
+  do {                                                                                 \
+    const Value& a = OURO_A;                                                           \
+    if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor) \
+      OURO_D = std::move(regs[pc->a]);                                                 \
+    else                                                                               \
+      OURO_D = a;                                                                      \
+  } while (0)
+// OURO_SLOW for what may let go of an object.
 #define OURO_SLOW_STORE(expr) \
   do {                        \
     f->pc = pc;               \
@@ -154,19 +165,6 @@ static inline bool enterable(const Session& s, const Interpreter& in, const Func
   return code && code->plain && code->positional == given && room_for_frame(s, in, code);
 }
 
-// A frame for an enterable function, its arguments taken from the operands of `from`.
-[[gnu::always_inline]] static inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function,
-                                                  const Operand* args, uint32_t n) {
-  Function* fn = function.as<Function>();
-  Code* code = fn->compiled;
-  Frame* to = stack_frame(s, in, code, std::move(function));
-  Value *out = to->regs, *end = out + code->nregs;
-  for (const Operand* last = args + n; args != last; ++args) new (out++) Value(take_operand(from, *args));
-  for (const Value& c : fn->captures) new (out++) Value(c);
-  for (; out != end; ++out) new (out) Value;
-  return to;
-}
-
 static inline void pop_plain_frame(Session& s, Interpreter& in, Frame* f) {
   --s.depth;
   in.top = f->caller;
@@ -202,23 +200,13 @@ static Value run_loop(Session& s, Frame* f, bool pending) {
   if (pending) goto failed;
   goto* kLabels[static_cast<uint16_t>(pc->op)];
 
-L_move : {
-  const Value& a = OURO_A;
-  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor)
-    OURO_D = std::move(regs[pc->a]);
-  else
-    OURO_D = a;
+L_move:
+  OURO_MOVE;
   OURO_NEXT;
-}
 // A variable's own move: the old value goes, and its __del__ runs before anything else does.
-L_rebind : {
-  const Value& a = OURO_A;
-  if (pc->use_a && a.is_object() && a.object()->object_kind() == ObjectKind::tensor)
-    OURO_D = std::move(regs[pc->a]);
-  else
-    OURO_D = a;
+L_rebind:
+  OURO_MOVE;
   goto slow_done;
-}
 L_take:
   OURO_D = std::move(regs[pc->a]);
   OURO_NEXT;
@@ -609,7 +597,7 @@ L_cell_get : {
     OURO_D = v;
     OURO_NEXT;
   }
-  OURO_SLOW_STORE(do_generic(s, *f, *pc));
+  OURO_SLOW(do_generic(s, *f, *pc));
 }
 L_cell_set : {
   Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
@@ -743,19 +731,22 @@ L_unpack : {
   }
   OURO_SLOW(do_unpack(s, *f, *pc));
 }
+L_unpack_two : {
+  const Value& a = OURO_A;
+  if (kind_of(a) != ObjectKind::tuple || a.as<Tuple>()->size != 2) goto L_unpack;
+  Tuple& t = *a.as<Tuple>();
+  regs[pc[1].dst] = t[0];
+  regs[pc[2].dst] = t[1];
+  if (pc->use_a == static_cast<uint8_t>(Use::dies)) regs[pc->a] = Value();
+  pc += 2;
+  OURO_NEXT;
+}
 L_unpack_star:
   OURO_SLOW(do_unpack(s, *f, *pc));
 L_tuple_get : {
   Tuple* t = OURO_A.as<Tuple>();
-  const Value& item = (*t)[f->code->sites.data()[pc->b].attr];
-  if (pc->use_a != static_cast<uint8_t>(Use::dies)) {
-    OURO_D = item;
-    OURO_NEXT;
-  }
-  ++t->refs;
-  regs[pc->a] = Value();
-  OURO_D = item;
-  if (--t->refs == 0) destroy(t);
+  OURO_D = (*t)[f->code->sites.data()[pc->b].attr];
+  if (pc->use_a == static_cast<uint8_t>(Use::dies) && pc->dst != pc->a) regs[pc->a] = Value();
   OURO_NEXT;
 }
 L_list_append : {
@@ -779,24 +770,7 @@ L_is_end : {
 }
 L_for_iter : {
   const Value& a = regs[pc->a];
-  if (Iterator* it = kind_of(a) == ObjectKind::iterator ? a.as<Iterator>() : nullptr) {
-    if (it->def == &kRangeIterator) {
-      if (it->stop <= 0) OURO_GO(pc->dst);
-      --it->stop;
-      regs[pc->b].set_integer(it->index);
-      it->index = static_cast<int64_t>(static_cast<uint64_t>(it->index) + static_cast<uint64_t>(it->step));
-      OURO_NEXT;
-    }
-    if (it->def == &kListIterator && it->source.is_object()) {
-      List* l = it->source.as<List>();
-      if (static_cast<size_t>(it->index) >= l->size) {
-        it->source = Value();
-        OURO_GO(pc->dst);
-      }
-      regs[pc->b] = Value(l->items[it->index++]);
-      OURO_NEXT;
-    }
-  }
+  if (quick_step(s, a, regs[pc->b])) OURO_NEXT;
   f->pc = pc;
   if (Iterator* it = cast_iterator(a); it && it->def) {
     Value v = it->def->next(s, *it);
@@ -861,8 +835,9 @@ L_call : {
     Function* fn = callee.as<Function>();
     if (enterable(s, interpreter, fn, x.count - 1)) {
       f->pc = pc;
-      pushed = ops->use == Use::dies ? enter(s, interpreter, *f, std::move(regs[ops->at]), ops + 1, x.count - 1)
-                                     : enter(s, interpreter, *f, callee, ops + 1, x.count - 1);
+      pushed = ops->use == Use::dies
+                   ? enter(s, interpreter, *f, std::move(regs[ops->at]), nullptr, ops + 1, x.count - 1)
+                   : enter(s, interpreter, *f, callee, nullptr, ops + 1, x.count - 1);
       goto entered;
     }
   }
@@ -897,7 +872,7 @@ L_call_method : {
         x.cache.object->object_kind() == ObjectKind::function &&
         enterable(s, interpreter, static_cast<Function*>(x.cache.object), x.count)) {
       f->pc = pc;
-      pushed = enter(s, interpreter, *f, Value::share(x.cache.object), ops, x.count);
+      pushed = enter(s, interpreter, *f, Value::share(x.cache.object), nullptr, ops, x.count);
       goto entered;
     }
   } else if (x.cache.object && x.cache.key == 0 && x.cache.object->object_kind() == ObjectKind::native &&

@@ -305,60 +305,7 @@ bool do_tensor_op(Session& s, Frame& f, const Instr& in) {
 
 // ---------------------------------------------------------------- iteration
 
-namespace {
-
-Value next_range(Session&, Iterator& it) {
-  if (it.stop <= 0) return Value::end();
-  --it.stop;
-  Value v = Value::integer(it.index);
-  it.index = static_cast<int64_t>(static_cast<uint64_t>(it.index) + static_cast<uint64_t>(it.step));
-  return v;
-}
-Value next_list(Session&, Iterator& it) {
-  if (!it.source.is_object()) return Value::end();
-  List* l = it.source.as<List>();
-  if (static_cast<size_t>(it.index) < l->size) return l->items[it.index++];
-  it.source = Value();
-  return Value::end();
-}
-Value next_tuple(Session&, Iterator& it) {
-  if (!it.source.is_object()) return Value::end();
-  Tuple* t = it.source.as<Tuple>();
-  if (static_cast<size_t>(it.index) < t->size) return (*t)[static_cast<size_t>(it.index++)];
-  it.source = Value();
-  return Value::end();
-}
-
-}  // namespace
-
-const IterDef kRangeIterator{"range_iterator", next_range};
-const IterDef kListIterator{"list_iterator", next_list};
-const IterDef kTupleIterator{"tuple_iterator", next_tuple};
-
-bool do_iter(Session& s, Frame& f, const Instr& in) {
-  const Value& a = operand(f, in.a);
-  Value r;
-  switch (kind_of(a)) {
-    case ObjectKind::range:
-      if (!a.as<Range>()->big()) {
-        auto* g = a.as<Range>();
-        r = make_iterator(kRangeIterator, Value(), g->start, g->length(), g->step);
-        break;
-      }
-      r = iter(s, a);
-      break;
-    case ObjectKind::list:
-      r = make_iterator(kListIterator, a);
-      break;
-    case ObjectKind::tuple:
-      r = make_iterator(kTupleIterator, a);
-      break;
-    default:
-      r = iter(s, a);
-      break;
-  }
-  return finish(f, in, std::move(r));
-}
+bool do_iter(Session& s, Frame& f, const Instr& in) { return finish(f, in, iter(s, operand(f, in.a))); }
 
 bool do_unpack(Session& s, Frame& f, const Instr& in) {
   Site& x = site_of(f, in.b);

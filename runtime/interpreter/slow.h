@@ -4,6 +4,7 @@
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/ops.h"
+#include "runtime/types/iterator_types.h"
 
 namespace ouro::runtime {
 
@@ -16,6 +17,21 @@ inline Value take_operand(Frame& f, Operand o) {
   Value& r = f.regs[o.at];
   if (o.use == Use::dies || (o.use == Use::dies_named && kind_of(r) == ObjectKind::tensor)) return std::move(r);
   return r;
+}
+
+// A frame for an enterable function (Code::plain, as many arguments as parameters, room for it), its arguments taken
+// from the operands of `from`, after `self` if given.
+[[gnu::always_inline]] inline Frame* enter(Session& s, Interpreter& in, Frame& from, Value function, const Value* self,
+                                           const Operand* args, uint32_t n) {
+  Function* fn = function.as<Function>();
+  Code* code = fn->compiled;
+  Frame* to = stack_frame(s, in, code, std::move(function));
+  Value *out = to->regs, *end = out + code->nregs;
+  if (self) new (out++) Value(*self);
+  for (const Operand* last = args + n; args != last; ++args) new (out++) Value(take_operand(from, *args));
+  for (const Value& c : fn->captures) new (out++) Value(c);
+  for (; out != end; ++out) new (out) Value;
+  return to;
 }
 // After an operation that only borrowed: lets go of an operand that dies.
 [[gnu::always_inline]] inline void drop_operand(Frame& f, int32_t at, uint8_t use) {
@@ -69,8 +85,5 @@ void stop_iteration_in_generator(Session& s);     // a pending StopIteration bec
 
 // Interrupts, finalizers, collection, the executor. False: an exception is pending.
 bool safe_point(Session& s);
-
-// Iterators of `for` that the loop advances itself.
-extern const IterDef kRangeIterator, kListIterator, kTupleIterator;
 
 }  // namespace ouro::runtime

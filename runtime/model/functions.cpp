@@ -303,9 +303,7 @@ Value generator_repr(Session&, const Value& v) {
   return make_str("<generator object " + text(gen(v)->qualname) + " at " + address(v) + ">");
 }
 Value generator_iter(Session&, const Value& v) { return v; }
-Value generator_next(Session& s, const Value& v) {
-  return resume_generator(s, gen(v), ResumeMode::send, Value::none());
-}
+Value generator_next(Session& s, const Value& v) { return next_of_generator(s, gen(v)); }
 Value end_to_stop(Session& s, Value r) { return r.is_end() ? raise_stop_iteration(s, std::move(s.stop_value)) : r; }
 Value generator_send(Session& s, const Args& a) {
   return end_to_stop(s, resume_generator(s, gen(a[0]), ResumeMode::send, a[1]));

@@ -115,7 +115,7 @@ Value iter(Session& s, const Value& v) {
 }
 
 Value end_of(Session& s, Value r) {
-  if (!r.is_error() || !pending_is(s, ExcKind::StopIteration)) return r;
+  if (!pending_is(s, ExcKind::StopIteration)) return r;
   Value e = take_pending(s);
   s.stop_value = e.as<Exception>()->extra1;
   return Value::end();
@@ -125,15 +125,22 @@ Value next(Session& s, const Value& it) {
   poll_interrupt(s);
   if (Iterator* of = cast_iterator(it); of && of->def) {
     Value hold = it;
-    return end_of(s, of->def->next(s, *of));
+    Value r = of->def->next(s, *of);
+    if (r.is_error()) [[unlikely]]
+      r = end_of(s, std::move(r));
+    return r;
   }
   if (!scripted(it)) {
-    if (auto f = slots_of(s, it).next) return end_of(s, f(s, it));
-    return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
+    auto f = slots_of(s, it).next;
+    if (!f) return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
+    Value r = f(s, it);
+    if (r.is_error()) [[unlikely]]
+      r = end_of(s, std::move(r));
+    return r;
   }
   Value r = call_dunder(s, it, Dunder::next_);
   if (r.is_unbound()) return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());
-  return end_of(s, std::move(r));
+  return r.is_error() ? end_of(s, std::move(r)) : r;
 }
 
 Value list_of(Session& s, const Value& iterable) {

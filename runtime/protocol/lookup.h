@@ -28,7 +28,7 @@ bool restore_shape(Session& s, Instance* i);
 Shape* shape_with(Session& s, Shape* shape, Symbol name);
 void grow_slots(Instance* i, uint32_t count);
 
-// The end marker if r is an error and what is pending a StopIteration, whose value becomes the session's stop_value.
+// Of an error r: the end marker if what is pending is a StopIteration, whose value becomes the session's stop_value.
 Value end_of(Session& s, Value r);
 // t.__bases__ = bases, its line and those of its subclasses made anew; false: refused, and nothing has changed.
 bool set_bases(Session& s, Type* t, const Value& bases);

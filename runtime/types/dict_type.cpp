@@ -155,6 +155,12 @@ Value get_plain(Session& s, const Value& dict, const Value& key) {
   Value v = dict_get(s, dict.as<Dict>(), key);
   return v.is_unbound() ? Value::none() : v;
 }
+Value get_or_plain(Session& s, const Value& dict, const Value& key, const Value& otherwise) {
+  ObjectKind k = kind_of(key);
+  if (kind_of(dict) != ObjectKind::dict || (k != ObjectKind::str && k != ObjectKind::integer)) return {};
+  Value v = dict_get(s, dict.as<Dict>(), key);
+  return v.is_unbound() ? otherwise : v;
+}
 Value m_setdefault(Session& s, const Args& a) {
   if (!takes(s, a, "setdefault", 1, 2, 1, "dict.setdefault")) return Value::error();
   Value v = dict_get(s, self_of(a), a[1]);
@@ -233,7 +239,8 @@ constexpr NativeDef kMethods[] = {
     {.name = "get",
      .fn = m_get,
      .doc = "Return the value for key if key is in the dictionary, else default.",
-     .two = get_plain},
+     .two = get_plain,
+     .three = get_or_plain},
     {.name = "setdefault", .fn = m_setdefault},
     {.name = "pop", .fn = m_pop},
     {.name = "popitem", .fn = m_popitem},

@@ -28,8 +28,11 @@ Value m_length_hint(Session& s, const Args& a) {
 // ---- enumerate: source, aux is the pair given out last, or the count once it is beyond a word
 
 Value enumerate_next(Session& s, Iterator& it) {
-  OURO_TRY(v, next(s, it.source));
-  if (v.is_end()) return v;
+  Value v;
+  if (!quick_step(s, it.source, v)) {
+    v = next(s, it.source);
+    if (v.is_error() || v.is_end()) return v;
+  }
   if (kind_of(it.aux) == ObjectKind::big_int) {
     Value i = it.aux;
     it.aux = int_add(s, i, Value::integer(1));
@@ -68,6 +71,7 @@ Value zip_next(Session& s, Iterator& it) {
   Value out = recycled_tuple(it.aux, n);
   Tuple* t = out.as<Tuple>();
   for (size_t i = 0; i < n; ++i) {
+    if (quick_step(s, it.more[i], (*t)[i])) continue;
     Value hold = it.more[i];
     Value v = next(s, hold);
     if (v.is_error()) return v;

@@ -3,6 +3,7 @@
 
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/iterator_types.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 #include "support/small_vec.h"
@@ -44,6 +45,16 @@ bool extend(Session& s, List* l, const Value& iterable) {
   });
 }
 
+// Of other items, for which there is room.
+void push_copies(List* l, const Value* from, size_t n) {
+  for (size_t left = n; left; poll_interrupt()) {
+    size_t piece = std::min(left, size_t{1} << 16);
+    for (Value *out = l->items + l->size, *end = out + piece; out != end; ++out, ++from) new (out) Value(*from);
+    l->size += piece;
+    left -= piece;
+  }
+}
+
 Value repeat(Session& s, List* l, const Value& times) {
   int64_t n;
   if (!repeat_count(s, times, n)) return Value::error();
@@ -52,10 +63,12 @@ Value repeat(Session& s, List* l, const Value& times) {
   Value out = make_list_reserved(l->size * static_cast<size_t>(n));
   List* r = out.as<List>();
   uint32_t count = 0;
-  for (int64_t k = 0; k < n; ++k)
-    for (size_t i = 0; i < l->size; ++i) {
+  if (l->size > 1)
+    for (int64_t k = 0; k < n; ++k) push_copies(r, l->items, l->size);
+  else
+    for (int64_t k = 0; k < n; ++k, ++r->size) {
       poll_interrupt(s, count);
-      r->push(l->items[i]);
+      new (r->items + k) Value(l->items[0]);
     }
   return out;
 }
@@ -66,8 +79,8 @@ Value list_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     if (!x) return Value::not_implemented();
     if (!y) return raise_type_error(s, "can only concatenate list (not \"%s\") to list", type_name(s, b).c_str());
     Value out = make_list_reserved(x->size + y->size);
-    for (size_t i = 0; i < x->size; ++i) out.as<List>()->push(x->items[i]);
-    for (size_t i = 0; i < y->size; ++i) out.as<List>()->push(y->items[i]);
+    push_copies(out.as<List>(), x->items, x->size);
+    push_copies(out.as<List>(), y->items, y->size);
     return out;
   }
   if (op == BinOp::mul) return x ? repeat(s, x, b) : repeat(s, y, a);
@@ -400,7 +413,13 @@ Value list_previous(Session&, Iterator& it) {
   it.source = Value();
   return Value::end();
 }
+
+}  // namespace
+
 const IterDef kListIterator{"list_iterator", list_next, list_hint};
+
+namespace {
+
 const IterDef kListReverse{"list_reverseiterator", list_previous, [](Session&, Iterator& it) {
                              return Value::integer(it.source.is_unbound() ? 0 : it.index + 1);
                            }};

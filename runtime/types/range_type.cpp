@@ -4,6 +4,7 @@
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/iterator_types.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -238,8 +239,14 @@ Value big_range_next(Session& s, Iterator& it) {
   if (it.aux.is_error() || it.source.is_error()) return Value::error();
   return v;
 }
+
+}  // namespace
+
 const IterDef kRangeIterator{"range_iterator", range_next,
                              [](Session&, Iterator& it) { return Value::integer(it.stop); }};
+
+namespace {
+
 const IterDef kBigRangeIterator{"longrange_iterator", big_range_next, [](Session&, Iterator& it) { return it.aux; }};
 
 Value iterate(Session& s, const Range* r, bool back) {

@@ -146,21 +146,25 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
       if (t->ascii() && kind_of(r) == ObjectKind::str) r.as<Str>()->points = count;
       return r;
     }
-    std::string out;
     uint32_t polled = 0;
     if (t->ascii()) {
+      if (count == 1) return make_char(static_cast<unsigned char>(t->data[start]));
+      Str* out = alloc_str(static_cast<size_t>(count));
+      Value r = Value::steal(out);
+      out->points = count;
       for (int64_t i = start, k = 0; k < count; ++k, i += step) {
         poll_interrupt(s, polled);
-        out += t->data[i];
+        out->data[k] = t->data[i];
       }
-    } else {
-      std::vector<uint32_t> points;
-      points.reserve(static_cast<size_t>(n));
-      for (uint32_t c : text::Points(t->view())) points.push_back(c);
-      for (int64_t i = start, k = 0; k < count; ++k, i += step) {
-        poll_interrupt(s, polled);
-        text::append(out, points[static_cast<size_t>(i)]);
-      }
+      return r;
+    }
+    std::string out;
+    std::vector<uint32_t> points;
+    points.reserve(static_cast<size_t>(n));
+    for (uint32_t c : text::Points(t->view())) points.push_back(c);
+    for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+      poll_interrupt(s, polled);
+      text::append(out, points[static_cast<size_t>(i)]);
     }
     return make_str(out);
   }
@@ -208,7 +212,12 @@ const IterDef kStrIterator{"str_iterator", str_next, [](Session&, Iterator& it) 
                              return Value::integer(static_cast<int64_t>(text::count_points(
                                  cast<Str>(it.source)->view().substr(static_cast<size_t>(it.index)))));
                            }};
+
+}  // namespace
+
 const IterDef kAsciiIterator{"str_ascii_iterator", str_next, kStrIterator.length_hint};
+
+namespace {
 
 Value str_iter(Session&, const Value& v) {
   Str* t = cast<Str>(v);

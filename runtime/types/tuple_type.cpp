@@ -2,6 +2,7 @@
 #include "runtime/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
+#include "runtime/types/iterator_types.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 
@@ -148,10 +149,16 @@ Value tuple_next(Session&, Iterator& it) {
   it.source = Value();
   return Value::end();
 }
+
+}  // namespace
+
 const IterDef kTupleIterator{
     "tuple_iterator", tuple_next, [](Session&, Iterator& it) {
       return Value::integer(it.source.is_unbound() ? 0 : static_cast<int64_t>(cast<Tuple>(it.source)->size) - it.index);
     }};
+
+namespace {
+
 Value tuple_iter(Session&, const Value& v) { return make_iterator(kTupleIterator, v); }
 
 constexpr NativeDef kMethods[] = {

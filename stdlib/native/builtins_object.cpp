@@ -51,6 +51,11 @@ Value f_isinstance(Session& s, const Args& a) {
   int r = is_instance(s, a[0], a[1]);
   return r < 0 ? Value::error() : Value::boolean(r);
 }
+Value isinstance_plain(Session& s, const Value& v, const Value& t) {
+  if (kind_of(t) != ObjectKind::type) return {};
+  if (is_a(s, v, t.as<Type>())) return Value::boolean(true);
+  return t.as<Type>()->builtin && kind_of(v) != ObjectKind::instance ? Value::boolean(false) : Value();
+}
 Value f_issubclass(Session& s, const Args& a) {
   if (!takes(s, a, "issubclass", 2, 2, 0)) return Value::error();
   int r = is_subclass(s, a[0], a[1]);
@@ -154,7 +159,8 @@ constexpr NativeDef kFunctions[] = {
     {.name = "delattr", .fn = f_delattr, .doc = "Deletes the named attribute from the given object."},
     {.name = "isinstance",
      .fn = f_isinstance,
-     .doc = "Return whether an object is an instance of a class or of a subclass thereof."},
+     .doc = "Return whether an object is an instance of a class or of a subclass thereof.",
+     .two = isinstance_plain},
     {.name = "issubclass",
      .fn = f_issubclass,
      .doc = "Return whether 'cls' is derived from another class or is the same class."},
