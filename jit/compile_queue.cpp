@@ -1,5 +1,7 @@
 #include "jit/compile_queue.h"
 
+#include "support/signals.h"
+
 namespace ouro::jit {
 
 CompileQueue::~CompileQueue() {
@@ -16,7 +18,7 @@ void CompileQueue::push(std::function<void()> job) {
   {
     std::scoped_lock hold(lock_);
     jobs_.push_back(std::move(job));
-    if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+    if (!worker_.joinable()) worker_ = support::start_thread([this] { work(); });
   }
   wake_.notify_one();
 }

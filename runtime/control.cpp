@@ -17,6 +17,7 @@
 
 #include "runtime/cores.h"
 #include "runtime/demand.h"
+#include "support/signals.h"
 
 namespace ouro::runtime {
 
@@ -112,12 +113,7 @@ Control::Control(Demands& demands, bool sense, bool listen) : demands_(demands),
     }
   }
   if ((socket_ < 0 && !sense_) || ::pipe2(stop_, O_CLOEXEC) != 0) return;
-  // Signals are for the threads that were there before.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = support::start_thread([this] { serve(); });
 }
 
 Control::~Control() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/interrupt.h"
+#include "support/signals.h"
 
 namespace ouro::runtime {
 
@@ -43,7 +44,8 @@ class Pool {
     const int helpers = job.helpers;  // workers count it down
     {
       std::lock_guard guard(lock_);
-      while (static_cast<int>(workers_.size()) < threads - 1) workers_.emplace_back([this] { serve(); });
+      while (static_cast<int>(workers_.size()) < threads - 1)
+        workers_.push_back(support::start_thread([this] { serve(); }));
       job.link = jobs_;
       jobs_ = &job;
       pending_.fetch_add(1, std::memory_order_release);

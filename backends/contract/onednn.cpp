@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/contract.h"
+#include "support/signals.h"
 
 namespace ouro::backends {
 
@@ -42,6 +43,8 @@ bool gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int
     lib.set_threads(1);
     single = true;
   }
+  // Its kernels pack their operands into allocated memory that they address by the stack pointer.
+  support::SignalsHeld held;
   return lib.sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, add ? 1.0f : 0.0f, c, ldc) == 0;
 }
 

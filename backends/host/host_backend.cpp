@@ -13,6 +13,7 @@
 #include "backends/device/distinct_kernels.h"
 #include "backends/host/fold_levels.h"
 #include "backends/host/kernel_emitter.h"
+#include "support/signals.h"
 #include "support/trace.h"
 
 namespace ouro::backends {
@@ -138,7 +139,8 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
   std::vector<CompileJob> jobs(jobs_wanted);
   for (size_t i = 0; i < distinct.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(distinct[i]);
   std::vector<std::thread> helpers;
-  for (size_t j = 1; j < jobs_wanted; ++j) helpers.emplace_back([&, j] { jobs[j].run(*jit_, dump); });
+  for (size_t j = 1; j < jobs_wanted; ++j)
+    helpers.push_back(support::start_thread([&, j] { jobs[j].run(*jit_, dump); }));
   jobs[0].run(*jit_, dump);
   for (std::thread& t : helpers) t.join();
   for (CompileJob& j : jobs) {

@@ -227,7 +227,8 @@ def test_ctl_changes_a_running_loop(t):
         t.check("threads=2" in t.run("ctl", pid, "get", env=env).out, "it does not answer any more")
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        rest = process.communicate(timeout=60)
+    t.check(process.returncode == -signal.SIGINT, f"{process.returncode}: {rest}")
     t.check(not os.path.exists(path), "the socket is left")
     t.check("there is no process" in t.run("ctl", pid, "get", env=env, status=1).err, "")
 
