@@ -9,8 +9,8 @@
 //     use. Values of source variables stay until the variable is bound again or the function ends, as in CPython,
 //     unless they are tensors, which die at their last use so that updates happen in place (RULES C16);
 //   - a comparison or test and the branch on it are one instruction, so are iter.next, is.end and the branch;
-//   - unpack_two stands before the two tuple_get of what it unpacks and does their work; they stay for those that enter
-//   there;
+//   - unpack_two and slice_get stand before the two tuple_get or the item_get of what they make and do their work;
+//   these stay for those that enter there;
 //   - instructions that may raise inside a `try` have a handover: a target and the moves that the handler's parameters
 //   need.
 #pragma once
@@ -37,7 +37,7 @@ namespace ouro::runtime {
   X(check_bound) X(global_get) X(global_set) X(global_del) X(builtin_get) X(class_get) X(class_set) X(class_del) \
   X(cell_new) X(cell_get) X(cell_set) X(function) X(make_class) X(method_get) X(call) X(call_method) X(call_loaded) \
   X(call_full) X(call_method_full) X(call_loaded_full) \
-  X(attr_get) X(attr_set) X(attr_del) X(item_get) X(item_set) X(item_del) X(update) X(slice) \
+  X(attr_get) X(attr_set) X(attr_del) X(item_get) X(item_set) X(item_del) X(update) X(slice) X(slice_get) \
   X(tuple) X(list) X(set) X(dict) X(list_append) X(list_extend) X(list_to_tuple) X(set_add) X(set_update) X(dict_set) X(dict_update) \
   X(tuple_get) X(unpack) X(unpack_two) X(unpack_star) X(format) X(str_concat) X(iter) X(iter_next) X(is_end) X(for_iter) \
   X(exc_match) X(exc_enter) X(exc_leave) X(exc_current) X(generic) X(tensor_op) X(drop)

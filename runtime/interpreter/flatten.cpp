@@ -146,7 +146,7 @@ class Flattener {
     block_pc_.assign(f_.blocks.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) block(order_[i], i + 1 < order_.size() ? order_[i + 1] : BlockId::none);
     late_parts();
-    join_unpacks();
+    join();
     patch();
     return std::move(code_);
   }
@@ -641,7 +641,8 @@ class Flattener {
     }
   }
 
-  void join_unpacks() {
+  // Operations that do the work of those behind them where they can.
+  void join() {
     auto gets = [&](const Instr& in, const Instr& from, uint32_t item, Use use) {
       return in.op == I::tuple_get && in.a == from.dst && in.use_a == static_cast<uint8_t>(use) && in.dst != from.a &&
              code_->sites[static_cast<size_t>(in.b)].attr == item;
@@ -651,6 +652,10 @@ class Flattener {
       if (in.op == I::unpack && in.a >= 0 && code_->sites[static_cast<size_t>(in.b)].attr == 2 &&
           gets(code_->instrs[i + 1], in, 0, Use::keep) && gets(code_->instrs[i + 2], in, 1, Use::dies))
         in.op = I::unpack_two;
+      const Instr& next = code_->instrs[i + 1];
+      if (in.op == I::slice && next.op == I::item_get && next.b == in.dst && next.a != in.dst &&
+          next.use_b == static_cast<uint8_t>(Use::dies))
+        in.op = I::slice_get;
     }
   }
 

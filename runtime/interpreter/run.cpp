@@ -714,6 +714,11 @@ L_dict:
 L_format:
 L_str_concat:
   OURO_SLOW(do_container(s, *f, *pc));
+L_slice_get:
+  if (quick_slice(s, *f, *pc)) {
+    ++pc;
+    OURO_NEXT;
+  }
 L_slice : {
   const Operand* ops = f->code->operands.data() + f->code->sites.data()[pc->a].first;
   Value made = make_slice(take_operand(*f, ops[0]), take_operand(*f, ops[1]), take_operand(*f, ops[2]));

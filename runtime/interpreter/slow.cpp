@@ -8,6 +8,7 @@
 #include "runtime/interpreter/place_span.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor_hooks.h"
+#include "runtime/types/sequence.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -304,6 +305,24 @@ bool do_tensor_op(Session& s, Frame& f, const Instr& in) {
 }
 
 // ---------------------------------------------------------------- iteration
+
+bool quick_slice(Session& s, Frame& f, const Instr& in) {
+  const Instr& get = (&in)[1];
+  const Value& v = operand(f, get.a);
+  List* l = cast_exact<List>(v);
+  Str* t = l ? nullptr : cast_exact<Str>(v);
+  if (!l && !t) return false;
+  const Operand* ops = f.code->operands.data() + site_of(f, in.a).first;
+  SliceRange range;
+  if (!plain_slice(operand(f, ops[0].at), operand(f, ops[1].at), operand(f, ops[2].at),
+                   l ? static_cast<int64_t>(l->size) : str_length(t), range))
+    return false;
+  f.pc = &get;
+  Value r = l ? list_slice(s, l, range) : str_slice(s, v, range);
+  if (get.a != get.dst) drop_operand(f, get.a, get.use_a);
+  f.regs[get.dst] = std::move(r);
+  return true;
+}
 
 bool do_iter(Session& s, Frame& f, const Instr& in) { return finish(f, in, iter(s, operand(f, in.a))); }
 

@@ -50,6 +50,7 @@ bool do_attr_get(Session& s, Frame& f, const Instr& in);
 bool do_method_get(Session& s, Frame& f, const Instr& in);
 bool do_attr_set(Session& s, Frame& f, const Instr& in);
 bool do_global_get(Session& s, Frame& f, const Instr& in);
+bool quick_slice(Session& s, Frame& f, const Instr& in);  // of list or str; false: nothing is done yet
 bool do_update(Session& s, Frame& f, const Instr& in);
 bool do_make_class(Session& s, Frame& f, const Instr& in);
 bool do_generic(Session& s, Frame& f, const Instr& in);

@@ -1,4 +1,5 @@
 // Subscripts, lengths and iteration.
+#include "runtime/interpreter/interpreter.h"
 #include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/lookup.h"
@@ -123,6 +124,7 @@ Value end_of(Session& s, Value r) {
 
 Value next(Session& s, const Value& it) {
   poll_interrupt(s);
+  if (kind_of(it) == ObjectKind::generator) return next_of_generator(s, it.as<Generator>());
   if (Iterator* of = cast_iterator(it); of && of->def) {
     Value hold = it;
     Value r = of->def->next(s, *of);

@@ -128,14 +128,13 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
   List* l = cast<List>(v);
   auto n = static_cast<int64_t>(l->size);
   if (Slice* sl = cast_exact<Slice>(key)) {
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return Value::error();
-    count = clamp_slice(static_cast<int64_t>(l->size), start, stop, step);
-    if (step == 1) return count ? list_of_span(l->items + start, static_cast<size_t>(count)) : make_list();
-    Value out = make_list_reserved(static_cast<size_t>(count));
-    List* to = out.as<List>();
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) new (to->items + to->size++) Value(l->items[i]);
-    return out;
+    SliceRange range;
+    if (plain_slice(sl->start, sl->stop, sl->step, n, range)) return list_slice(s, l, range);
+    int64_t stop;
+    range.count = slice_indices(s, *sl, n, range.start, stop, range.step);
+    if (range.count < 0) return Value::error();
+    range.count = clamp_slice(static_cast<int64_t>(l->size), range.start, stop, range.step);
+    return list_slice(s, l, range);
   }
   int64_t i;
   if (key.is_int())
@@ -161,6 +160,13 @@ void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
 
 bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   int64_t start, stop, step, count;
+  SliceRange range;
+  if (List* o = cast_exact<List>(value);
+      o && o != l && plain_slice(sl.start, sl.stop, sl.step, static_cast<int64_t>(l->size), range) &&
+      static_cast<size_t>(range.count) == o->size) {
+    for (size_t k = 0; k < o->size; ++k, range.start += range.step) l->items[range.start] = o->items[k];
+    return true;
+  }
   Value fresh;
   if (List* o = cast_exact<List>(value); o || cast_exact<Tuple>(value)) {
     fresh = o ? list_of_span(o->items, o->size) : list_of_items(s, value);
@@ -415,6 +421,20 @@ Value list_previous(Session&, Iterator& it) {
 }
 
 }  // namespace
+
+Value list_slice(Session& s, List* l, const SliceRange& range) {
+  const Value* from = l->items + range.start;
+  if (range.count == 0) return make_list();
+  if (range.step == 1) return list_of_span(from, static_cast<size_t>(range.count));
+  Value out = make_list_reserved(static_cast<size_t>(range.count));
+  List* to = out.as<List>();
+  uint32_t polled = 0;
+  for (int64_t k = 0; k < range.count; ++k) {
+    poll_interrupt(s, polled);
+    new (to->items + to->size++) Value(from[k * range.step]);
+  }
+  return out;
+}
 
 const IterDef kListIterator{"list_iterator", list_next, list_hint};
 

@@ -114,6 +114,32 @@ inline int64_t clamp_slice(int64_t now, int64_t& start, int64_t& stop, int64_t s
   return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+// What a slice takes of n items.
+struct SliceRange {
+  int64_t start, step, count;
+};
+// Where all bounds are None or machine ints and the step is not 0: no script code runs.
+inline bool plain_slice(const Value& start, const Value& stop, const Value& step, int64_t n, SliceRange& out) {
+  auto bound = [](const Value& v, int64_t absent, int64_t& to) {
+    to = v.is_int() ? v.as_int() : absent;
+    return v.is_int() || v.is_none();
+  };
+  int64_t end;
+  if (!bound(step, 1, out.step) || out.step == 0 || out.step < -INT64_MAX) return false;
+  const bool back = out.step < 0;
+  const int64_t lowest = back ? -1 : 0, highest = back ? n - 1 : n;
+  if (!bound(start, back ? INT64_MAX : 0, out.start) || !bound(stop, back ? INT64_MIN : INT64_MAX, end)) return false;
+  auto clip = [&](int64_t x) { return std::clamp(x < 0 ? x + n : x, lowest, highest); };
+  out.start = clip(out.start);
+  end = clip(end);
+  const int64_t span = back ? out.start - end : end - out.start;
+  out.count = span <= 0 ? 0 : out.step == 1 ? span : (span - 1) / (back ? -out.step : out.step) + 1;
+  return true;
+}
+// The items of a list, the characters of a str (or of a subclass' instance: a str) that lie in a slice.
+Value list_slice(Session& s, List* l, const SliceRange& range);
+Value str_slice(Session& s, const Value& v, const SliceRange& range);
+
 Value reversed_list_iterator(const Value& list);
 
 }  // namespace ouro::runtime

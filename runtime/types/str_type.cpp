@@ -130,43 +130,55 @@ Value str_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   return Value::boolean(op == CmpOp::lt ? c < 0 : op == CmpOp::le ? c <= 0 : op == CmpOp::gt ? c > 0 : c >= 0);
 }
 
+}  // namespace
+
+Value str_slice(Session& s, const Value& v, const SliceRange& range) {
+  Str* t = text_of_self(v);
+  const auto [start, step, count] = range;
+  if (count == str_length(t) && step == 1 && kind_of(v) == ObjectKind::str) return v;
+  if (count == 0) return make_str("");
+  if (t->ascii() && count == 1) return make_char(static_cast<unsigned char>(t->data[start]));
+  if (step == 1) {
+    size_t from = str_offset(s, v, start), to = t->ascii()
+                                                    ? from + static_cast<size_t>(count)
+                                                    : text::byte_offset(t->view(), static_cast<size_t>(count), from, 0);
+    Value r = make_str(t->view().substr(from, to - from));
+    if (t->ascii() && kind_of(r) == ObjectKind::str) r.as<Str>()->points = count;
+    return r;
+  }
+  uint32_t polled = 0;
+  if (t->ascii()) {
+    Str* out = alloc_str(static_cast<size_t>(count));
+    Value r = Value::steal(out);
+    out->points = count;
+    for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+      poll_interrupt(s, polled);
+      out->data[k] = t->data[i];
+    }
+    return r;
+  }
+  std::string out;
+  std::vector<uint32_t> points;
+  points.reserve(static_cast<size_t>(str_length(t)));
+  for (uint32_t c : text::Points(t->view())) points.push_back(c);
+  for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+    poll_interrupt(s, polled);
+    text::append(out, points[static_cast<size_t>(i)]);
+  }
+  return make_str(out);
+}
+
+namespace {
+
 Value str_get_item(Session& s, const Value& v, const Value& key) {
   Str* t = text_of_self(v);
   int64_t n = str_length(t);
   if (Slice* sl = cast_exact<Slice>(key)) {
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return Value::error();
-    if (count == n && step == 1 && kind_of(v) == ObjectKind::str) return v;
-    if (step == 1) {
-      if (count == 0) return make_str("");
-      size_t from = str_offset(s, v, start),
-             to = t->ascii() ? from + static_cast<size_t>(count)
-                             : text::byte_offset(t->view(), static_cast<size_t>(count), from, 0);
-      Value r = make_str(t->view().substr(from, to - from));
-      if (t->ascii() && kind_of(r) == ObjectKind::str) r.as<Str>()->points = count;
-      return r;
-    }
-    uint32_t polled = 0;
-    if (t->ascii()) {
-      if (count == 1) return make_char(static_cast<unsigned char>(t->data[start]));
-      Str* out = alloc_str(static_cast<size_t>(count));
-      Value r = Value::steal(out);
-      out->points = count;
-      for (int64_t i = start, k = 0; k < count; ++k, i += step) {
-        poll_interrupt(s, polled);
-        out->data[k] = t->data[i];
-      }
-      return r;
-    }
-    std::string out;
-    std::vector<uint32_t> points;
-    points.reserve(static_cast<size_t>(n));
-    for (uint32_t c : text::Points(t->view())) points.push_back(c);
-    for (int64_t i = start, k = 0; k < count; ++k, i += step) {
-      poll_interrupt(s, polled);
-      text::append(out, points[static_cast<size_t>(i)]);
-    }
-    return make_str(out);
+    SliceRange range;
+    if (plain_slice(sl->start, sl->stop, sl->step, n, range)) return str_slice(s, v, range);
+    int64_t stop;
+    range.count = slice_indices(s, *sl, n, range.start, stop, range.step);
+    return range.count < 0 ? Value::error() : str_slice(s, v, range);
   }
   int64_t i;
   if (key.is_int())
