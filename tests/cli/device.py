@@ -222,3 +222,11 @@ print((x + 1).sum().item())
 """)
     done = t.run("much.ouro", env=dict(gpu, OURO_STAND_IN_MEMORY="20000000"))
     t.equal(done.out, "not enough memory on device 'cuda' for 4000000 bytes\n1000000.0\n")
+
+
+def test_a_program_that_a_driver_refuses_runs_on_the_host_and_a_notice_says_so(t):
+    device = Device(t, "opencl")
+    done = device.run("--verbose", "--device=opencl", "-c", "print((tensor([1.0, 2.0]) * 2).tolist())",
+                      env={"OURO_OPENCL_OPTIONS": "-no-such-option"})
+    t.equal(done.out, "[2.0, 4.0]\n")
+    t.has(done.err, "ouro: device: 'opencl' runs less than was asked, the host the rest: OpenCL error -43")
