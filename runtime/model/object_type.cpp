@@ -196,8 +196,13 @@ bool set_class(Session& s, const Value& v, const Value& cls) {
     raise_type_error(s, "__class__ must be set to a class, not '%s' object", type_name(s, cls).c_str());
     return false;
   }
-  if (!i || t->builtin || t->layout != i->type->layout) {
+  if (!i || t->builtin) {
     raise_type_error(s, "__class__ assignment only supported for mutable types or ModuleType subclasses");
+    return false;
+  }
+  if (!same_places(i->type, t)) {
+    raise_type_error(s, "__class__ assignment: '%s' object layout differs from '%s'", std::string(t->text()).c_str(),
+                     std::string(i->type->text()).c_str());
     return false;
   }
   instance_dict(s, i);  // shapes belong to a class

@@ -50,10 +50,28 @@ bool merge_mro(Session& s, Type* t) {
   }
 }
 
+// The names of a class's own __slots__, in order.
+std::vector<Symbol> own_slots(const Type* t) {
+  std::vector<Symbol> out;
+  if (!t->builtin)
+    for (const auto& e : t->names.entries())
+      if (const Member* m = cast_exact<Member>(e.value); m && m->owner == t) out.push_back(m->name);
+  return out;
+}
+// The class of t's line that last gave instances a place of their own (CPython's solid base), `after` left out; null:
+// none did.
+const Type* last_with_places(const Type* t, const Type* after = nullptr) {
+  for (const Type* c : t->mro)
+    if (c != after && (!own_slots(c).empty() || (c->builtin && c->layout != ObjectKind::instance && !c->is_exception)))
+      return c;
+  return nullptr;
+}
+
 // The class of built-in layout that instances contain, from the bases.
 bool choose_layout(Session& s, Type* t) {
   t->layout = ObjectKind::instance;
   t->has_dict = true;
+  const Type* places = nullptr;
   for (Value& b : t->bases) {
     Type* base = b.as<Type>();
     if (base == s.type(ObjectKind::type)) {
@@ -65,8 +83,11 @@ bool choose_layout(Session& s, Type* t) {
       return false;
     }
     t->is_exception |= base->is_exception;
-    if (base->layout == ObjectKind::instance) continue;
-    if (t->layout != ObjectKind::instance && t->layout != base->layout) {
+    const Type* of_base = last_with_places(base);
+    bool conflict = places && of_base && !is_subtype(places, of_base) && !is_subtype(of_base, places);
+    if (of_base && (!places || is_subtype(of_base, places))) places = of_base;
+    if (base->layout == ObjectKind::instance && !conflict) continue;
+    if (conflict || (t->layout != ObjectKind::instance && t->layout != base->layout)) {
       raise_type_error(s, "multiple bases have instance lay-out conflict");
       return false;
     }
@@ -246,6 +267,13 @@ bool is_abc(Session& s, Type* t) {
 }
 
 }  // namespace
+
+bool same_places(const Type* a, const Type* b) {
+  const Type *x = last_with_places(a), *y = last_with_places(b);
+  if (a->has_dict != b->has_dict || a->layout != b->layout) return false;
+  if (x == y) return true;
+  return x && y && own_slots(x) == own_slots(y) && last_with_places(x, x) == last_with_places(y, y);
+}
 
 Value make_class(Session& s, const Value& name, const Value& bases, const Value& ns, const Args& keywords) {
   auto* t = new_object<Type>(ObjectKind::type);
