@@ -164,7 +164,7 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   if (List* o = cast_exact<List>(value);
       o && o != l && plain_slice(sl.start, sl.stop, sl.step, static_cast<int64_t>(l->size), range) &&
       static_cast<size_t>(range.count) == o->size) {
-    for (size_t k = 0; k < o->size; ++k, range.start += range.step) l->items[range.start] = o->items[k];
+    for (int64_t k = 0; k < range.count; ++k) l->items[range.start + k * range.step] = o->items[k];
     return true;
   }
   Value fresh;
@@ -423,8 +423,8 @@ Value list_previous(Session&, Iterator& it) {
 }  // namespace
 
 Value list_slice(Session& s, List* l, const SliceRange& range) {
-  const Value* from = l->items + range.start;
   if (range.count == 0) return make_list();
+  const Value* from = l->items + range.start;
   if (range.step == 1) return list_of_span(from, static_cast<size_t>(range.count));
   Value out = make_list_reserved(static_cast<size_t>(range.count));
   List* to = out.as<List>();

@@ -151,9 +151,9 @@ Value str_slice(Session& s, const Value& v, const SliceRange& range) {
     Str* out = alloc_str(static_cast<size_t>(count));
     Value r = Value::steal(out);
     out->points = count;
-    for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+    for (int64_t k = 0; k < count; ++k) {
       poll_interrupt(s, polled);
-      out->data[k] = t->data[i];
+      out->data[k] = t->data[start + k * step];
     }
     return r;
   }
@@ -161,9 +161,9 @@ Value str_slice(Session& s, const Value& v, const SliceRange& range) {
   std::vector<uint32_t> points;
   points.reserve(static_cast<size_t>(str_length(t)));
   for (uint32_t c : text::Points(t->view())) points.push_back(c);
-  for (int64_t i = start, k = 0; k < count; ++k, i += step) {
+  for (int64_t k = 0; k < count; ++k) {
     poll_interrupt(s, polled);
-    text::append(out, points[static_cast<size_t>(i)]);
+    text::append(out, points[static_cast<size_t>(start + k * step)]);
   }
   return make_str(out);
 }
