@@ -717,7 +717,7 @@ L_str_concat:
 L_slice_get:
   if (quick_slice(s, *f, *pc)) {
     ++pc;
-    OURO_NEXT;
+    goto slow_done;
   }
 L_slice : {
   const Operand* ops = f->code->operands.data() + f->code->sites.data()[pc->a].first;
@@ -744,7 +744,7 @@ L_unpack_two : {
   regs[pc[2].dst] = t[1];
   if (pc->use_a == static_cast<uint8_t>(Use::dies)) regs[pc->a] = Value();
   pc += 2;
-  OURO_NEXT;
+  goto slow_done;
 }
 L_unpack_star:
   OURO_SLOW(do_unpack(s, *f, *pc));
@@ -752,7 +752,7 @@ L_tuple_get : {
   Tuple* t = OURO_A.as<Tuple>();
   OURO_D = (*t)[f->code->sites.data()[pc->b].attr];
   if (pc->use_a == static_cast<uint8_t>(Use::dies) && pc->dst != pc->a) regs[pc->a] = Value();
-  OURO_NEXT;
+  goto slow_done;
 }
 L_list_append : {
   Value v = take_operand(*f, {pc->b, static_cast<Use>(pc->use_b)});
@@ -781,7 +781,10 @@ L_for_iter : {
     Value v = it->def->next(s, *it);
     if (v.is_error()) v = end_of(s, std::move(v));
     if (v.is_error()) goto failed;
-    if (v.is_end()) OURO_GO(pc->dst);
+    if (v.is_end()) {
+      regs[pc->a] = Value();  // it may hold more than what it went through
+      OURO_GO(pc->dst);
+    }
     regs[pc->b] = std::move(v);
     OURO_NEXT;
   }
@@ -792,7 +795,10 @@ L_for_iter : {
   }
   Value v = next(s, a);
   if (v.is_error()) goto failed;
-  if (v.is_end()) OURO_GO(pc->dst);
+  if (v.is_end()) {
+    regs[pc->a] = Value();
+    OURO_GO(pc->dst);
+  }
   regs[pc->b] = std::move(v);
   OURO_NEXT;
 }
@@ -850,10 +856,10 @@ L_call : {
     f->pc = pc;
     Quick q = short_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1);
     if (q == Quick::done) [[likely]]
-      OURO_NEXT;
+      goto slow_done;
     if (q == Quick::no) q = quick_native(s, *f, callee.as<Native>(), ops + 1, x.count - 1, false);
     if (q == Quick::done) [[likely]]
-      OURO_NEXT;
+      goto slow_done;
     if (q == Quick::failed) goto failed;
   }
   goto L_call_full;
@@ -863,7 +869,7 @@ L_call_loaded:
     f->pc = pc;
     Quick q = quick_loaded(s, *f);
     if (q == Quick::done) [[likely]]
-      OURO_NEXT;
+      goto slow_done;
     if (q == Quick::failed) goto failed;
     goto L_call_full;
   }
@@ -889,10 +895,10 @@ L_call_method : {
       auto* native = static_cast<Native*>(x.cache.object);
       Quick q = short_native(s, *f, native, ops, x.count);
       if (q == Quick::done) [[likely]]
-        OURO_NEXT;
+        goto slow_done;
       if (q == Quick::no) q = quick_native(s, *f, native, ops, x.count, true);
       if (q == Quick::done) [[likely]]
-        OURO_NEXT;
+        goto slow_done;
       if (q == Quick::failed) goto failed;
     }
   }
@@ -904,7 +910,7 @@ L_call_loaded_full:
   pushed = nullptr;
   if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
   if (!do_call(s, *f, *pc, pushed)) goto failed;
-  if (!pushed) OURO_NEXT;
+  if (!pushed) goto slow_done;
 entered:
   pushed->result = pc->dst;
   f = pushed;

@@ -45,7 +45,7 @@ bool extend(Session& s, List* l, const Value& iterable) {
   });
 }
 
-// Of other items, for which there is room.
+// There is room for them, and they do not lie behind the end.
 void push_copies(List* l, const Value* from, size_t n) {
   for (size_t left = n; left; poll_interrupt()) {
     size_t piece = std::min(left, size_t{1} << 16);
@@ -62,14 +62,9 @@ Value repeat(Session& s, List* l, const Value& times) {
   if (static_cast<uint64_t>(n) > kMaxItems / l->size) return out_of_memory(s);
   Value out = make_list_reserved(l->size * static_cast<size_t>(n));
   List* r = out.as<List>();
-  uint32_t count = 0;
-  if (l->size > 1)
-    for (int64_t k = 0; k < n; ++k) push_copies(r, l->items, l->size);
-  else
-    for (int64_t k = 0; k < n; ++k, ++r->size) {
-      poll_interrupt(s, count);
-      new (r->items + k) Value(l->items[0]);
-    }
+  push_copies(r, l->items, l->size);
+  for (size_t all = l->size * static_cast<size_t>(n); r->size < all;)
+    push_copies(r, r->items, std::min(r->size, all - r->size));
   return out;
 }
 
@@ -149,13 +144,14 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
 
 // Replaces [from, to) by the items of `fresh`.
 void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
-  SmallVec<Value, 8> dropped;  // freed last: destructors may look at the list
+  SmallVec<Value, 8> dropped;
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
   size_t tail = l->size - to, size = from + n + tail;
   l->reserve(size);
   std::memmove(static_cast<void*>(l->items + from + n), l->items + to, tail * sizeof(Value));
   for (size_t i = 0; i < n; ++i) new (l->items + from + i) Value(std::move(fresh[i]));
   l->size = size;
+  while (dropped.size()) dropped.pop_back();  // the order in which CPython lets go
 }
 
 bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
@@ -164,7 +160,12 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   if (List* o = cast_exact<List>(value);
       o && o != l && plain_slice(sl.start, sl.stop, sl.step, static_cast<int64_t>(l->size), range) &&
       static_cast<size_t>(range.count) == o->size) {
-    for (int64_t k = 0; k < range.count; ++k) l->items[range.start + k * range.step] = o->items[k];
+    uint32_t polled = 0;
+    for (int64_t i = 0; i < range.count; ++i) {
+      poll_interrupt(s, polled);
+      const int64_t k = range.step == 1 ? range.count - 1 - i : i;  // the order in which CPython lets go
+      l->items[range.start + k * range.step] = o->items[k];
+    }
     return true;
   }
   Value fresh;
@@ -195,7 +196,7 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
                       static_cast<long long>(count));
     return false;
   }
-  for (int64_t k = 0, i = start; k < count; ++k, i += step) l->items[i].swap(f->items[k]);
+  for (int64_t k = 0; k < count; ++k) l->items[start + k * step] = std::move(f->items[k]);
   return true;
 }
 

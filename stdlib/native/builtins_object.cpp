@@ -54,7 +54,7 @@ Value f_isinstance(Session& s, const Args& a) {
 Value isinstance_plain(Session& s, const Value& v, const Value& t) {
   if (kind_of(t) != ObjectKind::type) return {};
   if (is_a(s, v, t.as<Type>())) return Value::boolean(true);
-  return t.as<Type>()->builtin && kind_of(v) != ObjectKind::instance ? Value::boolean(false) : Value();
+  return t.as<Type>()->builtin && type_of(s, v)->builtin ? Value::boolean(false) : Value();
 }
 Value f_issubclass(Session& s, const Args& a) {
   if (!takes(s, a, "issubclass", 2, 2, 0)) return Value::error();
