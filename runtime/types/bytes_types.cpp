@@ -129,8 +129,8 @@ Value bytes_get_item(Session& s, const Value& v, const Value& key) {
     if (step == 1 && t.size() >= static_cast<size_t>(n))
       return make_like(v, t.substr(static_cast<size_t>(start), static_cast<size_t>(count)));
     std::string out;
-    for (int64_t k = 0, i = start; k < count; ++k, i += step)
-      if (static_cast<size_t>(i) < t.size()) out += t[static_cast<size_t>(i)];
+    for (int64_t k = 0; k < count; ++k)
+      if (auto i = static_cast<size_t>(start + k * step); i < t.size()) out += t[i];
     return make_like(v, out);
   }
   int64_t i;
@@ -524,7 +524,7 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
                         static_cast<long long>(count));
       return false;
     }
-    for (int64_t k = 0, i = start; k < count; ++k, i += step) d[static_cast<size_t>(i)] = fresh[static_cast<size_t>(k)];
+    for (int64_t k = 0; k < count; ++k) d[static_cast<size_t>(start + k * step)] = fresh[static_cast<size_t>(k)];
     return true;
   }
   int64_t i;

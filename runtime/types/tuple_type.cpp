@@ -79,8 +79,8 @@ Value tuple_get_item(Session& s, const Value& v, const Value& key) {
     if (count == n && step == 1) return plain(v);
     if (count == 0) return make_tuple();
     Value out = alloc_tuple(static_cast<size_t>(count));
-    for (int64_t k = 0, i = start; k < count; ++k, i += step)
-      (*out.as<Tuple>())[static_cast<size_t>(k)] = (*t)[static_cast<size_t>(i)];
+    for (int64_t k = 0; k < count; ++k)
+      (*out.as<Tuple>())[static_cast<size_t>(k)] = (*t)[static_cast<size_t>(start + k * step)];
     return out;
   }
   int64_t i;
