@@ -67,9 +67,7 @@ Value iter(Session& s, const Value& v);
 Value next(Session& s, const Value& iterator);  // the end marker when exhausted
 // f(Value&) → bool for each item; false stops with failure (an exception must be set).
 template <class F>
-[[nodiscard]] bool for_each(Session& s, const Value& iterable, F&& f) {
-  Value it = iter(s, iterable);
-  if (it.is_error()) return false;
+[[nodiscard]] bool for_each_of(Session& s, const Value& it, F&& f) {  // of an iterator
   for (;;) {
     Value v;
     poll_interrupt(s);
@@ -80,6 +78,11 @@ template <class F>
     }
     if (!f(v)) return false;
   }
+}
+template <class F>
+[[nodiscard]] bool for_each(Session& s, const Value& iterable, F&& f) {
+  Value it = iter(s, iterable);
+  return !it.is_error() && for_each_of(s, it, std::forward<F>(f));
 }
 Value list_of(Session& s, const Value& iterable);   // a new list
 Value tuple_of(Session& s, const Value& iterable);  // a tuple (itself if it is exactly one)

@@ -202,12 +202,13 @@ bool push_bound(Session& s, const Value& fv, const Args& args, Frame*& pushed, V
   return true;
 }
 
-// Where the arguments of a call with keywords go among fn's parameters. False if one has no place or a parameter no
-// value, or for more than kMost: bind_function() says what is wrong.
+// Where the arguments of a call with keywords go among fn's parameters, after `self` of these are given. False, and
+// nothing is known, if one has no place or a parameter no value, or for more than kMost: bind_function() says what is
+// wrong.
 struct Places {
   static constexpr size_t kMost = 16;
   uint8_t of[kMost];         // the register of each argument
-  const Value* rest[kMost];  // of each parameter: its default, or null if given or a star
+  const Value* rest[kMost];  // of each parameter behind `self`: its default, or null if given or a star
 
   bool find(Session& s, const Function* fn, const ir::CallSig& call, uint32_t self) {
     const ir::Signature& sig = fn->code->sig;

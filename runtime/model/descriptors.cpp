@@ -121,53 +121,71 @@ constexpr TypeDef kProperty{.name = "property",
 // ---------------------------------------------------------------- staticmethod, classmethod
 
 template <class T>
+T* wrapper(const Value& v) {
+  return unwrap(v).as<T>();
+}
+template <class T>
+bool wrapper_init(Session& s, const Value& self, const Args& a) {
+  const char* name = T::kKind == ObjectKind::static_method ? "staticmethod" : "classmethod";
+  if (a.keywords.size() > 0) return !raise_type_error(s, "%s() takes no keyword arguments", name).is_error();
+  if (a.size() != 1) return !raise_type_error(s, "%s expected 1 argument, got %zu", name, a.size()).is_error();
+  wrapper<T>(self)->function = a[0];
+  Instance* own = cast_exact<Instance>(self);  // it has these from the function; others ask it
+  if (!own || !own->type->has_dict) return true;
+  for (const char* copied : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"}) {
+    Value v = lookup_attr(s, a[0], intern(copied));
+    if (v.is_error() || (!v.is_unbound() && !object_setattr(s, self, intern(copied), v))) return false;
+  }
+  return true;
+}
+// Without a function yet in a subclass, whose __init__ gives it.
+template <class T>
 Value wrapper_construct(Session& s, Type* t, const Args& a) {
-  if (a.size() != 1)
-    return raise_type_error(s, "%s expected 1 argument, got %zu", std::string(t->text()).c_str(), a.size());
   auto* x = new_object<T>(T::kKind);
-  x->function = a[0];
-  return Value::steal(x);
+  x->function = Value::none();
+  Value v = Value::steal(x);
+  return !t->builtin || wrapper_init<T>(s, v, a) ? v : Value::error();
 }
 template <class T>
 Value wrapped(Session&, const Value& v) {
-  return v.as<T>()->function;
+  return wrapper<T>(v)->function;
 }
 template <class T>
 Value wrapper_attr(Session& s, const Value& v, Symbol name) {
   if (!name.text().starts_with("__") || name.text() == "__name__" || name.text() == "__qualname__" ||
       name.text() == "__doc__" || name.text() == "__isabstractmethod__" || name.text() == "__module__" ||
       name.text() == "__annotations__")
-    return lookup_attr(s, v.as<T>()->function, name);
+    return lookup_attr(s, wrapper<T>(v)->function, name);
   return Value();
 }
 template <class T>
 Value wrapper_repr(Session& s, const Value& v) {
   return make_str(std::string(T::kKind == ObjectKind::static_method ? "<staticmethod(" : "<classmethod(") +
-                  repr_text(s, v.as<T>()->function) + ")>");
+                  repr_text(s, wrapper<T>(v)->function) + ")>");
 }
-Value static_call(Session& s, const Value& f, const Args& a) { return call(s, f.as<StaticMethod>()->function, a); }
+Value static_call(Session& s, const Value& f, const Args& a) { return call(s, wrapper<StaticMethod>(f)->function, a); }
 constexpr NativeDef kGetMethods[] = {{"__get__", "instance, owner=None, /", descriptor_get, ""}};
 constexpr GetSetDef kStaticGetSet[] = {{"__func__", wrapped<StaticMethod>}, {"__wrapped__", wrapped<StaticMethod>}};
 constexpr GetSetDef kClassGetSet[] = {{"__func__", wrapped<ClassMethod>}, {"__wrapped__", wrapped<ClassMethod>}};
 constexpr TypeSlots kStaticSlots{.repr = wrapper_repr<StaticMethod>,
                                  .get_attr = wrapper_attr<StaticMethod>,
                                  .call = static_call,
-                                 .construct = wrapper_construct<StaticMethod>};
+                                 .construct = wrapper_construct<StaticMethod>,
+                                 .init = wrapper_init<StaticMethod>};
 constexpr TypeSlots kClassSlots{.repr = wrapper_repr<ClassMethod>,
                                 .get_attr = wrapper_attr<ClassMethod>,
-                                .construct = wrapper_construct<ClassMethod>};
+                                .construct = wrapper_construct<ClassMethod>,
+                                .init = wrapper_init<ClassMethod>};
 constexpr TypeDef kStatic{.name = "staticmethod",
                           .kind = ObjectKind::static_method,
                           .slots = &kStaticSlots,
                           .methods = kGetMethods,
-                          .getset = kStaticGetSet,
-                          .subclassable = false};
+                          .getset = kStaticGetSet};
 constexpr TypeDef kClass{.name = "classmethod",
                          .kind = ObjectKind::class_method,
                          .slots = &kClassSlots,
                          .methods = kGetMethods,
-                         .getset = kClassGetSet,
-                         .subclassable = false};
+                         .getset = kClassGetSet};
 
 // ---------------------------------------------------------------- super
 

@@ -240,11 +240,11 @@ std::string abstract_names(Session& s, Type* t) {
   static const Symbol mark = sym("__isabstractmethod__");
   std::vector<std::string_view> names;
   auto is_abstract = [&](Value v) {
-    if (auto* p = cast_exact<Property>(v))
+    if (auto* p = cast<Property>(v))
       v = p->get;
-    else if (auto* c = cast_exact<ClassMethod>(v))
+    else if (auto* c = cast<ClassMethod>(v))
       v = c->function;
-    else if (auto* m = cast_exact<StaticMethod>(v))
+    else if (auto* m = cast<StaticMethod>(v))
       v = m->function;
     Function* f = cast_exact<Function>(v);
     Dict* d = f ? cast<Dict>(f->dict) : nullptr;
@@ -439,7 +439,7 @@ Value construct_bare(Session& s, Type* t, const Args& args) {
   if (own_init &&
       (t->layout == ObjectKind::tuple || t->layout == ObjectKind::floating || t->layout == ObjectKind::frozenset))
     given.keywords = given.names = {};  // they are for __init__
-  Value native = slots.construct(s, base, given);
+  Value native = slots.construct(s, later ? t : base, given);
   if (native.is_error() || t->builtin) return native;
   Value v = new_instance(s, t);
   v.as<Instance>()->native = native;

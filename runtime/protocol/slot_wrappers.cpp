@@ -121,7 +121,7 @@ Value wrap_contains(Session& s, const Args& a) {
 Value wrap_call(Session& s, const Args& a) {
   Args rest = a;
   rest.positional = a.positional.subspan(1);
-  return call(s, a[0], rest);
+  return call(s, unwrap(a[0]), rest);
 }
 Value wrap_init(Session& s, const Args& a) {
   Args rest = a;
@@ -131,7 +131,7 @@ Value wrap_init(Session& s, const Args& a) {
   bool own_new = made && !cast_exact<Native>(made->function);
   if (own_new && (kind_of(self) == ObjectKind::list || kind_of(self) == ObjectKind::set))
     rest.keywords = rest.names = {};  // they were for __new__
-  return from_ok(slots_of(s, self).init(s, self, rest));
+  return from_ok(slots_of(s, self).init(s, a[0], rest));
 }
 
 constexpr std::string_view kBinaryNames[] = {

@@ -47,8 +47,10 @@ bool extend(Session& s, List* l, const Value& iterable) {
 
 // There is room for them, and they do not lie behind the end.
 void push_copies(List* l, const Value* from, size_t n) {
-  for (size_t left = n; left; poll_interrupt()) {
-    size_t piece = std::min(left, size_t{1} << 16);
+  constexpr size_t kPiece = 1 << 16;
+  for (size_t left = n; left;) {
+    if (left != n) poll_interrupt();
+    size_t piece = std::min(left, kPiece);
     for (Value *out = l->items + l->size, *end = out + piece; out != end; ++out, ++from) new (out) Value(*from);
     l->size += piece;
     left -= piece;
@@ -124,12 +126,10 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
   auto n = static_cast<int64_t>(l->size);
   if (Slice* sl = cast_exact<Slice>(key)) {
     SliceRange range;
-    if (plain_slice(sl->start, sl->stop, sl->step, n, range)) return list_slice(s, l, range);
-    int64_t stop;
-    range.count = slice_indices(s, *sl, n, range.start, stop, range.step);
-    if (range.count < 0) return Value::error();
-    range.count = clamp_slice(static_cast<int64_t>(l->size), range.start, stop, range.step);
-    return list_slice(s, l, range);
+    return slice_range(
+               s, *sl, [l] { return static_cast<int64_t>(l->size); }, range)
+               ? list_slice(s, l, range)
+               : Value::error();
   }
   int64_t i;
   if (key.is_int())

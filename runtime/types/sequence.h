@@ -89,12 +89,7 @@ inline bool slice_bound(Session& s, const Value& given, int64_t& out) {
 template <class F>
 [[nodiscard]] bool for_each_sized(Session& s, const Value& iterable, F&& f) {
   Value it = iter(s, iterable);
-  if (it.is_error() || !ask_length(s, iterable)) return false;
-  for (;;) {
-    Value v = next(s, it);
-    if (v.is_end()) return true;
-    if (v.is_error() || !f(v)) return false;
-  }
+  return !it.is_error() && ask_length(s, iterable) && for_each_of(s, it, std::forward<F>(f));
 }
 
 // A list of the items, of whose number a script is not asked.
@@ -134,6 +129,15 @@ inline bool plain_slice(const Value& start, const Value& stop, const Value& step
   end = clip(end);
   const int64_t span = back ? out.start - end : end - out.start;
   out.count = span <= 0 ? 0 : out.step == 1 ? span : (span - 1) / (back ? -out.step : out.step) + 1;
+  return true;
+}
+// The same with any bounds, of something whose length an __index__ may change. False: an exception is pending.
+template <class Length>
+[[nodiscard]] bool slice_range(Session& s, const Slice& sl, Length&& length, SliceRange& out) {
+  if (plain_slice(sl.start, sl.stop, sl.step, length(), out)) return true;
+  int64_t stop;
+  if (slice_indices(s, sl, length(), out.start, stop, out.step) < 0) return false;
+  out.count = clamp_slice(length(), out.start, stop, out.step);
   return true;
 }
 // The items of a list, the characters of a str (or of a subclass' instance: a str) that lie in a slice.

@@ -175,10 +175,10 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
   int64_t n = str_length(t);
   if (Slice* sl = cast_exact<Slice>(key)) {
     SliceRange range;
-    if (plain_slice(sl->start, sl->stop, sl->step, n, range)) return str_slice(s, v, range);
-    int64_t stop;
-    range.count = slice_indices(s, *sl, n, range.start, stop, range.step);
-    return range.count < 0 ? Value::error() : str_slice(s, v, range);
+    return slice_range(
+               s, *sl, [n] { return n; }, range)
+               ? str_slice(s, v, range)
+               : Value::error();
   }
   int64_t i;
   if (key.is_int())
