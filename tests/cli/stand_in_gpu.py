@@ -57,6 +57,12 @@ def test_a_kernel_without_fault_runs(t):
     t.equal(_drive(t, "\tst.global.u32 \t[%rd3], %r1;"), "loaded 0 \nwaited 0\ncopied 0 63\n")
 
 
+def test_parts_of_a_register_are_taken_lowest_first(t):
+    got = _drive(t, "\tcvt.u16.u32 \t%rs1, %r1;\n\tmov.b32 \t%r2, {%rs1, 1};\n\tmov.b32 \t{%rs2, %rs3}, %r2;\n"
+                    "\tmov.b32 \t%r2, {%rs3, %rs2};\n\tst.global.u32 \t[%rd3], %r2;")
+    t.equal(got, f"loaded 0 \nwaited 0\ncopied 0 {(63 << 16) + 1}\n")
+
+
 def test_a_write_beyond_the_end_is_told_of(t):
     got = _drive(t, "\tst.global.u32 \t[%rd3+4], %r1;")
     t.equal(got, "loaded 0 \nwaited 700\ncopied 700 0\n"

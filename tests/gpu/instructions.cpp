@@ -96,6 +96,26 @@ void store(Block& b, const Instruction& i, Mask who) {
     }
   });
 }
+// mov between a register and the parts of a vector, the lowest first: {%rs1, %rs2} = %r1 and the other way.
+template <class T>
+void pack(Block& b, const Instruction& i, Mask who) {
+  Slot& d = b.slot(i.r[4]);
+  const size_t width = 8 * sizeof(T) / i.parts;
+  each(who, [&](size_t l) {
+    uint64_t all = 0;
+    for (size_t n = 0; n < i.parts; ++n) all |= (b.slot(i.r[n])[l] & ((uint64_t{1} << width) - 1)) << (n * width);
+    d[l] = bits<T>(static_cast<T>(all));
+  });
+}
+template <class T>
+void unpack(Block& b, const Instruction& i, Mask who) {
+  Slot& x = b.slot(i.r[4]);
+  const size_t width = 8 * sizeof(T) / i.parts;
+  each(who, [&](size_t l) {
+    const uint64_t all = get<T>(x[l]);
+    for (size_t n = 0; n < i.parts; ++n) b.slot(i.r[n])[l] = all >> (n * width) & ((uint64_t{1} << width) - 1);
+  });
+}
 template <class T>
 void load_param(Block& b, const Instruction& i, Mask who) {
   T v;
@@ -364,6 +384,10 @@ Table make_table() {
   t["not.pred"] = map1<Pred, Pred, [](Pred x) { return Pred{!x.v}; }>;
   t["mov.pred"] = map1<Pred, Pred, same>;
   t["selp.pred"] = select<Pred>;
+  t["pack.b32"] = pack<uint32_t>;
+  t["pack.b64"] = pack<uint64_t>;
+  t["unpack.b32"] = unpack<uint32_t>;
+  t["unpack.b64"] = unpack<uint64_t>;
   t["clz.b32"] = map1<uint32_t, uint32_t, [](uint32_t x) { return static_cast<uint32_t>(std::countl_zero(x)); }>;
   t["clz.b64"] = map1<uint32_t, uint64_t, [](uint64_t x) { return static_cast<uint32_t>(std::countl_zero(x)); }>;
   t["popc.b32"] = map1<uint32_t, uint32_t, [](uint32_t x) { return static_cast<uint32_t>(std::popcount(x)); }>;

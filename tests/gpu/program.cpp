@@ -279,6 +279,12 @@ class Reader {
       i.flow = Flow::barrier;
     } else if (what == "ld" || what == "st") {
       memory(i, parts, given);
+    } else if (what == "mov" && given.size() == 2 && (given[0].starts_with('{') || given[1].starts_with('{'))) {
+      const bool pack = given[1].starts_with('{');
+      i.step = find_step((pack ? "pack" : "unpack") + name.substr(3));
+      if (!i.step) refuse("unknown instruction " + name + " of a vector");
+      values(i, given[pack ? 1 : 0]);
+      i.r[4] = operand(given[pack ? 0 : 1]);
     } else {
       i.step = find_step(name);
       if (!i.step || given.size() > i.r.size()) refuse("unknown instruction " + name);

@@ -164,15 +164,13 @@ void check_close(DType t, const std::vector<char>& got, const std::vector<char>&
     CHECK((got == expected));
 }
 
-// Every case with its kernel; kernels that are equal are one. A driver takes a second or two for each, so of those that
-// are built every sixth is taken, unless OURO_ALL_KERNELS is set.
+// Every case with its kernel; kernels that are equal are one. Of those that are built every nth is taken.
 struct Cases {
   std::vector<KernelCase> cases;
   std::vector<size_t> which;
   std::vector<const Kernel*> kernels;
 
-  Cases(std::vector<KernelCase> built, std::vector<KernelCase> written) {
-    const size_t nth = std::getenv("OURO_ALL_KERNELS") ? 1 : 6;
+  Cases(std::vector<KernelCase> built, std::vector<KernelCase> written, size_t nth) {
     std::map<std::string, size_t> seen;
     for (KernelCase& c : built)
       if (seen.try_emplace(print(c.kernel), seen.size()).first->second % nth == 0) cases.push_back(std::move(c));
@@ -346,8 +344,8 @@ TEST_CASE("a_launch_has_a_group_for_each_tile", "[device]") {
   CHECK(groups(100000, 10, 1) == 6250);  // most of a large tile would lie outside
 }
 
-static void check_contractions(runtime::Backend& backend) {
-  Cases c(builders_cases(), written_cases());
+static void check_contractions(runtime::Backend& backend, size_t nth) {
+  Cases c(builders_cases(), written_cases(), nth);
   std::string error;
   auto module = backend.compile(c.kernels, error);
   INFO(error);
@@ -361,11 +359,12 @@ static void check_contractions(runtime::Backend& backend) {
   }
 }
 
+// An OpenCL driver takes a second or two for each: OURO_ALL_KERNELS takes all.
 TEST_CASE("opencl_contractions_give_the_evaluators_bits", "[device]") {
   std::string error;
   std::shared_ptr<runtime::Backend> backend = opencl_device(error);
   if (backend)
-    check_contractions(*backend);
+    check_contractions(*backend, std::getenv("OURO_ALL_KERNELS") ? 1 : 6);
   else
     WARN("skipped: " << error);
 }
@@ -375,7 +374,9 @@ TEST_CASE("cuda_contractions_give_the_evaluators_bits", "[device]") {
   std::shared_ptr<runtime::Backend> backend = cuda_device(error);
   INFO(error);
   REQUIRE(backend);
-  check_contractions(*backend);
+  check_contractions(*backend, 1);
 }
 
-TEST_CASE("ptxas_takes_every_contraction", "[device]") { check_ptx(Cases(builders_cases(), written_cases()).kernels); }
+TEST_CASE("ptxas_takes_every_contraction", "[device]") {
+  check_ptx(Cases(builders_cases(), written_cases(), 1).kernels);
+}
