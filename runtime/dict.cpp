@@ -7,6 +7,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/leftovers.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/lookup.h"
 
 namespace ouro::runtime {
 
@@ -281,8 +282,14 @@ Value dict_copy(Dict* d) {
   return copy;
 }
 
+// A dict that a subclass iterates in its own way is a mapping like any other.
+static bool iterates_itself(Session& s, const Value& mapping) {
+  Instance* i = cast_exact<Instance>(mapping);
+  return i && is_overridden(find_dunder(s, i->type, Dunder::iter_), Dunder::iter_);
+}
+
 bool dict_merge(Session& s, Dict* into, const Value& mapping) {
-  if (Dict* d = cast<Dict>(mapping)) {
+  if (Dict* d = cast<Dict>(mapping); d && !iterates_itself(s, mapping)) {
     if (d == into) return true;
     Value keep = mapping;
     size_t pos = 0;
@@ -302,7 +309,14 @@ bool dict_merge(Session& s, Dict* into, const Value& mapping) {
   static const Symbol keys_name = intern("keys");
   Value keys = call_method(s, mapping, keys_name);
   if (keys.is_error()) return false;
-  return for_each(s, keys, [&](Value& key) {
+  Value it = iter(s, keys);
+  if (it.is_error() && pending_is(s, ExcKind::TypeError)) {
+    clear_pending(s);
+    raise_type_error(s, "%s.keys() returned a non-iterable (type %s)", type_name(s, mapping).c_str(),
+                     type_name(s, keys).c_str());
+  }
+  if (it.is_error()) return false;
+  return for_each_of(s, it, [&](Value& key) {
     Value v = get_item(s, mapping, key);
     return !v.is_error() && dict_set(s, into, key, std::move(v));
   });

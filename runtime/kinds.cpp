@@ -169,7 +169,10 @@ void visit_super(Object* o, V& v) {
   auto* x = static_cast<Super*>(o);
   v.visit(x->type), v.visit(x->self);
 }
-void visit_none(Object*, V&) {}
+template <class T>
+void visit_owner(Object* o, V& v) {
+  v.visit(static_cast<T*>(o)->keeps_owner);
+}
 void visit_traceback(Object* o, V& v) {
   v.visit(static_cast<Traceback*>(o)->next), v.visit(static_cast<Traceback*>(o)->globals);
 }
@@ -260,8 +263,8 @@ void register_core_kinds() {
   register_kind(K::static_method, {destroy_object<StaticMethod>, visit_static});
   register_kind(K::class_method, {destroy_object<ClassMethod>, visit_class_method});
   register_kind(K::super, {destroy_object<Super>, visit_super});
-  register_kind(K::member, {destroy_object<Member>, visit_none});
-  register_kind(K::get_set, {destroy_object<GetSet>});
+  register_kind(K::member, {destroy_object<Member>, visit_owner<Member>});
+  register_kind(K::get_set, {destroy_object<GetSet>, visit_owner<GetSet>});
   register_kind(K::traceback, {destroy_object<Traceback>, visit_traceback});
   register_kind(K::generic_alias, {destroy_object<GenericAlias>, visit_alias});
   register_kind(K::opaque, {destroy_opaque, visit_opaque, clear_opaque});

@@ -178,7 +178,7 @@ Value no_module(Session& s, std::string_view name, std::string_view whole_of = {
   std::string text = "No module named '" + std::string(name) + "'";
   if (!whole_of.empty()) text += "; '" + std::string(whole_of) + "' is not a package";
   raise_text(s, ExcKind::ModuleNotFoundError, text);
-  s.pending.as<Exception>()->extra1 = Value();
+  s.pending.as<Exception>()->extra1 = make_str(name);
   return Value::error();
 }
 
@@ -234,7 +234,8 @@ Value load_module(Session& s, Symbol name, Module* parent) {
     s.modules.set(name, m);
     return m;
   }
-  if (parent && !parent->is_package && !parent->load) return no_module(s, full, full.substr(0, full.rfind('.')));
+  bool holds_modules = parent && (parent->is_package || text_of(s, parent->name).starts_with("ouro"));
+  if (parent && !holds_modules) return no_module(s, full, full.substr(0, full.rfind('.')));
   return no_module(s, full);
 }
 
@@ -321,7 +322,14 @@ Symbol resolve_relative(Session& s, const Module& from, Symbol name) {
   std::string base = text_of(s, from.name);
   for (size_t i = from.is_package ? 1 : 0; i < dots; ++i) {
     size_t dot = base.rfind('.');
-    base = dot == base.npos ? "" : base.substr(0, dot);
+    if (dot == base.npos) {
+      bool in_package = from.is_package || i > 0;
+      raise_text(s, ExcKind::ImportError,
+                 in_package ? "attempted relative import beyond top-level package"
+                            : "attempted relative import with no known parent package");
+      return {};
+    }
+    base.resize(dot);
   }
   std::string rest(text.substr(dots));
   return intern(base.empty() ? rest : rest.empty() ? base : base + "." + rest);

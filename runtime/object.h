@@ -431,14 +431,16 @@ struct Super : GcObject {
 struct Member : GcObject {
   Symbol name{};
   Type* owner = nullptr;
+  Value keeps_owner;
   static constexpr ObjectKind kKind = ObjectKind::member;
 };
 
 // An attribute computed by natives (GetSetDef), as a descriptor.
 struct GetSetDef;
-struct GetSet : Object {
+struct GetSet : GcObject {
   const GetSetDef* def = nullptr;
   Type* owner = nullptr;
+  Value keeps_owner;  // unbound for a built-in class, which stays
   static constexpr ObjectKind kKind = ObjectKind::get_set;
 };
 

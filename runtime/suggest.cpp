@@ -61,6 +61,8 @@ void builtin_names(Session& s, bool ouro, std::vector<std::string_view>& names) 
   for (Type* t : s.types)
     if (t && t->def && t->def->module == kPython) names.push_back(t->text());
   for (Type* t : s.exceptions) names.push_back(t->text());
+  for (std::string_view constant : {"None", "True", "False", "Ellipsis", "NotImplemented", "__debug__"})
+    names.push_back(constant);
 }
 
 // Locals first, then globals, then builtins: the first group with a near name wins.
@@ -69,8 +71,11 @@ std::string suggest_name(Session& s, Exception* e, std::string_view wrong) {
   if (!last) return {};
   while (cast<Traceback>(last->next)) last = last->next.as<Traceback>();
   std::vector<std::string_view> names;
+  auto captured = [&](Symbol n) {  // CPython offers none of these
+    return std::ranges::any_of(last->code->captures, [n](const ir::Capture& c) { return c.name == n; });
+  };
   for (const auto& n : last->code->names)
-    if (n.hint && n.hint.text() != wrong) names.push_back(n.hint.text());
+    if (n.hint && n.hint.text() != wrong && !captured(n.hint)) names.push_back(n.hint.text());
   std::string_view best = nearest_name(wrong, names);
   Module* m = cast<Module>(last->globals);
   if (best.empty() && m) {

@@ -231,7 +231,9 @@ void die_by_interrupt() {
 int report_uncaught(Session& s) {
   Value e = take_pending(s);
   if (exception_is(s, e, ExcKind::SystemExit)) {
-    Value code = e.as<Exception>()->extra1;
+    Value code = lookup_attr(s, e, intern("code"));  // a subclass may have its own
+    if (code.is_error()) clear_pending(s), code = e;
+    if (cast<BigInt>(code)) return 255;
     if (code.is_none() || code.is_unbound()) return 0;
     if (code.is_int() || code.is_bool()) return static_cast<int>(code.bits()) & 0xff;
     (void)s.out.flush();

@@ -114,7 +114,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
       }
       case ir::CallSig::Kind::double_star: {
         Value d = v;
-        if (!cast<Dict>(d)) {
+        if (!cast_exact<Dict>(d)) {
           static const Symbol keys = intern("keys");
           Value has = lookup_attr(s, v, keys);
           if (has.is_error()) return false;

@@ -256,8 +256,14 @@ Value length_(Ctx& c, Value* a, uint32_t) {
 
 // ---------------------------------------------------------------- imports
 
-Value import_(Ctx& c, Value*, uint32_t) { return import_top(c.s, resolve_relative(c.s, *c.f.globals, c.name())); }
-Value import_as(Ctx& c, Value*, uint32_t) { return import_module(c.s, resolve_relative(c.s, *c.f.globals, c.name())); }
+Value import_(Ctx& c, Value*, uint32_t) {
+  Symbol name = resolve_relative(c.s, *c.f.globals, c.name());
+  return name ? import_top(c.s, name) : Value::error();
+}
+Value import_as(Ctx& c, Value*, uint32_t) {
+  Symbol name = resolve_relative(c.s, *c.f.globals, c.name());
+  return name ? import_module(c.s, name) : Value::error();
+}
 Value import_from_(Ctx& c, Value* a, uint32_t) { return import_from(c.s, a[0], c.name()); }
 Value import_star_(Ctx& c, Value* a, uint32_t) { return ok(import_star(c.s, a[0], *c.f.globals)); }
 

@@ -39,7 +39,9 @@ bool property_init(Session& s, const Value& self, const Args& a) {
   Property* p = prop(self);
   p->doc = parts[3].is_none() && !parts[0].is_none() ? doc_of(s, parts[0]) : parts[3];
   p->get = parts[0], p->set = parts[1], p->del = parts[2];
-  return true;
+  Instance* own = cast_exact<Instance>(self);  // of a subclass, whose own text would hide it
+  static const Symbol doc = intern("__doc__");
+  return !own || !own->type->has_dict || (set_own_attribute(s, own, doc, p->doc), true);
 }
 Value property_construct(Session& s, Type*, const Args& a) {
   Value v = Value::steal(new_object<Property>(ObjectKind::property));

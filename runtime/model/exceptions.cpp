@@ -123,6 +123,7 @@ constexpr NativeDef kStaticMethods[] = {{"__new__", "", exception_new, "", true}
 
 Value get_args(Session&, const Value& v) { return self_of(v)->args; }
 bool set_args(Session& s, const Value& v, const Value& args) {
+  if (args.is_unbound()) return !raise_type_error(s, "args may not be deleted").is_error();
   Value t = tuple_of(s, args);
   if (t.is_error()) return false;
   self_of(v)->args = t;

@@ -66,6 +66,11 @@ bool set_defaults(Session& s, const Value& v, const Value& x) {
   }
   return set_field<field>(s, v, x);
 }
+bool set_annotations(Session& s, const Value& v, const Value& x) {
+  if (x.is_unbound() || x.is_none() || cast<Dict>(x)) return set_field<&Function::annotations>(s, v, x);
+  raise_type_error(s, "__annotations__ must be set to a dict object");
+  return false;
+}
 bool set_str_field(Session& s, const Value& x, Value& field, const char* name) {
   if (!cast<Str>(x)) {
     raise_type_error(s, "%s must be set to a string object", name);
@@ -124,7 +129,7 @@ constexpr GetSetDef kFunctionGetSet[] = {
     {"__module__", get_module, set_field<&Function::module_name>},
     {"__defaults__", get_field<&Function::defaults>, set_defaults<&Function::defaults>},
     {"__kwdefaults__", get_field<&Function::kwdefaults>, set_defaults<&Function::kwdefaults>},
-    {"__annotations__", get_annotations, set_field<&Function::annotations>},
+    {"__annotations__", get_annotations, set_annotations},
     {"__dict__", get_dict, set_dict},
     {"__globals__", get_globals},
     {"__closure__", get_closure},

@@ -26,8 +26,7 @@ Value object_repr(Session& s, const Args& a) {
 }
 Value object_str(Session& s, const Args& a) {
   const Value& native = unwrap(a[0]);
-  if (!native.same(a[0]) && slots_of(s, native).str) return repr(s, a[0]);
-  return repr(s, a[0]);
+  return repr(s, cast_exact<Bytes>(native) ? native : a[0]);  // bytes has a __str__ of its own
 }
 Value object_eq(Session&, const Args& a) { return a[0].same(a[1]) ? Value::boolean(true) : Value::not_implemented(); }
 Value object_ne(Session& s, const Args& a) {
@@ -45,7 +44,9 @@ Value object_hash(Session&, const Args& a) {
 Value object_format(Session& s, const Args& a) {
   Str* spec = cast<Str>(a[1]);
   const Value& native = unwrap(a[0]);
-  if (!native.same(a[0]) || !is_scripted_instance(a[0])) return format(s, native, spec ? spec->view() : "");
+  if (is_scripted_instance(a[0]) && spec && !spec->size) return str(s, a[0]);
+  if ((!native.same(a[0]) && slots_of(s, native).format) || !is_scripted_instance(a[0]))
+    return format(s, native, spec ? spec->view() : "");
   if (spec && spec->size)
     return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, a[0]).c_str());
   return str(s, a[0]);
@@ -119,6 +120,8 @@ Value object_dir(Session& s, const Args& a) {
       return Value::error();
     }
   }
+  if (Function* f = cast_exact<Function>(v); f && f->dict.is_object() && !set_update(s, set, f->dict))
+    return Value::error();
   if (auto f = slots_of(s, v).dir) {
     OURO_TRY(extra, f(s, v));
     if (!set_update(s, set, extra)) return Value::error();
@@ -192,6 +195,7 @@ Value get_class(Session& s, const Value& v) { return Value::share(type_of(s, v))
 bool set_class(Session& s, const Value& v, const Value& cls) {
   Instance* i = cast<Instance>(v);
   Type* t = cast_exact<Type>(cls);
+  if (cls.is_unbound()) return !raise_type_error(s, "can't delete __class__ attribute").is_error();
   if (!t) {
     raise_type_error(s, "__class__ must be set to a class, not '%s' object", type_name(s, cls).c_str());
     return false;
@@ -219,6 +223,11 @@ Value get_dict(Session& s, const Value& v) {
 }
 bool set_dict(Session& s, const Value& v, const Value& d) {
   Instance* i = cast<Instance>(v);
+  if (i && d.is_unbound()) {
+    instance_dict(s, i);
+    i->dict = make_dict();
+    return true;
+  }
   if (!i || !cast<Dict>(d)) {
     raise_type_error(s, "__dict__ must be set to a dictionary, not a '%s'", type_name(s, d).c_str());
     return false;
@@ -403,7 +412,13 @@ Value subclasses_method(Session&, const Args& a) {
   return make_list_moved(out);
 }
 Value instancecheck_method(Session& s, const Args& a) { return Value::boolean(is_a(s, a[1], self_type(a[0]))); }
-constexpr NativeDef kTypeMethods[] = {{"mro", "", mro_method, "Return a type's method resolution order."},
+Value type_call(Session& s, const Args& a) {
+  Args rest = a;
+  rest.positional = a.positional.subspan(1);
+  return call(s, a[0], rest);
+}
+constexpr NativeDef kTypeMethods[] = {{"__call__", "", type_call, "Call self as a function.", true},
+                                      {"mro", "", mro_method, "Return a type's method resolution order."},
                                       {"__subclasses__", "", subclasses_method, ""},
                                       {"__instancecheck__", "instance, /", instancecheck_method, ""}};
 constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name},
@@ -415,8 +430,11 @@ constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name},
                                      {"__doc__", type_get_doc, type_set_doc},
                                      {"__module__", type_get_module, type_set_module},
                                      {"__annotations__", type_get_annotations}};
-constexpr TypeSlots kTypeSlots{
-    .binary = type_union, .repr = type_repr, .get_item = type_get_item, .construct = type_construct};
+constexpr TypeSlots kTypeSlots{.binary = type_union,
+                               .binary_ops = bit(BinOp::or_),
+                               .repr = type_repr,
+                               .get_item = type_get_item,
+                               .construct = type_construct};
 constexpr TypeDef kType{.name = "type",
                         .kind = ObjectKind::type,
                         .slots = &kTypeSlots,

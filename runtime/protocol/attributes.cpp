@@ -64,7 +64,7 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
       return self.is_unbound() ? d : make_bound_method(d, self);
     case ObjectKind::native: {
       Native* n = d.as<Native>();
-      if (self.is_unbound() || !n->owner) return d;
+      if (self.is_unbound() || !n->owner || !n->self.is_unbound()) return d;
       Value b = make_native(*n->def, self, n->owner);
       b.as<Native>()->params = n->params;
       return b;
@@ -180,6 +180,7 @@ Value find_attribute(Session& s, const Value& v, Symbol name) {
 }  // namespace
 
 static Value no_attribute(Session& s, const Value& v, Symbol name) {
+  if (auto* bound = cast_exact<BoundMethod>(v)) return no_attribute(s, bound->function, name);
   std::string text;
   if (Type* t = cast_exact<Type>(v))
     text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
@@ -193,10 +194,15 @@ static Value no_attribute(Session& s, const Value& v, Symbol name) {
   return set_pending(s, std::move(e));
 }
 
+static bool has_get(Session& s, const Value& d) {
+  return !find_dunder(s, d.as<Instance>()->type, Dunder::get_).is_unbound();
+}
+
 Value generic_get_attr(Session& s, const Value& v, Symbol name) {
   Instance* i = v.as<Instance>();
   Value d = type_lookup(s, i->type, name);
-  if (!d.is_unbound() && is_data_descriptor(s, d)) return bind_descriptor(s, d, v, i->type);
+  if (!d.is_unbound() && is_data_descriptor(s, d) && (kind_of(d) != ObjectKind::instance || has_get(s, d)))
+    return bind_descriptor(s, d, v, i->type);
   Value own = own_attribute(s, i, name);
   if (!own.is_unbound()) return own;
   return d.is_unbound() ? d : bind_descriptor(s, d, v, i->type);
@@ -226,7 +232,16 @@ Value lookup_attr(Session& s, const Value& v, Symbol name) {
   return r;
 }
 
-Value get_attr(Session& s, const Value& v, Symbol name) {
+// An AttributeError that a script raised learns what was asked of whom.
+static Value with_context(Session& s, Value r, const Value& v, Symbol name) {
+  if (!r.is_error() || !pending_is(s, ExcKind::AttributeError)) return r;
+  auto* e = s.pending.as<Exception>();
+  auto absent = [](const Value& x) { return x.is_unbound() || x.is_none(); };
+  if (absent(e->extra1) && absent(e->extra2)) e->extra1 = s.str(name), e->extra2 = v;
+  return r;
+}
+
+static Value attribute_of(Session& s, const Value& v, Symbol name) {
   Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
   if (!t || !(t->has_getattribute || t->has_getattr)) {
     Value r = find_attribute(s, v, name);
@@ -241,6 +256,7 @@ Value get_attr(Session& s, const Value& v, Symbol name) {
   return t->has_getattr ? call_dunder(s, v, Dunder::getattr_, {s.str(name)}) : no_attribute(s, v, name);
 }
 
+Value get_attr(Session& s, const Value& v, Symbol name) { return with_context(s, attribute_of(s, v, name), v, name); }
 Value get_attr(Session& s, const Value& v, std::string_view name) { return get_attr(s, v, intern(name)); }
 
 Value object_getattribute(Session& s, const Value& v, Symbol name) {
@@ -524,8 +540,8 @@ bool set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
 bool del_attr(Session& s, const Value& v, Symbol name) {
   if (has_attributes(v)) {
     Type* t = v.as<Instance>()->type;
-    const Value& m = find_dunder(s, t, Dunder::delattr_);
-    if (cast_exact<Function>(m)) return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
+    if (is_overridden(find_dunder(s, t, Dunder::delattr_), Dunder::delattr_))
+      return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
     return generic_set_attr(s, v, name, Value());
   }
   return set_any(s, v, name, Value());

@@ -54,7 +54,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       Type* t = type_of(s, f);
       Value m = find_dunder(s, t, Dunder::call_);
       if (m.is_unbound()) break;
-      if (kind_of(m) == ObjectKind::function || kind_of(m) == ObjectKind::native) return with_first(s, m, f, args);
+      if (Native* n = cast_exact<Native>(m); n ? takes_receiver(n) : kind_of(m) == ObjectKind::function)
+        return with_first(s, m, f, args);
       DepthGuard depth(s, " while calling a Python object");  // what __call__ is may be such an object, too
       if (!depth.ok()) return Value::error();
       OURO_TRY(bound, bind_descriptor(s, m, f, t));
@@ -90,7 +91,7 @@ Value find_method(Session& s, const Value& v, Symbol name) {
   }
   Value m = type_lookup(s, t, name);
   ObjectKind mk = kind_of(m);
-  if (mk == ObjectKind::function || (mk == ObjectKind::native && m.as<Native>()->owner)) return m;
+  if (mk == ObjectKind::function || (mk == ObjectKind::native && takes_receiver(m.as<Native>()))) return m;
   return Value();
 }
 

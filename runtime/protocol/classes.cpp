@@ -40,7 +40,10 @@ bool merge_mro(Session& s, Type* t) {
     if (!left) return true;
     if (!next) {
       std::string names;
-      for (Type* d : direct) names += (names.empty() ? "" : ", ") + std::string(d->text());
+      std::vector<Type*> heads;
+      for (auto& l : lists)
+        if (!l.empty() && std::ranges::find(heads, l.front()) == heads.end()) heads.push_back(l.front());
+      for (Type* h : heads) names += (names.empty() ? "" : ", ") + std::string(h->text());
       raise_type_error(s, "Cannot create a consistent method resolution\norder (MRO) for bases %s", names.c_str());
       return false;
     }
@@ -139,12 +142,20 @@ bool apply_slots(Session& s, Type* t) {
     Type* base = b.as<Type>();
     return base->has_dict && base != s.object_type() && !base->builtin;
   });
+  bool weakref = false;
   for (Symbol n : names) {
     if (n.text() == "__dict__") {
+      if (dict) return !raise_type_error(s, "__dict__ slot disallowed: we already got one").is_error();
       dict = true;
       continue;
     }
-    if (n.text() == "__weakref__") continue;
+    if (n.text() == "__weakref__") {
+      if (weakref)
+        return !raise_type_error(s, "__weakref__ slot disallowed: either we already got one, or __itemsize__ != 0")
+                    .is_error();
+      weakref = true;
+      continue;
+    }
     if (!is_identifier(n.text())) {
       raise_type_error(s, "__slots__ must be identifiers");
       return false;
@@ -158,6 +169,7 @@ bool apply_slots(Session& s, Type* t) {
     auto* m = new_object<Member>(ObjectKind::member);
     m->name = n;
     m->owner = t;
+    m->keeps_owner = Value::share(t);
     t->names.add(n, Value::steal(m));
   }
   t->has_dict = dict || t->is_exception;
@@ -179,6 +191,7 @@ void add_instance_descriptors(Session& s, Type* t) {
     auto* g = new_object<GetSet>(ObjectKind::get_set);
     g->def = def;
     g->owner = t;
+    g->keeps_owner = Value::share(t);
     t->names.add(name, Value::steal(g));
   };
   static constexpr ObjectKind kSized[] = {ObjectKind::integer, ObjectKind::tuple,     ObjectKind::bytes,
@@ -459,6 +472,13 @@ Value construct(Session& s, Type* t, const Args& args) {
     all.push_back(Value::share(t));
     all.append(args.positional.begin(), args.positional.end());
     v = call(s, st->function, Args{{all.data(), all.size()}, args.keywords, args.names});
+    if (v.is_error() || !is_a(s, v, t)) return v;
+  } else if (!st && !make.is_unbound()) {  // another descriptor
+    OURO_TRY(bound, bind_descriptor(s, make, Value(), t));
+    SmallVec<Value, 8> all;
+    all.push_back(Value::share(t));
+    all.append(args.positional.begin(), args.positional.end());
+    v = call(s, bound, Args{{all.data(), all.size()}, args.keywords, args.names});
     if (v.is_error() || !is_a(s, v, t)) return v;
   } else {
     v = construct_bare(s, t, args);

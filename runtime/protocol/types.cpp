@@ -36,6 +36,7 @@ Type* iterator_type(Session& s, const IterDef* def) {
 
 void add_wrapper(void* context, const NativeDef& row) {
   Type* t = static_cast<Type*>(context);
+  if (t->def->kind == ObjectKind::type && row.name == "__getitem__") return;  // list[int]: __class_getitem__'s
   t->names.add(intern(row.name), make_native(row, Value(), t));
 }
 
@@ -173,13 +174,16 @@ const Value& find_dunder(Session& s, Type* t, Dunder d) {
   return cached;
 }
 
+bool is_overridden(const Value& m, Dunder d) {
+  if (m.is_unbound()) return false;
+  Native* n = cast_exact<Native>(m);
+  return !n || !takes_receiver(n) || n->def->name != dunder_symbol(d).text();
+}
+
 void type_changed(Session& s, Type* t) {
   t->version = s.next_version++;
   for (Value& d : t->dunders) d = Value::end();
-  auto scripted = [&](Dunder d) {
-    const Value& m = find_dunder(s, t, d);
-    return !m.is_unbound() && !cast_exact<Native>(m);
-  };
+  auto scripted = [&](Dunder d) { return is_overridden(find_dunder(s, t, d), d); };
   t->has_getattr = scripted(Dunder::getattr_);
   t->has_getattribute = scripted(Dunder::getattribute_);
   t->has_setattr = scripted(Dunder::setattr_);
@@ -192,7 +196,7 @@ Value call_dunder(Session& s, const Value& v, Dunder d, std::initializer_list<Va
   Value m = find_dunder(s, t, d);
   if (m.is_unbound()) return m;
   ObjectKind k = kind_of(m);
-  if (k == ObjectKind::function || (k == ObjectKind::native && m.as<Native>()->owner)) {
+  if (k == ObjectKind::function || (k == ObjectKind::native && takes_receiver(m.as<Native>()))) {
     Value all[4];
     size_t n = 0;
     all[n++] = v;

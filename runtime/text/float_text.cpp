@@ -85,10 +85,10 @@ std::string lay_out(Decimal d, bool exponent, int keep, bool upper, unsigned fla
     out = "0." + std::string(static_cast<size_t>(-d.point), '0') + g;
   } else if (d.point >= static_cast<int>(g.size())) {
     out = g + std::string(static_cast<size_t>(d.point) - g.size(), '0');
-    if (flags & kFloatAlt)
-      out += '.';
-    else if (flags & kFloatAddDot0)
+    if (flags & kFloatAddDot0)
       out += ".0";
+    else if (flags & kFloatAlt)
+      out += '.';
   } else {
     out = g.substr(0, static_cast<size_t>(d.point)) + "." + g.substr(static_cast<size_t>(d.point));
   }

@@ -1,36 +1,41 @@
 #include "runtime/types/args.h"
 
+#include <string>
 #include <string_view>
 
 #include "runtime/exception.h"
 #include "runtime/object.h"
+#include "runtime/ops.h"
 
 namespace ouro::runtime {
 namespace {
 
 bool fail(const Value&) { return false; }
 
-bool no_keywords(Session& s, const Args& a, const char* name) {
+// `name` of a method (first: 1) is told with the class that has it.
+bool no_keywords(Session& s, const Args& a, std::string_view name, size_t first) {
   if (a.keywords.empty()) return true;
-  return fail(raise_type_error(s, "%s() takes no keyword arguments", name));
+  std::string whole(name);
+  if (first == 1 && a.size() > 0 && name.find('.') == name.npos) whole = type_name(s, unwrap(a[0])) + "." + whole;
+  return fail(raise_type_error(s, "%s() takes no keyword arguments", whole.c_str()));
 }
 
 }  // namespace
 
 bool takes_none(Session& s, const Args& a, const char* name, size_t first) {
-  if (!no_keywords(s, a, name)) return false;
+  if (!no_keywords(s, a, name, first)) return false;
   if (a.size() == first) return true;
   return fail(raise_type_error(s, "%s() takes no arguments (%zu given)", name, a.size() - first));
 }
 
 bool takes_one(Session& s, const Args& a, const char* name, size_t first) {
-  if (!no_keywords(s, a, name)) return false;
+  if (!no_keywords(s, a, name, first)) return false;
   if (a.size() == first + 1) return true;
   return fail(raise_type_error(s, "%s() takes exactly one argument (%zu given)", name, a.size() - first));
 }
 
 bool takes(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first, const char* qualified) {
-  if (!no_keywords(s, a, qualified ? qualified : name)) return false;
+  if (!no_keywords(s, a, qualified ? qualified : name, first)) return false;
   size_t n = a.size() - first;
   if (n >= low && n <= high) return true;
   size_t bound = n < low ? low : high;
@@ -42,7 +47,7 @@ bool takes(Session& s, const Args& a, const char* name, size_t low, size_t high,
 }
 
 bool takes_count(Session& s, const Args& a, const char* name, size_t low, size_t high, size_t first) {
-  if (!no_keywords(s, a, name)) return false;
+  if (!no_keywords(s, a, name, first)) return false;
   size_t n = a.size() - first;
   if (n >= low && n <= high) return true;
   size_t bound = n < low ? low : high;

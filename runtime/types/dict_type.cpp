@@ -171,7 +171,7 @@ Value m_setdefault(Session& s, const Args& a) {
 Value m_pop(Session& s, const Args& a) {
   if (!takes(s, a, "pop", 1, 2, 1, "dict.pop")) return Value::error();
   Value removed;
-  if (a.size() == 3 && self_of(a)->used == 0) return a[2];
+  if (self_of(a)->used == 0) return a.size() == 3 ? a[2] : raise_key_error(s, a[1]);
   int r = dict_delete(s, self_of(a), a[1], &removed);
   if (r < 0) return Value::error();
   if (r) return removed;
@@ -194,7 +194,9 @@ Value m_clear(Session& s, const Args& a) {
 }
 Value m_copy(Session& s, const Args& a) {
   if (!takes_none(s, a, "dict.copy")) return Value::error();
-  return dict_copy(self_of(a));
+  if (!cast_exact<Instance>(a[0])) return dict_copy(self_of(a));
+  Value out = make_dict();
+  return dict_merge(s, out.as<Dict>(), a[0]) ? out : Value::error();
 }
 Value m_update(Session& s, const Args& a) {
   if (a.size() > 2) return raise_type_error(s, "update expected at most 1 argument, got %zu", a.size() - 1);

@@ -323,7 +323,7 @@ Value m_copy(Session& s, const Args& a) {
 
 bool no_keywords(Session& s, const Args& a, const char* name) {
   if (a.keywords.empty()) return true;
-  raise_type_error(s, "set.%s() takes no keyword arguments", name);
+  raise_type_error(s, "%s.%s() takes no keyword arguments", type_name(s, unwrap(a[0])).c_str(), name);
   return false;
 }
 

@@ -229,6 +229,9 @@ class Percent {
                                  type_name(s_, v).c_str()));
   }
 
+  bool has_index(const Value& v) {
+    return cast_exact<Instance>(v) && !find_dunder(s_, type_of(s_, v), Dunder::index_).is_unbound();
+  }
   bool character(const Spec& spec, const Value& v) {
     std::string one;
     if (Str* t = cast<Str>(v); t && !bytes_ && str_length(t) == 1) {
@@ -237,8 +240,9 @@ class Percent {
       one = b->view();
     } else if (ByteArray* a = cast<ByteArray>(v); a && bytes_ && a->data.size() == 1) {
       one = a->data;
-    } else if (is_integer(v)) {
-      const Value& u = unwrap(v);
+    } else if (is_integer(v) || has_index(v)) {
+      Value u = to_index_value(s_, v);
+      if (u.is_error()) return fail(u);
       int64_t limit = bytes_ ? 256 : 0x110000;
       if (!is_word(u) || u.bits() < 0 || u.bits() >= limit)
         return fail(raise_text(s_, ExcKind::OverflowError,

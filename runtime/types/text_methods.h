@@ -17,6 +17,7 @@
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/numbers.h"
 
 namespace ouro::runtime {
 
@@ -309,8 +310,11 @@ struct TextMethods {
   static Value splitlines(Session& s, const Args& a) {
     Value keep;
     if (!takes_named(s, a, "splitlines", {"keepends"}, 0, 1, &keep)) return Value::error();
-    int keepends = keep.is_unbound() ? 0 : truth(s, keep);
-    if (keepends < 0) return Value::error();
+    if (!keep.is_unbound()) {
+      keep = to_index_value(s, keep);
+      if (keep.is_error()) return keep;
+    }
+    bool keepends = !keep.is_unbound() && truth(s, keep) > 0;
     std::string_view h = P::view(a[0]);
     Value out = make_list();
     for (size_t i = 0, from = 0; i < h.size(); from = i) {

@@ -157,12 +157,16 @@ Value m_readlines(Session& s, const Args& a) {
   if (!takes(s, a, "readlines", 0, 1)) return Value::error();
   File* f = open_of(s, a, true);
   if (!f) return Value::error();
+  int64_t hint = -1, total = 0;  // no more lines once there are so many characters
+  if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], hint)) return Value::error();
   Value out = make_list();
-  for (;;) {
+  do {
     OURO_TRY(line, read_line(s, f));
-    if (is_empty(line)) return out;
+    if (is_empty(line)) break;
     out.as<List>()->push(line);
-  }
+    total += length(s, line);
+  } while (hint <= 0 || total <= hint);
+  return out;
 }
 
 Value m_write(Session& s, const Args& a) {
@@ -178,6 +182,9 @@ Value m_write(Session& s, const Args& a) {
     Str* t = cast<Str>(a[1]);
     if (!t) return raise_type_error(s, "write() argument must be str, not %s", argument_name(s, a[1]).c_str());
     if (!encode_text(s, unwrap(a[1]), f->encoding, f->errors, encoded)) return Value::error();
+    if (f->newline == "\r" || f->newline == "\r\n")
+      for (size_t at = 0; (at = encoded.find('\n', at)) != encoded.npos; at += f->newline.size())
+        encoded.replace(at, 1, f->newline);
     raw = encoded;
     count = str_length(t);
   } else {
@@ -424,6 +431,9 @@ Value open_file(Session& s, const Args& a) {
                                  : i == 4 ? "an errors"
                                           : "a newline");
   }
+  if (f->text && decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error()) return Value::error();
+  if (f->text && !f->newline.empty() && f->newline != "\n" && f->newline != "\r" && f->newline != "\r\n")
+    return raise_value_error(s, "illegal newline value: %s", f->newline.c_str());
   f->universal = v[5].is_unbound() || v[5].is_none();
   f->name = path;
   if (is_integer(path)) {
