@@ -48,7 +48,7 @@ Arguments* Builder::params(Ref n) {
     if (c[0].is(Tok::SLASH)) {
       if (slash) bad(c[0], "/ may appear only once");
       if (star) bad(c[0], "/ must be ahead of *");
-      if (plain.empty()) bad(c[0], "at least one argument must precede /");
+      if (plain.empty()) bad(c[0], c[0].end() == n.end() ? "invalid syntax" : "at least one argument must precede /");
       slash = c[0];
       std::swap(plain, posonly);
     } else if (c[0].is(Tok::DOUBLESTAR)) {

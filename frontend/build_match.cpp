@@ -252,6 +252,22 @@ PatternNode* Builder::class_pattern(Ref n, ExprNode* cls, Ref args) {
   return done(m);
 }
 
+// Literals that are equal as keys: 1 and True are, names are not compared.
+static bool equal_keys(const ExprNode* a, const ExprNode* b) {
+  auto *x = dyn<Constant>(a), *y = dyn<Constant>(b);
+  if (!x || !y) return false;
+  auto integer = [](const Constant& c, int64_t& out) {
+    out = c.value_kind == ConstantKind::Int ? c.int_value : c.value_kind == ConstantKind::True;
+    return c.value_kind == ConstantKind::Int || c.value_kind == ConstantKind::True ||
+           c.value_kind == ConstantKind::False;
+  };
+  int64_t i, k;
+  if (integer(*x, i) && integer(*y, k)) return i == k;
+  if (x->value_kind != y->value_kind) return false;
+  if (x->value_kind == ConstantKind::Float) return x->float_value == y->float_value;
+  return x->text == y->text;
+}
+
 PatternNode* Builder::mapping_pattern(Ref n) {
   no_double_comma(n);
   MatchMapping* m = make<MatchMapping>(n.span());
@@ -277,6 +293,12 @@ PatternNode* Builder::mapping_pattern(Ref n) {
     } else {
       invalid(c[1]);
     }
+    for (size_t i = 0; i + 1 < keys.size(); ++i)
+      if (equal_keys(keys[i], keys.back())) {
+        std::string shown(text(c[0]));
+        if (shown.starts_with('"') && shown.find('\'') == shown.npos) shown.front() = shown.back() = '\'';
+        fail(n.span(), "syntax.pattern", "mapping pattern checks duplicate key (" + shown + ")");
+      }
     patterns.push_back(pattern(c[2]));
   }
   m->keys = arena_.copy(keys);

@@ -283,7 +283,8 @@ class StringBuilder {
 
   ExprNode* expression(uint32_t begin, uint32_t end) {
     std::string_view inside = b_.file_.text().substr(begin, end - begin);
-    if (inside.find_first_not_of(" \t\f\r\n") == inside.npos) fail("empty expression not allowed");
+    if (inside.find_first_not_of(" \t\f\r\n") == inside.npos)
+      fail(here() == '}' ? "empty expression not allowed" : std::string("expression required before '") + here() + "'");
     grammar::Tree tree;
     if (std::optional<Diagnostic> error = grammar::parse(b_.file_, grammar::Start::fstring, begin, end, tree)) {
       if (is_syntax_error_kind(error->kind) && !error->text.starts_with("f-string: "))

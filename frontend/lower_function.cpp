@@ -19,6 +19,8 @@ void Lowerer::begin(ir::Function::Kind kind, const Arguments* args) {
     Variable& v = scope_.vars[i];
     if (v.storage == Storage::local || v.storage == Storage::cell) slots_[i].var = b_.declare_var(v.name);
     if (v.storage == Storage::local && v.has(Variable::kDeleted)) deletable_.add(static_cast<uint32_t>(i));
+    bool own = (v.storage == Storage::local || v.storage == Storage::cell) && !v.bindings.empty();
+    if (own && !v.has(Variable::kParam | Variable::kCaptured)) f.locals.push_back(v.name);
   }
   if (args) begin_params(*args);
   if (scope_.is_comprehension()) {  // its one parameter is the iterator of the first `for`

@@ -221,6 +221,7 @@ struct Function {
   bool is_method = false;  // stands directly in a class body
   Signature sig;
   std::vector<Capture> captures;
+  std::vector<Symbol> locals;  // of the source, parameters and cells excluded: for messages and co_varnames
   ConstId doc = ConstId::none;
   Span span{};  // of the whole definition
   std::vector<Block> blocks;

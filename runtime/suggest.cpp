@@ -71,11 +71,8 @@ std::string suggest_name(Session& s, Exception* e, std::string_view wrong) {
   if (!last) return {};
   while (cast<Traceback>(last->next)) last = last->next.as<Traceback>();
   std::vector<std::string_view> names;
-  auto captured = [&](Symbol n) {  // CPython offers none of these
-    return std::ranges::any_of(last->code->captures, [n](const ir::Capture& c) { return c.name == n; });
-  };
-  for (const auto& n : last->code->names)
-    if (n.hint && n.hint.text() != wrong && !captured(n.hint)) names.push_back(n.hint.text());
+  for (Symbol n : last->code->sig.names) names.push_back(n.text());
+  for (Symbol n : last->code->locals) names.push_back(n.text());
   std::string_view best = nearest_name(wrong, names);
   Module* m = cast<Module>(last->globals);
   if (best.empty() && m) {

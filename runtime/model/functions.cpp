@@ -177,12 +177,7 @@ Value code_varnames(Session& s, const Value& v) {
   for (size_t i = 0; i < g.kwonly; ++i) names.push_back(g.names[g.positional + g.varargs + i]);
   if (g.varargs) names.push_back(g.names[g.positional]);
   if (g.varkw) names.push_back(g.names.back());
-  for (const ir::NameInfo& n : f.names) {
-    bool there = !n.hint || n.hint.text().starts_with('.');
-    for (Symbol x : names) there |= x == n.hint;
-    for (const ir::Capture& c : f.captures) there |= c.name == n.hint;
-    if (!there) names.push_back(n.hint);
-  }
+  names.insert(names.end(), f.locals.begin(), f.locals.end());
   std::vector<Value> out;
   for (Symbol n : names) out.push_back(s.str(n));
   return make_tuple_moved(out);

@@ -326,7 +326,12 @@ const TypeDef kBoolDef{.name = "bool",
                        .doc = "bool(x) -> bool"};
 
 Value invalid_literal(Session& s, int base, const Value& shown) {
-  return raise_value_error(s, "invalid literal for int() with base %d: %s", base, repr_text(s, shown).c_str());
+  ByteArray* bytes = cast<ByteArray>(shown);
+  std::string text = repr_text(s, bytes ? make_bytes(bytes->data) : shown);
+  size_t end = 0;  // CPython shows 200 characters
+  for (int n = 0; end < text.size() && n < 200; ++n)
+    end += text::sequence_length(static_cast<unsigned char>(text[end]));
+  return raise_value_error(s, "invalid literal for int() with base %d: %s", base, text.substr(0, end).c_str());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ match x:
     case {}: pass
     case {'a': 1}: pass
     case {'a': b, **c}: pass
-    case {'a': b, 1: c, None: d, e.f: g, -1: h, True: i,}: pass
+    case {'a': b, 2: c, None: d, e.f: g, -1: h, True: i,}: pass
     case {**a}: pass
     case {**a,}: pass
     case A(): pass
