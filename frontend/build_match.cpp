@@ -296,7 +296,8 @@ PatternNode* Builder::mapping_pattern(Ref n) {
     for (size_t i = 0; i + 1 < keys.size(); ++i)
       if (equal_keys(keys[i], keys.back())) {
         std::string shown(text(c[0]));
-        if (shown.starts_with('"') && shown.find('\'') == shown.npos) shown.front() = shown.back() = '\'';
+        if (shown.find('"', 1) == shown.size() - 1 && shown.find('\'') == shown.npos)
+          shown.front() = shown.back() = '\'';
         fail(n.span(), "syntax.pattern", "mapping pattern checks duplicate key (" + shown + ")");
       }
     patterns.push_back(pattern(c[2]));

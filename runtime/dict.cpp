@@ -316,7 +316,9 @@ bool dict_merge(Session& s, Dict* into, const Value& mapping) {
                      type_name(s, keys).c_str());
   }
   if (it.is_error()) return false;
-  return for_each_of(s, it, [&](Value& key) {
+  Value list = make_list();  // all of them first: asking for a value may change the mapping
+  if (!for_each_of(s, it, [&](Value& key) { return list.as<List>()->push(key), true; })) return false;
+  return for_each(s, list, [&](Value& key) {
     Value v = get_item(s, mapping, key);
     return !v.is_error() && dict_set(s, into, key, std::move(v));
   });

@@ -277,6 +277,8 @@ Value import_from(Session& s, const Value& module, Symbol name) {
     v = import_module(s, full);
     if (!v.is_error()) return v;
     if (!pending_is(s, ExcKind::ModuleNotFoundError)) return v;
+    Str* missing = cast<Str>(s.pending.as<Exception>()->extra1);  // another module is missing inside of it?
+    if (missing && missing->view() != full.text()) return v;
     clear_pending(s);
   }
   std::string where = m->file.is_none() || m->file.is_unbound() ? "unknown location" : text_of(s, m->file);

@@ -233,6 +233,7 @@ int report_uncaught(Session& s) {
   if (exception_is(s, e, ExcKind::SystemExit)) {
     Value code = lookup_attr(s, e, intern("code"));  // a subclass may have its own
     if (code.is_error()) clear_pending(s), code = e;
+    code = Value(unwrap(code));
     if (cast<BigInt>(code)) return 255;
     if (code.is_none() || code.is_unbound()) return 0;
     if (code.is_int() || code.is_bool()) return static_cast<int>(code.bits()) & 0xff;

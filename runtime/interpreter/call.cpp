@@ -116,7 +116,7 @@ bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, 
         Value d = v;
         if (!cast_exact<Dict>(d)) {
           static const Symbol keys = intern("keys");
-          Value has = lookup_attr(s, v, keys);
+          Value has = cast<Dict>(d) ? d : lookup_attr(s, v, keys);
           if (has.is_error()) return false;
           if (has.is_unbound()) {
             raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(),

@@ -24,10 +24,7 @@ Value object_repr(Session& s, const Args& a) {
   std::string prefix = cast<Str>(module) && !t->builtin ? std::string(cast<Str>(module)->view()) + "." : "";
   return make_str("<" + prefix + std::string(t->qualname.as<Str>()->view()) + buffer);
 }
-Value object_str(Session& s, const Args& a) {
-  const Value& native = unwrap(a[0]);
-  return repr(s, cast_exact<Bytes>(native) ? native : a[0]);  // bytes has a __str__ of its own
-}
+Value object_str(Session& s, const Args& a) { return repr(s, a[0]); }
 Value object_eq(Session&, const Args& a) { return a[0].same(a[1]) ? Value::boolean(true) : Value::not_implemented(); }
 Value object_ne(Session& s, const Args& a) {
   Value r = call_dunder(s, a[0], Dunder::eq_, {a[1]});

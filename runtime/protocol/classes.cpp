@@ -415,7 +415,7 @@ namespace {
 
 bool inherits_native(Session& s, Type* t, Dunder d) {
   const Value& m = find_dunder(s, t, d);
-  if (Native* n = cast_exact<Native>(m)) return !n->owner || n->owner == s.object_type();
+  if (Native* n = cast_exact<Native>(m)) return n->owner == s.object_type();
   auto* st = cast_exact<StaticMethod>(m);
   return m.is_unbound() || (st && cast_exact<Native>(st->function));
 }
@@ -494,7 +494,7 @@ Value construct(Session& s, Type* t, const Args& args) {
   all.push_back(v);
   all.append(args.positional.begin(), args.positional.end());
   Value r;
-  if (cast_exact<Function>(init) || cast_exact<Native>(init)) {
+  if (Native* n = cast_exact<Native>(init); n ? takes_receiver(n) : kind_of(init) == ObjectKind::function) {
     r = call(s, init, Args{{all.data(), all.size()}, args.keywords, args.names});
   } else {
     OURO_TRY(bound, bind_descriptor(s, init, v, t));

@@ -121,13 +121,24 @@ Value read_some(Session& s, File* f, int64_t count) {
   return finish_read(s, f, raw);
 }
 
+// What was read ends with the end of a line: of a binary file and of one whose newlines are made \n that, of another
+// what `newline` says, of newline='' any of the three.
+bool ends_line(File* f, std::string_view raw) {
+  if (!f->text || f->universal || f->newline == "\n") return raw.ends_with('\n');
+  if (!f->newline.empty()) return raw.ends_with(f->newline);
+  if (!raw.ends_with('\r')) return raw.ends_with('\n');
+  int c = getc_unlocked(f->handle->f);
+  if (c != EOF) std::ungetc(c, f->handle->f);
+  return c != '\n';
+}
+
 Value read_line(Session& s, File* f, int64_t limit = -1) {
   std::string raw;
   while (limit < 0 || static_cast<int64_t>(raw.size()) < limit) {
     int c = next_byte(f);
     if (c == EOF) break;
     raw += static_cast<char>(c);
-    if (c == '\n') break;
+    if (ends_line(f, raw)) break;
   }
   return finish_read(s, f, raw);
 }
@@ -181,10 +192,14 @@ Value m_write(Session& s, const Args& a) {
   if (f->text) {
     Str* t = cast<Str>(a[1]);
     if (!t) return raise_type_error(s, "write() argument must be str, not %s", argument_name(s, a[1]).c_str());
-    if (!encode_text(s, unwrap(a[1]), f->encoding, f->errors, encoded)) return Value::error();
-    if (f->newline == "\r" || f->newline == "\r\n")
-      for (size_t at = 0; (at = encoded.find('\n', at)) != encoded.npos; at += f->newline.size())
-        encoded.replace(at, 1, f->newline);
+    Value given = unwrap(a[1]);
+    if (f->newline == "\r" || f->newline == "\r\n") {
+      std::string text(t->view());
+      for (size_t at = 0; (at = text.find('\n', at)) != text.npos; at += f->newline.size())
+        text.replace(at, 1, f->newline);
+      given = make_str(text);
+    }
+    if (!encode_text(s, given, f->encoding, f->errors, encoded)) return Value::error();
     raw = encoded;
     count = str_length(t);
   } else {
@@ -431,17 +446,20 @@ Value open_file(Session& s, const Args& a) {
                                  : i == 4 ? "an errors"
                                           : "a newline");
   }
-  if (f->text && decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error()) return Value::error();
   if (f->text && !f->newline.empty() && f->newline != "\n" && f->newline != "\r" && f->newline != "\r\n")
     return raise_value_error(s, "illegal newline value: %s", f->newline.c_str());
   f->universal = v[5].is_unbound() || v[5].is_none();
   f->name = path;
+  auto made = [&] {
+    bool known = !f->text || !decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error();
+    return known ? make_file(s, std::move(f)) : Value::error();
+  };
   if (is_integer(path)) {
     int64_t fd;
     if (!to_index(s, path, fd)) return Value::error();
     f->handle->f = fdopen(static_cast<int>(fd), flags.c_str());
     if (!f->handle->f) return raise_os_error(s, errno, "");
-    return make_file(s, std::move(f));
+    return made();
   }
   std::string name(cast<Str>(path) ? cast<Str>(path)->view() : cast<Bytes>(path)->view());
   if (name.find('\0') != std::string::npos) return raise_value_error(s, "embedded null byte");
@@ -449,7 +467,7 @@ Value open_file(Session& s, const Args& a) {
   if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, name);
   f->handle->f = std::fopen(name.c_str(), flags.c_str());
   if (!f->handle->f) return raise_os_error(s, errno, name);
-  return make_file(s, std::move(f));
+  return made();
 }
 
 Value standard_stream(Session& s, Stream which) {
