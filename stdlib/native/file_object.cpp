@@ -138,7 +138,7 @@ Value read_line(Session& s, File* f, int64_t limit = -1) {
     int c = next_byte(f);
     if (c == EOF) break;
     raw += static_cast<char>(c);
-    if (ends_line(f, raw)) break;
+    if ((c == '\n' || c == '\r') && ends_line(f, raw)) break;
   }
   return finish_read(s, f, raw);
 }
@@ -194,9 +194,8 @@ Value m_write(Session& s, const Args& a) {
     if (!t) return raise_type_error(s, "write() argument must be str, not %s", argument_name(s, a[1]).c_str());
     Value given = unwrap(a[1]);
     if (f->newline == "\r" || f->newline == "\r\n") {
-      std::string text(t->view());
-      for (size_t at = 0; (at = text.find('\n', at)) != text.npos; at += f->newline.size())
-        text.replace(at, 1, f->newline);
+      std::string text;
+      for (char c : t->view()) c == '\n' ? text += f->newline : text += c;
       given = make_str(text);
     }
     if (!encode_text(s, given, f->encoding, f->errors, encoded)) return Value::error();
