@@ -1,5 +1,6 @@
 // Conversions to machine numbers, and slice arithmetic.
 #include "runtime/ops.h"
+#include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
 
@@ -85,7 +86,7 @@ bool to_double(Session& s, const Value& v, double& out) {
   return false;
 }
 
-int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start, int64_t& stop, int64_t& step) {
+bool slice_bounds(Session& s, const Slice& slice, int64_t& start, int64_t& stop, int64_t& step) {
   auto part = [&](const Value& v, int64_t& out) {
     if (!is_integer(v) && find_dunder(s, type_of(s, v), Dunder::index_).is_unbound()) {
       raise_type_error(s, "slice indices must be integers or None or have an __index__ method");
@@ -95,17 +96,20 @@ int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start,
   };
   step = 1;
   if (!slice.step.is_none()) {
-    if (!part(slice.step, step)) return -1;
+    if (!part(slice.step, step)) return false;
     if (step == 0) {
       raise_value_error(s, "slice step cannot be zero");
-      return -1;
+      return false;
     }
     if (step < -INT64_MAX) step = -INT64_MAX;
   }
   start = step < 0 ? INT64_MAX : 0;
   stop = step < 0 ? INT64_MIN : INT64_MAX;
-  if (!slice.start.is_none() && !part(slice.start, start)) return -1;
-  if (!slice.stop.is_none() && !part(slice.stop, stop)) return -1;
+  if (!slice.start.is_none() && !part(slice.start, start)) return false;
+  return slice.stop.is_none() || part(slice.stop, stop);
+}
+
+int64_t adjust_slice(int64_t n, int64_t& start, int64_t& stop, int64_t step) {
   auto adjust = [&](int64_t& x) {
     if (x < 0) {
       x += n;
@@ -118,6 +122,10 @@ int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start,
   adjust(stop);
   if (step < 0) return stop < start ? (start - stop - 1) / -step + 1 : 0;
   return start < stop ? (stop - start - 1) / step + 1 : 0;
+}
+
+int64_t slice_indices(Session& s, const Slice& slice, int64_t n, int64_t& start, int64_t& stop, int64_t& step) {
+  return slice_bounds(s, slice, start, stop, step) ? adjust_slice(n, start, stop, step) : -1;
 }
 
 }  // namespace ouro::runtime

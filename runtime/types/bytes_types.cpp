@@ -123,14 +123,13 @@ Value bytes_get_item(Session& s, const Value& v, const Value& key) {
   std::string_view t = view_of(v);
   auto n = static_cast<int64_t>(t.size());
   if (Slice* sl = cast_exact<Slice>(key)) {
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return Value::error();
+    int64_t start, stop, step;
+    if (!slice_bounds(s, *sl, start, stop, step)) return Value::error();
     t = view_of(v);  // an __index__ may have changed it
-    if (step == 1 && t.size() >= static_cast<size_t>(n))
-      return make_like(v, t.substr(static_cast<size_t>(start), static_cast<size_t>(count)));
+    const int64_t count = adjust_slice(static_cast<int64_t>(t.size()), start, stop, step);
+    if (step == 1) return make_like(v, t.substr(static_cast<size_t>(start), static_cast<size_t>(count)));
     std::string out;
-    for (int64_t k = 0; k < count; ++k)
-      if (auto i = static_cast<size_t>(start + k * step); i < t.size()) out += t[i];
+    for (int64_t k = 0; k < count; ++k) out += t[static_cast<size_t>(start + k * step)];
     return make_like(v, out);
   }
   int64_t i;
@@ -508,9 +507,9 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
     else if (!from_iterable(s, value, fresh, "byte must be in range(0, 256)"))
       return false;
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return false;
-    count = clamp_slice(static_cast<int64_t>(d.size()), start, stop, step);
+    int64_t start, stop, step;
+    if (!slice_bounds(s, *sl, start, stop, step)) return false;
+    int64_t count = adjust_slice(static_cast<int64_t>(d.size()), start, stop, step);
     if (step == 1) {
       const auto gone = static_cast<size_t>(std::max(start, stop) - start);
       if (gone != fresh.size() && !resizable(s, v)) return false;
@@ -543,10 +542,10 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
   std::string& d = cast<ByteArray>(v)->data;
   auto n = static_cast<int64_t>(d.size());
   if (Slice* sl = cast_exact<Slice>(key)) {
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return false;
+    int64_t start, stop, step;
+    if (!slice_bounds(s, *sl, start, stop, step)) return false;
     n = static_cast<int64_t>(d.size());
-    count = clamp_slice(n, start, stop, step);
+    int64_t count = adjust_slice(n, start, stop, step);
     if (count == 0) return true;
     if (!resizable(s, v)) return false;
     std::string kept;

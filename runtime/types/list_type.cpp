@@ -126,10 +126,8 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
   auto n = static_cast<int64_t>(l->size);
   if (Slice* sl = cast_exact<Slice>(key)) {
     SliceRange range;
-    return slice_range(
-               s, *sl, [l] { return static_cast<int64_t>(l->size); }, range)
-               ? list_slice(s, l, range)
-               : Value::error();
+    auto length = [l] { return static_cast<int64_t>(l->size); };
+    return slice_range(s, *sl, length, range) ? list_slice(s, l, range) : Value::error();
   }
   int64_t i;
   if (key.is_int())
@@ -183,9 +181,8 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
       return false;
     }
   }
-  count = slice_indices(s, sl, static_cast<int64_t>(l->size), start, stop, step);
-  if (count < 0) return false;
-  count = clamp_slice(static_cast<int64_t>(l->size), start, stop, step);
+  if (!slice_bounds(s, sl, start, stop, step)) return false;
+  count = adjust_slice(static_cast<int64_t>(l->size), start, stop, step);
   List* f = fresh.as<List>();
   if (step == 1) {
     replace_range(l, static_cast<size_t>(start), static_cast<size_t>(std::max(start, stop)), f->items, f->size);
@@ -223,10 +220,10 @@ bool list_del_item(Session& s, const Value& v, const Value& key) {
   List* l = cast<List>(v);
   auto n = static_cast<int64_t>(l->size);
   if (Slice* sl = cast_exact<Slice>(key)) {
-    int64_t start, stop, step, count = slice_indices(s, *sl, n, start, stop, step);
-    if (count < 0) return false;
+    int64_t start, stop, step;
+    if (!slice_bounds(s, *sl, start, stop, step)) return false;
     n = static_cast<int64_t>(l->size);
-    count = clamp_slice(n, start, stop, step);
+    int64_t count = adjust_slice(n, start, stop, step);
     if (count == 0) return true;
     if (step < 0) {
       start += step * (count - 1);

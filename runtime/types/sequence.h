@@ -99,15 +99,10 @@ inline Value list_of_items(Session& s, const Value& iterable) {
   return it.is_error() ? it : list_of(s, it);
 }
 
-// The indices that slice_indices() gave are those of a sequence that has `now` items now: an __index__ may have changed
-// it. Returns the number of items.
-inline int64_t clamp_slice(int64_t now, int64_t& start, int64_t& stop, int64_t step) {
-  const int64_t last = step > 0 ? now : now - 1;
-  start = std::min(start, last);
-  stop = std::min(stop, last);
-  if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
-  return stop < start ? (start - stop - 1) / -step + 1 : 0;
-}
+// slice_indices() in two steps, for a sequence that an __index__ may change: what the slice says (false: an exception
+// is pending), then where that lies among n items. adjust_slice() returns their number.
+[[nodiscard]] bool slice_bounds(Session& s, const Slice& slice, int64_t& start, int64_t& stop, int64_t& step);
+int64_t adjust_slice(int64_t n, int64_t& start, int64_t& stop, int64_t step);
 
 // What a slice takes of n items.
 struct SliceRange {
@@ -136,8 +131,8 @@ template <class Length>
 [[nodiscard]] bool slice_range(Session& s, const Slice& sl, Length&& length, SliceRange& out) {
   if (plain_slice(sl.start, sl.stop, sl.step, length(), out)) return true;
   int64_t stop;
-  if (slice_indices(s, sl, length(), out.start, stop, out.step) < 0) return false;
-  out.count = clamp_slice(length(), out.start, stop, out.step);
+  if (!slice_bounds(s, sl, out.start, stop, out.step)) return false;
+  out.count = adjust_slice(length(), out.start, stop, out.step);
   return true;
 }
 // The items of a list, the characters of a str (or of a subclass' instance: a str) that lie in a slice.

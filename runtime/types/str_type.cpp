@@ -175,10 +175,8 @@ Value str_get_item(Session& s, const Value& v, const Value& key) {
   int64_t n = str_length(t);
   if (Slice* sl = cast_exact<Slice>(key)) {
     SliceRange range;
-    return slice_range(
-               s, *sl, [n] { return n; }, range)
-               ? str_slice(s, v, range)
-               : Value::error();
+    auto length = [n] { return n; };
+    return slice_range(s, *sl, length, range) ? str_slice(s, v, range) : Value::error();
   }
   int64_t i;
   if (key.is_int())
