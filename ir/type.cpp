@@ -45,18 +45,22 @@ uint32_t fresh_symbol() {
   static std::atomic<uint32_t> next{1};
   return next++;
 }
+static int64_t saturated(__int128 n) {
+  return n > kTooLarge ? kTooLarge : n < -kTooLarge ? -kTooLarge : static_cast<int64_t>(n);
+}
 SymDim add(SymDim a, SymDim b) {
-  if (a.known()) return {a.c + b.c, b.m, b.symbol};
-  if (b.known()) return {a.c + b.c, a.m, a.symbol};
+  const int64_t c = saturated(static_cast<__int128>(a.c) + b.c);
+  if (a.known()) return {c, b.m, b.symbol};
+  if (b.known()) return {c, a.m, a.symbol};
   if (a.symbol != b.symbol) return SymDim::of(fresh_symbol());
-  int64_t m = a.m + b.m;
-  return {a.c + b.c, m, m ? a.symbol : 0};
+  const int64_t m = saturated(static_cast<__int128>(a.m) + b.m);
+  return {c, m, m ? a.symbol : 0};
 }
 SymDim multiply(SymDim a, SymDim b) {
   if (!a.known()) std::swap(a, b);
   if (!a.known()) return SymDim::of(fresh_symbol());
-  int64_t m = a.c * b.m;
-  return {a.c * b.c, m, m ? b.symbol : 0};
+  const int64_t m = saturated(static_cast<__int128>(a.c) * b.m);
+  return {saturated(static_cast<__int128>(a.c) * b.c), m, m ? b.symbol : 0};
 }
 
 const Type* intern_type(Type t) {

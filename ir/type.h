@@ -26,6 +26,8 @@ struct SymDim {
 };
 /// A symbol not used before in this process.
 uint32_t fresh_symbol();
+/// What an axis' size, a sum of sizes or a product of them stops at; no tensor is as large.
+inline constexpr int64_t kTooLarge = int64_t{1} << 62;
 /// Sums and multiples stay affine where they can; otherwise the result is a fresh symbol.
 SymDim add(SymDim a, SymDim b);
 SymDim multiply(SymDim a, SymDim b);

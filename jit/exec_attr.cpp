@@ -365,6 +365,15 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
       return root;
     }
     AVal inner = get_attr(root, st.attr);
+    if (!last && inner.is(AKind::dynamic) && !inner.type && path.steps[step + 1].is_item) {
+      // A container is written back as well, which only a plain slot does not notice.
+      if (!root.is(AKind::ref) || read(root.heap).kind != AObject::Kind::instance ||
+          !class_lookup(root, st.attr).is(AKind::unbound) || class_of(root).as<runtime::Type>()->has_setattr)
+        abandon("assignment to an item of an attribute whose type is not known");
+      AVal changed = update_path(inner, path, step + 1, items, item, value);
+      set_attr(root, st.attr, changed);
+      return root;
+    }
     AVal changed = update_path(inner, path, step + 1, items, item, value);
     if (last || (is_tensor(inner) && !same(inner, changed))) set_attr(root, st.attr, changed);
     return root;
@@ -376,12 +385,17 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
     AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
     return tensor_store(root, key, changed);
   }
+  // What is boxed may be a tensor, which a write gives back changed, or a container, which it gives back as it is.
+  const bool unknown = root.is(AKind::dynamic) && !root.type;
   if (last && !path.augmented) {
+    if (unknown) return boxed(prim::item_set, {root, key, value});
     set_item(root, key, value);
     return root;
   }
   AVal inner = get_item(root, key);
+  if (!last && inner.is(AKind::dynamic) && !inner.type) abandon("assignment through an item whose type is not known");
   AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
+  if (unknown && last) return boxed(prim::item_set, {root, key, changed});
   if (last || (is_tensor(inner) && !same(inner, changed))) set_item(root, key, changed);
   return root;
 }

@@ -238,7 +238,11 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
     if (auto y = concrete(b)) return computed(*this, runtime::compare(session, row->runtime, *x, *y));
   if (is_tensor(a) || is_tensor(b)) {
     if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) return tensor_op(row->row, {a, b});
-    if (op == prim::eq || op == prim::ne) return AVal::of(Value::boolean(op == prim::ne));
+    const AVal& other = is_tensor(a) ? b : a;
+    const bool equality = op == prim::eq || op == prim::ne;
+    if (equality && other.is(AKind::known)) return AVal::of(Value::boolean(op == prim::ne));  // None, a text, a class
+    if (!other.is(AKind::dynamic)) abandon("a tensor compared with something else");
+    return boxed(op, {a, b});  // a number, as likely as not: then the result is a tensor
   }
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   if (is_scalar(ta) && is_scalar(tb)) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/ops/param_kinds.h"
 #include "ir/ops/registry.h"
 #include "ir/ops/sig.h"
 #include "jit/specialiser.h"
@@ -54,7 +55,11 @@ ir::Param Specialiser::to_param(const AVal& a) {
   if (a.is(AKind::dynamic)) {
     if (!a.type) abandon("a parameter that is not known");
     if (a.type->kind == ir::TypeKind::integer) return ir::Param::of_dim(dim_of(a));
-    if (a.type->kind == ir::TypeKind::floating) return ir::Param::of_float(std::nan(""));
+    if (a.type->kind == ir::TypeKind::floating) {
+      ir::Param p = ir::Param::of_float(std::nan(""));
+      p.later = true;
+      return p;
+    }
     if (a.type->kind == ir::TypeKind::boolean) return to_param(AVal::of(need_constant(a, "is a flag of an operation")));
     abandon("a tensor where an operation takes a number");
   }
@@ -106,6 +111,48 @@ AVal Specialiser::from_param(const ir::Param& p) {
   }
 }
 
+// A parameter as far as it can be seen now.
+ir::Param Specialiser::seen_param(const AVal& a) {
+  using P = ir::Param;
+  if (is_tensor(a)) return P::of_kind(P::Kind::tensor);
+  if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
+    P p = P::of_kind(P::Kind::list);
+    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(seen_param(i));
+    return p;
+  }
+  if (a.is(AKind::dynamic) || !concrete(a)) return P::of_kind(P::Kind::unknown);
+  switch (kind_of(*concrete(a))) {
+    case ObjectKind::none:
+    case ObjectKind::boolean:
+    case ObjectKind::integer:
+    case ObjectKind::floating:
+    case ObjectKind::str:
+    case ObjectKind::dtype:
+    case ObjectKind::tuple:
+      return to_param(a);
+    default:
+      return P::of_kind(P::Kind::unknown);
+  }
+}
+
+// Of a row in Ouro: what it states of its parameters, before its text is looked at.
+void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params) {
+  ir::SigCall call;
+  call.op = &info;
+  const int input = ir::axis_input(info);
+  int rank = -1;
+  if (input >= 0)
+    if (const AVal& x = params[static_cast<size_t>(info.input_at[static_cast<size_t>(input)])]; is_tensor(x))
+      rank = static_cast<int>(x.type->rank());
+  for (int i : info.param_at) {
+    const ir::OpParam& p = info.params[static_cast<size_t>(i)];
+    const AVal& a = params[static_cast<size_t>(i)];
+    if (p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key || p.kind == ir::ParamKind::dtype) continue;
+    if (!ir::check_param(call, p, seen_param(a), rank))
+      abandon(fmt::format("{} raises: {}", info.name, call.error->text));
+  }
+}
+
 AVal Specialiser::tensor_op(std::string_view row, std::vector<AVal> params) {
   const ir::OpInfo* op = ir::find_op(row);
   if (!op) ouro_bug("specialise: no row %.*s", static_cast<int>(row.size()), row.data());
@@ -118,7 +165,10 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     if (!info.params[i].has_default) abandon(fmt::format("{}: {} is missing", info.name, info.params[i].name));
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
-  if (!info.def->source.empty()) return call_source(info, params);
+  if (!info.def->source.empty()) {
+    check_arguments(info, params);
+    return call_source(info, params);
+  }
   if (info.def->effect == ir::OpEffect::place) abandon_whole("a tensor is placed on a device");
   for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
     if (info.params[i].name == "dtype")

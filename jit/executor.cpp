@@ -10,10 +10,13 @@
 #include "jit/output.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/interpreter.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor/philox.h"
 #include "runtime/tensor/route.h"
 #include "runtime/threads.h"
+#include "support/diag.h"
 #include "support/trace.h"
 
 namespace ouro::jit {
@@ -242,7 +245,11 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
+  auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
+  const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
+  // The interpreter, which does the call instead, draws the same numbers.
+  if (random && (status == PlanExit::left || (status == PlanExit::raised && !v.made->has_effects))) *random = drawn;
   --depth_;
   v.calls.fetch_add(1, std::memory_order_relaxed);
   if (status == PlanExit::left) {
@@ -256,6 +263,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
       s.pending = Value();
       return RunOutcome::not_taken;
     }
+    if (const Span at = v.plan->raised_at(); at.file == f.code->span.file) s.interpreter->error_span = at;
     return RunOutcome::raised;
   }
   v.stress_exit = 0;
@@ -341,10 +349,17 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
   if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);
   auto job = [v, options = std::move(made_for), device, error]() mutable {
     auto start = Clock::now();
-    PlanRef plan = options.backend ? build_plan(v->made->typed, options, error) : nullptr;
+    PlanRef plan;
+    try {
+      ContainBugs contain;
+      if (options.backend) plan = build_plan(v->made->typed, options, error);
+    } catch (const InternalError& bug) {
+      error = "internal error: " + bug.text;
+    }
     v->compile_ms = ms_since(start);
     if (!plan) {
       v->error = error;
+      notice("compiler", fmt::format("{} is interpreted: {}", v->made->typed->qualname.text(), error));
       if (device) device->cannot_build(error);
       v->state.store(Version::State::failed, std::memory_order_release);
       return;

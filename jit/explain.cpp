@@ -74,6 +74,8 @@ std::string explain(runtime::Session& s) {
         PlanCounters c = v.plan->counters();
         out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
                            v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
+        for (const std::string& why : v.plan->not_compiled())
+          out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
       }
       out += fmt::format("    {} calls{}{}\n", calls,
                          calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) /

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "ir/ops/registry.h"
 #include "jit/specialiser.h"
+#include "support/diag.h"
+#include "support/trace.h"
 
 namespace ouro::jit {
 
@@ -173,6 +176,7 @@ SpecialiseResult Specialiser::run() {
   span = fn->code->span;
   function_name = fn->code->name;
   try {
+    ContainBugs contain;
     AccessNode self;
     self.step = AccessNode::Step::function;
     AVal f = wrap(request_.function, self);
@@ -192,12 +196,18 @@ SpecialiseResult Specialiser::run() {
     r.access = std::move(access);
     r.makes_tensors = makes_tensors;
     r.has_effects = effects_done_;
+    for (const ir::Block& b : r.typed->blocks)
+      for (const ir::Let& l : b.lets)
+        r.draws |= ir::is_tensor_op(l.op) && ir::op_info(l.op).def->effect == ir::OpEffect::rng;
     r.ok = true;
   } catch (const Abandon& a) {
     r.failure = {a.reason, a.reason, a.span, function_name};
     r.needs_number = abandon_symbol_;
   } catch (const DeadPath&) {
     r.failure = {"every path raises", "every path raises", span, function_name};
+  } catch (const InternalError& bug) {
+    r.failure = {"internal error: " + bug.text, bug.text, span, function_name};
+    notice("compiler", fmt::format("{} is interpreted: internal error: {}", function_name.text(), bug.text));
   }
   for (Fallback& n : fallbacks_) r.fallbacks.push_back({n.reason, n.reason, n.span, n.function});
   session.pending = Value();

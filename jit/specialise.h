@@ -57,6 +57,7 @@ struct SpecialiseResult {
   bool needs_number = false;   // failed because a size had to be a number
   bool makes_tensors = false;  // the script makes tensors of nothing: zeros(3)
   bool has_effects = false;    // boxed operations with effects stand inside
+  bool draws = false;          // random numbers
 };
 
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);

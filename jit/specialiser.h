@@ -164,6 +164,8 @@ class Specialiser {
   AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a);
+  ir::Param seen_param(const AVal& a);
+  void check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params);
   void use_pinned_numbers();
   AVal from_param(const ir::Param& p);
   ir::Atom parameter_atom(const AVal& a);

@@ -52,6 +52,8 @@ class KernelModule {
   virtual size_t count() const = 0;
   /// Bytes of code.
   virtual size_t bytes() const = 0;
+  /// For each kernel that the code generator does not take, why. Such a kernel runs, by evaluation, slowly.
+  virtual std::vector<std::string> not_compiled() const { return {}; }
 };
 using KernelModuleRef = std::shared_ptr<const KernelModule>;
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 namespace ouro {
 inline namespace support {
 namespace {
@@ -89,13 +91,23 @@ void user_error(Span span, std::string code, std::string text, std::string sugge
       {span, std::move(code), std::move(text), std::move(suggestion), Severity::error, std::move(kind), true});
 }
 
+namespace {
+thread_local bool bugs_are_contained = false;
+}
+
+ContainBugs::ContainBugs() : before_(bugs_are_contained) {
+  bugs_are_contained = std::getenv("OURO_ABORT_ON_BUG") == nullptr;
+}
+ContainBugs::~ContainBugs() { bugs_are_contained = before_; }
+
 void ouro_bug_at(const char* file, int line, const char* format, ...) {
-  std::fprintf(stderr, "internal error: ");
+  char text[512];
   va_list args;
   va_start(args, format);
-  std::vfprintf(stderr, format, args);
+  std::vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  std::fprintf(stderr, " (%s:%d)\nThis is a bug in Ouro, not in your program.\n", file, line);
+  if (bugs_are_contained) throw InternalError(fmt::format("{} ({}:{})", text, file, line));
+  std::fprintf(stderr, "internal error: %s (%s:%d)\nThis is a bug in Ouro, not in your program.\n", text, file, line);
   std::fflush(stderr);
   std::abort();
 }

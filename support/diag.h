@@ -9,7 +9,8 @@
 //     SyntaxError: invalid syntax
 //
 // `user_error` throws UserError and never crosses generated code; parsers collect into Diagnostics
-// instead. `ouro_bug` is for broken invariants of Ouro itself: it prints where, and aborts.
+// instead. `ouro_bug` is for broken invariants of Ouro itself: it prints where, and aborts; but where the compiler
+// works for a program that can do without it, it throws InternalError (ContainBugs).
 #pragma once
 
 #include <exception>
@@ -78,13 +79,33 @@ struct UserError : std::exception {
 [[noreturn]] void user_error(Span span, std::string code, std::string text, std::string suggestion = {},
                              std::string kind = "SyntaxError");
 
+/// A broken invariant of Ouro, where it is contained. The text names the place in Ouro's source.
+struct InternalError : std::exception {
+  explicit InternalError(std::string t) : text(std::move(t)) {}
+  const char* what() const noexcept override { return text.c_str(); }
+  std::string text;
+};
+
+/// While one lives, `ouro_bug` on this thread throws InternalError. Not where frames that cannot be unwound (generated
+/// code, LLVM's) stand between the two. With OURO_ABORT_ON_BUG in the environment bugs are never contained.
+class ContainBugs {
+ public:
+  ContainBugs();
+  ~ContainBugs();
+  ContainBugs(const ContainBugs&) = delete;
+  ContainBugs& operator=(const ContainBugs&) = delete;
+
+ private:
+  bool before_;
+};
+
 [[noreturn]] void ouro_bug_at(const char* file, int line, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
 }  // namespace support
 }  // namespace ouro
 
-/// printf-style; prints "internal error" with the place in Ouro's own source, and aborts.
+/// printf-style; prints "internal error" with the place in Ouro's own source, and aborts (or throws: ContainBugs).
 #define ouro_bug(...) ::ouro::support::ouro_bug_at(__FILE__, __LINE__, __VA_ARGS__)
 /// Checks an invariant of Ouro in every build.
 #define OURO_CHECK(cond)                              \

@@ -17,7 +17,7 @@ LAYERS = ["support", "ir", "grammar", "frontend", "runtime", "backends", "jit", 
           "tools"]
 # Headers that only these folders may see.
 OWNED = {
-    "llvm/": ("backends/host/", "backends/ptx/", "jit/emit/", "jit/cache/digest.cpp"),
+    "llvm/": ("backends/host/", "backends/llvm/", "backends/ptx/", "jit/emit/", "jit/cache/digest.cpp"),
     "antlr4-runtime": ("grammar/",),
     "OuroParser": ("grammar/",),
     "OuroLexer": ("grammar/",),

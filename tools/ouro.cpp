@@ -19,6 +19,7 @@
 
 #include <fmt/ranges.h>
 
+#include "jit/check/plan_check.h"
 #include "jit/explain.h"
 #include "jit/listing.h"
 #include "runtime/modules.h"
@@ -66,6 +67,7 @@ constexpr std::string_view kHelp =
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
     "  --cache-bytes=N          at most so many bytes of it: 64M, 1G (default: 256M)\n"
     "  --verbose                notices on standard error\n"
+    "  --check-plans            follow every compiled step, and tell what it does wrong (slow)\n"
     "  -c CODE                  run the text\n"
     "  -                        run standard input\n"
     "  -i                       a prompt, also when standard input is no terminal\n";
@@ -99,6 +101,8 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.options.verbose = true;
   else if (arg == "-i")
     c.interactive = true;
+  else if (arg == "--check-plans")
+    jit::check::set_checking_plans(true);
   else if (arg == "--stress-exits")
     c.options.stress_exits = true;
   else if (value("--mode", v)) {

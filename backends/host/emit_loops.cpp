@@ -28,6 +28,33 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const H
   values_.resize(kernel.nodes.size());
   vars_.resize(kernel.vars);
   results_.resize(kernel.results);
+  find_reach();
+}
+
+// A reduction inside of a vector loop has a result for each lane if what it combines differs by lane.
+void KernelEmitter::find_reach() {
+  reach_.resize(k_.nodes.size());
+  std::vector<uint64_t> of_result(k_.results, 0);
+  const std::function<bool(const std::vector<Stmt>&)> results = [&](const std::vector<Stmt>& body) {
+    bool changed = false;
+    for (const Stmt& s : body) {
+      uint64_t own = 0;
+      for (uint32_t v : s.vars) own |= uint64_t{1} << v;
+      for (size_t k = 0; k < s.results.size(); ++k) {
+        const uint64_t before = std::exchange(of_result[s.results[k]], reach_[index(s.values[k])] & ~own);
+        changed |= before != of_result[s.results[k]];
+      }
+      changed |= results(s.body);
+    }
+    return changed;
+  };
+  do {
+    for (size_t i = 0; i < k_.nodes.size(); ++i) {
+      const Node& n = k_.nodes[i];
+      reach_[i] = placement_.dependence().nodes[i].vars | (n.kind == Node::Kind::result ? of_result[n.id] : 0);
+      for (int a = 0; a < n.nargs; ++a) reach_[i] |= reach_[index(n.args[a])];
+    }
+  } while (results(k_.body));
 }
 
 llvm::Function* KernelEmitter::run(const std::string& name) {

@@ -30,7 +30,7 @@ KernelEmitter::Values KernelEmitter::identities(const Stmt& s, const Scope&) {
       c = llvm::ConstantFP::get(b_.getContext(), llvm::APFloat(llvm::APFloat::IEEEdouble(), llvm::APInt(64, bits)));
     else
       c = llvm::ConstantInt::get(r, llvm::APInt(r->getIntegerBitWidth(), bits));
-    bool by_lane = vec_.active && (placement_.dependence().of(s.values[k]).vars >> vec_.var & 1);
+    bool by_lane = lane_dependent(s.values[k]);
     out.push_back(by_lane ? llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(width_), c)
                           : static_cast<Value*>(c));
   }

@@ -33,9 +33,7 @@ void KernelEmitter::undo_to(size_t mark) {
   }
 }
 
-bool KernelEmitter::lane_dependent(NodeId n) const {
-  return vec_.active && (placement_.dependence().of(n).vars >> vec_.var & 1);
-}
+bool KernelEmitter::lane_dependent(NodeId n) const { return vec_.active && (reach_[index(n)] >> vec_.var & 1); }
 
 bool KernelEmitter::contiguous(NodeId at) const {
   loops::Stride s = loops::stride_along(k_, placement_.dependence(), at, vec_.var);

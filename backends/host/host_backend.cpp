@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include <llvm/IR/LLVMContext.h>
@@ -13,6 +14,9 @@
 #include "backends/device/distinct_kernels.h"
 #include "backends/host/fold_levels.h"
 #include "backends/host/kernel_emitter.h"
+#include "backends/llvm/contain.h"
+#include "backends/reference/evaluate.h"
+#include "support/diag.h"
 #include "support/signals.h"
 #include "support/trace.h"
 
@@ -38,13 +42,24 @@ class HostModule final : public KernelModule {
   std::vector<Part> parts;
   std::vector<std::pair<uint32_t, uint32_t>> where;  // of each kernel: part and entry
   std::vector<uint32_t> entries;                     // of each part: how many
-  std::vector<KernelFn> functions;
+  std::vector<KernelFn> functions;                   // null: evaluated
+  // Kernels that the code generator cannot take, by number, and why; rare.
+  struct Evaluated {
+    std::shared_ptr<const Kernel> kernel;
+    std::string why;
+  };
+  std::map<size_t, Evaluated> evaluated_;
 
   size_t count() const override { return where.size(); }
   size_t bytes() const override {
     size_t n = 0;
     for (const Part& p : parts) n += p.object.size();
     return n;
+  }
+  std::vector<std::string> not_compiled() const override {
+    std::vector<std::string> out;
+    for (const auto& [k, e] : evaluated_) out.push_back(e.why);
+    return out;
   }
   bool link(HostJit& jit, std::string& error) {
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -54,37 +69,83 @@ class HostModule final : public KernelModule {
       parts[i].code = jit.link(parts[i].object, names, error);
       if (!parts[i].code) return false;
     }
-    for (auto [part, entry] : where) functions.push_back(reinterpret_cast<KernelFn>(parts[part].code->entry(entry)));
+    for (size_t k = 0; k < where.size(); ++k) {
+      auto [part, entry] = where[k];
+      functions.push_back(evaluated_.count(k) ? nullptr : reinterpret_cast<KernelFn>(parts[part].code->entry(entry)));
+    }
     return true;
   }
 };
 
-// One thread's share: the distinct kernels of one object.
-struct CompileJob {
-  std::vector<const Kernel*> kernels;
-  std::string object, ir, assembly, error;
+// The module of some kernels as an object. Empty and `error` set if LLVM does not take it.
+std::string object_of(std::span<const Kernel* const> kernels, const HostJit& jit, KernelDump* dump,
+                      std::string& error) {
+  Discardable<llvm::LLVMContext> context;
+  Discardable<llvm::Module> module("kernels", *context);
+  {
+    Timer timer("kernels: emit");
+    for (size_t i = 0; i < kernels.size(); ++i)
+      KernelEmitter(*module, *kernels[i], jit.target()).run("k" + std::to_string(i));
+  }
+  llvm::raw_string_ostream text(error);
+  if (llvm::verifyModule(*module, &text)) return {};
+  if (dump && dump->want_ir) {
+    llvm::raw_string_ostream out(dump->ir);
+    module->print(out, nullptr);
+  }
+  Timer timer("kernels: codegen");
+  std::string object, assembly;
+  auto generate = [&] { object = jit.compile(*module, 1, error, dump && dump->want_assembly ? &assembly : nullptr); };
+  if (!contain_llvm(generate, error)) {
+    module.leak();
+    context.leak();
+    return {};
+  }
+  if (dump) dump->assembly += assembly;
+  return object;
+}
 
-  void run(const HostJit& jit, const KernelDump* dump) {
-    llvm::LLVMContext context;
-    llvm::Module module("kernels", context);
-    {
-      Timer timer("kernels: emit");
-      for (size_t i = 0; i < kernels.size(); ++i)
-        KernelEmitter(module, *kernels[i], jit.target()).run("k" + std::to_string(i));
-    }
-#ifdef OURO_ASSERTS
-    llvm::raw_string_ostream text(error);
-    if (llvm::verifyModule(module, &text)) {
-      module.print(text, nullptr);
+// One thread's share: the distinct kernels of one object; if there is one among them that LLVM does not take, of an
+// object each.
+struct CompileJob {
+  struct Made {
+    std::string object;
+    uint32_t entries = 0;
+  };
+  std::vector<const Kernel*> kernels;
+  std::vector<Made> made;
+  std::vector<std::pair<int, uint32_t>> where;  // of each kernel: object (-1: none) and entry
+  std::vector<std::string> why;                 // it has none
+  KernelDump dump;
+
+  void run(const HostJit& jit) {
+    std::string error;
+    why.resize(kernels.size());
+    if (std::string object = attempt(kernels, jit, error); !object.empty()) {
+      made.push_back({std::move(object), static_cast<uint32_t>(kernels.size())});
+      for (uint32_t i = 0; i < kernels.size(); ++i) where.emplace_back(0, i);
       return;
     }
-#endif
-    if (dump && dump->want_ir) {
-      llvm::raw_string_ostream out(ir);
-      module.print(out, nullptr);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      std::string object = attempt({&kernels[i], 1}, jit, why[i]);
+      where.emplace_back(object.empty() ? -1 : static_cast<int>(made.size()), 0);
+      if (!object.empty()) made.push_back({std::move(object), 1});
     }
-    Timer timer("kernels: codegen");
-    object = jit.compile(module, 1, error, dump && dump->want_assembly ? &assembly : nullptr);
+  }
+
+ private:
+  std::string attempt(std::span<const Kernel* const> some, const HostJit& jit, std::string& error) {
+    ContainBugs contain;
+    KernelDump before = dump;
+    try {
+      std::string object = object_of(some, jit, &dump, error);
+      if (!object.empty()) return object;
+    } catch (const InternalError& bug) {
+      error = bug.text;
+    }
+    dump = std::move(before);
+    if (error.empty()) error = "the code generator gave nothing";
+    return {};
   }
 };
 
@@ -138,21 +199,32 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
       std::clamp<size_t>(distinct.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
   std::vector<CompileJob> jobs(jobs_wanted);
   for (size_t i = 0; i < distinct.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(distinct[i]);
+  for (CompileJob& j : jobs)
+    if (dump) j.dump.want_ir = dump->want_ir, j.dump.want_assembly = dump->want_assembly;
   std::vector<std::thread> helpers;
-  for (size_t j = 1; j < jobs_wanted; ++j)
-    helpers.push_back(support::start_thread([&, j] { jobs[j].run(*jit_, dump); }));
-  jobs[0].run(*jit_, dump);
+  for (size_t j = 1; j < jobs_wanted; ++j) helpers.push_back(support::start_thread([&, j] { jobs[j].run(*jit_); }));
+  jobs[0].run(*jit_);
   for (std::thread& t : helpers) t.join();
+  std::vector<uint32_t> first;  // part of each job's first object
   for (CompileJob& j : jobs) {
-    if (!j.error.empty()) {
-      error = j.error;
-      return nullptr;
+    if (dump) dump->ir += j.dump.ir, dump->assembly += j.dump.assembly;
+    first.push_back(static_cast<uint32_t>(module->parts.size()));
+    for (CompileJob::Made& made : j.made) {
+      module->parts.push_back({std::move(made.object), nullptr});
+      module->entries.push_back(made.entries);
     }
-    if (dump) dump->ir += j.ir, dump->assembly += j.assembly;
-    module->parts.push_back({std::move(j.object), nullptr});
-    module->entries.push_back(static_cast<uint32_t>(j.kernels.size()));
   }
-  for (uint32_t w : which) module->where.emplace_back(w % jobs_wanted, w / jobs_wanted);
+  for (size_t k = 0; k < which.size(); ++k) {
+    const CompileJob& job = jobs[which[k] % jobs_wanted];
+    auto [object, entry] = job.where[which[k] / jobs_wanted];
+    if (object >= 0) {
+      module->where.emplace_back(first[which[k] % jobs_wanted] + static_cast<uint32_t>(object), entry);
+      continue;
+    }
+    module->where.emplace_back(0, 0);
+    module->evaluated_[k] = {std::make_shared<Kernel>(*kernels[k]), job.why[which[k] / jobs_wanted]};
+    notice("compiler", "a kernel is evaluated, not compiled: " + module->evaluated_[k].why);
+  }
   if (!module->link(*jit_, error)) return nullptr;
   return module;
 }
@@ -171,6 +243,7 @@ bool take(std::string_view& in, T& v) {
 
 std::string Host::save(const KernelModule& module) const {
   const auto& m = static_cast<const HostModule&>(module);
+  if (!m.evaluated_.empty()) return {};
   std::string out;
   put(out, kSaveMagic);
   put(out, static_cast<uint32_t>(m.parts.size()));
@@ -210,7 +283,12 @@ KernelModuleRef Host::load(std::string_view bytes, std::string& error) {
 }
 
 bool Host::launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string&) {
-  KernelFn fn = static_cast<const HostModule&>(module).functions[index];
+  const auto& m = static_cast<const HostModule&>(module);
+  KernelFn fn = m.functions[index];
+  if (!fn) {
+    evaluate(*m.evaluated_.at(index).kernel, args.buffers, args.sizes, args.scalars, 0, args.range);
+    return true;
+  }
   int64_t total = args.range * std::max<int64_t>(args.work, 1);
   int64_t parts = std::min<int64_t>({threads, args.range, total / (kSplitWork / 2)});
   if (!options_.split || parts <= 1 || total < kSplitWork) {

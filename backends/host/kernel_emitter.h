@@ -93,6 +93,7 @@ class KernelEmitter {
   Value* buffer_pointer(uint32_t buffer) { return buffers_[buffer]; }
 
   // Statements (emit_loops.cpp)
+  void find_reach();
   void prologue(const std::string& name);
   void body(const std::vector<Stmt>& stmts, Scope scope);
   void place(const std::vector<NodeId>& nodes);
@@ -137,6 +138,7 @@ class KernelEmitter {
   Value *begin_ = nullptr, *end_ = nullptr;
   std::vector<Value*> buffers_, sizes_, scalars_;
   std::vector<Value*> values_, vars_, results_;
+  std::vector<uint64_t> reach_;  // by node: the variables it depends on, through results of reductions, too (bits)
   std::vector<NodeId> undo_;
   VectorLoop vec_;
   bool at_parallel_root_ = true;

@@ -12,6 +12,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils.h>
 
+#include "backends/llvm/contain.h"
 #include "backends/ptx/ptx_writer.h"
 
 // Only this target's: the macros of LLVM's headers would ask for all.
@@ -67,8 +68,10 @@ std::string assembly(std::span<const ir::loops::Kernel* const> kernels, std::str
   std::unique_ptr<llvm::TargetMachine> tm(nvptx()->createTargetMachine(kTriple, std::string(target), known->features,
                                                                        options, llvm::Reloc::PIC_, std::nullopt,
                                                                        llvm::CodeGenOptLevel::Default));
-  llvm::LLVMContext context;
-  llvm::Module module("kernels", context);
+  Discardable<llvm::LLVMContext> owned_context;
+  Discardable<llvm::Module> owned_module("kernels", *owned_context);
+  llvm::LLVMContext& context = *owned_context;
+  llvm::Module& module = *owned_module;
   module.setTargetTriple(kTriple);
   module.setDataLayout(tm->createDataLayout());
   auto* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
@@ -88,16 +91,24 @@ std::string assembly(std::span<const ir::loops::Kernel* const> kernels, std::str
   }
   llvm::raw_string_ostream problems(error);
   if (llvm::verifyModule(module, &problems)) return {};
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream out(text);
-  llvm::legacy::PassManager passes;
-  passes.add(llvm::createPromoteMemoryToRegisterPass());
-  if (tm->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
-    error = "LLVM cannot write PTX";
-    return {};
-  }
-  passes.run(module);
-  return std::string(text);
+  std::string ptx;
+  auto generate = [&] {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream out(text);
+    llvm::legacy::PassManager passes;
+    passes.add(llvm::createPromoteMemoryToRegisterPass());
+    if (tm->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+      error = "LLVM cannot write PTX";
+      return;
+    }
+    passes.run(module);
+    ptx = std::string(text);
+  };
+  if (contain_llvm(generate, error)) return ptx;
+  owned_module.leak();
+  owned_context.leak();
+  (void)tm.release();
+  return {};
 }
 
 }  // namespace ouro::backends::ptx

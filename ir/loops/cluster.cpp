@@ -30,6 +30,7 @@ class Clusterer {
         stored_(g.values.size()),
         free_(g.values.size()),
         in_place_(g.values.size(), true),
+        looped_(g.values.size(), 0),
         group_(g.values.size(), -1) {}
 
   Clustering run() {
@@ -153,6 +154,7 @@ class Clusterer {
         if (fits_inside(v, c, groups_[static_cast<size_t>(target)])) {
           group_[v] = target;
           in_place_[v] = in_place_[c] && reads_at_own_place(c, v) == Reads::own_place;
+          looped_[v] = looped_for(c);
           continue;
         }
       }
@@ -175,13 +177,30 @@ class Clusterer {
     }
   }
 
-  // v as a part of its consumer c, in c's group. A fold makes the group's loops rows; it must stand once per row.
+  // The axes of c's operands that a reduction around them, in one group, runs over: bits.
+  uint64_t looped_for(ValueId c) const {
+    const Value& x = g_[c];
+    if (x.kind != Value::Kind::reduce || x.last) return looped_[c];
+    uint64_t axes = 0;
+    for (int a : x.axes) axes |= uint64_t{1} << a;
+    return axes;
+  }
+  // Does v (read at its own place) differ along one of these?
+  bool varies_along(ValueId v, uint64_t axes) const {
+    for (size_t a = 0; a < g_[v].dims.size(); ++a)
+      if ((axes >> a & 1) && !g_[v].dims[a].is(1)) return true;
+    return false;
+  }
+
+  // v as a part of its consumer c, in c's group. A fold makes the group's loops rows; it must stand once per row. No
+  // reduction may stand inside of another one.
   bool fits_inside(ValueId v, ValueId c, Group& group) {
     const Value& x = g_[v];
     bool fold = x.kind == Value::Kind::reduce && x.last;
     if (x.kind == Value::Kind::reduce) {
       if (!in_place_[c] || reads_at_own_place(c, v) != Reads::own_place) return false;
       if (g_[c].kind == Value::Kind::reduce && !g_[c].last) return false;
+      if (varies_along(v, looped_for(c))) return false;
       if (!fold) return group.outer == x.dims && !group.rows;  // its own loops are the group's
       auto [outer, inner] = split_rows(x, g_[x.inputs[0].value].dims);
       if (group.rows) return group.outer == outer && group.inner == inner;
@@ -330,11 +349,14 @@ class Clusterer {
         static_cast<size_t>(std::count_if(in_a.begin(), in_a.end(), [&](ValueId v) { return stored_[v]; }) +
                             std::count_if(in_b.begin(), in_b.end(), [&](ValueId v) { return stored_[v]; }));
     if (all.size() + outputs > kMaxBuffers) return false;
+    const bool a_reduces = std::ranges::any_of(in_a, [&](ValueId v) { return g_[v].kind == Value::Kind::reduce; });
     for (ValueId user : in_b)
-      for (ValueId v : in_a)
-        if (Reads how = reads_at_own_place(user, v);
-            how == Reads::elsewhere || (how == Reads::own_place && !in_place_[user]))
-          return false;
+      for (ValueId v : in_a) {
+        Reads how = reads_at_own_place(user, v);
+        if (how == Reads::no) continue;
+        if (how == Reads::elsewhere || !in_place_[user]) return false;
+        if (a_reduces && varies_along(v, looped_for(user))) return false;  // a reduction inside of another one
+      }
     if (path_between(a, b) || path_between(b, a)) return false;
     for (ValueId v : in_b) group_[v] = a;
     joined.anchors = ga.anchors;
@@ -496,7 +518,8 @@ class Clusterer {
   const Graph& g_;
   std::vector<ValueId> root_;
   std::vector<bool> stored_, free_;
-  std::vector<bool> in_place_;  // is read at its own place all the way up to the group's loops
+  std::vector<bool> in_place_;    // is read at its own place all the way up to the group's loops
+  std::vector<uint64_t> looped_;  // axes of it that a reduction around it, in its group, runs over
   std::vector<int> group_;
   std::vector<Group> groups_;
   std::vector<uint32_t> loose_;

@@ -278,7 +278,9 @@ class Builder {
     ValueId current = source;
     for (size_t gi = 0; gi < groups.size(); ++gi) {
       bool last_step = gi + 1 == groups.size();
-      Value r{.kind = Value::Kind::reduce, .type = last_step ? v.type : combined, .name = NameId::none, .let = v.let};
+      Value r{.kind = Value::Kind::reduce, .type = last_step ? v.type : combined, .let = v.let};
+      r.part_of = v.name;
+      r.stage = static_cast<int>(gi);
       r.combine = op.def->loop.combine;
       r.last = groups[gi].end == dims.size();
       bool kept = keep && groups[gi].end > lead;
@@ -305,6 +307,7 @@ class Builder {
           return true;
         }
         r.name = v.name;
+        r.stage = -1;
         r.dims = final_dims;
         v = std::move(r);
         return true;

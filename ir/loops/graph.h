@@ -87,7 +87,10 @@ struct Value {
   std::vector<int64_t> window;  // window: size, stride, dilation per spatial axis
   Use fill;                     // place
   NameId name = NameId::none;   // the name that it is
-  uint32_t let = UINT32_MAX;    // in the block
+  // Of a reduction over several groups of axes: what stands after group `stage` (from 0) of the one that is `part_of`.
+  NameId part_of = NameId::none;
+  int stage = -1;
+  uint32_t let = UINT32_MAX;  // in the block
 };
 
 struct Graph {

@@ -234,6 +234,11 @@ class Lowering {
     return b_.leaf(Leaf::cast, DType::f32, b_.leaf(Leaf::cast, t, n));
   }
 
+  // An operand's element as one of the result: operands of several types come together in the promoted one.
+  NodeId converted(NodeId n, DType t) {
+    return b_.node(n).type == loaded_type(t) ? n : rounded(b_.cast(n, loaded_type(t)), t);
+  }
+
   template <class Fn>
   NodeId run_program(const ExprProgram& p, DType result, Fn&& operand) {
     std::vector<NodeId> steps;
@@ -345,7 +350,7 @@ class Lowering {
       Poly end = start + g_[u.value].dims[k];
       NodeId below = compare(Leaf::lt, at[k], size(end));
       NodeId inside = parts.empty() ? below : both(compare(Leaf::ge, at[k], size(start)), below);
-      parts.emplace_back(below, guarded(inside, u.value, sub));
+      parts.emplace_back(below, converted(guarded(inside, u.value, sub), v.type));
       start = end;
     }
     NodeId e = parts.back().second;

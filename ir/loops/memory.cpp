@@ -57,48 +57,4 @@ int64_t plan_arena(std::span<ArenaItem> items) {
   return total;
 }
 
-namespace {
-
-struct Uses {
-  const Kernel& k;
-  uint32_t in, out;
-  NodeId store_at = NodeId::none;
-  int stores = 0;
-  bool other = false;
-  std::vector<bool> seen;
-
-  void node(NodeId id) {
-    if (id == NodeId::none || seen[index(id)]) return;
-    seen[index(id)] = true;
-    const Node& n = k.node(id);
-    if (n.kind == Node::Kind::load && n.id == in && n.args[0] != store_at) other = true;
-    for (int a = 0; a < n.nargs; ++a) node(n.args[a]);
-  }
-  void find_store(const std::vector<Stmt>& body) {
-    for (const Stmt& s : body) {
-      if (s.kind == Stmt::Kind::store && s.buffer == out) store_at = s.at, ++stores;
-      find_store(s.body);
-    }
-  }
-  void visit(const std::vector<Stmt>& body) {
-    for (const Stmt& s : body) {
-      for (NodeId v : s.values) node(v);
-      for (NodeId v : s.extents) node(v);
-      if (s.kind == Stmt::Kind::store) node(s.at), node(s.value);
-      visit(s.body);
-    }
-  }
-};
-
-}  // namespace
-
-bool in_place_safe(const Kernel& k, uint32_t in, uint32_t out) {
-  if (k.buffers[in].type != k.buffers[out].type) return false;
-  Uses u{k, in, out, NodeId::none, 0, false, std::vector<bool>(k.nodes.size())};
-  u.find_store(k.body);
-  if (u.stores != 1) return false;
-  u.visit(k.body);
-  return !u.other;
-}
-
 }  // namespace ouro::ir::loops

@@ -1,4 +1,4 @@
-// Where temporaries live: lifetimes to offsets in one arena, and which output may take the place of an input.
+// Where temporaries live: lifetimes to offsets in one arena. Which output may take the place of an input: overlap.h.
 //
 // Offsets are first-fit in order of size among the items whose lifetimes overlap (the usual greedy for dynamic storage
 // allocation, within a few percent of the largest live set in practice; Pisarchyk and Lee 2020). Sizes are numbers
@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "ir/loops/loop_ir.h"
 
 namespace ouro::ir::loops {
 
@@ -23,9 +21,5 @@ struct ArenaItem {
 
 /// Sets the offsets (multiples of 64); the bytes that the arena needs.
 int64_t plan_arena(std::span<ArenaItem> items);
-
-/// May `out` be the same memory as `in`, a buffer of the same element type and size? True if every element of `in` is
-/// read for the last time by the iteration that writes the same element of `out`.
-bool in_place_safe(const Kernel& k, uint32_t in, uint32_t out);
 
 }  // namespace ouro::ir::loops

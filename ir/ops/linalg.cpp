@@ -36,15 +36,15 @@ constexpr OpDef kLinalg[] = {
   {.name = "mv", .doc = "Matrix times vector.", .sig = "n[m,k], n[k] -> n[m]", .source = "return ouro.matmul(x, y)", .test = {.tol = 1e-5}},
   {.name = "dot", .doc = "Sum of products of two vectors.", .sig = "n[k], n[k] -> n[]", .source = "return ouro.matmul(x, y)", .alias = "inner", .test = {.tol = 1e-5}},
   {.name = "outer", .doc = "All products of two vectors.", .sig = "t[m], t[n] -> t[m,n]", .source = "return unsqueeze(x, 1) * y"},
-  {.name = "tensordot", .doc = "Sum over pairs of axes: the last n with the first n, or two lists.", .sig = "n[*], n[*] -> n[@]", .params = "x, y, dims=2", .shape = "unknown",
+  {.name = "tensordot", .doc = "Sum over pairs of axes: the last n with the first n, or two lists.", .sig = "n[*], n[*] -> n[@]", .params = "x, y, dims: any = 2", .shape = "unknown",
    .source = "if isinstance(dims, int):\n  da = list(range(x.ndim - dims, x.ndim))\n  db = list(range(dims))\nelse:\n  da = [d % x.ndim for d in dims[0]]\n  db = [d % y.ndim for d in dims[1]]\nfa = [d for d in range(x.ndim) if d not in da]\nfb = [d for d in range(y.ndim) if d not in db]\nk = 1\nfor d in da:\n  k = k * x.shape[d]\na = permute(x, fa + da).reshape(-1, k)\nb = permute(y, db + fb).reshape(k, -1)\nreturn ouro.matmul(a, b).reshape([x.shape[d] for d in fa] + [y.shape[d] for d in fb])", .test = {.tol = 1e-5, .cases = "f[2,3,4], f[3,4,5]"}},
   {.name = "kron", .doc = "Kronecker product of two matrices.", .sig = "t[a,b], t[c,d] -> t[@]", .shape = "unknown",
    .source = "m, n = x.shape\np, q = y.shape\nreturn (x.reshape(m, 1, n, 1) * y.reshape(1, p, 1, q)).reshape(m * p, n * q)",
    .test = {.cases = "f[2,3], f[2,2]"}},
-  {.name = "cross", .doc = "Cross product along an axis of 3.", .sig = "n[*s], n[*s] -> n[*s]", .params = "x, y, axis=-1",
+  {.name = "cross", .doc = "Cross product along an axis of 3.", .sig = "n[*s], n[*s] -> n[*s]", .params = "x, y, axis: axis = -1",
    .source = "return roll(x, -1, axis) * roll(y, 1, axis) - roll(x, 1, axis) * roll(y, -1, axis)",
    .test = {.cases = "f[2,3], f[2,3]"}},
-  {.name = "einsum", .doc = "Einstein summation: 'ij,jk->ik', ... allowed.", .sig = "n+[*] -> n[@]", .params = "equation, *@operands", .shape = "unknown", .source = R"(if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+  {.name = "einsum", .doc = "Einstein summation: 'ij,jk->ik', ... allowed.", .sig = "n+[*] -> n[@]", .params = "equation: text, *@operands", .shape = "unknown", .source = R"(if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
   operands = tuple(operands[0])
 equation = equation.replace(' ', '')
 left, arrow, right = equation.partition('->')

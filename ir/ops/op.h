@@ -14,7 +14,8 @@
 // shape_rules.h.
 //
 // Parameters. `params` is the Python parameter list of function and method. The inputs of `sig` are its first ones, in
-// order, or, when some are marked, the marked ones: "@x, axis, @index". Everywhere `dim`/`dims` is accepted for `axis`,
+// order, or, when some are marked, the marked ones: "@x, axis: axis, @index". Every other one states what it takes
+// (param_kinds.h): a row that does not say does not build. Everywhere `dim`/`dims` is accepted for `axis`,
 // `keepdims` for `keepdim`, `input` and `self` for the first. In `d`, x.param(i) is the i-th parameter that is no
 // input.
 //
@@ -40,6 +41,7 @@
 #include <string_view>
 
 #include "ir/ops/expr.h"
+#include "ir/ops/param_kinds.h"
 
 namespace ouro::ir {
 
@@ -146,6 +148,7 @@ consteval bool complete(std::span<const OpDef> rows) {
     if (!o.vjp.empty() && o.jvp.empty() && o.linear_in == 0) return false;
     if (o.linear_in && o.vjp.empty()) return false;
     if (o.body && count_inputs(o.sig) == 0) return false;
+    if (!states_kinds(o.params, count_inputs(o.sig))) return false;
     for (const OpDef& p : rows)
       if (&p != &o && p.name == o.name) return false;
   }

@@ -1,5 +1,6 @@
 #include "ir/ops/registry.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,68 +17,50 @@ namespace ouro::ir {
 
 namespace {
 
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
-
-// "x, *shape, dtype=None, kind='a,b'" at commas outside quotes and brackets.
-std::vector<OpParam> parse_params(std::string_view text) {
+std::vector<OpParam> parse_params(std::string_view text, const std::string& op) {
   std::vector<OpParam> out;
   bool keyword_only = false;
-  size_t i = 0;
-  while (i < text.size()) {
-    size_t start = i;
-    int depth = 0;
-    char quote = 0;
-    for (; i < text.size(); ++i) {
-      char c = text[i];
-      if (quote) {
-        if (c == quote) quote = 0;
-      } else if (c == '\'' || c == '"') {
-        quote = c;
-      } else if (c == '(' || c == '[') {
-        ++depth;
-      } else if (c == ')' || c == ']') {
-        --depth;
-      } else if (c == ',' && depth == 0) {
-        break;
-      }
-    }
-    std::string_view one = trim(text.substr(start, i - start));
-    ++i;
-    if (one.empty()) continue;
-    if (one == "*") {
+  while (!text.empty()) {
+    const ParamText t = next_param(text);
+    if (t.separator) {
       keyword_only = true;
       continue;
     }
+    if (t.name.empty()) continue;
     OpParam p;
+    p.name = t.name;
+    p.default_text = t.default_text;
+    p.has_default = t.has_default;
+    p.variadic = t.variadic;
+    p.input = t.input;
     p.keyword_only = keyword_only;
-    if (one[0] == '@') p.input = true, one.remove_prefix(1);
-    if (one[0] == '*') p.variadic = true, one.remove_prefix(1), keyword_only = true;
-    if (one[0] == '@') p.input = true, one.remove_prefix(1);
-    if (size_t eq = one.find('='); eq != std::string_view::npos) {
-      p.has_default = true;
-      p.default_text = std::string(trim(one.substr(eq + 1)));
-      one = trim(one.substr(0, eq));
-    }
-    p.name = std::string(one);
+    p.optional = t.optional;
+    p.kind_text = t.kind;
+    if (!t.kind.empty() && !find_param_kind(t.kind, p.kind))
+      ouro_bug("%s: no kind of parameter '%s'", op.c_str(), p.kind_text.c_str());
+    if (p.kind == ParamKind::choice)
+      for (std::string_view rest = t.kind; !rest.empty();) {
+        const size_t bar = rest.find('|');
+        p.choices.emplace_back(rest.substr(0, bar));
+        rest = bar == rest.npos ? "" : rest.substr(bar + 1);
+      }
+    keyword_only = keyword_only || t.variadic;
     out.push_back(std::move(p));
   }
   return out;
 }
 
 struct Registry {
-  std::vector<const OpInfo*> rows;             // of the tables
-  std::vector<std::unique_ptr<OpInfo>> infos;  // all, by index; grows under `lock`
+  std::vector<const OpInfo*> rows;  // of the tables
+  // All, by index: op_info reads them without the lock that they are added under.
+  std::vector<std::atomic<const OpInfo*>> infos{4096};
+  std::atomic<uint32_t> count = 0;
   std::map<std::string, const OpInfo*, std::less<>> names;
   std::map<std::pair<uint16_t, int>, const OpInfo*> derivatives;
   std::map<Leaf, const OpInfo*> leaves;
   mutable std::shared_mutex lock;
 
   Registry() {
-    infos.reserve(4096);  // so that op_info needs no lock: the vector never moves
     for (const OpDef* def : op_rows()) rows.push_back(add(*def, std::string(def->name)));
     for (const OpInfo* info : rows) {
       std::string_view rest = info->def->alias;
@@ -91,9 +74,8 @@ struct Registry {
   }
 
   const OpInfo* add(const OpDef& def, std::string name) {
-    if (infos.size() == infos.capacity()) ouro_bug("too many derived operations");
     auto info = std::make_unique<OpInfo>();
-    info->op = static_cast<Op>(kFirstTensorOp + infos.size());
+    info->op = static_cast<Op>(kFirstTensorOp + count);
     info->def = &def;
     info->name = std::move(name);
     info->sig = parse_sig(def.sig, info->name);
@@ -101,7 +83,7 @@ struct Registry {
     std::string_view params = def.params;
     if (params.empty())
       params = info->inputs == 0 ? "" : info->inputs == 1 ? "x" : info->inputs == 2 ? "x, y" : "x, y, z";
-    info->params = parse_params(params);
+    info->params = parse_params(params, info->name);
     place_inputs(*info);
     if (def.body) {
       OpArgs args;
@@ -113,9 +95,15 @@ struct Registry {
       for (int i = 0; i < 4; ++i)
         if (def.d[i]) info->d[i] = def.d[i](args, make_arg(info->inputs));
     }
-    const OpInfo* out = info.get();
-    infos.push_back(std::move(info));
+    return keep(std::move(info));
+  }
+
+  const OpInfo* keep(std::unique_ptr<OpInfo> info) {
+    if (count == infos.size()) ouro_bug("too many derived operations");
+    const OpInfo* out = info.release();  // lives as long as the process
     if (!names.emplace(out->name, out).second) ouro_bug("two rows have one name");
+    infos[count].store(out, std::memory_order_release);
+    ++count;
     return out;
   }
 
@@ -146,7 +134,7 @@ struct Registry {
     if (!d && of.body && !of.def->d[0] && of.def->nondiff.empty()) d = derivative(of.body, input);
     if (!d || (d.node->leaf == Leaf::constant && d.node->imm == 0)) return derivatives[key] = nullptr;
     auto info = std::make_unique<OpInfo>();
-    info->op = static_cast<Op>(kFirstTensorOp + infos.size());
+    info->op = static_cast<Op>(kFirstTensorOp + count);
     info->name = of.name + ".d" + std::to_string(input);
     info->doc_storage = "The local derivative of " + of.name + " by input " + std::to_string(input) + ".";
     info->inputs = of.inputs + 1;
@@ -154,9 +142,11 @@ struct Registry {
     info->sig_storage += " -> f[*s]";
     for (int i : of.input_at) info->params_storage += of.params[i].name + ", ";
     info->params_storage += "y";
-    for (int i : of.param_at)
+    for (int i : of.param_at) {
+      const OpParam& p = of.params[i];
       info->params_storage +=
-          ", " + of.params[i].name + (of.params[i].has_default ? "=" + of.params[i].default_text : "");
+          ", " + p.name + ": " + p.kind_text + (p.optional ? "?" : "") + (p.has_default ? " = " + p.default_text : "");
+    }
     info->body = info->integer_body = d;
     for (int i = 0; i < info->inputs; ++i) info->d[i] = derivative(d, i);
     info->storage =
@@ -164,13 +154,9 @@ struct Registry {
     info->storage.method = info->storage.function = false;
     info->def = &info->storage;
     info->sig = parse_sig(info->sig_storage, info->name);
-    info->params = parse_params(info->params_storage);
+    info->params = parse_params(info->params_storage, info->name);
     place_inputs(*info);
-    const OpInfo* out = info.get();
-    if (infos.size() == infos.capacity()) ouro_bug("too many derived operations");
-    infos.push_back(std::move(info));
-    names.emplace(out->name, out);
-    return derivatives[key] = out;
+    return derivatives[key] = keep(std::move(info));
   }
 };
 
@@ -181,7 +167,9 @@ Registry& registry() {
 
 }  // namespace
 
-const OpInfo& op_info(Op op) { return *registry().infos[static_cast<uint16_t>(op) - kFirstTensorOp]; }
+const OpInfo& op_info(Op op) {
+  return *registry().infos[static_cast<uint16_t>(op) - kFirstTensorOp].load(std::memory_order_acquire);
+}
 
 const OpInfo* find_op(std::string_view name) {
   Registry& r = registry();
@@ -204,7 +192,7 @@ namespace {
 OpFacts facts_of(uint32_t row) {
   Registry& r = registry();
   std::shared_lock guard(r.lock);
-  if (row >= r.infos.size()) ouro_bug("no tensor operation %u", row);
+  if (row >= r.count) ouro_bug("no tensor operation %u", row);
   const OpInfo& info = *r.infos[row];
   return {info.name, -1, AttrKind::constant,
           static_cast<uint32_t>(kAlloc | kRaises | (info.def->effect == OpEffect::rng ? kRng : kPure))};

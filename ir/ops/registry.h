@@ -13,6 +13,7 @@
 
 #include "ir/anf.h"
 #include "ir/ops/op.h"
+#include "ir/ops/param_kinds.h"
 
 namespace ouro::ir {
 
@@ -26,6 +27,10 @@ struct OpParam {
   bool variadic = false;  // *shape
   bool input = false;     // a tensor of `sig`
   bool keyword_only = false;
+  ParamKind kind = ParamKind::any;  // of what is no input
+  bool optional = false;            // None is let through
+  std::vector<std::string> choices;
+  std::string kind_text;  // as written, without `?`
 };
 
 // A row with what is derived from its texts once.

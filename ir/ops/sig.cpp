@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "ir/ops/param_kinds.h"
 #include "ir/ops/shape_rules.h"
 #include "ir/ops/sig_parse.h"
 #include "support/diag.h"
@@ -342,6 +343,7 @@ bool result_dtype(SigCall& c, const SigTensor& s, const std::map<char, DType>& c
 
 bool infer(SigCall& c) {
   const Sig& sig = *c.op->sig;
+  if (!check_params(c)) return false;
   for (size_t i = 0; i < sig.inputs.size(); ++i)
     if (!sig.inputs[i].optional && !sig.inputs[i].many && (i >= c.inputs.size() || !c.inputs[i]))
       return c.fail("TypeError", c.op->name + "() missing the tensor '" + c.op->params[c.op->input_at[i]].name + "'");
@@ -375,7 +377,7 @@ bool infer(SigCall& c) {
     by_rule |= s.rule;
     c.results.push_back(std::move(r));
   }
-  return !by_rule || apply_shape_rule(c.op->def->shape, c);
+  return (!by_rule || apply_shape_rule(c.op->def->shape, c)) && check_results(c);
 }
 
 }  // namespace ouro::ir

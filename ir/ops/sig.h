@@ -41,12 +41,31 @@ struct TensorType {
 
 // A non-tensor argument.
 struct Param {
-  enum class Kind : uint8_t { none, boolean, integer, floating, text, dtype, list, unknown } kind = Kind::none;
+  // unknown: not known when a program is compiled; object: what no row takes,
+  // `text` is its type's name
+  enum class Kind : uint8_t {
+    none,
+    boolean,
+    integer,
+    floating,
+    text,
+    dtype,
+    list,
+    tensor,
+    object,
+    unknown
+  } kind = Kind::none;
   Dim integer{};        // boolean: 0 or 1; dtype: the DType
   double floating = 0;  // of floating (NaN if not known)
+  bool later = false;   // of floating: known when the program runs
   std::string text;
   std::vector<Param> list;  // tuple or list
   static Param none() { return {}; }
+  static Param of_kind(Kind k) {
+    Param p;
+    p.kind = k;
+    return p;
+  }
   static Param of(int64_t i) {
     Param p;
     p.kind = Kind::integer;

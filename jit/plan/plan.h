@@ -66,6 +66,8 @@ class Plan {
 
   /// Why the last run on this thread left, and where.
   virtual const std::string& leave_reason() const = 0;
+  /// Where the last run on this thread raised.
+  virtual Span raised_at() const = 0;
   virtual size_t inputs() const = 0;
   virtual size_t kernels() const = 0;
   /// Their loops, in the order of the launches; they live as long as the plan.
@@ -75,6 +77,8 @@ class Plan {
   virtual size_t code_bytes() const = 0;
   /// Their code was compiled by an earlier process (jit/cache).
   virtual bool loaded() const = 0;
+  /// For each kernel that is evaluated because the code generator does not take it, why.
+  virtual std::vector<std::string> not_compiled() const = 0;
   virtual PlanCounters counters() const = 0;
   /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.
   virtual int64_t peak_bytes() const = 0;

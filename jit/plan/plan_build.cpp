@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/loops/contraction.h"
+#include "ir/loops/overlap.h"
 #include "ir/opt/pipeline.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
@@ -87,6 +88,7 @@ class BlockBuilder {
       if (live) reg_of(NameId{name});
     terminate();
     finish_lifetimes();
+    p_.parts.push_back({id_, static_cast<uint32_t>(first_), static_cast<uint32_t>(p_.code.size())});
   }
 
  private:
@@ -176,6 +178,15 @@ class BlockBuilder {
 
   // ---- uses
   void use_reg(Reg r) { last_use_[r] = here(); }
+  Claim claim(ValueId v) const {
+    const Value& x = g_[v];
+    return x.name != NameId::none ? Claim{x.name, -1} : Claim{x.part_of, x.stage};
+  }
+  // The buffer of v becomes the instruction's next one.
+  void add_buffer(Instr& i, ValueId v) {
+    i.buffers.push_back(use_buffer(v));
+    i.claims.push_back(claim(c_.root[v]));
+  }
   BufferRef use_buffer(ValueId v) {
     BufferRef b = buffer_[c_.root[v]];
     if (b.arena)
@@ -217,6 +228,7 @@ class BlockBuilder {
       Instr& i = emit(Instr::Kind::share);
       i.result = g_[v].name != NameId::none ? index(g_[v].name) : b_.new_reg();
       i.source = buffer_[r].index;
+      i.claims = {claim(r), claim(v)};
       i.dims = b_.sizes(g_[v].dims);
       shared_[v] = i.result;
       use_reg(buffer_[r].index);
@@ -254,7 +266,7 @@ class BlockBuilder {
         if (v != kNoValue && is_contraction(g_[v]))
           contraction(v, l);
         else
-          loose(l);
+          loose(l, s.let);
         break;
       }
     }
@@ -264,7 +276,7 @@ class BlockBuilder {
     LoweredKernel k = lower(g_, s.cluster, c_.root);
     Instr& i = emit(Instr::Kind::kernel);
     i.kernel = static_cast<uint32_t>(p_.kernels.size());
-    for (ValueId v : k.buffers) i.buffers.push_back(use_buffer(v));
+    for (ValueId v : k.buffers) add_buffer(i, v);
     for (ValueId v : s.cluster.outputs) make(i, v);
     i.sizes = b_.sizes(k.sizes);
     i.sizes.resize(std::max<size_t>(i.sizes.size(), k.kernel.sizes), b_.size(0));
@@ -276,7 +288,6 @@ class BlockBuilder {
     i.work = b_.size(k.work);
     i.span = span_of(s.cluster);
     p_.kernels.push_back(std::move(k));
-    in_place_in_arena(i);
   }
 
   Span span_of(const Cluster& c) const {
@@ -289,7 +300,8 @@ class BlockBuilder {
     const Value& v = g_[s.value];
     ValueId places = v.inputs[1].value;
     Instr& i = emit(Instr::Kind::check_places);
-    i.buffers.push_back(use_buffer(places));
+    add_buffer(i, places);
+    i.let = s.let;
     i.why = ir::loops::name_of(block().lets[s.let].op);
     const Polys& dims = g_[v.inputs[0].value].dims;
     i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(v.axes[0])])};
@@ -300,8 +312,9 @@ class BlockBuilder {
     const Value& x = g_[v];
     Instr& i = emit(x.kind == Value::Kind::matmul ? Instr::Kind::matmul : Instr::Kind::convolve);
     i.span = l.span;
-    for (const Use& u : x.inputs) i.buffers.push_back(use_buffer(u.value));
-    i.buffers.push_back(use_buffer(v));
+    for (const Use& u : x.inputs) add_buffer(i, u.value);
+    add_buffer(i, v);
+    i.let = x.let;
     make(i, v);
     const Polys &a = g_[x.inputs[0].value].dims, &b = g_[x.inputs[1].value].dims;
     if (x.kind == Value::Kind::matmul) {
@@ -378,11 +391,12 @@ class BlockBuilder {
     return {a[ra - (x.flag ? 1 : 2)], b[rb - (x.keepdim ? 2 : 1)], a[ra - (x.flag ? 2 : 1)], na, nb, product(x.dims)};
   }
 
-  void loose(const Let& l) {
+  void loose(const Let& l, uint32_t at) {
     std::vector<Operand> args = operands(f_.args(l), l.nargs);
     if (ir::is_tensor_op(l.op)) complete_args(l, args);
     Instr& i = emit(ir::is_tensor_op(l.op) ? Instr::Kind::row : Instr::Kind::prim);
     i.op = l.op;
+    i.let = at;
     i.attr = l.attr;
     i.args = std::move(args);
     i.result = index(l.result);
@@ -451,36 +465,41 @@ class BlockBuilder {
       Instr& i = p_.code[at];
       if (i.kind != Instr::Kind::kernel) continue;
       for (MakeTensor& m : i.make) find_donors(i, m);
+      share_arena(i, at);
     }
   }
 
+  bool may_overwrite(const Instr& i, uint32_t in, uint32_t out) const {
+    const LoweredKernel& k = p_.kernels[i.kernel];
+    const Value &from = g_[k.buffers[in]], &to = g_[k.buffers[out]];
+    return k.kernel.buffers[in].access == Access::in && from.type == to.type &&
+           product(from.dims) == product(to.dims) &&
+           ir::loops::may_overwrite(k, in, out, p_.plan.device != runtime::DeviceId::cpu);
+  }
+
   void find_donors(const Instr& i, MakeTensor& m) {
-    const Kernel& k = p_.kernels[i.kernel].kernel;
     uint32_t out = position(i, {false, m.reg});
     for (uint32_t in = 0; in < i.buffers.size(); ++in) {
       const BufferRef& b = i.buffers[in];
-      if (b.arena || k.buffers[in].access != Access::in || cached_.count(b.index)) continue;
+      if (b.arena || cached_.count(b.index)) continue;
       bool dies = std::find(i.drop.begin(), i.drop.end(), b.index) != i.drop.end();
-      if (!dies || !in_place_safe(k, in, out)) continue;
-      ValueId from = p_.kernels[i.kernel].buffers[in], to = p_.kernels[i.kernel].buffers[out];
-      if (g_[from].dims == g_[to].dims) m.donors.push_back(b.index);
+      const std::vector<ValueId>& values = p_.kernels[i.kernel].buffers;
+      if (dies && g_[values[in]].dims == g_[values[out]].dims && may_overwrite(i, in, out)) m.donors.push_back(b.index);
     }
   }
   static uint32_t position(const Instr& i, BufferRef b) {
     return static_cast<uint32_t>(std::find(i.buffers.begin(), i.buffers.end(), b) - i.buffers.begin());
   }
 
-  // Outputs in the arena may take the place of inputs there; whether those die here is known when the block is done.
-  void in_place_in_arena(const Instr& i) {
-    const LoweredKernel& k = p_.kernels[i.kernel];
+  // Outputs in the arena take the place of inputs there that die in this instruction, one output each.
+  void share_arena(const Instr& i, uint32_t at) {
     std::set<uint32_t> taken;
     for (uint32_t out = 0; out < i.buffers.size(); ++out) {
-      if (!i.buffers[out].arena || k.kernel.buffers[out].access == Access::in) continue;
+      if (!i.buffers[out].arena || p_.kernels[i.kernel].kernel.buffers[out].access == Access::in) continue;
       for (uint32_t in = 0; in < i.buffers.size(); ++in) {
-        if (!i.buffers[in].arena || k.kernel.buffers[in].access != Access::in || taken.count(in)) continue;
-        ArenaSlot& slot = p_.arena[i.buffers[out].index];
-        if (slot.bytes != p_.arena[i.buffers[in].index].bytes || !in_place_safe(k.kernel, in, out)) continue;
-        slot.in_place_of = static_cast<int32_t>(i.buffers[in].index);
+        if (!i.buffers[in].arena || taken.count(in) || p_.arena[i.buffers[in].index].last != at) continue;
+        if (!may_overwrite(i, in, out)) continue;
+        p_.arena[i.buffers[out].index].in_place_of = static_cast<int32_t>(i.buffers[in].index);
         taken.insert(in);
         break;
       }

@@ -4,6 +4,7 @@
 #include "jit/plan/plan_program.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor_hooks.h"
 #include "support/diag.h"
 
 namespace ouro::jit {
@@ -53,7 +54,14 @@ Value h_attr_get(const Call& c) { return runtime::get_attr(c.s, c.a[0], c.symbol
 Value h_method_get(const Call& c) { return runtime::method_before_call(c.s, c.a[0], c.symbol()); }
 Value h_attr_set(const Call& c) { return done(runtime::set_attr(c.s, c.a[0], c.symbol(), c.a[1])); }
 Value h_item_get(const Call& c) { return runtime::get_item(c.s, c.a[0], c.a[1]); }
-Value h_item_set(const Call& c) { return done(runtime::set_item(c.s, c.a[0], c.a[1], c.a[2])); }
+// Gives what was written: a container itself, or, since tensors are values, the tensor that now stands in its place.
+Value h_item_set(const Call& c) {
+  Value changed = c.a[0];
+  const bool tensor = changed.is_object() && runtime::kind_of(changed) == runtime::ObjectKind::tensor;
+  const bool ok = tensor ? c.s.tensors->set_item(c.s, changed, {&c.a[1], 1}, c.a[2])
+                         : runtime::set_item(c.s, changed, c.a[1], c.a[2]);
+  return ok ? changed : Value::error();
+}
 Value h_slice(const Call& c) { return runtime::make_slice(c.a[0], c.a[1], c.a[2]); }
 Value h_tuple(const Call& c) { return runtime::make_tuple(c.a); }
 Value h_list(const Call& c) { return runtime::make_list(c.a); }

@@ -24,6 +24,14 @@ struct BufferRef {
   bool operator==(const BufferRef&) const = default;
 };
 
+/// What a buffer holds, as the builder has it: a name of the function, or what stands of a reduction (the name) after
+/// one of its groups of axes. For the checker (jit/check), which believes none of it.
+struct Claim {
+  ir::NameId name = ir::NameId::none;
+  int stage = -1;
+  bool operator==(const Claim&) const = default;
+};
+
 /// Slots of the activation that keep a tensor between runs, to be filled again when nobody else holds it. What leaves
 /// the plan has two: a parameter's new value is written while its old one, from the run before, is still in use.
 struct Keep {
@@ -68,8 +76,10 @@ struct Instr {
   Kind kind = Kind::prim;
   std::vector<MakeTensor> make;  // before it runs
   std::vector<BufferRef>
-      buffers;            // kernel: all of them; contractions: two inputs, then the result; check_places: the places
-  std::vector<Reg> drop;  // after it ran
+      buffers;  // kernel: all of them; contractions: two inputs, then the result; check_places: the places
+  std::vector<Claim> claims;  // of `buffers`; of share: the source, the result
+  uint32_t let = UINT32_MAX;  // of the block, which it carries out: contraction, check_places, row, prim
+  std::vector<Reg> drop;      // after it ran
   // kernel; contractions on a device
   uint32_t kernel = 0;  // in kernels, then contractions of the program
   std::vector<SizeId> sizes;
@@ -110,6 +120,11 @@ struct ArenaSlot {
 
 struct Program {
   ir::FunctionRef function;
+  struct Part {  // instructions [begin, end) are this block's
+    ir::BlockId block;
+    uint32_t begin, end;
+  };
+  std::vector<Part> parts;
   runtime::ExecutionPlan plan;
   std::vector<Instr> code;
   std::vector<Reg> params;

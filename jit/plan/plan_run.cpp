@@ -1,6 +1,8 @@
 // Running a program: an activation per call in progress, kept for the next one.
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "jit/cache/code_cache.h"
+#include "jit/check/plan_check.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/contract.h"
 #include "runtime/devices.h"
@@ -26,6 +29,9 @@ using runtime::Value;
 
 // No memory holds so much; a fused loop, which needs none, would not end.
 constexpr int64_t kMostElements = int64_t{1} << 48;
+
+// Sets of sizes for which a plan is checked.
+constexpr int kMostChecks = 2;
 
 alignas(64) char empty_memory[64];  // where the address of no element points
 
@@ -69,6 +75,7 @@ struct SessionActivations {
 };
 
 thread_local std::string leave_text;
+thread_local Span raised_span;
 
 // The program's kernels, then the contractions that are kernels on its device, in the order of Instr::kernel.
 std::vector<const ir::loops::Kernel*> kernels_of(const Program& p) {
@@ -93,6 +100,7 @@ class CompiledPlan final : public Plan {
 
   PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
   const std::string& leave_reason() const override { return leave_text; }
+  Span raised_at() const override { return raised_span; }
   size_t inputs() const override { return p_.params.size(); }
   size_t kernels() const override { return kernels_.size(); }
   std::vector<const ir::loops::Kernel*> kernel_list() const override { return kernels_; }
@@ -102,6 +110,9 @@ class CompiledPlan final : public Plan {
   }
   size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
   bool loaded() const override { return loaded_; }
+  std::vector<std::string> not_compiled() const override {
+    return module_ ? module_->not_compiled() : std::vector<std::string>{};
+  }
   PlanCounters counters() const override { return counters_; }
   int64_t peak_bytes() const override { return peak_; }
   std::string text() const override { return print(p_); }
@@ -117,6 +128,7 @@ class CompiledPlan final : public Plan {
   uint64_t id_ = 0;
   PlanCounters counters_;
   int64_t peak_ = 0;
+  std::atomic<int> checks_{0};
 };
 
 // One run.
@@ -173,6 +185,7 @@ struct Runner {
       items.push_back(
           {.first = slot.first, .last = slot.last, .bytes = size(slot.bytes), .in_place_of = slot.in_place_of});
     int64_t bytes = ir::loops::plan_arena(items);
+    if (!items.empty()) bytes = std::max<int64_t>(bytes, 64);  // elements that there are none of have an address, too
     a.offsets.clear();
     for (const auto& i : items) a.offsets.push_back(i.offset);
     plan.peak_ = bytes;
@@ -203,7 +216,49 @@ struct Runner {
     if (same) return true;
     evaluate_sizes();
     a.sized = !a.endless && place_arena();
+    if (a.sized && check::checking_plans() && plan.checks_ < kMostChecks) return check_plan();
     return a.sized || a.endless;
+  }
+
+  // The debug option (jit/check): a plan that is not what the function says is not run.
+  bool check_plan() {
+    ++plan.checks_;
+    auto size_of = [&](uint32_t symbol) { return a.symbols[p.symbol_index.at(symbol)]; };
+    const std::string wrong = check::check_program(p, {size_of, a.sizes, a.offsets});
+    if (wrong.empty()) return true;
+    const std::string text = fmt::format("plan of {}: {}", p.function->qualname.text(), wrong);
+    if (std::getenv("OURO_ABORT_ON_BUG")) ouro_bug("%s", text.c_str());
+    std::fprintf(stderr, "%s\n", text.c_str());
+    a.sized = false;
+    runtime::raise_text(s, runtime::ExcKind::RuntimeError, text);
+    return false;
+  }
+
+  // ---- poison (the debug option): memory without a value is filled with NaNs, which no result may show
+  static constexpr int kPoison = 0xff;
+
+  void poison_arena() {
+    if (!device && a.arena) std::memset(a.arena, kPoison, static_cast<size_t>(a.arena_bytes));
+  }
+  // Slots whose last use was instruction `at`, but for what others have of their memory.
+  void poison_dead(uint32_t at) {
+    if (device) return;
+    for (size_t dead = 0; dead < p.arena.size(); ++dead) {
+      if (p.arena[dead].last != at) continue;
+      const int64_t begin = a.offsets[dead], end = begin + size(p.arena[dead].bytes);
+      const bool taken = [&] {
+        for (size_t k = 0; k < p.arena.size(); ++k)
+          if (k != dead && p.arena[k].first <= at && p.arena[k].last > at && a.offsets[k] < end &&
+              a.offsets[k] + size(p.arena[k].bytes) > begin)
+            return true;
+        return false;
+      }();
+      if (!taken && end > begin) std::memset(a.arena + begin, kPoison, static_cast<size_t>(end - begin));
+    }
+  }
+  void poison(const Value& v) {
+    auto* t = v.as<Tensor>();
+    if (!device && t->size && t->buffer->data) std::memset(t->data(), kPoison, t->nbytes());
   }
 
   // ---- memory
@@ -251,11 +306,13 @@ struct Runner {
         std::ranges::equal(kept->as<Tensor>()->shape(), a.numbers)) {
       to = *kept;
       to.as<Tensor>()->place = ctx.place;
+      if (check::checking_plans()) poison(to);
       return true;
     }
     to = new_tensor(m.dtype, a.numbers);
     if (to.is_error()) return false;
     to.as<Tensor>()->place = ctx.place;
+    if (check::checking_plans()) poison(to);
     ++plan.counters_.tensors_made;
     if (kept) *kept = to;
     return true;
@@ -476,6 +533,8 @@ struct Runner {
       leave_text = "a tensor of more elements than any memory holds";
       return PlanExit::left;
     }
+    const bool poisons = check::checking_plans();
+    if (poisons) poison_arena();
     for (uint32_t at = 0;;) {
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
         leave_text = "stress";
@@ -498,7 +557,11 @@ struct Runner {
         default:
           break;
       }
-      if (!step(i)) return PlanExit::raised;
+      if (!step(i)) {
+        raised_span = i.span;
+        return PlanExit::raised;
+      }
+      if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;
     }
@@ -527,6 +590,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   ++counters_.runs;
   Runner r{*this, p_, *a, context, context.session};
   if (p_.plan.device != runtime::DeviceId::cpu) r.device = context.session.devices.at(p_.plan.device);
+  raised_span = {};
   PlanExit exit = r.start(inputs) ? r.execute(outputs) : PlanExit::raised;
   for (Value& v : a->regs) v = Value();
   context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
@@ -538,6 +602,8 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
   Program p = build_program(std::move(typed), options.plan);
   std::vector<const ir::loops::Kernel*> kernels = kernels_of(p);
+  for (const ir::loops::Kernel* k : kernels)
+    if (std::string wrong = verify(*k); !wrong.empty()) ouro_bug("a kernel that is none: %s", wrong.c_str());
   runtime::KernelModuleRef module;
   bool loaded = false;
   if (!kernels.empty()) {

@@ -491,7 +491,10 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   uint32_t first = path.root == ir::PlacePath::Root::global ? 0 : 1;
   SmallVec<Value, 4> keys;
   for (uint32_t i = first; i + 1 < x.count; ++i) keys.push_back(operand(f, ops[i].at));
-  Value value = take_operand(f, ops[x.count - 1]);
+  // `x[i] = x`: the value is the place itself, whose register the write needs.
+  const Operand& last = ops[x.count - 1];
+  const bool of_itself = path.root == ir::PlacePath::Root::value && last.at >= 0 && last.at == ops[0].at;
+  Value value = of_itself ? operand(f, last.at) : take_operand(f, last);
   BinOp op = path.augmented
                  ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add))
                  : BinOp::add;
@@ -505,7 +508,7 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   Value copy;
   switch (path.root) {
     case ir::PlacePath::Root::value:
-      if (ops[0].at >= 0 && ops[0].use != Use::keep)
+      if (ops[0].at >= 0 && (ops[0].use != Use::keep || (of_itself && last.use != Use::keep)))
         root = &f.regs[ops[0].at];
       else
         root = &(copy = operand(f, ops[0].at));

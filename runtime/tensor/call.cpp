@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "ir/ops/param_kinds.h"
 #include "ir/ops/sig_parse.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/modules.h"
@@ -16,17 +17,16 @@
 namespace ouro::runtime {
 
 Value raise_kind(Session& s, std::string_view kind, std::string_view text) {
-  constexpr std::pair<std::string_view, ExcKind> kKinds[] = {{"TypeError", ExcKind::TypeError},
-                                                             {"RuntimeError", ExcKind::RuntimeError},
-                                                             {"IndexError", ExcKind::IndexError},
-                                                             {"OverflowError", ExcKind::OverflowError},
-                                                             {"NotImplementedError", ExcKind::NotImplementedError}};
+  constexpr std::pair<std::string_view, ExcKind> kKinds[] = {
+      {"TypeError", ExcKind::TypeError},     {"RuntimeError", ExcKind::RuntimeError},
+      {"IndexError", ExcKind::IndexError},   {"OverflowError", ExcKind::OverflowError},
+      {"MemoryError", ExcKind::MemoryError}, {"NotImplementedError", ExcKind::NotImplementedError}};
   for (const auto& [name, k] : kKinds)
     if (name == kind) return raise_text(s, k, text);
   return raise_text(s, ExcKind::ValueError, text);
 }
 
-ir::Param to_param(Session& s, const Value& v) {
+ir::Param to_param(Session& s, const Value& v, ir::ParamKind kind, int depth) {
   using P = ir::Param;
   if (v.is_none() || v.is_unbound()) return P::none();
   if (v.is_bool()) return P::of_bool(v.as_bool());
@@ -40,14 +40,23 @@ ir::Param to_param(Session& s, const Value& v) {
     items = {l->items, l->size};
   else if (auto* t = cast<Tuple>(v))
     items = {t->items(), t->size};
-  else if (auto* t = cast<Tensor>(v); t && t->size == 1)
-    return to_param(s, tensor_item(s, t, 0));
-  else if (cast<BigInt>(v))
+  else if (auto* t = cast<Tensor>(v)) {
+    const bool as_it_is = kind == ir::ParamKind::tensor || kind == ir::ParamKind::tensors ||
+                          kind == ir::ParamKind::number_or_tensor || kind == ir::ParamKind::axis_or_tensor;
+    if (as_it_is || t->size != 1) return P::of_kind(P::Kind::tensor);
+    return to_param(s, tensor_item(s, t, 0), kind);
+  } else if (cast<BigInt>(v)) {
     return P::of_float(std::ldexp(int_sign(v), 1023));
-  else
-    return p.kind = P::Kind::unknown, p;
-  p.kind = P::Kind::list;
-  for (const Value& i : items) p.list.push_back(to_param(s, i));
+  } else if (const Value& u = unwrap(v); !u.same(v)) {
+    return to_param(s, u, kind);
+  } else {
+    p.kind = P::Kind::object;
+    p.text = type_name(s, v);
+    return p;
+  }
+  p.kind = depth > 0 ? P::Kind::list : P::Kind::object;
+  if (depth == 0) return p.text = type_name(s, v), p;
+  for (const Value& i : items) p.list.push_back(to_param(s, i, kind, depth - 1));
   return p;
 }
 
@@ -127,18 +136,14 @@ Value text_module(Session& s, const std::string& name) {
   return m;
 }
 
-// The function that a row's `source` is.
+// The function that a row's `source` is. Its parameters say nothing of what they take: that is checked before.
 Value source_function(Session& s, const ir::OpInfo& op) {
   Value& f = s.state<Texts>().functions[&op];
   if (!f.is_unbound()) return f;
   std::string params;
-  for (char c : op.def->params.empty() ? (op.inputs == 1   ? std::string_view("x")
-                                          : op.inputs == 2 ? std::string_view("x, y")
-                                                           : std::string_view("x, y, z"))
-                                       : op.def->params)
-    if (c != '@') params += c;
-  // All parameters can be passed by position, so that callers need not know which are keyword-only.
-  if (size_t star = params.find("*, "); star != std::string::npos) params.erase(star, 3);
+  for (const ir::OpParam& p : op.params)
+    params += (params.empty() ? "" : ", ") + std::string(p.variadic ? "*" : "") + p.name +
+              (p.has_default ? "=" + p.default_text : "");
   std::string text = "def " + op.name + "(" + params + "):\n";
   std::string_view rest = op.def->source;
   while (!rest.empty()) {
@@ -183,8 +188,10 @@ Value bad_call(Session& s, const ir::OpInfo& op, const std::string& text) {
   return raise_text(s, ExcKind::TypeError, op.name + "() " + text);
 }
 
-// Python's binding of a call to the row's parameters; `out` has one place per parameter, unbound where absent.
+// Python's binding of a call to the row's parameters; `out` has one place per parameter, unbound where absent. A row in
+// Ouro takes every parameter by position, so that rules need not know which are keyword-only.
 bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& out) {
+  const bool by_position = !op.def->source.empty();
   out.assign(op.params.size(), Value());
   size_t at = 0, i = 0;
   for (; i < op.params.size() && at < args.size(); ++i) {
@@ -195,12 +202,12 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
       ++i;
       break;
     }
-    if (p.keyword_only) break;
+    if (p.keyword_only && !by_position) break;
     out[i] = args[at++];
   }
   if (at < args.size()) {
     size_t most = 0;
-    for (const ir::OpParam& p : op.params) most += !p.keyword_only;
+    for (const ir::OpParam& p : op.params) most += !p.keyword_only || by_position;
     bad_call(
         s, op,
         "takes at most " + std::to_string(most) + " positional arguments (" + std::to_string(args.size()) + " given)");
@@ -332,7 +339,7 @@ Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
       if (!to_dtype(s, v, d)) return Value::error();
       c.params.push_back(ir::Param::of_dtype(d));
     } else {
-      c.params.push_back(v.is_unbound() ? ir::default_of(op.params[p]) : to_param(s, v));
+      c.params.push_back(v.is_unbound() ? ir::default_of(op.params[p]) : to_param(s, v, op.params[p].kind));
     }
   }
   c.sig.op = &op;
@@ -353,6 +360,40 @@ Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   return row->run(c);
 }
 
+// The arguments that are given, as the row states them: of rows that are not inferred as a whole.
+bool check_arguments(Session& s, const ir::OpInfo& op, std::span<const Value> args) {
+  ir::SigCall call;
+  call.op = &op;
+  const int input = ir::axis_input(op);
+  const Value* x = input < 0 ? nullptr : &args[static_cast<size_t>(op.input_at[static_cast<size_t>(input)])];
+  if (x && op.sig->inputs[static_cast<size_t>(input)].many) {
+    std::span<const Value> parts;
+    if (auto* l = cast<List>(*x))
+      parts = {l->items, l->size};
+    else if (auto* t = cast<Tuple>(*x))
+      parts = {t->items(), t->size};
+    x = parts.empty() ? nullptr : &parts[0];
+  }
+  auto* t = x ? cast<Tensor>(*x) : nullptr;
+  const int rank = t ? t->rank : -1;
+  for (int i : op.param_at) {
+    const ir::OpParam& p = op.params[static_cast<size_t>(i)];
+    const Value& v = args[static_cast<size_t>(i)];
+    if (v.is_unbound() || p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key) continue;
+    if (p.kind == ir::ParamKind::dtype && !v.is_none()) {
+      DType d;
+      if (!to_dtype(s, v, d)) return false;
+      continue;
+    }
+    const bool usual = (p.kind == ir::ParamKind::number && (v.is_float() || v.is_int())) ||
+                       (p.kind == ir::ParamKind::flag && v.is_bool());
+    if (usual || ir::check_param(call, p, to_param(s, v, p.kind), rank)) continue;
+    raise_kind(s, call.error->kind, call.error->text);
+    return false;
+  }
+  return true;
+}
+
 Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> args, bool may_reuse) {
   Value inputs[5], params[16];
   for (int k = 0; k < op.inputs; ++k) {
@@ -361,6 +402,7 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
       return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
     inputs[k] = may_reuse ? std::move(v) : unwrap(v);
   }
+  if (!op.param_at.empty() && !check_arguments(s, op, args)) return Value::error();
   size_t n = 0;
   for (int p : op.param_at) {
     const Value& v = args[p];
@@ -387,6 +429,7 @@ static Value call_text(Session& s, const Value& f, const Args& args) {
 Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (op.elementwise()) return run_elementwise_row(s, op, args, true);
   if (!op.def->source.empty()) {
+    if (!check_arguments(s, op, args)) return Value::error();
     OURO_TRY(f, source_function(s, op));
     std::vector<Value> positional, keywords, names;
     for (size_t i = 0; i < args.size(); ++i) {
@@ -425,6 +468,10 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
     return run_elementwise(s, op, args.positional, {}, false);
   }
   if (!op.def->source.empty()) {
+    if (!op.param_at.empty()) {
+      std::vector<Value> bound;
+      if (!bind(s, op, args, bound) || !check_arguments(s, op, bound)) return Value::error();
+    }
     OURO_TRY(f, source_function(s, op));
     if (args.keywords.empty()) return call_text(s, f, args);
     std::vector<Value> names;

@@ -69,7 +69,8 @@ struct OperationAlias {
 };
 std::span<const OperationAlias> operation_aliases();
 
-ir::Param to_param(Session& s, const Value& v);
+// An argument as inference sees it, for a parameter of that kind.
+ir::Param to_param(Session& s, const Value& v, ir::ParamKind kind = ir::ParamKind::any, int depth = 3);
 Value raise_kind(Session& s, std::string_view kind, std::string_view text);
 
 }  // namespace ouro::runtime

@@ -213,8 +213,54 @@ Value scan_run(OpCall& c) {
   return result == DType::boolean ? share_as(c.s, r, result) : cast_tensor(c.s, r, result);
 }
 
-constexpr ExecutorRow kRows[] = {
-    {"reduce", reduce_run}, {"reduce to", reduce_run}, {"arg", arg_run}, {"scan", scan_run}};
+// h[i] = b[i] + a[i] h[i - 1] (in reverse i + 1), strictly in order; half floats in f32.
+Value linear_scan(OpCall& c) {
+  const DType result = c.dtype(), t = ir::compute_type(result);
+  OURO_TRY(a_value, cast_tensor(c.s, c.inputs[0], t));
+  OURO_TRY(b_value, cast_tensor(c.s, c.inputs[1], t));
+  auto *a = a_value.as<Tensor>(), *b = b_value.as<Tensor>();
+  if (!std::ranges::equal(a->shape(), b->shape()))
+    return c.raise("ValueError", c.op.name + ": both inputs have one shape");
+  OURO_TRY(r, make_tensor(c.s, t, b->shape()));
+  auto* h = r.as<Tensor>();
+  int64_t outer = 1, n = 1, inner = 1;
+  if (b->rank > 0) {
+    const int axis = c.axis("axis", b->rank);
+    if (axis < 0 || axis >= b->rank)
+      return c.raise("IndexError", c.op.name + ": axis " + std::to_string(c.integer("axis")) + " is out of range");
+    n = b->dim(axis);
+    for (int i = 0; i < axis; ++i) outer *= b->dim(i);
+    for (int i = axis + 1; i < b->rank; ++i) inner *= b->dim(i);
+  }
+  const bool reverse = c.flag("reverse");
+  auto go = [&]<class T>(T) {
+    parallel_for_or_stop(h->size > 65536 ? session_threads(c.s) : 1, h->size ? outer : 0, [&](int64_t o) {
+      const int64_t start = o * n * inner;
+      const T *pa = a->data<T>() + start, *pb = b->data<T>() + start;
+      T* ph = h->data<T>() + start;
+      const int64_t first = reverse ? (n - 1) * inner : 0, step = reverse ? -inner : inner;
+      std::copy_n(pb + first, inner, ph + first);
+      for (int64_t i = 1; i < n; ++i) {
+        const int64_t at = first + i * step;
+        for (int64_t k = 0; k < inner; ++k) {
+          const T product = pa[at + k] * ph[at - step + k];
+          ph[at + k] = pb[at + k] + product;
+        }
+      }
+    });
+  };
+  if (t == DType::f64)
+    go(double{});
+  else
+    go(float{});
+  return cast_tensor(c.s, r, result);
+}
+
+constexpr ExecutorRow kRows[] = {{"reduce", reduce_run},
+                                 {"reduce to", reduce_run},
+                                 {"arg", arg_run},
+                                 {"scan", scan_run},
+                                 {"linear_scan", linear_scan}};
 
 }  // namespace
 

@@ -253,7 +253,10 @@ Value m_index(Session& s, const Args& a) {
   return Value::integer(tensor_item(s, t, 0).as_int());
 }
 Value m_abs(Session& s, const Args& a) { return run_operation(s, "abs", {unwrap(a[0])}); }
-Value m_round(Session& s, const Args& a) { return run_operation(s, "round", {unwrap(a[0])}); }
+Value m_round(Session& s, const Args& a) {
+  return run_operation(s, "round",
+                       {unwrap(a[0]), a[1].is_none() || a[1].is_unbound() ? Value::integer(0) : unwrap(a[1])});
+}
 
 constexpr NativeDef kMethods[] = {
     {"item", "self, /", m_item, "The one element, as a Python number."},

@@ -94,6 +94,8 @@ class Suite:
         env.pop("CI", None)
         env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
         env.pop("OURO_CACHE_BYTES", None)
+        env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
+        env["OURO_ABORT_ON_BUG"] = "1"  # a bug of the compiler is no fallback here
         # Leaks are not looked for: the prompt leaves memory behind when it ends.
         # Where a block of thread-local storage begins 16 bytes into a page the sanitizers take what lies before it for
         # glibc 2.19's header, and clear as many bytes as it happens to say: intercept_tls_get_addr=0 keeps them off.

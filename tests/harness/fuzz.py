@@ -1,13 +1,16 @@
 """The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
 else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
-same ones; one that differs is shrunk and shown."""
+same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
+interpreter."""
 import importlib.util
 import os
+import sys
 
 from .common import TESTS, Job, Result, describe, tail
 
 SECONDS = {"parse": 15, "lower": 15, "run": 30}
 PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
+TENSORS = {"tensors": 240, "models": 80}  # programs; a tenth of them under sanitizers
 
 
 def run_fuzzer(suite, name, program, seconds):
@@ -43,8 +46,35 @@ def run_programs(suite, name):
     return [Result(name)]
 
 
+def run_tensors(suite, name, generator, count):
+    """Batches of random tensor programs; what differs is in the output of the generator's own command."""
+    if suite.sanitized:
+        count //= 10
+    done = suite.execute([sys.executable, os.path.join(TESTS, "fuzz", generator + ".py"), f"--ouro={suite.ouro}", f"--seed={FIRST_SEED}",
+                          f"--count={count}", f"--shrink={SHRINK_SECONDS}", "--jobs=1", f"--keep={suite.temporary()}"], timeout=1500)
+    problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.out, 60)}\n{tail(done.err, 20)}"
+    return [Result(name, problem)]
+
+
+def check_rows(suite, name):
+    """A row that no rule of the random tensor programs draws is one that they do not test."""
+    sys.path.insert(0, os.path.join(TESTS, "fuzz"))
+    from tensor_operations import NOT_DRAWN, ROWS
+    listing = suite.execute([suite.ouro, "-c", "import ouro.native.tensors as tensors\nprint(*[r[0] for r in tensors.rows()])"])
+    rows = set(listing.out.split())
+    lacking, unknown = sorted(rows - set(ROWS) - set(NOT_DRAWN)), sorted(set(NOT_DRAWN) - rows)
+    problem = f"without a rule: {lacking}" if lacking or not rows else f"no row: {unknown}" if unknown else ""
+    return [Result(name, problem)]
+
+
 def discover(suite):
     jobs = []
+    if suite.ouro and suite.wants("fuzz/rows") and suite.tagged([]):
+        jobs.append(Job("fuzz/rows", lambda: check_rows(suite, "fuzz/rows")))
+    for generator, count in TENSORS.items():
+        name = f"fuzz/{generator}"
+        if suite.ouro and suite.wants(name) and suite.tagged(["jit", "threads"]):
+            jobs.append(Job(name, lambda n=name, g=generator, c=count: run_tensors(suite, n, g, c), weight=100))
     for what, seconds in SECONDS.items():
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
