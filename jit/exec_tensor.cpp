@@ -135,20 +135,47 @@ ir::Param Specialiser::seen_param(const AVal& a) {
   }
 }
 
+// The sizes that a caller gives the last axes of a tensor. One that is not that axis' size by its name is a number that
+// must be known, and so must be the axis.
+ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape) {
+  ir::Param out;
+  out.kind = ir::Param::Kind::list;
+  const bool several = a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list);
+  const std::vector<AVal> items = several ? items_of(a, "is a shape") : std::vector<AVal>{a};
+  for (size_t i = 0; i < items.size(); ++i) {
+    const ir::Dim axis = items.size() <= shape.size() ? shape[shape.size() - items.size() + i] : ir::dim(0);
+    ir::Param one = seen_param(items[i]);
+    if (items[i].is(AKind::dynamic) && items[i].type && items[i].type->kind == ir::TypeKind::integer)
+      one = ir::Param::of_dim(dim_of(items[i]));
+    if (one.kind == ir::Param::Kind::integer && one.integer != axis) {
+      if (!axis.known()) {
+        abandon_symbol_ = true;  // ask for a version with numbers
+        abandon("a size is compared");
+      }
+      if (!one.integer.known()) one = to_param(AVal::of(need_constant(items[i], "is compared with a size")));
+    }
+    out.list.push_back(std::move(one));
+  }
+  return out;
+}
+
 // Of a row in Ouro: what it states of its parameters, before its text is looked at.
 void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params) {
   ir::SigCall call;
   call.op = &info;
   const int input = ir::axis_input(info);
   int rank = -1;
+  std::span<const ir::Dim> shape;
   if (input >= 0)
     if (const AVal& x = params[static_cast<size_t>(info.input_at[static_cast<size_t>(input)])]; is_tensor(x))
-      rank = static_cast<int>(x.type->rank());
+      shape = x.type->dims, rank = static_cast<int>(shape.size());
   for (int i : info.param_at) {
     const ir::OpParam& p = info.params[static_cast<size_t>(i)];
     const AVal& a = params[static_cast<size_t>(i)];
     if (p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key || p.kind == ir::ParamKind::dtype) continue;
-    if (!ir::check_param(call, p, seen_param(a), rank))
+    ir::Param seen = seen_param(a);
+    if (p.kind == ir::ParamKind::last_axes && rank >= 0) seen = last_sizes(a, shape);
+    if (!ir::check_param(call, p, seen, rank, shape))
       abandon(fmt::format("{} raises: {}", info.name, call.error->text));
   }
 }

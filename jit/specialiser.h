@@ -165,6 +165,7 @@ class Specialiser {
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a);
   ir::Param seen_param(const AVal& a);
+  ir::Param last_sizes(const AVal& a, std::span<const ir::Dim> shape);
   void check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params);
   void use_pinned_numbers();
   AVal from_param(const ir::Param& p);

@@ -55,7 +55,7 @@ if tuple(target.shape) != want:
   raise ValueError(f'cross_entropy: {tuple(x.shape)} and {tuple(target.shape)} do not fit: a target of shape {want} expected')
 used = target != ignore_index
 at = where(used, target, 0)
-loss = -squeeze(ouro.gather(x, axis, unsqueeze(at, axis)), axis)
+loss = -squeeze(ouro.pick(x, axis, unsqueeze(at, axis)), axis)
 w = used.astype(x.dtype) if weight is None else where(used, ouro.take(weight, at), 0.0)
 loss = where(used, loss * w, 0.0)
 if reduction == 'mean':

@@ -77,6 +77,7 @@ struct LoopSpec {
   Leaf combine = Leaf::add;
   Identity identity = Identity::none;
   BodyFn before = nullptr;  // of reductions: applied to each element first (any: x != 0)
+  bool from_end = true;     // of gathers: a negative index counts from the end; else it is an error
   constexpr bool empty() const { return kind == LoopKind::none; }
 };
 

@@ -42,6 +42,7 @@ struct Check {
   SigCall& call;
   const OpParam& param;
   int rank;  // of the row's tensor; -1: not known
+  std::span<const Dim> shape;
 
   std::string who() const { return call.op->name + ": "; }
   bool wrong_type(const char* expected, const Param& v) const {
@@ -65,6 +66,7 @@ struct Check {
   bool is_list() const {
     switch (param.kind) {
       case ParamKind::sizes:
+      case ParamKind::last_axes:
       case ParamKind::shape:
       case ParamKind::positives:
       case ParamKind::some_positives:
@@ -92,10 +94,10 @@ struct Check {
     return integer(v, -kTooFar, kTooFar, "", false);
   }
   bool natural(const Param& v) const {
-    return integer(v, 0, kTooFar, (param.name + " must not be negative: ").c_str(), false);
+    return integer(v, 0, kWidest, (param.name + " must not be negative: ").c_str(), false);
   }
-  bool positive(const Param& v) const {
-    return integer(v, 1, INT64_MAX, (param.name + " must be positive, not ").c_str(), false);
+  bool positive(const Param& v, int64_t most) const {
+    return integer(v, 1, most, (param.name + " must be positive, not ").c_str(), false);
   }
   bool number(const Param& v) const {
     if (v.kind == Kind::unknown || v.kind == Kind::boolean || v.kind == Kind::integer || v.kind == Kind::floating)
@@ -119,6 +121,22 @@ struct Check {
       seen.push_back(a);
       return true;
     });
+  }
+  bool last_axes(const Param& v) const {
+    Dims want;
+    if (!each(v, [&](const Param& n) {
+          want.push_back(n.integer);
+          return integer(n, 0, INT64_MAX, "negative dimension ", true);
+        }))
+      return false;
+    bool fits = rank < 0 || (!want.empty() && want.size() <= static_cast<size_t>(rank));
+    if (fits && !shape.empty())
+      for (size_t i = 0; fits && i < want.size(); ++i) {
+        const Dim a = want[i], b = shape[shape.size() - want.size() + i];
+        fits = !differs(a, b) && !(a.known() && b.known() && a.c != b.c);
+      }
+    return fits || call.fail("RuntimeError",
+                             who() + param.name + " " + to_text(want) + " are not the last axes of " + to_text(shape));
   }
   bool choice(const Param& v) const {
     if (v.kind == Kind::text && std::ranges::find(param.choices, v.text) != param.choices.end()) return true;
@@ -151,14 +169,16 @@ struct Check {
       case ParamKind::size:
       case ParamKind::sizes:
         return each(v, [&](const Param& n) { return integer(n, 0, INT64_MAX, "negative dimension ", true); });
+      case ParamKind::last_axes:
+        return last_axes(v);
       case ParamKind::shape:
         return each(v, [&](const Param& n) { return integer(n, -1, INT64_MAX, "negative size ", true); });
       case ParamKind::positive:
-        return positive(v);
+        return positive(v, INT64_MAX);
       case ParamKind::positives:
-        return each(v, [&](const Param& n) { return positive(n); });
+        return each(v, [&](const Param& n) { return positive(n, kWidest); });
       case ParamKind::some_positives:
-        return each(v, [&](const Param& n) { return n.is_none() || positive(n); });
+        return each(v, [&](const Param& n) { return n.is_none() || positive(n, kWidest); });
       case ParamKind::padding:
         if (v.kind == Kind::text)
           return v.text == "valid" || v.text == "same" || wrong(param.name + " must be ints, 'valid' or 'same'");
@@ -214,8 +234,8 @@ int axis_input(const OpInfo& op) {
   return op.inputs > 0 ? 0 : -1;
 }
 
-bool check_param(SigCall& call, const OpParam& param, const Param& value, int rank) {
-  return Check{call, param, rank}(value);
+bool check_param(SigCall& call, const OpParam& param, const Param& value, int rank, std::span<const Dim> shape) {
+  return Check{call, param, rank, shape}(value);
 }
 
 bool check_params(SigCall& call) {
@@ -223,9 +243,11 @@ bool check_params(SigCall& call) {
   if (call.params.size() != op.param_at.size()) return true;  // types alone are asked for
   const int at = axis_input(op);
   const bool there = at >= 0 && static_cast<size_t>(at) < call.inputs.size() && call.inputs[static_cast<size_t>(at)];
-  const int rank = there ? static_cast<int>(call.inputs[static_cast<size_t>(at)]->dims.size()) : -1;
+  const std::span<const Dim> shape =
+      there ? std::span<const Dim>(call.inputs[static_cast<size_t>(at)]->dims) : std::span<const Dim>();
+  const int rank = there ? static_cast<int>(shape.size()) : -1;
   for (size_t i = 0; i < call.params.size(); ++i)
-    if (!check_param(call, op.params[static_cast<size_t>(op.param_at[i])], call.params[i], rank)) return false;
+    if (!check_param(call, op.params[static_cast<size_t>(op.param_at[i])], call.params[i], rank, shape)) return false;
   return true;
 }
 

@@ -13,7 +13,10 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "ir/type.h"
 
 namespace ouro::ir {
 
@@ -32,6 +35,7 @@ enum class ParamKind : uint8_t {
   axis_or_tensor,    // an axis, or a tensor (which is not looked at)
   size,              // an int, 0 or more
   sizes,             // one or several
+  last_axes,         // sizes: those of the last axes of the row's tensor
   shape,             // sizes; -1: what is left, or as it is
   positive,          // an int, 1 or more
   positives,         // one or several
@@ -58,7 +62,7 @@ struct ParamKindName {
   ParamKind kind;
   std::string_view name;
 };
-inline constexpr std::array<ParamKindName, 29> kParamKinds{{
+inline constexpr std::array<ParamKindName, 30> kParamKinds{{
     {ParamKind::any, "any"},
     {ParamKind::flag, "flag"},
     {ParamKind::axis, "axis"},
@@ -68,6 +72,7 @@ inline constexpr std::array<ParamKindName, 29> kParamKinds{{
     {ParamKind::axis_or_tensor, "axis_or_tensor"},
     {ParamKind::size, "size"},
     {ParamKind::sizes, "sizes"},
+    {ParamKind::last_axes, "last_axes"},
     {ParamKind::shape, "shape"},
     {ParamKind::positive, "positive"},
     {ParamKind::positives, "positives"},
@@ -169,12 +174,14 @@ constexpr bool states_kinds(std::string_view params, int inputs) {
 }
 
 inline constexpr int64_t kTooFar = int64_t{1} << 48;  // for what is added to a place
+inline constexpr int64_t kWidest = INT32_MAX;         // of windows: sizes, steps, what is added at the ends
 inline constexpr size_t kMostDims = 64;
 
 // The input whose axes the row's axes are: `like` where there is one, else the first; -1: the row has no inputs.
 int axis_input(const OpInfo& op);
-// Checks one parameter of a call as the row states it; false with `error`. rank: of that input, -1 if not known.
-bool check_param(SigCall& call, const OpParam& param, const Param& value, int rank);
+// Checks one parameter of a call as the row states it; false with `error`. rank: of that input, -1 if not known; shape:
+// its dims, for last_axes.
+bool check_param(SigCall& call, const OpParam& param, const Param& value, int rank, std::span<const SymDim> shape = {});
 // All of them.
 bool check_params(SigCall& call);
 // Checks the results' shapes, as far as they are known: no axis is negative, and their elements can be counted.

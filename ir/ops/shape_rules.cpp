@@ -44,6 +44,23 @@ bool check_size(SigCall& c, const Dims& d) {
     if (x.known() && x.c < 0) return c.fail("ValueError", who(c) + "negative dimension " + std::to_string(x.c));
   return true;
 }
+// Sizes of one axis that cannot be the same, as far as they are known.
+bool unequal(Dim a, Dim b) { return differs(a, b) || (a.known() && b.known() && a.c != b.c); }
+bool larger(Dim a, Dim b) { return a.known() && b.known() && a.c > b.c; }
+bool unequal(const Dims& a, const Dims& b) {
+  return a.size() != b.size() || !std::ranges::equal(a, b, [](Dim x, Dim y) { return !unequal(x, y); });
+}
+bool do_not_fit(SigCall& c, const Dims& a, const Dims& b) {
+  return c.fail("ValueError", who(c) + to_text(a) + " and " + to_text(b) + " do not fit");
+}
+// Can a tensor of shape `small` be repeated along axes to `big`?
+bool repeats_to(const Dims& small, const Dims& big) {
+  if (small.size() > big.size()) return false;
+  const size_t lead = big.size() - small.size();
+  for (size_t i = 0; i < small.size(); ++i)
+    if (!is(small[i], 1) && unequal(small[i], big[lead + i])) return false;
+  return true;
+}
 bool axis_of(SigCall& c, const char* name, int rank, int& a) { return resolve_axis(c, c.param(name), rank, a); }
 
 // ---------------------------------------------------------------- reductions
@@ -89,16 +106,34 @@ bool rule_topk(SigCall& c) {
   int a;
   if (!axis_of(c, "axis", static_cast<int>(in(c).size()), a)) return false;
   Dims d = in(c);
-  if (!d.empty()) d[a] = c.param("k").integer;
+  const Dim k = c.param("k").integer;
+  if (larger(k, d.empty() ? dim(1) : d[a])) return c.fail("RuntimeError", "topk: k is larger than the axis");
+  if (!d.empty()) d[a] = k;
   if (c.results.size() > 1) c.results[1].dims = d;
   return done(c, d);
 }
+// x: what a reduction of `like` gives, with or without the axes; or one number.
 bool rule_unreduce(SigCall& c) {
+  const Dims &x = in(c), &like = in(c, 1);
   std::vector<int> axes;
-  return resolve_axes(c, c.param("axis"), static_cast<int>(in(c, 1).size()), axes) && done(c, in(c, 1));
+  if (!resolve_axes(c, c.param("axis"), static_cast<int>(like.size()), axes)) return false;
+  const bool keep = c.param("keepdim").truthy();
+  Dims kept;
+  for (size_t i = 0; i < like.size(); ++i) {
+    const bool gone = std::binary_search(axes.begin(), axes.end(), static_cast<int>(i));
+    if (!gone || keep) kept.push_back(gone ? dim(1) : like[i]);
+  }
+  bool fits = x.empty() || x.size() == kept.size();
+  for (size_t i = 0; fits && i < x.size(); ++i) fits = (keep && is(x[i], 1)) || !unequal(x[i], kept[i]);
+  return fits ? done(c, like) : do_not_fit(c, x, like);
 }
-bool rule_like(SigCall& c) { return done(c, in(c, 1)); }
-bool rule_like2(SigCall& c) { return done(c, in(c, 2)); }
+bool rule_expand_as(SigCall& c) {
+  return repeats_to(in(c), in(c, 1)) ? done(c, in(c, 1)) : do_not_fit(c, in(c), in(c, 1));
+}
+bool rule_sum_to(SigCall& c) {
+  return repeats_to(in(c, 1), in(c)) ? done(c, in(c, 1)) : do_not_fit(c, in(c), in(c, 1));
+}
+bool rule_same(SigCall& c) { return unequal(in(c), in(c, 1)) ? do_not_fit(c, in(c), in(c, 1)) : done(c, in(c)); }
 bool rule_cast_like(SigCall& c) {
   c.results[0].dtype = c.inputs[1]->scalar ? c.inputs[0]->dtype : c.inputs[1]->dtype;
   return done(c, in(c));
@@ -240,13 +275,20 @@ bool rule_expand(SigCall& c) {
     if (is(want[i], -1)) {
       if (i < off) return c.fail("RuntimeError", who(c) + "-1 stands for no axis of " + to_text(x));
       want[i] = x[i - off];
-    } else if (i >= off && !is(x[i - off], 1) &&
-               (differs(x[i - off], want[i]) || (x[i - off].known() && want[i].known() && x[i - off].c != want[i].c))) {
+    } else if (i >= off && !is(x[i - off], 1) && unequal(x[i - off], want[i])) {
       return c.fail("RuntimeError",
                     who(c) + to_text(x) + " cannot become " + to_text(want) + ": only axes of size 1 are repeated");
     }
   }
   return check_size(c, want) && done(c, want);
+}
+// Lie the n places from `start` on (from the end if it is negative) in an axis?
+bool in_range(SigCall& c, Dim start, Dim n, Dim size) {
+  if (!start.known() || !n.known() || !size.known()) return true;
+  const int64_t s = start.c < 0 ? start.c + size.c : start.c;
+  if (s >= 0 && n.c >= 0 && s <= size.c && n.c <= size.c - s) return true;
+  return c.fail("IndexError", who(c) + std::to_string(start.c) + " to " + std::to_string((start + n).c) +
+                                  " is out of range for an axis of " + std::to_string(size.c));
 }
 bool rule_narrow(SigCall& c) {
   Dims d = in(c);
@@ -254,14 +296,20 @@ bool rule_narrow(SigCall& c) {
   if (!axis_of(c, "axis", static_cast<int>(d.size()), a)) return false;
   if (d.empty()) return c.fail("RuntimeError", "narrow: a tensor without dimensions");
   Dim start = c.param("start").integer, n = c.param("length").integer;
-  if (start.known() && n.known() && d[a].known()) {
-    int64_t s = start.c < 0 ? start.c + d[a].c : start.c;
-    if (s < 0 || n.c < 0 || s + n.c > d[a].c)
-      return c.fail("IndexError", who(c) + std::to_string(start.c) + " to " + std::to_string(start.c + n.c) +
-                                      " is out of range for an axis of " + std::to_string(d[a].c));
-  }
+  if (!in_range(c, start, n, d[a])) return false;
   d[a] = n;
   return done(c, d);
+}
+// x: the part of `like` from `start` on.
+bool rule_narrow_back(SigCall& c) {
+  const Dims &x = in(c), &like = in(c, 1);
+  int a;
+  if (!axis_of(c, "axis", static_cast<int>(like.size()), a)) return false;
+  if (x.empty() || x.size() != like.size()) return do_not_fit(c, x, like);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (static_cast<int>(i) != a && unequal(x[i], like[i])) return do_not_fit(c, x, like);
+  return in_range(c, c.param("start").integer, x[static_cast<size_t>(a)], like[static_cast<size_t>(a)]) &&
+         done(c, like);
 }
 bool rule_pad(SigCall& c) {
   Dims d = in(c), p;
@@ -287,8 +335,7 @@ bool rule_cat(SigCall& c) {
     if (legacy_empty(i) && d.size() != 1) continue;
     bool fits = x.size() == d.size();
     for (size_t k = 0; fits && k < x.size(); ++k)
-      if (static_cast<int>(k) != a && (differs(x[k], d[k]) || (x[k].known() && d[k].known() && x[k].c != d[k].c)))
-        fits = false;
+      if (static_cast<int>(k) != a && unequal(x[k], d[k])) fits = false;
     if (!fits)
       return c.fail("RuntimeError", who(c) + to_text(in(c, first)) + " and " + to_text(x) + " do not fit along axis " +
                                         std::to_string(a));
@@ -301,17 +348,18 @@ bool rule_stack(SigCall& c) {
   Dims d = in(c);
   int a;
   if (!axis_of(c, "axis", static_cast<int>(d.size()) + 1, a)) return false;
+  for (size_t i = 1; i < c.inputs.size(); ++i)
+    if (unequal(in(c, i), d)) return do_not_fit(c, d, in(c, i));
   d.insert(d.begin() + a, dim(static_cast<int64_t>(c.inputs.size())));
   return done(c, d);
 }
-bool rule_diagonal(SigCall& c) {
-  const Dims& x = in(c);
+bool diagonal_of(SigCall& c, const Dims& x, Dims& d) {
   int a, b, rank = static_cast<int>(x.size());
   if (rank < 2) return c.fail("ValueError", who(c) + "at least 2 dimensions expected, got " + to_text(x));
   if (!axis_of(c, "dim1", rank, a) || !axis_of(c, "dim2", rank, b)) return false;
   if (a == b) return c.fail("ValueError", who(c) + "the two axes are the same");
   Dim off = c.param("offset").integer;
-  Dims d;
+  d.clear();
   for (int i = 0; i < rank; ++i)
     if (i != a && i != b) d.push_back(x[i]);
   if (off.known() && x[a].known() && x[b].known())
@@ -319,7 +367,16 @@ bool rule_diagonal(SigCall& c) {
         dim(std::max<int64_t>(0, off.c >= 0 ? std::min(x[a].c, x[b].c - off.c) : std::min(x[a].c + off.c, x[b].c))));
   else
     d.push_back(is(off, 0) && x[a] == x[b] ? x[a] : unknown_dim());
-  return done(c, d);
+  return true;
+}
+bool rule_diagonal(SigCall& c) {
+  Dims d;
+  return diagonal_of(c, in(c), d) && done(c, d);
+}
+bool rule_diagonal_back(SigCall& c) {
+  Dims d;
+  if (!diagonal_of(c, in(c, 1), d)) return false;
+  return unequal(in(c), d) ? do_not_fit(c, in(c), in(c, 1)) : done(c, in(c, 1));
 }
 
 // ---------------------------------------------------------------- products
@@ -335,7 +392,7 @@ bool product_shape(SigCall& c, bool ta, bool tb) {
   bool va = a.size() == 1, vb = b.size() == 1;
   Dim m = va ? dim(1) : a[a.size() - (ta ? 1 : 2)], ka = va ? a[0] : a[a.size() - (ta ? 2 : 1)];
   Dim n = vb ? dim(1) : b[b.size() - (tb ? 2 : 1)], kb = vb ? b[0] : b[b.size() - (tb ? 1 : 2)];
-  if (differs(ka, kb) || (ka.known() && kb.known() && ka.c != kb.c)) {
+  if (unequal(ka, kb)) {
     Dims one{ka}, two{kb};
     auto bare = [](std::string s) { return s.substr(1, s.size() - 3); };
     return c.fail("ValueError", what + to_text(a) + " and " + to_text(b) + " do not multiply: " + bare(to_text(one)) +
@@ -391,8 +448,11 @@ bool rule_convolve(SigCall& c) {
   }
   return done(c, r);
 }
-bool rule_pool(SigCall& c) {
-  Dims r = in(c), k, s, p, d;
+constexpr size_t kMostSpatial = 3;
+
+// Where windows walk over the last axes of r.
+bool pooled(SigCall& c, Dims& r) {
+  Dims k, s, p, d;
   if (!int_list(c, c.param("kernel"), k) || !int_list(c, c.param("stride"), s) || !int_list(c, c.param("padding"), p))
     return false;
   if (!c.param("dilation").is_none()) {
@@ -400,6 +460,10 @@ bool rule_pool(SigCall& c) {
   } else {
     d.assign(k.size(), dim(1));
   }
+  const size_t n = k.size();
+  if (n == 0 || n > kMostSpatial || s.size() != n || p.size() != n || d.size() != n)
+    return c.fail("ValueError", who(c) + "kernel, stride, padding and dilation of one length up to " +
+                                    std::to_string(kMostSpatial) + " expected");
   if (r.size() < k.size() + 1)
     return c.fail("ValueError",
                   who(c) + "expected at least " + std::to_string(k.size() + 1) + " dimensions, got " + to_text(r));
@@ -409,7 +473,31 @@ bool rule_pool(SigCall& c) {
     Dim& axis = r[r.size() - k.size() + i];
     if (!window(c, axis, k[i], s[i], p[i], d[i], c.param("ceil_mode").truthy(), axis)) return false;
   }
-  return done(c, r);
+  return true;
+}
+bool rule_pool(SigCall& c) {
+  Dims r = in(c);
+  return pooled(c, r) && done(c, r);
+}
+// x: as large as what pooling `like` gives.
+bool rule_pool_back(SigCall& c) {
+  Dims r = in(c, 1);
+  if (!pooled(c, r)) return false;
+  return unequal(in(c), r) ? do_not_fit(c, in(c), in(c, 1)) : done(c, in(c, 1));
+}
+// Planes, the last n axes, of places in planes: the axes before are the same.
+bool planes_fit(SigCall& c, const Dims& index, const Dims& plane) {
+  const Dim n = c.param("n").integer;
+  if (!n.known() || n.c > static_cast<int64_t>(index.size()) || index.size() != plane.size())
+    return do_not_fit(c, index, plane);
+  for (size_t i = 0; i + static_cast<size_t>(n.c) < index.size(); ++i)
+    if (unequal(index[i], plane[i])) return do_not_fit(c, index, plane);
+  return true;
+}
+bool rule_pool_gather(SigCall& c) { return planes_fit(c, in(c, 1), in(c)) && done(c, in(c, 1)); }
+bool rule_pool_scatter(SigCall& c) {
+  if (unequal(in(c), in(c, 1))) return do_not_fit(c, in(c), in(c, 1));
+  return planes_fit(c, in(c, 1), in(c, 2)) && done(c, in(c, 2));
 }
 bool rule_given(SigCall& c) {
   Dims d;
@@ -423,17 +511,44 @@ bool rule_getitem(SigCall& c) {
   return done(c, {unknown_dim()});  // a key is structure, not a Param: eager and compiler know better
                                     // (runtime/tensor/indexing.h, ir/loops)
 }
-bool rule_gather(SigCall& c) {
+// An index that replaces `axis` of x: nowhere else larger.
+bool index_fits(SigCall& c, const Dims& x, const Dims& i) {
   int a;
-  const Dims &x = in(c, 0), &i = in(c, 1);
   if (!axis_of(c, "axis", static_cast<int>(x.size()), a)) return false;
   if (std::max<size_t>(x.size(), 1) != std::max<size_t>(i.size(), 1))
     return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " must have as many dimensions as " + to_text(x));
   for (size_t k = 0; k < std::min(x.size(), i.size()); ++k)
-    if (static_cast<int>(k) != a && x[k].known() && i[k].known() && i[k].c > x[k].c)
+    if (static_cast<int>(k) != a && larger(i[k], x[k]))
       return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " is larger than " + to_text(x) +
                                         " apart from axis " + std::to_string(a));
-  return done(c, i);
+  return true;
+}
+bool rule_gather(SigCall& c) { return index_fits(c, in(c, 0), in(c, 1)) && done(c, in(c, 1)); }
+bool rule_scatter(SigCall& c) {
+  const Dims &x = in(c, 0), &i = in(c, 1), &src = in(c, 2);
+  if (x.size() != i.size())
+    return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " must have as many dimensions as " + to_text(x));
+  if (!index_fits(c, x, i)) return false;
+  bool fits = src.empty() || src.size() == i.size();
+  for (size_t k = 0; fits && k < src.size(); ++k) fits = !larger(i[k], src[k]);
+  if (!fits) return c.fail("RuntimeError", who(c) + "index " + to_text(i) + " is larger than src " + to_text(src));
+  return done(c, x);
+}
+bool rule_index_add(SigCall& c) {
+  const Dims &x = in(c, 0), &i = in(c, 1), &source = in(c, 2);
+  int a;
+  if (!axis_of(c, "axis", static_cast<int>(x.size()), a)) return false;
+  if (i.size() > 1) return c.fail("IndexError", who(c) + "index must be a vector, not " + to_text(i));
+  const Dim n = i.empty() ? dim(1) : i[0];
+  Dims want = x;
+  if (x.empty())
+    want = {n};
+  else
+    want[static_cast<size_t>(a)] = n;
+  if (unequal(source, want) && !(x.empty() && source.empty() && is(n, 1)))
+    return c.fail("RuntimeError", who(c) + "source " + to_text(source) + " does not fit an index of " +
+                                      to_text(Dims{n}) + " and " + to_text(x));
+  return done(c, x);
 }
 bool rule_index_select(SigCall& c) {
   Dims d = in(c, 0);
@@ -486,7 +601,7 @@ bool rule_arange(SigCall& c) {
   if (c.param("dtype").kind != Kind::dtype) c.results[0].dtype = floats ? kDefaultFloat : DType::i64;
   auto number = [](const Param& p) { return p.kind == Kind::floating ? p.floating : static_cast<double>(p.integer.c); };
   auto known = [](const Param& p) {
-    return p.kind == Kind::floating ? !std::isnan(p.floating) : p.kind != Kind::unknown && p.integer.known();
+    return p.kind == Kind::floating ? !p.later : p.kind != Kind::unknown && p.integer.known();
   };
   if (!known(start) || !known(stop) || !known(step)) {
     bool plain = !floats && step.kind == Kind::integer && is(step.integer, 1) && start.kind == Kind::integer &&
@@ -496,8 +611,9 @@ bool rule_arange(SigCall& c) {
   double st = number(step);
   if (st == 0) return c.fail("RuntimeError", "arange: the step must not be 0");
   if (!floats) {
-    int64_t a = start.integer.c, b = stop.integer.c, s = step.integer.c;
-    return done(c, {dim(s > 0 ? (a < b ? (b - a - 1) / s + 1 : 0) : (a > b ? (a - b - 1) / -s + 1 : 0))});
+    const __int128 a = start.integer.c, b = stop.integer.c, s = step.integer.c;
+    const __int128 n = s > 0 ? (a < b ? (b - a - 1) / s + 1 : 0) : (a > b ? (a - b - 1) / -s + 1 : 0);
+    return done(c, {dim(static_cast<int64_t>(std::min<__int128>(n, kTooLarge)))});
   }
   double n = std::ceil((number(stop) - number(start)) / st);
   if (!(n < 1e18)) return c.fail("RuntimeError", "arange: unsupported range");
@@ -527,8 +643,9 @@ constexpr Rule kRules[] = {
     {"scan_sum", rule_scan_sum},
     {"topk", rule_topk},
     {"unreduce", rule_unreduce},
-    {"like", rule_like},
-    {"like2", rule_like2},
+    {"expand_as", rule_expand_as},
+    {"sum_to", rule_sum_to},
+    {"same", rule_same},
     {"cast_like", rule_cast_like},
     {"reshape", rule_reshape},
     {"flatten", rule_flatten},
@@ -542,19 +659,26 @@ constexpr Rule kRules[] = {
     {"movedim", rule_permute_any},
     {"expand", rule_expand},
     {"narrow", rule_narrow},
+    {"narrow_back", rule_narrow_back},
     {"pad", rule_pad},
     {"cat", rule_cat},
     {"stack", rule_stack},
     {"diagonal", rule_diagonal},
+    {"diagonal_back", rule_diagonal_back},
     {"matmul", rule_matmul},
     {"matmul_nt", rule_matmul_nt},
     {"matmul_tn", rule_matmul_tn},
     {"convolve", rule_convolve},
     {"pool", rule_pool},
+    {"pool_back", rule_pool_back},
+    {"pool_gather", rule_pool_gather},
+    {"pool_scatter", rule_pool_scatter},
     {"given", rule_given},
     {"given_size", rule_make},
     {"getitem", rule_getitem},
     {"gather", rule_gather},
+    {"scatter", rule_scatter},
+    {"index_add", rule_index_add},
     {"index_select", rule_index_select},
     {"nonzero", rule_nonzero},
     {"one_hot", rule_one_hot},

@@ -377,6 +377,7 @@ bool infer(SigCall& c) {
     by_rule |= s.rule;
     c.results.push_back(std::move(r));
   }
+  by_rule |= !c.op->def->shape.empty();
   return (!by_rule || apply_shape_rule(c.op->def->shape, c)) && check_results(c);
 }
 

@@ -302,7 +302,7 @@ class BlockBuilder {
     Instr& i = emit(Instr::Kind::check_places);
     add_buffer(i, places);
     i.let = s.let;
-    i.why = ir::loops::name_of(block().lets[s.let].op);
+    i.op = block().lets[s.let].op;
     const Polys& dims = g_[v.inputs[0].value].dims;
     i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(v.axes[0])])};
     i.span = block().lets[s.let].span;

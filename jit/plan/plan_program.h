@@ -89,7 +89,7 @@ struct Instr {
   // and out channels, then in, out, kernel dims
   runtime::Matmul matmul;
   runtime::Convolution convolution;
-  // check_places: sizes are the number of places and the bound; `why` is the operation
+  // check_places: sizes are the number of places and the bound; `op` tells from where they count
   // share: a register in another shape; bind: the symbols of `type` from the tensor in `source`
   Reg result = kNoReg, source = kNoReg;
   std::vector<SizeId> dims;

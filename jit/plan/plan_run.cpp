@@ -18,6 +18,7 @@
 #include "runtime/interpreter/code.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor/indexing.h"
 #include "support/diag.h"
 
 namespace ouro::jit {
@@ -455,10 +456,11 @@ struct Runner {
     if (!places) return false;
     int64_t low = 0, high = 0;
     for (int64_t k = 0; k < n; ++k) low = std::min(low, places[k]), high = std::max(high, places[k]);
-    if (low >= -bound && (high < bound || n == 0)) return true;
-    int64_t bad = *std::find_if(places, places + n, [&](int64_t x) { return x < -bound || x >= bound; });
-    runtime::raise_text(s, runtime::ExcKind::IndexError,
-                        fmt::format("{}: index {} is out of bounds for an axis of size {}", i.why, bad, bound));
+    const ir::OpInfo& op = ir::op_info(i.op);
+    const int64_t least = op.def->loop.from_end ? -bound : 0;
+    if (low >= least && (high < bound || n == 0)) return true;
+    int64_t bad = *std::find_if(places, places + n, [&](int64_t x) { return x < least || x >= bound; });
+    runtime::raise_text(s, runtime::ExcKind::IndexError, runtime::bad_index_text(op, bad, bound));
     return false;
   }
 

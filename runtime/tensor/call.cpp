@@ -387,7 +387,10 @@ bool check_arguments(Session& s, const ir::OpInfo& op, std::span<const Value> ar
     }
     const bool usual = (p.kind == ir::ParamKind::number && (v.is_float() || v.is_int())) ||
                        (p.kind == ir::ParamKind::flag && v.is_bool());
-    if (usual || ir::check_param(call, p, to_param(s, v, p.kind), rank)) continue;
+    ir::Dims shape;
+    if (t && p.kind == ir::ParamKind::last_axes)
+      for (int64_t n : t->shape()) shape.push_back(ir::dim(n));
+    if (usual || ir::check_param(call, p, to_param(s, v, p.kind), rank, shape)) continue;
     raise_kind(s, call.error->kind, call.error->text);
     return false;
   }

@@ -454,6 +454,18 @@ Value row_put(OpCall& c) {
   return x;
 }
 
+}  // namespace
+
+std::string bad_index_text(const ir::OpInfo& op, int64_t index, int64_t size) {
+  if (op.def->loop.from_end)
+    return op.name + ": index " + std::to_string(index) + " is out of bounds for an axis of size " +
+           std::to_string(size);
+  return "index " + std::to_string(index) + " is out of range: " +
+         (size > 0 ? "0 to " + std::to_string(size - 1) + " expected" : "there is nothing to choose from");
+}
+
+namespace {
+
 struct AxisIndex {
   int64_t outer = 1, n = 1, inner = 1;  // of the indexed tensor
 };
@@ -465,12 +477,10 @@ AxisIndex split_at(const Tensor* x, int axis) {
 // index values as checked, non-negative i64.
 bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>& out) {
   const int64_t* p = index->data<int64_t>();
+  const bool from_end = c.op.def->loop.from_end;
   out.assign(p, p + index->size);
   for (int64_t& i : out) {
-    if (i < -n || i >= n)
-      return c.raise("IndexError", c.op.name + ": index " + std::to_string(i) +
-                                       " is out of bounds for an axis of size " + std::to_string(n)),
-             false;
+    if (i < (from_end ? -n : 0) || i >= n) return c.raise("IndexError", bad_index_text(c.op, i, n)), false;
     if (i < 0) i += n;
   }
   return true;
@@ -532,9 +542,6 @@ Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool 
 Value row_scatter(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
   std::vector<int64_t> places;
-  if (x->rank != index->rank)
-    return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) +
-                                       " must have as many dimensions as " + shape_text(x->shape()));
   if (!axis_places(c, x, index, places)) return Value::error();
   Value src = c.inputs[2];
   auto* t = src.as<Tensor>();
@@ -547,18 +554,11 @@ Value row_scatter(OpCall& c) {
     kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](full.as<Tensor>()->data(), bits,
                                                                             index->size);
     src = std::move(full);
-  } else {
-    bool fits = t->rank == index->rank;
-    for (int i = 0; fits && i < t->rank; ++i) fits = t->dim(i) >= index->dim(i);
-    if (!fits)
-      return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " is larger than src " +
-                                         shape_text(t->shape()));
-    if (t->size != index->size) {
-      OURO_TRY(cut, make_tensor(c.s, t->dtype, index->shape()));
-      copy_nd(index->shape(), cut.as<Tensor>()->bytes(), row_major(index->shape()).data(), t->bytes(),
-              row_major(t->shape()).data(), size_of(t->dtype));
-      src = std::move(cut);
-    }
+  } else if (t->size != index->size) {
+    OURO_TRY(cut, make_tensor(c.s, t->dtype, index->shape()));
+    copy_nd(index->shape(), cut.as<Tensor>()->bytes(), row_major(index->shape()).data(), t->bytes(),
+            row_major(t->shape()).data(), size_of(t->dtype));
+    src = std::move(cut);
   }
   return scatter_at(c, std::move(places), src, c.op.def->loop.index == "axis add");
 }
@@ -585,11 +585,7 @@ Value row_index_add(OpCall& c) {
   AxisIndex a = split_at(x, axis);
   std::vector<int64_t> index;
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
-  const Tensor* src = c.in(2);
   int64_t m = static_cast<int64_t>(index.size());
-  if (src->size != a.outer * m * a.inner)
-    return c.raise("RuntimeError", "index_add: source " + shape_text(src->shape()) + " does not fit an index of " +
-                                       std::to_string(m) + " and " + shape_text(x->shape()));
   Value target = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
   DType t = target.as<Tensor>()->dtype, compute = ir::compute_type(t);

@@ -26,6 +26,9 @@ struct IndexMap {
 // False with IndexError (or TypeError) set.
 [[nodiscard]] bool make_index_map(Session& s, const Tensor* x, const Value& key, IndexMap& map);
 
+// Of a row that takes indices, about one that is outside of an axis of that size.
+std::string bad_index_text(const ir::OpInfo& op, int64_t index, int64_t size);
+
 Value index_get(Session& s, const Value& x, const Value& key);
 // x[key] = v; x is written in place if only `x` holds it. On failure x is unchanged.
 [[nodiscard]] bool index_set(Session& s, Value& x, const Value& key, const Value& v, bool accumulate);

@@ -85,13 +85,13 @@ Value normal(OpCall& c) {
 }
 int64_t below(uint64_t w, uint64_t n) { return static_cast<int64_t>(static_cast<unsigned __int128>(w) * n >> 64); }
 Value random_int(OpCall& c) {
-  int64_t low = c.integer("low"), high = c.integer("high");
+  const auto low = static_cast<uint64_t>(c.integer("low")), n = static_cast<uint64_t>(c.integer("high")) - low;
   PhiloxKey key = next_key(c);
   OURO_TRY(r, result_in(c, DType::i64));
   auto* x = r.as<Tensor>();
   in_parts(c.s, x->size, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i)
-      x->data<int64_t>()[i] = low + below(philox_word64(key, i), static_cast<uint64_t>(high - low));
+      x->data<int64_t>()[i] = static_cast<int64_t>(low + static_cast<uint64_t>(below(philox_word64(key, i), n)));
   });
   return r;
 }

@@ -47,14 +47,7 @@ Value expand(OpCall& c) {
   std::vector<int64_t> from = row_major(x->shape()), strides(c.shape.size(), 0);
   size_t off = c.shape.size() - x->rank;
   for (int i = 0; i < x->rank; ++i)
-    if (x->dim(i) != 1) {
-      if (x->dim(i) != c.shape[off + i])
-        return c.raise("ValueError",
-                       c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
-      strides[off + i] = from[i];
-    }
-  if (c.shape.size() < x->rank)
-    return c.raise("ValueError", c.op.name + ": " + shape_text(x->shape()) + " cannot become " + shape_text(c.shape));
+    if (x->dim(i) != 1) strides[off + i] = from[i];
   return strided(c, strides);
 }
 Value unreduce(OpCall& c) {
@@ -122,18 +115,16 @@ Value pad(OpCall& c) {
                        dims(x->dims(), x->dims() + x->rank);
   OURO_TRY(r, make_filled(c.s, c.dtype(), c.shape, c.number("value")));
   auto* y = r.as<Tensor>();
-  int64_t to_offset = 0, from_offset = 0;
-  for (size_t k = 0; k < p.size() / 2; ++k) {
-    size_t a = x->rank - 1 - k;
-    int64_t left = p[2 * k], right = p[2 * k + 1];
-    if (left > 0)
-      to_offset += left * to[a];
-    else
-      from_offset -= left * from[a], dims[a] += left;
-    if (right < 0) dims[a] += right;
-  }
+  for (size_t k = 0; k < p.size() / 2; ++k)
+    dims[x->rank - 1 - k] += std::min<int64_t>(p[2 * k], 0) + std::min<int64_t>(p[2 * k + 1], 0);
   for (int64_t d : dims)
     if (d <= 0) return r;
+  int64_t to_offset = 0, from_offset = 0;
+  for (size_t k = 0; k < p.size() / 2; ++k) {
+    const size_t a = x->rank - 1 - k;
+    const int64_t left = p[2 * k];
+    (left > 0 ? to_offset : from_offset) += left > 0 ? left * to[a] : -left * from[a];
+  }
   size_t z = size_of(y->dtype);
   copy_nd(dims, y->bytes() + to_offset * static_cast<int64_t>(z), to.data(),
           x->bytes() + from_offset * static_cast<int64_t>(z), from.data(), z, session_threads(c.s));

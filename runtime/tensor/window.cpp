@@ -33,6 +33,16 @@ Window window_of(OpCall& c, std::span<const int64_t> big, std::span<const int64_
   return w;
 }
 
+// The taps of window o along axis a that lie inside of the plane: [first, end).
+struct Taps {
+  int64_t corner, first, end;
+};
+Taps taps_of(const Window& w, int a, int64_t o) {
+  const int64_t corner = o * w.stride[a] - w.padding[a], d = w.dilation[a];
+  const int64_t first = corner < 0 ? (-corner + d - 1) / d : 0;
+  return {corner, first, corner < w.size[a] ? std::min(w.kernel[a], (w.size[a] - 1 - corner) / d + 1) : 0};
+}
+
 // body(out place, in place) for each tap of each window inside the plane, window by window.
 template <class Open, class Tap, class Close>
 void each_window(const Window& w, Open&& open, Tap&& tap, Close&& close) {
@@ -41,16 +51,13 @@ void each_window(const Window& w, Open&& open, Tap&& tap, Close&& close) {
     for (int64_t o1 = 0; o1 < w.out[1]; ++o1)
       for (int64_t o2 = 0; o2 < w.out[2]; ++o2, ++at) {
         open(at);
-        for (int64_t k0 = 0; k0 < w.kernel[0]; ++k0) {
-          int64_t i0 = o0 * w.stride[0] - w.padding[0] + k0 * w.dilation[0];
-          if (i0 < 0 || i0 >= w.size[0]) continue;
-          for (int64_t k1 = 0; k1 < w.kernel[1]; ++k1) {
-            int64_t i1 = o1 * w.stride[1] - w.padding[1] + k1 * w.dilation[1];
-            if (i1 < 0 || i1 >= w.size[1]) continue;
-            for (int64_t k2 = 0; k2 < w.kernel[2]; ++k2) {
-              int64_t i2 = o2 * w.stride[2] - w.padding[2] + k2 * w.dilation[2];
-              if (i2 >= 0 && i2 < w.size[2]) tap((i0 * w.size[1] + i1) * w.size[2] + i2);
-            }
+        const Taps t0 = taps_of(w, 0, o0), t1 = taps_of(w, 1, o1), t2 = taps_of(w, 2, o2);
+        for (int64_t k0 = t0.first; k0 < t0.end; ++k0) {
+          const int64_t i0 = t0.corner + k0 * w.dilation[0];
+          for (int64_t k1 = t1.first; k1 < t1.end; ++k1) {
+            const int64_t i1 = t1.corner + k1 * w.dilation[1];
+            for (int64_t k2 = t2.first; k2 < t2.end; ++k2)
+              tap((i0 * w.size[1] + i1) * w.size[2] + t2.corner + k2 * w.dilation[2]);
           }
         }
         close(at, o0, o1, o2);

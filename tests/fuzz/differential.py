@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DEFAULT = os.path.join(ROOT, "build", "ouro")
 BATCH = 10
 REFERENCE = "--mode=eager --threads=1"
 # On a device contractions have other bits than the host's: what is compared with is the interpreter there. The stand-in
@@ -62,7 +63,7 @@ ENVIRONMENT = dict(os.environ, OURO_CHECK_PLANS="1", OURO_ABORT_ON_BUG="1")
 
 
 def reference_of(config):
-    return " ".join([REFERENCE] + [option for option in config.split() if option.startswith("--device=")])
+    return " ".join([REFERENCE] + [option for option in config.split() if option.startswith(("--device=", "--memory="))])
 
 
 def configs(args):
@@ -134,13 +135,14 @@ def check(batch, args):
         p.prelude = args.prelude
     write(path, programs)
     timeout = 60 + 20 * count
-    reference = run(args.ouro, REFERENCE, path, timeout)
     config = args.config or args.configs[first // count % len(args.configs)]
+    base = reference_of(config)
+    reference = run(args.ouro, base, path, timeout)
     failed = {}
     if reference[0] != 0:
-        failed = {p.seed: (REFERENCE, f"{reference[0]}\n{reference[1][-1:]}") for p in programs
-                  if (run_one := single(p, args, REFERENCE)) and run_one[0] != 0}
-    known = reference if reference[0] == 0 and reference_of(config) == REFERENCE else None
+        failed = {p.seed: (base, f"{reference[0]}\n{reference[1][-1:]}") for p in programs
+                  if (run_one := single(p, args, base)) and run_one[0] != 0}
+    known = reference if reference[0] == 0 else None
     if difference(programs, path, args.ouro, config, timeout, known):
         for p in programs:
             if p.seed in failed:
@@ -155,7 +157,7 @@ def check(batch, args):
         if p.seed in failed:
             config, what = failed[p.seed]
             alone = os.path.join(args.keep, f"program{p.seed}.ouro")
-            if args.shrink and config != REFERENCE:
+            if args.shrink and config != base:
                 shrink(p, alone, args.ouro, config, args.shrink)
                 what = (difference([p], alone, args.ouro, config, 60) or (0, what))[1]
             write(alone, [p])
@@ -173,13 +175,13 @@ def single(program, args, config):
     return result
 
 
-def main(program, prelude, about):
+def main(program, prelude, about, configs=configs):
     """`program(seed)` has text(), smaller() (changes that may be taken back) and seed; `prelude` stands before all of a batch."""
     p = argparse.ArgumentParser(description=about, formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("--seed", type=int, default=0, help="of the first program")
     p.add_argument("--count", type=int, default=100)
     p.add_argument("--seconds", type=float, help="go on until then instead of counting")
-    p.add_argument("--ouro", default=os.path.join(ROOT, "build", "ouro"))
+    p.add_argument("--ouro", default=DEFAULT)
     p.add_argument("--keep", default=".", help="folder for programs that differ")
     p.add_argument("--config", help="options of the one configuration to compare with, instead of all in turn")
     p.add_argument("--batch", type=int, default=BATCH)

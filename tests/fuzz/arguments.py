@@ -1,0 +1,262 @@
+"""Hostile arguments: whatever an operation is given, it answers or raises, in the same words in every mode.
+
+    tests/fuzz/arguments.py [--seed N] [--count N | --seconds N] [--config OPTIONS] ... (differential.py)
+
+A program is sixty calls. An operation of the tables is drawn, and for each parameter a value that its kind lets through
+(`axis: axes?`, ir/ops/param_kinds.h), or one near the edge of it, or one of any kind at all; tensors of all dtypes and
+shapes, empty ones and places that lie outside among them. The calls are compiled where the mode says so: each is a
+function of its tensors. Compared are what comes out, to the bit, and the exception's type and text (of MemoryError the
+type). With a program that is built for the address sanitizer a read outside of memory ends the run.
+"""
+import random
+import subprocess
+import sys
+
+import differential
+
+CALLS = 60
+MEMORY = "--memory=64M"  # what is allocated beyond that is refused: sizes are drawn without a bound
+
+PRELUDE = '''import math
+from math import inf, nan
+import ouro.native.tensors as native
+operations = native.operations
+
+
+class Thing:
+    pass
+
+
+around = []
+around.append(around)
+
+
+def T(dtype, what, *shape):
+    """A tensor: `count` has 0, 1, ... in it, `normal` normal numbers, others the number itself."""
+    n = 1
+    for d in shape:
+        n = n * d
+    if what == "count":
+        x = arange(n)
+    elif what == "normal":
+        x = randn(n)
+    else:
+        x = full((n,), what)
+    return x.astype(dtype).reshape(shape)
+
+
+def text(v, depth):
+    if isinstance(v, (list, tuple)):
+        return "[" + ", ".join([text(i, depth - 1) for i in v[:70]]) + "]" if depth > 0 else "..."
+    if not is_tensor(v):
+        return type(v).__name__ if isinstance(v, Thing) or callable(v) else repr(v)
+    if v.numel() <= 200:
+        return f"{v.dtype} {tuple(v.shape)} {v.tolist()}"
+    return f"{v.dtype} {tuple(v.shape)} {v.reshape(-1)[:100].tolist()} {v.reshape(-1)[-100:].tolist()}"
+
+
+def call(tag, f, *tensors):
+    manual_seed(7)
+    box = []
+    try:
+        box.append(f(*tensors))
+    except MemoryError:
+        print(tag, "| MemoryError", flush=True)
+    except Exception as e:
+        print(tag, "|", type(e).__name__ + ":", str(e).replace("\\n", " ")[:300], flush=True)
+    else:
+        print(tag, "|", text(box, 4), flush=True)
+
+
+'''
+
+EDGES = ["-1", "0", "1", "2", "3", "-2", "-3", "5", "64", "65", "-64", "2**31 - 1", "2**31", "2**32", "-2**31", "2**47", "2**48 + 1", "2**53",
+         "2**61", "2**62", "2**62 + 1", "2**63 - 1", "2**63 - 3", "-2**63", "2**63", "2**64", "2**64 - 1", "-2**64", "10**30", "-10**400"]
+FLOATS = ["0.0", "-0.0", "0.5", "1.0", "-1.5", "2.0", "1e18", "-1e19", "1e308", "inf", "-inf", "nan"]
+DTYPES = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]
+ODD = ["None", "True", "False", "''", "'mean'", "'fro'", "'same'", "'\\ud800'", "'x' * 300", "b'y'", "Thing()", "Thing", "[]", "()", "{}", "{1: 2}", "around",
+       "len", "f32", "'f64'", "int", "slice(None)", "slice(5, -9, -2)", "...", "range(3)", "'cpu'", "'tpu'", "lambda: 0"]
+
+
+class Program:
+    """Calls; the rows of the tables are RAW: name, signature, parameters, names of the inputs."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.dice = random.Random(f"arguments {seed}")
+        self.calls = [self.call(k) for k in range(CALLS)]
+
+    def text(self):
+        return "".join(f"call('{self.seed} {k}', lambda {names}: {body}{''.join(', ' + t for t in tensors)})\n" for k, names, body, tensors in self.calls)
+
+    def smaller(self):
+        """Halves, then single calls."""
+        size = max(1, len(self.calls) // 2)
+        while size and len(self.calls) > 1:
+            for start in range(0, len(self.calls), size):
+                kept = self.calls
+                self.calls = kept[:start] + kept[start + size:]
+                if self.calls:
+                    def undo(kept=kept):
+                        self.calls = kept
+                    yield undo
+                else:
+                    self.calls = kept
+            size //= 2
+
+    # ---- values
+    def chance(self, p):
+        return self.dice.random() < p
+
+    def some(self, values):
+        return self.dice.choice(values)
+
+    def small(self, low=0, high=5):
+        return self.dice.randint(low, high)
+
+    def shape(self):
+        kind = self.dice.random()
+        if kind < 0.7:
+            return tuple(self.small(0 if self.chance(0.2) else 1, 5) for _ in range(self.small(0, 4)))
+        if kind < 0.9:
+            return (self.small(1, 4),) * self.small(1, 4)
+        return tuple(self.some([1, 1, 2]) for _ in range(self.small(4, 9))) if self.chance(0.7) else (self.some([0, 1]),) * self.some([63, 64])
+
+    def tensor(self, integers=False):
+        """The text of one."""
+        dtype = "i64" if integers and self.chance(0.85) else self.some(DTYPES + ["f32"] * 8)
+        what = self.some(["'count'", "'normal'", "'normal'", "1", "0"])
+        if self.chance(0.2):
+            what = self.some(["-1", "2**62", "-2**63", "7"] if dtype == "i64" else ["-1", "3"] if dtype[0] in "ui" else FLOATS)
+        return f"T({dtype if dtype != 'bool' else repr('bool')}, {what}{''.join(', ' + str(n) for n in self.shape())})"
+
+    def integer(self, low=-2, high=5):
+        return str(self.small(low, high)) if self.chance(0.85) else self.some(EDGES)
+
+    def several(self, low, high, lengths=(0, 4)):
+        if self.chance(0.5):
+            return self.integer(low, high)
+        items = [self.integer(low, high) for _ in range(self.small(*lengths))]
+        return ("(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")") if self.chance(0.6) else "[" + ", ".join(items) + "]"
+
+    def anything(self):
+        kind = self.dice.random()
+        if kind < 0.3:
+            return self.some(EDGES)
+        if kind < 0.45:
+            return self.some(FLOATS)
+        if kind < 0.6:
+            return self.several(-3, 5)
+        if kind < 0.7:
+            return "[" + ", ".join(self.some(ODD + EDGES) for _ in range(self.small(1, 4))) + "]"
+        return self.some(ODD)
+
+    def of_kind(self, kind):
+        if "|" in kind:
+            return repr(self.some(kind.split("|")))
+        if kind in ("axis", "new_axis", "axis_or_tensor"):
+            return self.integer(-5, 5)
+        if kind in ("axes", "repeated_axes"):
+            return self.several(-4, 4)
+        if kind in ("flag",):
+            return self.some(["True", "False", "1", "0"])
+        if kind in ("size", "positive", "int", "offset"):
+            return self.integer(-1, 6)
+        if kind in ("number", "number_or_tensor", "probability", "norm"):
+            return self.some(FLOATS + ["0.5", "2", "1", "0.25"] * 3)
+        if kind == "numbers":
+            return self.some(["0.5", "[0.5, 2]", "(1, 2, 3)", "[inf, nan]"])
+        if kind == "dtype":
+            return self.some(DTYPES[1:] + ["None", "'bool'", "int", "float"])
+        if kind == "text":
+            return self.some(["'ij,jk->ik'", "'ii->i'", "'...j->...'", "'ij->ji'", "'i,i->'", "'a'", "','", "'->'"])
+        if kind == "key":
+            return self.key()
+        if kind in ("padding", "sizes", "shape", "positives", "some_positives", "naturals", "ints", "offsets", "last_axes"):
+            return self.several(0 if self.chance(0.9) else -1, 4)
+        return self.anything()
+
+    def key(self):
+        one = lambda: self.some([self.integer(-4, 4), f"slice({self.integer(-4, 6)}, {self.integer(-4, 6)})", "slice(None, None, -1)", "None", "...",
+                                 f"slice(None, {self.integer()}, {self.integer(-3, 3)})", "tensor([0, 1])", "tensor([-1, 5])", "tensor([True, False])", "[0, 1]", "True"])
+        return one() if self.chance(0.5) else "(" + ", ".join(one() for _ in range(self.small(1, 3))) + ",)"
+
+    # ---- calls
+    def call(self, k):
+        name, signature, parameters, inputs = self.some(ROWS)
+        classes = [part.strip()[0] for part in signature.split("->")[0].replace("], ", "]; ").split(";") if part.strip()]
+        many = "+[" in signature
+        tensors, words = [], []
+
+        def new_tensor(cls):
+            tensors.append(self.tensor(cls == "i"))
+            return f"t{len(tensors) - 1}"
+        positional = True
+        for p, (kind, default, star) in parameters.items():
+            if p in inputs:
+                if many and p == inputs[0]:
+                    value = "[" + ", ".join(new_tensor("f") for _ in range(self.small(0, 3))) + "]"
+                elif self.chance(0.92):
+                    at = inputs.index(p)
+                    value = tensors and self.chance(0.25) and self.some([f"t{i}" for i in range(len(tensors))]) or new_tensor(classes[at] if at < len(classes) else "f")
+                else:
+                    value = self.anything()
+            elif default and self.chance(0.4):
+                positional = False
+                continue
+            elif kind in ("tensor", "tensors"):
+                value = new_tensor("f") if kind == "tensor" else "[" + new_tensor("f") + "]"
+            else:
+                value = self.of_kind(kind) if self.chance(0.8) else self.anything()
+            if star:
+                words.append(f"*{value}" if value.startswith(("(", "[")) else value)
+                positional = False
+            else:
+                words.append(value if positional else f"{p}={value}")
+        if self.chance(0.02):
+            words.append(self.anything() if positional else f"nothing={self.anything()}")
+        if self.chance(0.02) and words:
+            words.pop(0)
+        body = f"operations.{name}({', '.join(words)})"
+        return k, ", ".join(f"t{i}" for i in range(len(tensors))), body, tensors
+
+
+def read_rows(ouro):
+    """name, signature, {parameter: (kind, has a default, takes all that is left)}, names of the inputs."""
+    script = "import ouro.native.tensors as n\nimport ouro\nfor r in n.rows():\n  print(repr([r[0], r[1], r[2], r[3]]))"
+    out = subprocess.run([ouro, "-c", script], capture_output=True, check=True, text=True).stdout
+    rows = []
+    for line in out.splitlines():
+        name, signature, text, inputs = eval(line)
+        parameters, depth, quote, word, words = {}, 0, "", "", []
+        for c in text + ",":
+            if c == "," and not depth and not quote:
+                words.append(word.strip())
+                word = ""
+                continue
+            quote = "" if quote == c else quote or (c if c in "'\"" else "")
+            depth += 0 if quote else (c in "([") - (c in ")]")
+            word += c
+        for w in words:
+            if not w or w == "*":
+                continue
+            head, _, default = w.partition("=")
+            label, _, kind = head.partition(":")
+            label = label.strip().lstrip("@")
+            parameters[label.lstrip("*")] = (kind.strip().rstrip("?"), bool(default), label.startswith("*"))
+        for i in inputs:
+            parameters.setdefault(i, ("", False, False))
+        rows.append((name, signature, parameters, list(inputs)))
+    return rows
+
+
+ROWS = []
+CONFIGS = [f"{c} {MEMORY}" for c in ("--mode=graph --threads=1", "--mode=eager --threads=3", "--mode=auto --threads=2", "stress --mode=graph --threads=2")]
+
+if __name__ == "__main__":
+    def program(seed):
+        if not ROWS:
+            given = [a.split("=", 1)[1] for a in sys.argv if a.startswith("--ouro=")]
+            ROWS.extend(read_rows(given[0] if given else sys.argv[sys.argv.index("--ouro") + 1] if "--ouro" in sys.argv else differential.DEFAULT))
+        return Program(seed)
+    sys.exit(differential.main(program, PRELUDE, __doc__, lambda args: CONFIGS))
