@@ -149,6 +149,7 @@ struct Let {
   uint16_t nargs = 0;
   uint32_t attr = 0;                // symbol id | integer | ConstId | index into calls | index into paths
   uint32_t handover = kNoHandover;  // index into Function::handovers
+  bool effect = false;              // of typed programs: what is outside has been changed, or seen, once it ran
   Span span{};
   static constexpr uint32_t kNoHandover = UINT32_MAX;
 };

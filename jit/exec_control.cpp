@@ -38,6 +38,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   f.env.resize(fn->names.size());
   f.globals = globals;
   f.caller = frames_.empty() ? nullptr : frames_.back();
+  f.in_try = in_try_;
   f.call_site = call_site;
   const auto& entry = fn->blocks[0].params;
   if (params.size() != entry.size()) ouro_bug("specialise: %zu parameters for %zu", params.size(), entry.size());
@@ -136,6 +137,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
       case ir::Terminator::Kind::raise:
         // Rare or wrong: leave, and let the interpreter raise it.
         if (effects_done_) abandon("raise after an effect");
+        ++redone_;
         code.leave("raise");
         return {Outcome::Kind::dead, {}};
       case ir::Terminator::Kind::yield:
@@ -172,6 +174,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
     try {
       // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
       if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_done_) {
+        ++redone_;
         code.leave("raise");
         throw DeadPath{};
       }
@@ -242,6 +245,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
   size_t loops = f.loops.size(), notes = fallbacks_.size();
   bool effects = effects_done_;
+  const size_t redone = redone_;
   // What the back edge always changes: the head's parameters.
   for (ir::NameId p : f.code->block(head).params) plan.names.insert(index(p));
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -276,6 +280,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     bool stable = true;
     for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);
     if (!stable) continue;
+    if (effects_done_ && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
     for (Fork& e : edges) {
       code.switch_to(e.end);
       code.jump(rh, back_edge_arguments(plan, at_head, e, lh));

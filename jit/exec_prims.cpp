@@ -239,9 +239,19 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   if (let.op != prim::call && let.op != prim::call_method && let.op != prim::call_loaded && let.op != prim::update)
     for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
   testing_end_ = false;
-  if (ir::is_tensor_op(let.op)) return tensor_op(let.op, std::move(args));
-  in_try_ = let.handover != ir::Let::kNoHandover;
-  if (Handler h = handlers()[static_cast<size_t>(let.op)]) return h(*this, f, let, args);
+  in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
+  const size_t before = code.size();
+  auto done = [&](AVal v) {
+    in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
+    // What raises there is done again by the interpreter, from the start of the call.
+    if (in_try_ && code.size() != before) {
+      ++redone_;
+      if (effects_done_) abandon("an operation inside try, after an effect");
+    }
+    return v;
+  };
+  if (ir::is_tensor_op(let.op)) return done(tensor_op(let.op, std::move(args)));
+  if (Handler h = handlers()[static_cast<size_t>(let.op)]) return done(h(*this, f, let, args));
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == let.op) abandon(fmt::format("{} is not compiled", p.name));
   abandon("an operation that is not compiled");

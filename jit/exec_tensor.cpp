@@ -8,8 +8,10 @@
 #include "ir/ops/param_kinds.h"
 #include "ir/ops/registry.h"
 #include "ir/ops/sig.h"
+#include "ir/ops/sig_parse.h"
 #include "jit/specialiser.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor/call.h"
 
 namespace ouro::jit {
 
@@ -45,11 +47,12 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
 
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
-ir::Param Specialiser::to_param(const AVal& a) {
+ir::Param Specialiser::to_param(const AVal& a, int depth) {
+  if (depth == 0) abandon("lists in lists as a parameter");
   if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
     ir::Param p;
     p.kind = ir::Param::Kind::list;
-    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i));
+    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i, depth - 1));
     return p;
   }
   if (a.is(AKind::dynamic)) {
@@ -81,7 +84,7 @@ ir::Param Specialiser::to_param(const AVal& a) {
     case ObjectKind::tuple: {
       ir::Param p;
       p.kind = ir::Param::Kind::list;
-      for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i)));
+      for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i), depth - 1));
       return p;
     }
     default:
@@ -111,28 +114,25 @@ AVal Specialiser::from_param(const ir::Param& p) {
   }
 }
 
-// A parameter as far as it can be seen now.
-ir::Param Specialiser::seen_param(const AVal& a) {
+// A parameter as far as it can be seen now; of lists in lists, the first levels.
+ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) {
   using P = ir::Param;
   if (is_tensor(a)) return P::of_kind(P::Kind::tensor);
   if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
-    P p = P::of_kind(P::Kind::list);
-    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(seen_param(i));
+    P p = P::of_kind(depth > 0 ? P::Kind::list : P::Kind::object);
+    if (depth == 0) return p.text = a.is(AKind::tuple) ? "tuple" : "list", p;
+    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(seen_param(i, kind, depth - 1));
     return p;
   }
-  if (a.is(AKind::dynamic) || !concrete(a)) return P::of_kind(P::Kind::unknown);
-  switch (kind_of(*concrete(a))) {
-    case ObjectKind::none:
-    case ObjectKind::boolean:
-    case ObjectKind::integer:
-    case ObjectKind::floating:
-    case ObjectKind::str:
-    case ObjectKind::dtype:
-    case ObjectKind::tuple:
-      return to_param(a);
-    default:
-      return P::of_kind(P::Kind::unknown);
+  if (a.is(AKind::ref) && (read(a.heap).kind == AObject::Kind::dict || read(a.heap).kind == AObject::Kind::set)) {
+    P p = P::of_kind(P::Kind::object);
+    p.text = read(a.heap).kind == AObject::Kind::dict ? "dict" : "set";
+    return p;
   }
+  if (a.is(AKind::dynamic) && !a.type) abandon("an argument of an operation whose type is not known");
+  auto v = a.is(AKind::dynamic) ? std::nullopt : concrete(a);
+  if (!v && !a.is(AKind::dynamic)) abandon("an argument of an operation whose type is not known");
+  return v ? runtime::to_param(session, *v, kind, depth) : P::of_kind(P::Kind::unknown);
 }
 
 // The sizes that a caller gives the last axes of a tensor. One that is not that axis' size by its name is a number that
@@ -144,7 +144,7 @@ ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape)
   const std::vector<AVal> items = several ? items_of(a, "is a shape") : std::vector<AVal>{a};
   for (size_t i = 0; i < items.size(); ++i) {
     const ir::Dim axis = items.size() <= shape.size() ? shape[shape.size() - items.size() + i] : ir::dim(0);
-    ir::Param one = seen_param(items[i]);
+    ir::Param one = seen_param(items[i], ir::ParamKind::last_axes);
     if (items[i].is(AKind::dynamic) && items[i].type && items[i].type->kind == ir::TypeKind::integer)
       one = ir::Param::of_dim(dim_of(items[i]));
     if (one.kind == ir::Param::Kind::integer && one.integer != axis) {
@@ -166,14 +166,18 @@ void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal
   const int input = ir::axis_input(info);
   int rank = -1;
   std::span<const ir::Dim> shape;
-  if (input >= 0)
-    if (const AVal& x = params[static_cast<size_t>(info.input_at[static_cast<size_t>(input)])]; is_tensor(x))
-      shape = x.type->dims, rank = static_cast<int>(shape.size());
+  AVal x;
+  if (input >= 0) x = params[static_cast<size_t>(info.input_at[static_cast<size_t>(input)])];
+  if (input >= 0 && info.sig->inputs[static_cast<size_t>(input)].many && !is_tensor(x)) {
+    const std::vector<AVal> parts = items_of(x, "is a list of tensors");
+    x = parts.empty() ? AVal() : parts[0];
+  }
+  if (is_tensor(x)) shape = x.type->dims, rank = static_cast<int>(shape.size());
   for (int i : info.param_at) {
     const ir::OpParam& p = info.params[static_cast<size_t>(i)];
     const AVal& a = params[static_cast<size_t>(i)];
     if (p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key || p.kind == ir::ParamKind::dtype) continue;
-    ir::Param seen = seen_param(a);
+    ir::Param seen = seen_param(a, p.kind);
     if (p.kind == ir::ParamKind::last_axes && rank >= 0) seen = last_sizes(a, shape);
     if (!ir::check_param(call, p, seen, rank, shape))
       abandon(fmt::format("{} raises: {}", info.name, call.error->text));
@@ -220,7 +224,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
       info.elementwise())
     return on_numbers(info, params);
   // Among tensors a Python float is of the default type, by itself it is a double.
-  if (std::ranges::any_of(inputs, [](const auto& t) { return t && !t->scalar; }))
+  if (!info.elementwise() || std::ranges::any_of(inputs, [](const auto& t) { return t && !t->scalar; }))
     for (auto& t : inputs)
       if (t && t->scalar && t->dtype == DType::f64) t->dtype = kDefaultFloat;
   ir::SigCall call;

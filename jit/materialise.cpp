@@ -221,6 +221,7 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 void Specialiser::before_unknown(const std::vector<AVal>& args) {
   if (in_try_) abandon("an operation of the interpreter inside try");
   (void)args;
+  code.effect(true);
   flush_effects();
 }
 
@@ -277,6 +278,7 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
   effects_done_ = true;
+  code.effect(false);
   return out;
 }
 
@@ -371,6 +373,7 @@ void Specialiser::flush_effects() {
 // The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
 void Specialiser::after_unknown() {
   effects_done_ = true;
+  code.effect(false);
   for (HeapId id = 0; id < heap_.size(); ++id)
     if (heap_[id] && (heap_[id]->external || heap_[id]->escaped)) {
       AObject& o = write(id);

@@ -27,7 +27,7 @@ NameId Residual::block_param(BlockId b, const ir::Type* type, Symbol hint) {
 }
 NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, const ir::Type* type, Span span) {
   NameId n = new_name(type, {});
-  blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span});
+  blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_});
   ++let_count_;
   return n;
 }
@@ -129,6 +129,7 @@ void Residual::rollback(const Mark& m) {
     }
   }
   let_count_ = m.lets;
+  effect_ = false;
   current_ = m.current;
 }
 
@@ -168,6 +169,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       let.nargs = static_cast<uint16_t>(l.args.size());
       let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : ir::is_tensor_op(l.op) ? ir::kNoAttr : l.attr;
       let.span = l.span;
+      let.effect = l.effect;
       out.lets.push_back(let);
     }
     out.term.kind = b.term == ir::Terminator::Kind::none ? ir::Terminator::Kind::unreachable : b.term;

@@ -61,6 +61,8 @@ class Residual {
   Mark mark() const;
   void rollback(const Mark& m);
   size_t size() const { return let_count_; }
+  /// The lets from here on have effects (ir::Let::effect), or none.
+  void effect(bool on) { effect_ = on; }
 
   /// Uses of a name become this constant when the program is finished.
   void replace(ir::NameId n, ir::Atom constant) { replaced_[ir::index(n)] = constant; }
@@ -74,6 +76,7 @@ class Residual {
     uint32_t attr;
     int call = -1;
     Span span;
+    bool effect;
   };
   struct RTarget {
     ir::BlockId block;
@@ -97,6 +100,7 @@ class Residual {
   std::vector<ir::CallSig> calls_;
   ir::BlockId current_{};
   size_t let_count_ = 0;
+  bool effect_ = false;
 };
 
 }  // namespace ouro::jit

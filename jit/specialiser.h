@@ -46,6 +46,7 @@ struct AFrame {
   Value globals;  // Module
   AFrame* caller = nullptr;
   Span call_site{};
+  bool in_try = false;  // the call
   struct LoopState {
     ir::BlockId head{};
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
@@ -163,8 +164,8 @@ class Specialiser {
   const ir::Type* result_type(const ir::TensorType& t);
   AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
-  ir::Param to_param(const AVal& a);
-  ir::Param seen_param(const AVal& a);
+  ir::Param to_param(const AVal& a, int depth = 8);
+  ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
   ir::Param last_sizes(const AVal& a, std::span<const ir::Dim> shape);
   void check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params);
   void use_pinned_numbers();
@@ -313,6 +314,8 @@ class Specialiser {
   size_t steps_ = 0;
   bool effects_done_ = false;
   bool in_try_ = false;
+  size_t redone_ =
+      0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
   bool testing_end_ = false;                           // the operand is read by is.end
   std::shared_ptr<NativeTable> natives_;

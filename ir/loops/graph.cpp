@@ -76,13 +76,23 @@ class Builder {
     if (is_tensor_op(l.op)) {
       LetArgs args(f_, l);
       Value made = v;
-      if (sizes_are_told(l, args.op(), t) && tensor_op(args, made)) v = std::move(made);
+      if (!many_axes(l, t) && sizes_are_told(l, args.op(), t) && tensor_op(args, made)) v = std::move(made);
     } else if (l.op == prim::move) {
       ValueId source = value_of(f_.args(l)[0].name());
       g_.of_name[index(l.result)] = source;
       return;
     }
     g_.of_name[index(l.result)] = add(std::move(v));
+  }
+
+  // A kernel has a bounded number of loops.
+  bool many_axes(const Let& l, const Type& result) const {
+    constexpr size_t kMost = 16;
+    bool many = result.dims.size() > kMost;
+    for_each_arg(f_, l, [&](Atom a) {
+      many |= a.is_name() && is_tensor(f_, a.name()) && f_.name_info(a.name()).type->dims.size() > kMost;
+    });
+    return many;
   }
 
   // Sizes that the arguments do not tell are found while the step runs: by the row that makes them, which stays a row,

@@ -18,7 +18,7 @@ S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }
 // clang-format off
 constexpr OpDef kUnary[] = {
   {.name = "neg", .doc = "-x.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return -x[0]; }, .d = {[](X, S) { return S(-1); }}, .alias = "negative"},
-  {.name = "abs", .doc = "|x|.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return abs(x[0]); }, .d = {[](X x, S) { return sign(x[0]); }}, .function = false, .alias = "absolute"},
+  {.name = "abs", .doc = "|x|.", .sig = "n[*s] -> n[*s]", .body = [](X x) { return abs(x[0]); }, .d = {[](X x, S) { return sign(x[0]); }}, .function = false, .alias = "absolute"},
   {.name = "sign", .doc = "-1, 0 or 1.", .sig = "t[*s] -> t[*s]", .body = [](X x) { return sign(x[0]); }, .nondiff = "zero almost everywhere"},
   {.name = "exp", .doc = "e to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp(x[0]); }, .d = {[](X, S y) { return y; }}, .test = {.tol = 4e-7}},
   {.name = "exp2", .doc = "2 to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp2(x[0]); }, .d = {[](X, S y) { return y * kLn2; }}, .test = {.tol = 4e-7}},

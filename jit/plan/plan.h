@@ -43,6 +43,7 @@ struct RunContext {
   int threads = 1;
   int64_t leave_after = -1;  // instructions, then leave as if a guard had failed (stress mode); -1: never
   uint8_t place = 0;         // of the tensors made (Tensor::place)
+  bool effects = false;      // set once something outside was changed, or a call made that may have
 };
 
 enum class PlanExit : uint8_t {

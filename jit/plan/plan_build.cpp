@@ -396,6 +396,7 @@ class BlockBuilder {
     if (ir::is_tensor_op(l.op)) complete_args(l, args);
     Instr& i = emit(ir::is_tensor_op(l.op) ? Instr::Kind::row : Instr::Kind::prim);
     i.op = l.op;
+    i.effect = l.effect;
     i.let = at;
     i.attr = l.attr;
     i.args = std::move(args);

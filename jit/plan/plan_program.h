@@ -95,6 +95,7 @@ struct Instr {
   std::vector<SizeId> dims;
   // row, prim
   ir::Op op{};
+  bool effect = false;
   uint32_t attr = 0;
   uint32_t call = UINT32_MAX;
   std::vector<Operand> args;

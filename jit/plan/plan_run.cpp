@@ -478,6 +478,7 @@ struct Runner {
     if (row)  // a tensor that dies here may be overwritten
       for (Reg r : i.drop) reg(r) = Value();
     ++(row ? plan.counters_.rows : plan.counters_.boxed);
+    ctx.effects |= i.effect;
     std::vector<Value> args = std::move(a.values);  // a boxed call may come back to this plan
     Value v = row ? run_row(i, args) : run_primitive(s, *p.function, i, args);
     args.clear();

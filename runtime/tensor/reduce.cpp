@@ -264,7 +264,8 @@ Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& a
   std::vector<Group> groups = merge_axes(input.as<Tensor>()->shape(), axes);
   bool any = false;
   for (const Group& g : groups) any |= g.reduced;
-  if (!any && !axes.empty()) groups.push_back({1, true});  // all reduced axes have size 1: still one step of the tree
+  if (!any && (!axes.empty() || input.as<Tensor>()->rank == 0))
+    groups.push_back({1, true});  // all reduced axes have size 1: still one step of the tree
   for (;;) {
     size_t at = groups.size();
     while (at > 0 && !groups[at - 1].reduced) --at;

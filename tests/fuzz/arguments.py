@@ -20,7 +20,7 @@ MEMORY = "--memory=64M"  # what is allocated beyond that is refused: sizes are d
 PRELUDE = '''import math
 from math import inf, nan
 import ouro.native.tensors as native
-operations = native.operations
+operations = native.operations()
 
 
 class Thing:
@@ -49,7 +49,7 @@ def text(v, depth):
     if isinstance(v, (list, tuple)):
         return "[" + ", ".join([text(i, depth - 1) for i in v[:70]]) + "]" if depth > 0 else "..."
     if not is_tensor(v):
-        return type(v).__name__ if isinstance(v, Thing) or callable(v) else repr(v)
+        return type(v).__name__ if isinstance(v, Thing) or callable(v) else ascii(v)
     if v.numel() <= 200:
         return f"{v.dtype} {tuple(v.shape)} {v.tolist()}"
     return f"{v.dtype} {tuple(v.shape)} {v.reshape(-1)[:100].tolist()} {v.reshape(-1)[-100:].tolist()}"
@@ -63,7 +63,7 @@ def call(tag, f, *tensors):
     except MemoryError:
         print(tag, "| MemoryError", flush=True)
     except Exception as e:
-        print(tag, "|", type(e).__name__ + ":", str(e).replace("\\n", " ")[:300], flush=True)
+        print(tag, "|", type(e).__name__ + ":", ascii(str(e))[:300], flush=True)
     else:
         print(tag, "|", text(box, 4), flush=True)
 
