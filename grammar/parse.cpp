@@ -4,6 +4,7 @@
 
 #include "grammar/indent_lexer.h"
 #include "grammar/syntax_error.h"
+#include "support/process_end.h"
 
 namespace ouro::grammar {
 namespace {
@@ -63,6 +64,9 @@ std::optional<Diagnostic> parse(const SourceFile& file, Start start, uint32_t be
     return Diagnostic{
         file.span(0, 0), "syntax.encoding", file.decode_error(), {}, Severity::error, "SyntaxError", false};
   }
+  if (process_ends())
+    return Diagnostic{
+        file.span(0, 0), "syntax.process", "the process ends", {}, Severity::error, "RuntimeError", false};
   TokenList lexed = tokenize(file, begin, end, start == Start::file ? LexMode::file : LexMode::bracket);
   tree.tokens = std::move(lexed.tokens);
   tree.nodes.reserve(tree.tokens.size() * 4);

@@ -1,4 +1,5 @@
 #include "grammar/tree_parser.h"
+#include "support/forever.h"
 
 using ouro::grammar::kMaxRuleDepth;
 using ouro::grammar::ParseStop;
@@ -27,7 +28,7 @@ class StopAtError final : public antlr4::ANTLRErrorStrategy {
 }  // namespace
 
 TreeParser::TreeParser(antlr4::TokenStream* input) : antlr4::Parser(input) {
-  static const auto strategy = std::make_shared<StopAtError>();  // has no state
+  static const auto& strategy = ouro::support::forever(std::make_shared<StopAtError>());  // has no state
   setBuildParseTree(false);
   setErrorHandler(strategy);
 }

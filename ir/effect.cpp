@@ -3,12 +3,13 @@
 #include <unordered_map>
 
 #include "support/diag.h"
+#include "support/forever.h"
 
 namespace ouro::ir {
 namespace {
 
 TensorOpTable& tensor_ops() {
-  static TensorOpTable table = rows_table();
+  static TensorOpTable& table = support::forever(rows_table());
   return table;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "support/per_thread.h"
 
 namespace ouro::jit {
 
@@ -256,7 +257,10 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
     }
   if (!checks.empty() && !holds(out)) return fail(extents[0].node, true);
   // Mutable objects that were different must be different.
-  static thread_local std::vector<const void*> seen;  // this runs at every call: no allocation
+  struct Seen {
+    std::vector<const void*> objects;  // this runs at every call: no allocation
+  };
+  std::vector<const void*>& seen = support::PerThread<Seen>::get().objects;
   seen.clear();
   for (uint32_t i = 0; i < nodes.size(); ++i)
     if (nodes[i].distinct) seen.push_back(values[i].object());

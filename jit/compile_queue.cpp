@@ -1,10 +1,41 @@
 #include "jit/compile_queue.h"
 
+#include <vector>
+
+#include "support/process_end.h"
 #include "support/signals.h"
 
 namespace ouro::jit {
 
+namespace {
+
+struct Queues {
+  std::mutex lock;
+  std::vector<CompileQueue*> all;
+};
+Queues& queues() {
+  static Queues* q = new Queues;  // never destroyed: sessions may end after static destructors
+  return *q;
+}
+
+void give_up_all() {
+  std::scoped_lock hold(queues().lock);
+  for (CompileQueue* q : queues().all) q->give_up();
+}
+
+}  // namespace
+
+CompileQueue::CompileQueue() {
+  at_process_end(give_up_all);
+  std::scoped_lock hold(queues().lock);
+  queues().all.push_back(this);
+}
+
 CompileQueue::~CompileQueue() {
+  {
+    std::scoped_lock hold(queues().lock);
+    std::erase(queues().all, this);
+  }
   {
     std::scoped_lock hold(lock_);
     stop_ = true;
@@ -23,6 +54,14 @@ void CompileQueue::push(std::function<void()> job) {
   wake_.notify_one();
 }
 
+void CompileQueue::give_up() {
+  {
+    std::scoped_lock hold(lock_);
+    jobs_.clear();
+  }
+  wait();
+}
+
 void CompileQueue::wait() {
   std::unique_lock hold(lock_);
   idle_.wait(hold, [this] { return jobs_.empty() && !busy_; });
@@ -37,7 +76,7 @@ void CompileQueue::work() {
     jobs_.pop_front();
     busy_ = true;
     hold.unlock();
-    job();
+    if (!process_ends()) job();
     job = nullptr;
     hold.lock();
     busy_ = false;

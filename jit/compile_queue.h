@@ -1,4 +1,5 @@
-// Compilation beside the running program: jobs read only immutable IR, never a heap (RULES D20).
+// Compilation beside the running program: jobs read only immutable IR, never a heap (RULES D20). It stops when the
+// process ends.
 #pragma once
 
 #include <condition_variable>
@@ -11,12 +12,14 @@ namespace ouro::jit {
 
 class CompileQueue {
  public:
-  CompileQueue() = default;
+  CompileQueue();
   /// Unstarted jobs are dropped; the running one is waited for.
   ~CompileQueue();
   void push(std::function<void()> job);
   /// Until everything pushed so far is done.
   void wait();
+  /// Drops what has not begun, and waits for what has.
+  void give_up();
 
  private:
   void work();

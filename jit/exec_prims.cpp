@@ -5,6 +5,7 @@
 
 #include "jit/specialiser.h"
 #include "runtime/interpreter/code.h"
+#include "support/forever.h"
 
 namespace ouro::jit {
 
@@ -173,7 +174,7 @@ AVal h_dict_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 }
 
 const std::array<Handler, prim::count_>& handlers() {
-  static const auto table = [] {
+  static const auto& table = support::forever([] {
     std::array<Handler, prim::count_> t{};
     auto set = [&](ir::Op op, Handler h) { t[static_cast<size_t>(op)] = h; };
     for (int i = static_cast<int>(prim::add); i <= static_cast<int>(prim::ixor); ++i)
@@ -226,7 +227,7 @@ const std::array<Handler, prim::count_>& handlers() {
     for (auto [op, h] : rows) set(op, h);
     register_grad_prims(t.data());
     return t;
-  }();
+  }());
   return table;
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/tensor/route.h"
 #include "runtime/threads.h"
 #include "support/diag.h"
+#include "support/process_end.h"
 #include "support/trace.h"
 
 namespace ouro::jit {
@@ -80,13 +81,14 @@ bool JitExecutor::wants(Session&, const std::vector<Value>& args) const {
 RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   runtime::MemoryUnlimited unlimited(s.memory);
   Code* code = runtime::frame_code(frame);
-  FunctionVersions& f = versions_of(code->function);
-  if (!f.refused.empty() || code->function->is_generator || code->function->kind == ir::Function::Kind::module ||
-      code->function->kind == ir::Function::Kind::class_body) {
+  const auto known = index_.find(code->function.get());
+  const FunctionVersions* before = known == index_.end() ? nullptr : known->second;
+  if ((before && !before->refused.empty()) || code->function->is_generator ||
+      code->function->kind == ir::Function::Kind::module || code->function->kind == ir::Function::Kind::class_body) {
     code->call_trigger = UINT32_MAX;
     return RunOutcome::not_taken;
   }
-  if (!f.marked) {
+  if (!before || !before->marked) {
     // The library's own helpers are compiled as parts of what calls them.
     const SourceFile* file = s.sources.file(code->function->span.file);
     if (!file || file->name().starts_with("ouro/")) {
@@ -102,7 +104,7 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     }
   }
   code->entry = &JitExecutor::enter;
-  code->entry_data = &f;
+  code->entry_data = &versions_of(code->function);
   code->call_trigger = UINT32_MAX;
   return RunOutcome::not_taken;  // the interpreter asks the entry at once
 }
@@ -344,6 +346,11 @@ std::shared_ptr<runtime::Backend> JitExecutor::backend(Session& s, runtime::Devi
 
 void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait) {
   std::string error;
+  if (process_ends()) {
+    v->error = "the process ends";
+    v->state.store(Version::State::failed, std::memory_order_release);
+    return;
+  }
   std::shared_ptr<runtime::Device> device;
   PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands};
   if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);

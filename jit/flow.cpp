@@ -161,10 +161,18 @@ std::vector<std::vector<BlockId>> loops_of(const ir::Function& f) {
 
 const FlowInfo& flow_of(const ir::FunctionRef& f) {
   // Immutable facts of immutable functions: shared by all sessions.
-  static std::mutex lock;
-  static std::map<const ir::Function*, std::pair<std::weak_ptr<const ir::Function>, std::unique_ptr<FlowInfo>>> table;
-  std::scoped_lock hold(lock);
-  auto& slot = table[f.get()];
+  struct Table {
+    std::mutex lock;
+    std::map<const ir::Function*, std::pair<std::weak_ptr<const ir::Function>, std::unique_ptr<FlowInfo>>> rows;
+    size_t sweep_at = 256;
+  };
+  static Table& table = *new Table;  // never destroyed, as what compiles is not
+  std::scoped_lock hold(table.lock);
+  if (table.rows.size() >= table.sweep_at) {
+    std::erase_if(table.rows, [](const auto& row) { return row.second.first.expired(); });
+    table.sweep_at = 2 * table.rows.size() + 256;
+  }
+  auto& slot = table.rows[f.get()];
   if (!slot.second || slot.first.lock() != f) {
     auto info = std::make_unique<FlowInfo>();
     info->post_dominator = post_dominators(*f);

@@ -10,9 +10,11 @@
 #include "runtime/interrupt.h"
 #include "runtime/leftovers.h"
 #include "runtime/session.h"
+#include "runtime/text/foreign.h"
 #include "runtime/text/utf8.h"
 #include "runtime/type_slots.h"
 #include "support/diag.h"
+#include "support/per_thread.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -26,7 +28,6 @@ struct Destruction {
   int depth = 0;
   std::vector<Object*> deferred;
 };
-thread_local Destruction t_destruction;
 constinit thread_local Session* t_session = nullptr;
 
 KindOps g_kinds[static_cast<int>(ObjectKind::count_)];
@@ -73,7 +74,7 @@ void destroy(Object* o) {
     free_memory(o, str_memory(static_cast<Str*>(o)));
     return;
   }
-  Destruction& d = t_destruction;
+  Destruction& d = support::PerThread<Destruction>::get();
   if (d.depth >= kMaxDestroyDepth) {
     d.deferred.push_back(o);
     return;
@@ -121,6 +122,10 @@ void copy_text(char* to, const char* from, size_t n) {
 }
 
 Value make_str(std::string_view text) {
+#ifdef OURO_ASSERTS
+  if (text.size() < 4096 && !text::check_utf8(text, 0, true).what.empty())
+    ouro_bug("bytes became a str: %s", text::shown_text(text).c_str());
+#endif
   Value v = Value::steal(alloc_str(text.size()));
   copy_text(v.as<Str>()->data, text.data(), text.size());
   return v;

@@ -9,6 +9,7 @@
 
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 
 namespace ouro::runtime {
 
@@ -162,7 +163,7 @@ void run_finalizers(Session& s) {
       if (r.is_error()) {
         Value exc = take_pending(s);
         (void)s.out.flush();
-        s.err.write("Exception ignored in: " + repr_text(s, del) + "\n" + format_exception(s, exc));
+        s.err.write(text::shown_text("Exception ignored in: " + repr_text(s, del) + "\n" + format_exception(s, exc)));
         clear_pending(s);
       }
       s.pending = std::move(pending);

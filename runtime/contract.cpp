@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/threads.h"
+#include "support/per_thread.h"
 
 namespace ouro::runtime {
 
@@ -235,6 +236,14 @@ void columns_to_image(const Convolution& d, const T* columns, int64_t channels, 
 }
 
 template <class T>
+std::vector<T>& scratch_columns() {
+  struct Scratch {
+    std::vector<T> columns;
+  };
+  return support::PerThread<Scratch>::get().columns;
+}
+
+template <class T>
 void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int threads) {
   const int64_t icg = d.in_channels / d.groups, ocg = d.out_channels / d.groups;
   const int64_t taps = icg * volume(d.kernel), places = volume(d.out), pixels = volume(d.in);
@@ -244,7 +253,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
   using K = Convolution::Kind;
   if (d.kind != K::weight) {
     parallel_for_or_stop(threads, d.batch, [&](int64_t i) {
-      static thread_local std::vector<T> columns;
+      std::vector<T>& columns = scratch_columns<T>();
       columns.resize(static_cast<size_t>(taps * places));
       for (int64_t q = 0; q < d.groups; ++q) {
         const T* w = y + q * ocg * taps;
@@ -271,7 +280,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
   }
   std::vector<T> partial(static_cast<size_t>((chunks - 1) * size));
   parallel_for_or_stop(threads, chunks, [&](int64_t chunk) {
-    static thread_local std::vector<T> columns;
+    std::vector<T>& columns = scratch_columns<T>();
     columns.resize(static_cast<size_t>(taps * places));
     T* sum = chunk == 0 ? result : partial.data() + (chunk - 1) * size;
     for (int64_t i = chunk * kImageChunk; i < std::min(d.batch, (chunk + 1) * kImageChunk); ++i)
@@ -329,8 +338,10 @@ class Rounded {
     return x == x ? std::bit_cast<float>(r) : x;
   }
   static std::vector<std::vector<float>>& pool() {
-    static thread_local std::vector<std::vector<float>> kept;
-    return kept;
+    struct Kept {
+      std::vector<std::vector<float>> all;
+    };
+    return support::PerThread<Kept>::get().all;
   }
   std::vector<std::vector<float>>& kept_;
   std::vector<float> values_;

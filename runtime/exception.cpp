@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 
 namespace ouro::runtime {
 
@@ -171,10 +172,11 @@ ExcKind os_error_kind(int number) {
   }
 }
 
-Value raise_os_error(Session& s, int number, std::string_view path) {
+Value raise_os_error(Session& s, int number, const Value& path) {
+  const std::string words = text::from_system(std::strerror(number));
   Value e = make_exception(s, exception_type(s, os_error_kind(number)),
-                           make_tuple({Value::integer(number), make_str(std::strerror(number))}));
-  if (!path.empty()) e.as<Exception>()->extra2 = make_str(path);
+                           make_tuple({Value::integer(number), make_str(words)}));
+  if (!path.is_unbound()) e.as<Exception>()->extra2 = path;
   return set_pending(s, std::move(e));
 }
 

@@ -21,8 +21,8 @@ Value raise_key_error(Session& s, const Value& key);
 Value raise_value(Session& s, const Value& exception,
                   const Value& cause);  // `raise exception from cause`; cause may be unbound
 Value raise_stop_iteration(Session& s, Value value);
-Value raise_os_error(Session& s, int error_number,
-                     std::string_view path);  // the right subclass; "[Errno 2] No such file or directory: 'x'"
+// The right subclass; "[Errno 2] No such file or directory: 'x'". `path` is a str or bytes, or unbound: of no file.
+Value raise_os_error(Session& s, int error_number, const Value& path = Value());
 
 Value make_exception(Session& s, ExcKind kind, std::string_view text);
 Value make_exception(Session& s, Type* cls, Value args_tuple);

@@ -11,9 +11,10 @@ struct Interrupted {};
 
 // For loops of natives: at each item, or every few thousand of them where an item takes a nanosecond. Must not stand
 // where unwinding would lose values.
+void poll_slowly(const Session& s);
 inline void poll_interrupt(const Session& s) {
-  if (s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) [[unlikely]]
-    if (s.memory.in_script()) throw Interrupted();
+  if (s.poll.load(std::memory_order_relaxed) & (Session::kInterrupt | Session::kCountSteps)) [[unlikely]]
+    poll_slowly(s);
 }
 // Every 65,536th time; `count` is the loop's.
 inline void poll_interrupt(const Session& s, uint32_t& count) {
@@ -22,7 +23,7 @@ inline void poll_interrupt(const Session& s, uint32_t& count) {
 // In leaves that know no session.
 void poll_interrupt();
 
-// Takes the request up: KeyboardInterrupt is pending.
+// Takes the request up: KeyboardInterrupt is pending, or what ends the call (runtime/limits.h).
 Value raise_interrupt(Session& s);
 
 }  // namespace ouro::runtime

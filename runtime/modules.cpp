@@ -7,7 +7,9 @@
 #include "frontend/module.h"
 #include "ir/pack.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/sweep.h"
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 #include "support/source.h"
 
 namespace ouro::runtime {
@@ -147,15 +149,17 @@ Value load_native(Session& s, Module& m, Symbol name) {
 bool exists(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
 
 struct Found {
-  std::string file;  // display name
+  std::string file;  // as the system names it
   std::string text;
   bool package = false, python = false, there = false;
   std::string folder;
 };
 
-Found find_in(const std::string& folder, std::string_view leaf) {
+Found find_in(const std::string& folder, std::string_view name) {
   Found f;
-  std::string base = folder.empty() ? std::string(leaf) : folder + "/" + std::string(leaf);
+  const std::optional<std::string> leaf = text::to_system(name);
+  if (!leaf) return f;
+  std::string base = folder.empty() ? *leaf : folder + "/" + *leaf;
   struct Form {
     const char* tail;
     bool package, python;
@@ -193,12 +197,13 @@ Value run_loading(Session& s, Symbol name, Value m, Run run) {
 }
 
 Value run_found(Session& s, Symbol name, const Found& f) {
-  Value m = new_module(s, name.text(), make_str(f.file));
+  const std::string file = text::from_system(f.file);
+  Value m = new_module(s, name.text(), make_str(file));
   Module* mod = m.as<Module>();
   mod->ouro_names = !f.python;
   mod->is_package = f.package;
   mod->search_path = f.folder;
-  return run_loading(s, name, m, [&](const Value& m) { return run_source(s, f.file, f.text, m); });
+  return run_loading(s, name, m, [&](const Value& m) { return run_source(s, file, f.text, m); });
 }
 
 // A module of the library stands in the program already parsed; its text is only for tracebacks.
@@ -355,14 +360,18 @@ Value raise_diagnostic(Session& s, const Diagnostic& d) {
 }  // namespace
 
 Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module, bool interactive) {
+  sweep_code(s);
   const SourceFile& file = s.sources.add(std::string(file_name), text);
   Diagnostics diags;
   ir::FunctionRef code =
       frontend::compile_module(file, diags, {.interactive = interactive, .is_py = !module.as<Module>()->ouro_names});
   if (!code) {
     const Diagnostic* d = diags.first_error();
-    return d ? raise_diagnostic(s, *d) : raise_error(s, ExcKind::SyntaxError, "invalid syntax");
+    d ? raise_diagnostic(s, *d) : raise_error(s, ExcKind::SyntaxError, "invalid syntax");
+    s.sources.drop(file.id());
+    return Value::error();
   }
+  keep_while_used(s, file.id(), code);
   return run_module(s, code, module);
 }
 

@@ -13,6 +13,7 @@
 
 #include "runtime/leftovers.h"
 #include "runtime/session.h"
+#include "support/per_thread.h"
 
 namespace ouro::runtime {
 
@@ -51,7 +52,7 @@ struct ThreadPool {
 
   std::vector<Chunk*> chunks;  // the last one is being cut
 };
-thread_local ThreadPool t_pool;
+using Pool = support::PerThread<ThreadPool>;
 
 ThreadPool::~ThreadPool() {
   release_free();
@@ -139,7 +140,7 @@ void* charged(void* p, MemoryAccount* a, size_t bytes) {
 constinit thread_local FreeLists t_free{};
 
 void* allocate_elsewhere(size_t bytes) {
-  if (bytes <= kPooled) return t_pool.cut((bytes + 15) / 16 * 16);
+  if (bytes <= kPooled) return Pool::get().cut((bytes + 15) / 16 * 16);
   MemoryAccount* a = account();
   if (a) a->charge(bytes);
   return charged(std::malloc(bytes), a, bytes);
@@ -178,6 +179,6 @@ size_t give_back_pages(void* p, size_t resident) {
   return resident - kPiece;
 }
 
-void release_free_chunks() { t_pool.release_free(); }
+void release_free_chunks() { Pool::get().release_free(); }
 
 }  // namespace ouro::runtime

@@ -13,6 +13,7 @@
 #include "runtime/leftovers.h"
 #include "runtime/ops.h"
 #include "runtime/pool.h"
+#include "support/process_end.h"
 
 namespace ouro::runtime {
 
@@ -78,6 +79,7 @@ uintptr_t lowest_stack_address() {
 
 Session::Session(const Options& o) : options(o), memory(*this, o.memory), demands(o, devices, poll, kDemand) {
   SessionScope scope(*this);
+  watch_process_end();
   static const bool registered = (register_core_kinds(), true);
   (void)registered;
   gc_objects = new GcObject;

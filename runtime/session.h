@@ -33,6 +33,8 @@ struct Options {
   bool fast_numerics = false;
   int threads = 0;            // 0: what the machine has
   size_t memory = 0;          // bytes that values may take; 0: what the machine has
+  double time = 0;            // seconds that a call of the host may take (runtime/limits.h); 0: any
+  uint64_t steps = 0;         // and visits of polling points; 0: any
   std::string cpu;            // --cpu=
   std::string device;         // --device=; a kind that Devices can open
   bool stress_exits = false;  // leave compiled code at every snapshot
@@ -106,11 +108,25 @@ class Session {
   uintptr_t stack_limit = 0;            // lowest address C++ frames may use
   // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code
   // ready).
-  enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16, kLeftovers = 32 };
+  enum : uint32_t {
+    kInterrupt = 1,
+    kFinalizers = 2,
+    kCollect = 4,
+    kVersionReady = 8,
+    kDemand = 16,
+    kLeftovers = 32,
+    kStop = 64,  // with kInterrupt: the call ends, and why (runtime/limits.h)
+    kTimeOver = 128,
+    kStepsSpent = 256,
+    kCountSteps = 512,  // polling points are counted
+    kEnding = kStop | kTimeOver | kStepsSpent,
+  };
   std::atomic<uint32_t> poll{0};
-  // What runs is to end: an interrupt that no handler of the script sees, and that stays asked for until the session
-  // is left.
-  std::atomic<bool> stopping{false};
+  // Ends the call that is running. Any thread, and in one operation: who looks sees all of it or nothing.
+  void end(uint32_t why) { poll.fetch_or(kInterrupt | why); }
+  bool ending() const { return poll.load(std::memory_order_relaxed) & kEnding; }
+  bool met_end = false;     // a polling point has seen it
+  uint64_t steps_left = 0;  // while kCountSteps is set
   // Sets a bit; other threads set theirs at the same time.
   void ask(uint32_t bit) {
     if (!(poll.load(std::memory_order_relaxed) & bit)) poll.fetch_or(bit, std::memory_order_relaxed);
@@ -130,8 +146,8 @@ class Session {
   void register_natives(const NativeModule* module);  // static storage
   const NativeModule* find_natives(std::string_view name) const;
   std::vector<const NativeModule*> native_modules;
-  std::vector<std::string> path;  // folders searched by import: the script's, OUROPATH
-  std::vector<std::string> argv;
+  std::vector<std::string> path;  // folders searched by import: the script's, OUROPATH; as the system names them
+  std::vector<std::string> argv;  // the system's bytes, too
   // Where embedded modules come from (stdlib/embedded.h stands to the right of this layer).
   struct Embedded {
     std::string_view path, text;

@@ -11,6 +11,7 @@
 #include "runtime/tensor/kernels.h"
 #include "runtime/threads.h"
 #include "runtime/types/big_int.h"
+#include "support/per_thread.h"
 
 namespace ouro::runtime {
 
@@ -47,7 +48,7 @@ struct BufferCache {
     kept = 0;
   }
 };
-thread_local BufferCache cache;
+using Cache = support::PerThread<BufferCache>;
 
 // The session that this thread serves is charged for a buffer's memory from allocate_buffer() on until it is given up.
 bool charge(size_t bytes) {
@@ -76,6 +77,7 @@ Buffer* allocate_buffer(size_t bytes) {
   if (bytes > (size_t{1} << 46)) return nullptr;
   int bin = bin_of(bytes, rounded);
   if (!charge(rounded)) return nullptr;
+  BufferCache& cache = Cache::get();
   if (Buffer* b = cache.bins[bin]) {
     cache.bins[bin] = static_cast<Buffer*>(b->owner);
     cache.kept -= rounded;
@@ -108,6 +110,7 @@ void release_buffer(Buffer* b) {
   }
   size_t rounded;
   bin_of(b->bytes, rounded);
+  BufferCache& cache = Cache::get();
   if (cache.kept + rounded > most_kept()) {
     free_data(b);
     delete b;
@@ -128,7 +131,7 @@ void drop_host_copy(Buffer* b) {
   b->bin = kUnbinned;
 }
 
-void trim_buffer_cache() { cache.trim(); }
+void trim_buffer_cache() { Cache::get().trim(); }
 
 namespace {
 struct TensorState {

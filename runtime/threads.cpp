@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "runtime/interrupt.h"
 #include "support/signals.h"
@@ -31,21 +30,11 @@ struct Job {
 
 class Pool {
  public:
-  ~Pool() {
-    {
-      std::lock_guard guard(lock_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& t : workers_) t.join();
-  }
-
   void run(int threads, Job& job) {
     const int helpers = job.helpers;  // workers count it down
     {
       std::lock_guard guard(lock_);
-      while (static_cast<int>(workers_.size()) < threads - 1)
-        workers_.push_back(support::start_thread([this] { serve(); }));
+      for (; workers_ < threads - 1; ++workers_) support::start_thread([this] { serve(); }).detach();
       job.link = jobs_;
       jobs_ = &job;
       pending_.fetch_add(1, std::memory_order_release);
@@ -80,8 +69,7 @@ class Pool {
       for (int i = 0; i < 2000 && pending_.load(std::memory_order_acquire) == 0; ++i) __builtin_ia32_pause();
       {
         std::unique_lock guard(lock_);
-        wake_.wait(guard, [&] { return stop_ || (job = take()); });
-        if (!job) return;
+        wake_.wait(guard, [&] { return (job = take()) != nullptr; });
       }
       job->work();
       std::lock_guard guard(lock_);
@@ -91,15 +79,14 @@ class Pool {
 
   std::mutex lock_;
   std::condition_variable wake_, done_;
-  std::vector<std::thread> workers_;
+  int workers_ = 0;
   Job* jobs_ = nullptr;
   std::atomic<int> pending_{0};
-  bool stop_ = false;
 };
 
 Pool& pool() {
-  static Pool p;
-  return p;
+  static Pool* p = new Pool;  // never destroyed, and its threads end with the process: a session may end at exit
+  return *p;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/object.h"
 #include "runtime/ops.h"
 #include "runtime/session.h"
+#include "runtime/text/foreign.h"
 #include "stdlib/native/library.h"
 #include "stdlib/native/python.h"
 #include "stdlib/native/transform.h"
@@ -40,7 +41,8 @@ bool call_excepthook(Session& s, const Value& exception) {
   Value keep = *hook, traceback = e->traceback.is_unbound() ? Value::none() : e->traceback;
   Value r = call(s, keep, {Value::share(e->type), exception, traceback});
   if (!r.is_error()) return true;
-  s.err.write("Error in sys.excepthook:\n" + format_exception(s, take_pending(s)) + "\nOriginal exception was:\n");
+  s.err.write(text::shown_text("Error in sys.excepthook:\n" + format_exception(s, take_pending(s)) +
+                               "\nOriginal exception was:\n"));
   return false;
 }
 

@@ -176,15 +176,20 @@ std::string_view SourceFile::line_text(uint32_t line) const {
 }
 
 const SourceFile& SourceManager::add(std::string name, std::string_view bytes) {
-  auto file = std::make_unique<SourceFile>(count() + 1, std::move(name), bytes);
+  auto file = std::make_unique<SourceFile>(last_ + 1, std::move(name), bytes);
   std::lock_guard guard(lock_);
-  return *files_.emplace_back(std::move(file)).file;
+  return *(files_[++last_].file = std::move(file));
 }
 
 uint32_t SourceManager::add_later(std::string name, std::string_view text) {
   std::lock_guard guard(lock_);
-  files_.push_back({nullptr, std::move(name), text});
-  return count();
+  files_[++last_] = {nullptr, std::move(name), text};
+  return last_;
+}
+
+void SourceManager::drop(uint32_t id) {
+  std::lock_guard guard(lock_);
+  files_.erase(id);
 }
 
 const SourceFile* SourceManager::load(const std::string& path) {
@@ -194,8 +199,9 @@ const SourceFile* SourceManager::load(const std::string& path) {
 
 const SourceFile* SourceManager::file(uint32_t id) const {
   std::lock_guard guard(lock_);
-  if (id == 0 || id > files_.size()) return nullptr;
-  Entry& e = files_[id - 1];
+  const auto at = files_.find(id);
+  if (at == files_.end()) return nullptr;
+  Entry& e = at->second;
   if (!e.file) e.file = std::make_unique<SourceFile>(id, std::move(e.name), e.text);
   return e.file.get();
 }

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace ouro {
@@ -77,7 +78,7 @@ class SourceFile {
   std::vector<uint32_t> line_starts_;
 };
 
-/// Owns the files of a session. References stay valid as long as the manager lives.
+/// Owns the files of a session. References stay valid until the file is dropped.
 class SourceManager {
  public:
   SourceManager() = default;
@@ -93,7 +94,8 @@ class SourceManager {
   const SourceFile* load(const std::string& path);
   /// The file with this id, or null (id 0, or unknown).
   const SourceFile* file(uint32_t id) const;
-  uint32_t count() const { return static_cast<uint32_t>(files_.size()); }
+  /// Forgets a file: no span of it is asked for again.
+  void drop(uint32_t id);
   /// Text of a span; empty if the span is unknown.
   std::string_view text(Span s) const;
 
@@ -104,7 +106,8 @@ class SourceManager {
     std::string_view text;
   };
   mutable std::mutex lock_;  // compile threads ask too
-  mutable std::vector<Entry> files_;
+  mutable std::unordered_map<uint32_t, Entry> files_;
+  uint32_t last_ = 0;
 };
 
 /// Reads a whole file; false if it cannot be read (errno tells why).

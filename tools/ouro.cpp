@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,9 +24,11 @@
 #include "jit/check/plan_check.h"
 #include "jit/explain.h"
 #include "jit/listing.h"
+#include "runtime/limits.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
+#include "runtime/text/foreign.h"
 #include "stdlib/start.h"
 #include "support/byte_size.h"
 #include "support/source.h"
@@ -62,6 +66,8 @@ constexpr std::string_view kHelp =
     "  --device=NAME            cpu, opencl or cuda: where tensors are that no .to(device) placed\n"
     "  --memory=SIZE            of a script's values, at most: 512M, 2G; more is a MemoryError (default: what there "
     "is)\n"
+    "  --time=SECONDS           a script may run, at most; more ends it\n"
+    "  --steps=N                a script may take, at most: iterations of loops and calls; more ends it\n"
     "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
     "  --cpu=NAME               use no newer instructions than that processor's\n"
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
@@ -127,6 +133,15 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     if (!read_byte_size(v, bytes) || bytes < kLeastMemory || bytes > kMostMemory)
       error = "--memory is a number of bytes from 4M on (512M, 2G), not '" + v + "'";
     c.options.memory = bytes;
+  } else if (value("--time", v)) {
+    char* end = nullptr;
+    c.options.time = std::strtod(v.c_str(), &end);
+    if (v.empty() || *end || !(c.options.time > 0) || !std::isfinite(c.options.time))
+      error = "--time is a number of seconds, not '" + v + "'";
+  } else if (value("--steps", v)) {
+    const auto [end, wrong] = std::from_chars(v.data(), v.data() + v.size(), c.options.steps);
+    if (wrong != std::errc() || end != v.data() + v.size() || c.options.steps == 0)
+      error = "--steps is a number from 1 on, not '" + v + "'";
   } else if (value("--numerics", v)) {
     if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
     c.options.fast_numerics = v == "fast";
@@ -150,8 +165,8 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     bool lacks_value = false;
-    for (std::string_view name : {"--mode", "--threads", "--memory", "--numerics", "--cpu", "--device", "--cache",
-                                  "--cache-bytes", "--stage", "--function"})
+    for (std::string_view name : {"--mode", "--threads", "--memory", "--time", "--steps", "--numerics", "--cpu",
+                                  "--device", "--cache", "--cache-bytes", "--stage", "--function"})
       lacks_value = lacks_value || arg == name;
     error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."
                         : "unknown option '" + std::string(arg) + "'";
@@ -233,7 +248,8 @@ void die_by_interrupt() {
 
 // What becomes of an exception that nobody caught: its text, and the exit status.
 int report_uncaught(Session& s) {
-  Value e = take_pending(s);
+  Value e;
+  const bool ended = take_outcome(s, e) != 0;
   if (exception_is(s, e, ExcKind::SystemExit)) {
     Value code = lookup_attr(s, e, intern("code"));  // a subclass may have its own
     if (code.is_error()) clear_pending(s), code = e;
@@ -242,11 +258,11 @@ int report_uncaught(Session& s) {
     if (code.is_none() || code.is_unbound()) return 0;
     if (code.is_int() || code.is_bool()) return static_cast<int>(code.bits()) & 0xff;
     (void)s.out.flush();
-    s.err.write(text_of(s, code) + "\n");
+    s.err.write(text::shown_text(text_of(s, code) + "\n"));
     return 1;
   }
   (void)s.out.flush();
-  if (!stdlib::call_excepthook(s, e)) s.err.write(format_exception(s, e));
+  if (ended || !stdlib::call_excepthook(s, e)) s.err.write(text::shown_text(format_exception(s, e)));
   (void)s.out.flush();
   (void)s.err.flush();
   if (exception_is(s, e, ExcKind::KeyboardInterrupt)) {
@@ -259,7 +275,10 @@ int report_uncaught(Session& s) {
 
 // The end of a program: finalizers of what the main module still held, the rest of the output.
 int finish(Session& s, int status) {
-  stdlib::end_program(s);
+  {
+    CallScope call(s);
+    stdlib::end_program(s);
+  }
   s.demands.close();
   if (!s.out.flush()) {
     std::fprintf(
@@ -344,11 +363,15 @@ int run_program(const Command& c) {
   for (const std::string& a : c.args) s.argv.push_back(a);
   size_t slash = name.rfind('/');
   add_paths(s, c.what == Command::What::file && slash != name.npos ? name.substr(0, slash) : "");
+  name = text::from_system(name);
   Value module = make_main_module(s, c.what == Command::What::file ? name : "", !python);
-  Value r = run_source(s, name, text, module);
-  int status = r.is_error() ? report_uncaught(s) : 0;
-  if (c.explain) s.out.write("\n" + jit::explain(s));
-  if (!c.stage.empty()) s.out.write("\n" + jit::listing(s, c.stage, c.function));
+  int status = 0;
+  {
+    CallScope call(s);
+    if (run_source(s, name, text, module).is_error() || s.met_end) status = report_uncaught(s);
+  }
+  if (c.explain) s.out.write(text::shown_text("\n" + jit::explain(s)));
+  if (!c.stage.empty()) s.out.write(text::shown_text("\n" + jit::listing(s, c.stage, c.function)));
   status = finish(s, status);
   // The process ends here: nothing is taken apart that the system gives back anyway.
   (void)s.err.flush();

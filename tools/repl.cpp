@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "runtime/limits.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 #include "tools/cell.h"
 #include "tools/complete.h"
 #include "tools/line_source.h"
@@ -93,8 +95,9 @@ bool Repl::run_cell(const std::string& text) {
   const std::string_view word = std::string_view(text).substr(begin, end - begin + 1);
   if (word == "exit" || word == "quit" || word == "exit()" || word == "quit()") return false;
   const std::string name = "<cell " + std::to_string(++cells_) + ">";
+  CallScope call(s_);
   const Value value = run_source(s_, name, text, module_, /*interactive=*/true);
-  if (value.is_error()) return report_error();
+  if (value.is_error() || s_.met_end) return report_error();
   return show(value);
 }
 
@@ -108,10 +111,11 @@ bool Repl::show(const Value& value) {
 }
 
 bool Repl::report_error() {
-  const Value exception = take_pending(s_);
+  Value exception;
+  take_outcome(s_, exception);
   if (exception_is(s_, exception, ExcKind::SystemExit)) return leave(exception);
   (void)s_.out.flush();
-  s_.err.write(format_exception(s_, exception));
+  s_.err.write(text::shown_text(format_exception(s_, exception)));
   return true;
 }
 
@@ -120,7 +124,7 @@ bool Repl::leave(const Value& exception) {
   if (code.is_int() || code.is_bool()) {
     status_ = static_cast<int>(code.as_int() & 0xFF);
   } else if (!code.is_none() && !code.is_unbound() && !code.is_error()) {
-    s_.err.write(text_of(s_, code) + "\n");
+    s_.err.write(text::shown_text(text_of(s_, code) + "\n"));
     status_ = 1;
   }
   if (s_.has_error()) clear_pending(s_);

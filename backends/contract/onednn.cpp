@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/contract.h"
+#include "support/process_end.h"
 #include "support/signals.h"
 
 namespace ouro::backends {
@@ -36,7 +37,7 @@ const Library& library() {
 bool gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
           bool add, float* c, int64_t ldc) {
   const Library& lib = library();
-  if (!lib.sgemm || !lib.set_threads) return false;
+  if (!lib.sgemm || !lib.set_threads || process_ends()) return false;
   // OpenMP's thread count is per calling thread: Ouro's own pool does the splitting.
   static thread_local bool single = false;
   if (!single) {

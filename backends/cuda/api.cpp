@@ -31,7 +31,7 @@ const Api* open_api(std::string& error) {
       if (CUresult code = api.cuInit(0); code != CUDA_SUCCESS) error = "NVIDIA driver: " + api.error_text(code);
     }
   };
-  static const Opened opened;
+  static const Opened& opened = *new Opened;  // never destroyed, as its users are not
   error = opened.error;
   return opened.error.empty() ? &opened.api : nullptr;
 }

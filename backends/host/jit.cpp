@@ -27,6 +27,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "support/diag.h"
+#include "support/process_end.h"
 
 namespace ouro::backends {
 namespace {
@@ -90,6 +91,10 @@ class LinkedCode final : public Code {
              std::vector<void*> entries, size_t bytes)
       : orc_(std::move(orc)), lib_(&lib), tracker_(std::move(tracker)), entries_(std::move(entries)), bytes_(bytes) {}
   ~LinkedCode() override {
+    if (process_ends()) {
+      (void)new std::pair(std::move(orc_), std::move(tracker_));  // LLVM is not entered any more
+      return;
+    }
     llvm::consumeError(tracker_->remove());
     tracker_ = nullptr;
     llvm::consumeError(orc_->jit->getExecutionSession().removeJITDylib(*lib_));
@@ -108,6 +113,9 @@ class LinkedCode final : public Code {
 class OrcJit final : public HostJit {
  public:
   OrcJit(HostTarget target, std::shared_ptr<Orc> orc) : target_(std::move(target)), orc_(std::move(orc)) {}
+  ~OrcJit() override {
+    if (process_ends()) (void)new std::shared_ptr(std::move(orc_));
+  }
 
   const HostTarget& target() const override { return target_; }
 

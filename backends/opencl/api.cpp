@@ -23,7 +23,7 @@ const Api* open_api(std::string& error) {
 #undef X
     }
   };
-  static const Opened opened;
+  static const Opened& opened = *new Opened;  // never destroyed, as its users are not
   error = opened.error;
   return opened.error.empty() ? &opened.api : nullptr;
 }

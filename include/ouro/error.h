@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,14 @@ struct Frame {
   int column = 0;        ///< from 1, in bytes, where the operation that failed starts
 };
 
+/// Why a call ended with an error.
+enum class End : uint8_t {
+  raised,   ///< an exception that nobody caught, interrupts too
+  stopped,  ///< Session::stop(); KeyboardInterrupt
+  time,     ///< Options::time; TimeoutError
+  steps,    ///< Options::steps; TimeoutError
+};
+
 /// An exception that nobody caught. Plain data: it may be copied, kept and read on any thread, also when its session is
 /// gone.
 class OURO_API Error {
@@ -32,6 +41,7 @@ class OURO_API Error {
   /// and its message.
   Error(std::string_view type, std::string_view message);
 
+  End end() const;
   const std::string& type() const;       ///< the class: "ValueError"; "mymodule.Problem" for one of a module
   const std::string& message() const;    ///< str() of the exception
   const std::string& traceback() const;  ///< the text that `ouro` would print, ends with a newline

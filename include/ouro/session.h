@@ -30,6 +30,13 @@ struct Options {
   /// Bytes that the values of scripts may take (objects, texts, containers, tensors), at least 4 MiB: more is a
   /// MemoryError in the script. 0: what the machine, or the process's control group, still has.
   size_t memory = 0;
+  /// Seconds, and steps, that a call of the host may take, with all that it calls: 0, as many as it wants. What is over
+  /// its limit ends as by stop(), with an Error whose end() says so; the session can be used again, each call has the
+  /// whole again. A step is one iteration of a loop or one call that is interpreted, one item of a native that goes
+  /// through many (of very short ones a few thousand), one polling point of compiled code: in Mode::eager the same
+  /// number in each run.
+  double time = 0;
+  uint64_t steps = 0;
   /// How deep calls of scripts may nest before RecursionError; sys.setrecursionlimit() changes it.
   int recursion = 1000;
   bool fast_numerics = false;  ///< false: the same bits in every mode; true: a stated tolerance
@@ -71,20 +78,26 @@ using HostFunction = std::function<Result<Value>(const Call&)>;
 
 class OURO_API Session {
  public:
+  /// With options that mean nothing (`threads = -3`) every call fails with the ValueError that names the option;
+  /// check() tells at once.
   explicit Session(const Options& options = {});
-  /// Runs what waits (`__del__` of what the program still held, output). Not while it is in use: by another
-  /// thread, or by a script that called a host function. Values that are left stay readable; memory lent by the host is
-  /// given back when the last tensor over it goes.
+  /// Runs what waits (`__del__` of what the program still held, output), within the limits of a call. Any thread; a
+  /// script that another thread runs is stopped, and waited for; not from a host function that a script of it called.
+  /// Values that are left stay readable; memory lent by the host is given back when the last tensor over it goes.
   ~Session();
-  Session(Session&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+  /// What was moved from is no session: its calls fail with RuntimeError.
+  Session(Session&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)), wrong_(std::exchange(other.wrong_, nullptr)) {}
   Session& operator=(Session&& other) noexcept {
     std::swap(core_, other.core_);
+    std::swap(wrong_, other.wrong_);
     return *this;
   }
+  Result<void> check() const;  ///< is it a session, made with options that mean something?
 
   // ---- running. Statements run in the module __main__, which stays from one to the next. `exit()` in a script ends no
   // process: it is an Error of type SystemExit.
-  /// `name` is what tracebacks call the text. The text is kept as long as the session.
+  /// `name` is what tracebacks call the text. The text is kept as long as a function of it.
   Result<void> run(std::string_view text, std::string_view name = "<string>");
   /// Its folder is then searched by `import`, before the others.
   Result<void> run_file(const std::string& path);
@@ -103,6 +116,7 @@ class OURO_API Session {
   }
 
   // ---- making values. None, bool, int and float are made by Value's constructors.
+  /// Of what is no UTF-8 ValueError names the byte and its place, here as in names and arguments.
   Result<Value> str(std::string_view utf8);
   Result<Value> bytes(std::string_view raw);
   Result<Value> list(std::span<const Value> items);
@@ -146,8 +160,10 @@ class OURO_API Session {
   /// thread, also a signal handler. Not within one kernel.
   void interrupt() noexcept;
   void clear_interrupt() noexcept;  ///< forgets one that has not been seen yet
-  /// Ends what runs, for scripts that nobody trusts: like interrupt(), but no `except`, `finally` or `with` of the
-  /// script is run on the way out. The session can be used again. Nothing running: nothing happens. Any thread.
+  /// Ends the call that runs, for scripts that nobody trusts: like interrupt(), but no `except`, `finally` or `with` of
+  /// the script is run on the way out. The call's Error is KeyboardInterrupt with End::stopped, whatever the script
+  /// raised meanwhile, and nothing of it stays: the session can be used again. Nothing running: nothing happens. Any
+  /// thread.
   void stop() noexcept;
 
   // ---- demands: what the running program must meet (docs/demand.md)
@@ -163,7 +179,8 @@ class OURO_API Session {
  private:
   explicit Session(Core* core) : core_(core) {}
   Result<void> put(std::string_view name, const Value& value);
-  Core* core_;
+  Core* core_ = nullptr;
+  std::shared_ptr<const Error> wrong_;  // with its options
   friend struct Access;
 };
 

@@ -108,35 +108,49 @@ class OURO_API Value {
   std::optional<bool> as_bool() const;
   std::optional<int64_t> as_int() const;  ///< nothing for an int that needs more than 64 bits
   std::optional<double> as_float() const;
-  std::optional<std::string_view> as_str() const;    ///< UTF-8
+  std::optional<std::string_view> as_str() const;    ///< UTF-8; a lone surrogate in its three bytes
   std::optional<std::string_view> as_bytes() const;  ///< of bytes; not of a bytearray, which can change
   std::optional<TensorView> as_tensor() const;
 
-  // ---- what scripts write as f(x), v.name, v[key], len(v). Arguments may also be C++ numbers, bools and texts.
+  // ---- what scripts write as f(x), v.name, v[key], len(v). Arguments may also be C++ numbers, bools and
+  // texts, which are UTF-8: of others ValueError names the byte.
   template <class... A>
   Result<Value> operator()(A&&... arguments) const {
-    const Value all[] = {convert(std::forward<A>(arguments))..., Value()};
+    std::optional<Error> wrong;
+    const Value all[] = {convert(std::forward<A>(arguments), wrong)..., Value()};
+    if (wrong) return *wrong;
     return call({all, sizeof...(A)});
   }
   Result<Value> call(std::span<const Value> arguments,
                      std::span<const std::pair<std::string_view, Value>> keywords = {}) const;
   template <class... A>
   Result<Value> call_method(std::string_view name, A&&... arguments) const {
-    const Value all[] = {convert(std::forward<A>(arguments))..., Value()};
+    std::optional<Error> wrong;
+    const Value all[] = {convert(std::forward<A>(arguments), wrong)..., Value()};
+    if (wrong) return *wrong;
     return method(name, {all, sizeof...(A)});
   }
   Result<Value> attr(std::string_view name) const;
   template <class T>
   Result<void> set_attr(std::string_view name, T&& value) const {
-    return put_attr(name, convert(std::forward<T>(value)));
+    std::optional<Error> wrong;
+    const Value v = convert(std::forward<T>(value), wrong);
+    if (wrong) return *wrong;
+    return put_attr(name, v);
   }
   template <class K>
   Result<Value> item(K&& key) const {
-    return get_item(convert(std::forward<K>(key)));
+    std::optional<Error> wrong;
+    const Value k = convert(std::forward<K>(key), wrong);
+    if (wrong) return *wrong;
+    return get_item(k);
   }
   template <class K, class T>
   Result<void> set_item(K&& key, T&& value) const {
-    return put_item(convert(std::forward<K>(key)), convert(std::forward<T>(value)));
+    std::optional<Error> wrong;
+    const Value k = convert(std::forward<K>(key), wrong), v = convert(std::forward<T>(value), wrong);
+    if (wrong) return *wrong;
+    return put_item(k, v);
   }
   Result<size_t> size() const;
   /// What `for x in v` goes through: the items of a list, tuple or set, the keys of a dict.
@@ -147,13 +161,13 @@ class OURO_API Value {
   Value(Unboxed what, int64_t bits) noexcept;
   Value(double f, int) noexcept;
   template <class T>
-  Value convert(T&& x) const {
+  Value convert(T&& x, std::optional<Error>& wrong) const {
     if constexpr (std::convertible_to<T, std::string_view>)
-      return text(x);
+      return text(x, wrong);
     else
       return Value(std::forward<T>(x));
   }
-  Value text(std::string_view utf8) const;
+  Value text(std::string_view utf8, std::optional<Error>& wrong) const;
   Result<Value> method(std::string_view name, std::span<const Value> arguments) const;
   Result<void> put_attr(std::string_view name, const Value& value) const;
   Result<Value> get_item(const Value& key) const;

@@ -1,8 +1,9 @@
 #include "include/source/core.h"
 
-#include <algorithm>
+#include <chrono>
 #include <thread>
 
+#include "include/source/options.h"
 #include "jit/cache/code_cache.h"
 #include "stdlib/start.h"
 #include "support/trace.h"
@@ -19,19 +20,6 @@ uintptr_t this_thread() {
   return reinterpret_cast<uintptr_t>(&mark);
 }
 
-runtime::Options options_of(const Options& o) {
-  runtime::Options r;
-  r.mode = o.mode == Mode::eager   ? runtime::Mode::eager
-           : o.mode == Mode::graph ? runtime::Mode::graph
-                                   : runtime::Mode::auto_;
-  r.threads = o.threads;
-  if (o.memory) r.memory = std::clamp(o.memory, runtime::kLeastMemory, runtime::kMostMemory);
-  r.sense = true;
-  r.fast_numerics = o.fast_numerics;
-  r.cpu = o.cpu;
-  return r;
-}
-
 // A variable that says nothing sensible says nothing.
 uint64_t cache_bytes(const Options& o) {
   jit::CacheWish wish;
@@ -42,12 +30,12 @@ uint64_t cache_bytes(const Options& o) {
 
 }  // namespace
 
-Core::Core(const Options& options) : session(options_of(options)) {
+Core::Core(const Options& options) : session(runtime_options(options)) {
   runtime::SessionScope scope(session);
   set_notice_mode(NoticeMode::never);
   stdlib::start(session);
   jit::keep_code(session, cache_bytes(options));
-  session.recursion_limit = std::max(options.recursion, 1);
+  session.recursion_limit = options.recursion;
   session.path = options.path;
   session.argv = options.argv;
   if (session.argv.empty()) session.argv = {""};
@@ -117,31 +105,35 @@ void Core::drop_left() {
   values.clear();
 }
 
-namespace {
-
-void forget_stop(runtime::Session& s) {
-  if (!s.stopping.load(std::memory_order_relaxed)) return;
-  s.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
-  s.stopping.store(false);
+void Core::enter_stopping() {
+  while (!try_enter()) {
+    session.end(runtime::Session::kStop);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
-}  // namespace
+Entry::Entry(const Session& session) : Entry(Access::core(session)) {
+  if (!core_) why_ = Access::refusal(session);
+}
 
 Entry::Entry(Core* core) : core_(core) {
-  if (!core_) return;
+  if (!core_) {
+    why_.emplace("TypeError", "a number, or nothing: it belongs to no session");
+    return;
+  }
   if (!core_->inside()) {
     if (!core_->try_enter()) {
-      why_ = "another thread is inside the session";
+      why_.emplace("RuntimeError", "another thread is inside the session");
       return;
     }
     outermost_ = true;
   }
   if (!core_->ended) {
-    if (outermost_) forget_stop(core_->session);
     scope_.emplace(core_->session);
+    if (outermost_) call_.emplace(core_->session);
     return;
   }
-  why_ = "the session has ended";
+  why_.emplace("RuntimeError", "the session has ended");
   if (outermost_) core_->leave();
 }
 
@@ -149,12 +141,18 @@ Entry::~Entry() {
   if (!scope_ || !outermost_) return;
   if (core_->session.out.waiting()) (void)core_->session.out.flush();
   core_->passing = runtime::Value();
-  forget_stop(core_->session);
+  call_.reset();
   scope_.reset();
   core_->leave();
 }
 
-Error Entry::refusal() const { return Error(core_ ? "RuntimeError" : "TypeError", why_); }
+Error Entry::refusal() const { return *why_; }
+
+std::optional<Error> Access::refusal(const Session& s) {
+  if (s.wrong_) return *s.wrong_;
+  if (!s.core_) return Error("RuntimeError", "the session was moved to another");
+  return std::nullopt;
+}
 
 }  // namespace v0
 }  // namespace ouro

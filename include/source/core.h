@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/limits.h"
 #include "runtime/modules.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
@@ -45,6 +46,7 @@ struct Core {
 
   bool inside() const;                // this thread is
   bool try_enter(uintptr_t why = 0);  // false: another thread is in a call
+  void enter_stopping();              // ends what another thread runs, and waits for it
   void leave();                       // the last use of the core: it may be gone afterwards
   void drop(runtime::Value v);        // of a handle, from any thread
 
@@ -59,6 +61,7 @@ struct Core {
 class Entry {
  public:
   explicit Entry(Core* core);
+  explicit Entry(const Session& session);
   ~Entry();
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -68,8 +71,9 @@ class Entry {
  private:
   Core* core_;
   bool outermost_ = false;
-  const char* why_ = "a number, or nothing: it belongs to no session";
+  std::optional<Error> why_;
   std::optional<runtime::SessionScope> scope_;
+  std::optional<runtime::CallScope> call_;
 };
 
 // What the library's files may see of the public classes. All but `raw` and `drop` need an Entry.
@@ -83,6 +87,8 @@ struct Access {
   // May the value be given to that session?
   static bool fits(const Core& core, const Value& v) { return !v.core_ || v.core_ == &core; }
   static Value wrap(Core& core, runtime::Value v);
+  // Why calls of a session cannot be served, if that is known without entering it.
+  static std::optional<Error> refusal(const Session& s);
   // A value, or for the error marker the pending exception.
   static Result<Value> result(Core& core, runtime::Value v);
   static Result<void> done(Core& core, bool good);
@@ -98,6 +104,8 @@ struct Access {
   };
   static runtime::Value call_host(runtime::Session& s, const runtime::Args& args);
   static Error foreign_value();
+  // What a host gives as text is UTF-8.
+  static std::optional<Error> wrong_text(std::initializer_list<std::string_view> texts);
 };
 
 }  // namespace v0

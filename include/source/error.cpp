@@ -3,14 +3,19 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/text/foreign.h"
+
 namespace ouro {
 inline namespace v0 {
+
+using runtime::text::shown_text;
 
 struct Error::Data {
   std::string type, message, traceback;
   std::vector<Frame> frames;
   std::vector<std::string> classes;  // its class and those above it
   uint64_t serial = 0;               // of an exception of a session
+  End end = End::raised;
 };
 
 namespace {
@@ -63,13 +68,14 @@ std::vector<Frame> frames_of(runtime::Session& s, const runtime::Value& tracebac
 
 Error::Error(std::string_view type, std::string_view message) {
   auto d = std::make_shared<Data>();
-  d->type = type;
-  d->message = message;
+  d->type = shown_text(type);
+  d->message = shown_text(message);
   d->traceback = d->type + (message.empty() ? "" : ": " + d->message) + "\n";
   d->classes = classes_above(type);
   data_ = std::move(d);
 }
 
+End Error::end() const { return data_->end; }
 const std::string& Error::type() const { return data_->type; }
 const std::string& Error::message() const { return data_->message; }
 const std::string& Error::traceback() const { return data_->traceback; }
@@ -83,13 +89,23 @@ bool Error::is(std::string_view name) const {
 Error Access::take_error(Core& core) {
   static std::atomic<uint64_t> serials{0};
   runtime::Session& s = core.session;
-  runtime::Value e = runtime::take_pending(s);
+  runtime::Value e;
+  uint32_t why = runtime::take_outcome(s, e);
+  std::string message = runtime::text_of(s, e);
+  if (!why && s.met_end) {  // in the exception's own __str__
+    why = runtime::take_outcome(s, e);
+    message = runtime::text_of(s, e);
+  }
   auto d = std::make_shared<Error::Data>();
   auto* x = e.as<runtime::Exception>();
+  d->end = why == runtime::Session::kStop         ? End::stopped
+           : why == runtime::Session::kTimeOver   ? End::time
+           : why == runtime::Session::kStepsSpent ? End::steps
+                                                  : End::raised;
   d->type = runtime::exception_class_text(s, x->type);
-  d->message = runtime::text_of(s, e);
+  d->message = shown_text(message);
   runtime::clear_pending(s);
-  d->traceback = runtime::format_exception(s, e);
+  d->traceback = shown_text(runtime::format_exception(s, e));
   d->frames = frames_of(s, x->traceback);
   for (const runtime::Type* t : x->type->mro) d->classes.emplace_back(t->text());
   d->serial = ++serials;

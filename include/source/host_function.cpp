@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "runtime/text/foreign.h"
 #include "support/small_vec.h"
 
 namespace ouro {
@@ -45,6 +46,7 @@ runtime::Value Access::call_host(runtime::Session& s, const runtime::Args& args)
   for (size_t i = 0; i < args.keywords.size(); ++i)
     keywords.emplace_back(args.names[i].as<runtime::Str>()->view(), wrap(core, args.keywords[i]));
   Borrowed borrowed(&core);
+  runtime::MemoryUnlimited unlimited(s.memory);  // no exception of ours passes through the host's frames
   try {
     Result<Value> r = row->function(Call(borrowed.session, {positional.data(), positional.size()}, keywords));
     if (!r) {
@@ -57,16 +59,17 @@ runtime::Value Access::call_host(runtime::Session& s, const runtime::Args& args)
     }
     return raw(*r);
   } catch (const std::exception& e) {
-    return runtime::raise_text(s, runtime::ExcKind::RuntimeError, e.what());
+    return runtime::raise_text(s, runtime::ExcKind::RuntimeError, runtime::text::shown_text(e.what()));
   } catch (...) {
     return runtime::raise_text(s, runtime::ExcKind::RuntimeError, "a C++ exception that is no std::exception");
   }
 }
 
 Result<Value> Session::function(std::string_view name, HostFunction f) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (!f) return Error("TypeError", "the host function is empty");
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   auto row = std::make_shared<HostRow>(HostRow{core_, std::move(f)});
   std::erase_if(core_->rows, [](const std::weak_ptr<HostRow>& r) { return r.expired(); });
   core_->rows.push_back(row);
@@ -75,8 +78,9 @@ Result<Value> Session::function(std::string_view name, HostFunction f) {
 }
 
 Result<void> Session::define(std::string_view name, HostFunction f) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   size_t dot = name.rfind('.');
   std::string_view leaf = dot == name.npos ? name : name.substr(dot + 1);
   Result<Value> made = function(leaf, std::move(f));

@@ -23,7 +23,8 @@ int64_t checked_bytes(runtime::Session& s, DType dtype, std::span<const int64_t>
     if (d < 0) return fail("a dimension cannot be " + std::to_string(d));
   int64_t n = runtime::element_count(shape);
   const auto size = static_cast<int64_t>(size_of(dtype));
-  if (n < 0 || n > INT64_MAX / size) return fail("a tensor of shape " + runtime::shape_text(shape) + " is too large");
+  constexpr int64_t kMost = int64_t{1} << 47;  // bytes: an address has no more bits
+  if (n < 0 || n > kMost / size) return fail("a tensor of shape " + runtime::shape_text(shape) + " is too large");
   if (n && !data) return fail("no memory for a tensor of shape " + runtime::shape_text(shape));
   return n * size;
 }
@@ -31,7 +32,7 @@ int64_t checked_bytes(runtime::Session& s, DType dtype, std::span<const int64_t>
 }  // namespace
 
 Result<Value> Session::tensor(DType dtype, std::span<const int64_t> shape, const void* data, Owner owner) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   int64_t bytes = checked_bytes(core_->session, dtype, shape, data);
   if (bytes < 0) return Access::take_error(*core_);
@@ -52,7 +53,7 @@ Result<Value> Session::tensor(DType dtype, std::span<const int64_t> shape, const
 }
 
 Result<Value> Session::tensor_copy(DType dtype, std::span<const int64_t> shape, const void* data) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   int64_t bytes = checked_bytes(core_->session, dtype, shape, data);
   if (bytes < 0) return Access::take_error(*core_);

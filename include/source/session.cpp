@@ -7,44 +7,62 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "include/source/options.h"
+#include "runtime/text/foreign.h"
 #include "stdlib/start.h"
 #include "support/source.h"
 
 namespace ouro {
 inline namespace v0 {
 
-Session::Session(const Options& options) : core_(new Core(options)) {}
+Session::Session(const Options& options) {
+  if (std::string problem = problem_of(options); !problem.empty())
+    wrong_ = std::make_shared<const Error>("ValueError", problem);
+  else
+    core_ = new Core(options);
+}
 
 Session::~Session() {
   if (!core_) return;
-  const bool called = core_->inside();
-  Entry in(core_);
-  if (called || !in.ok()) {
-    std::fputs("ouro: a Session was destroyed while it was in use\n", stderr);
+  if (core_->inside()) {
+    std::fputs("ouro: a Session was destroyed by a function that its script called\n", stderr);
     std::abort();
   }
+  core_->enter_stopping();
   runtime::Session& s = core_->session;
-  stdlib::end_program(s);
-  // A host function may hold Values of this session, which would keep each other.
-  for (std::weak_ptr<HostRow>& row : core_->rows)
-    if (std::shared_ptr<HostRow> r = row.lock()) HostFunction gone = std::move(r->function);
-  s.out.redirect({});
-  s.err.redirect({});
+  {
+    runtime::SessionScope scope(s);
+    runtime::CallScope call(s);
+    stdlib::end_program(s);
+    // A host function may hold Values of this session, which would keep each other.
+    for (std::weak_ptr<HostRow>& row : core_->rows)
+      if (std::shared_ptr<HostRow> r = row.lock()) HostFunction gone = std::move(r->function);
+    (void)s.out.flush();
+    s.out.redirect({});
+    s.err.redirect({});
+  }
   core_->ended = true;
   --core_->refs;
+  core_->leave();
+}
+
+Result<void> Session::check() const {
+  if (std::optional<Error> why = Access::refusal(*this)) return *why;
+  return {};
 }
 
 // ---------------------------------------------------------------- running
 
 Result<void> Session::run(std::string_view text, std::string_view name) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   if (!Access::may_start(*core_)) return Access::take_error(*core_);
   return Access::done(*core_, !runtime::run_source(core_->session, name, text, core_->main).is_error());
 }
 
 Result<void> Session::run_file(const std::string& path) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (!Access::may_start(*core_)) return Access::take_error(*core_);
   runtime::Session& s = core_->session;
@@ -54,29 +72,36 @@ Result<void> Session::run_file(const std::string& path) {
     if (getcwd(folder, sizeof folder)) name = std::string(folder) + "/" + name;
   }
   if (!read_file(name, text)) {
-    runtime::raise_os_error(s, errno, path);
+    runtime::raise_os_error(s, errno, runtime::make_str(runtime::text::from_system(path)));
     return Access::take_error(*core_);
   }
   std::string folder = name.substr(0, name.rfind('/'));
   if (std::find(s.path.begin(), s.path.end(), folder) == s.path.end()) s.path.insert(s.path.begin(), folder);
+  name = runtime::text::from_system(name);
   if (!runtime::set_attr(s, core_->main, intern("__file__"), runtime::make_str(name)))
     return Access::take_error(*core_);
   return Access::done(*core_, !runtime::run_source(s, name, text, core_->main).is_error());
 }
 
 Result<Value> Session::import(std::string_view module) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
+  if (std::optional<Error> wrong = Access::wrong_text({module})) return *wrong;
   return Access::result(*core_, runtime::import_module(core_->session, intern(module)));
 }
 
 // ---------------------------------------------------------------- names
 
 Result<Value> Session::get(std::string_view name) const {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   runtime::Session& s = core_->session;
-  Symbol symbol = intern(name);
+  const Symbol symbol = find_symbol(name);  // a name that nobody ever used is not kept
+  if (!symbol) {
+    runtime::raise_error(s, runtime::ExcKind::NameError, "name '%s' is not defined", std::string(name).c_str());
+    return Access::take_error(*core_);
+  }
   if (runtime::Value* v = core_->main.as<runtime::Module>()->names.find(symbol); v && !v->is_unbound())
     return Access::wrap(*core_, *v);
   runtime::Value v = runtime::builtin(s, symbol, true);
@@ -86,9 +111,10 @@ Result<Value> Session::get(std::string_view name) const {
 }
 
 Result<void> Session::put(std::string_view name, const Value& value) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (!Access::fits(*core_, value)) return Access::foreign_value();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   return Access::done(*core_, runtime::set_attr(core_->session, core_->main, intern(name), Access::raw(value)));
 }
 
@@ -98,8 +124,9 @@ namespace {
 
 // f(the items as the runtime has them), unless one is of another session.
 template <class F>
-Result<Value> of_items(Core* core, std::span<const Value> items, F&& f) {
-  Entry in(core);
+Result<Value> of_items(const Session& session, std::span<const Value> items, F&& f) {
+  Core* core = Access::core(session);
+  Entry in(session);
   if (!in.ok()) return in.refusal();
   std::vector<runtime::Value> raw;
   for (const Value& v : items) {
@@ -112,16 +139,17 @@ Result<Value> of_items(Core* core, std::span<const Value> items, F&& f) {
 }  // namespace
 
 Result<Value> Session::str(std::string_view utf8) {
-  return of_items(core_, {}, [&](auto) { return runtime::make_str(utf8); });
+  if (std::optional<Error> wrong = Access::wrong_text({utf8})) return *wrong;
+  return of_items(*this, {}, [&](auto) { return runtime::make_str(utf8); });
 }
 Result<Value> Session::bytes(std::string_view raw) {
-  return of_items(core_, {}, [&](auto) { return runtime::make_bytes(raw); });
+  return of_items(*this, {}, [&](auto) { return runtime::make_bytes(raw); });
 }
 Result<Value> Session::list(std::span<const Value> items) {
-  return of_items(core_, items, [](auto raw) { return runtime::make_list_moved(raw); });
+  return of_items(*this, items, [](auto raw) { return runtime::make_list_moved(raw); });
 }
 Result<Value> Session::tuple(std::span<const Value> items) {
-  return of_items(core_, items, [](auto raw) { return runtime::make_tuple_moved(raw); });
+  return of_items(*this, items, [](auto raw) { return runtime::make_tuple_moved(raw); });
 }
 Result<Value> Session::dict(std::span<const std::pair<Value, Value>> items) {
   std::vector<Value> flat;
@@ -129,7 +157,7 @@ Result<Value> Session::dict(std::span<const std::pair<Value, Value>> items) {
     flat.push_back(key);
     flat.push_back(value);
   }
-  return of_items(core_, flat, [&](std::span<runtime::Value> raw) {
+  return of_items(*this, flat, [&](std::span<runtime::Value> raw) {
     runtime::Value d = runtime::make_dict();
     for (size_t i = 0; i < raw.size(); i += 2)
       if (!runtime::dict_set(core_->session, d.as<runtime::Dict>(), raw[i], raw[i + 1])) return runtime::Value::error();
@@ -138,19 +166,19 @@ Result<Value> Session::dict(std::span<const std::pair<Value, Value>> items) {
 }
 
 Result<std::string> Session::text(const Value& value) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (!Access::fits(*core_, value)) return Access::foreign_value();
   std::string out = runtime::text_of(core_->session, Access::raw(value));
-  if (core_->session.has_error()) return Access::take_error(*core_);
+  if (core_->session.has_error() || core_->session.met_end) return Access::take_error(*core_);
   return out;
 }
 Result<std::string> Session::repr(const Value& value) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (!Access::fits(*core_, value)) return Access::foreign_value();
   std::string out = runtime::repr_text(core_->session, Access::raw(value));
-  if (core_->session.has_error()) return Access::take_error(*core_);
+  if (core_->session.has_error() || core_->session.met_end) return Access::take_error(*core_);
   return out;
 }
 
@@ -171,46 +199,49 @@ std::function<void(std::string_view)> guarded(std::function<void(std::string_vie
 }  // namespace
 
 Result<void> Session::on_output(std::function<void(std::string_view)> to) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   (void)core_->session.out.flush();
   core_->session.out.redirect(guarded(std::move(to)));
   return {};
 }
 Result<void> Session::on_error_output(std::function<void(std::string_view)> to) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   (void)core_->session.err.flush();
   core_->session.err.redirect(guarded(std::move(to)));
   return {};
 }
 
-void Session::interrupt() noexcept { core_->session.poll.fetch_or(runtime::Session::kInterrupt); }
+void Session::interrupt() noexcept {
+  if (core_) core_->session.poll.fetch_or(runtime::Session::kInterrupt);
+}
 void Session::stop() noexcept {
-  core_->session.stopping.store(true);
-  core_->session.poll.fetch_or(runtime::Session::kInterrupt);
+  if (core_) core_->session.end(runtime::Session::kStop);
 }
 void Session::clear_interrupt() noexcept {
-  core_->session.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
+  if (core_) core_->session.poll.fetch_and(~static_cast<uint32_t>(runtime::Session::kInterrupt));
 }
 
 Result<void> Session::set_demand(std::string_view name, std::string_view value) {
+  if (std::optional<Error> why = Access::refusal(*this)) return *why;
+  if (std::optional<Error> wrong = Access::wrong_text({name, value})) return *wrong;
   const runtime::Wish wish{std::string(name), std::string(value)};
   std::string wrong = core_->session.demands.set({&wish, 1}, runtime::DemandOrigin::host);
   if (!wrong.empty()) return Error("ValueError", std::move(wrong));
   return {};
 }
-std::string Session::demands() const { return core_->session.demands.text(); }
+std::string Session::demands() const { return core_ ? core_->session.demands.text() : std::string(); }
 
 Result<void> Session::set_threads(int threads) {
-  Entry in(core_);
+  Entry in(*this);
   if (!in.ok()) return in.refusal();
   if (threads < 0 || threads > 1024)
     return Error("ValueError", "threads is a number from 0 to 1024, not " + std::to_string(threads));
   return set_demand("threads", threads == 0 ? "auto" : std::to_string(threads));
 }
 int Session::threads() const {
-  Entry in(core_);
+  Entry in(*this);
   return in.ok() ? runtime::session_threads(core_->session) : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "include/source/core.h"
 
 #include "runtime/interpreter/slow.h"
+#include "runtime/text/foreign.h"
 #include "support/small_vec.h"
 
 namespace ouro {
@@ -61,18 +62,24 @@ Value Access::wrap(Core& core, runtime::Value v) {
 }
 
 Result<Value> Access::result(Core& core, runtime::Value v) {
-  if (v.is_error()) return take_error(core);
+  if (v.is_error() || core.session.met_end) return take_error(core);
   return wrap(core, std::move(v));
 }
 
 Result<void> Access::done(Core& core, bool good) {
-  if (!good) return take_error(core);
+  if (!good || core.session.met_end) return take_error(core);
   return {};
 }
 
 bool Access::may_start(Core& core) {
   uint32_t asked = core.session.poll.load(std::memory_order_relaxed) & runtime::Session::kInterrupt;
   return !asked || runtime::safe_point(core.session);
+}
+
+std::optional<Error> Access::wrong_text(std::initializer_list<std::string_view> texts) {
+  for (std::string_view text : texts)
+    if (std::string problem = runtime::text::utf8_problem(text); !problem.empty()) return Error("ValueError", problem);
+  return std::nullopt;
 }
 
 Error Access::foreign_value() { return Error("ValueError", "a value of another session was given"); }
@@ -168,7 +175,8 @@ bool take(const Core& core, std::span<const Value> from, Arguments& to) {
 
 }  // namespace
 
-Value Value::text(std::string_view utf8) const {
+Value Value::text(std::string_view utf8, std::optional<Error>& wrong) const {
+  if (std::optional<Error> problem = Access::wrong_text({utf8})) return wrong = problem, Value();
   Entry in(core_);
   return in.ok() ? Access::wrap(*core_, runtime::make_str(utf8)) : Value();
 }
@@ -180,6 +188,7 @@ Result<Value> Value::call(std::span<const Value> arguments,
   Arguments all, words, names;
   if (!take(*core_, arguments, all)) return Access::foreign_value();
   for (const auto& [name, value] : keywords) {
+    if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
     if (!Access::fits(*core_, value)) return Access::foreign_value();
     names.push_back(runtime::make_str(name));
     words.push_back(Access::raw(value));
@@ -194,6 +203,7 @@ Result<Value> Value::method(std::string_view name, std::span<const Value> argume
   if (!in.ok()) return in.refusal();
   Arguments all;
   if (!take(*core_, arguments, all)) return Access::foreign_value();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   if (!Access::may_start(*core_)) return Access::take_error(*core_);
   runtime::Args args{{all.data(), all.size()}, {}, {}};
   return Access::result(*core_, runtime::call_method(core_->session, Access::raw(*this), intern(name), args));
@@ -202,6 +212,7 @@ Result<Value> Value::method(std::string_view name, std::span<const Value> argume
 Result<Value> Value::attr(std::string_view name) const {
   Entry in(core_);
   if (!in.ok()) return in.refusal();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   return Access::result(*core_, runtime::get_attr(core_->session, Access::raw(*this), intern(name)));
 }
 
@@ -209,6 +220,7 @@ Result<void> Value::put_attr(std::string_view name, const Value& value) const {
   Entry in(core_);
   if (!in.ok()) return in.refusal();
   if (!Access::fits(*core_, value)) return Access::foreign_value();
+  if (std::optional<Error> wrong = Access::wrong_text({name})) return *wrong;
   return Access::done(*core_, runtime::set_attr(core_->session, Access::raw(*this), intern(name), Access::raw(value)));
 }
 

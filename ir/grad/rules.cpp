@@ -7,6 +7,7 @@
 // their cotangents in env.
 #include "ir/grad/reverser.h"
 #include "support/diag.h"
+#include "support/forever.h"
 
 namespace ouro::ir::grad {
 
@@ -50,12 +51,12 @@ void Reverse::kept_arithmetic(const Let& l, std::string_view rule, NameId pair, 
 
 // The value of an operator whose pair is known (order two): the pair's first, or the operator on plain operands.
 void Reverse::value_let(const Let& l) {
-  static const std::map<std::string_view, const char*> kept = [] {
+  static const std::map<std::string_view, const char*>& kept = support::forever([] {
     std::map<std::string_view, const char*> m;
     for (const auto& [op, form] : forms())
       if (form.form == Form::arithmetic) m[op_name(op)] = form.keep;
     return m;
-  }();
+  }());
   std::string_view name = Symbol::from_id(l.attr).text();
   Atom index;  // from the container's start, as it is before the operation
   if (name.starts_with("item.")) index = fwd_.let(prim::ad_index, {fatom(f_.args(l)[1]), fatom(f_.args(l)[2])});
@@ -778,11 +779,11 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::ad_unbind, F::custom, "", &R::unbind_let},
       {prim::ad_update, F::custom, "", &R::ad_update_let},
   };
-  static const std::map<Op, PrimForm> table = [] {
+  static const std::map<Op, PrimForm>& table = support::forever([] {
     std::map<Op, PrimForm> m;
     for (const PrimForm& r : rows) m[r.op] = r;
     return m;
-  }();
+  }());
   return table;
 }
 

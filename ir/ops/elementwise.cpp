@@ -1,5 +1,6 @@
 // Elementwise operations: rows only. d[i] is the local derivative dy/dx_i; kinks take PyTorch's subgradient.
 #include "ir/ops/registry.h"
+#include "support/forever.h"
 
 namespace ouro::ir {
 namespace {
@@ -220,13 +221,13 @@ static_assert(complete(kUnary) && complete(kActivations) && complete(kBinary) &&
 }  // namespace
 
 std::span<const OpDef> elementwise_rows() {
-  static const std::vector<OpDef> all = [] {
+  static const std::vector<OpDef>& all = support::forever([] {
     std::vector<OpDef> v;
     for (std::span<const OpDef> t : {std::span<const OpDef>(kUnary), std::span<const OpDef>(kActivations),
                                      std::span<const OpDef>(kBinary), std::span<const OpDef>(kTernary)})
       v.insert(v.end(), t.begin(), t.end());
     return v;
-  }();
+  }());
   return all;
 }
 

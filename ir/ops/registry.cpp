@@ -12,6 +12,7 @@
 #include "ir/ops/sig.h"
 #include "ir/ops/sig_parse.h"
 #include "support/diag.h"
+#include "support/forever.h"
 
 namespace ouro::ir {
 
@@ -210,13 +211,13 @@ const bool kInstalled =
 std::span<const OpInfo* const> all_ops() { return registry().rows; }
 
 std::span<const OpDef* const> op_rows() {
-  static const std::vector<const OpDef*> rows = [] {
+  static const std::vector<const OpDef*>& rows = support::forever([] {
     std::vector<const OpDef*> v;
     for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(),
                                          neural_rows(), loss_rows(), make_rows(), random_rows()})
       for (const OpDef& def : table) v.push_back(&def);
     return v;
-  }();
+  }());
   return rows;
 }
 

@@ -1,4 +1,5 @@
 #include "jit/cache/build_id.h"
+#include "support/forever.h"
 
 #include <elf.h>
 #include <link.h>
@@ -46,11 +47,11 @@ int visit(dl_phdr_info* object, size_t, void* found) {
 }  // namespace
 
 const std::string& build_id() {
-  static const std::string id = [] {
+  static const std::string& id = support::forever([] {
     std::string found;
     dl_iterate_phdr(visit, &found);
     return found;
-  }();
+  }());
   return id;
 }
 

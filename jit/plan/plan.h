@@ -66,7 +66,7 @@ class Plan {
   virtual PlanExit run(std::span<runtime::Value> inputs, std::vector<runtime::Value>& outputs, RunContext& context) = 0;
 
   /// Why the last run on this thread left, and where.
-  virtual const std::string& leave_reason() const = 0;
+  virtual std::string_view leave_reason() const = 0;
   /// Where the last run on this thread raised.
   virtual Span raised_at() const = 0;
   virtual size_t inputs() const = 0;

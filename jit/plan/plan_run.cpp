@@ -75,7 +75,7 @@ struct SessionActivations {
   }
 };
 
-thread_local std::string leave_text;
+constinit thread_local std::string_view leave_text;  // of the plan, or a literal
 thread_local Span raised_span;
 
 // The program's kernels, then the contractions that are kernels on its device, in the order of Instr::kernel.
@@ -100,7 +100,7 @@ class CompiledPlan final : public Plan {
   }
 
   PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
-  const std::string& leave_reason() const override { return leave_text; }
+  std::string_view leave_reason() const override { return leave_text; }
   Span raised_at() const override { return raised_span; }
   size_t inputs() const override { return p_.params.size(); }
   size_t kernels() const override { return kernels_.size(); }

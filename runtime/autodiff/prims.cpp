@@ -4,6 +4,7 @@
 #include "ir/prim.h"
 #include "runtime/autodiff/autodiff.h"
 #include "support/diag.h"
+#include "support/forever.h"
 
 namespace ouro::runtime::autodiff {
 namespace {
@@ -126,11 +127,11 @@ constexpr Row kRows[] = {
 };
 
 const std::vector<Fn>& table() {
-  static const std::vector<Fn> t = [] {
+  static const std::vector<Fn>& t = support::forever([] {
     std::vector<Fn> fns(prim::count_, nullptr);
     for (const Row& r : kRows) fns[static_cast<uint16_t>(r.op)] = r.fn;
     return fns;
-  }();
+  }());
   return t;
 }
 

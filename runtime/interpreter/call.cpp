@@ -7,6 +7,7 @@
 #include "runtime/interpreter/slow.h"
 #include "runtime/interrupt.h"
 #include "runtime/leftovers.h"
+#include "runtime/limits.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -578,7 +579,7 @@ void adopt_demands(Session& s) {
 
 bool safe_point(Session& s) {
   uint32_t bits = s.poll.load(std::memory_order_relaxed);
-  if (bits & Session::kInterrupt) {
+  if (bits & Session::kInterrupt || (bits & Session::kCountSteps && !count_step(s))) {
     raise_interrupt(s);
     return false;
   }

@@ -9,6 +9,7 @@
 #include "runtime/tensor_hooks.h"
 #include "runtime/types/big_int.h"
 #include "support/diag.h"
+#include "support/forever.h"
 
 namespace ouro::runtime {
 using namespace ir;
@@ -106,7 +107,7 @@ struct Lowering {
   Form form = Form::generic;
 };
 const std::vector<Lowering>& lowerings() {
-  static const std::vector<Lowering> table = [] {
+  static const std::vector<Lowering>& table = support::forever([] {
     std::vector<Lowering> t(prim::count_);
     auto fill = [&](const Plain* rows, size_t n, Form form) {
       for (size_t i = 0; i < n; ++i) t[static_cast<uint16_t>(rows[i].op)] = {rows[i].instr, form};
@@ -115,7 +116,7 @@ const std::vector<Lowering>& lowerings() {
     fill(kSited, std::size(kSited), Form::sited);
     fill(kListed, std::size(kListed), Form::listed);
     return t;
-  }();
+  }());
   return table;
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "runtime/interpreter/code.h"
+#include "runtime/interpreter/sweep.h"
 #include "runtime/session.h"
 #include "runtime/type_slots.h"
 
@@ -53,6 +54,8 @@ struct Interpreter {
   Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
   bool yielded = false;  // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
+  std::vector<TextUse> texts;  // that are let go with their functions (sweep.h)
+  size_t sweep_at = 0;
 
   explicit Interpreter(Session& session);
   ~Interpreter();

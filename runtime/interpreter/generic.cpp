@@ -10,6 +10,7 @@
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"
 #include "support/diag.h"
+#include "support/forever.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -272,7 +273,7 @@ struct Row {
   Fn fn;
 };
 const Fn* table() {
-  static const std::vector<Fn> all = [] {
+  static const std::vector<Fn>& all = support::forever([] {
     const Row rows[] = {
         {ir::prim::builtin_get, builtin_get},
         {ir::prim::class_get, class_get},
@@ -303,7 +304,7 @@ const Fn* table() {
     std::vector<Fn> t(ir::prim::count_, nullptr);
     for (const Row& r : rows) t[static_cast<uint16_t>(r.op)] = r.fn;
     return t;
-  }();
+  }());
   return all.data();
 }
 

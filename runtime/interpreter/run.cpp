@@ -948,7 +948,7 @@ failed:
     }
     interpreter.error_span = {};
     traced = true;
-    if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX && !s.stopping.load(std::memory_order_relaxed)) {
+    if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX && !s.ending()) {
       const HandoverTo& to = f->code->handovers[h];
       hand_over(*f, to, take_pending(s));
       f->pc = f->code->instrs.data() + to.pc;

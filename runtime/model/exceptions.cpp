@@ -21,7 +21,7 @@ Value exception_str(Session& s, const Args& a) {
   if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && args->size >= 2) {
     OURO_TRY(text, str(s, (*args)[1]));
     std::string out = "[Errno " + text_of(s, (*args)[0]) + "] " + std::string(text.as<Str>()->view());
-    if (cast<Str>(e->extra2)) out += ": " + repr_text(s, e->extra2);
+    if (cast<Str>(e->extra2) || cast<Bytes>(e->extra2)) out += ": " + repr_text(s, e->extra2);
     return make_str(out);
   }
   if (args->size >= 4)

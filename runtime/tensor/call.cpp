@@ -13,6 +13,8 @@
 #include "runtime/tensor/route.h"
 #include "runtime/types/big_int.h"
 #include "support/diag.h"
+#include "support/forever.h"
+#include "support/per_thread.h"
 
 namespace ouro::runtime {
 
@@ -94,13 +96,13 @@ namespace {
 // ---------------------------------------------------------------- executors
 
 const ExecutorRow* find_executor(const ir::OpInfo& op) {
-  static const std::map<std::string, const ExecutorRow*, std::less<>> all = [] {
+  static const std::map<std::string, const ExecutorRow*, std::less<>>& all = support::forever([] {
     std::map<std::string, const ExecutorRow*, std::less<>> m;
     for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(),
                       order_executors(), window_executors(), contract_executors()})
       for (const ExecutorRow& r : rows) m.emplace(r.name, &r);
     return m;
-  }();
+  }());
   constexpr std::string_view kKinds[] = {"",     "reduce", "arg",    "scan",    "contract",
                                          "conv", "view",   "gather", "scatter", "window"};
   std::string name(op.def->symbol);
@@ -308,8 +310,10 @@ Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
 
 Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (op.def->effect == ir::OpEffect::place) return run_place(s, op, args);
-  static thread_local std::unordered_map<const ir::OpInfo*, const ExecutorRow*> known;
-  const ExecutorRow*& row = known[&op];
+  struct Known {
+    std::unordered_map<const ir::OpInfo*, const ExecutorRow*> rows;
+  };
+  const ExecutorRow*& row = support::PerThread<Known>::get().rows[&op];
   if (!row && !(row = find_executor(op)))
     return raise_error(s, ExcKind::NotImplementedError, "operation '%s' has no kernel", op.name.c_str());
   OpCall c{s, op, args, {}, {}, {}, {}, {}};
@@ -508,7 +512,7 @@ constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMa
 }  // namespace
 
 std::span<const NativeDef> operation_natives() {
-  static const std::vector<NativeDef> rows = [] {
+  static const std::vector<NativeDef>& rows = support::forever([] {
     std::vector<NativeDef> v;
     auto ops = ir::op_rows();
     if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
@@ -516,11 +520,11 @@ std::span<const NativeDef> operation_natives() {
       v.push_back(
           {.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
     return v;
-  }();
+  }());
   return rows;
 }
 std::span<const OperationAlias> operation_aliases() {
-  static const std::vector<OperationAlias> rows = [] {
+  static const std::vector<OperationAlias>& rows = support::forever([] {
     std::vector<OperationAlias> v;
     auto ops = ir::op_rows();
     for (size_t i = 0; i < ops.size(); ++i) {
@@ -534,18 +538,18 @@ std::span<const OperationAlias> operation_aliases() {
       }
     }
     return v;
-  }();
+  }());
   return rows;
 }
 
 const ir::OpInfo* operation_of(const NativeDef* def) {
   if (!def) return nullptr;
-  static const std::unordered_map<NativeFn, const ir::OpInfo*> by_function = [] {
+  static const std::unordered_map<NativeFn, const ir::OpInfo*>& by_function = support::forever([] {
     std::unordered_map<NativeFn, const ir::OpInfo*> m;
     auto ops = ir::all_ops();
     for (size_t i = 0; i < ops.size(); ++i) m.emplace(kRowFunctions[i], ops[i]);
     return m;
-  }();
+  }());
   auto it = by_function.find(def->fn);
   return it == by_function.end() ? nullptr : it->second;
 }

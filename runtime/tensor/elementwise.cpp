@@ -11,6 +11,7 @@
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/route.h"
 #include "runtime/threads.h"
+#include "support/per_thread.h"
 
 namespace ouro::runtime {
 
@@ -158,17 +159,20 @@ const ElementPlan& plan_for(const ir::OpInfo& op, std::span<const Value> inputs,
     uint64_t key = 0;
     const ElementPlan* plan = nullptr;
   };
-  thread_local Slot quick[256];
-  thread_local std::unordered_map<uint64_t, std::unique_ptr<ElementPlan>> all;
+  struct Plans {
+    Slot quick[256];
+    std::unordered_map<uint64_t, std::unique_ptr<ElementPlan>> all;
+  };
+  Plans& plans = support::PerThread<Plans>::get();
   uint64_t key = static_cast<uint64_t>(op.op) | 1ull << 63 | static_cast<uint64_t>(numbers) << 62;
   int shift = 16;
   for (const Value& v : inputs) {
     key |= (static_cast<uint64_t>(dtype_of_operand(v)) | static_cast<uint64_t>(kind_of_operand(v)) << 4) << shift;
     shift += 6;
   }
-  Slot& slot = quick[(key * 0x9e3779b97f4a7c15ull) >> 56];
+  Slot& slot = plans.quick[(key * 0x9e3779b97f4a7c15ull) >> 56];
   if (slot.key == key) return *slot.plan;
-  auto& p = all[key];
+  auto& p = plans.all[key];
   if (!p) p = build_plan(op, inputs, numbers);
   slot = {key, p.get()};
   return *p;
@@ -200,11 +204,12 @@ struct Runner {
   // Blocks [first, last).
   void run(int64_t first, int64_t last) const {
     int64_t most = std::min(kBlock, n - first * kBlock);
-    thread_local struct Scratch {
+    struct Scratch {
       char* memory = nullptr;
       size_t bytes = 0;
       ~Scratch() { std::free(memory); }
-    } scratch;
+    };
+    Scratch& scratch = support::PerThread<Scratch>::get();
     size_t need = static_cast<size_t>(plan.registers) * kRegister;
     if (scratch.bytes < need) {
       std::free(scratch.memory);

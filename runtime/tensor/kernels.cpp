@@ -26,11 +26,24 @@ const KernelTable& kernels() {
   return *chosen;
 }
 
+namespace {
+
+// -1: no such processor.
+int level_of(std::string_view name) {
+  if (name == "v2" || name == "x86-64-v2") return 0;
+  if (name == "avx2" || name == "x86-64-v3") return 1;
+  if (name == "avx512" || name == "x86-64-v4" || name == "native" || name.empty()) return 2;
+  return -1;
+}
+
+}  // namespace
+
+bool is_processor(std::string_view name) { return level_of(name) >= 0; }
+
 bool limit_kernels(std::string_view name) {
-  if (name == "v2" || name == "x86-64-v2") return limit = 0, true;
-  if (name == "avx2" || name == "x86-64-v3") return limit = 1, true;
-  if (name == "avx512" || name == "x86-64-v4" || name == "native" || name.empty()) return limit = 2, true;
-  return false;
+  if (!is_processor(name)) return false;
+  limit = level_of(name);
+  return true;
 }
 
 }  // namespace ouro::runtime

@@ -43,5 +43,7 @@ extern const KernelTable kKernelsV2, kKernelsAvx2, kKernelsAvx512;
 // The table in use; `limit_kernels` ("v2", "avx2", "avx512") is called before the first use, by --cpu=.
 const KernelTable& kernels();
 bool limit_kernels(std::string_view name);
+// Is it a name that --cpu= takes?
+bool is_processor(std::string_view name);
 
 }  // namespace ouro::runtime

@@ -13,6 +13,7 @@
 #include "runtime/tensor/route.h"
 #include "runtime/tensor_hooks.h"
 #include "runtime/types/big_int.h"
+#include "support/forever.h"
 
 namespace ouro::runtime {
 
@@ -274,7 +275,7 @@ constexpr NativeDef kMethods[] = {
 };
 
 std::span<const NativeDef> all_methods() {
-  static const std::vector<NativeDef> rows = [] {
+  static const std::vector<NativeDef>& rows = support::forever([] {
     std::vector<NativeDef> v(std::begin(kMethods), std::end(kMethods));
     auto ops = ir::op_rows();
     for (size_t i = 0; i < ops.size(); ++i)
@@ -284,7 +285,7 @@ std::span<const NativeDef> all_methods() {
     for (size_t i = 0; i < ops.size(); ++i)  // behind an alias of that name
       if (ops[i]->name == "t") v.push_back(operation_natives()[i]);
     return v;
-  }();
+  }());
   return rows;
 }
 
@@ -360,11 +361,11 @@ constexpr TensorHooks kHooks{.set_item = hook_set_item,
 }  // namespace
 
 void register_tensor_types(Session& s) {
-  static const bool registered = [] {
+  static const bool& registered = support::forever([] {
     register_kind(ObjectKind::tensor, {.destroy = destroy_tensor});
     register_kind(ObjectKind::dtype, {.destroy = destroy_object<DTypeObject>});
     return true;
-  }();
+  }());
   (void)registered;
   static const TypeDef kTensor{
       .name = "tensor",

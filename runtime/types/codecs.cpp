@@ -152,6 +152,16 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
   return true;
 }
 
+bool system_text(Session& s, const Value& name, std::string& out) {
+  if (Bytes* b = cast<Bytes>(name))
+    out = b->view();
+  else if (!encode_text(s, name, "utf-8", "surrogateescape", out))
+    return false;
+  if (out.find('\0') == std::string::npos) return true;
+  raise_value_error(s, "embedded null byte");
+  return false;
+}
+
 namespace {
 
 // What the handler puts for the bytes [start, end); false: strict.

@@ -66,6 +66,7 @@ Value f_print(Session& s, const Args& a) {
   if (flush < 0) return Value::error();
   if (file.is_unbound()) {
     std::string line;
+    if (!text::is_ascii(sep) && a.size() > 1 && !printable(s, v[0], sep)) return Value::error();
     for (size_t i = 0; i < a.size(); ++i) {
       if (i) line += sep;
       if (!write_value(s, a[i], line)) {
@@ -73,8 +74,12 @@ Value f_print(Session& s, const Args& a) {
         return Value::error();
       }
     }
+    if (!text::is_ascii(end) && !printable(s, v[1], end)) {
+      s.out.write(line);
+      return Value::error();
+    }
     line += end;
-    if (!s.out.write(line) || (flush && !s.out.flush())) return raise_os_error(s, errno, "");
+    if (!s.out.write(line) || (flush && !s.out.flush())) return raise_os_error(s, errno);
     return Value::none();
   }
   static const Symbol write = intern("write"), flush_name = intern("flush");
@@ -93,9 +98,10 @@ Value f_input(Session& s, const Args& a) {
   if (!takes(s, a, "input", 0, 1, 0)) return Value::error();
   if (a.size() == 1) {
     OURO_TRY(t, str(s, a[0]));
+    if (!printable(s, t, cast<Str>(t)->view())) return Value::error();
     s.out.write(cast<Str>(t)->view());
   }
-  if (!s.out.flush()) return raise_os_error(s, errno, "");
+  if (!s.out.flush()) return raise_os_error(s, errno);
   static const Symbol readline = intern("readline");
   Value in = replaced_stream(s, Stream::in);
   if (in.is_unbound()) in = standard_stream(s, Stream::in);

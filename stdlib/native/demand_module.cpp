@@ -11,6 +11,7 @@
 #include "runtime/demand.h"
 #include "runtime/dict.h"
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
 
 namespace ouro::stdlib {
@@ -114,7 +115,8 @@ Value n_report(Session& s, const Args&) {
   auto put = [&](std::string_view name, Value v) { dict_set_str(s, report.as<Dict>(), name, std::move(v)); };
   for (const DemandRow& r : state.asked)
     if (r.origin != DemandOrigin::standard)
-      dict_set_str(s, asked.as<Dict>(), r.name, make_tuple({make_str(r.value), make_str(origin_name(r.origin))}));
+      dict_set_str(s, asked.as<Dict>(), r.name,
+                   make_tuple({make_str(text::shown_text(r.value)), make_str(origin_name(r.origin))}));
   put("asked", asked);
   put("threads", Value::integer(state.threads));
   put("plan", plan_dict(s, state.wanted));
@@ -146,7 +148,7 @@ Value n_report(Session& s, const Args&) {
     if (const auto& d = s.devices.at(static_cast<DeviceId>(i)))
       dict_set_str(s, devices.as<Dict>(), kDeviceNames[i], counters_dict(s, d->counters));
   put("devices", devices);
-  for (const std::string& line : state.log) log.push_back(make_str(line));
+  for (const std::string& line : state.log) log.push_back(make_str(text::shown_text(line)));
   put("log", make_list(log));
   return report;
 }

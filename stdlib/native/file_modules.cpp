@@ -18,7 +18,9 @@
 
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
+#include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/text_format.h"
 #include "stdlib/native/idx_file.h"
 #include "stdlib/native/safetensors_file.h"
 
@@ -29,22 +31,14 @@ using namespace runtime;
 namespace {
 
 bool path_of(Session& s, const Value& v, std::string& out) {
-  Str* text = cast<Str>(v);
-  if (!text) {
-    raise_type_error(s, "a path must be str, not %s", type_name(s, v).c_str());
-    return false;
-  }
-  out = text->view();
-  if (out.find('\0') != std::string::npos) {
-    raise_value_error(s, "embedded null character in a path");
-    return false;
-  }
-  return true;
+  if (cast<Str>(v)) return system_text(s, v, out);
+  raise_type_error(s, "a path must be str, not %s", type_name(s, v).c_str());
+  return false;
 }
 
-Value raise_problem(Session& s, const FileProblem& p, const std::string& path) {
+Value raise_problem(Session& s, const FileProblem& p, const Value& path) {
   if (p.error_number) return raise_os_error(s, p.error_number, path);
-  return raise_text(s, ExcKind::ValueError, path + ": " + p.text);
+  return raise_text(s, ExcKind::ValueError, text_of(s, path) + ": " + text::shown_text(p.text));
 }
 
 // ---------------------------------------------------------------- scalars as JSON
@@ -151,7 +145,7 @@ Value save(Session& s, const Args& a) {
   };
   if (!for_each_named(s, a[1], "tensors", add_tensor) || !for_each_named(s, a[2], "scalars", add_scalar))
     return Value::error();
-  if (FileProblem p = safetensors::write(path, std::move(header)); !p.ok()) return raise_problem(s, p, path);
+  if (FileProblem p = safetensors::write(path, std::move(header)); !p.ok()) return raise_problem(s, p, a[0]);
   return Value::none();
 }
 
@@ -159,11 +153,11 @@ Value load(Session& s, const Args& a) {
   std::string path;
   if (!path_of(s, a[0], path)) return Value::error();
   safetensors::Reader reader;
-  if (FileProblem p = reader.open(path); !p.ok()) return raise_problem(s, p, path);
+  if (FileProblem p = reader.open(path); !p.ok()) return raise_problem(s, p, a[0]);
   Value tensors = make_dict(), scalars = make_dict();
   for (const safetensors::Entry& e : reader.header().entries) {
     OURO_TRY(tensor, make_tensor(s, e.dtype, e.shape));
-    if (FileProblem p = reader.read(e, tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, path);
+    if (FileProblem p = reader.read(e, tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, a[0]);
     dict_set_str(s, tensors.as<Dict>(), e.name, std::move(tensor));
   }
   for (const auto& [name, json] : reader.header().metadata) {
@@ -187,9 +181,9 @@ Value read_idx(Session& s, const Args& a) {
   std::string path;
   if (!path_of(s, a[0], path)) return Value::error();
   idx::Reader reader;
-  if (FileProblem p = reader.open(path); !p.ok()) return raise_problem(s, p, path);
+  if (FileProblem p = reader.open(path); !p.ok()) return raise_problem(s, p, a[0]);
   OURO_TRY(tensor, make_tensor(s, reader.header().dtype, reader.header().shape));
-  if (FileProblem p = reader.read(tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, path);
+  if (FileProblem p = reader.read(tensor.as<Tensor>()->data()); !p.ok()) return raise_problem(s, p, a[0]);
   return tensor;
 }
 
@@ -212,7 +206,7 @@ Value cache_folder(Session& s, const Args& a) {
   if (!path_of(s, a[0], kind)) return Value::error();
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   const std::string base = xdg && xdg[0] == '/' ? xdg : home_folder() + "/.cache";
-  return make_str(base + "/ouro/" + kind);
+  return make_str(text::from_system(base + "/ouro/" + kind));
 }
 
 Value exists(Session& s, const Args& a) {

@@ -79,7 +79,7 @@ File* open_of(Session& s, const Args& a, bool reading = false, bool writing = fa
 }
 
 Value io_error(Session& s, const File* f) {
-  return raise_os_error(s, errno, cast<Str>(f->name) ? cast<Str>(f->name)->view() : "");
+  return raise_os_error(s, errno, cast<Str>(f->name) || cast<Bytes>(f->name) ? f->name : Value());
 }
 
 // One byte as the reader sees it: newlines made \n.
@@ -257,7 +257,7 @@ Value m_seek(Session& s, const Args& a) {
 Value m_tell(Session& s, const Args& a) {
   File* f = open_of(s, a);
   if (!f) return Value::error();
-  if (!f->handle->f) return raise_os_error(s, ESPIPE, "");
+  if (!f->handle->f) return raise_os_error(s, ESPIPE);
   return Value::integer(std::ftell(f->handle->f));
 }
 Value m_truncate(Session& s, const Args& a) {
@@ -457,15 +457,15 @@ Value open_file(Session& s, const Args& a) {
     int64_t fd;
     if (!to_index(s, path, fd)) return Value::error();
     f->handle->f = fdopen(static_cast<int>(fd), flags.c_str());
-    if (!f->handle->f) return raise_os_error(s, errno, "");
+    if (!f->handle->f) return raise_os_error(s, errno);
     return made();
   }
-  std::string name(cast<Str>(path) ? cast<Str>(path)->view() : cast<Bytes>(path)->view());
-  if (name.find('\0') != std::string::npos) return raise_value_error(s, "embedded null byte");
+  std::string name;
+  if (!system_text(s, path, name)) return Value::error();
   struct stat st;
-  if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, name);
+  if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, path);
   f->handle->f = std::fopen(name.c_str(), flags.c_str());
-  if (!f->handle->f) return raise_os_error(s, errno, name);
+  if (!f->handle->f) return raise_os_error(s, errno, path);
   return made();
 }
 
@@ -482,6 +482,7 @@ Value standard_stream(Session& s, Stream which) {
       f->handle->f = stdin;
     else
       f->handle->out = which == Stream::out ? &s.out : &s.err;
+    if (which == Stream::err) f->errors = "backslashreplace";
     v = make_file(s, std::move(f));
   }
   return v;

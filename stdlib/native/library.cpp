@@ -11,6 +11,7 @@
 #include "stdlib/native/file_modules.h"
 #include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
+#include "support/per_thread.h"
 
 namespace ouro::stdlib {
 
@@ -33,8 +34,10 @@ const Session::Embedded* find_library(std::string_view dotted) {
     std::string path;  // as tracebacks show it
     Session::Embedded module;
   };
-  static thread_local std::map<std::string_view, Kept> found;
-  Kept& kept = found[m->name];
+  struct Found {
+    std::map<std::string_view, Kept> modules;
+  };
+  Kept& kept = support::PerThread<Found>::get().modules[m->name];
   kept.path = "ouro/" + std::string(m->path);
   kept.module = {kept.path, m->text, m->packed, m->is_package};
   return &kept.module;

@@ -4,6 +4,7 @@
 
 #include "runtime/model/model.h"
 #include "runtime/ops.h"
+#include "runtime/text/foreign.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/numbers.h"
@@ -92,7 +93,7 @@ Value f_displayhook(Session& s, const Args& a) {
 Value f_excepthook(Session& s, const Args& a) {
   if (!takes(s, a, "excepthook", 3, 3, 0)) return Value::error();
   (void)s.out.flush();
-  s.err.write(format_exception(s, a[1]));
+  s.err.write(text::shown_text(format_exception(s, a[1])));
   return Value::none();
 }
 Value f_nothing(Session&, const Args&) { return Value::none(); }
@@ -212,9 +213,9 @@ Value int_info(Session& s) {
                       {"default_max_str_digits", Value::integer(4300)},
                       {"str_digits_check_threshold", Value::integer(640)}});
 }
-Value string_list(const std::vector<std::string>& items) {
+Value system_list(const std::vector<std::string>& items) {
   Value l = make_list();
-  for (const std::string& t : items) l.as<List>()->push(make_str(t));
+  for (const std::string& t : items) l.as<List>()->push(make_str(text::from_system(t)));
   return l;
 }
 Value modules_dict(Session& s) {
@@ -229,8 +230,8 @@ struct ConstantDef {
   Value (*make)(Session&);
 };
 constexpr ConstantDef kConstants[] = {
-    {"argv", [](Session& s) { return string_list(s.argv); }},
-    {"path", [](Session& s) { return string_list(s.path); }},
+    {"argv", [](Session& s) { return system_list(s.argv); }},
+    {"path", [](Session& s) { return system_list(s.path); }},
     {"modules", modules_dict},
     {"stdin", [](Session& s) { return standard_stream(s, Stream::in); }},
     {"stdout", [](Session& s) { return standard_stream(s, Stream::out); }},

@@ -11,6 +11,7 @@
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/philox.h"
 #include "support/dtype.h"
+#include "support/forever.h"
 
 namespace ouro::stdlib {
 
@@ -107,7 +108,7 @@ constexpr NativeDef kBeside[] = {
 // The functions that scripts can name: Python's own names (sum, max, ...) are reached as ouro.NAME, since Python's come
 // first.
 std::span<const NativeDef> functions() {
-  static const std::vector<NativeDef> rows = [] {
+  static const std::vector<NativeDef>& rows = support::forever([] {
     std::vector<NativeDef> v(std::begin(kBeside), std::end(kBeside));
     constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs",    "round",
                                                  "pow", "any", "all", "detach", "astype"};
@@ -123,7 +124,7 @@ std::span<const NativeDef> functions() {
     for (const OperationAlias& a : operation_aliases())
       if (a.row->function || a.row->name == "abs" || a.row->name == "pow") v.push_back(a.native);
     return v;
-  }();
+  }());
   return rows;
 }
 

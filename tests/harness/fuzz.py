@@ -1,13 +1,14 @@
 """The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
 else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
-interpreter."""
+interpreter. And random calls of the embedding interface."""
 import importlib.util
 import os
 import sys
 
 from .common import TESTS, Job, Result, describe, tail
 
+API_ROUNDS = 60
 SECONDS = {"parse": 15, "lower": 15, "run": 30}
 PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
 TENSORS = {"tensors": 240, "models": 80}  # programs; a tenth of them under sanitizers
@@ -22,6 +23,16 @@ def run_fuzzer(suite, name, program, seconds):
                          timeout=60, cwd=suite.temporary(), env={"ASAN_OPTIONS": options})
     problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.err, 30)}"
     return [Result(name, problem)]
+
+
+def run_api(suite, name):
+    """Random calls of the embedding interface: always the same rounds, a fifth of them under sanitizers."""
+    program = suite.program("api_fuzz")
+    if not program:
+        return [Result(name, "api_fuzz is not built")]
+    rounds = API_ROUNDS // 5 if suite.sanitized else API_ROUNDS
+    done = suite.execute([program, f"--seed={FIRST_SEED}", f"--rounds={rounds}"], timeout=300, cwd=suite.temporary())
+    return [Result(name, "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.err, 30)}")]
 
 
 def load_programs(suite):
@@ -79,6 +90,8 @@ def discover(suite):
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
             jobs.append(Job(name, lambda n=name, p=program, s=seconds: run_fuzzer(suite, n, p, s), weight=100))
+    if suite.wants("fuzz/api") and suite.tagged(["threads"]):
+        jobs.append(Job("fuzz/api", lambda: run_api(suite, "fuzz/api"), weight=50))
     name = "fuzz/programs"
     if suite.ouro and not suite.sanitized and suite.wants(name) and suite.tagged([]):
         jobs.append(Job(name, lambda: run_programs(suite, name), weight=100))

@@ -105,3 +105,53 @@ TEST_CASE("finalizers run when the session ends") {
   }
   CHECK(seen == "gone");
 }
+
+TEST_CASE("a host's text that is no UTF-8 is refused with the byte and its place") {
+  Session s;
+  const std::string wrong = "the text is no UTF-8: byte 0xff at position 3: invalid start byte";
+  const std::string_view bad = "abc\xff";
+  auto refused = [&](const auto& result) {
+    REQUIRE(!result);
+    CHECK(result.error().type() == "ValueError");
+    CHECK(result.error().message() == wrong);
+  };
+  Value f = after(s, "class A: pass\na = A()\ndef f(*x, **k): return (x, k)", "f"), a = s.get("a").value();
+  refused(s.str(bad));
+  refused(s.run("x = 1", bad));
+  refused(s.import(bad));
+  refused(s.get(bad));
+  refused(s.set(bad, 1));
+  refused(s.set("x", bad));
+  refused(s.function(bad, [](const Call&) -> Result<Value> { return Value(); }));
+  refused(s.define(bad, [](const Call&) -> Result<Value> { return Value(); }));
+  refused(s.set_demand(bad, "1"));
+  refused(s.set_demand("threads", bad));
+  refused(f(1, bad));
+  const std::pair<std::string_view, Value> keywords[] = {{bad, 1}};
+  refused(f.call({}, keywords));
+  refused(a.attr(bad));
+  refused(a.set_attr(bad, 1));
+  refused(a.set_attr("x", bad));
+  refused(a.call_method(bad));
+  refused(a.item(bad));
+  refused(a.set_item(1, bad));
+  CHECK(s.str("\xed\xa0\x80").error().message() ==
+        "the text is no UTF-8: byte 0xed at position 0: invalid continuation byte");
+  CHECK(s.str("\xc3").error().message() == "the text is no UTF-8: byte 0xc3 at position 0: unexpected end of data");
+  CHECK(s.bytes(bad).value().as_bytes() == bad);
+  CHECK(s.str("caf\xc3\xa9").value().as_str() == "caf\xc3\xa9");
+  // What is only told is shown.
+  s.define("fail", [&](const Call&) -> Result<Value> { return Error("ValueError", bad); }).value();
+  s.define("throws", [&](const Call&) -> Result<Value> { throw std::runtime_error(std::string(bad)); }).value();
+  CHECK(after(s, "try: fail()\nexcept ValueError as e: t = repr(e)", "t").as_str() == "ValueError('abc\\\\xff')");
+  CHECK(after(s, "try: throws()\nexcept RuntimeError as e: t = repr(e)", "t").as_str() == "RuntimeError('abc\\\\xff')");
+  CHECK(s.run("raise ValueError('\\udcff')").error().message() == "\\udcff");
+  CHECK(s.run("x = '\xff'").error().is("SyntaxError"));
+  // Paths are the system's: any bytes.
+  CHECK(s.run_file("/missing\xff").error().message() == "[Errno 2] No such file or directory: '/missing\\udcff'");
+  Options o;
+  o.argv = {"caf\xe9"};
+  o.path = {"/folder\xff"};
+  Session t(o);
+  CHECK(after(t, "import sys\nr = ascii(sys.argv + sys.path)", "r").as_str() == "['caf\\udce9', '/folder\\udcff']");
+}
