@@ -249,7 +249,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
-  if (random && (status == PlanExit::left || (status == PlanExit::raised && !v.made->has_effects))) *random = drawn;
+  if (random && (status == PlanExit::left || (status != PlanExit::returned && !v.made->has_effects))) *random = drawn;
   --depth_;
   v.calls.fetch_add(1, std::memory_order_relaxed);
   if (status == PlanExit::left) {
@@ -258,8 +258,8 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
     ++f.interpreted_calls;
     return RunOutcome::not_taken;
   }
-  if (status == PlanExit::raised) {
-    if (!v.made->has_effects) {
+  if (status != PlanExit::returned) {
+    if (status == PlanExit::raised && !v.made->has_effects) {
       s.pending = Value();
       return RunOutcome::not_taken;
     }

@@ -2,6 +2,7 @@
 
 #include "runtime/collect.h"
 #include "runtime/exception.h"
+#include "runtime/ops.h"
 
 namespace ouro::runtime {
 
@@ -14,6 +15,10 @@ Value raise_interrupt(Session& s) {
   if (s.poll.load(std::memory_order_relaxed) & Session::kCollect) put_off_collection(s);
   MemoryUnlimited unlimited(s.memory);
   return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
+}
+
+bool interrupt_pending(Session& s) {
+  return s.has_error() && type_of(s, s.pending) == s.exceptions[static_cast<int>(ExcKind::KeyboardInterrupt)];
 }
 
 }  // namespace ouro::runtime

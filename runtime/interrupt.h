@@ -24,5 +24,7 @@ void poll_interrupt();
 
 // Takes the request up: KeyboardInterrupt is pending.
 Value raise_interrupt(Session& s);
+// Is KeyboardInterrupt pending?
+bool interrupt_pending(Session& s);
 
 }  // namespace ouro::runtime

@@ -75,6 +75,24 @@ TENSORS = {
     "tolist": ("x = zeros(3 * 10**7)", "x.tolist()"),
     "tensor of a list": ("x = [1.5] * (3 * 10**7)", "tensor(x)"),
 }
+# Compiled steps, in mode graph: loops of plans in their forms, and what one kernel or one call of a library does for
+# long. The first call, which compiles, comes before.
+COMPILED = {
+    "compiled loop": ("@jit\ndef f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\nx = tensor(1.0); f(x, 3)",
+                      "f(x, 10**10)"),
+    "compiled while": ("@jit\ndef f(x, n):\n    i = 0\n    while i < n:\n        x = x + 1.0\n        i += 1\n    return x\n"
+                       "x = tensor(1.0); f(x, 3)", "f(x, 10**10)"),
+    "compiled loop of numbers": ("@jit\ndef f(x, n):\n    s = 0\n    for i in range(n): s = s * 3 % 1000003 + i\n    return x + s\n"
+                                 "x = tensor(1.0); f(x, 3)", "f(x, 10**10)"),
+    "loop in a loop": ("@jit\ndef f(x, n):\n    for i in range(n):\n        for j in range(100): x = x * 0.9 + i\n    return x\n"
+                       "x = ones(8); f(x, 3)", "f(x, 10**9)"),
+    "gradient of a loop": ("def f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\n@jit\ndef g(x, n):\n"
+                           "    return grad(lambda v: f(v, n))(x)\nx = tensor(1.0); g(x, 3)", "g(x, 10**6)"),
+    "step of a step": ("@jit\ndef f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\n@jit\ndef g(x, n):\n"
+                       "    for i in range(n): x = f(x, 2) + 1\n    return x\nx = ones(3); g(x, 3)", "g(x, 10**10)"),
+    "loop of a hot function": ("def f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\nx = tensor(1.0)\n"
+                               "for i in range(99): f(x, 3)", "f(x, 10**10)"),
+}
 SCRIPT = """
 {before}
 print('go', flush=True)
@@ -90,7 +108,7 @@ while True: pass
 
 def seconds_to_stop(command, name, env=None, wait=0.3):
     """From the signal to the script's own `except`; None when it had ended before."""
-    before, statement = {**CASES, **TENSORS}[name]
+    before, statement = {**CASES, **TENSORS, **COMPILED}[name]
     text = SCRIPT.format(before=before, statement=statement)
     process = subprocess.Popen([*command, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
@@ -127,9 +145,15 @@ def test_long_operations_of_tensors_stop(t):
     stops(t, TENSORS, "eager")
 
 
+def test_compiled_steps_stop(t):
+    stops(t, COMPILED, "graph")
+    stops(t, ["loop of a hot function"], "auto")
+
+
 def main():
-    for name in sys.argv[2:] or [*CASES, *TENSORS]:
-        taken = [seconds_to_stop([sys.argv[1]], name, wait=0.2 + 0.1 * i) for i in range(5)]
+    for name in sys.argv[2:] or [*CASES, *TENSORS, *COMPILED]:
+        mode = "graph" if name in COMPILED else "auto"
+        taken = [seconds_to_stop([sys.argv[1], f"--mode={mode}"], name, wait=0.2 + 0.1 * i) for i in range(5)]
         shown = [x * 1000 for x in taken if x is not None]
         print(f"{name:28} {max(shown):8.0f}" if shown else f"{name:28}    ended", flush=True)
 
