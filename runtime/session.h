@@ -106,7 +106,14 @@ class Session {
   uintptr_t stack_limit = 0;            // lowest address C++ frames may use
   // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code
   // ready).
-  enum : uint32_t { kInterrupt = 1, kFinalizers = 2, kCollect = 4, kVersionReady = 8, kDemand = 16, kLeftovers = 32 };
+  enum : uint32_t {
+    kInterrupt = kStopBits,
+    kFinalizers = 2,
+    kCollect = 4,
+    kVersionReady = 8,
+    kDemand = 16,
+    kLeftovers = 32
+  };
   std::atomic<uint32_t> poll{0};
   // What runs is to end: an interrupt that no handler of the script sees, and that stays asked for until the session
   // is left.

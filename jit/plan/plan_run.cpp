@@ -363,9 +363,10 @@ struct Runner {
         if (k.buffers[b].access != ir::loops::Access::in && !i.buffers[b].arena)
           runtime::written_on_device(reg(i.buffers[b].index).as<Tensor>()->buffer);
     }
-    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work};
+    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work, &s.poll};
     std::string error;
     if (plan.backend_->launch(*plan.module_, i.kernel, args, ctx.threads, error)) return true;
+    if (error.empty()) throw runtime::Interrupted();
     if (device) error = fmt::format("device '{}': {}", runtime::device_name(device->id), error);
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
     return false;
