@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 
 namespace ouro::runtime {
@@ -172,6 +173,7 @@ ExcKind os_error_kind(int number) {
 }
 
 Value raise_os_error(Session& s, int number, std::string_view path) {
+  if (number == EINTR) poll_interrupt(s);  // the signal was Ctrl-C
   Value e = make_exception(s, exception_type(s, os_error_kind(number)),
                            make_tuple({Value::integer(number), make_str(std::strerror(number))}));
   if (!path.empty()) e.as<Exception>()->extra2 = make_str(path);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/exception.h"
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
@@ -48,8 +49,7 @@ Value f_sleep(Session& s, const Args& a) {
   int64_t end = nanoseconds(CLOCK_MONOTONIC) + static_cast<int64_t>(std::min(seconds, 9e9) * 1e9);
   for (;;) {
     int64_t left = end - nanoseconds(CLOCK_MONOTONIC);
-    if (s.poll.fetch_and(~static_cast<uint32_t>(Session::kInterrupt)) & Session::kInterrupt)
-      return set_pending(s, make_exception(s, exception_type(s, ExcKind::KeyboardInterrupt), Value()));
+    poll_interrupt(s);
     if (left <= 0) return Value::none();
     int64_t piece = std::min<int64_t>(left, 20000000);
     timespec t{static_cast<time_t>(piece / 1000000000), static_cast<long>(piece % 1000000000)};
