@@ -1,6 +1,7 @@
 // Compilation beside the running program: jobs read only immutable IR, never a heap (RULES D20).
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -15,10 +16,15 @@ class CompileQueue {
   /// Unstarted jobs are dropped; the running one is waited for.
   ~CompileQueue();
   void push(std::function<void()> job);
+  /// The same, before what waits already.
+  void push_first(std::function<void()> job);
+  /// Until a job is done, or so long.
+  void wait_for_one(std::chrono::milliseconds most);
   /// Until everything pushed so far is done.
   void wait();
 
  private:
+  void start();
   void work();
   std::mutex lock_;
   std::condition_variable wake_, idle_;
