@@ -112,7 +112,7 @@ enum class ConstantKind : uint8_t {
   False,
   Ellipsis,
   Int,     // int_value
-  BigInt,  // does not fit int64: decimal digits without sign in text
+  BigInt,  // does not fit int64: digits without sign in text: decimal, or 0x and hexadecimal of more than 4300
   Float,   // float_value
   Str,     // text in UTF-8; lone surrogates in their three-byte form (WTF-8); may hold NUL
   Bytes,   // text

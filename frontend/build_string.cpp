@@ -47,6 +47,22 @@ std::string to_decimal(std::string_view digits, int base) {
   return out;
 }
 
+// The same number in base 16, in linear time: its bits in fours instead of `bits` each.
+std::string to_hexadecimal(std::string_view digits, int bits) {
+  std::string out;
+  unsigned low = 0;
+  int have = 0;
+  for (size_t i = digits.size(); i-- > 0;) {
+    const char c = digits[i];
+    low |= static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10) << have;
+    for (have += bits; have >= 4; have -= 4, low >>= 4) out += "0123456789abcdef"[low & 15];
+  }
+  if (low) out += "0123456789abcdef"[low];
+  out += "x0";
+  std::ranges::reverse(out);
+  return out;
+}
+
 double to_double(const std::string& text) {
   double v = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
@@ -84,7 +100,11 @@ ExprNode* Builder::number(Ref token) {
              "literals to avoid decimal conversion limits.");
   c->value_kind = ConstantKind::BigInt;
   c->int_value = 0;
-  c->text = arena_.copy_text(base == 10 ? digits : to_decimal(digits, base));
+  c->text = arena_.copy_text(base == 10                    ? digits
+                             : digits.size() <= kMaxDigits ? to_decimal(digits, base)
+                                                           : to_hexadecimal(digits, base == 16  ? 4
+                                                                                    : base == 8 ? 3
+                                                                                                : 1));
   return done(c);
 }
 

@@ -122,7 +122,7 @@ struct Constant {
     not_implemented,
     unbound,  // the value of a variable that has none yet
     integer,
-    big_integer,  // `i`; decimal text in `text`
+    big_integer,  // decimal text in `text`, or 0x and hexadecimal
     floating,     // `f`
     string,
     bytes,  // `text` (UTF-8 with lone surrogates as WTF-8; raw bytes)

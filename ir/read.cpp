@@ -320,6 +320,12 @@ class Reader {
       s_.expect("inf");
       return add({.kind = K::floating, .f = -INFINITY});
     }
+    if (size_t at = s_.pos(); s_.accept_here('0') && s_.accept_here('x')) {
+      while (isxdigit(static_cast<unsigned char>(s_.raw()))) s_.accept_here(s_.raw());
+      std::string_view hexadecimal = s_.slice(begin);
+      if (s_.pos() == at + 2 || !s_.accept_here('n')) s_.fail("bad number");
+      return add({.kind = K::big_integer, .text = std::string(hexadecimal)});
+    }
     bool real = false;
     for (char c = s_.raw();
          isdigit(static_cast<unsigned char>(c)) || c == '.' || c == 'e' || ((c == '-' || c == '+') && real);

@@ -49,8 +49,21 @@ void CompileQueue::push(std::function<void()> job) {
   {
     std::scoped_lock hold(lock_);
     jobs_.push_back(std::move(job));
-    if (!worker_.joinable()) worker_ = support::start_thread([this] { work(); });
   }
+  start();
+}
+
+void CompileQueue::push_first(std::function<void()> job) {
+  {
+    std::scoped_lock hold(lock_);
+    jobs_.push_front(std::move(job));
+  }
+  start();
+}
+
+void CompileQueue::start() {
+  std::scoped_lock hold(lock_);
+  if (!worker_.joinable()) worker_ = support::start_thread([this] { work(); });
   wake_.notify_one();
 }
 
@@ -60,6 +73,11 @@ void CompileQueue::give_up() {
     jobs_.clear();
   }
   wait();
+}
+
+void CompileQueue::wait_for_one(std::chrono::milliseconds most) {
+  std::unique_lock hold(lock_);
+  if (busy_ || !jobs_.empty()) idle_.wait_for(hold, most);
 }
 
 void CompileQueue::wait() {

@@ -2,6 +2,7 @@
 // process ends.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -16,12 +17,17 @@ class CompileQueue {
   /// Unstarted jobs are dropped; the running one is waited for.
   ~CompileQueue();
   void push(std::function<void()> job);
+  /// The same, before what waits already.
+  void push_first(std::function<void()> job);
+  /// Until a job is done, or so long.
+  void wait_for_one(std::chrono::milliseconds most);
   /// Until everything pushed so far is done.
   void wait();
   /// Drops what has not begun, and waits for what has.
   void give_up();
 
  private:
+  void start();
   void work();
   std::mutex lock_;
   std::condition_variable wake_, idle_;

@@ -134,8 +134,8 @@ Value run_row(Session& s, Device& device, uint8_t place, const ir::OpInfo& op, s
       RunContext context{.session = s, .place = place};
       PlanExit exit = code->run(inputs, outputs, context);
       if (exit == PlanExit::left) return {};
-      if (exit == PlanExit::raised) {
-        done = of_the_device(s);
+      if (exit != PlanExit::returned) {
+        done = exit == PlanExit::interrupted || of_the_device(s);
         if (!done) s.pending = Value();  // the host says it in the operation's words
         return done ? Value::error() : Value();
       }

@@ -251,7 +251,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
-  if (random && (status == PlanExit::left || (status == PlanExit::raised && !context.effects))) *random = drawn;
+  if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;
   --depth_;
   v.calls.fetch_add(1, std::memory_order_relaxed);
   if (status == PlanExit::left) {
@@ -260,8 +260,8 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
     ++f.interpreted_calls;
     return RunOutcome::not_taken;
   }
-  if (status == PlanExit::raised) {
-    if (!context.effects) {
+  if (status != PlanExit::returned) {
+    if (status == PlanExit::raised && !context.effects) {
       s.pending = Value();
       return RunOutcome::not_taken;
     }
@@ -374,14 +374,15 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     v->plan = std::move(plan);
     v->state.store(Version::State::ready, std::memory_order_release);
   };
-  if (wait) {
-    auto start = Clock::now();
-    job();
-    compile_wait_ns += static_cast<uint64_t>(ms_since(start) * 1e6);
-    return;
-  }
   if (!queue_) queue_ = std::make_unique<CompileQueue>();
-  queue_->push(std::move(job));
+  if (!wait) return queue_->push(std::move(job));
+  // On the queue's thread here, too: an interrupt ends the waiting, and a later call finds the version.
+  auto start = Clock::now();
+  queue_->push_first(std::move(job));
+  while (v->state.load(std::memory_order_acquire) == Version::State::compiling &&
+         !(s.poll.load(std::memory_order_relaxed) & Session::kInterrupt))
+    queue_->wait_for_one(std::chrono::milliseconds(20));
+  compile_wait_ns += static_cast<uint64_t>(ms_since(start) * 1e6);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 // while a reference does, also beyond its Backend. Errors are texts, never exceptions.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,10 @@ union ScalarArg {
   int64_t i;
 };
 
+/// A kernel that runs for long looks at a word of its caller's (Session::poll) as it goes, and ends early where one of
+/// these bits is set there.
+inline constexpr uint32_t kStopBits = 1;
+
 /// The arguments of one launch. Extents are values: one compiled kernel serves every size.
 struct KernelArgs {
   void* const* buffers = nullptr;
@@ -44,6 +49,8 @@ struct KernelArgs {
   int64_t range = 1;
   /// Roughly how many elements one iteration of that loop touches: decides whether splitting pays.
   int64_t work = 1;
+  /// Null: nothing ends it early.
+  const std::atomic<uint32_t>* poll = nullptr;
 };
 
 class KernelModule {
@@ -87,7 +94,8 @@ class Backend {
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
 
   /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work
-  /// is done (sync() waits); launches run in their order.
+  /// is done (sync() waits); launches run in their order. False without an error: it was asked to end and did, its
+  /// results half written.
   virtual bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
                       std::string& error) = 0;
   virtual bool sync(std::string& error) = 0;

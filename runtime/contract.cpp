@@ -17,6 +17,7 @@ std::atomic<GemmF32> g_gemm{nullptr};
 
 constexpr int64_t kLibraryFrom = 4096;  // m n k from which a library's call pays
 constexpr int64_t kPartWork = 1 << 21;  // multiplications of one part
+constexpr int64_t kCallWork = 1 << 28;  // multiplications of one call of a library: some 10 ms
 constexpr int64_t kImageChunk = 8;      // images summed into one partial weight gradient
 
 // The thread sanitizer would be called by the function that chooses a clone, which runs before the sanitizer does.
@@ -45,14 +46,15 @@ void plain_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, int
   std::vector<T> packed;
   if (d.b_transposed) {  // [n, k] to [k, n]
     packed.resize(static_cast<size_t>(d.k * d.n));
-    for (int64_t j = 0; j < d.n; ++j)
+    for (int64_t j = 0; j < d.n && !stop_asked(); ++j)
       for (int64_t p = 0; p < d.k; ++p) packed[static_cast<size_t>(p * d.n + j)] = b[j * d.k + p];
     b = packed.data();
   }
-  for (int64_t i = row0; i < row1; ++i) {
+  for (int64_t i = row0; i < row1 && !stop_asked(); ++i) {
     T* row = c + i * d.n;
     if (!add) std::fill(row, row + d.n, T(0));
     for (int64_t p = 0; p < d.k; ++p) {
+      if ((p & 0xff) == 0xff && stop_asked()) return;
       const T x = d.a_transposed ? a[p * d.m + i] : a[i * d.k + p];
       add_scaled(row, b + p * d.n, x, d.n);
     }
@@ -65,10 +67,16 @@ void product_rows(const Matmul& d, const T* a, const T* b, T* c, int64_t row0, i
   if constexpr (std::is_same_v<T, float>) {
     GemmF32 gemm = g_gemm.load(std::memory_order_acquire);
     if (gemm && d.m * d.n * d.k >= kLibraryFrom) {
-      const float* a0 = d.a_transposed ? a + row0 : a + row0 * d.k;
-      if (gemm(d.a_transposed, d.b_transposed, row1 - row0, d.n, d.k, a0, d.a_transposed ? d.m : d.k, b,
-               d.b_transposed ? d.k : d.n, add, c + row0 * d.n, d.n))
-        return;
+      // Cut into calls of rows and columns, never along k, that an interrupt is seen between.
+      auto some = [](int64_t wanted, int64_t all) { return std::min(all, std::max<int64_t>(64, wanted / 64 * 64)); };
+      const int64_t rows = some(kCallWork / (d.n * d.k), row1 - row0), columns = some(kCallWork / (rows * d.k), d.n);
+      bool taken = true;
+      for (int64_t i = row0; i < row1 && taken; i += rows)
+        for (int64_t j = 0; j < d.n && taken && !stop_asked(); j += columns)
+          taken = gemm(d.a_transposed, d.b_transposed, std::min(rows, row1 - i), std::min(columns, d.n - j), d.k,
+                       d.a_transposed ? a + i : a + i * d.k, d.a_transposed ? d.m : d.k,
+                       d.b_transposed ? b + j * d.k : b + j, d.b_transposed ? d.k : d.n, add, c + i * d.n + j, d.n);
+      if (taken) return;
     }
   }
   plain_rows(d, a, b, c, row0, row1, add);
@@ -176,7 +184,7 @@ void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) 
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t k0 = 0; k0 < d.kernel[0]; ++k0)
       for (int64_t k1 = 0; k1 < d.kernel[1]; ++k1)
-        for (int64_t k2 = 0; k2 < d.kernel[2]; ++k2, ++r) {
+        for (int64_t k2 = 0; k2 < d.kernel[2] && !stop_asked(); ++k2, ++r) {
           const int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1],
                         s2 = k2 * d.dilation[2] - d.padding[2];
           const auto [f0, t0] = inside(d.out[0], d.in[0], d.stride[0], s0);
@@ -235,6 +243,18 @@ void columns_to_image(const Convolution& d, const T* columns, int64_t channels, 
       [](int64_t, int64_t) {});
 }
 
+// The columns' memory, kept by the thread from image to image. False: it was asked to end.
+template <class T>
+bool make_room(std::vector<T>& columns, int64_t n) {
+  constexpr size_t kPiece = 1 << 20;
+  columns.reserve(static_cast<size_t>(n));
+  while (columns.size() < static_cast<size_t>(n)) {
+    if (stop_asked()) return false;
+    columns.resize(std::min(static_cast<size_t>(n), columns.size() + kPiece));
+  }
+  return true;
+}
+
 template <class T>
 std::vector<T>& scratch_columns() {
   struct Scratch {
@@ -254,7 +274,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
   if (d.kind != K::weight) {
     parallel_for_or_stop(threads, d.batch, [&](int64_t i) {
       std::vector<T>& columns = scratch_columns<T>();
-      columns.resize(static_cast<size_t>(taps * places));
+      if (!make_room(columns, taps * places)) return;
       for (int64_t q = 0; q < d.groups; ++q) {
         const T* w = y + q * ocg * taps;
         Matmul p = g;
@@ -281,7 +301,7 @@ void convolve_as(const Convolution& d, const T* x, const T* y, T* result, int th
   std::vector<T> partial(static_cast<size_t>((chunks - 1) * size));
   parallel_for_or_stop(threads, chunks, [&](int64_t chunk) {
     std::vector<T>& columns = scratch_columns<T>();
-    columns.resize(static_cast<size_t>(taps * places));
+    if (!make_room(columns, taps * places)) return;
     T* sum = chunk == 0 ? result : partial.data() + (chunk - 1) * size;
     for (int64_t i = chunk * kImageChunk; i < std::min(d.batch, (chunk + 1) * kImageChunk); ++i)
       for (int64_t q = 0; q < d.groups; ++q) {
@@ -322,7 +342,7 @@ class Rounded {
     if (values_.size() < static_cast<size_t>(n)) values_ = std::vector<float>(static_cast<size_t>(n));
     const auto* x = static_cast<const float*>(from);
     constexpr int64_t kPart = 65536;
-    parallel_for(n > kPart ? threads : 1, (n + kPart - 1) / kPart, [&](int64_t p) {
+    parallel_for_or_stop(n > kPart ? threads : 1, (n + kPart - 1) / kPart, [&](int64_t p) {
       for (int64_t i = p * kPart; i < std::min(n, (p + 1) * kPart); ++i) values_[static_cast<size_t>(i)] = round(x[i]);
     });
   }

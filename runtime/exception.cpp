@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/foreign.h"
 
@@ -173,6 +174,7 @@ ExcKind os_error_kind(int number) {
 }
 
 Value raise_os_error(Session& s, int number, const Value& path) {
+  if (number == EINTR) poll_interrupt(s);  // the signal was Ctrl-C
   const std::string words = text::from_system(std::strerror(number));
   Value e = make_exception(s, exception_type(s, os_error_kind(number)),
                            make_tuple({Value::integer(number), make_str(words)}));

@@ -2,12 +2,25 @@
 // interpreter looks at Session::poll itself, at back edges and calls.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "runtime/session.h"
 
 namespace ouro::runtime {
 
 // Thrown by poll_interrupt(); call_native() and run() make it a KeyboardInterrupt.
 struct Interrupted {};
+
+// While one lives, interrupts wait: for writes to what the script holds, which must not be left half done.
+class InterruptsHeld {
+ public:
+  InterruptsHeld();
+  ~InterruptsHeld();
+  InterruptsHeld(const InterruptsHeld&) = delete;
+  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
+};
+bool interrupts_held();
 
 // For loops of natives: at each item, or every few thousand of them where an item takes a nanosecond. Must not stand
 // where unwinding would lose values.
@@ -23,7 +36,18 @@ inline void poll_interrupt(const Session& s, uint32_t& count) {
 // In leaves that know no session.
 void poll_interrupt();
 
+// memcpy, and n times a character or a text behind another, of sizes that take long.
+void copy_in_pieces(void* to, const void* from, size_t bytes);
+void append_fill(std::string& out, size_t n, char c);
+void append_repeated(std::string& out, size_t n, std::string_view piece);
+
+// Waits until `fd` is ready for `events` (poll(2)), in short pieces, so that an interrupt is seen that comes without a
+// signal, from another thread.
+void wait_ready(const Session& s, int fd, short events);
+
 // Takes the request up: KeyboardInterrupt is pending, or what ends the call (runtime/limits.h).
 Value raise_interrupt(Session& s);
+// Is KeyboardInterrupt pending?
+bool interrupt_pending(Session& s);
 
 }  // namespace ouro::runtime

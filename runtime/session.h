@@ -109,7 +109,7 @@ class Session {
   // Polled at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled code
   // ready).
   enum : uint32_t {
-    kInterrupt = 1,
+    kInterrupt = kStopBits,
     kFinalizers = 2,
     kCollect = 4,
     kVersionReady = 8,

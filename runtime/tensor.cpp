@@ -263,7 +263,7 @@ Value cast_tensor(Session& s, const Value& v, DType to) {
   char* out = y->bytes();
   const char* in = x->bytes();
   y->place = x->place;
-  parallel_for(x->size > part ? session_threads(s) : 1, (x->size + part - 1) / part, [&](int64_t p) {
+  parallel_for_or_stop(x->size > part ? session_threads(s) : 1, (x->size + part - 1) / part, [&](int64_t p) {
     f(out + p * part * size_of(to), in + p * part * size_of(x->dtype), std::min(part, x->size - p * part));
   });
   return r;
@@ -274,7 +274,7 @@ bool make_unique(Session& s, Value& v) {
   if (x->unshared()) return true;
   Value r = make_tensor(s, x->dtype, x->shape());
   if (r.is_error()) return false;
-  std::memcpy(r.as<Tensor>()->data(), x->data(), x->nbytes());
+  copy_in_pieces(r.as<Tensor>()->data(), x->data(), x->nbytes());
   r.as<Tensor>()->place = x->place;
   ++tensor_counters(s).copies;
   v = std::move(r);

@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "runtime/interrupt.h"
 #include "support/signals.h"
@@ -23,10 +25,18 @@ struct Job {
   const Session* session = nullptr;  // whose interrupt ends it early
   Job* link = nullptr;
   bool interrupted() const { return session && session->poll.load(std::memory_order_relaxed) & Session::kInterrupt; }
-  void work() {
-    for (int64_t p; !interrupted() && (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
-  }
+  void work();
 };
+
+thread_local const Job* t_job = nullptr;  // this thread is at
+
+void Job::work() {
+  struct At {
+    const Job* before;
+    ~At() { t_job = before; }
+  } at{std::exchange(t_job, this)};
+  for (int64_t p; !interrupted() && (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
+}
 
 class Pool {
  public:
@@ -91,6 +101,9 @@ Pool& pool() {
 
 }  // namespace
 
+bool stop_asked() { return t_job && t_job->interrupted(); }
+bool in_part() { return t_job != nullptr; }
+
 void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
   Job job{
       .fn = fn, .context = context, .parts = parts, .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1};
@@ -103,7 +116,7 @@ void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
 
 void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context) {
   const Session* s = current_session();
-  if (!s || !s->memory.in_script()) return run_parts(threads, parts, fn, context);
+  if (!s || !s->memory.in_script() || interrupts_held()) return run_parts(threads, parts, fn, context);
   Job job{.fn = fn,
           .context = context,
           .parts = parts,

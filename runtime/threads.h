@@ -17,6 +17,11 @@ using PartFn = void (*)(void* context, int64_t part);
 // serves the session; for results that nobody sees then.
 void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context);
 
+// In a part of run_parts_or_stop(): has an interrupt been seen? What takes more than some milliseconds looks, and ends.
+bool stop_asked();
+// Is this thread at a part of a job? It can start none then.
+bool in_part();
+
 // Calls fn(context, p) for p in [0, parts) on at most `threads` threads, this one among them, and returns when all are
 // done.
 void run_parts(int threads, int64_t parts, PartFn fn, void* context);

@@ -1,10 +1,19 @@
 // Statements to control flow: prologue, scalar loops, the vector loop with its rest. See kernel_emitter.h.
+#include <llvm/IR/MDBuilder.h>
+
 #include "backends/host/kernel_emitter.h"
+#include "runtime/backend.h"
 #include "support/diag.h"
 
 namespace ouro::backends {
 namespace loops = ir::loops;
 using llvm::Value;
+
+namespace {
+// Iterations of an innermost loop between two looks at the poll word; a multiple of every width. With 100 ns for each,
+// gathered from all over memory, 7 ms.
+constexpr int64_t kStrip = 1 << 16;
+}  // namespace
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& kernel, const HostTarget& target)
     : module_(module),
@@ -60,14 +69,14 @@ void KernelEmitter::find_reach() {
 llvm::Function* KernelEmitter::run(const std::string& name) {
   prologue(name);
   body(k_.body, Scope{});
-  b_.CreateRetVoid();
+  b_.CreateRet(b_.getInt32(0));
   return fn_;
 }
 
 void KernelEmitter::prologue(const std::string& name) {
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Type* word = b_.getInt64Ty();
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, word, word}, false);
+  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {ptr, ptr, ptr, word, word, ptr}, false);
   fn_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
   fn_->addFnAttr("target-cpu", target_.cpu);
   fn_->addFnAttr("target-features", target_.features);
@@ -90,6 +99,9 @@ void KernelEmitter::prologue(const std::string& name) {
   }
   begin_ = a + 3;
   end_ = a + 4;
+  poll_ = a + 5;
+  stopped_ = llvm::BasicBlock::Create(b_.getContext(), "stopped", fn_);
+  llvm::ReturnInst::Create(b_.getContext(), b_.getInt32(1), stopped_);
 }
 
 Value* KernelEmitter::alloca_in_entry(llvm::Type* t, unsigned count) {
@@ -154,13 +166,33 @@ void KernelEmitter::loop(const Stmt& s, const Scope& inner, Value* begin, Value*
   if (body_takes_lanes(s) && !vec_.active) {
     std::vector<const Stmt*> uses;
     for (const Stmt& b : s.body) uses.push_back(&b);
-    vector_loop(s.vars[0], inner, uses, begin, end, [&] { body(s.body, inner); });
+    vector_loop(s.vars[0], inner, uses, begin, end, Length::any, [&] { body(s.body, inner); });
     return;
   }
   scalar_loop(begin, end, i64(1), [&](Value* i) {
     vars_[s.vars[0]] = i;
     body(s.body, inner);
   });
+}
+
+Value* KernelEmitter::stop_asked() {
+  llvm::LoadInst* word = b_.CreateAlignedLoad(b_.getInt32Ty(), poll_, llvm::Align(4));
+  word->setAtomic(llvm::AtomicOrdering::Monotonic);
+  return b_.CreateICmpNE(b_.CreateAnd(word, b_.getInt32(runtime::kStopBits)), b_.getInt32(0));
+}
+
+llvm::BasicBlock* KernelEmitter::back_edge(Value* again, llvm::BasicBlock* head, llvm::BasicBlock* exit, Look look) {
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  if (look == Look::yes) {
+    from = llvm::BasicBlock::Create(b_.getContext(), "look", fn_);
+    b_.CreateCondBr(again, from, exit);
+    b_.SetInsertPoint(from);
+    b_.CreateCondBr(stop_asked(), stopped_, head, llvm::MDBuilder(b_.getContext()).createUnlikelyBranchWeights());
+  } else {
+    b_.CreateCondBr(again, head, exit);
+  }
+  b_.SetInsertPoint(exit);
+  return from;
 }
 
 void KernelEmitter::scalar_loop(Value* begin, Value* end, Value* step, const std::function<void(Value*)>& fn) {
@@ -174,9 +206,7 @@ void KernelEmitter::scalar_loop(Value* begin, Value* end, Value* step, const std
   i->addIncoming(begin, before);
   fn(i);
   Value* next = b_.CreateAdd(i, step);
-  i->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpSLT(next, end), head, exit);
-  b_.SetInsertPoint(exit);
+  i->addIncoming(next, back_edge(b_.CreateICmpSLT(next, end), head, exit, Look::yes));
 }
 
 // An access that also moves with a loop inside of the vector loop has no fixed start: it is no stream.
@@ -238,9 +268,9 @@ void KernelEmitter::move_tail(const Stream& s, Value* real, bool fill, Value* co
     b_.CreateMaskedStore(b_.CreateAlignedLoad(vt, s.scratch, align), real, align, live);
 }
 
-// chunk: the full vectors at their place, then (once more) the rest in scratch memory.
+// chunk: the full vectors at their place, strip by strip, then (once more) the rest in scratch memory.
 void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vector<const Stmt*>& uses, Value* begin,
-                                Value* end, const std::function<void()>& fn) {
+                                Value* end, Length length, const std::function<void()>& fn) {
   auto& context = b_.getContext();
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, fn_); };
   vec_ = VectorLoop{};
@@ -257,6 +287,11 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   Value* rest = b_.CreateAnd(count, i64(width_ - 1));
   Value* full_end = b_.CreateSub(end, rest);
   vec_.last = b_.CreateSub(end, i64(1));
+  auto strip_end = [&](Value* from) {
+    if (length == Length::one_block) return full_end;
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, full_end, b_.CreateAdd(from, i64(kStrip)));
+  };
+  Value* first_end = strip_end(begin);
 
   llvm::BasicBlock *before = b_.GetInsertBlock(), *chunk = block("chunk"), *ready = block("ready"),
                    *head = block("vector");
@@ -271,7 +306,7 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   llvm::PHINode* to = b_.CreatePHI(b_.getInt64Ty(), 2);
   llvm::PHINode* in_rest = b_.CreatePHI(b_.getInt1Ty(), 2);
   from->addIncoming(begin, before);
-  to->addIncoming(full_end, before);
+  to->addIncoming(first_end, before);
   in_rest->addIncoming(b_.getFalse(), before);
   std::vector<llvm::PHINode*> bases;
   std::vector<Value*> real;
@@ -305,6 +340,18 @@ void KernelEmitter::vector_loop(uint32_t var, const Scope& inner, const std::vec
   }
   b_.CreateBr(exit);
   b_.SetInsertPoint(check);
+  if (length == Length::any) {
+    auto *strip = block("strip"), *strips_done = block("strips_done");
+    b_.CreateCondBr(b_.CreateICmpSLT(to, full_end), strip, strips_done);
+    b_.SetInsertPoint(strip);
+    Value* next_end = strip_end(to);
+    from->addIncoming(to, strip);
+    to->addIncoming(next_end, strip);
+    in_rest->addIncoming(b_.getFalse(), strip);
+    for (size_t n = 0; n < real.size(); ++n) bases[n]->addIncoming(real[n], strip);
+    b_.CreateCondBr(stop_asked(), stopped_, chunk, llvm::MDBuilder(context).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(strips_done);
+  }
   b_.CreateCondBr(b_.CreateICmpNE(rest, i64(0)), rest_block, exit);
   b_.SetInsertPoint(rest_block);
   for (size_t n = 0; n < real.size(); ++n) {

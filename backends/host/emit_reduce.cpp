@@ -11,6 +11,11 @@ using ir::kReduceRows;
 using ir::Leaf;
 using llvm::Value;
 
+namespace {
+// Iterations of an in-order reduction between two looks at the poll word; each may gather a whole vector.
+constexpr int64_t kSerialStrip = 1 << 12;
+}  // namespace
+
 Value* KernelEmitter::combine(Leaf op, DType t, Value* a, Value* b) {
   Value* args[3] = {a, b, nullptr};
   return leaf_.apply(op, t, t, args);
@@ -37,7 +42,7 @@ KernelEmitter::Values KernelEmitter::identities(const Stmt& s, const Scope&) {
   return out;
 }
 
-KernelEmitter::Values KernelEmitter::carry_loop(Value* begin, Value* end, Value* step, Values init,
+KernelEmitter::Values KernelEmitter::carry_loop(Value* begin, Value* end, Value* step, Look look, Values init,
                                                 const std::function<Values(Value*, const Values&)>& fn) {
   auto& context = b_.getContext();
   llvm::BasicBlock* before = b_.GetInsertBlock();
@@ -56,10 +61,9 @@ KernelEmitter::Values KernelEmitter::carry_loop(Value* begin, Value* end, Value*
   Values next = fn(i, carried);
   llvm::BasicBlock* latch = b_.GetInsertBlock();
   Value* i_next = b_.CreateAdd(i, step);
-  i->addIncoming(i_next, latch);
-  for (size_t k = 0; k < next.size(); ++k) llvm::cast<llvm::PHINode>(carried[k])->addIncoming(next[k], latch);
-  b_.CreateCondBr(b_.CreateICmpSLT(i_next, end), head, exit);
-  b_.SetInsertPoint(exit);
+  llvm::BasicBlock* from = back_edge(b_.CreateICmpSLT(i_next, end), head, exit, look);
+  i->addIncoming(i_next, from);
+  for (size_t k = 0; k < next.size(); ++k) llvm::cast<llvm::PHINode>(carried[k])->addIncoming(next[k], from);
   Values out;
   for (size_t k = 0; k < next.size(); ++k) {
     auto* p = b_.CreatePHI(next[k]->getType(), 2);
@@ -87,9 +91,9 @@ KernelEmitter::Values KernelEmitter::reduce_step(const Stmt& s, const Scope& inn
 void KernelEmitter::reduce_blocks(const Stmt& s, const Scope& inner) {
   Value* extent = scalar(s.extents[0]);
   Values zero = identities(s, inner);
-  Values acc = carry_loop(i64(0), extent, i64(kReduceRows), zero, [&](Value* start, const Values& outer) {
+  Values acc = carry_loop(i64(0), extent, i64(kReduceRows), Look::yes, zero, [&](Value* start, const Values& outer) {
     Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent, b_.CreateAdd(start, i64(kReduceRows)));
-    Values block = carry_loop(start, end, i64(1), zero, [&](Value* i, const Values& t) {
+    Values block = carry_loop(start, end, i64(1), Look::no, zero, [&](Value* i, const Values& t) {
       vars_[s.vars[0]] = i;
       return reduce_step(s, inner, t);
     });
@@ -112,9 +116,20 @@ KernelEmitter::Values KernelEmitter::serial_level(const Stmt& s, const Scope& in
     }
     return acc;
   }
-  return carry_loop(i64(0), scalar(s.extents[level]), i64(1), std::move(acc), [&](Value* i, const Values& t) {
-    vars_[s.vars[level]] = i;
-    return serial_level(s, inner, level + 1, t);
+  Value* end = scalar(s.extents[level]);
+  auto iterations = [&](Value* from, Value* to, Look look, Values t) {
+    return carry_loop(from, to, i64(1), look, std::move(t), [&](Value* i, const Values& now) {
+      vars_[s.vars[level]] = i;
+      return serial_level(s, inner, level + 1, now);
+    });
+  };
+  const bool innermost = level + 1 == s.vars.size();
+  if (!innermost) return iterations(i64(0), end, Look::yes, std::move(acc));
+  if (extent.kind == Node::Kind::constant && extent.bits <= kSerialStrip)
+    return iterations(i64(0), end, Look::no, std::move(acc));
+  return carry_loop(i64(0), end, i64(kSerialStrip), Look::yes, std::move(acc), [&](Value* from, const Values& t) {
+    Value* to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, b_.CreateAdd(from, i64(kSerialStrip)));
+    return iterations(from, to, Look::no, t);
   });
 }
 
@@ -135,7 +150,7 @@ void KernelEmitter::fold_block(const Stmt& s, const Scope& inner, const Values& 
                             llvm::Align(size_of(value_type(s, k))));
     (void)vt;
   }
-  vector_loop(s.vars[0], inner, {&s}, begin, end, [&] {
+  vector_loop(s.vars[0], inner, {&s}, begin, end, Length::one_block, [&] {
     size_t placed = placement_.mark(), mark = undo_.size();
     place(placement_.inside_reduce(s, inner));
     Value* lane = b_.CreateAnd(vec_.i, i64(kReduceLanes - 1));
@@ -227,7 +242,7 @@ void KernelEmitter::reduce_fold(const Stmt& s, const Scope& inner) {
   }
   b_.CreateBr(blocks);
   b_.SetInsertPoint(blocks);
-  Values last = carry_loop(i64(0), extent, i64(kReduceBlock), zero, [&](Value* start, const Values&) {
+  Values last = carry_loop(i64(0), extent, i64(kReduceBlock), Look::yes, zero, [&](Value* start, const Values&) {
     Value* end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, extent, b_.CreateAdd(start, i64(kReduceBlock)));
     fold_block(s, inner, memory, start, end);
     Values out = fold_all();

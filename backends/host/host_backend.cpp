@@ -30,7 +30,7 @@ using runtime::KernelModuleRef;
 
 // Below this many elements a launch stays on its thread; above it each part has at least half as many.
 constexpr int64_t kSplitWork = 1 << 15;
-constexpr uint32_t kSaveMagic = 0x316b756f;  // "ouk1"
+constexpr uint32_t kSaveMagic = 0x326b756f;  // "ouk2"
 
 struct Part {
   std::string object;
@@ -282,36 +282,37 @@ KernelModuleRef Host::load(std::string_view bytes, std::string& error) {
   return m->link(*jit_, error) ? m : nullptr;
 }
 
-bool Host::launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string&) {
+bool Host::launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string& error) {
+  static const std::atomic<uint32_t> never{0};
+  const std::atomic<uint32_t>* poll = args.poll ? args.poll : &never;
+  error.clear();
   const auto& m = static_cast<const HostModule&>(module);
   KernelFn fn = m.functions[index];
-  if (!fn) {
-    evaluate(*m.evaluated_.at(index).kernel, args.buffers, args.sizes, args.scalars, 0, args.range);
-    return true;
-  }
+  if (!fn)
+    return evaluate(*m.evaluated_.at(index).kernel, args.buffers, args.sizes, args.scalars, 0, args.range, args.poll);
   int64_t total = args.range * std::max<int64_t>(args.work, 1);
   int64_t parts = std::min<int64_t>({threads, args.range, total / (kSplitWork / 2)});
-  if (!options_.split || parts <= 1 || total < kSplitWork) {
-    fn(args.buffers, args.sizes, args.scalars, 0, args.range);
-    return true;
-  }
+  if (!options_.split || parts <= 1 || total < kSplitWork)
+    return fn(args.buffers, args.sizes, args.scalars, 0, args.range, poll) == 0;
   struct Context {
     KernelFn fn;
     const KernelArgs& args;
     int64_t step;
+    const std::atomic<uint32_t>* poll;
+    std::atomic<uint32_t> stopped{0};
   };
   int64_t step = (args.range + parts - 1) / parts;
   if (args.work == 1) step = (step + 63) & ~int64_t{63};  // flat kernels: parts start at a cache line
-  Context context{fn, args, step};
+  Context context{fn, args, step, poll};
   options_.split(
       options_.pool, static_cast<int>((args.range + step - 1) / step),
       [](void* p, int part) {
-        const auto& c = *static_cast<const Context*>(p);
+        auto& c = *static_cast<Context*>(p);
         int64_t begin = c.step * part, end = std::min(c.args.range, begin + c.step);
-        if (begin < end) c.fn(c.args.buffers, c.args.sizes, c.args.scalars, begin, end);
+        if (begin < end && c.fn(c.args.buffers, c.args.sizes, c.args.scalars, begin, end, c.poll)) c.stopped = 1;
       },
       &context);
-  return true;
+  return context.stopped == 0;
 }
 
 }  // namespace

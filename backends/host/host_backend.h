@@ -27,8 +27,8 @@ class HostBackend : public runtime::Backend {
   virtual std::shared_ptr<HostJit> jit() const = 0;
 };
 
-/// The signature of a compiled kernel.
-using KernelFn = void (*)(void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars, int64_t begin,
-                          int64_t end);
+/// The signature of a compiled kernel. It gives 1 where it was asked to end and did.
+using KernelFn = uint32_t (*)(void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars,
+                              int64_t begin, int64_t end, const std::atomic<uint32_t>* poll);
 
 }  // namespace ouro::backends

@@ -1,8 +1,12 @@
 // One kernel of the loop IR becomes one LLVM function of vector instructions.
 //
-//   void kernel(void** buffers, const int64_t* sizes, const ScalarArg* scalars, int64_t begin, int64_t end)
+//   uint32_t kernel(void** buffers, const int64_t* sizes, const ScalarArg* scalars, int64_t begin, int64_t end,
+//                   const uint32_t* poll)
 //
-// [begin, end) is the part of the first parallel loop that this call does (1 iteration if there is no such loop).
+// [begin, end) is the part of the first parallel loop that this call does (1 iteration if there is no such loop). Where
+// one of kStopBits (runtime/backend.h) turns up in *poll the kernel ends and gives 1, else 0. A loop with loops inside
+// looks there before each further iteration. An innermost one is cut into strips (strip mining) and looks between
+// them: nothing is added to what it does per element, and a strip takes well under 20 ms.
 //
 // Which loop becomes vectors: the innermost independent loop of each path, or a `fold` reduction, whose 64 virtual
 // lanes are kept in memory (as few registers for every vector width). A node that does not depend on the vector loop's
@@ -99,8 +103,13 @@ class KernelEmitter {
   void place(const std::vector<NodeId>& nodes);
   void loop(const Stmt& s, const Scope& inner, Value* begin, Value* end);
   void scalar_loop(Value* begin, Value* end, Value* step, const std::function<void(Value*)>& fn);
+  enum class Length : uint8_t { any, one_block };  // of a vector loop: one that is surely short has no strips
   void vector_loop(uint32_t var, const Scope& inner, const std::vector<const Stmt*>& uses, Value* begin, Value* end,
-                   const std::function<void()>& fn);
+                   Length length, const std::function<void()>& fn);
+  Value* stop_asked();
+  /// Ends a loop's iteration: to `head` if `again`, to `exit` if not. The block that `head` is entered from.
+  enum class Look : uint8_t { no, yes };
+  llvm::BasicBlock* back_edge(Value* again, llvm::BasicBlock* head, llvm::BasicBlock* exit, Look look);
   bool starts_outside(NodeId at) const;
   void collect_streams(const Stmt& s);
   void collect_streams(NodeId n, std::vector<bool>& seen);
@@ -120,7 +129,7 @@ class KernelEmitter {
   void fold_block(const Stmt& s, const Scope& inner, const Values& lanes_memory, Value* begin, Value* end);
   Value* fold_lanes(Value* memory, ir::Leaf op, DType t);
   /// A loop that carries values: fn(i, values) gives the next ones.
-  Values carry_loop(Value* begin, Value* end, Value* step, Values init,
+  Values carry_loop(Value* begin, Value* end, Value* step, Look look, Values init,
                     const std::function<Values(Value*, const Values&)>& fn);
 
   Value* alloca_in_entry(llvm::Type* t, unsigned count);
@@ -134,8 +143,8 @@ class KernelEmitter {
   ir::loops::Placement placement_;
   unsigned width_;
   llvm::Function* fn_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;
-  Value *begin_ = nullptr, *end_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr, *stopped_ = nullptr;
+  Value *begin_ = nullptr, *end_ = nullptr, *poll_ = nullptr;
   std::vector<Value*> buffers_, sizes_, scalars_;
   std::vector<Value*> values_, vars_, results_;
   std::vector<uint64_t> reach_;  // by node: the variables it depends on, through results of reductions, too (bits)

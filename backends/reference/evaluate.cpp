@@ -19,13 +19,17 @@ using ir::Leaf;
 
 class Evaluator {
  public:
-  Evaluator(const Kernel& k, void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars)
-      : k_(k), buffers_(buffers), sizes_(sizes), scalars_(scalars), vars_(k.vars), results_(k.results) {}
+  Evaluator(const Kernel& k, void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars,
+            const std::atomic<uint32_t>* poll = nullptr)
+      : k_(k), buffers_(buffers), sizes_(sizes), scalars_(scalars), poll_(poll), vars_(k.vars), results_(k.results) {}
+
+  struct Stopped {};
 
   void run(int64_t begin, int64_t end) {
     bool root = k_.body.size() == 1 && k_.body[0].kind == Stmt::Kind::parallel;
     if (!root) return body(k_.body);
     for (int64_t i = begin; i < end; ++i) {
+      look();
       vars_[k_.body[0].vars[0]] = i;
       body(k_.body[0].body);
     }
@@ -34,6 +38,10 @@ class Evaluator {
   int64_t extent(NodeId n) { return static_cast<int64_t>(value(n)); }
 
  private:
+  void look() const {
+    if (poll_ && poll_->load(std::memory_order_relaxed) & runtime::kStopBits) throw Stopped();
+  }
+
   uint64_t value(NodeId id) {
     const Node& n = k_.node(id);
     switch (n.kind) {
@@ -80,6 +88,7 @@ class Evaluator {
         case Stmt::Kind::parallel:
         case Stmt::Kind::loop:
           for (int64_t i = 0, n = extent(s.extents[0]); i < n; ++i) {
+            look();
             vars_[s.vars[0]] = i;
             body(s.body);
           }
@@ -98,6 +107,7 @@ class Evaluator {
     Leaf op = s.combine[r];
     uint64_t z = identity_bits(op, t);
     auto at = [&](int64_t i) {
+      look();
       vars_[s.vars[0]] = i;
       return value(s.values[r]);
     };
@@ -142,6 +152,7 @@ class Evaluator {
   void serial(const Stmt& s, size_t level, const std::function<void()>& fn) {
     if (level == s.vars.size()) return fn();
     for (int64_t i = 0, n = extent(s.extents[level]); i < n; ++i) {
+      look();
       vars_[s.vars[level]] = i;
       serial(s, level + 1, fn);
     }
@@ -151,15 +162,21 @@ class Evaluator {
   void* const* buffers_;
   const int64_t* sizes_;
   const runtime::ScalarArg* scalars_;
+  const std::atomic<uint32_t>* poll_;
   std::vector<int64_t> vars_;
   std::vector<uint64_t> results_;
 };
 
 }  // namespace
 
-void evaluate(const Kernel& kernel, void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars,
-              int64_t begin, int64_t end) {
-  Evaluator(kernel, buffers, sizes, scalars).run(begin, end);
+bool evaluate(const Kernel& kernel, void* const* buffers, const int64_t* sizes, const runtime::ScalarArg* scalars,
+              int64_t begin, int64_t end, const std::atomic<uint32_t>* poll) {
+  try {
+    Evaluator(kernel, buffers, sizes, scalars, poll).run(begin, end);
+  } catch (const Evaluator::Stopped&) {
+    return false;
+  }
+  return true;
 }
 
 int64_t launch_range(const Kernel& kernel, const int64_t* sizes) {

@@ -9,9 +9,11 @@
 namespace ouro::backends {
 
 /// Iterations [begin, end) of the first parallel loop (of one iteration if there is none). Buffers hold their element
-/// types.
-void evaluate(const ir::loops::Kernel& kernel, void* const* buffers, const int64_t* sizes,
-              const runtime::ScalarArg* scalars, int64_t begin, int64_t end);
+/// types. False: one of kStopBits turned up in `poll`, which is looked at as often as anything is computed, and the
+/// rest was left.
+bool evaluate(const ir::loops::Kernel& kernel, void* const* buffers, const int64_t* sizes,
+              const runtime::ScalarArg* scalars, int64_t begin, int64_t end,
+              const std::atomic<uint32_t>* poll = nullptr);
 
 /// The extent of the first parallel loop for these sizes; 1 if there is none.
 int64_t launch_range(const ir::loops::Kernel& kernel, const int64_t* sizes);

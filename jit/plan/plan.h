@@ -48,8 +48,9 @@ struct RunContext {
 
 enum class PlanExit : uint8_t {
   returned,
-  raised,  // the exception is pending in the session
-  left,    // `outputs` is empty; Plan::leave_reason tells
+  raised,       // the exception is pending in the session
+  interrupted,  // raised is KeyboardInterrupt: whoever would do the call again must not
+  left,         // `outputs` is empty; Plan::leave_reason tells
 };
 
 struct PlanCounters {

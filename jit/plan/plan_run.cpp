@@ -1,4 +1,7 @@
 // Running a program: an activation per call in progress, kept for the next one.
+//
+// An interrupt is looked for before each instruction, and by what works for long inside of one (kernels, contractions,
+// rows): the activation is given up then, and what it had begun to write is written anew by the next run.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -6,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -16,6 +20,7 @@
 #include "runtime/devices.h"
 #include "runtime/exception.h"
 #include "runtime/interpreter/code.h"
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor/indexing.h"
@@ -140,6 +145,7 @@ struct Runner {
   RunContext& ctx;
   Session& s;
   std::shared_ptr<runtime::Device> device{};  // where the kernels run; null: the host
+  uint32_t at = UINT32_MAX;                   // the instruction; none yet
 
   Value& reg(Reg r) { return a.regs[r]; }
   int64_t size(SizeId id) const { return a.sizes[id]; }
@@ -358,9 +364,10 @@ struct Runner {
         if (k.buffers[b].access != ir::loops::Access::in && !i.buffers[b].arena)
           runtime::written_on_device(reg(i.buffers[b].index).as<Tensor>()->buffer);
     }
-    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work};
+    runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work, &s.poll};
     std::string error;
     if (plan.backend_->launch(*plan.module_, i.kernel, args, ctx.threads, error)) return true;
+    if (error.empty()) throw runtime::Interrupted();
     if (device) error = fmt::format("device '{}': {}", runtime::device_name(device->id), error);
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
     return false;
@@ -538,7 +545,8 @@ struct Runner {
     }
     const bool poisons = check::checking_plans();
     if (poisons) poison_arena();
-    for (uint32_t at = 0;;) {
+    for (at = 0;;) {
+      runtime::poll_interrupt(s);
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
         leave_text = "stress";
         return PlanExit::left;
@@ -560,14 +568,27 @@ struct Runner {
         default:
           break;
       }
-      if (!step(i)) {
-        raised_span = i.span;
-        return PlanExit::raised;
-      }
+      if (!step(i)) return PlanExit::raised;
       if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;
     }
+  }
+
+  // As a script does it: what is asked to end ends here, and memory has its limit.
+  PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs) {
+    runtime::MemoryLimited limited(s.memory);
+    try {
+      const PlanExit exit = start(inputs) ? execute(outputs) : PlanExit::raised;
+      return exit == PlanExit::raised && runtime::interrupt_pending(s) ? PlanExit::interrupted : exit;
+    } catch (const runtime::Interrupted&) {
+      runtime::raise_interrupt(s);
+      return PlanExit::interrupted;
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    runtime::raise_memory_error(s);
+    return PlanExit::raised;
   }
 
   void return_values(const Instr& i, std::vector<Value>& outputs) {
@@ -593,8 +614,8 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   ++counters_.runs;
   Runner r{*this, p_, *a, context, context.session};
   if (p_.plan.device != runtime::DeviceId::cpu) r.device = context.session.devices.at(p_.plan.device);
-  raised_span = {};
-  PlanExit exit = r.start(inputs) ? r.execute(outputs) : PlanExit::raised;
+  const PlanExit exit = r.run(inputs, outputs);
+  raised_span = r.at < p_.code.size() ? p_.code[r.at].span : Span{};
   for (Value& v : a->regs) v = Value();
   context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
   return exit;

@@ -732,7 +732,9 @@ Value constant_value(Session& s, const ir::Function& f, ConstId id) {
       return Value::integer(c.i);
     case K::big_integer: {
       bool negative = !c.text.empty() && c.text[0] == '-';
-      return int_from_digits(s, std::string_view(c.text).substr(negative), 10, negative);
+      std::string_view digits = std::string_view(c.text).substr(negative);
+      const bool hexadecimal = digits.starts_with("0x");
+      return int_from_digits(s, digits.substr(hexadecimal ? 2 : 0), hexadecimal ? 16 : 10, negative);
     }
     case K::floating:
       return Value::floating(c.f);

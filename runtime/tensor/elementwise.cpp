@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "ir/ops/sig.h"
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/route.h"
@@ -418,8 +420,8 @@ static Value run_on_host(Session& s, const ir::OpInfo& op, std::span<const Value
     if (blocks) run.run(0, blocks);
   } else {
     constexpr int64_t group = 16;
-    parallel_for(session_threads(s), (blocks + group - 1) / group,
-                 [&](int64_t g) { run.run(g * group, std::min(blocks, (g + 1) * group)); });
+    parallel_for_or_stop(session_threads(s), (blocks + group - 1) / group,
+                         [&](int64_t g) { run.run(g * group, std::min(blocks, (g + 1) * group)); });
   }
   return numbers ? tensor_item(s, out, 0) : result;
 }
@@ -454,6 +456,14 @@ bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const V
         !std::equal(joined.begin(), joined.end(), t->shape().begin(), t->shape().end()))
       problem = op.name + "=: " + shape_text(o->shape()) + " does not fit into " + shape_text(t->shape());
   }
+  struct GiveBack {  // the target stays the script's
+    Value &target, &taken;
+    ~GiveBack() {
+      if (target.is_unbound()) target = std::move(taken);
+    }
+  } give_back{target, inputs[0]};
+  std::optional<InterruptsHeld> held;
+  if (unshared) held.emplace();  // it is written where it is
   Value r;
   if (!problem.empty())
     r = raise_text(s, ExcKind::RuntimeError, problem);
@@ -461,10 +471,7 @@ bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const V
     if (!unshared && t->refs == 1) ++tensor_counters(s).copies;
     r = run_elementwise(s, op, inputs, {}, unshared);
   }
-  if (r.is_error()) {
-    target = std::move(inputs[0]);
-    return false;
-  }
+  if (r.is_error()) return false;
   target = std::move(r);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/elementwise.h"
@@ -121,6 +122,7 @@ struct KeyReader {
     return integer(i, any_advanced);
   }
   bool any_other_advanced = true;
+  uint32_t polled = 0;
   bool integer(int64_t i, bool as_advanced) {
     int64_t n = x->dim(axis);
     if (i < -n || i >= n)
@@ -156,12 +158,17 @@ struct KeyReader {
                           " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " +
                           std::to_string(axis + k));
       std::vector<int64_t> hits;
-      for (int64_t i = 0; i < t->size; ++i)
+      for (int64_t i = 0; i < t->size; ++i) {
+        poll_interrupt(s, polled);
         if (t->bytes()[i]) hits.push_back(i);
+      }
       std::vector<int64_t> steps = row_major(t->shape());
       for (int k = 0; k < t->rank; ++k) {
         Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), {static_cast<int64_t>(hits.size())}, hits};
-        for (int64_t& h : a.values) h = h / steps[k] % t->dim(k);
+        for (int64_t& h : a.values) {
+          poll_interrupt(s, polled);
+          h = h / steps[k] % t->dim(k);
+        }
         add_advanced(std::move(a));
         ++axis;
       }
@@ -170,9 +177,18 @@ struct KeyReader {
     if (!is_integer(t->dtype))
       return fail(s, ExcKind::IndexError,
                   "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
-    Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, std::vector<int64_t>(t->size)};
-    kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](a.values.data(), t->data(), t->size);
+    Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, {}};
+    a.values.reserve(static_cast<size_t>(t->size));
+    constexpr int64_t kPiece = 1 << 18;
+    for (int64_t at = 0; at < t->size; at += kPiece) {
+      poll_interrupt(s);
+      const int64_t n = std::min(kPiece, t->size - at);
+      a.values.resize(static_cast<size_t>(at + n));
+      kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](
+          a.values.data() + at, t->bytes() + at * static_cast<int64_t>(size_of(t->dtype)), n);
+    }
     for (int64_t& i : a.values) {
+      poll_interrupt(s, polled);
       if (i < -a.size || i >= a.size)
         return fail(s, ExcKind::IndexError,
                     "index " + std::to_string(i) + " is out of bounds for dimension " + std::to_string(axis) +
@@ -195,16 +211,39 @@ struct KeyReader {
       }
     map.at = separated ? 0 : advanced[0].before;
     int64_t n = element_count(map.broadcast);
-    map.places.assign(n, 0);
-    std::vector<int64_t> spread(n);
-    for (const Advanced& a : advanced) {
-      if (n == 0) continue;
+    // The first index that needs no spreading becomes the places themselves.
+    auto whole = [&](const Advanced& a) { return a.shape == map.broadcast; };
+    const auto first = std::ranges::find_if(advanced, whole);
+    if (first == advanced.end()) {
+      map.places.assign(n, 0);
+    } else {
+      map.places = std::move(first->values);
+      for (int64_t& p : map.places) {
+        poll_interrupt(s, polled);
+        p *= first->stride;
+      }
+    }
+    std::vector<int64_t> spread;
+    for (auto at = advanced.begin(); at != advanced.end(); ++at) {
+      const Advanced& a = *at;
+      if (n == 0 || at == first) continue;
+      if (whole(a)) {
+        for (int64_t i = 0; i < n; ++i) {
+          poll_interrupt(s, polled);
+          map.places[i] += a.values[i] * a.stride;
+        }
+        continue;
+      }
+      spread.resize(n);
       BroadcastReader r(a.shape, map.broadcast, 8);
       if (r.single())
         std::fill(spread.begin(), spread.end(), a.values[0]);
       else
         r.read(spread.data(), reinterpret_cast<const char*>(a.values.data()), 0, n);
-      for (int64_t i = 0; i < n; ++i) map.places[i] += spread[i] * a.stride;
+      for (int64_t i = 0; i < n; ++i) {
+        poll_interrupt(s, polled);
+        map.places[i] += spread[i] * a.stride;
+      }
     }
     return true;
   }
@@ -237,6 +276,7 @@ struct Walk {
         to += inner;
       } else {
         for (int64_t p : m.places) {
+          poll_interrupt();
           row(base + p, to);
           to += inner;
         }
@@ -251,7 +291,12 @@ struct Walk {
 
 template <class T>
 void gather_elements(T* out, const T* x, const IndexMap& m) {
-  for (size_t i = 0; i < m.places.size(); ++i) out[i] = x[m.offset + m.places[i]];
+  constexpr size_t kPiece = 1 << 18;  // each from anywhere in memory
+  for (size_t at = 0; at < m.places.size(); at += kPiece) {
+    poll_interrupt();
+    const size_t end = std::min(m.places.size(), at + kPiece);
+    for (size_t i = at; i < end; ++i) out[i] = x[m.offset + m.places[i]];
+  }
 }
 
 void read_map(char* out, const char* x, const IndexMap& m, size_t z, int threads) {
@@ -402,6 +447,7 @@ static bool set_on_host(Session& s, Value& target, const Value& key, const Value
   }
   if (!make_unique(s, target)) return false;
   if (n == 0) return true;
+  InterruptsHeld held;
   x = target.as<Tensor>();
   if (!accumulate) {
     write_map(x->bytes(), data, map, z);
@@ -450,6 +496,7 @@ Value row_put(OpCall& c) {
   bool add = c.op.def->loop.index == "key add";
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();  // so that an unshared tensor is seen as such
+  InterruptsHeld held;
   if (!set_on_host(c.s, x, c.argument("key"), c.inputs[1], add)) return Value::error();
   return x;
 }
@@ -479,7 +526,9 @@ bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>&
   const int64_t* p = index->data<int64_t>();
   const bool from_end = c.op.def->loop.from_end;
   out.assign(p, p + index->size);
+  uint32_t polled = 0;
   for (int64_t& i : out) {
+    poll_interrupt(c.s, polled);
     if (i < (from_end ? -n : 0) || i >= n) return c.raise("IndexError", bad_index_text(c.op, i, n)), false;
     if (i < 0) i += n;
   }
@@ -492,7 +541,9 @@ bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<in
   if (!read_index(c, index, x->rank ? x->dim(axis) : 1, places)) return false;
   if (x->rank == 0) return true;
   std::vector<int64_t> steps = row_major(x->shape()), at(index->rank);
+  uint32_t polled = 0;
   for (int64_t i = 0; i < index->size; ++i) {
+    poll_interrupt(c.s, polled);
     int64_t p = places[i] * steps[axis];
     for (int d = 0; d < index->rank; ++d)
       if (d != axis) p += at[d] * steps[d];
@@ -520,6 +571,7 @@ Value row_gather(OpCall& c) {
 Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool add) {
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
+  InterruptsHeld held;
   Value v = cast_tensor(c.s, src, x.as<Tensor>()->dtype);
   if (v.is_error() || !make_unique(c.s, x)) return Value::error();
   DType t = x.as<Tensor>()->dtype;
@@ -572,11 +624,12 @@ Value row_select(OpCall& c) {
   char* out = r.as<Tensor>()->bytes();
   size_t run = a.inner * size_of(x->dtype);
   int64_t m = static_cast<int64_t>(index.size());
-  parallel_for(r.as<Tensor>()->size > 131072 ? session_threads(c.s) : 1, a.outer * ((m + 255) / 256), [&](int64_t p) {
-    int64_t o = p / ((m + 255) / 256), b = p % ((m + 255) / 256) * 256;
-    for (int64_t i = b; i < std::min(m, b + 256); ++i)
-      std::memcpy(out + (o * m + i) * run, x->bytes() + (o * a.n + index[i]) * run, run);
-  });
+  parallel_for_or_stop(r.as<Tensor>()->size > 131072 ? session_threads(c.s) : 1, a.outer * ((m + 255) / 256),
+                       [&](int64_t p) {
+                         int64_t o = p / ((m + 255) / 256), b = p % ((m + 255) / 256) * 256;
+                         for (int64_t i = b; i < std::min(m, b + 256); ++i)
+                           std::memcpy(out + (o * m + i) * run, x->bytes() + (o * a.n + index[i]) * run, run);
+                       });
   return r;
 }
 Value row_index_add(OpCall& c) {
@@ -588,6 +641,7 @@ Value row_index_add(OpCall& c) {
   int64_t m = static_cast<int64_t>(index.size());
   Value target = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
+  InterruptsHeld held;
   DType t = target.as<Tensor>()->dtype, compute = ir::compute_type(t);
   target = cast_tensor(c.s, target, compute);
   Value v = cast_tensor(c.s, c.inputs[2], compute);

@@ -19,10 +19,17 @@ Value filled(OpCall& c, const Value& v) {
   if (!store_number(c.dtype(), &bits, v)) return c.raise("TypeError", c.op.name + ": the value must be a number");
   OURO_TRY(r, c.result());
   auto* x = r.as<Tensor>();
-  if (bits == 0)
-    std::memset(x->data(), 0, x->nbytes());
-  else
-    kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(x->dtype)))](x->data(), bits, x->size);
+  const size_t z = size_of(x->dtype);
+  constexpr int64_t kPiece = 1 << 20;
+  for (int64_t at = 0; at < x->size; at += kPiece) {
+    if (at) poll_interrupt(c.s);
+    char* to = x->bytes() + at * static_cast<int64_t>(z);
+    const int64_t n = std::min(kPiece, x->size - at);
+    if (bits == 0)
+      std::memset(to, 0, static_cast<size_t>(n) * z);
+    else
+      kernels().fill[__builtin_ctz(static_cast<unsigned>(z))](to, bits, n);
+  }
   return r;
 }
 Value zeros(OpCall& c) { return filled(c, Value::integer(0)); }
@@ -47,12 +54,17 @@ Value eye(OpCall& c) {
 Value sequence(OpCall& c, bool integers, int64_t i0, int64_t istep, double f0, double fstep) {
   OURO_TRY(r, make_tensor(c.s, integers ? DType::i64 : DType::f64, c.shape));
   auto* x = r.as<Tensor>();
-  if (integers)
-    for (int64_t i = 0; i < x->size; ++i)  // the product alone may wrap
-      x->data<int64_t>()[i] =
-          static_cast<int64_t>(static_cast<uint64_t>(i0) + static_cast<uint64_t>(i) * static_cast<uint64_t>(istep));
-  else
-    for (int64_t i = 0; i < x->size; ++i) x->data<double>()[i] = f0 + static_cast<double>(i) * fstep;
+  constexpr int64_t kPiece = 1 << 20;
+  for (int64_t at = 0; at < x->size; at += kPiece) {
+    if (at) poll_interrupt(c.s);
+    const int64_t end = std::min(x->size, at + kPiece);
+    if (integers)
+      for (int64_t i = at; i < end; ++i)  // the product alone may wrap
+        x->data<int64_t>()[i] =
+            static_cast<int64_t>(static_cast<uint64_t>(i0) + static_cast<uint64_t>(i) * static_cast<uint64_t>(istep));
+    else
+      for (int64_t i = at; i < end; ++i) x->data<double>()[i] = f0 + static_cast<double>(i) * fstep;
+  }
   return cast_tensor(c.s, r, c.dtype());
 }
 Value arange(OpCall& c) {
@@ -137,11 +149,13 @@ Value running_arg(OpCall& c) {
   OURO_TRY(r, c.result());
   int64_t* out = r.as<Tensor>()->data<int64_t>();
   int64_t rows = n ? x->size / n : 0;
+  uint32_t polled = 0;
   visit_type(t, [&]<class T>(T) {
     for (int64_t p = 0; p < rows; ++p) {
       int64_t base = p / inner * n * inner + p % inner, best = 0;
       const T* row = x->data<T>() + base;
       for (int64_t i = 0; i < n; ++i) {
+        poll_interrupt(c.s, polled);
         T v = row[best * inner], w = row[i * inner];
         if (w != w || (v == v && (largest ? w >= v : w <= v))) best = i;
         out[base + i * inner] = best;
@@ -157,11 +171,14 @@ Value searchsorted(OpCall& c) {
   DType t = ir::compute_type(c.in(0)->dtype);
   Value a = cast_tensor(c.s, c.inputs[0], t), b = cast_tensor(c.s, c.inputs[1], t);
   if (a.is_error() || b.is_error()) return Value::error();
+  uint32_t polled = 0;
   visit_type(t, [&]<class T>(T) {
     const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
     int64_t n = a.as<Tensor>()->size;
-    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i)
+    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) {
+      poll_interrupt(c.s, polled);
       out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
+    }
   });
   return r;
 }
@@ -169,12 +186,16 @@ Value nonzero(OpCall& c) {
   OURO_TRY(mask, cast_tensor(c.s, c.inputs[0], DType::boolean));
   auto* m = mask.as<Tensor>();
   std::vector<int64_t> hits;
-  for (int64_t i = 0; i < m->size; ++i)
+  uint32_t polled = 0;
+  for (int64_t i = 0; i < m->size; ++i) {
+    poll_interrupt(c.s, polled);
     if (m->bytes()[i]) hits.push_back(i);
+  }
   int64_t shape[2] = {static_cast<int64_t>(hits.size()), m->rank};
   OURO_TRY(r, make_tensor(c.s, DType::i64, shape));
   int64_t* out = r.as<Tensor>()->data<int64_t>();
   for (size_t i = 0; i < hits.size(); ++i) {
+    poll_interrupt(c.s, polled);
     int64_t rest = hits[i];
     for (int d = m->rank - 1; d >= 0; --d) out[i * m->rank + d] = rest % m->dim(d), rest /= m->dim(d);
   }

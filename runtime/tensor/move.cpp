@@ -64,10 +64,13 @@ void copy_typed(std::vector<Axis>& axes, char* to, const char* from, int threads
   const T* f = reinterpret_cast<const T*>(from);
   int64_t total = 1;
   for (const Axis& a : axes) total *= a.n;
-  if (threads > 1 && total > 131072 && axes.size() > 1 && axes[0].n > 1) {
+  if (total > 131072 && !axes.empty() && axes[0].n > 1 && !in_part()) {
     Axis first = axes[0];
-    int64_t parts = std::min<int64_t>(first.n, 16);
-    parallel_for(threads, parts, [&](int64_t p) {
+    constexpr int64_t kPart = 1 << 20;
+    // At least 16 for threads, where there are as many rows; more for interrupts, of rows enough to transpose.
+    int64_t parts = axes.size() > 1 ? std::max(std::min<int64_t>(first.n, 16), std::min(first.n / 32, total / kPart))
+                                    : std::max<int64_t>(1, total / kPart);
+    parallel_for_or_stop(axes.size() > 1 ? threads : 1, parts, [&](int64_t p) {
       int64_t b = first.n * p / parts, e = first.n * (p + 1) / parts;
       std::vector<Axis> mine = axes;
       mine[0].n = e - b;

@@ -1,6 +1,6 @@
-#include <numeric>
 #include <utility>
 
+#include "runtime/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/philox.h"
@@ -100,9 +100,15 @@ Value randperm(OpCall& c) {
   OURO_TRY(r, result_in(c, DType::i64));
   auto* x = r.as<Tensor>();
   int64_t* p = x->data<int64_t>();
-  std::iota(p, p + x->size, 0);
-  for (int64_t i = x->size - 1; i > 0; --i)
+  uint32_t polled = 0;
+  for (int64_t i = 0; i < x->size; ++i) {
+    poll_interrupt(c.s, polled);
+    p[i] = i;
+  }
+  for (int64_t i = x->size - 1; i > 0; --i) {
+    poll_interrupt(c.s, polled);
     std::swap(p[i], p[below(philox_word64(key, i), static_cast<uint64_t>(i) + 1)]);
+  }
   return r;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ir/ops/shape_rules.h"
+#include "runtime/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/move.h"
@@ -178,6 +179,7 @@ Value triangle(OpCall& c) {
   bool lower = c.op.name == "tril";
   std::memset(y->data(), 0, y->nbytes());
   for (int64_t row = 0; row < (n ? x->size / n : 0); ++row) {
+    if ((row & 0x3ff) == 0x3ff) poll_interrupt(c.s);
     int64_t cut = std::clamp<int64_t>(row % m + d + (lower ? 1 : 0), 0, n);  // lower keeps [0, cut), upper [cut, n)
     int64_t b = lower ? 0 : cut, e = lower ? cut : n;
     std::memcpy(y->bytes() + (row * n + b) * z, x->bytes() + (row * n + b) * z, (e - b) * z);

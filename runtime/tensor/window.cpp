@@ -78,10 +78,10 @@ int64_t divisor(const Window& w, int64_t o0, int64_t o1, int64_t o2, bool includ
 template <class F>
 void each_plane(Session& s, const Window& w, F&& f) {
   int64_t group = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, w.in_plane()));
-  parallel_for(w.planes * w.in_plane() > 65536 ? session_threads(s) : 1, (w.planes + group - 1) / group,
-               [&](int64_t g) {
-                 for (int64_t p = g * group; p < std::min(w.planes, (g + 1) * group); ++p) f(p);
-               });
+  parallel_for_or_stop(w.planes * w.in_plane() > 65536 ? session_threads(s) : 1, (w.planes + group - 1) / group,
+                       [&](int64_t g) {
+                         for (int64_t p = g * group; p < std::min(w.planes, (g + 1) * group); ++p) f(p);
+                       });
 }
 
 template <class T>
@@ -219,7 +219,7 @@ Value pool_scatter(OpCall& c) {
     const T* x = input.as<Tensor>()->data<T>();
     T* out = y->data<T>();
     int64_t group = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, p.outside));
-    parallel_for(y->size > 65536 ? session_threads(c.s) : 1, (p.count + group - 1) / group, [&](int64_t g) {
+    parallel_for_or_stop(y->size > 65536 ? session_threads(c.s) : 1, (p.count + group - 1) / group, [&](int64_t g) {
       for (int64_t q = g * group; q < std::min(p.count, (g + 1) * group); ++q)
         for (int64_t i = q * p.inside; i < (q + 1) * p.inside; ++i)
           if (at[i] >= 0 && at[i] < p.outside)

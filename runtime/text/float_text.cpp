@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
@@ -73,7 +74,7 @@ std::string exponent_text(int e, bool upper) {
 // Lays the digits out; `keep` digits are wanted in all (the rest are zeros), or as many as there are.
 std::string lay_out(Decimal d, bool exponent, int keep, bool upper, unsigned flags) {
   std::string& g = d.digits;
-  if (static_cast<int>(g.size()) < keep) append_text(g, static_cast<size_t>(keep) - g.size(), '0');
+  if (static_cast<int>(g.size()) < keep) runtime::append_fill(g, static_cast<size_t>(keep) - g.size(), '0');
   std::string out;
   if (exponent) {
     out = g.substr(0, 1);
@@ -100,7 +101,7 @@ std::string fixed(double x, int precision, unsigned flags) {
   std::string buffer(static_cast<size_t>(exact) + 330, '\0');
   auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x, std::chars_format::fixed, exact);
   buffer.resize(static_cast<size_t>(r.ptr - buffer.data()));
-  append_text(buffer, static_cast<size_t>(precision - exact), '0');
+  runtime::append_fill(buffer, static_cast<size_t>(precision - exact), '0');
   if (precision == 0) {
     if (flags & kFloatAlt)
       buffer += '.';

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/text/float_text.h"
 #include "runtime/text/unicode.h"
@@ -67,7 +68,7 @@ std::string group_digits(std::string_view digits, char separator, int group, lon
     if (!first) reversed += separator;
     first = false;
     for (long i = 0; i < chars; ++i) reversed += digits[static_cast<size_t>(remaining - 1 - i)];
-    append_text(reversed, static_cast<size_t>(zeros), '0');
+    runtime::append_fill(reversed, static_cast<size_t>(zeros), '0');
     remaining -= chars;
     min_width -= l;
     if (remaining <= 0 && min_width <= 0) break;
@@ -79,11 +80,12 @@ std::string group_digits(std::string_view digits, char separator, int group, lon
 
 void append_fill(std::string& out, uint32_t fill, long n) {
   if (fill < 128) {
-    if (n > 0) append_text(out, static_cast<size_t>(n), static_cast<char>(fill));
+    if (n > 0) runtime::append_fill(out, static_cast<size_t>(n), static_cast<char>(fill));
     return;
   }
-  require_memory(static_cast<size_t>(std::max(n, 0L)) * 8);
-  for (; n > 0; --n) append(out, fill);
+  std::string piece;
+  append(piece, fill);
+  append_repeated(out, static_cast<size_t>(std::max(n, 0L)), piece);
 }
 
 // Text of `width` columns with fill on the sides.

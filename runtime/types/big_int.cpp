@@ -437,13 +437,20 @@ Value int_bits(Session& s, BitOp op, const Value& a, const Value& b) {
 
 Value int_gcd(Session& s, const Value& a, const Value& b) {
   Value x = int_abs(s, a), y = int_abs(s, b);
-  while (!(is_word(x) && is_word(y))) {  // Euclid until both are words
-    if (x.is_error() || y.is_error()) return Value::error();
+  if (x.is_error() || y.is_error()) return Value::error();
+  if (!is_word(x) && !is_word(y)) {
+    View v(x), w(y);
+    Mp r;
+    if (!r.ok) return out_of_memory(s);
+    OURO_MP(greatest_divisor(v, w, r));
+    return finish(r);
+  }
+  if (!is_word(x) || !is_word(y)) {
+    if (!is_word(y)) std::swap(x, y);
     if (int_sign(y) == 0) return x;
     Value r;
     if (!int_divmod(s, x, y, nullptr, &r, "")) return Value::error();
-    x = std::move(y);
-    y = std::move(r);
+    x = std::exchange(y, std::move(r));
   }
   uint64_t p = magnitude(word_of(x)), q = magnitude(word_of(y));
   while (q) {

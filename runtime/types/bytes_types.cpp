@@ -153,7 +153,7 @@ int bytes_contains(Session& s, const Value& v, const Value& item) {
   }
   char c;
   if (!byte_value(s, item, c)) return -1;
-  return view_of(v).find(c) != kNone;
+  return find_bytes(view_of(v), {&c, 1}) != kNone;
 }
 
 Value bytes_next(Session&, Iterator& it) {
@@ -241,7 +241,7 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
     }
     if (n < 0) return error(raise_value_error(s, "negative count"));
     if (n > int64_t{1} << 36) return error(raise_memory_error(s));
-    append_text(out, static_cast<size_t>(n), '\0');
+    append_fill(out, static_cast<size_t>(n), '\0');
     return true;
   }
   const TypeSlots& slots = slots_of(s, v[0]);

@@ -1,6 +1,7 @@
 #include "runtime/types/mp.h"
 
 #include <utility>
+#include <vector>
 
 #include "runtime/interrupt.h"
 
@@ -124,6 +125,81 @@ mp_err power_mod(const mp_int* a, const mp_int* e, const mp_int* m, mp_int* r) {
     OURO_MP(mp_exptmod(x, part, m, z));
     poll_interrupt();
     OURO_MP(mp_mulmod(y, z, m, x));
+  }
+  mp_exch(x, r);
+  return MP_OKAY;
+}
+
+namespace {
+
+// The number's bits [shift, shift + 62), of a >= 0.
+int64_t bits_at(const mp_int* a, int shift) {
+  unsigned __int128 w = 0;
+  int i = shift / MP_DIGIT_BIT;
+  for (int at = -(shift % MP_DIGIT_BIT); at < 62 && i < a->used; at += MP_DIGIT_BIT, ++i) {
+    const auto digit = static_cast<unsigned __int128>(a->dp[i]);
+    w |= at < 0 ? digit >> -at : digit << at;
+  }
+  return static_cast<int64_t>(w & ((uint64_t{1} << 62) - 1));
+}
+
+// out = p a - q b, which is not negative and no longer than a. May be a or b.
+void combine(const mp_int* a, int64_t p, const mp_int* b, int64_t q, mp_digit* out) {
+  __int128 carry = 0;
+  for (int i = 0; i < a->used; ++i) {
+    carry += static_cast<__int128>(p) * static_cast<__int128>(a->dp[i]);
+    if (i < b->used) carry -= static_cast<__int128>(q) * static_cast<__int128>(b->dp[i]);
+    out[i] = static_cast<mp_digit>(carry) & MP_MASK;
+    carry >>= MP_DIGIT_BIT;
+  }
+}
+
+void take_digits(mp_int* x, const std::vector<mp_digit>& digits, int n) {
+  std::copy_n(digits.begin(), n, x->dp);
+  x->used = n;
+  mp_clamp(x);
+}
+
+}  // namespace
+
+// Euclid's algorithm as Lehmer does it (1938; Knuth 4.5.2 L; Collins' condition, as in CPython): as long as quotients
+// follow from the leading 62 bits alone, the steps are gathered in a matrix of words, which is then applied at once.
+mp_err greatest_divisor(const mp_int* a, const mp_int* b, mp_int* r) {
+  const int size = std::max(a->used, b->used) + 1;
+  Mp x(size), y(size), rest(size);
+  if (!x.ok || !y.ok || !rest.ok) return MP_MEM;
+  OURO_MP(mp_copy(a, x));
+  OURO_MP(mp_copy(b, y));
+  OURO_MP(mp_grow(x, size));
+  OURO_MP(mp_grow(y, size));
+  if (mp_cmp_mag(x, y) == MP_LT) mp_exch(x, y);
+  std::vector<mp_digit> next_x(static_cast<size_t>(size)), next_y(next_x.size());
+  while (y.v.used > 0) {
+    poll_interrupt();
+    const int shift = std::max(0, mp_count_bits(x) - 62);
+    int64_t u = bits_at(x, shift), v = bits_at(y, shift), p = 1, q = 0, s = 0, t = 1;
+    int steps = 0;
+    for (; v != s; ++steps) {
+      const int64_t quotient = (u + p - 1) / (v - s), next_s = q + quotient * t, next_v = u - quotient * v;
+      if (next_s > next_v) break;
+      u = std::exchange(v, next_v);
+      const int64_t next_t = p + quotient * s;
+      p = std::exchange(t, next_t);
+      q = std::exchange(s, next_s);
+    }
+    if (steps == 0) {
+      OURO_MP(divide(x, y, nullptr, rest));
+      mp_exch(x, y);
+      mp_exch(y, rest);
+      OURO_MP(mp_grow(y, size));
+      continue;
+    }
+    if (steps % 2) p = -std::exchange(q, -p), s = -std::exchange(t, -s);
+    const int n = x.v.used;
+    combine(x, p, y, q, next_x.data());
+    combine(x, -s, y, -t, next_y.data());
+    take_digits(x, next_x, n);
+    take_digits(y, next_y, n);
   }
   mp_exch(x, r);
   return MP_OKAY;

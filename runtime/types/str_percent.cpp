@@ -148,9 +148,9 @@ class Percent {
 
   void pad(std::string_view body, size_t columns, const Spec& spec) {
     auto fill = spec.width > static_cast<int64_t>(columns) ? static_cast<size_t>(spec.width) - columns : 0;
-    if (!spec.left) append_text(out_, fill, ' ');
+    if (!spec.left) append_fill(out_, fill, ' ');
     append_text(out_, body);
-    if (spec.left) append_text(out_, fill, ' ');
+    if (spec.left) append_fill(out_, fill, ' ');
   }
   void pad_text(std::string_view body, const Spec& spec) {
     size_t n = bytes_ ? body.size() : text::count_points(body);

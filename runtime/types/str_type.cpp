@@ -16,6 +16,7 @@
 #include "runtime/types/sequence.h"
 #include "runtime/types/str_type.h"
 #include "runtime/types/text_format.h"
+#include "runtime/types/text_methods.h"
 
 namespace ouro::runtime {
 
@@ -197,8 +198,7 @@ int str_contains(Session& s, const Value& v, const Value& item) {
     return -1;
   }
   Str* h = cast<Str>(v);
-  if (n->size == 1) return std::memchr(h->data, n->data[0], h->size) != nullptr;
-  return memmem(h->data, h->size, n->data, n->size) != nullptr;
+  return find_bytes(h->view(), n->view()) != kNone;
 }
 
 Value str_next(Session& s, Iterator& it) {

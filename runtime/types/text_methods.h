@@ -26,29 +26,29 @@ constexpr size_t kMostText = UINT32_MAX / 2;  // bytes of one text; beyond: Memo
 
 // In pieces that overlap by what may stand across their boundary.
 inline size_t find_bytes(std::string_view h, std::string_view n, size_t from = 0) {
-  constexpr size_t kWindow = size_t{1} << 22;
+  const size_t window = std::max(size_t{1} << 18, n.size());  // memmem is quadratic for up to 256 bytes, then linear
   if (from > h.size()) return kNone;
   if (n.empty()) return from;
   for (;;) {
-    const size_t size = std::min(h.size() - from, kWindow + n.size() - 1);
+    const size_t size = std::min(h.size() - from, window + n.size() - 1);
     const void* p =
         n.size() == 1 ? std::memchr(h.data() + from, n[0], size) : memmem(h.data() + from, size, n.data(), n.size());
     if (p) return static_cast<size_t>(static_cast<const char*>(p) - h.data());
     if (size == h.size() - from) return kNone;
     poll_interrupt();
-    from += kWindow;
+    from += window;
   }
 }
 inline size_t rfind_bytes(std::string_view h, std::string_view n) {
-  constexpr size_t kWindow = size_t{1} << 20;
+  const size_t window = std::clamp((size_t{1} << 26) / (n.size() + 1), size_t{64}, size_t{1} << 20);  // quadratic
   size_t end = h.size();
   for (;;) {
-    const size_t size = std::min(end, kWindow + n.size() - 1);
+    const size_t size = std::min(end, window + n.size() - 1);
     const size_t at = h.substr(end - size, size).rfind(n);
     if (at != kNone) return end - size + at;
     if (size == end) return kNone;
     poll_interrupt();
-    end -= kWindow;
+    end -= window;
   }
 }
 
@@ -441,9 +441,9 @@ struct TextMethods {
     if (total > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
     require_memory(2 * (P::view(a[0]).size() + static_cast<size_t>(total) * fill.size()));
     std::string out;
-    for (int64_t i = 0; i < left; ++i) out += fill;
+    append_repeated(out, static_cast<size_t>(left), fill);
     out += P::view(a[0]);
-    for (int64_t i = left; i < total; ++i) out += fill;
+    append_repeated(out, static_cast<size_t>(total - left), fill);
     return P::make(s, a[0], out);
   }
 
@@ -460,7 +460,7 @@ struct TextMethods {
       out += h[0];
       h.remove_prefix(1);
     }
-    append_text(out, static_cast<size_t>(missing), '0');
+    append_fill(out, static_cast<size_t>(missing), '0');
     out += h;
     return P::make(s, a[0], out);
   }
@@ -479,7 +479,7 @@ struct TextMethods {
         if (size <= 0) continue;
         int64_t n = size - column % size;
         if (n > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
-        append_text(out, static_cast<size_t>(n), ' ');
+        append_fill(out, static_cast<size_t>(n), ' ');
         if (out.size() > kMostText) return raise_memory_error(s);
         column += n;
       } else {

@@ -1,11 +1,15 @@
 // Files and the standard streams. Text is UTF-8 with universal newlines; a buffer of the C library lies below; standard
 // output goes through the session, which hosts may redirect.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
@@ -23,6 +27,7 @@ struct Handle {
   FILE* f = nullptr;
   Output* out = nullptr;  // standard output and error
   bool closed = false, owned = true;
+  enum class Waits : uint8_t { unknown, no, yes } waits = Waits::unknown;  // a read may have to: a pipe, a terminal
 };
 
 struct File {
@@ -82,12 +87,38 @@ Value io_error(Session& s, const File* f) {
   return raise_os_error(s, errno, cast<Str>(f->name) || cast<Bytes>(f->name) ? f->name : Value());
 }
 
+bool may_wait(Handle& h) {
+  if (h.waits == Handle::Waits::unknown) {
+    struct stat st {};
+    const bool at_once = fstat(fileno(h.f), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+    h.waits = at_once ? Handle::Waits::no : Handle::Waits::yes;
+  }
+  return h.waits == Handle::Waits::yes;
+}
+
+// What the C library has read is used up: the next read is waited for here, where an interrupt ends the waiting.
+void await_bytes(Session& s, Handle& h) {
+  poll_interrupt(s);
+  if (may_wait(h)) wait_ready(s, fileno(h.f), POLLIN);
+}
+
+// The next byte, or EOF. A signal that asks for nothing ends no read.
+int get_byte(Session& s, Handle& h) {
+  for (;;) {
+    if (h.f->_IO_read_ptr >= h.f->_IO_read_end) [[unlikely]]
+      await_bytes(s, h);
+    const int c = getc_unlocked(h.f);
+    if (c != EOF || !std::ferror(h.f) || errno != EINTR) return c;
+    std::clearerr(h.f);
+  }
+}
+
 // One byte as the reader sees it: newlines made \n.
-int next_byte(File* f) {
-  int c = getc_unlocked(f->handle->f);
+int next_byte(Session& s, File* f) {
+  int c = get_byte(s, *f->handle);
   if (f->skip_lf) {
     f->skip_lf = false;
-    if (c == '\n') c = getc_unlocked(f->handle->f);
+    if (c == '\n') c = get_byte(s, *f->handle);
   }
   if (c == '\r' && f->text && f->universal) {
     f->skip_lf = true;
@@ -107,12 +138,12 @@ Value read_some(Session& s, File* f, int64_t count) {
   std::string raw;
   if (f->handle->f == stdin) (void)s.out.flush();
   for (int64_t n = 0; count < 0 || n < count;) {
-    int c = next_byte(f);
+    int c = next_byte(s, f);
     if (c == EOF) break;
     raw += static_cast<char>(c);
     if (f->text && c >= 0xC0 && f->encoding == "utf-8")
       for (unsigned left = text::sequence_length(static_cast<unsigned char>(c)) - 1; left; --left) {
-        c = next_byte(f);
+        c = next_byte(s, f);
         if (c == EOF) break;
         raw += static_cast<char>(c);
       }
@@ -123,11 +154,11 @@ Value read_some(Session& s, File* f, int64_t count) {
 
 // What was read ends with the end of a line: of a binary file and of one whose newlines are made \n that, of another
 // what `newline` says, of newline='' any of the three.
-bool ends_line(File* f, std::string_view raw) {
+bool ends_line(Session& s, File* f, std::string_view raw) {
   if (!f->text || f->universal || f->newline == "\n") return raw.ends_with('\n');
   if (!f->newline.empty()) return raw.ends_with(f->newline);
   if (!raw.ends_with('\r')) return raw.ends_with('\n');
-  int c = getc_unlocked(f->handle->f);
+  int c = get_byte(s, *f->handle);
   if (c != EOF) std::ungetc(c, f->handle->f);
   return c != '\n';
 }
@@ -135,10 +166,10 @@ bool ends_line(File* f, std::string_view raw) {
 Value read_line(Session& s, File* f, int64_t limit = -1) {
   std::string raw;
   while (limit < 0 || static_cast<int64_t>(raw.size()) < limit) {
-    int c = next_byte(f);
+    int c = next_byte(s, f);
     if (c == EOF) break;
     raw += static_cast<char>(c);
-    if ((c == '\n' || c == '\r') && ends_line(f, raw)) break;
+    if ((c == '\n' || c == '\r') && ends_line(s, f, raw)) break;
   }
   return finish_read(s, f, raw);
 }
@@ -180,6 +211,33 @@ Value m_readlines(Session& s, const Args& a) {
   return out;
 }
 
+// In pieces, with a look for interrupts between them; of what a pipe takes at once where there is room (PIPE_BUF), as
+// the C library goes on with a longer write after a signal.
+bool write_bytes(Session& s, Handle& h, std::string_view raw) {
+  const size_t piece = may_wait(h) ? 4096 : size_t{1} << 20;
+  while (!raw.empty()) {
+    poll_interrupt(s);
+    if (may_wait(h)) wait_ready(s, fileno(h.f), POLLOUT);
+    const size_t n = std::fwrite(raw.data(), 1, std::min(piece, raw.size()), h.f);
+    raw.remove_prefix(n);
+    if (!std::ferror(h.f)) continue;
+    if (errno != EINTR) return false;
+    std::clearerr(h.f);
+  }
+  return true;
+}
+
+// The same, for what the C library still holds.
+bool flush_bytes(Session& s, Handle& h) {
+  if (may_wait(h)) wait_ready(s, fileno(h.f), POLLOUT);
+  while (std::fflush(h.f) != 0) {
+    if (errno != EINTR) return false;
+    std::clearerr(h.f);
+    poll_interrupt(s);
+  }
+  return true;
+}
+
 Value m_write(Session& s, const Args& a) {
   File* f = file_of(a[0]);
   const char* qualified = f->text ? "TextIOWrapper.write" : "BufferedWriter.write";
@@ -212,7 +270,7 @@ Value m_write(Session& s, const Args& a) {
   }
   if (f->handle->out) {
     if (!f->handle->out->write(raw)) return io_error(s, f);
-  } else if (std::fwrite(raw.data(), 1, raw.size(), f->handle->f) != raw.size()) {
+  } else if (!write_bytes(s, *f->handle, raw)) {
     return io_error(s, f);
   }
   return Value::integer(count);
@@ -228,7 +286,7 @@ Value m_writelines(Session& s, const Args& a) {
 Value m_flush(Session& s, const Args& a) {
   File* f = open_of(s, a);
   if (!f) return Value::error();
-  bool ok = f->handle->out ? f->handle->out->flush() : !f->write || std::fflush(f->handle->f) == 0;
+  bool ok = f->handle->out ? f->handle->out->flush() : !f->write || flush_bytes(s, *f->handle);
   return ok ? Value::none() : io_error(s, f);
 }
 Value m_close(Session& s, const Args& a) {
@@ -405,6 +463,40 @@ bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) 
   return true;
 }
 
+// Opening a named pipe waits for its other end. A writer that finds none is told so at once (ENXIO) and asks again. A
+// reader is there at once; whether there is a writer shows in what a read gives that does not wait: EAGAIN, where it
+// would be the end of the file.
+FILE* open_fifo(Session& s, const std::string& name, const std::string& flags) {
+  if (flags.find_first_of("+x") != flags.npos) return std::fopen(name.c_str(), flags.c_str());
+  const bool reads = flags[0] == 'r';
+  constexpr timespec kPiece{0, 5'000'000};
+  struct Descriptor {
+    int fd = -1;
+    ~Descriptor() {
+      if (fd >= 0) ::close(fd);
+    }
+  } d;
+  while ((d.fd = ::open(name.c_str(), (reads ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC)) < 0) {
+    if (errno != ENXIO && errno != EINTR) return nullptr;
+    poll_interrupt(s);
+    nanosleep(&kPiece, nullptr);
+  }
+  int first = EOF;  // a byte that came while we asked
+  for (pollfd p{d.fd, POLLIN, 0}; reads && ::poll(&p, 1, 0) <= 0; nanosleep(&kPiece, nullptr)) {
+    unsigned char byte;
+    const ssize_t n = ::read(d.fd, &byte, 1);
+    if (n > 0) first = byte;
+    if (n > 0 || (n < 0 && errno == EAGAIN)) break;
+    poll_interrupt(s);
+  }
+  if (fcntl(d.fd, F_SETFL, fcntl(d.fd, F_GETFL) & ~O_NONBLOCK) < 0) return nullptr;
+  FILE* f = fdopen(d.fd, flags.c_str());
+  if (!f) return nullptr;
+  d.fd = -1;
+  if (first != EOF) std::ungetc(first, f);
+  return f;
+}
+
 }  // namespace
 
 Value open_file(Session& s, const Args& a) {
@@ -462,9 +554,9 @@ Value open_file(Session& s, const Args& a) {
   }
   std::string name;
   if (!system_text(s, path, name)) return Value::error();
-  struct stat st;
+  struct stat st {};
   if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, path);
-  f->handle->f = std::fopen(name.c_str(), flags.c_str());
+  f->handle->f = S_ISFIFO(st.st_mode) ? open_fifo(s, name, flags) : std::fopen(name.c_str(), flags.c_str());
   if (!f->handle->f) return raise_os_error(s, errno, path);
   return made();
 }

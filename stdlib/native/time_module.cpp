@@ -49,7 +49,7 @@ Value f_sleep(Session& s, const Args& a) {
   int64_t end = nanoseconds(CLOCK_MONOTONIC) + static_cast<int64_t>(std::min(seconds, 9e9) * 1e9);
   for (;;) {
     int64_t left = end - nanoseconds(CLOCK_MONOTONIC);
-    if (s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) return raise_interrupt(s);
+    poll_interrupt(s);
     if (left <= 0) return Value::none();
     int64_t piece = std::min<int64_t>(left, 20000000);
     timespec t{static_cast<time_t>(piece / 1000000000), static_cast<long>(piece % 1000000000)};

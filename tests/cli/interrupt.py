@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 # Name: what comes before, and the statement that is interrupted a while after it has begun. It takes a second or more.
@@ -75,6 +76,40 @@ TENSORS = {
     "tolist": ("x = zeros(3 * 10**7)", "x.tolist()"),
     "tensor of a list": ("x = [1.5] * (3 * 10**7)", "tensor(x)"),
 }
+# Compiled steps, in mode graph: loops of plans in their forms, and what one kernel or one call of a library does for
+# long. The first call, which compiles, comes before.
+COMPILED = {
+    "compiled loop": ("@jit\ndef f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\nx = tensor(1.0); f(x, 3)",
+                      "f(x, 10**10)"),
+    "compiled while": ("@jit\ndef f(x, n):\n    i = 0\n    while i < n:\n        x = x + 1.0\n        i += 1\n    return x\n"
+                       "x = tensor(1.0); f(x, 3)", "f(x, 10**10)"),
+    "compiled loop of numbers": ("@jit\ndef f(x, n):\n    s = 0\n    for i in range(n): s = s * 3 % 1000003 + i\n    return x + s\n"
+                                 "x = tensor(1.0); f(x, 3)", "f(x, 10**10)"),
+    "loop in a loop": ("@jit\ndef f(x, n):\n    for i in range(n):\n        for j in range(100): x = x * 0.9 + i\n    return x\n"
+                       "x = ones(8); f(x, 3)", "f(x, 10**9)"),
+    "gradient of a loop": ("def f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\n@jit\ndef g(x, n):\n"
+                           "    return grad(lambda v: f(v, n))(x)\nx = tensor(1.0); g(x, 3)", "g(x, 10**6)"),
+    "step of a step": ("@jit\ndef f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\n@jit\ndef g(x, n):\n"
+                       "    for i in range(n): x = f(x, 2) + 1\n    return x\nx = ones(3); g(x, 3)", "g(x, 10**10)"),
+    "loop of a hot function": ("def f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\nx = tensor(1.0)\n"
+                               "for i in range(99): f(x, 3)", "f(x, 10**10)"),
+    "map of one kernel": ("@jit\ndef f(x):\n    for i in range(30): x = tanh(x) + exp(-x)\n    return x\nx = ones(5 * 10**7); f(ones(8))",
+                          "f(x)"),
+    "sum of one kernel": ("@jit\ndef f(x): return ((x[:, None] - x[None, :])**2).sum()\nx = ones(10**5); f(ones(8))", "f(x)"),
+    "sum of columns": ("@jit\ndef f(x): return (((x[:, None] - x[None, :])**2)).sum(0)\nx = ones(10**5); f(ones(8))", "f(x)"),
+}
+# What waits for others: {fifo} is a named pipe that nobody opens, and nothing comes on standard input.
+WAITS = {
+    "input": ("", "input()"),
+    "read": ("import sys", "sys.stdin.read()"),
+    "read of bytes": ("import sys", "sys.stdin.buffer.read(3)"),
+    "readline": ("import sys", "sys.stdin.readline()"),
+    "lines": ("import sys", "list(sys.stdin)"),
+    "opening a pipe to read": ("", "open('{fifo}')"),
+    "opening a pipe to write": ("", "open('{fifo}', 'w')"),
+    "writing to a full pipe": ("f = open('{fifo}', 'r+')", "f.write('x' * 10**7); f.flush()"),
+    "sleep": ("import time", "time.sleep(60)"),
+}
 SCRIPT = """
 {before}
 print('go', flush=True)
@@ -90,9 +125,13 @@ while True: pass
 
 def seconds_to_stop(command, name, env=None, wait=0.3):
     """From the signal to the script's own `except`; None when it had ended before."""
-    before, statement = {**CASES, **TENSORS}[name]
-    text = SCRIPT.format(before=before, statement=statement)
-    process = subprocess.Popen([*command, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    before, statement = {**CASES, **TENSORS, **COMPILED, **WAITS}[name]
+    text = SCRIPT.replace("{before}", before).replace("{statement}", statement)
+    folder = tempfile.TemporaryDirectory()
+    fifo = os.path.join(folder.name, "fifo")
+    os.mkfifo(fifo)
+    text = text.replace("{fifo}", fifo)
+    process = subprocess.Popen([*command, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
         if process.stdout.readline() != "go\n":
             raise RuntimeError(f"{name}: {process.stderr.read()}")
@@ -109,6 +148,7 @@ def seconds_to_stop(command, name, env=None, wait=0.3):
     finally:
         process.kill()
         process.communicate()
+        folder.cleanup()
 
 
 def stops(t, cases, mode):
@@ -127,9 +167,40 @@ def test_long_operations_of_tensors_stop(t):
     stops(t, TENSORS, "eager")
 
 
+def test_compiled_steps_stop(t):
+    stops(t, COMPILED, "graph")
+    stops(t, ["loop of a hot function"], "auto")
+
+
+def test_what_waits_stops(t):
+    stops(t, WAITS, "auto")
+
+
+def test_input_goes_on_after_an_interrupt(t):
+    text = "for i in range(2):\n    print('go', flush=True)\n    try: print('got', input(), flush=True)\n    except KeyboardInterrupt: print('caught', flush=True)"
+    process = subprocess.Popen([t.ouro, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=t.suite.environment())
+    t.equal(process.stdout.readline(), "go\n")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    t.equal(process.stdout.readline(), "caught\n")
+    t.equal(process.communicate("a line\n", timeout=60)[0], "go\ngot a line\n")
+
+
+def test_a_named_pipe_is_read_when_its_writer_comes(t):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "fifo")
+        os.mkfifo(path)
+        reader = subprocess.Popen([t.ouro, "-c", f"with open('{path}') as f: print(f.read())"], stdout=subprocess.PIPE, text=True, env=t.suite.environment())
+        time.sleep(0.2)
+        writer = t.run("-c", f"with open('{path}', 'w') as f: f.write('what was written')")
+        t.equal(writer.status, 0)
+        t.equal(reader.communicate(timeout=60)[0], "what was written\n")
+
+
 def main():
-    for name in sys.argv[2:] or [*CASES, *TENSORS]:
-        taken = [seconds_to_stop([sys.argv[1]], name, wait=0.2 + 0.1 * i) for i in range(5)]
+    for name in sys.argv[2:] or [*CASES, *TENSORS, *COMPILED, *WAITS]:
+        mode = "graph" if name in COMPILED else "auto"
+        taken = [seconds_to_stop([sys.argv[1], f"--mode={mode}"], name, wait=0.2 + 0.1 * i) for i in range(5)]
         shown = [x * 1000 for x in taken if x is not None]
         print(f"{name:28} {max(shown):8.0f}" if shown else f"{name:28}    ended", flush=True)
 

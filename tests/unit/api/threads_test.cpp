@@ -1,4 +1,5 @@
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -122,6 +123,33 @@ TEST_CASE("an interrupt from another thread ends a script, not its session", "[t
   s.interrupt();
   s.clear_interrupt();
   CHECK(s.run("y = 3"));
+}
+
+TEST_CASE("an interrupt or a stop from another thread wakes blocking input up", "[threads]") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  Session s;
+  std::atomic<bool> inside{false};
+  CHECK(s.define("started", [&](const Call&) -> Result<Value> {
+    inside = true;
+    return Value();
+  }));
+  CHECK(s.run("f = open(" + std::to_string(ends[0]) + ")"));
+  for (bool stops : {false, true}) {
+    inside = false;
+    std::thread other([&] {
+      while (!inside) std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(50ms);
+      stops ? s.stop() : s.interrupt();
+    });
+    const auto before = std::chrono::steady_clock::now();
+    CHECK(s.run("started()\nf.readline()").error().type() == "KeyboardInterrupt");
+    CHECK(std::chrono::steady_clock::now() - before < 5s);
+    other.join();
+  }
+  REQUIRE(write(ends[1], "a line\n", 7) == 7);
+  CHECK(after(s, "line = f.readline()", "line").as_str() == "a line\n");
+  close(ends[1]);
 }
 
 TEST_CASE("sessions come and go on threads of their own and leave no memory behind", "[threads]") {

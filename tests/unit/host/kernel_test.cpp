@@ -269,3 +269,68 @@ TEST_CASE("leaf_functions_give_the_evaluators_bits", "[jit]") {
       check_kernel(s, {1000, 1000, 1000}, {1000});
     }
 }
+
+TEST_CASE("long_loops_and_reductions_are_cut_into_strips_with_the_same_bits", "[jit]") {
+  constexpr size_t n = 3 * 65536 + 5;
+  check_kernel(map("f32", "add", "f32"), {n, n, n}, {n});
+  const char* serial = R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
+    parallel i0 < n0 {
+      reduce serial i1 < n1 {
+        %0 = ix.mul i1, n0
+        %1 = ix.add %0, i0
+        %2 = load.f32 b0[%1]
+      } r0 = add.f32 %2
+      store b1[i0] = r0
+    }
+  })";
+  for (int64_t k : {int64_t{1}, int64_t{5}, int64_t{4096}, int64_t{2 * 4096 + 3}})
+    check_kernel(serial, {static_cast<size_t>(19 * k), 19}, {19, k});
+}
+
+namespace {
+
+// Launches with a poll word that is set already: does the kernel end early, and does it for kStopBits alone?
+void check_stops(const std::string& text, const std::vector<size_t>& lengths, const std::vector<int64_t>& sizes) {
+  auto k = ir::loops::read_kernel(text);
+  const ir::loops::Kernel* kernels[] = {&k};
+  std::string error;
+  std::vector<std::vector<char>> buffers;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    buffers.push_back(test::random_elements(k.buffers[i].type, lengths[i], i));
+  std::vector<void*> p = test::pointers_to(buffers);
+  std::atomic<uint32_t> poll{0};
+  const int64_t range = backends::launch_range(k, sizes.data());
+  const runtime::KernelArgs args{p.data(), sizes.data(), nullptr, range, 1, &poll};
+  for (const char* cpu : {"", "x86-64-v3", "x86-64-v2"}) {
+    auto& backend = test::host(cpu);
+    auto module = backend.compile(kernels, error);
+    REQUIRE(module);
+    poll = ~runtime::kStopBits;
+    CHECK(backend.launch(*module, 0, args, 1, error));
+    poll = runtime::kStopBits;
+    CHECK_FALSE(backend.launch(*module, 0, args, 1, error));
+    CHECK(error.empty());
+  }
+  CHECK_FALSE(backends::evaluate(k, p.data(), sizes.data(), nullptr, 0, range, &poll));
+}
+
+}  // namespace
+
+TEST_CASE("a_kernel_ends_where_its_poll_word_asks_for_it", "[jit]") {
+  check_stops(map("f32", "add", "f32"), {200000, 200000, 200000}, {200000});
+  for (const char* order : {"serial", "fold", "blocks"}) {
+    const std::string text = std::string(R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
+    parallel i0 < n0 {
+      reduce )") + order + R"( i1 < n1 {
+        %0 = ix.mul i0, n1
+        %1 = ix.add %0, i1
+        %2 = load.f32 b0[%1]
+      } r0 = add.f32 %2
+      store b1[i0] = r0
+    }
+  })";
+    INFO(order);
+    check_stops(text, {20000, 1}, {1, 20000});
+    if (std::string_view(order) == "fold") check_stops(text, {90, 30}, {30, 3});
+  }
+}
