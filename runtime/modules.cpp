@@ -2,6 +2,7 @@
 // then natives, then the library that is embedded in the program.
 #include "runtime/modules.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frontend/module.h"
@@ -17,7 +18,7 @@ namespace {
 // Each half is indexed at the first name that is asked of it: a small program asks only Python's.
 struct Builtins {
   std::unordered_map<uint32_t, const NativeDef*> python_rows, ouro_rows;
-  std::unordered_map<uint32_t, Value> python, ouro;
+  std::unordered_map<uint32_t, Value> python, ouro, intrinsics;
   bool python_indexed = false, ouro_indexed = false;
 };
 
@@ -93,6 +94,16 @@ Value builtin(Session& s, Symbol name, bool ouro_names) {
   if (!v.is_unbound() || !ouro_names) return v;
   if (!b.ouro_indexed) index_ouro(s, b);
   return from_rows(s, b.ouro, b.ouro_rows, kOuro, name);
+}
+
+Value intrinsic_or_builtin(Session& s, Symbol name) {
+  for (const NativeDef& d : s.intrinsics) {
+    if (d.name != name.text()) continue;
+    Value& made = s.state<Builtins>().intrinsics[name.id()];
+    if (made.is_unbound()) made = make_native(d);
+    return made;
+  }
+  return builtin(s, name, true);
 }
 
 namespace {

@@ -130,7 +130,8 @@ class Session {
   void register_natives(const NativeModule* module);  // static storage
   const NativeModule* find_natives(std::string_view name) const;
   std::vector<const NativeModule*> native_modules;
-  std::vector<std::string> path;  // folders searched by import: the script's, OUROPATH
+  std::span<const NativeDef> intrinsics;  // what only lowered code calls (prim builtin.get); no script can name them
+  std::vector<std::string> path;          // folders searched by import: the script's, OUROPATH
   std::vector<std::string> argv;
   // Where embedded modules come from (stdlib/embedded.h stands to the right of this layer).
   struct Embedded {
