@@ -1,7 +1,7 @@
 """The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
 else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
-interpreter."""
+interpreter. And the fuzzers of what a hostile script, client or file could do (tests/fuzz/natives.py and its neighbours)."""
 import importlib.util
 import os
 import sys
@@ -10,6 +10,10 @@ from .common import TESTS, Job, Result, describe, tail
 
 SECONDS = {"parse": 15, "lower": 15, "run": 30}
 PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
+# Command lines of the others: in every build, and under sanitizers.
+OTHERS = {
+    "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
+}
 TENSORS = {"tensors": 240, "models": 80}  # programs; a tenth of them under sanitizers
 
 
@@ -56,6 +60,13 @@ def run_tensors(suite, name, generator, count):
     return [Result(name, problem)]
 
 
+def run_other(suite, name, what):
+    program = os.path.join(TESTS, "fuzz", what.split(" ")[0] + ".py")
+    done = suite.execute([sys.executable, program, f"--ouro={suite.ouro}", *OTHERS[what][suite.sanitized]], timeout=1200, cwd=suite.temporary())
+    problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.out, 60)}\n{tail(done.err, 20)}"
+    return [Result(name, problem)]
+
+
 def check_rows(suite, name):
     """A row that no rule of the random tensor programs draws is one that they do not test."""
     sys.path.insert(0, os.path.join(TESTS, "fuzz"))
@@ -75,6 +86,10 @@ def discover(suite):
         name = f"fuzz/{generator}"
         if suite.ouro and suite.wants(name) and suite.tagged(["jit", "threads"]):
             jobs.append(Job(name, lambda n=name, g=generator, c=count: run_tensors(suite, n, g, c), weight=100))
+    for what in OTHERS:
+        name = f"fuzz/{what}"
+        if suite.ouro and suite.wants(name) and suite.tagged([]):
+            jobs.append(Job(name, lambda n=name, w=what: run_other(suite, n, w), weight=100))
     for what, seconds in SECONDS.items():
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
