@@ -164,6 +164,13 @@ struct Found {
   std::string folder;
 };
 
+// The text of a module, and the trees that it becomes.
+void require_memory_for(const std::string& path) {
+  constexpr size_t kPerByte = 32;
+  struct stat st {};
+  if (stat(path.c_str(), &st) == 0 && st.st_size > 0) require_memory(kPerByte * static_cast<size_t>(st.st_size));
+}
+
 Found find_in(const std::string& folder, std::string_view leaf) {
   Found f;
   std::string base = folder.empty() ? std::string(leaf) : folder + "/" + std::string(leaf);
@@ -174,7 +181,9 @@ Found find_in(const std::string& folder, std::string_view leaf) {
   for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false},
                     Form{".py", false, true}}) {
     std::string path = base + form.tail;
-    if (!exists(path) || !read_file(path, f.text)) continue;
+    if (!exists(path)) continue;
+    require_memory_for(path);
+    if (!read_file(path, f.text)) continue;
     f.file = path;
     f.package = form.package;
     f.python = form.python;

@@ -26,7 +26,7 @@ struct Advanced {
   int axis;                    // of x, for messages
   size_t before;               // how many kept axes stand before it
   std::vector<int64_t> shape;  // of the index
-  std::vector<int64_t> values;
+  CountedVector<int64_t> values;
 };
 
 struct KeyReader {
@@ -96,7 +96,7 @@ struct KeyReader {
       return true;
     }
     if (v.is_bool()) {  // a new axis of size 1 or 0
-      add_advanced({0, 1, axis, map.dims.size(), {v.as_bool() ? 1 : 0}, std::vector<int64_t>(v.as_bool() ? 1 : 0)});
+      add_advanced({0, 1, axis, map.dims.size(), {v.as_bool() ? 1 : 0}, CountedVector<int64_t>(v.as_bool() ? 1 : 0)});
       return true;
     }
     if (cast<List>(v)) {
@@ -147,7 +147,7 @@ struct KeyReader {
     if (t->dtype == DType::boolean) {
       if (t->rank == 0)
         return add_advanced(
-                   {0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, std::vector<int64_t>(*t->bytes() ? 1 : 0)}),
+                   {0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, CountedVector<int64_t>(*t->bytes() ? 1 : 0)}),
                true;
       for (int k = 0; k < t->rank; ++k)
         if (t->dim(k) != x->dim(axis + k))
@@ -155,7 +155,7 @@ struct KeyReader {
                       "the shape of the mask " + shape_text(t->shape()) + " at index " + std::to_string(k) +
                           " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " +
                           std::to_string(axis + k));
-      std::vector<int64_t> hits;
+      CountedVector<int64_t> hits;
       for (int64_t i = 0; i < t->size; ++i)
         if (t->bytes()[i]) hits.push_back(i);
       std::vector<int64_t> steps = row_major(t->shape());
@@ -170,7 +170,7 @@ struct KeyReader {
     if (!is_integer(t->dtype))
       return fail(s, ExcKind::IndexError,
                   "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
-    Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, std::vector<int64_t>(t->size)};
+    Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, CountedVector<int64_t>(t->size)};
     kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](a.values.data(), t->data(), t->size);
     for (int64_t& i : a.values) {
       if (i < -a.size || i >= a.size)
@@ -196,7 +196,7 @@ struct KeyReader {
     map.at = separated ? 0 : advanced[0].before;
     int64_t n = element_count(map.broadcast);
     map.places.assign(n, 0);
-    std::vector<int64_t> spread(n);
+    CountedVector<int64_t> spread(n);
     for (const Advanced& a : advanced) {
       if (n == 0) continue;
       BroadcastReader r(a.shape, map.broadcast, 8);
@@ -463,7 +463,7 @@ AxisIndex split_at(const Tensor* x, int axis) {
   return a;
 }
 // index values as checked, non-negative i64.
-bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>& out) {
+bool read_index(OpCall& c, const Tensor* index, int64_t n, CountedVector<int64_t>& out) {
   const int64_t* p = index->data<int64_t>();
   out.assign(p, p + index->size);
   for (int64_t& i : out) {
@@ -477,7 +477,7 @@ bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>&
 }
 
 // Places in x of each element of an index tensor that replaces `axis` (gather, scatter).
-bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<int64_t>& places) {
+bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, CountedVector<int64_t>& places) {
   int axis = c.axis("axis", x->rank);
   if (!read_index(c, index, x->rank ? x->dim(axis) : 1, places)) return false;
   if (x->rank == 0) return true;
@@ -491,7 +491,7 @@ bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<in
   }
   return true;
 }
-IndexMap places_map(std::vector<int64_t> places) {
+IndexMap places_map(CountedVector<int64_t> places) {
   IndexMap m;
   m.advanced = true;
   m.broadcast = {static_cast<int64_t>(places.size())};
@@ -500,14 +500,14 @@ IndexMap places_map(std::vector<int64_t> places) {
 }
 Value row_gather(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
-  std::vector<int64_t> places;
+  CountedVector<int64_t> places;
   if (!axis_places(c, x, index, places)) return Value::error();
   OURO_TRY(r, c.result());
   read_map(r.as<Tensor>()->bytes(), x->bytes(), places_map(std::move(places)), size_of(x->dtype), 1);
   return r;
 }
 // out = x with src written or added at the places.
-Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool add) {
+Value scatter_at(OpCall& c, CountedVector<int64_t> places, const Value& src, bool add) {
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
   Value v = cast_tensor(c.s, src, x.as<Tensor>()->dtype);
@@ -531,7 +531,7 @@ Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool 
 }
 Value row_scatter(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
-  std::vector<int64_t> places;
+  CountedVector<int64_t> places;
   if (x->rank != index->rank)
     return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) +
                                        " must have as many dimensions as " + shape_text(x->shape()));
@@ -566,7 +566,7 @@ Value row_select(OpCall& c) {
   const Tensor* x = c.in(0);
   int axis = c.axis("axis", x->rank);
   AxisIndex a = split_at(x, axis);
-  std::vector<int64_t> index;
+  CountedVector<int64_t> index;
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
   OURO_TRY(r, c.result());
   char* out = r.as<Tensor>()->bytes();
@@ -583,7 +583,7 @@ Value row_index_add(OpCall& c) {
   const Tensor* x = c.in(0);
   int axis = c.axis("axis", x->rank);
   AxisIndex a = split_at(x, axis);
-  std::vector<int64_t> index;
+  CountedVector<int64_t> index;
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
   const Tensor* src = c.in(2);
   int64_t m = static_cast<int64_t>(index.size());

@@ -169,7 +169,7 @@ Value searchsorted(OpCall& c) {
 Value nonzero(OpCall& c) {
   OURO_TRY(mask, cast_tensor(c.s, c.inputs[0], DType::boolean));
   auto* m = mask.as<Tensor>();
-  std::vector<int64_t> hits;
+  CountedVector<int64_t> hits;
   for (int64_t i = 0; i < m->size; ++i)
     if (m->bytes()[i]) hits.push_back(i);
   int64_t shape[2] = {static_cast<int64_t>(hits.size()), m->rank};
