@@ -436,6 +436,9 @@ Value open_file(Session& s, const Args& a) {
     if (path.is_error()) return path;
     if (path.is_unbound())
       return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, v[0]).c_str());
+    if (!cast<Str>(path) && !cast<Bytes>(path))
+      return raise_type_error(s, "expected %s.__fspath__() to return str or bytes, not %s", type_name(s, v[0]).c_str(),
+                              type_name(s, path).c_str());
   }
   if (!parse_mode(s, f->mode, *f, flags)) return Value::error();
   if (!f->text) {

@@ -95,6 +95,7 @@ def main():
     options.add_argument("--slowest", type=float, default=3.0)
     options.add_argument("--ouro", default=os.path.join(ROOT, "build", "ouro"))
     given = options.parse_args()
+    given.ouro = os.path.abspath(given.ouro)
     with tempfile.TemporaryDirectory() as folder:
         runtime = os.path.join(folder, "runtime")
         os.mkdir(runtime, 0o700)

@@ -177,6 +177,7 @@ def main():
     options.add_argument("--keep")
     options.add_argument("--ouro", default=os.path.join(ROOT, "build", "ouro"))
     given = options.parse_args()
+    given.ouro = os.path.abspath(given.ouro)
     end, seed, failures, refused = time.time() + (given.seconds or 0), given.seed, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "data"), "w") as f:

@@ -12,7 +12,11 @@ SECONDS = {"parse": 15, "lower": 15, "run": 30}
 PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
 # Command lines of the others: in every build, and under sanitizers.
 OTHERS = {
+    "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
+    "natives at random": (["--batches=8"], ["--batches=4"]),
+    "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
+    "file_formats": (["--count=12"], ["--count=3"]),
 }
 TENSORS = {"tensors": 240, "models": 80}  # programs; a tenth of them under sanitizers
 
