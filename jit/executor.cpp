@@ -214,7 +214,8 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         continue;
       }
       if (state == Version::State::ready) return run_version(s, f, *v, place, result);
-      compiling = true;  // another plan's may serve until then
+      compiling = true;
+      break;
     }
     // The version of another plan serves until that of this one is ready; not on a device where nothing was placed.
     if (other_plans)
