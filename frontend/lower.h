@@ -12,8 +12,8 @@
 
 namespace ouro::frontend {
 
-/// Lowers a resolved module. `last_value`: the module returns the value of its last statement if
-/// that is an expression (a cell of the prompt), else None.
-ir::FunctionRef lower(const ast::Module& module, const Resolution& names, bool last_value);
+/// Lowers a resolved module. `interactive`: a cell of the prompt, whose expression statements outside of functions and
+/// classes hand their values to the intrinsic `display`.
+ir::FunctionRef lower(const ast::Module& module, const Resolution& names, bool interactive);
 
 }  // namespace ouro::frontend

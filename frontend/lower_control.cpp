@@ -8,7 +8,13 @@ void Lowerer::statement(const StmtNode& s) {
   if (!b_.reachable()) return;
   switch (s.kind) {
     case Kind::Expr:
-      if (!is<Constant>(as<Expr>(&s).value)) expr(as<Expr>(&s).value);
+      if (displays_) {
+        Atom value = expr(as<Expr>(&s).value);
+        Atom display = builtin(s.span, "display");
+        b_.call(display, {value});
+      } else if (!is<Constant>(as<Expr>(&s).value)) {
+        expr(as<Expr>(&s).value);
+      }
       return;
     case Kind::Assign:
       return assign_statement(as<Assign>(&s));
@@ -142,10 +148,10 @@ void Lowerer::if_(const If& first) {
 }
 
 // `while True: pass` has nothing that an exception from outside (Ctrl-C) could be raised at.
-static bool does_nothing(const While& s) {
+static bool does_nothing(const While& s, bool displays) {
   if (!is<Constant>(s.test)) return false;
   for (const StmtNode* inner : s.body) {
-    const bool constant = inner->kind == Kind::Expr && is<Constant>(as<Expr>(inner).value);
+    const bool constant = !displays && inner->kind == Kind::Expr && is<Constant>(as<Expr>(inner).value);
     if (inner->kind != Kind::Pass && inner->kind != Kind::Continue && !constant) return false;
   }
   return true;
@@ -158,7 +164,7 @@ void Lowerer::while_(const While& s) {
   b_.jump(head, {});
   b_.switch_to(head);
   assigned_ = sure_anywhere();
-  if (does_nothing(s) && b_.handler_depth()) let(s.test->span, prim::truth, {expr(s.test)});
+  if (does_nothing(s, displays_) && b_.handler_depth()) let(s.test->span, prim::truth, {expr(s.test)});
   Outcome o = condition(s.test, body, done);
   start(body);
   assigned_ = o.if_true;

@@ -101,27 +101,23 @@ FunctionRef Lowerer::lambda(const Lambda& l) {
   return end();
 }
 
-FunctionRef Lowerer::module(const Module& m, bool last_value) {
+FunctionRef Lowerer::module(const Module& m, bool interactive) {
+  displays_ = interactive;
   begin(ir::Function::Kind::module, nullptr);
   set_docstring(m.body);
-  if (scope_.has_annotations && !last_value) make_annotations_dict(m.span);
+  if (scope_.has_annotations && !interactive) make_annotations_dict(m.span);
   Stmts body = m.body;
-  if (const Constant* doc = docstring(body); doc && !last_value) {
+  if (const Constant* doc = docstring(body); doc && !interactive) {
     let(body[0]->span, prim::global_set, {b_.string(doc->text)}, intern("__doc__"));
     body = body.subspan(1);
   }
-  auto* last = body.empty() || !last_value ? nullptr : dyn<Expr>(body.back());
-  statements(last ? body.first(body.size() - 1) : body);
-  if (last && b_.reachable()) {
-    Atom value = expr(last->value);
-    b_.return_(value);
-  }
+  statements(body);
   return end();
 }
 
-FunctionRef lower(const Module& module, const Resolution& names, bool last_value) {
+FunctionRef lower(const Module& module, const Resolution& names, bool interactive) {
   Scope& scope = names.of(&module);
-  return Lowerer(names, scope, module.span).module(module, last_value);
+  return Lowerer(names, scope, module.span).module(module, interactive);
 }
 
 }  // namespace ouro::frontend

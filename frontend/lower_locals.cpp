@@ -52,7 +52,7 @@ Atom Lowerer::locals_dict(Span span) {
                      : v.storage == Storage::cell ? slots_[i].cell
                                                   : captures_[v.slot]);
     }
-  Atom make = builtin(span, ".locals");
+  Atom make = builtin(span, "dict_of_locals");
   return b_.call(make, view(args));
 }
 

@@ -60,7 +60,7 @@ class Lowerer {
  public:
   Lowerer(const Resolution& names, Scope& scope, Span span);
 
-  FunctionRef module(const ast::Module& m, bool last_value);
+  FunctionRef module(const ast::Module& m, bool interactive);
   FunctionRef function(const ast::FunctionDef& f);
   FunctionRef lambda(const ast::Lambda& l);
   FunctionRef comprehension(const ast::ExprNode& e, ast::Seq<ast::Comprehension> generators, const ast::ExprNode* elt,
@@ -261,6 +261,7 @@ class Lowerer {
 
   const Resolution& names_;
   Scope& scope_;
+  bool displays_ = false;  // values of expression statements are shown
   ir::FunctionBuilder b_;
   std::vector<Slot> slots_;     // parallel to scope_.vars
   std::vector<Atom> captures_;  // parallel to scope_.captures: values or cells

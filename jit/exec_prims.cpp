@@ -33,7 +33,7 @@ AVal h_global_set(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>
   return {};
 }
 AVal h_builtin_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
-  Value v = runtime::builtin(s.session, Symbol::from_id(l.attr), true);
+  Value v = runtime::intrinsic_or_builtin(s.session, Symbol::from_id(l.attr));
   if (v.is_error() || v.is_unbound()) s.abandon("a builtin that is not there");
   return AVal::of(v);
 }

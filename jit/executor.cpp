@@ -127,6 +127,25 @@ bool JitExecutor::follow_demands(Session& s) {
   return follows;
 }
 
+bool JitExecutor::ready_to_move(Session& s) {
+  const runtime::ExecutionPlan now = s.demands.plan(), next = s.demands.wanted();
+  if (next.device == now.device) return true;
+  bool ready = true;
+  for (auto& f : order_) {
+    std::vector<std::shared_ptr<Version>> there = f->versions;
+    for (auto& v : there) {
+      const Version::State state = v->state.load(std::memory_order_acquire);
+      const bool serves = state == Version::State::ready || state == Version::State::compiling;
+      if (!(v->demands == now) || v->placed || !serves) continue;
+      derive(s, *f, *v, next);
+      for (auto& w : f->versions)
+        if (w->made == v->made && w->demands == next)
+          ready = ready && w->state.load(std::memory_order_acquire) != Version::State::compiling;
+    }
+  }
+  return ready;
+}
+
 std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
                                              runtime::ExecutionPlan plan, bool placed, bool wait) {
   for (auto& v : f.versions)

@@ -35,6 +35,7 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
   runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, ir::BlockId head, Value& result) override;
   bool follow_demands(Session& s) override;
+  bool ready_to_move(Session& s) override;
 
   /// Marks a function's code as `@jit` does.
   void mark(const ir::FunctionRef& code);

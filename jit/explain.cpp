@@ -98,6 +98,15 @@ std::string explain(runtime::Session& s) {
       }
     }
   }
+  for (size_t kind = 1; kind < runtime::kDeviceKinds; ++kind) {
+    const auto id = static_cast<runtime::DeviceId>(kind);
+    std::shared_ptr<runtime::Device> d = s.devices.at(id);
+    if (!d) continue;
+    std::string host;
+    for (const auto& [name, n] : d->counters.on_host) host += fmt::format("{}{} {}", host.empty() ? "" : ", ", name, n);
+    out += fmt::format("device {}: {} launches of kernels{}\n", runtime::device_name(id), d->counters.launches,
+                       host.empty() ? "" : "; without a kernel there, run on the host: " + host);
+  }
   if (CacheCounters c = jit->cache().counters(); c.compiled + c.loaded > 0)
     out +=
         fmt::format("disk cache {}: {} compiled, {} loaded\n", jit->cache().on() ? "on" : "off", c.compiled, c.loaded);

@@ -203,6 +203,7 @@ ByteArray::~ByteArray() {
 
 void List::reserve(size_t n) {
   if (n <= capacity) return;
+  if (n > SIZE_MAX / sizeof(Value) / 2) throw std::bad_alloc();
   size_t wanted = size + size / 8 + 6;
   if (wanted < n) wanted = n;
   // Values are relocatable. Few of them live in pooled blocks.
@@ -283,6 +284,7 @@ Value make_list_moved(std::span<Value> items) {
 }
 
 Value alloc_tuple(size_t n) {
+  if (n > SIZE_MAX / sizeof(Value) / 2) throw std::bad_alloc();
   Tuple* t = new (allocate_memory(sizeof(Tuple) + n * sizeof(Value))) Tuple;
   t->kind = static_cast<uint8_t>(ObjectKind::tuple);
   t->size = n;

@@ -16,10 +16,12 @@ struct Params {
   struct Param {
     Symbol name;
     bool has_default = false;
+    ObjectKind kind = ObjectKind::unbound_;  // "name: int": of this kind or a subclass of it; unbound_: anything
   };
   std::vector<Param> params;  // positional ones, then keyword-only ones
   uint16_t posonly = 0, positional = 0, required = 0;
   bool varargs = false, varkw = false;
+  bool has_kinds = false;
   bool parse_self = false;  // the row has no list, or asked for raw arguments
   // Calls with as many positional arguments (without the receiver) need no binding, only `quick_slots` places.
   uint16_t quick_least = 1, quick_most = 0, quick_slots = 0;

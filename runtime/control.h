@@ -4,10 +4,16 @@
 // Socket: $XDG_RUNTIME_DIR/ouro/PID.sock, or /tmp/ouro-UID/PID.sock; folder 0700, socket 0600, and only the same user's
 // processes are answered. A request is one line, `get` or `set NAME=VALUE...`, of at most 4 KiB; the answer is text
 // that starts with "ok" or "error", then the end.
+//
+// The thread waits for all connections at once: each has two seconds for its request and two for its answer, and where
+// there are too many the oldest gives way. So nobody who says nothing keeps another one from being heard. A socket that
+// a killed process has left is taken away by the next one that listens.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace ouro::runtime {
 
@@ -20,13 +26,31 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
+  /// Why nothing listens, where it should; else empty.
+  const std::string& problem() const { return problem_; }
+
  private:
+  using Clock = std::chrono::steady_clock;
+  // One that is heard (a line grows), then answered (the answer shrinks).
+  struct Connection {
+    int fd;
+    Clock::time_point end;
+    std::string text;
+    bool answering = false;
+  };
+  std::string listen();
   void serve();
-  void answer(int connection);
+  void accept();
+  bool hear(Connection& c);  // false: it is over
+  bool speak(Connection& c);
+  void reply(Connection& c, std::string text);
+  int patience() const;  // milliseconds until something is to be done without being asked
 
   Demands& demands_;
   const bool sense_;
   std::string path_;  // empty: does not listen
+  std::string problem_;
+  std::vector<Connection> connections_;  // the oldest first
   int socket_ = -1;
   int stop_[2] = {-1, -1};  // a pipe: its end tells the thread to end
   std::thread thread_;

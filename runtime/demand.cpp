@@ -9,6 +9,7 @@
 #include "runtime/cores.h"
 #include "runtime/devices.h"
 #include "runtime/session.h"
+#include "support/trace.h"
 
 namespace ouro::runtime {
 
@@ -98,7 +99,13 @@ int Demands::first_threads() {
   if (threads_.load(std::memory_order_relaxed) > 0) return threads_.load(std::memory_order_relaxed);
   cores_ = available_cores();
   apply();
-  if ((sense_ || listen_) && !control_) control_ = std::make_unique<Control>(*this, sense_, listen_);
+  if ((sense_ || listen_) && !control_) {
+    control_ = std::make_unique<Control>(*this, sense_, listen_);
+    if (!control_->problem().empty()) {
+      note("no control socket: " + control_->problem());
+      notice("control", "no control socket: " + control_->problem());
+    }
+  }
   return threads_.load(std::memory_order_relaxed);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,18 +28,19 @@ size_t class_of(size_t bytes) {
 
 // The elements in new memory of the host; or why not.
 std::string copy_to_host(Buffer* b, bool& no_memory) {
-  void* data = nullptr;
-  no_memory = posix_memalign(&data, 64, std::max<size_t>(class_of(b->bytes), 64)) != 0;
+  Buffer* host = allocate_buffer(b->bytes);
+  no_memory = !host;
   if (no_memory) return "not enough memory for a tensor's copy on the host";
   std::string error;
   DeviceMemory& m = *b->device;
-  if (b->bytes > 0 && !m.on->backend->copy_out(data, m.data, b->bytes, error)) {
-    std::free(data);
+  if (b->bytes > 0 && !m.on->backend->copy_out(host->data, m.data, b->bytes, error)) {
+    release_buffer(host);
     return fmt::format("device '{}': {}", device_name(m.on->id), error);
   }
   m.on->counters.bytes_out += b->bytes;
-  b->data = data;
-  b->bin = kUnbinned;
+  b->data = host->data;
+  b->bin = host->bin;
+  delete host;
   return {};
 }
 
@@ -117,6 +119,9 @@ bool to_host(Session& s, Buffer* b) {
 void fetch(Buffer* b) {
   if (b->data || !b->device) return;
   bool no_memory = false;
+  Session* s = current_session();
+  std::optional<MemoryUnlimited> unlimited;  // nobody could be told
+  if (s) unlimited.emplace(s->memory);
   std::string error = copy_to_host(b, no_memory);
   if (!error.empty()) ouro_bug("%s", error.c_str());
 }

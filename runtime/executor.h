@@ -41,6 +41,9 @@ struct Executor {
   virtual Outcome hot_loop(Session& s, Frame& frame, ir::BlockId head, Value& result) = 0;
   // The plan changes (Session::demands still has the old one). True: compiled code follows when its versions are ready.
   virtual bool follow_demands(Session& s) = 0;
+  // Another device is wanted. False: code for it is being made; until it is there everything stays where it is. A cheap
+  // question, asked at safe points.
+  virtual bool ready_to_move(Session&) { return true; }
 };
 
 // ---- what executors may do with a frame (runtime/interpreter/frame.cpp)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <new>
 #include <string>
@@ -12,6 +13,8 @@
 #include "runtime/tensor.h"
 
 namespace ouro::runtime {
+
+void give_back_frames(Session& s);  // runtime/interpreter/frame.cpp
 
 namespace {
 
@@ -26,7 +29,17 @@ uint64_t MemoryAccount::next_serial() {
   return ++last;
 }
 
+MemoryAccount::MemoryAccount(Session& s, size_t limit) : session_(s), limit_(static_cast<int64_t>(limit)) {
+  const char* failing = std::getenv("OURO_FAIL_ALLOCATION");
+  failing_ = failing ? std::max(std::atoll(failing), 0LL) : 0;
+  set_mark();
+}
+
 void MemoryAccount::set_mark() {
+  if (failing_) {
+    mark_ = INT64_MIN;
+    return;
+  }
   if (!collect_mark_) collect_mark_ = limit_ ? limit_ / 2 : kUnasked;
   mark_ = std::min(collect_mark_, limit_ ? limit_ : std::max(machine_limit_, kUnasked));
 }
@@ -50,6 +63,10 @@ bool MemoryAccount::fits(int64_t wanted) {
 
 void MemoryAccount::admit(size_t bytes, bool enforced) {
   const auto more = static_cast<int64_t>(std::min(bytes, size_t{1} << 62));
+  if (failing_ && enforced && --failing_ == 0) {
+    set_mark();
+    throw std::bad_alloc();
+  }
   if (used_ + more > collect_mark_) {
     session_.ask(Session::kCollect);
     collect_mark_ = INT64_MAX;  // until it has ended
@@ -58,6 +75,7 @@ void MemoryAccount::admit(size_t bytes, bool enforced) {
     drop_all_leftovers(session_);
     trim_buffer_cache();
     release_free_chunks();
+    give_back_frames(session_);
     if (!fits(used_ + more)) {
       const bool small = bytes <= kSmall;
       if (!(small && reserve_open_ && fits(used_ + more - kReserve))) {
@@ -88,6 +106,39 @@ bool MemoryAccount::try_charge(size_t bytes) noexcept {
 
 void require_memory_slow(size_t bytes) {
   if (Session* s = current_session()) s->memory.require(bytes);
+}
+
+HeldMemory::HeldMemory(size_t bytes) {
+  Session* s = current_session();
+  if (!s) return;
+  s->memory.charge(bytes);
+  bytes_ = bytes;
+  serial_ = s->memory.serial();
+}
+bool HeldMemory::take(size_t bytes, HeldMemory& to) noexcept {
+  to = HeldMemory();
+  Session* s = current_session();
+  if (!s) return true;
+  if (!s->memory.try_charge(bytes)) return false;
+  to.bytes_ = bytes;
+  to.serial_ = s->memory.serial();
+  return true;
+}
+HeldMemory::~HeldMemory() {
+  Session* s = bytes_ ? current_session() : nullptr;
+  if (s && s->memory.serial() == serial_) s->memory.release(bytes_);
+}
+
+void* allocate_counted(size_t bytes) {
+  Session* s = current_session();
+  if (s) s->memory.charge(bytes);
+  if (void* p = std::malloc(bytes)) return p;
+  if (s) s->memory.release(bytes);
+  throw std::bad_alloc();
+}
+void free_counted(void* p, size_t bytes) {
+  std::free(p);
+  if (Session* s = current_session()) s->memory.release(bytes);
 }
 
 // ---------------------------------------------------------------- the machine

@@ -2,6 +2,7 @@
 // then natives, then the library that is embedded in the program.
 #include "runtime/modules.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frontend/module.h"
@@ -19,7 +20,7 @@ namespace {
 // Each half is indexed at the first name that is asked of it: a small program asks only Python's.
 struct Builtins {
   std::unordered_map<uint32_t, const NativeDef*> python_rows, ouro_rows;
-  std::unordered_map<uint32_t, Value> python, ouro;
+  std::unordered_map<uint32_t, Value> python, ouro, intrinsics;
   bool python_indexed = false, ouro_indexed = false;
 };
 
@@ -97,6 +98,16 @@ Value builtin(Session& s, Symbol name, bool ouro_names) {
   return from_rows(s, b.ouro, b.ouro_rows, kOuro, name);
 }
 
+Value intrinsic_or_builtin(Session& s, Symbol name) {
+  for (const NativeDef& d : s.intrinsics) {
+    if (d.name != name.text()) continue;
+    Value& made = s.state<Builtins>().intrinsics[name.id()];
+    if (made.is_unbound()) made = make_native(d);
+    return made;
+  }
+  return builtin(s, name, true);
+}
+
 namespace {
 
 void set_name(Session& s, Module* m, const char* name, Value v) {
@@ -155,6 +166,13 @@ struct Found {
   std::string folder;
 };
 
+// The text of a module, and the trees that it becomes.
+void require_memory_for(const std::string& path) {
+  constexpr size_t kPerByte = 32;
+  struct stat st {};
+  if (stat(path.c_str(), &st) == 0 && st.st_size > 0) require_memory(kPerByte * static_cast<size_t>(st.st_size));
+}
+
 Found find_in(const std::string& folder, std::string_view name) {
   Found f;
   const std::optional<std::string> leaf = text::to_system(name);
@@ -167,7 +185,9 @@ Found find_in(const std::string& folder, std::string_view name) {
   for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false},
                     Form{".py", false, true}}) {
     std::string path = base + form.tail;
-    if (!exists(path) || !read_file(path, f.text)) continue;
+    if (!exists(path)) continue;
+    require_memory_for(path);
+    if (!read_file(path, f.text)) continue;
     f.file = path;
     f.package = form.package;
     f.python = form.python;

@@ -32,8 +32,8 @@ using NativeThree = Value (*)(Session&, const Value&, const Value&, const Value&
 
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
 // are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
-// `*args` as a tuple, `**kw` as a dict. When empty, `fn` parses Args itself. Of a method the list leaves out the
-// receiver (a leading `self` is ignored), which `fn` sees as argument 0.
+// `*args` as a tuple, `**kw` as a dict. "x: int" has the kind checked, too: `fn` need not. When empty, `fn` parses Args
+// itself. Of a method the list leaves out the receiver (a leading `self` is ignored), which `fn` sees as argument 0.
 struct NativeDef {
   std::string_view name;
   std::string_view params;

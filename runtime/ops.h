@@ -158,5 +158,6 @@ Value import_module(Session& s, Symbol dotted);  // the module itself
 Value import_top(Session& s, Symbol dotted);     // `import a.b`: a
 Value import_from(Session& s, const Value& module, Symbol name);
 Value builtin(Session& s, Symbol name, bool ouro_names);  // unbound if there is none
+Value intrinsic_or_builtin(Session& s, Symbol name);      // what prim builtin.get gives; unbound if there is none
 
 }  // namespace ouro::runtime

@@ -146,6 +146,7 @@ class Session {
   void register_natives(const NativeModule* module);  // static storage
   const NativeModule* find_natives(std::string_view name) const;
   std::vector<const NativeModule*> native_modules;
+  std::span<const NativeDef> intrinsics;  // what only lowered code calls (prim builtin.get); no script can name them
   std::vector<std::string> path;  // folders searched by import: the script's, OUROPATH; as the system names them
   std::vector<std::string> argv;  // the system's bytes, too
   // Where embedded modules come from (stdlib/embedded.h stands to the right of this layer).

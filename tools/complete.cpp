@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/ops.h"
+#include "tools/complete_import.h"
 
 namespace ouro::tools {
 
@@ -55,6 +56,18 @@ Value meaning(Session& s, const Value& module, std::string_view dotted) {
 }  // namespace
 
 std::vector<std::string> complete(Session& s, const Value& module, std::string_view text, size_t& start) {
+  if (std::optional<ImportWords> found = import_words(s, text)) {
+    start = text.size() - found->typed.size();
+    const size_t dot = found->typed.rfind('.');
+    const std::string_view last = dot == found->typed.npos ? found->typed : found->typed.substr(dot + 1);
+    std::vector<std::string> out;
+    for (const std::string& word : found->words) {
+      const size_t at = word.rfind('.');
+      const bool hidden = word[at == word.npos ? 0 : at + 1] == '_';
+      if (word.starts_with(found->typed) && (!hidden || !last.empty())) out.push_back(word);
+    }
+    return out;
+  }
   start = text.size();
   while (start > 0 && (is_name_char(text[start - 1]) || text[start - 1] == '.')) --start;
   const std::string_view typed = text.substr(start);
@@ -67,6 +80,7 @@ std::vector<std::string> complete(Session& s, const Value& module, std::string_v
     const Value owner = meaning(s, module, typed.substr(0, dot));
     if (owner.is_unbound()) return {};
     names_of(s, owner, names);
+    if (Module* m = cast<Module>(owner)) names.merge(modules_in(s, text_of(s, m->name)));
     prefix = typed.substr(0, dot + 1);
   } else {
     names_of(s, module, names);

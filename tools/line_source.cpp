@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "support/source.h"
 
@@ -47,11 +49,13 @@ class Terminal final : public LineSource {
   Terminal(const std::string& history_file, Completer completer);
   ~Terminal() override;
   LineEnd read(const char* prompt, std::string& line) override;
+  const std::string* peek() override;
   bool interactive() const override { return true; }
 
  private:
   static int get_char(EditLine* el, wchar_t* c);
   static unsigned char complete(EditLine* el, int);
+  static unsigned char paste(EditLine* el, int);
   static Terminal& self(EditLine* el) {
     void* p = nullptr;
     el_get(el, EL_CLIENTDATA, &p);
@@ -59,19 +63,43 @@ class Terminal final : public LineSource {
   }
   void remember(const std::string& line);
   void load_history();
+  // Takes the first of the pasted lines, if there is a whole one.
+  bool next_pasted(std::string& line);
+  // Reads what is there at once.
+  void take_waiting();
 
   EditLine* el_ = nullptr;
   History* history_ = nullptr;
   std::string history_file_, last_, prompt_;
+  std::string pasted_;  // and not handed out yet
+  std::string ahead_;   // what peek() showed
+  const bool marks_;    // the terminal is asked to mark what is pasted
   Completer completer_;
 };
+
+constexpr std::string_view kPasteEnd = "\x1b[201~";
+
+// Ends of lines as terminals send them: \r, \r\n or \n.
+std::string with_newlines(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    out += text[i] == '\r' ? '\n' : text[i];
+  }
+  return out;
+}
+
+bool terminal_marks_pastes() {
+  const char* term = getenv("TERM");
+  return term && *term && strcmp(term, "dumb") != 0;
+}
 
 // EL_PROMPT hands out a function without data.
 const char* current_prompt = "";
 char* prompt_text(EditLine*) { return const_cast<char*>(current_prompt); }
 
 Terminal::Terminal(const std::string& history_file, Completer completer)
-    : history_file_(history_file), completer_(std::move(completer)) {
+    : history_file_(history_file), marks_(terminal_marks_pastes()), completer_(std::move(completer)) {
   setlocale(LC_CTYPE, "");
   if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) setlocale(LC_CTYPE, "C.UTF-8");
   el_ = el_init("ouro", stdin, stdout, stderr);
@@ -87,6 +115,8 @@ Terminal::Terminal(const std::string& history_file, Completer completer)
   el_set(el_, EL_GETCFN, get_char);
   el_set(el_, EL_ADDFN, "ouro-complete", "complete a name", complete);
   el_set(el_, EL_BIND, "\t", "ouro-complete", nullptr);
+  el_set(el_, EL_ADDFN, "ouro-paste", "take pasted text", paste);
+  el_set(el_, EL_BIND, "\\e[200~", "ouro-paste", nullptr);
   el_set(el_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   // A zero is Ctrl-D that was typed while a statement ran. libedit reads it as each key that the terminal has switched
   // off, such as "take the next one literally".
@@ -130,14 +160,74 @@ void Terminal::remember(const std::string& line) {
   close(fd);
 }
 
+bool Terminal::next_pasted(std::string& line) {
+  const size_t end = pasted_.find('\n');
+  if (end == pasted_.npos) return false;
+  line = pasted_.substr(0, end + 1);
+  pasted_.erase(0, end + 1);
+  return true;
+}
+
+void Terminal::take_waiting() {
+  constexpr int kPause = 20;  // milliseconds: who types is slower
+  for (;;) {
+    pollfd p{STDIN_FILENO, POLLIN, 0};
+    if (poll(&p, 1, kPause) <= 0 || !(p.revents & POLLIN)) break;
+    char buffer[4096];
+    const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (n <= 0) break;
+    pasted_.append(buffer, static_cast<size_t>(n));
+  }
+  // Marks that came before anybody looked for them.
+  for (std::string_view mark : {std::string_view("\x1b[200~"), kPasteEnd})
+    for (size_t at; (at = pasted_.find(mark)) != pasted_.npos;) pasted_.erase(at, mark.size());
+  pasted_ = with_newlines(pasted_);
+}
+
+const std::string* Terminal::peek() {
+  if (pasted_.find('\n') == pasted_.npos) {
+    CatchInterrupt guard;
+    el_set(el_, EL_PREP_TERM, 1);
+    take_waiting();
+    el_set(el_, EL_PREP_TERM, 0);
+  }
+  const size_t end = pasted_.find('\n');
+  if (end == pasted_.npos) return nullptr;
+  ahead_ = pasted_.substr(0, end + 1);
+  return &ahead_;
+}
+
 LineEnd Terminal::read(const char* prompt, std::string& line) {
   current_prompt = prompt;
+  if (next_pasted(line)) {
+    fputs((prompt + line).c_str(), stdout);
+    fflush(stdout);
+    remember(line);
+    return LineEnd::line;
+  }
   CatchInterrupt guard;
   // libedit would show the prompt first: what is typed between would be for the kernel, which makes of Ctrl-D a zero.
   el_set(el_, EL_PREP_TERM, 1);
+  if (marks_) {
+    fputs("\x1b[?2004h", stdout);
+    fflush(stdout);
+  }
+  if (!pasted_.empty()) {  // the begin of a line, which can be edited
+    std::string typed;
+    for (char c : std::exchange(pasted_, {})) {
+      if (static_cast<unsigned char>(c) < ' ') typed += '\x16';  // as it is
+      typed += c;
+    }
+    el_push(el_, typed.c_str());
+  }
   int count = 0;
   const char* text = el_gets(el_, &count);
+  if (marks_) {
+    fputs("\x1b[?2004l", stdout);
+    fflush(stdout);
+  }
   if (interrupted) {
+    pasted_.clear();
     fputs("\nKeyboardInterrupt\n", stderr);
     el_reset(el_);
     return LineEnd::interrupted;
@@ -172,6 +262,29 @@ int Terminal::get_char(EditLine*, wchar_t* c) {
     *c = static_cast<wchar_t>(code);
     return 1;
   }
+}
+
+// Between the two marks: up to its first newline it goes where the cursor is; the rest waits.
+unsigned char Terminal::paste(EditLine* el, int) {
+  Terminal& t = self(el);
+  std::string text;
+  while (!text.ends_with(kPasteEnd)) {
+    char byte;
+    const ssize_t n = interrupted ? -1 : ::read(STDIN_FILENO, &byte, 1);
+    if (n < 0 && errno == EINTR && !interrupted) continue;
+    if (n <= 0) return CC_EOF;
+    text += byte;
+  }
+  text.resize(text.size() - kPasteEnd.size());
+  text = with_newlines(text);
+  const size_t end = text.find('\n');
+  std::string first = text.substr(0, end);
+  std::erase(first, '\0');
+  if (!first.empty()) el_insertstr(el, first.c_str());
+  if (end == text.npos) return CC_REFRESH;
+  t.pasted_ = text.substr(end + 1);
+  el_push(el, "\n");
+  return CC_REFRESH;
 }
 
 void print_in_columns(const std::vector<std::string>& words, size_t start_of_name) {

@@ -1,5 +1,8 @@
 // Where the prompt's lines come from: a terminal with libedit (history, completion, editing), or
 // any other standard input, read line by line without prompts.
+//
+// Text that is pasted comes at once, and what it says must not depend on blank lines in it: the terminal is asked to
+// mark it (bracketed paste); where it does not, lines that are there already when one has ended are taken for pasted.
 #pragma once
 
 #include <functional>
@@ -17,9 +20,8 @@ class LineSource {
   virtual ~LineSource() = default;
   // The next line, with its newline if it had one.
   virtual LineEnd read(const char* prompt, std::string& line) = 0;
-  // The first of the lines to come, if it is known to be there; null at the end. Only without a
-  // terminal.
-  virtual const std::string* peek() { return nullptr; }
+  // The first of the lines to come, if it is known to be there; null at the end. Of a terminal: what was pasted.
+  virtual const std::string* peek() = 0;
   virtual bool interactive() const = 0;
 };
 

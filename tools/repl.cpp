@@ -43,12 +43,12 @@ bool read_cell(LineSource& lines, std::string& text) {
     const CellState state = cell_state(text);
     if (state.open || state.decorated) continue;
     if (!state.block) return true;
-    if (lines.interactive()) {
-      if (line.find_first_not_of(" \t\r\n") == std::string::npos) return true;
-    } else {
-      const std::string* next = lines.peek();
-      if (!next || !continues_block(*next)) return true;
-    }
+    // Where the next line is known, it tells; where somebody types, a blank line does.
+    const std::string* next = lines.peek();
+    const bool ends = next                  ? !continues_block(*next)
+                      : lines.interactive() ? line.find_first_not_of(" \t\r\n") == std::string::npos
+                                            : true;
+    if (ends) return true;
   }
 }
 
@@ -60,7 +60,6 @@ class Repl {
  private:
   // Runs one statement; false when it asked to leave, with the status in status_.
   bool run_cell(const std::string& text);
-  bool show(const Value& value);
   // Prints the pending exception; false if it is SystemExit.
   bool report_error();
   bool leave(const Value& exception);
@@ -98,15 +97,6 @@ bool Repl::run_cell(const std::string& text) {
   CallScope call(s_);
   const Value value = run_source(s_, name, text, module_, /*interactive=*/true);
   if (value.is_error() || s_.met_end) return report_error();
-  return show(value);
-}
-
-bool Repl::show(const Value& value) {
-  if (value.is_none()) return true;
-  const Value text = repr(s_, value);
-  if (text.is_error() || !set_attr(s_, module_, intern("_"), value)) return report_error();
-  s_.out.write(cast<Str>(text)->view());
-  s_.out.write("\n");
   return true;
 }
 

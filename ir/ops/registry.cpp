@@ -172,6 +172,12 @@ const OpInfo& op_info(Op op) {
   return *registry().infos[static_cast<uint16_t>(op) - kFirstTensorOp].load(std::memory_order_acquire);
 }
 
+const OpInfo* op_numbered(int64_t number) {
+  const int64_t at = number - kFirstTensorOp;
+  if (number < kFirstTensorOp || at >= static_cast<int64_t>(registry().infos.size())) return nullptr;
+  return registry().infos[static_cast<size_t>(at)].load(std::memory_order_acquire);
+}
+
 const OpInfo* find_op(std::string_view name) {
   Registry& r = registry();
   {

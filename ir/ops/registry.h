@@ -52,6 +52,7 @@ struct OpInfo {
 
 // The row of a tensor operation's id. Precondition: is_tensor_op(op) and registered.
 const OpInfo& op_info(Op op);
+const OpInfo* op_numbered(int64_t number);  // of any number: null if it is no tensor operation's
 // By name ("tanh", an alias, or a derived "tanh.d0"); null if there is none.
 const OpInfo* find_op(std::string_view name);
 // The rows of the tables, in order (no derived ones, no aliases).

@@ -21,6 +21,7 @@
 #include "runtime/exception.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interrupt.h"
+#include "runtime/memory.h"
 #include "runtime/ops.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor/indexing.h"
@@ -49,6 +50,7 @@ struct Activation {
   char* arena = nullptr;
   int64_t arena_bytes = 0;
   std::shared_ptr<runtime::Backend> backend;  // that gave the arena
+  runtime::HeldMemory held;                   // counts it
   // Scratch of one instruction.
   std::vector<void*> pointers;
   std::vector<int64_t> numbers;
@@ -198,7 +200,10 @@ struct Runner {
     plan.peak_ = bytes;
     if (bytes > a.arena_bytes) {
       if (a.arena) a.backend->release(a.arena, static_cast<size_t>(a.arena_bytes));
-      a.arena = static_cast<char*>(plan.backend_->allocate(static_cast<size_t>(bytes)));
+      a.arena = nullptr;
+      a.arena_bytes = 0;
+      if (device || runtime::HeldMemory::take(static_cast<size_t>(bytes), a.held))
+        a.arena = static_cast<char*>(plan.backend_->allocate(static_cast<size_t>(bytes)));
       a.backend = plan.backend_;
       a.arena_bytes = a.arena ? bytes : 0;
       if (!a.arena) {

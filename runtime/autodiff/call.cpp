@@ -5,6 +5,8 @@
 // entry per argument of the call: how many targets it has and, for stars, the list or dict that they came from. A
 // target is an int p (entry parameter p), a pair (p, i): item i of the tuple of parameter p, or a triple (dict, name,
 // p): an entry of the keyword dict.
+#include <algorithm>
+
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/bind.h"
@@ -153,7 +155,34 @@ Value bind_args(Session& s, const Value& form, const Args& args) {
   return bind(s, form, g);
 }
 
+namespace {
+
+// Plans pass through rules in Ouro, and so could be anything.
+bool is_target(const Value& v) {
+  if (v.is_int()) return true;
+  Tuple* t = cast_exact<Tuple>(v);
+  return t && (t->size == 3 || (t->size == 2 && (*t)[0].is_int() && (*t)[1].is_int()));
+}
+bool is_plan(Tuple* p) {
+  Tuple* atoms = p->size ? cast_exact<Tuple>((*p)[0]) : nullptr;
+  if (!atoms) return false;
+  size_t targets = 0;
+  for (const Value& v : *atoms) {
+    Tuple* atom = cast_exact<Tuple>(v);
+    if (!atom || atom->size != 2 || !(*atom)[0].is_int()) return false;
+    const auto n = static_cast<size_t>((*atom)[0].as_int());
+    const bool one = (*atom)[1].is_none();
+    if (n > p->size || (one && n != 1)) return false;
+    targets += n;
+  }
+  if (targets != p->size - 1) return false;
+  return std::all_of(p->begin() + 1, p->end(), is_target);
+}
+
+}  // namespace
+
 Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& env) {
+  if (!is_plan(plan.as<Tuple>())) return raise_type_error(s, "unbind() argument 'plan' must be a plan of bind()");
   Tuple* p = plan.as<Tuple>();
   Tuple* atoms = (*p)[0].as<Tuple>();
   Value result = alloc_tuple(atoms->size);

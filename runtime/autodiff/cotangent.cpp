@@ -20,6 +20,8 @@ bool active(Session& s, const Value& v) {
 
 // Sum of two tuples of cotangents: the shorter one's missing ones are zero.
 static Value add_tuples(Session& s, const Value& a, const Value& b) {
+  DepthGuard depth(s, " while adding cotangents");
+  if (!depth.ok()) return Value::error();
   Tuple *x = a.as<Tuple>(), *y = b.as<Tuple>();
   size_t n = std::max(x->size, y->size);
   Value sum = alloc_tuple(n);
@@ -84,7 +86,7 @@ Value item(const Value& tuple, int64_t i) {
 }
 
 Value one_hot(const Value& v, int64_t i) {
-  if (is_zero(v)) return Value::zero_cotangent();
+  if (is_zero(v) || i < 0) return Value::zero_cotangent();
   Value t = alloc_tuple(static_cast<size_t>(i) + 1);
   for (int64_t k = 0; k < i; ++k) (*t.as<Tuple>())[static_cast<size_t>(k)] = Value::zero_cotangent();
   (*t.as<Tuple>())[static_cast<size_t>(i)] = v;
@@ -130,6 +132,8 @@ Value dense(Session& s, const Value& dy, const Value& y) {
   }
   if (Like* l = cast_exact<Like>(y)) return full_tensor(s, l->dims, l->dtype, Value::integer(0));
   if (Tuple* t = cast_exact<Tuple>(y)) {
+    DepthGuard depth(s, " while making a cotangent");
+    if (!depth.ok()) return Value::error();
     Value d = alloc_tuple(t->size);
     for (size_t i = 0; i < t->size; ++i) (*d.as<Tuple>())[i] = Value::none();
     for (size_t i = 0; i < t->size; ++i) {

@@ -321,11 +321,13 @@ Value special_unary(Session& s, std::string_view prim, std::span<const Value> ar
 struct SpecialRow {
   std::string_view prim;
   Value (*fn)(Session&, std::span<const Value>);
+  size_t least;      // arguments there must be
+  int text_at = -1;  // the one that is a str
 };
 constexpr SpecialRow kSpecials[] = {
-    {"attr.get", special_attr_get}, {"attr.set", special_attr_set}, {"item.get", special_item_get},
-    {"item.set", special_item_set}, {"item.del", special_item_del}, {"iter", special_iter},
-    {"iter.next", special_next},    {"update", special_update},
+    {"attr.get", special_attr_get, 2, 1}, {"attr.set", special_attr_set, 3, 1}, {"item.get", special_item_get, 2},
+    {"item.set", special_item_set, 3},    {"item.del", special_item_del, 2},    {"iter", special_iter, 1},
+    {"iter.next", special_next, 1},       {"update", special_update, 4, 3},
 };
 
 }  // namespace
@@ -334,11 +336,12 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
   bool unboxed = true;
   for (const Value& a : args) unboxed = unboxed && (!a.is_object() || is_tensor(a));
   if (prim.starts_with("op.") || prim.starts_with("iop.")) {
-    if (unboxed) return Value::none();
+    if (unboxed) return Value::none();  // nothing at all, too
     return args.size() == 1 ? special_unary(s, prim, args) : special_operator(s, prim, args);
   }
   for (const SpecialRow& r : kSpecials)
-    if (r.prim == prim) return r.fn(s, args);
+    if (r.prim == prim && args.size() >= r.least && (r.text_at < 0 || cast<Str>(args[static_cast<size_t>(r.text_at)])))
+      return r.fn(s, args);
   return Value::none();
 }
 

@@ -46,6 +46,7 @@ Value n_open(Session&, const Args& a) { return shadow_open(a[0], a[1], a[2].as_i
 Value n_close(Session&, const Args& a) { return shadow_close(a[0], a[1], a[2].as_int()), Value::none(); }
 Value n_slot_count(Session&, const Args& a) {
   auto& objects = a[0].as<ShadowMap>()->objects;
+  if (!a[1].is_object()) return Value::integer(0);
   auto it = objects.find(a[1].object());
   return Value::integer(it == objects.end() ? 0 : static_cast<int64_t>(it->second.list.size()));
 }
@@ -99,7 +100,13 @@ Value n_bind(Session& s, const Args& a) {
 }
 Value n_unbind(Session& s, const Args& a) { return unbind_call(s, a[0], a[1], a[2]); }
 Value n_flat(Session& s, const Args& a) { return flat_form(s, a[0]); }
-Value n_bare(Session& s, const Args& a) { return new_instance(s, a[0].as<ouro::runtime::Type>()); }
+Value n_bare(Session& s, const Args& a) {
+  auto* t = a[0].as<ouro::runtime::Type>();
+  if (t->def || t->layout != ObjectKind::instance)
+    return raise_type_error(s, "bare() argument must be a class with attributes only, not %s",
+                            std::string(t->text()).c_str());
+  return new_instance(s, t);
+}
 
 Value n_class_attribute(Session& s, const Args& a) {
   Value v = type_lookup(s, type_of(s, a[0]), str_symbol(a[1].as<Str>()));
@@ -143,10 +150,15 @@ Value n_inner_iterators(Session&, const Args& a) {
 }
 Value n_place_source(Session& s, const Args& a) { return source_of(s, a[0]); }
 Value n_special(Session& s, const Args& a) {
-  return forward_special(s, a[0].as<Str>()->view(), a.positional.subspan(1));
+  Str* prim = a.size() ? cast<Str>(a[0]) : nullptr;
+  if (!prim) return raise_type_error(s, "special() argument 'prim' must be str");
+  return forward_special(s, prim->view(), a.positional.subspan(1));
 }
 // plain(f, *args, **kw): f as it is, without derivative.
-Value n_plain(Session& s, const Args& a) { return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names}); }
+Value n_plain(Session& s, const Args& a) {
+  if (a.size() == 0) return raise_type_error(s, "plain() missing required argument 'f' (pos 1)");
+  return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
+}
 Value n_add_item(Session& s, const Args& a) { return add_item(s, a[0], a[1], a[2], a[3], a[4]); }
 Value n_length_of(Session&, const Args& a) {
   Like* l = cast_exact<Like>(a[0]);
@@ -163,32 +175,47 @@ constexpr NativeDef kFunctions[] = {
     {.name = "active", .params = "x, /", .fn = n_active, .doc = "Could a value have a cotangent?"},
     {.name = "fit", .params = "d, x, /", .fn = n_fit, .doc = "A cotangent reduced to the kind and shape of x."},
     {.name = "expand", .params = "d, x, /", .fn = n_expand, .doc = "The transpose of fit."},
-    {.name = "get", .params = "d, i, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},
-    {.name = "one_hot", .params = "d, i, /", .fn = n_one_hot, .doc = "The transpose of get."},
+    {.name = "get", .params = "d, i: int, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},
+    {.name = "one_hot", .params = "d, i: int, /", .fn = n_one_hot, .doc = "The transpose of get."},
     {.name = "dense",
      .params = "d, y, /",
      .fn = n_dense,
      .doc = "A cotangent with numbers: zeros like y for the symbolic zero."},
-    {.name = "acc", .params = "env, o, slot, d, /", .fn = n_acc, .doc = "Add to the cotangent of a slot."},
-    {.name = "take", .params = "env, o, slot, /", .fn = n_take, .doc = "Read and clear the cotangent of a slot."},
-    {.name = "peek", .params = "env, o, slot, /", .fn = n_peek, .doc = "The cotangent of a slot."},
-    {.name = "put", .params = "env, o, slot, d, /", .fn = n_put, .doc = "Set the cotangent of a slot."},
-    {.name = "open_slot", .params = "env, list, i, /", .fn = n_open, .doc = "A zero slot at i; the others move up."},
-    {.name = "close_slot", .params = "env, list, i, /", .fn = n_close, .doc = "Slot i goes; the others move down."},
-    {.name = "slot_count", .params = "env, list, /", .fn = n_slot_count, .doc = "How many slots of a list env knows."},
-    {.name = "feed", .params = "env, place, d, /", .fn = n_feed, .doc = "Add to the cotangent of a place."},
+    {.name = "acc", .params = "env: shadow_map, o, slot, d, /", .fn = n_acc, .doc = "Add to the cotangent of a slot."},
+    {.name = "take",
+     .params = "env: shadow_map, o, slot, /",
+     .fn = n_take,
+     .doc = "Read and clear the cotangent of a slot."},
+    {.name = "peek", .params = "env: shadow_map, o, slot, /", .fn = n_peek, .doc = "The cotangent of a slot."},
+    {.name = "put", .params = "env: shadow_map, o, slot, d, /", .fn = n_put, .doc = "Set the cotangent of a slot."},
+    {.name = "open_slot",
+     .params = "env: shadow_map, list, i: int, /",
+     .fn = n_open,
+     .doc = "A zero slot at i; the others move up."},
+    {.name = "close_slot",
+     .params = "env: shadow_map, list, i: int, /",
+     .fn = n_close,
+     .doc = "Slot i goes; the others move down."},
+    {.name = "slot_count",
+     .params = "env: shadow_map, list, /",
+     .fn = n_slot_count,
+     .doc = "How many slots of a list env knows."},
+    {.name = "feed", .params = "env: shadow_map, place, d, /", .fn = n_feed, .doc = "Add to the cotangent of a place."},
     {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
-    {.name = "bind", .params = "form, args, keywords, /", .fn = n_bind, .doc = "Bind arguments to a forward form."},
+    {.name = "bind",
+     .params = "form, args: tuple, keywords: dict, /",
+     .fn = n_bind,
+     .doc = "Bind arguments to a forward form."},
     {.name = "unbind",
-     .params = "plan, d, env, /",
+     .params = "plan: tuple, d, env: shadow_map, /",
      .fn = n_unbind,
      .doc = "Cotangents of arguments from those of parameters."},
     {.name = "flat", .params = "form, /", .fn = n_flat, .doc = "A forward form that takes entry parameters."},
-    {.name = "bare", .params = "made, /", .fn = n_bare, .doc = "An instance without __init__."},
+    {.name = "bare", .params = "made: type, /", .fn = n_bare, .doc = "An instance without __init__."},
     {.name = "class_attribute",
-     .params = "x, name, /",
+     .params = "x, name: str, /",
      .fn = n_class_attribute,
      .doc = "What the class of x has under a name."},
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
@@ -211,7 +238,7 @@ constexpr NativeDef kFunctions[] = {
      .raw = true},
     {.name = "plain", .params = "f, *args, **kw", .fn = n_plain, .doc = "A call without derivative.", .raw = true},
     {.name = "add_item",
-     .params = "sum, d, index, kept, env, /",
+     .params = "sum, d, index, kept, env: shadow_map, /",
      .fn = n_add_item,
      .doc = "sum plus the cotangent of x in x[index]."},
     {.name = "rows_of",

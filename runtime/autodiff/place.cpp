@@ -190,10 +190,14 @@ Value source_of(Session& s, const Value& iterator) {
 
 bool feed(Session& s, const Value& env, const Value& place, const Value& d) {
   if (is_zero(d) || place.is_none()) return true;
-  if (Tuple* t = cast_exact<Tuple>(place)) return shadow_add(s, env, (*t)[0], (*t)[1], d);
+  if (Tuple* t = cast_exact<Tuple>(place)) return t->size < 2 || shadow_add(s, env, (*t)[0], (*t)[1], d);
   if (List* l = cast_exact<List>(place)) {
-    for (size_t i = 0; i < l->size; ++i)
-      if (!feed(s, env, (*l)[i], item(d, static_cast<int64_t>(i)))) return false;
+    DepthGuard depth(s, " while feeding a cotangent");
+    if (!depth.ok()) return false;
+    for (size_t i = 0; i < l->size; ++i) {
+      const Value inner = (*l)[i];
+      if (!feed(s, env, inner, item(d, static_cast<int64_t>(i)))) return false;
+    }
     return true;
   }
   if (Str* t = cast_exact<Str>(place)) {

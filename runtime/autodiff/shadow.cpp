@@ -40,7 +40,7 @@ bool array_index(const Value& object, const Value& slot, size_t& i) {
   if (Seq* q = cast_exact<Seq>(object))
     if (Tuple* t = cast_exact<Tuple>(slot); t && t->size == 2 && (*t)[0].is_int() && (*t)[1].is_int()) {
       i = static_cast<size_t>((*t)[0].as_int()) * q->width + static_cast<size_t>((*t)[1].as_int());
-      return true;
+      return i < q->items.size();
     }
   return false;
 }
@@ -77,6 +77,7 @@ Value* find(Session& s, ShadowMap* env, const Value& object, const Value& slot, 
   if (array_index(object, slot, i)) {
     if (i >= slots.list.size()) {
       if (!make) return nullptr;
+      require_memory((i + 1) * sizeof(Value));
       slots.list.resize(i + 1, Value::zero_cotangent());
     }
     return &slots.list[i];
@@ -90,8 +91,10 @@ Value* find(Session& s, ShadowMap* env, const Value& object, const Value& slot, 
     slots.others.emplace_back(slot, Value::zero_cotangent());
     return &slots.others.back().second;
   }
-  for (auto& [k, v] : slots.others)
-    if (same_slot(s, k, slot)) return &v;
+  for (size_t k = 0; k < slots.others.size(); ++k) {  // a key's __eq__ may add some
+    const Value key = slots.others[k].first;
+    if (same_slot(s, key, slot)) return &slots.others[k].second;
+  }
   if (!make) return nullptr;
   slots.others.emplace_back(slot, Value::zero_cotangent());
   return &slots.others.back().second;
@@ -123,8 +126,8 @@ bool shadow_add(Session& s, const Value& env, const Value& object, const Value& 
   if (!v) return true;
   Value sum = add(s, std::move(*v), d);
   if (sum.is_error()) return false;
-  *find(s, map_of(env), slot_owner(object), slot, true) =
-      std::move(sum);  // a script's __add__ may have changed the map
+  v = find(s, map_of(env), slot_owner(object), slot, true);  // a script's __add__ may have changed the map
+  if (v) *v = std::move(sum);
   return true;
 }
 
@@ -147,6 +150,7 @@ bool shadow_put(Session& s, const Value& env, const Value& object, const Value& 
 }
 
 void shadow_close(const Value& env, const Value& list, int64_t i) {
+  if (!list.is_object()) return;
   auto it = map_of(env)->objects.find(list.object());
   if (it == map_of(env)->objects.end()) return;
   auto& slots = it->second.list;
@@ -154,6 +158,7 @@ void shadow_close(const Value& env, const Value& list, int64_t i) {
 }
 
 void shadow_open(const Value& env, const Value& list, int64_t i) {
+  if (!list.is_object()) return;
   auto it = map_of(env)->objects.find(list.object());
   if (it == map_of(env)->objects.end()) return;
   auto& slots = it->second.list;

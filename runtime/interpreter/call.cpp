@@ -573,6 +573,7 @@ void adopt_demands(Session& s) {
     return;
   }
   if (s.demands.latched() || inside_transform(s)) return;  // the bit stays set
+  if (s.executor && !s.executor->ready_to_move(s)) return;
   s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
   s.demands.adopt(s.executor && s.executor->follow_demands(s));
 }

@@ -2,9 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/exception.h"
 #include "runtime/interpreter/flatten.h"
 #include "runtime/interpreter/interpreter.h"
 #include "support/diag.h"
@@ -14,17 +16,18 @@ namespace ouro::runtime {
 namespace {
 
 constexpr size_t kStackBytes = size_t{1} << 30, kSmallStackBytes = size_t{64} << 20;
+constexpr size_t kFirstBytes = size_t{256} << 10;  // not counted: every session has them
 
 }  // namespace
 
-// The stack is address space; the system gives memory where it is touched.
+// The stack is address space; the system gives memory where it is touched, and the session counts it before.
 Interpreter::Interpreter(Session& session) : s(session) {
   for (size_t bytes : {kStackBytes, kSmallStackBytes}) {
     void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) continue;
     stack = free = static_cast<char*>(p);
     mapped = bytes;
-    end = stack + bytes;
+    end = stack + kFirstBytes;
     return;
   }
   ouro_bug("no address space for the interpreter's stack");
@@ -47,9 +50,39 @@ Code* code_of(Session& s, const ir::FunctionRef& f) {
   return c.get();
 }
 
-Frame* no_frame(Session& s) {
-  raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
-  return nullptr;
+bool make_room(Session& s, const Code* code) {
+  Interpreter& in = *s.interpreter;
+  char* const most = in.stack + in.mapped;
+  if (s.depth >= s.recursion_limit || frame_bytes(code) > static_cast<size_t>(most - in.free)) {
+    raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+    return false;
+  }
+  while (!room_for_frame(s, in, code)) {
+    // A quarter more each time. Charging may give back what was free: then once more.
+    const size_t needed = frame_bytes(code) - static_cast<size_t>(in.end - in.free);
+    const size_t more =
+        std::min(std::max(needed, static_cast<size_t>(in.end - in.stack) / 4), static_cast<size_t>(most - in.end));
+    if (!s.memory.try_charge(more)) {
+      raise_memory_error(s);
+      return false;
+    }
+    in.end += more;
+  }
+  return true;
+}
+
+// Calls have returned, and the memory is wanted.
+void give_back_frames(Session& s) {
+  if (!s.interpreter) return;
+  Interpreter& in = *s.interpreter;
+  constexpr size_t kPage = 4096;
+  const size_t used = (static_cast<size_t>(in.free - in.stack) + kPage - 1) / kPage * kPage;
+  char* const keep = in.stack + std::max(used, kFirstBytes);
+  if (keep >= in.end) return;
+  const auto spare = static_cast<size_t>(in.end - keep);
+  in.end = keep;
+  madvise(keep, spare, MADV_DONTNEED);
+  s.memory.release(spare);
 }
 
 Frame* new_generator_frame(Session& s, const Value& function) {

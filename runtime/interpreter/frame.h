@@ -49,7 +49,7 @@ struct Interpreter {
   Frame* top = nullptr;
   char* stack = nullptr;  // of frames
   char* free = nullptr;
-  char* end = nullptr;
+  char* end = nullptr;  // so far its memory is counted; it goes up to stack + mapped
   size_t mapped = 0;
   Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
   bool yielded = false;  // run() returned because its generator yielded
@@ -86,15 +86,15 @@ inline void drop_registers(Frame* f) {
   for (Value *r = f->regs, *end = r + f->code->nregs; r != end; ++r) r->~Value();
 }
 
-Frame* no_frame(Session& s);  // RecursionError
+bool make_room(Session& s, const Code* code);  // false: RecursionError or MemoryError
 // A frame for calling `function` (a script function), registers unbound, linked above `top`. Null with RecursionError
-// set.
+// or MemoryError set.
 inline Frame* push_frame(Session& s, const Value& function) {
   Interpreter& in = *s.interpreter;
   Function* fn = function.as<Function>();
   Code* code = compiled(s, fn);
-  if (!room_for_frame(s, in, code)) [[unlikely]]
-    return no_frame(s);
+  if (!room_for_frame(s, in, code) && !make_room(s, code)) [[unlikely]]
+    return nullptr;
   Frame* f = stack_frame(s, in, code, function);
   new (static_cast<void*>(f->regs)) Value[code->nregs];
   return f;

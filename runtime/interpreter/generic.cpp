@@ -40,7 +40,7 @@ Value get_global(Ctx& c) {
 }
 
 Value builtin_get(Ctx& c, Value*, uint32_t) {
-  Value v = builtin(c.s, c.name(), true);
+  Value v = intrinsic_or_builtin(c.s, c.name());
   return v.is_unbound() ? name_error(c.s, c.name()) : v;
 }
 Value class_get(Ctx& c, Value* a, uint32_t) {

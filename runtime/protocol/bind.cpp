@@ -8,6 +8,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
+#include "support/diag.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -145,7 +146,27 @@ std::string_view trim(std::string_view t) {
   return t;
 }
 
-Params parse_params(std::string_view text) {
+struct KindName {
+  std::string_view text;
+  ObjectKind kind;
+};
+constexpr KindName kKindNames[] = {
+    {"int", ObjectKind::integer}, {"str", ObjectKind::str},   {"tuple", ObjectKind::tuple},
+    {"dict", ObjectKind::dict},   {"type", ObjectKind::type}, {"shadow_map", ObjectKind::shadow_map},
+};
+std::string_view kind_text(ObjectKind kind) {
+  for (const KindName& k : kKindNames)
+    if (k.kind == kind) return k.text;
+  return "?";
+}
+ObjectKind kind_named(std::string_view text) {
+  for (const KindName& k : kKindNames)
+    if (k.text == text) return k.kind;
+  ouro_bug("a native's parameter list has the kind '%s'", std::string(text).c_str());
+}
+
+// `checked`: what stands behind a colon are kinds; else it is documentation.
+Params parse_params(std::string_view text, bool checked) {
   Params p;
   bool keyword_only = false;
   int depth = 0;
@@ -173,7 +194,12 @@ Params parse_params(std::string_view text) {
     size_t colon = part.find(':');
     std::string_view name = trim(part.substr(0, std::min(eq, colon)));
     if (p.params.empty() && !keyword_only && (name == "self" || name == "cls")) return;  // the receiver is no parameter
-    p.params.push_back({intern(name), eq != part.npos});
+    ObjectKind kind = ObjectKind::unbound_;
+    if (checked && colon < eq) {
+      kind = kind_named(trim(part.substr(colon + 1, std::min(eq, part.size()) - colon - 1)));
+      p.has_kinds = true;
+    }
+    p.params.push_back({intern(name), eq != part.npos, kind});
     if (!keyword_only) {
       ++p.positional;
       if (eq == part.npos) ++p.required;
@@ -223,12 +249,12 @@ const Params* params_of(const NativeDef& def) {
   std::lock_guard lock(mutex);
   std::unique_ptr<Params>& p = (*cache)[&def];
   if (!p) {
-    p = std::make_unique<Params>(parse_params(def.params));
+    p = std::make_unique<Params>(parse_params(def.params, !def.raw));
     p->parse_self = def.raw || def.params.empty();
     if (p->parse_self) {
       p->quick_least = 0;
       p->quick_most = UINT16_MAX;
-    } else if (!p->varargs && !p->varkw && p->params.size() == p->positional) {
+    } else if (!p->varargs && !p->varkw && p->params.size() == p->positional && !p->has_kinds) {
       p->quick_least = p->required;
       p->quick_most = p->quick_slots = p->positional;
     }
@@ -289,6 +315,19 @@ bool bind_native(Session& s, std::string_view name, const Params& p, const Args&
 
 namespace {
 
+// Big ints are no ints here: whoever asks for one reads a machine word.
+bool kinds_fit(Session& s, const NativeDef& def, const Params& p, const Value* bound) {
+  for (size_t i = 0; i < p.params.size(); ++i) {
+    const ObjectKind kind = p.params[i].kind;
+    const Value& v = bound[i < p.positional ? i : i + p.varargs];
+    if (kind == ObjectKind::unbound_ || v.is_unbound() || kind_of(v) == kind) continue;
+    raise_type_error(s, "%.*s() argument '%s' must be %s, not %s", static_cast<int>(def.name.size()), def.name.data(),
+                     p.params[i].name.c_str(), std::string(kind_text(kind)).c_str(), type_name(s, v).c_str());
+    return false;
+  }
+  return true;
+}
+
 Value receiver_error(Session& s, Native* n, const Args& args) {
   std::string owner(n->owner->text());
   int size = static_cast<int>(n->def->name.size());
@@ -347,6 +386,7 @@ Value call_native(Session& s, Native* n, const Args& args) {
     if (dotted) name = std::string(n->owner->text()) + "." + name;
     if (!bind_native(s, name, p, all, bound.data() + method)) return Value::error();
   }
+  if (p.has_kinds && !kinds_fit(s, *n->def, p, bound.data() + method)) return Value::error();
   return call_native_fn(s, *n->def, Args{{bound.data(), bound.size()}, {}, {}});
 }
 

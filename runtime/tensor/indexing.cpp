@@ -27,7 +27,7 @@ struct Advanced {
   int axis;                    // of x, for messages
   size_t before;               // how many kept axes stand before it
   std::vector<int64_t> shape;  // of the index
-  std::vector<int64_t> values;
+  CountedVector<int64_t> values;
 };
 
 struct KeyReader {
@@ -97,7 +97,7 @@ struct KeyReader {
       return true;
     }
     if (v.is_bool()) {  // a new axis of size 1 or 0
-      add_advanced({0, 1, axis, map.dims.size(), {v.as_bool() ? 1 : 0}, std::vector<int64_t>(v.as_bool() ? 1 : 0)});
+      add_advanced({0, 1, axis, map.dims.size(), {v.as_bool() ? 1 : 0}, CountedVector<int64_t>(v.as_bool() ? 1 : 0)});
       return true;
     }
     if (cast<List>(v)) {
@@ -149,7 +149,7 @@ struct KeyReader {
     if (t->dtype == DType::boolean) {
       if (t->rank == 0)
         return add_advanced(
-                   {0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, std::vector<int64_t>(*t->bytes() ? 1 : 0)}),
+                   {0, 1, axis, map.dims.size(), {*t->bytes() ? 1 : 0}, CountedVector<int64_t>(*t->bytes() ? 1 : 0)}),
                true;
       for (int k = 0; k < t->rank; ++k)
         if (t->dim(k) != x->dim(axis + k))
@@ -157,7 +157,7 @@ struct KeyReader {
                       "the shape of the mask " + shape_text(t->shape()) + " at index " + std::to_string(k) +
                           " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " +
                           std::to_string(axis + k));
-      std::vector<int64_t> hits;
+      CountedVector<int64_t> hits;
       for (int64_t i = 0; i < t->size; ++i) {
         poll_interrupt(s, polled);
         if (t->bytes()[i]) hits.push_back(i);
@@ -223,7 +223,7 @@ struct KeyReader {
         p *= first->stride;
       }
     }
-    std::vector<int64_t> spread;
+    CountedVector<int64_t> spread;
     for (auto at = advanced.begin(); at != advanced.end(); ++at) {
       const Advanced& a = *at;
       if (n == 0 || at == first) continue;
@@ -522,7 +522,7 @@ AxisIndex split_at(const Tensor* x, int axis) {
   return a;
 }
 // index values as checked, non-negative i64.
-bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>& out) {
+bool read_index(OpCall& c, const Tensor* index, int64_t n, CountedVector<int64_t>& out) {
   const int64_t* p = index->data<int64_t>();
   const bool from_end = c.op.def->loop.from_end;
   out.assign(p, p + index->size);
@@ -536,7 +536,7 @@ bool read_index(OpCall& c, const Tensor* index, int64_t n, std::vector<int64_t>&
 }
 
 // Places in x of each element of an index tensor that replaces `axis` (gather, scatter).
-bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<int64_t>& places) {
+bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, CountedVector<int64_t>& places) {
   int axis = c.axis("axis", x->rank);
   if (!read_index(c, index, x->rank ? x->dim(axis) : 1, places)) return false;
   if (x->rank == 0) return true;
@@ -552,7 +552,7 @@ bool axis_places(OpCall& c, const Tensor* x, const Tensor* index, std::vector<in
   }
   return true;
 }
-IndexMap places_map(std::vector<int64_t> places) {
+IndexMap places_map(CountedVector<int64_t> places) {
   IndexMap m;
   m.advanced = true;
   m.broadcast = {static_cast<int64_t>(places.size())};
@@ -561,14 +561,14 @@ IndexMap places_map(std::vector<int64_t> places) {
 }
 Value row_gather(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
-  std::vector<int64_t> places;
+  CountedVector<int64_t> places;
   if (!axis_places(c, x, index, places)) return Value::error();
   OURO_TRY(r, c.result());
   read_map(r.as<Tensor>()->bytes(), x->bytes(), places_map(std::move(places)), size_of(x->dtype), 1);
   return r;
 }
 // out = x with src written or added at the places.
-Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool add) {
+Value scatter_at(OpCall& c, CountedVector<int64_t> places, const Value& src, bool add) {
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
   InterruptsHeld held;
@@ -593,7 +593,7 @@ Value scatter_at(OpCall& c, std::vector<int64_t> places, const Value& src, bool 
 }
 Value row_scatter(OpCall& c) {
   const Tensor *x = c.in(0), *index = c.in(1);
-  std::vector<int64_t> places;
+  CountedVector<int64_t> places;
   if (!axis_places(c, x, index, places)) return Value::error();
   Value src = c.inputs[2];
   auto* t = src.as<Tensor>();
@@ -618,7 +618,7 @@ Value row_select(OpCall& c) {
   const Tensor* x = c.in(0);
   int axis = c.axis("axis", x->rank);
   AxisIndex a = split_at(x, axis);
-  std::vector<int64_t> index;
+  CountedVector<int64_t> index;
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
   OURO_TRY(r, c.result());
   char* out = r.as<Tensor>()->bytes();
@@ -636,7 +636,7 @@ Value row_index_add(OpCall& c) {
   const Tensor* x = c.in(0);
   int axis = c.axis("axis", x->rank);
   AxisIndex a = split_at(x, axis);
-  std::vector<int64_t> index;
+  CountedVector<int64_t> index;
   if (!read_index(c, c.in(1), a.n, index)) return Value::error();
   int64_t m = static_cast<int64_t>(index.size());
   Value target = std::move(c.inputs[0]);

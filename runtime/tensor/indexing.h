@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "runtime/memory.h"
 #include "runtime/tensor.h"
 
 namespace ouro::runtime {
@@ -18,7 +19,7 @@ struct IndexMap {
   size_t at = 0;                       // B stands before kept axis `at`
   bool advanced = false;
   std::vector<int64_t> broadcast;           // the shape B
-  std::vector<int64_t> places;              // |B| offsets
+  CountedVector<int64_t> places;            // |B| offsets
   std::vector<int64_t> shape() const;       // of x[key]
   bool basic_whole(const Tensor* x) const;  // x[key] is all of x in order
 };

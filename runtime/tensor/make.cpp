@@ -185,7 +185,7 @@ Value searchsorted(OpCall& c) {
 Value nonzero(OpCall& c) {
   OURO_TRY(mask, cast_tensor(c.s, c.inputs[0], DType::boolean));
   auto* m = mask.as<Tensor>();
-  std::vector<int64_t> hits;
+  CountedVector<int64_t> hits;
   uint32_t polled = 0;
   for (int64_t i = 0; i < m->size; ++i) {
     poll_interrupt(c.s, polled);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/memory.h"
 #include "runtime/tensor.h"
 #include "runtime/tensor/kernels.h"
 
@@ -41,10 +42,11 @@ void visit_type(DType t, F&& f) {
 // Scratch memory that ends with its scope.
 class Scratch {
  public:
-  explicit Scratch(size_t bytes) : memory_(new char[bytes + 64]) {}
+  explicit Scratch(size_t bytes) : held_(bytes + 64), memory_(new char[bytes + 64]) {}
   char* data() const { return memory_.get() + (64 - reinterpret_cast<uintptr_t>(memory_.get()) % 64) % 64; }
 
  private:
+  HeldMemory held_;
   std::unique_ptr<char[]> memory_;
 };
 #define OURO_BUFFER(name, bytes) ::ouro::runtime::Scratch name(bytes)

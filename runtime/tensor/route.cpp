@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/ops.h"
+#include "support/trace.h"
 
 namespace ouro::runtime {
 
@@ -87,7 +88,8 @@ Value run_on_device(Session& s, const ir::OpInfo& op, std::span<const Value> arg
     bool done = false;
     Value r = s.devices.run_row ? s.devices.run_row(s, *d, route.place, op, args, done) : Value();
     if (done) return r;
-    ++d->counters.on_host[op.name];
+    if (++d->counters.on_host[op.name] == 1)
+      notice("device", fmt::format("'{}' has no kernel for {}, which runs on the host", device_name(d->id), op.name));
   }
   bool there = true;
   for (const Value& v : args) there = there && each_tensor(v, [&](const Tensor& t) { return to_host(s, t.buffer); });

@@ -105,6 +105,7 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
     return false;
   }
   std::string_view t = cast<Str>(str)->view();
+  require_memory(3 * t.size());  // for the text, and the bytes made of it
   bool utf8 = named.codec == Codec::utf8;
   if (utf8 ? text::check_utf8(t).what.empty()
            : (named.codec == Codec::ascii || named.codec == Codec::latin1) && text::is_ascii(t)) {
@@ -251,6 +252,7 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
     case Codec::unknown:
       return raise_error(s, ExcKind::LookupError, "unknown encoding: %s", std::string(encoding).c_str());
     case Codec::latin1:
+      require_memory(4 * raw.size());
       for (uint32_t count = 0; unsigned char c : raw) {
         poll_interrupt(s, count);
         text::append(out, c);

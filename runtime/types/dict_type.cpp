@@ -260,7 +260,7 @@ constexpr NativeDef kClassMethods[] = {
     {.name = "fromkeys",
      .fn = c_fromkeys,
      .doc = "Create a new dictionary with keys from iterable and values set to value."},
-    {.name = "__class_getitem__", .fn = c_getitem},
+    {.name = "__class_getitem__", .params = "item, /", .fn = c_getitem},
 };
 constexpr TypeSlots kSlots{
     .binary = dict_binary,

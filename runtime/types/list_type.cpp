@@ -233,7 +233,9 @@ bool list_del_item(Session& s, const Value& v, const Value& key) {
       replace_range(l, static_cast<size_t>(start), static_cast<size_t>(start + count), nullptr, 0);
       return true;
     }
-    std::vector<Value> kept, dropped;
+    CountedVector<Value> kept, dropped;
+    kept.reserve(static_cast<size_t>(n - count));
+    dropped.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < n; ++i) {
       bool drop = i >= start && (i - start) % step == 0 && (i - start) / step < count;
       (drop ? dropped : kept).push_back(std::move(l->items[i]));
@@ -458,7 +460,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "__reversed__", .fn = m_reversed},
     {.name = "__sizeof__", .fn = m_sizeof},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
 constexpr TypeSlots kSlots{
     .binary = list_binary,
     .binary_ops = bit(BinOp::add) | bit(BinOp::mul),

@@ -420,7 +420,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "difference_update", .fn = m_difference_update},
     {.name = "symmetric_difference_update", .fn = m_symmetric_update},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
 constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
 constexpr TypeSlots kSetSlots{.binary = set_binary,
                               .binary_ops = kSetOps,

@@ -157,7 +157,7 @@ class Merger {
   Less less_;
   uint32_t steps_ = 0;
   bool stopped_ = false;
-  std::vector<E> buffer_;
+  CountedVector<E> buffer_;
 };
 
 enum class KeyKind { words, floats, strings, any };
@@ -239,7 +239,7 @@ bool sort_values(Session& s, Value* items, Value* keys, size_t n, bool reverse) 
     if (reverse) std::reverse(cells, cells + n);
     return ok;
   }
-  std::vector<SortCell<2>> cells(n);
+  CountedVector<SortCell<2>> cells(n);
   for (size_t i = 0; i < n; ++i) {
     std::memcpy(cells[i].w, static_cast<void*>(keys + i), sizeof(Value));
     std::memcpy(cells[i].w + 2, static_cast<void*>(items + i), sizeof(Value));
@@ -257,28 +257,36 @@ bool sort_values(Session& s, Value* items, Value* keys, size_t n, bool reverse) 
 bool sort_list(Session& s, List* l, const Value& key, bool reverse) {
   // The list is empty while it is sorted, so that scripts that look see no half-sorted state.
   Value hold = Value::share(l);
+  CountedVector<Value> keys;
+  bool ok = true, keyed = !key.is_unbound() && !key.is_none();
+  if (keyed) keys.reserve(l->size);
+  Value dropped = make_list();
   Value* items = std::exchange(l->items, nullptr);
   size_t n = std::exchange(l->size, 0), capacity = std::exchange(l->capacity, 0);
-  std::vector<Value> keys;
-  bool ok = true, keyed = !key.is_unbound() && !key.is_none();
-  if (keyed) {
-    keys.reserve(n);
-    for (size_t i = 0; ok && i < n; ++i) {
+  bool modified = false;
+  // Also where memory runs out: then it is sorted in part.
+  auto put_back = [&] {
+    modified = l->items != nullptr || l->size != 0;
+    std::swap(dropped.as<List>()->items, l->items);
+    std::swap(dropped.as<List>()->size, l->size);
+    std::swap(dropped.as<List>()->capacity, l->capacity);
+    l->items = items;
+    l->size = n;
+    l->capacity = capacity;
+  };
+  try {
+    for (size_t i = 0; keyed && ok && i < n; ++i) {
       const bool stop = s.poll.load(std::memory_order_relaxed) & Session::kInterrupt;
       Value k = stop ? raise_interrupt(s) : call(s, key, {items[i]});
       ok = !k.is_error();
       if (ok) keys.push_back(std::move(k));
     }
+    if (ok) ok = sort_values(s, items, keyed ? keys.data() : nullptr, n, reverse);
+  } catch (...) {
+    put_back();
+    throw;
   }
-  if (ok) ok = sort_values(s, items, keyed ? keys.data() : nullptr, n, reverse);
-  bool modified = l->items != nullptr || l->size != 0;
-  Value dropped = make_list();
-  std::swap(dropped.as<List>()->items, l->items);
-  std::swap(dropped.as<List>()->size, l->size);
-  std::swap(dropped.as<List>()->capacity, l->capacity);
-  l->items = items;
-  l->size = n;
-  l->capacity = capacity;
+  put_back();
   if (ok && modified) {
     raise_value_error(s, "list modified during sort");
     return false;

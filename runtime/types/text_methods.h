@@ -434,8 +434,9 @@ struct TextMethods {
     if (!to_index(s, a[1], width)) return Value::error();
     std::string_view fill = " ";
     if (a.size() == 3 && !P::fill(s, name, a[2], fill)) return Value::error();
-    int64_t n = units(a[0]), total = width - n;
-    if (total <= 0) return P::same(s, a[0]);
+    const int64_t n = units(a[0]);
+    if (width <= n) return P::same(s, a[0]);
+    const int64_t total = width - n;
     // CPython's centring: the odd one goes left if the width is odd.
     int64_t left = how == 0 ? total / 2 + (total & width & 1) : how == 1 ? 0 : total;
     if (total > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
@@ -452,8 +453,9 @@ struct TextMethods {
     int64_t width;
     if (!to_index(s, a[1], width)) return Value::error();
     std::string_view h = P::view(a[0]);
-    int64_t missing = width - units(a[0]);
-    if (missing <= 0) return P::same(s, a[0]);
+    const int64_t n = units(a[0]);
+    if (width <= n) return P::same(s, a[0]);
+    const int64_t missing = width - n;
     if (missing > static_cast<int64_t>(kMostText)) return raise_memory_error(s);
     std::string out;
     if (!h.empty() && (h[0] == '+' || h[0] == '-')) {

@@ -166,7 +166,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "index", .fn = m_index, .doc = "Return first index of value."},
     {.name = "__getnewargs__", .fn = m_getnewargs},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
 constexpr TypeSlots kSlots{
     .binary = tuple_binary,
     .binary_ops = bit(BinOp::add) | bit(BinOp::mul),

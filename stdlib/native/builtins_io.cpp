@@ -37,14 +37,14 @@ bool string_option(Session& s, const Value& v, const char* name, std::string_vie
 
 bool write_value(Session& s, const Value& v, std::string& out) {
   if (v.is_int()) {
-    out += std::to_string(v.as_int());
+    append_text(out, std::to_string(v.as_int()));
     return true;
   }
   Value t = str(s, v);
   if (t.is_error()) return false;
   std::string_view view = cast<Str>(t)->view();
   if (!text::is_ascii(view) && !printable(s, t, view)) return false;
-  out += view;
+  append_text(out, view);
   return true;
 }
 

@@ -102,17 +102,6 @@ Value f_locals(Session& s, const Args& a) {
   if (!takes_none(s, a, "locals", 0)) return Value::error();
   return local_namespace(s);
 }
-// What the frontend makes of locals() in a function (frontend/lower_locals.cpp): names and what they stand for, a value
-// or a cell, or nothing yet.
-Value f_dict_of_locals(Session& s, const Args& a) {
-  Value d = make_dict();
-  for (size_t i = 0; i + 1 < a.size(); i += 2) {
-    Cell* cell = cast_exact<Cell>(a[i + 1]);
-    const Value& v = cell ? cell->value : a[i + 1];
-    if (!v.is_unbound()) dict_set_symbol(s, d.as<Dict>(), str_symbol(a[i].as<Str>()), v);
-  }
-  return d;
-}
 Value f_vars(Session& s, const Args& a) {
   if (!takes(s, a, "vars", 0, 1, 0)) return Value::error();
   if (a.size() == 0) return local_namespace(s);
@@ -175,7 +164,6 @@ constexpr NativeDef kFunctions[] = {
     {.name = "globals",
      .fn = f_globals,
      .doc = "Return the dictionary containing the current scope's global variables."},
-    {.name = ".locals", .fn = f_dict_of_locals, .doc = ""},
     {.name = "locals", .fn = f_locals, .doc = "Return a dictionary containing the current scope's local variables."},
     {.name = "vars",
      .fn = f_vars,
@@ -189,5 +177,17 @@ constexpr NativeDef kFunctions[] = {
 }  // namespace
 
 std::span<const NativeDef> object_functions() { return kFunctions; }
+
+// What the frontend makes of locals() in a function (frontend/lower_locals.cpp): names and what they stand for, a value
+// or a cell, or nothing yet.
+Value dict_of_locals(Session& s, const Args& a) {
+  Value d = make_dict();
+  for (size_t i = 0; i + 1 < a.size(); i += 2) {
+    Cell* cell = cast_exact<Cell>(a[i + 1]);
+    const Value& v = cell ? cell->value : a[i + 1];
+    if (!v.is_unbound()) dict_set_symbol(s, d.as<Dict>(), str_symbol(a[i].as<Str>()), v);
+  }
+  return d;
+}
 
 }  // namespace ouro::stdlib

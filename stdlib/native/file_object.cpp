@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "runtime/interrupt.h"
+#include "runtime/memory.h"
 #include "runtime/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
@@ -127,7 +128,7 @@ int next_byte(Session& s, File* f) {
   return c;
 }
 
-Value finish_read(Session& s, File* f, const std::string& raw) {
+Value finish_read(Session& s, File* f, std::string_view raw) {
   if (std::ferror(f->handle->f)) return io_error(s, f);
   if (!f->text) return make_bytes(raw);
   return decode_bytes(s, make_bytes(raw), raw, f->encoding, f->errors);
@@ -135,7 +136,7 @@ Value finish_read(Session& s, File* f, const std::string& raw) {
 
 // Reads `count` characters (bytes of a binary file), everything if negative.
 Value read_some(Session& s, File* f, int64_t count) {
-  std::string raw;
+  CountedText raw;
   if (f->handle->f == stdin) (void)s.out.flush();
   for (int64_t n = 0; count < 0 || n < count;) {
     int c = next_byte(s, f);
@@ -164,7 +165,7 @@ bool ends_line(Session& s, File* f, std::string_view raw) {
 }
 
 Value read_line(Session& s, File* f, int64_t limit = -1) {
-  std::string raw;
+  CountedText raw;
   while (limit < 0 || static_cast<int64_t>(raw.size()) < limit) {
     int c = next_byte(s, f);
     if (c == EOF) break;
@@ -252,7 +253,7 @@ Value m_write(Session& s, const Args& a) {
     if (!t) return raise_type_error(s, "write() argument must be str, not %s", argument_name(s, a[1]).c_str());
     Value given = unwrap(a[1]);
     if (f->newline == "\r" || f->newline == "\r\n") {
-      std::string text;
+      CountedText text;
       for (char c : t->view()) c == '\n' ? text += f->newline : text += c;
       given = make_str(text);
     }
@@ -527,6 +528,9 @@ Value open_file(Session& s, const Args& a) {
     if (path.is_error()) return path;
     if (path.is_unbound())
       return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, v[0]).c_str());
+    if (!cast<Str>(path) && !cast<Bytes>(path))
+      return raise_type_error(s, "expected %s.__fspath__() to return str or bytes, not %s", type_name(s, v[0]).c_str(),
+                              type_name(s, path).c_str());
   }
   if (!parse_mode(s, f->mode, *f, flags)) return Value::error();
   if (!f->text) {
@@ -541,7 +545,12 @@ Value open_file(Session& s, const Args& a) {
     return raise_value_error(s, "illegal newline value: %s", f->newline.c_str());
   f->universal = v[5].is_unbound() || v[5].is_none();
   f->name = path;
+  int64_t buffering = -1;
+  if (!v[2].is_unbound() && !to_index(s, v[2], buffering)) return Value::error();
+  if (buffering == 0 && f->text) return raise_value_error(s, "can't have unbuffered text I/O");
   auto made = [&] {
+    if (buffering == 0 && f->write) std::setvbuf(f->handle->f, nullptr, _IONBF, 0);
+    if (buffering == 1 && f->text) std::setvbuf(f->handle->f, nullptr, _IOLBF, BUFSIZ);
     bool known = !f->text || !decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error();
     return known ? make_file(s, std::move(f)) : Value::error();
   };

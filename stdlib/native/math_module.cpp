@@ -225,7 +225,7 @@ Value f_isclose(Session& s, const Args& a) {
 
 Value f_hypot(Session& s, const Args& a) {
   if (!a.keywords.empty()) return raise_type_error(s, "math.hypot() takes no keyword arguments");
-  std::vector<double> v;
+  CountedVector<double> v;
   for (const Value& x : a.positional) {
     double d;
     if (!to_double(s, x, d)) return Value::error();
@@ -239,7 +239,7 @@ Value f_dist(Session& s, const Args& a) {
   OURO_TRY(q, tuple_of(s, a[1]));
   Tuple *x = cast<Tuple>(p), *y = cast<Tuple>(q);
   if (x->size != y->size) return raise_value_error(s, "both points must have the same number of dimensions");
-  std::vector<double> v;
+  CountedVector<double> v;
   for (size_t i = 0; i < x->size; ++i) {
     double b, c;
     if (!to_double(s, (*x)[i], b) || !to_double(s, (*y)[i], c)) return Value::error();

@@ -120,7 +120,7 @@ double log_gamma(double x) {
   return r;
 }
 
-double vector_norm(const std::vector<double>& values) {
+double vector_norm(std::span<const double> values) {
   constexpr double kSplit = 134217729.0;  // 2^27 + 1
   double max = 0;
   bool nan = false;

@@ -1,6 +1,7 @@
 // Special functions and sums of doubles with the bits of CPython's math module.
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace ouro::stdlib {
@@ -10,7 +11,7 @@ namespace ouro::stdlib {
 double gamma_function(double x);
 double log_gamma(double x);
 // Euclidean norm: squares split into halves (Dekker), summed with their errors, one step of correction.
-double vector_norm(const std::vector<double>& v);
+double vector_norm(std::span<const double> v);
 
 // The exactly rounded sum (Shewchuk 1997): non-overlapping partial sums in order of size.
 class ExactSum {

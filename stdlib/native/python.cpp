@@ -13,6 +13,7 @@ void register_python_natives(Session& s) {
   static const NativeModule kIo{.name = runtime::kPython, .functions = io_functions()};
   for (const NativeModule* m : {&kObject, &kNumber, &kSequence, &kIo, &kMathModule, &kTimeModule, &kSysModule})
     s.register_natives(m);
+  s.intrinsics = intrinsics();
   s.state<runtime::NamespaceMaker>().make = module_namespace;
 }
 

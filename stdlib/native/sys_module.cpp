@@ -89,6 +89,22 @@ Value f_displayhook(Session& s, const Args& a) {
   OURO_TRY(stream, get_attr(s, out, "stdout"));
   return call_method(s, stream, intern("write"), {make_str(text_of(s, text) + "\n")});
 }
+// What the frontend makes of a statement of the prompt that is an expression: `_`, and sys.displayhook as scripts have
+// set it.
+Value f_display(Session& s, const Args& a) {
+  if (!takes_one(s, a, "display", 0)) return Value::error();
+  static const Symbol sys = intern("sys"), hook = intern("displayhook"), main = intern("__main__"), last = intern("_");
+  OURO_TRY(module, import_module(s, sys));
+  Value f = lookup_attr(s, module, hook);
+  if (f.is_error()) return f;
+  if (f.is_unbound()) return raise_error(s, ExcKind::RuntimeError, "lost sys.displayhook");
+  Native* native = cast_exact<Native>(f);
+  if (native && native->def->fn == f_displayhook && !a[0].is_none()) {
+    OURO_TRY_DO(repr(s, a[0]));
+    if (Value* m = s.modules.find(main); m && !m->is_unbound() && !set_attr(s, *m, last, a[0])) return Value::error();
+  }
+  return call(s, f, {a[0]});
+}
 // Prints an exception as the end of a program does.
 Value f_excepthook(Session& s, const Args& a) {
   if (!takes(s, a, "excepthook", 3, 3, 0)) return Value::error();
@@ -291,6 +307,14 @@ Value constant(Session& s, std::string_view name) {
 }
 
 }  // namespace
+
+std::span<const NativeDef> intrinsics() {
+  static constexpr NativeDef kRows[] = {
+      {.name = "display", .fn = f_display, .doc = "Show the value of a statement."},
+      {.name = "dict_of_locals", .fn = dict_of_locals, .doc = "The dict that locals() of a function is."},
+  };
+  return kRows;
+}
 
 const NativeModule kSysModule{.name = "sys", .functions = kFunctions, .constant = constant, .constants = kNames};
 

@@ -20,6 +20,8 @@ std::span<const NativeDef> object_functions();    // builtins_object.cpp: getatt
 std::span<const NativeDef> number_functions();    // builtins_number.cpp: abs, round, pow, ...
 std::span<const NativeDef> sequence_functions();  // builtins_sequence.cpp: len, sum, max, sorted, ...
 std::span<const NativeDef> io_functions();        // builtins_io.cpp: print, input, open
+std::span<const NativeDef> intrinsics();          // sys_module.cpp: what only lowered code calls
+Value dict_of_locals(Session& s, const Args& a);  // builtins_object.cpp, one of them
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
 extern const NativeModule kTensorsModule;  // tensors_module.cpp
 

@@ -307,3 +307,81 @@ def test_a_wrong_command_line_of_ctl(t):
                                (("ctl", "1", "get", "all"), "ctl get takes nothing else")):
         t.equal(t.run(*arguments, status=2).err, f"ouro: {problem}\nTry `ouro help'.\n")
     t.check("does not listen" in t.run("ctl", str(os.getpid()), "get", env={"XDG_RUNTIME_DIR": t.path(".")}, status=1).err, "")
+
+
+def _listening(t):
+    """A program that does nothing but listen; its environment, its socket."""
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700, exist_ok=True)
+    t.write("listen.ouro", "import time\nx = tensor([[1.0] * 64] * 64)\nprint('ready', (x @ x).tolist()[5][7], flush=True)\nwhile True: time.sleep(0.01)\n")
+    process = t.start("--threads=2", "--mode=eager", "listen.ouro", env={"XDG_RUNTIME_DIR": runtime})
+    t.check(process.stdout.readline() == "ready 64.0\n", "it does not start")
+    return process, {"XDG_RUNTIME_DIR": runtime}, os.path.join(runtime, "ouro", f"{process.pid}.sock")
+
+
+def test_half_open_clients_keep_nobody_waiting(t):
+    process, env, path = _listening(t)
+    held = []
+    try:
+        for turn in range(3):
+            for i in range(40):
+                s = socket.socket(socket.AF_UNIX)
+                s.settimeout(5)
+                s.connect(path)
+                s.sendall(b"ge" if i % 2 else b"")
+                held.append(s)
+            begin = time.time()
+            t.check("threads=2" in t.run("ctl", str(process.pid), "get", env=env).out, "no answer")
+            t.check(time.time() - begin < 1.5, f"the answer took {time.time() - begin:.1f} s")
+        t.check(held[-1].recv(100).startswith(b"error: no request came"), "the last one was not told")
+    finally:
+        for s in held:
+            s.close()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_sockets_of_killed_processes_are_swept(t):
+    process, env, path = _listening(t)
+    process.kill()
+    process.communicate(timeout=60)
+    t.check(os.path.exists(path), "a killed process leaves its socket")
+    old = time.time() - 60
+    os.utime(path, (old, old))
+    kept = os.path.join(os.path.dirname(path), "notes.txt")
+    with open(kept, "w") as f:
+        f.write("mine")
+    second, _, _ = _listening(t)
+    try:
+        t.check(not os.path.exists(path) and os.path.exists(kept), "the dead socket was not swept, or more than it")
+    finally:
+        second.send_signal(signal.SIGINT)
+        second.communicate(timeout=60)
+
+
+def test_a_socket_folder_of_others_is_told(t):
+    runtime = t.path("open")
+    folder = os.path.join(runtime, "ouro")
+    os.makedirs(folder)
+    os.chmod(folder, 0o755)
+    env = {"XDG_RUNTIME_DIR": runtime}
+    why = f"{folder} is open to other users (mode 0755)"
+    t.write("log.ouro", "x = tensor([[1.0] * 64] * 64)\nx = x @ x\nprint(*demand.report()['log'])\n")
+    done = t.run("--verbose", "log.ouro", env=env)
+    t.has(done.out, "no control socket: " + why)
+    t.has(done.err, why)
+    t.equal(t.run("log.ouro", env=env).err, "")
+    t.has(t.run("ctl", str(os.getpid()), "get", env=env, status=1).err, why)
+
+
+def test_a_stopped_process_is_not_waited_for(t):
+    process, env, path = _listening(t)
+    try:
+        process.send_signal(signal.SIGSTOP)
+        begin = time.time()
+        t.has(t.run("ctl", str(process.pid), "get", env=env, status=1).err, "does not answer")
+        t.check(time.time() - begin < 15, "ctl waited for long")
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)

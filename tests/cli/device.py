@@ -167,6 +167,49 @@ def a_step_moves_to_a_device_and_back_without_waiting(t, d):
 
 @on_devices
 @tags("jit")
+def a_step_is_compiled_for_the_device_before_it_runs_there(t, d):
+    d.write("switch.ouro", """
+import time
+from ouro import demand, jit
+a, b = tensor([[1.0] * 64] * 64), tensor([[2.0] * 64] * 64)
+@jit
+def step(a, b): return ((a * 2.0 + 1.0) @ b) @ (a * 3.0)
+def there(): return demand.report()["devices"].get("opencl", {"launches": 0, "on_host": {}})
+for i in range(int(input())):
+    step(a, b)
+    time.sleep(0.01)
+waited = demand.report()["compile_wait_ns"]
+demand.set(device="opencl")
+for i in range(3000):
+    if demand.report()["running"]["device"] == "opencl": break
+    before = there()["launches"]
+    step(a, b).tolist()
+    if demand.report()["running"]["device"] == "cpu" and there()["launches"] > before: print("interpreted there", i)
+    time.sleep(0.005)
+print(step(a, b).tolist()[3][4], demand.report()["running"]["device"], there()["launches"] > 0, there()["on_host"], demand.report()["compile_wait_ns"] - waited)
+""")
+    for mode in ("auto", "graph"):
+        done = d.run(f"--mode={mode}", "switch.ouro", stdin="20\n", timeout=120, env={"OURO_OPENCL_OPTIONS": ""})
+        t.equal(done.out, d.of("73728.0 opencl True {} 0\n"))
+
+
+@on_devices
+def what_runs_on_the_host_is_counted_and_named(t, d):
+    d.write("host.ouro", """
+from ouro import demand
+i = tensor([1, 2, 3, 4, 5])
+i % 3; i // 3; i % 4
+print(demand.report()["devices"]["opencl"]["on_host"])
+""")
+    done = d.run("--device=opencl", "--verbose", "host.ouro", timeout=120)
+    t.equal(done.out, "{'floor_divide': 1, 'remainder': 2}\n")
+    for name in ("floor_divide", "remainder"):
+        t.equal(done.err.count(f"has no kernel for {name}, which runs on the host"), 1)
+    t.has(d.run("explain", "--device=opencl", "host.ouro", timeout=120).out, "run on the host: floor_divide 1, remainder 2")
+
+
+@on_devices
+@tags("jit")
 def a_checkpoint_comes_back_to_where_the_model_is(t, d):
     d.write("keep.ouro", MODEL + '''
 model.to("opencl")

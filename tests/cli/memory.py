@@ -55,6 +55,13 @@ EATERS = {
     "repr of what is shared": "a = ['x' * 1000]\nfor i in range(40): a = [a, a]\nrepr(a)",
     "arguments": "def f(*a): pass\nf(*(i for i in range(10**12)))",
     "star assignment": "a, *b = (i for i in range(10**12))",
+    "endless file": "open('/dev/zero', 'rb').read()",
+    "endless text": "open('/dev/zero').read()",
+    "endless line": "open('/dev/zero').readline()",
+    "a large read": "open('/dev/zero', 'rb').read(10**9)",
+    "frames": "import sys\nbefore = sys.getrecursionlimit()\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1\n"
+              "try: f(0)\nfinally: sys.setrecursionlimit(before)",
+    "mask": "x = ones(6000000)\nx[x > 0]",
     "tensors": "a = []\nwhile True: a.append(zeros(1000, 100))",
     "one tensor": "zeros(10**6, 10**5)",
 }
@@ -93,6 +100,29 @@ def test_what_is_beyond_the_limit_is_a_memory_error(t):
         t.equal(lines, [f"{name} 10000" for name in EATERS])
         if not t.suite.sanitized:
             t.check(int(peak.split()[1]) < 300, f"{peak} MB under a limit of 48")
+
+
+def test_standard_input_and_modules_count(t):
+    t.write("read.ouro", """
+import sys
+for f in (sys.stdin.read, input, sys.stdin.buffer.read, sys.stdin.readline, sys.stdin.readlines):
+    try: print(len(f()))
+    except MemoryError: print('MemoryError')
+print('end')
+""")
+    with open("/dev/zero", "rb") as zero:
+        import subprocess
+        done = subprocess.run([t.ouro, "run", "--memory=32M", t.path("read.ouro")], stdin=zero, capture_output=True, text=True, timeout=120)
+    t.equal(done.stdout, "MemoryError\n" * 5 + "end\n")
+    t.write("large.py", "x = [" + "1, " * 1000000 + "]\n")
+    t.equal(t.run("--memory=16M", "-c", "try: import large\nexcept MemoryError: print('no')\nprint(1)").out, "no\n1\n")
+
+
+def test_the_request_that_is_to_fail_does(t):
+    t.write("fails.ouro", "kept = []\nfor i in range(2000):\n    try: kept.append([i] * 100)\n    except MemoryError: print('refused')\nprint(len(kept))\n")
+    for n in (1, 5, 50, 500):
+        t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out, "refused\n1999\n")
+    t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": "100000000"}).out, "2000\n")
 
 
 def test_the_limit_of_other_ways_to_run(t):

@@ -26,6 +26,18 @@ def test_statements_over_several_lines(t):
     t.equal(done.err, "")
 
 
+def test_values_in_blocks_are_shown_as_at_the_top(t):
+    done = piped(t, "if True: 5\nfor i in range(3):\n    i * 2\n    None\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    'caught'\n"
+                    "def f():\n    6\nf()\nclass C:\n    7\n_\n1; 2\nwith open('x', 'w') as out: out.write('abc')\n")
+    t.equal(done.out.splitlines(), ["5", "0", "2", "4", "'caught'", "'caught'", "1", "2", "3"])
+    t.equal(done.err, "")
+
+
+def test_values_go_through_the_display_hook(t):
+    done = piped(t, "import sys\nsys.displayhook = lambda v: print('<', v, '>')\n1 + 1\nNone\nsys.displayhook = sys.__displayhook__\n3\n_\n")
+    t.equal(done.out.splitlines(), ["< 2 >", "< None >", "3", "3"])
+
+
 def test_errors_never_end_it(t):
     done = piped(t, "1/0\nx = = 1\nundefined\nraise KeyError('k')\nprint('still here')\n")
     t.equal(done.out, "still here\n")
@@ -167,6 +179,52 @@ def test_tab_completes_names_and_attributes(t):
     p.type("some_long_name.is\t\t")
     p.wait_for("isdigit(.|\n)*isupper")
     p.type("\x15")
+    t.equal(p.end(), 0)
+
+
+def test_tab_completes_modules_and_what_they_have(t):
+    t.write("own_module.py", "value_of_mine = 5\n")
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    for typed, shown in (("import mat\t\n", r">>> $"), ("math.floo\t(2.5)\n", r"2\r\n>>> $"), ("from mat\t imp\t flo\t as low; low(3.5)\n", r"3\r\n>>> $"), ("\x15import own_mo\t\n", ">>> $"),
+                         ("own_module.val\t\n", r"5\r\n>>> $"), ("from own_module import val\t as v; v + 1\n", r"6\r\n>>> $"),
+                         ("import ouro.n\t\t", "nn"), ("\x15from ouro.nn import Lin\t\n", ">>> $"), ("Linear.__name__\n", r"'Linear'\r\n>>> $"),
+                         ("import \t", r"math(.|\n)*own_module(.|\n)*time"), ("\x15import ouro\n", ">>> $"), ("ouro.opt\t.__name__\n", r"'ouro.optim'\r\n>>> $")):
+        p.type(typed)
+        p.wait_for(shown)
+    t.equal(p.end(), 0)
+
+
+FUNCTION = "def f(x):\n    a = 1\n\n    if x:\n\t\ta = 2\n\n    return a\nf(0), f(1)\nclass C:\n    u = 1\n\n    v = 2\nC.u + C.v\n"
+
+
+def test_pasted_text_may_have_blank_lines(t):
+    for begin, end, newline in (("\x1b[200~", "\x1b[201~", "\r"), ("\x1b[200~", "\x1b[201~", "\n"), ("", "", "\n")):
+        p = Terminal(t)
+        p.wait_for(">>> $")
+        p.type(begin + FUNCTION.replace("\t\t", "        ").replace("\n", newline) + end)
+        shown = p.wait_for(r"\n3\r\n>>> $")
+        t.check("(1, 2)" in shown and "Error" not in shown, shown)
+        p.type("1 + " + begin + "40 + 1" + end + "\n")
+        p.wait_for(r"42\r\n>>> $")
+        t.equal(p.end(), 0)
+
+
+def test_tabs_and_an_open_end_of_a_marked_paste_stay(t):
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    p.type("\x1b[200~def f():\r\treturn 'a\tb'\rf()\r[1,\r\r2] + [\x1b[201~")
+    p.wait_for(r"'a\\tb'(.|\n)*2\] \+ \[$")
+    p.type("3]\n")
+    p.wait_for(r"\[1, 2, 3\]\r\n>>> $")
+    p.type("\x1b[200~def g():\r    return 7\x1b[201~")
+    p.wait_for("return 7$")
+    p.type("\n")
+    p.wait_for(r"\.\.\. $")
+    p.type("\n")
+    p.wait_for(">>> $")
+    p.type("g()\n")
+    p.wait_for(r"7\r\n>>> $")
     t.equal(p.end(), 0)
 
 

@@ -1,7 +1,8 @@
 """The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
 else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
-interpreter, hostile arguments of operations, programs that are interrupted, and random calls of the embedding interface."""
+interpreter, hostile arguments of operations, programs that are interrupted, random calls of the embedding interface, and
+what else a hostile script, client or file could do (tests/fuzz/natives.py and its neighbours)."""
 import importlib.util
 import os
 import sys
@@ -11,8 +12,16 @@ from .common import TESTS, Job, Result, describe, tail
 API_ROUNDS = 60
 SECONDS = {"parse": 15, "lower": 15, "run": 30}
 PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
-MOMENTS = 3  # of each program that is interrupted
-TENSORS = {"tensors": 240, "models": 80}  # programs; a tenth of them under sanitizers
+# Command lines of the others: in every build, and under sanitizers.
+OTHERS = {
+    "interrupts": ([f"--seed={FIRST_SEED}", "--moments=3", "--limit=1000"], None),  # moments of each program
+    "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
+    "natives at random": (["--batches=8"], ["--batches=4"]),
+    "memory": (["--count=12"], ["--count=3", "--sanitized"]),
+    "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
+    "file_formats": (["--count=12"], ["--count=3"]),
+}
+TENSORS = {"tensors": 240, "models": 80, "arguments": 40}  # programs; a tenth of them under sanitizers
 
 
 def run_fuzzer(suite, name, program, seconds):
@@ -68,10 +77,9 @@ def run_tensors(suite, name, generator, count):
     return [Result(name, problem)]
 
 
-def run_interrupts(suite, name):
-    """A few moments of each program, with a limit for machines that do other things, too."""
-    done = suite.execute([sys.executable, os.path.join(TESTS, "fuzz", "interrupts.py"), f"--ouro={suite.ouro}", f"--seed={FIRST_SEED}",
-                          f"--moments={MOMENTS}", "--limit=1000"], timeout=900)
+def run_other(suite, name, what):
+    program = os.path.join(TESTS, "fuzz", what.split(" ")[0] + ".py")
+    done = suite.execute([sys.executable, program, f"--ouro={suite.ouro}", *OTHERS[what][suite.sanitized]], timeout=1200, cwd=suite.temporary())
     problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.out, 60)}\n{tail(done.err, 20)}"
     return [Result(name, problem)]
 
@@ -95,9 +103,10 @@ def discover(suite):
         name = f"fuzz/{generator}"
         if suite.ouro and suite.wants(name) and suite.tagged(["jit", "threads"]):
             jobs.append(Job(name, lambda n=name, g=generator, c=count: run_tensors(suite, n, g, c), weight=100))
-    name = "fuzz/interrupts"
-    if suite.ouro and not suite.sanitized and suite.wants(name) and suite.tagged([]):
-        jobs.append(Job(name, lambda n=name: run_interrupts(suite, n), weight=100))
+    for what in OTHERS:
+        name = f"fuzz/{what}"
+        if suite.ouro and OTHERS[what][suite.sanitized] is not None and suite.wants(name) and suite.tagged([]):
+            jobs.append(Job(name, lambda n=name, w=what: run_other(suite, n, w), weight=100))
     for what, seconds in SECONDS.items():
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
