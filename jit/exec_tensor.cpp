@@ -114,6 +114,28 @@ AVal Specialiser::from_param(const ir::Param& p) {
   }
 }
 
+// A number that is known when the program runs; now, if what comes out is made of other operations for another number.
+ir::Param Specialiser::seen_number(const AVal& a, ir::ParamKind kind) {
+  using P = ir::Param;
+  switch (kind) {
+    case ir::ParamKind::flag:
+    case ir::ParamKind::axis:
+    case ir::ParamKind::new_axis:
+    case ir::ParamKind::axes:
+    case ir::ParamKind::repeated_axes:
+    case ir::ParamKind::axis_or_tensor:
+    case ir::ParamKind::probability:
+      return runtime::to_param(session, need_constant(a, "is an argument of an operation"), kind);
+    default:
+      break;
+  }
+  P p = P::of_kind(a.type->kind == ir::TypeKind::floating ? P::Kind::floating : P::Kind::integer);
+  p.integer = ir::unknown_dim();
+  p.floating = std::nan("");
+  p.later = true;
+  return p;
+}
+
 // A parameter as far as it can be seen now; of lists in lists, the first levels.
 ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) {
   using P = ir::Param;
@@ -130,9 +152,10 @@ ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) 
     return p;
   }
   if (a.is(AKind::dynamic) && !a.type) abandon("an argument of an operation whose type is not known");
-  auto v = a.is(AKind::dynamic) ? std::nullopt : concrete(a);
-  if (!v && !a.is(AKind::dynamic)) abandon("an argument of an operation whose type is not known");
-  return v ? runtime::to_param(session, *v, kind, depth) : P::of_kind(P::Kind::unknown);
+  if (a.is(AKind::dynamic)) return seen_number(a, kind);
+  auto v = concrete(a);
+  if (!v) abandon("an argument of an operation whose type is not known");
+  return runtime::to_param(session, *v, kind, depth);
 }
 
 // The sizes that a caller gives the last axes of a tensor. One that is not that axis' size by its name is a number that

@@ -165,6 +165,7 @@ class Specialiser {
   AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   ir::Param to_param(const AVal& a, int depth = 8);
+  ir::Param seen_number(const AVal& a, ir::ParamKind kind);
   ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
   ir::Param last_sizes(const AVal& a, std::span<const ir::Dim> shape);
   void check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params);

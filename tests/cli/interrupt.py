@@ -155,7 +155,9 @@ def stops(t, cases, mode):
     if t.suite.sanitized:
         t.skip("what takes a second takes a minute")
     for name in cases:
-        taken = seconds_to_stop([t.ouro, f"--mode={mode}"], name, env=t.suite.environment())
+        env = t.suite.environment()
+        del env["OURO_CHECK_PLANS"]  # the checker takes seconds for large sizes
+        taken = seconds_to_stop([t.ouro, f"--mode={mode}"], name, env=env)
         t.check(taken is None or taken < 1, f"{name}: {taken and round(taken, 2)} s")
 
 
@@ -182,8 +184,12 @@ def test_input_goes_on_after_an_interrupt(t):
     t.equal(process.stdout.readline(), "go\n")
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    t.equal(process.stdout.readline(), "caught\n")
-    t.equal(process.communicate("a line\n", timeout=60)[0], "go\ngot a line\n")
+    t.equal(process.stdout.readline() + process.stdout.readline(), "caught\ngo\n")
+    process.stdin.write("a line\n")
+    process.stdin.flush()
+    t.equal(process.stdout.readline(), "got a line\n")
+    process.stdin.close()
+    t.equal(process.wait(timeout=60), 0)
 
 
 def test_a_named_pipe_is_read_when_its_writer_comes(t):

@@ -16,7 +16,7 @@ def total(x):
 print(scores(ones(3, 4)).shape, total(ones(5)).item())
 """
 
-HOLDS = {"typed": "func @scores(%0.x: f32[3, 4]", "plan": "kernel k0", "loops": "reduce fold", "llvm": "define void @k0",
+HOLDS = {"typed": "func @scores(%0.x: f32[3, 4]", "plan": "kernel k0", "loops": "reduce fold", "llvm": "define i32 @k0",
          "asm": ".globl\tk0", "cl": "void k0(__global", "ptx": ".entry k0("}
 
 

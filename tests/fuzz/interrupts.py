@@ -113,6 +113,7 @@ class Process:
         os.mkfifo(fifo)
         with open(path, "w", encoding="utf-8") as f:
             f.write(script_of(name))
+        environment = {k: v for k, v in (environment or os.environ).items() if k != "OURO_CHECK_PLANS"}  # the checker takes seconds
         self.errors = open(os.path.join(folder, "errors"), "w+", encoding="utf-8")
         self.p = subprocess.Popen([ouro, "run", f"--mode={mode}", path, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                                   env=environment)
