@@ -209,10 +209,13 @@ bool rule_unflatten(SigCall& c) {
   Dim rest = dim(1);
   int hole = -1;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (is(sizes[i], -1))
-      hole = static_cast<int>(i);
-    else
+    if (!is(sizes[i], -1))
       rest = rest * sizes[i];
+    else if (hole >= 0)
+      return c.fail("ValueError", who(c) + "only one size may be -1");
+    else
+      hole = static_cast<int>(i);
+  if (hole >= 0 && is(rest, 0)) return c.fail("ValueError", who(c) + "-1 has no meaning beside 0 elements");
   if (hole >= 0) sizes[hole] = floor_div(x[a], rest);
   Dim all = product(sizes);
   if (all.known() && x[a].known() && all.c != x[a].c)
@@ -555,7 +558,10 @@ bool rule_index_select(SigCall& c) {
   int a;
   if (!axis_of(c, "axis", static_cast<int>(d.size()), a)) return false;
   if (in(c, 1).size() > 1) return c.fail("IndexError", who(c) + "index must be a vector, not " + to_text(in(c, 1)));
-  if (!d.empty()) d[a] = in(c, 1).empty() ? dim(1) : in(c, 1)[0];
+  const Dim n = in(c, 1).empty() ? dim(1) : in(c, 1)[0];
+  if (d.empty() && !is(n, 1))
+    return c.fail("IndexError", who(c) + "one index expected for a tensor without dimensions");
+  if (!d.empty()) d[a] = n;
   return done(c, d);
 }
 bool rule_nonzero(SigCall& c) { return done(c, {unknown_dim(), dim(static_cast<int64_t>(in(c).size()))}); }
@@ -719,6 +725,7 @@ bool permute_order(SigCall& c, std::vector<int>& order) {
   Dims from, to;
   if (!int_list(c, c.param("source"), from) || !int_list(c, c.param("destination"), to)) return false;
   if (from.size() != to.size()) return c.fail("ValueError", who(c) + "as many destinations as sources expected");
+  if (rank == 0) return true;
   std::vector<int> place(rank, -1);
   std::vector<bool> moved(rank);
   for (size_t i = 0; i < from.size(); ++i) {

@@ -18,7 +18,7 @@ namespace ouro::ir {
 
 Dim floor_div(Dim a, Dim b) {
   if (is(b, 1)) return a;
-  if (!b.known() || a.m % b.c != 0) return unknown_dim();
+  if (!b.known() || b.c == 0 || a.m % b.c != 0) return unknown_dim();
   int64_t q = a.c / b.c - ((a.c % b.c != 0) && ((a.c < 0) != (b.c < 0)));
   return Dim{q, a.m / b.c, a.symbol};
 }

@@ -18,6 +18,7 @@ DType engine_type(DType t) { return ir::compute_type(t); }
 std::vector<int64_t> batch_offsets(const std::vector<int64_t>& shape, const std::vector<int64_t>& lead, int64_t size) {
   std::vector<int64_t> own(element_count(shape)), out(element_count(lead));
   for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i) * size;
+  if (out.empty()) return out;
   BroadcastReader r(shape, lead, 8);
   if (r.single())
     std::fill(out.begin(), out.end(), own.empty() ? 0 : own[0]);

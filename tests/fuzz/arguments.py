@@ -60,12 +60,13 @@ def call(tag, f, *tensors):
     box = []
     try:
         box.append(f(*tensors))
+        shown = text(box, 4)
     except MemoryError:
         print(tag, "| MemoryError", flush=True)
     except Exception as e:
         print(tag, "|", type(e).__name__ + ":", ascii(str(e))[:300], flush=True)
     else:
-        print(tag, "|", text(box, 4), flush=True)
+        print(tag, "|", shown, flush=True)
 
 
 '''
