@@ -373,7 +373,7 @@ Value raise_diagnostic(Session& s, const Diagnostic& d) {
         std::pair{"ValueError", ExcKind::ValueError}, std::pair{"OverflowError", ExcKind::OverflowError}})
     if (d.kind == text) kind = k;
   Value e = make_exception(s, kind, d.text);
-  e.as<Exception>()->extra2 = make_str(render(d, s.sources));
+  e.as<Exception>()->extra2 = make_str(text::shown_text(render(d, s.sources)));
   return set_pending(s, std::move(e));
 }
 

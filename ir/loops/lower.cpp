@@ -101,6 +101,8 @@ class Lowering {
   uint32_t output_buffer(ValueId v) { return buffer_of(v, Access::out); }
 
   NodeId scalar(const Use& u, DType type) {
+    if (u.kind == Use::Kind::number && type == DType::boolean)
+      return b_.integer(type, is_float(u.type) ? u.f != 0 : u.i != 0);
     if (u.kind == Use::Kind::number) return is_float(u.type) ? b_.constant(type, u.f) : b_.integer(type, u.i);
     DType stored = is_float(u.type) ? DType::f64 : DType::i64;
     NodeId n = NodeId::none;

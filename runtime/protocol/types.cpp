@@ -107,6 +107,7 @@ void ready_type(Session& s, Type* t) {
     t->ready = true;
     return;
   }
+  MemoryUnlimited unlimited(s.memory);  // whole or not at all
   t->ready = true;
   const TypeDef& def = *t->def;
   for (const NativeDef& row : def.methods) t->names.add(intern(row.name), make_native(row, Value(), t));
@@ -131,7 +132,6 @@ void ready_type(Session& s, Type* t) {
   if (t->slots->unhashable && !inherits) t->names.set(hash_name, Value::none());
   t->names.add(doc, def.doc.empty() ? Value::none() : make_str(def.doc));
   t->names.add(module, make_str(def.module));
-  (void)s;
 }
 
 const Value* own_type_name(Session& s, Type* t, Symbol name) {

@@ -361,11 +361,11 @@ constexpr TensorHooks kHooks{.set_item = hook_set_item,
 }  // namespace
 
 void register_tensor_types(Session& s) {
-  static const bool& registered = support::forever([] {
+  static const bool registered = [] {
     register_kind(ObjectKind::tensor, {.destroy = destroy_tensor});
     register_kind(ObjectKind::dtype, {.destroy = destroy_object<DTypeObject>});
     return true;
-  }());
+  }();
   (void)registered;
   static const TypeDef kTensor{
       .name = "tensor",
