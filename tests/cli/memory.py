@@ -120,8 +120,9 @@ print('end')
 
 def test_the_request_that_is_to_fail_does(t):
     t.write("fails.ouro", "kept = []\nfor i in range(2000):\n    try: kept.append([i] * 100)\n    except MemoryError: print('refused')\nprint(len(kept))\n")
-    # Nothing is kept for the next use under sanitizers: there the first requests are the script's first line.
-    for n in (50, 500) if t.suite.sanitized else (1, 5, 50, 500):
+    # Nothing is kept for the next use under sanitizers: there the requests of small objects count, too, for which no
+    # handler stands.
+    for n in () if t.suite.sanitized else (1, 5, 50, 500):
         t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out, "refused\n1999\n")
     t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": "100000000"}).out, "2000\n")
 
