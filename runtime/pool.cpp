@@ -25,10 +25,10 @@ struct ThreadPool;
 
 // The head of a chunk, which is aligned to its size: every block tells its chunk.
 struct alignas(16) Chunk {
-  ThreadPool* pool;   // null: the thread has ended, and the chunk stays
-  uint64_t account;   // serial of the account it is charged to
-  uint32_t cut = 0;   // bytes in blocks that were cut
-  uint32_t idle = 0;  // bytes in free lists, while they are counted
+  std::atomic<ThreadPool*> pool;  // null: the thread has ended, and the chunk stays
+  uint64_t account;               // serial of the account it is charged to
+  uint32_t cut = 0;               // bytes in blocks that were cut
+  uint32_t idle = 0;              // bytes in free lists, while they are counted
 };
 Chunk* chunk_of(void* block) {
   return reinterpret_cast<Chunk*>(reinterpret_cast<uintptr_t>(block) & ~uintptr_t{kChunk - 1});

@@ -111,7 +111,7 @@ def discover(suite):
         name, program = f"fuzz/{what}", suite.program(f"{what}_fuzz")
         if program and suite.wants(name) and suite.tagged([]):
             jobs.append(Job(name, lambda n=name, p=program, s=seconds: run_fuzzer(suite, n, p, s), weight=100))
-    if suite.wants("fuzz/api") and suite.tagged(["threads"]):
+    if suite.wants("fuzz/api") and suite.program("api_fuzz") and suite.tagged(["threads"]):
         jobs.append(Job("fuzz/api", lambda: run_api(suite, "fuzz/api"), weight=50))
     name = "fuzz/programs"
     if suite.ouro and not suite.sanitized and suite.wants(name) and suite.tagged([]):
