@@ -142,8 +142,6 @@ struct AObject {
   }
 };
 
-using AHeap = std::vector<std::shared_ptr<AObject>>;  // by HeapId; shared objects are copied before they are written
-
 // Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays
 // interpreted.
 struct Abandon {

@@ -456,7 +456,7 @@ HeapId Specialiser::module_object(const Value& module) {
     o->kind = AObject::Kind::globals;
     o->external = true;
     o->concrete = module;
-    heap_[at->second] = std::move(o);
+    heap_.put(at->second, std::move(o));
   }
   return at->second;
 }

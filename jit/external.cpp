@@ -284,12 +284,10 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   HeapId id;
   if (known != external_.end()) {
     id = known->second;
-    if (id >= heap_.size()) heap_.resize(id + 1);
-    heap_[id] = o;
+    heap_.put(id, o);
   } else {
     id = static_cast<HeapId>(next_heap_++);
-    if (id >= heap_.size()) heap_.resize(id + 1);
-    heap_[id] = o;
+    heap_.put(id, o);
     external_.emplace(v.object(), id);
   }
   external_info_[id] = {v, node};

@@ -43,8 +43,9 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
 }
 
 void Specialiser::restore_heap(const AHeap& saved) {
-  heap_.resize(std::max(heap_.size(), saved.size()));
-  for (size_t i = 0; i < heap_.size(); ++i) heap_[i] = i < saved.size() ? saved[i] : nullptr;
+  const size_t n = heap_.size();
+  heap_ = saved;
+  heap_.resize(n);
 }
 
 // ---------------------------------------------------------------- joins
@@ -96,10 +97,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   size_t n = std::max(a.heap.size(), b.heap.size());
   a.heap.resize(n);
   b.heap.resize(n);
-  heap_.assign(n, nullptr);
+  heap_ = a.heap;
   for (size_t i = 0; i < n; ++i) {
     if (!a.heap[i] || !b.heap[i] || a.heap[i] == b.heap[i]) {
-      heap_[i] = a.heap[i] ? a.heap[i] : b.heap[i];
+      if (!a.heap[i] && b.heap[i]) heap_.put(i, b.heap[i]);
       continue;
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
@@ -125,7 +126,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     }
     if (x.kind == AObject::Kind::shadow) {
       merge_shadows(*o, x, y, a, b, j);
-      heap_[i] = std::move(o);
+      heap_.put(i, std::move(o));
       continue;
     }
     if (x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) {
@@ -137,7 +138,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     }
     if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
     if (o->poisoned && !o->torn.known()) o->torn = j.parted;
-    heap_[i] = std::move(o);
+    heap_.put(i, std::move(o));
   }
 }
 

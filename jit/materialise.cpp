@@ -66,16 +66,13 @@ Value Specialiser::concrete_slice(const AVal& a) {
 // ---------------------------------------------------------------- heap
 
 AObject& Specialiser::write(HeapId id) {
-  std::shared_ptr<AObject>& o = heap_[id];
-  if (o->poisoned) abandon_torn(*o, "an object");
-  if (o.use_count() > 1) o = std::make_shared<AObject>(*o);
-  return *o;
+  if (heap_[id]->poisoned) abandon_torn(*heap_[id], "an object");
+  return heap_.own(id);
 }
 
 HeapId Specialiser::allocate(AObject o) {
   HeapId id = next_heap_++;
-  if (id >= heap_.size()) heap_.resize(id + 1);
-  heap_[id] = std::make_shared<AObject>(std::move(o));
+  heap_.put(id, std::make_shared<AObject>(std::move(o)));
   return id;
 }
 

@@ -19,6 +19,7 @@
 #include "ir/ops/sig.h"
 #include "ir/prim.h"
 #include "jit/abstract.h"
+#include "jit/abstract_heap.h"
 #include "jit/access.h"
 #include "jit/residual.h"
 #include "jit/specialise.h"

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEFAULT = os.path.join(ROOT, "build", "ouro")
@@ -17,10 +17,11 @@ REFERENCE = "--mode=eager --threads=1"
 # On a device contractions have other bits than the host's: what is compared with is the interpreter there. The stand-in
 # for a GPU (tests/gpu) takes part where it is built beside the program.
 STAND_IN = "--mode=graph --device=cuda"
-# What programs are compared in, beside the interpreter: a batch in one of them, in turn.
+# What programs are compared in, beside the interpreter: a batch in one of them, in turn. "plain": as a user runs them,
+# without checks and poison; "stress": every exit is taken.
 CONFIGS = ["--mode=graph --threads=1", "--mode=graph --threads=2", "--mode=graph --threads=3 --cpu=x86-64-v3", "--mode=graph --threads=7",
-           "--mode=graph --threads=1 --cpu=x86-64-v2", "--mode=graph --threads=2", "--mode=auto --threads=2", "stress --mode=graph --threads=2",
-           "--mode=graph --threads=2 --cpu=x86-64-v3", "--mode=eager --threads=3 --cpu=x86-64-v2", "--mode=graph --threads=1",
+           "plain --mode=graph --threads=1 --cpu=x86-64-v2", "plain --mode=graph --threads=2", "--mode=auto --threads=2", "stress --mode=graph --threads=2",
+           "plain --mode=graph --threads=2 --cpu=x86-64-v3", "--mode=eager --threads=3 --cpu=x86-64-v2", "plain --mode=graph --threads=1",
            "--mode=eager --threads=7 --cpu=x86-64-v3"]
 
 SHOW = '''import math
@@ -60,6 +61,7 @@ def run(tag, thunk):
 # ---- running
 # Plans are checked (jit/check), memory without a value is poisoned, and a bug of the compiler ends the process.
 ENVIRONMENT = dict(os.environ, OURO_CHECK_PLANS="1", OURO_ABORT_ON_BUG="1")
+ENVIRONMENTS = {"stress": dict(ENVIRONMENT, OURO_STRESS_EXITS="1"), "plain": dict(os.environ, OURO_ABORT_ON_BUG="1")}
 
 
 def reference_of(config):
@@ -70,7 +72,8 @@ def configs(args):
     """All that batches are compared in, in turn."""
     stand_in = os.path.join(os.path.dirname(os.path.abspath(args.ouro)), "gpu")
     if os.path.exists(os.path.join(stand_in, "libcuda.so.1")):
-        ENVIRONMENT["LD_LIBRARY_PATH"] = stand_in
+        for environment in [ENVIRONMENT, *ENVIRONMENTS.values()]:
+            environment["LD_LIBRARY_PATH"] = stand_in
         return CONFIGS + [STAND_IN]
     return CONFIGS
 
@@ -78,9 +81,8 @@ def configs(args):
 def run(ouro, config, path, timeout):
     env = ENVIRONMENT
     options = config.split()
-    if options[0] == "stress":
-        options = options[1:]
-        env = dict(env, OURO_STRESS_EXITS="1")
+    if not options[0].startswith("--"):
+        env = ENVIRONMENTS[options.pop(0)]
     try:
         p = subprocess.run([ouro, "run", "--cache=off", *options, path], capture_output=True, timeout=timeout, env=env, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -196,11 +198,14 @@ def main(program, prelude, about, configs=configs):
     os.makedirs(args.keep, exist_ok=True)
     end = time.monotonic() + args.seconds if args.seconds else None
     tried = differ = 0
+    running = set()
     with ThreadPoolExecutor(args.jobs) as pool:
-        while (time.monotonic() < end) if end else (tried < args.count):
-            batches = [(args.seed + tried + i * args.batch, args.batch) for i in range(args.jobs * 4)]
-            differ += sum(pool.map(lambda b: check(b, args), batches))
-            tried += len(batches) * args.batch
+        while running or ((time.monotonic() < end) if end else (tried < args.count)):
+            while len(running) < args.jobs and ((time.monotonic() < end) if end else (tried < args.count)):
+                running.add(pool.submit(check, (args.seed + tried, args.batch), args))
+                tried += args.batch
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            differ += sum(f.result() for f in done)
     print(f"{tried - differ} passed, {differ} failed")
     return 1 if differ else 0
 
