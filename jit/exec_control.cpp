@@ -258,14 +258,6 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     LoopHead lh{rh, {}, {}};
     for (auto [object, name] : preload_)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
-    for (const auto& [object, keys] : shadow_preload_)
-      if (object < heap_.size() && heap_[object]) {
-        AObject& env = write(object);
-        for (const AVal& key : keys) {
-          env.keys.push_back(key);
-          env.items.push_back(AVal::marker(AKind::zero));
-        }
-      }
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);

@@ -53,23 +53,8 @@ void Specialiser::restore_heap(const AHeap& saved) {
 AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
   if (same(a, b)) return a;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
-  // A symbolic zero meets a number: it becomes one.
-  if (a.is(AKind::zero) && tb) {
-    BlockId here = code.current();
-    code.switch_to(fa.end);
-    AVal zero = zero_of(tb, b);
-    fa.end = code.current();
-    code.switch_to(here);
-    return merge(zero, b, fa, fb, j);
-  }
-  if (b.is(AKind::zero) && ta) {
-    BlockId here = code.current();
-    code.switch_to(fb.end);
-    AVal zero = zero_of(ta, a);
-    fb.end = code.current();
-    code.switch_to(here);
-    return merge(a, zero, fa, fb, j);
-  }
+  // A symbolic zero that meets a number stays symbolic: as zeros it would be added (to -0.0, which becomes 0.0) and
+  // multiplied (by infinity) where the interpreter does neither.
   bool boxed_a = a.is(AKind::dynamic) && !ta, boxed_b = b.is(AKind::dynamic) && !tb;
   if ((ta && ta == tb) || (boxed_a && boxed_b)) {
     Symbol hint{};
@@ -205,8 +190,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
 
 // ---------------------------------------------------------------- loop heads
 
-AVal Specialiser::generalise(const AVal& v, const ir::Type* wider, LoopHead& lh) {
-  if (v.is(AKind::zero) && wider) return generalise(zero_of(wider, v), nullptr, lh);
+AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
   const ir::Type* t = type_of(v);
   if (t || (v.is(AKind::dynamic) && !t)) {
     if (t && (t->kind == ir::TypeKind::none || t->kind == ir::TypeKind::string)) return v;
@@ -217,7 +201,7 @@ AVal Specialiser::generalise(const AVal& v, const ir::Type* wider, LoopHead& lh)
   }
   if (v.is(AKind::tuple) || v.is(AKind::closure) || v.is(AKind::bound)) {
     auto parts = std::make_shared<AParts>(*v.parts);
-    for (AVal& item : parts->items) item = generalise(item, nullptr, lh);
+    for (AVal& item : parts->items) item = generalise(item, lh);
     AVal out = v;
     out.node = kNoNode;
     out.parts = std::move(parts);
@@ -241,47 +225,35 @@ static AVal* part_of(AObject& o, const HeapLocation& l) {
 }
 
 void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh) {
-  for (uint32_t n : plan.names) {
-    auto w = plan.wider_names.find(n);
-    f.env[n] = generalise(f.env[n], w == plan.wider_names.end() ? nullptr : w->second, lh);
-  }
+  for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh);
   for (const HeapLocation& l : plan.heap) {
-    auto w = plan.wider_heap.find(l);
     AObject& o = write(l.object);
     AVal* v = part_of(o, l);
     if (!v) abandon("an attribute that a loop makes");
-    *v = generalise(*v, w == plan.wider_heap.end() ? nullptr : w->second, lh);
+    *v = generalise(*v, lh);
     if (l.part == HeapLocation::Part::slot) o.find(Symbol::from_id(l.index))->dirty = true;
     if (l.part == HeapLocation::Part::item) o.dirty = true;
   }
 }
 
-// Does the value of a back edge fit the generalised one at the head? A symbolic zero at the head that meets a number
-// asks for `wider`.
-bool Specialiser::matches(const AVal& head, const AVal& back, const ir::Type** wider) {
-  if (head.is(AKind::zero)) {
-    if (back.is(AKind::zero)) return true;
-    if (const ir::Type* t = type_of(back)) {
-      *wider = t;
-      return false;
-    }
-  }
+// The value of a back edge fits the generalised one at the head, or the loop is not compiled.
+void Specialiser::require_match(const AVal& head, const AVal& back) {
+  // As zeros it would be added and multiplied, where the interpreter does neither.
+  if (head.is(AKind::zero) != back.is(AKind::zero)) abandon("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
-    if (back.is(AKind::zero) && head.type) return true;
     if (head.type != type_of(back))
       abandon(fmt::format("a loop variable that is {} and then {}", head.type ? ir::to_string(head.type) : "any",
                           type_of(back) ? ir::to_string(type_of(back)) : "structure"));
-    return true;
+    return;
   }
   if (head.kind != back.kind) abandon("a loop variable that changes its structure");
   if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound)) {
     if (head.items().size() != back.items().size() || head.parts->code != back.parts->code)
       abandon("a loop variable that changes its structure");
-    for (size_t i = 0; i < head.items().size(); ++i) matches(head.items()[i], back.items()[i], wider);
-    return true;
+    for (size_t i = 0; i < head.items().size(); ++i) require_match(head.items()[i], back.items()[i]);
+    return;
   }
   if (!same(head, back)) abandon("a loop variable that changes its structure");
-  return true;
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
@@ -289,32 +261,20 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   const std::vector<bool>& live = f.flow->live_in[index(head)];
   auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto add) {
     if (same(h, b)) return;
-    const ir::Type* wider = nullptr;
-    if (in_plan && (matches(h, b, &wider) || !wider)) return;
-    add(wider);
+    if (in_plan) return require_match(h, b);
+    add();
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n])
-      look(at_head.env[n], edge.env[n], plan.names.count(n), [&](const ir::Type* w) {
-        plan.names.insert(n);
-        if (w) plan.wider_names[n] = w;
-      });
+    if (live[n]) look(at_head.env[n], edge.env[n], plan.names.count(n), [&] { plan.names.insert(n); });
   for (HeapId id = 0; id < at_head.heap.size(); ++id) {
     const auto &x = at_head.heap[id], &y = edge.heap[id];
     if (!x || !y || x == y) continue;
-    if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size()) {
-      // Cotangents that the loop makes first: they are zero before it.
-      for (size_t k = x->keys.size(); k < y->keys.size(); ++k) shadow_preload_[id].push_back(y->keys[k]);
-      ok = false;
-      continue;
-    }
+    if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
+      abandon("a cotangent that only some iterations have");
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
-      look(h, b, plan.heap.count(l), [&](const ir::Type* w) {
-        plan.heap.insert(l);
-        if (w) plan.wider_heap[l] = w;
-      });
+      look(h, b, plan.heap.count(l), [&] { plan.heap.insert(l); });
     };
     for (size_t k = 0; k < x->items.size(); ++k)
       heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
@@ -339,12 +299,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
 
 static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh, std::vector<Atom>& out) {
   if (head.is(AKind::dynamic)) {
-    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) {
-      if (back.is(AKind::zero))
-        out.push_back(s.atom(s.zero_of(head.type, head)));
-      else
-        out.push_back(s.atom(back));
-    }
+    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) out.push_back(s.atom(back));
     return;
   }
   if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound))

@@ -27,8 +27,6 @@ struct HeapLocation {
 struct LoopPlan {
   std::set<uint32_t> names;
   std::set<HeapLocation> heap;
-  std::map<uint32_t, const ir::Type*> wider_names;  // a symbolic zero that becomes a number of this type
-  std::map<HeapLocation, const ir::Type*> wider_heap;
 };
 
 struct LoopHead {

@@ -285,9 +285,9 @@ class Specialiser {
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
   void generalise_state(AFrame& f, const struct LoopPlan& plan, struct LoopHead& lh);
-  AVal generalise(const AVal& v, const ir::Type* wider, LoopHead& lh);
+  AVal generalise(const AVal& v, LoopHead& lh);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
-  bool matches(const AVal& head, const AVal& back, const ir::Type** wider);
+  void require_match(const AVal& head, const AVal& back);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
@@ -321,9 +321,8 @@ class Specialiser {
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
   bool testing_end_ = false;                           // the operand is read by is.end
   std::shared_ptr<NativeTable> natives_;
-  std::map<HeapId, std::vector<AVal>> shadow_preload_;  // slots of shadow maps a loop head must have
-  std::set<std::pair<HeapId, uint32_t>> preload_;       // attributes a loop head must have
-  std::set<std::pair<const void*, uint32_t>> forced_;   // loop heads that must not be unrolled
+  std::set<std::pair<HeapId, uint32_t>> preload_;      // attributes a loop head must have
+  std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
 };
 
 // exec_grad.cpp: autodiff's primitives into the table of exec_prims.cpp.

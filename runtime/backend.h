@@ -3,6 +3,10 @@
 //
 // Threads: every function may be called from any thread. A module may be launched by several threads at once; it lives
 // while a reference does, also beyond its Backend. Errors are texts, never exceptions.
+//
+// Interrupts: what may wait for a device takes its caller's poll word (null: nothing ends it early). False without an
+// error: it was asked to end and did, within milliseconds; what was launched goes on, and nothing of the host's memory
+// is in use any more.
 #pragma once
 
 #include <atomic>
@@ -36,9 +40,15 @@ union ScalarArg {
   int64_t i;
 };
 
-/// A kernel that runs for long looks at a word of its caller's (Session::poll) as it goes, and ends early where one of
-/// these bits is set there.
+/// What takes long, a kernel or a wait for a device, looks at a word of its caller's (Session::poll) as it goes, and
+/// ends early where one of these bits is set there.
 inline constexpr uint32_t kStopBits = 1;
+using PollWord = const std::atomic<uint32_t>*;
+inline bool stop_asked(PollWord poll) { return poll && poll->load(std::memory_order_relaxed) & kStopBits; }
+
+/// Device kernels in flight, at most: what is asked for after an interrupt waits for them, and a driver's queue is
+/// finite.
+inline constexpr uint32_t kMostInFlight = 512;
 
 /// The arguments of one launch. Extents are values: one compiled kernel serves every size.
 struct KernelArgs {
@@ -50,7 +60,7 @@ struct KernelArgs {
   /// Roughly how many elements one iteration of that loop touches: decides whether splitting pays.
   int64_t work = 1;
   /// Null: nothing ends it early.
-  const std::atomic<uint32_t>* poll = nullptr;
+  PollWord poll = nullptr;
 };
 
 class KernelModule {
@@ -78,12 +88,12 @@ class Backend {
   /// What the code of modules depends on besides the kernels; part of a cache key.
   virtual std::string target_key() const = 0;
 
-  // Memory of the device. Null when there is not enough.
+  // Memory of the device. Null when there is not enough. What is released may still be in use by what was launched:
+  // it is given back when that is done.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory, size_t bytes) = 0;
-  virtual bool copy_in(void* device, const void* host, size_t bytes, std::string& error) = 0;
-  virtual bool copy_out(void* host, const void* device, size_t bytes, std::string& error) = 0;
-  virtual bool copy(void* to, const void* from, size_t bytes, std::string& error) = 0;
+  virtual bool copy_in(void* device, const void* host, size_t bytes, PollWord poll, std::string& error) = 0;
+  virtual bool copy_out(void* host, const void* device, size_t bytes, PollWord poll, std::string& error) = 0;
 
   /// One module for all kernels of a step, in their order; equal kernels share their code. Null and `error` set on
   /// failure.
@@ -94,11 +104,10 @@ class Backend {
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
 
   /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work
-  /// is done (sync() waits); launches run in their order. False without an error: it was asked to end and did, its
-  /// results half written.
+  /// is done (sync() waits); launches run in their order. Where it is asked to end its results are half written.
   virtual bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
                       std::string& error) = 0;
-  virtual bool sync(std::string& error) = 0;
+  virtual bool sync(PollWord poll, std::string& error) = 0;
 };
 
 }  // namespace ouro::runtime

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/exception.h"
+#include "runtime/interrupt.h"
 #include "runtime/session.h"
 #include "runtime/tensor.h"
 #include "support/diag.h"
@@ -26,22 +27,27 @@ size_t class_of(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+enum class Copied { yes, stopped, no_memory, failed };
+
 // The elements in new memory of the host; or why not.
-std::string copy_to_host(Buffer* b, bool& no_memory) {
+Copied copy_to_host(Buffer* b, PollWord poll, std::string& error) {
   Buffer* host = allocate_buffer(b->bytes);
-  no_memory = !host;
-  if (no_memory) return "not enough memory for a tensor's copy on the host";
-  std::string error;
+  if (!host) {
+    error = "not enough memory for a tensor's copy on the host";
+    return Copied::no_memory;
+  }
   DeviceMemory& m = *b->device;
-  if (b->bytes > 0 && !m.on->backend->copy_out(host->data, m.data, b->bytes, error)) {
+  if (b->bytes > 0 && !m.on->backend->copy_out(host->data, m.data, b->bytes, poll, error)) {
     release_buffer(host);
-    return fmt::format("device '{}': {}", device_name(m.on->id), error);
+    if (error.empty()) return Copied::stopped;
+    error = fmt::format("device '{}': {}", device_name(m.on->id), error);
+    return Copied::failed;
   }
   m.on->counters.bytes_out += b->bytes;
   b->data = host->data;
   b->bin = host->bin;
   delete host;
-  return {};
+  return Copied::yes;
 }
 
 }  // namespace
@@ -109,21 +115,33 @@ std::shared_ptr<Device> Devices::open(DeviceId id, std::string& error) {
 
 bool to_host(Session& s, Buffer* b) {
   if (b->data || !b->device) return true;
-  bool no_memory = false;
-  std::string error = copy_to_host(b, no_memory);
-  if (error.empty()) return true;
-  raise_text(s, no_memory ? ExcKind::MemoryError : ExcKind::RuntimeError, error);
+  std::string error;
+  switch (copy_to_host(b, poll_word(s), error)) {
+    case Copied::yes:
+      return true;
+    case Copied::stopped:
+      raise_interrupt(s);
+      return false;
+    case Copied::no_memory:
+      raise_text(s, ExcKind::MemoryError, error);
+      return false;
+    case Copied::failed:
+      raise_text(s, ExcKind::RuntimeError, error);
+      return false;
+  }
   return false;
 }
 
 void fetch(Buffer* b) {
   if (b->data || !b->device) return;
-  bool no_memory = false;
   Session* s = current_session();
+  const PollWord poll = s ? poll_word(*s) : nullptr;
   std::optional<MemoryUnlimited> unlimited;  // nobody could be told
   if (s) unlimited.emplace(s->memory);
-  std::string error = copy_to_host(b, no_memory);
-  if (!error.empty()) ouro_bug("%s", error.c_str());
+  std::string error;
+  const Copied copied = copy_to_host(b, poll, error);
+  if (copied == Copied::stopped) throw Interrupted();
+  if (copied != Copied::yes) ouro_bug("%s", error.c_str());
 }
 
 static bool new_device_copy(Session& s, const std::shared_ptr<Device>& d, Buffer* b) {
@@ -147,8 +165,9 @@ void* to_device(Session& s, const std::shared_ptr<Device>& d, Buffer* b) {
   }
   if (!there && !new_device_copy(s, d, b)) return nullptr;
   std::string error;
-  if (b->bytes > 0 && !d->backend->copy_in(b->device->data, b->data, b->bytes, error)) {
+  if (b->bytes > 0 && !d->backend->copy_in(b->device->data, b->data, b->bytes, poll_word(s), error)) {
     drop_device_copy(b);
+    if (error.empty()) return raise_interrupt(s), nullptr;
     raise_text(s, ExcKind::RuntimeError, fmt::format("device '{}': {}", device_name(d->id), error));
     return nullptr;
   }

@@ -112,9 +112,10 @@ class Devices {
 };
 
 // ---- coherence
-/// The elements are in the host's memory, too. False with RuntimeError or MemoryError.
+/// The elements are in the host's memory, too. False with RuntimeError, MemoryError, or KeyboardInterrupt while it
+/// waits for the device.
 [[nodiscard]] bool to_host(Session& s, Buffer* b);
-/// As to_host() where no error can be told: ends the process when the device does not answer.
+/// As to_host() where no error can be told: ends the process when the device does not answer, throws Interrupted.
 void fetch(Buffer* b);
 /// Where they are on the device; brought there if need be. Null with the exception pending.
 void* to_device(Session& s, const std::shared_ptr<Device>& d, Buffer* b);

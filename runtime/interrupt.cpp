@@ -24,6 +24,10 @@ void poll_slowly(const Session& s) {
   if (!count_step(const_cast<Session&>(s))) throw Interrupted();
 }
 
+const std::atomic<uint32_t>* poll_word(const Session& s) {
+  return s.memory.in_script() && !interrupts_held() ? &s.poll : nullptr;
+}
+
 static thread_local int t_held = 0;
 InterruptsHeld::InterruptsHeld() { ++t_held; }
 InterruptsHeld::~InterruptsHeld() { --t_held; }

@@ -29,6 +29,8 @@ inline void poll_interrupt(const Session& s) {
   if (s.poll.load(std::memory_order_relaxed) & (Session::kInterrupt | Session::kCountSteps)) [[unlikely]]
     poll_slowly(s);
 }
+// For what waits outside of the session (runtime/backend.h): what it looks at, or null where an interrupt has to wait.
+const std::atomic<uint32_t>* poll_word(const Session& s);
 // Every 65,536th time; `count` is the loop's.
 inline void poll_interrupt(const Session& s, uint32_t& count) {
   if ((++count & 0xffff) == 0) poll_interrupt(s);

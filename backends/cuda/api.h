@@ -18,6 +18,7 @@ using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
+inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 
 enum CUdevice_attribute : int {
@@ -48,6 +49,7 @@ enum CUjit_option : int {
   X(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext))                                                     \
   X(cuStreamCreate, cuStreamCreate, (CUstream*, unsigned))                                             \
   X(cuStreamDestroy_v2, cuStreamDestroy, (CUstream))                                                   \
+  X(cuStreamQuery, cuStreamQuery, (CUstream))                                                          \
   X(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                              \
   X(cuMemAlloc_v2, cuMemAlloc, (CUdeviceptr*, size_t))                                                 \
   X(cuMemFree_v2, cuMemFree, (CUdeviceptr))                                                            \

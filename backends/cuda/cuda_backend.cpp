@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +25,7 @@ using runtime::KernelArgs;
 using runtime::KernelDump;
 using runtime::KernelModule;
 using runtime::KernelModuleRef;
+using runtime::PollWord;
 
 // A GPU with its context and its one stream, in which everything runs in order. Modules keep it alive.
 struct Gpu {
@@ -30,14 +35,24 @@ struct Gpu {
   CUstream stream = nullptr;
   std::string name, target;
 
+  // Released while something may have used it; given back when nothing runs.
+  std::mutex lock;
+  std::vector<CUdeviceptr> released;
+  std::atomic<uint32_t> in_flight{0};
+
   ~Gpu() {
     if (!context) return;
+    if (!released.empty() && enter() && api->cuStreamSynchronize(stream) == CUDA_SUCCESS) give_back(released);
     if (stream && enter()) api->cuStreamDestroy(stream);
     api->cuDevicePrimaryCtxRelease(id);
   }
 
   // Which context calls mean is a property of the thread.
   bool enter() const { return api->cuCtxSetCurrent(context) == CUDA_SUCCESS; }
+  // Nothing uses these any more.
+  void give_back(const std::vector<CUdeviceptr>& all) const {
+    for (CUdeviceptr p : all) api->cuMemFree(p);
+  }
   int attribute(CUdevice_attribute what) const {
     int v = 0;
     api->cuDeviceGetAttribute(&v, what, id);
@@ -81,24 +96,32 @@ class Cuda final : public runtime::Backend {
 
   void* allocate(size_t bytes) override {
     CUdeviceptr p = 0;
-    if (!gpu_->enter() || api_.cuMemAlloc(&p, std::max<size_t>(bytes, 1)) != CUDA_SUCCESS) return nullptr;
-    return reinterpret_cast<void*>(p);
+    if (!gpu_->enter()) return nullptr;
+    CUresult code = api_.cuMemAlloc(&p, std::max<size_t>(bytes, 1));
+    std::string ignored;
+    if (code != CUDA_SUCCESS && sync(nullptr, ignored)) code = api_.cuMemAlloc(&p, std::max<size_t>(bytes, 1));
+    return code == CUDA_SUCCESS ? reinterpret_cast<void*>(p) : nullptr;
   }
   void release(void* memory, size_t) override {
-    if (!gpu_->enter()) return;
-    api_.cuStreamSynchronize(gpu_->stream);  // nothing in flight uses it
-    api_.cuMemFree(address(memory));
+    std::scoped_lock hold(gpu_->lock);
+    gpu_->released.push_back(address(memory));
   }
-  // Memory of the host that is not locked: the call returns when it has been read, or written.
-  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
-    return bytes == 0 || (entered(e) && ok(api_.cuMemcpyHtoDAsync(address(device), host, bytes, gpu_->stream), e));
+  // Memory of the host that is not locked: the call returns when it has been read, or written. A few bytes go along
+  // with the command; more wait for what runs.
+  bool copy_in(void* device, const void* host, size_t bytes, PollWord poll, std::string& e) override {
+    if (bytes == 0) return true;
+    if (poll && bytes > kWithCommand && !sync(poll, e)) return false;
+    return in_pieces(bytes, poll, e, [&](size_t at, size_t n) {
+      return api_.cuMemcpyHtoDAsync(address(device) + at, static_cast<const char*>(host) + at, n, gpu_->stream);
+    });
   }
-  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
-    return bytes == 0 ||
-           (entered(e) && ok(api_.cuMemcpyDtoHAsync(host, address(device), bytes, gpu_->stream), e) && sync(e));
-  }
-  bool copy(void* to, const void* from, size_t bytes, std::string& e) override {
-    return bytes == 0 || (entered(e) && ok(api_.cuMemcpyDtoDAsync(address(to), address(from), bytes, gpu_->stream), e));
+  bool copy_out(void* host, const void* device, size_t bytes, PollWord poll, std::string& e) override {
+    if (bytes == 0) return true;
+    if (poll && !sync(poll, e)) return false;
+    return in_pieces(bytes, poll, e, [&](size_t at, size_t n) {
+      CUresult code = api_.cuMemcpyDtoHAsync(static_cast<char*>(host) + at, address(device) + at, n, gpu_->stream);
+      return code == CUDA_SUCCESS ? api_.cuStreamSynchronize(gpu_->stream) : code;
+    });
   }
 
   KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
@@ -108,9 +131,22 @@ class Cuda final : public runtime::Backend {
     return nullptr;
   }
   bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) override;
-  bool sync(std::string& error) override { return entered(error) && ok(api_.cuStreamSynchronize(gpu_->stream), error); }
+  bool sync(PollWord poll, std::string& error) override;
 
  private:
+  static constexpr size_t kWithCommand = size_t{64} << 10;  // as the driver's documentation says
+  bool wait(PollWord poll, std::string& error) const;
+  // f(at, n) for pieces that take milliseconds each.
+  template <class F>
+  bool in_pieces(size_t bytes, PollWord poll, std::string& error, const F& f) {
+    constexpr size_t kPiece = size_t{32} << 20;
+    if (!entered(error)) return false;
+    for (size_t at = 0; at < bytes; at += kPiece) {
+      if (at && runtime::stop_asked(poll)) return false;
+      if (!ok(f(at, std::min(kPiece, bytes - at)), error)) return false;
+    }
+    return true;
+  }
   bool entered(std::string& error) const { return ok(api_.cuCtxSetCurrent(gpu_->context), error); }
   bool ok(CUresult code, std::string& error) const {
     if (code == CUDA_SUCCESS) return true;
@@ -123,6 +159,37 @@ class Cuda final : public runtime::Backend {
   const Api& api_;
   runtime::BackendLimits limits_;
 };
+
+bool Cuda::sync(PollWord poll, std::string& error) {
+  if (!entered(error)) return false;
+  gpu_->in_flight = 0;
+  std::vector<CUdeviceptr> released;
+  {
+    std::scoped_lock hold(gpu_->lock);
+    released.swap(gpu_->released);
+  }
+  bool done = wait(poll, error);
+  if (done) {
+    gpu_->give_back(released);
+  } else {
+    std::scoped_lock hold(gpu_->lock);
+    gpu_->released.insert(gpu_->released.end(), released.begin(), released.end());
+  }
+  return done;
+}
+
+// Short waits are waited out, as the driver does it; in longer ones the thread sleeps between two looks.
+bool Cuda::wait(PollWord poll, std::string& error) const {
+  if (!poll) return ok(api_.cuStreamSynchronize(gpu_->stream), error);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  CUresult code = CUDA_SUCCESS;
+  while ((code = api_.cuStreamQuery(gpu_->stream)) == CUDA_ERROR_NOT_READY) {
+    if (runtime::stop_asked(poll)) return false;
+    if (Clock::now() - begun > std::chrono::milliseconds(1)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return ok(code, error);
+}
 
 // The driver turns PTX into the GPU's code (and keeps the result in a cache of its own).
 bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& error) const {
@@ -164,6 +231,7 @@ bool Cuda::launch(const KernelModule& module, size_t index, const KernelArgs& ar
     error = fmt::format("{} blocks of threads are more than a GPU takes", blocks);
     return false;
   }
+  if (++gpu_->in_flight > runtime::kMostInFlight && !sync(args.poll, error)) return false;
   if (!entered(error)) return false;
   // Addresses of the arguments, in the order of the kernel's parameters; scalars are 8 bytes of their own type.
   std::vector<void*> parameters;

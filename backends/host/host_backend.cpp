@@ -166,14 +166,12 @@ class Host final : public HostBackend {
     return std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) & ~size_t{63});
   }
   void release(void* memory, size_t) override { std::free(memory); }
-  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
-    return copy(device, host, bytes, e);
+  bool copy_in(void* device, const void* host, size_t bytes, runtime::PollWord, std::string&) override {
+    if (bytes) std::memmove(device, host, bytes);
+    return true;
   }
-  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
-    return copy(host, device, bytes, e);
-  }
-  bool copy(void* to, const void* from, size_t bytes, std::string&) override {
-    if (bytes) std::memmove(to, from, bytes);
+  bool copy_out(void* host, const void* device, size_t bytes, runtime::PollWord, std::string&) override {
+    if (bytes) std::memmove(host, device, bytes);
     return true;
   }
 
@@ -182,7 +180,7 @@ class Host final : public HostBackend {
   KernelModuleRef load(std::string_view bytes, std::string& error) override;
   bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
               std::string& error) override;
-  bool sync(std::string&) override { return true; }
+  bool sync(runtime::PollWord, std::string&) override { return true; }
 
  private:
   HostOptions options_;

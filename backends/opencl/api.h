@@ -28,8 +28,12 @@ namespace ouro::backends::opencl {
   X(clSetKernelArgSVMPointer)           \
   X(clEnqueueNDRangeKernel)             \
   X(clEnqueueSVMMemcpy)                 \
+  X(clEnqueueMarkerWithWaitList)        \
+  X(clSetEventCallback)                 \
+  X(clReleaseEvent)                     \
+  X(clFlush)                            \
   X(clSVMAlloc)                         \
-  X(clSVMFree)                          \
+  X(clEnqueueSVMFree)                   \
   X(clFinish)
 
 struct Api {

@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -24,6 +28,7 @@ using runtime::KernelArgs;
 using runtime::KernelDump;
 using runtime::KernelModule;
 using runtime::KernelModuleRef;
+using runtime::PollWord;
 
 // A device with its queue. Modules keep it alive.
 struct Device {
@@ -85,21 +90,19 @@ class OpenCl final : public runtime::Backend {
   std::string target_key() const override { return device_->key; }
 
   void* allocate(size_t bytes) override {
-    return api_.clSVMAlloc(device_->context, CL_MEM_READ_WRITE, std::max<size_t>(bytes, 1), 128);
+    auto make = [&] { return api_.clSVMAlloc(device_->context, CL_MEM_READ_WRITE, std::max<size_t>(bytes, 1), 128); };
+    if (void* memory = make()) return memory;
+    api_.clFinish(device_->queue);  // what was released may be free then
+    return make();
   }
   void release(void* memory, size_t) override {
-    api_.clFinish(device_->queue);  // nothing in flight uses it
-    api_.clSVMFree(device_->context, memory);
+    api_.clEnqueueSVMFree(device_->queue, 1, &memory, nullptr, nullptr, 0, nullptr, nullptr);
   }
-  bool copy_in(void* device, const void* host, size_t bytes, std::string& e) override {
-    return copy(device, host, bytes, e);
+  bool copy_in(void* device, const void* host, size_t bytes, PollWord poll, std::string& e) override {
+    return copy(device, host, bytes, poll, e);
   }
-  bool copy_out(void* host, const void* device, size_t bytes, std::string& e) override {
-    return copy(host, device, bytes, e);
-  }
-  bool copy(void* to, const void* from, size_t bytes, std::string& error) override {
-    if (!bytes) return true;
-    return ok(api_.clEnqueueSVMMemcpy(device_->queue, CL_TRUE, to, from, bytes, 0, nullptr, nullptr), error);
+  bool copy_out(void* host, const void* device, size_t bytes, PollWord poll, std::string& e) override {
+    return copy(host, device, bytes, poll, e);
   }
 
   KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
@@ -109,9 +112,10 @@ class OpenCl final : public runtime::Backend {
     return nullptr;
   }
   bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) override;
-  bool sync(std::string& error) override { return ok(api_.clFinish(device_->queue), error); }
+  bool sync(PollWord poll, std::string& error) override;
 
  private:
+  bool copy(void* to, const void* from, size_t bytes, PollWord poll, std::string& error);
   static bool ok(cl_int code, std::string& error) {
     if (code == CL_SUCCESS) return true;
     error = error_text(code);
@@ -121,7 +125,58 @@ class OpenCl final : public runtime::Backend {
   std::shared_ptr<Device> device_;
   const Api& api_;
   runtime::BackendLimits limits_;
+  std::atomic<uint32_t> in_flight_{0};
 };
+
+// The driver says when a marker behind everything launched is reached; the wait looks up now and then.
+bool OpenCl::sync(PollWord poll, std::string& error) {
+  in_flight_ = 0;
+  if (!poll) return ok(api_.clFinish(device_->queue), error);
+  struct Marker {
+    std::mutex lock;
+    std::condition_variable reached;
+    bool done = false;
+    cl_int status = CL_SUCCESS;
+  };
+  cl_event event = nullptr;
+  if (!ok(api_.clEnqueueMarkerWithWaitList(device_->queue, 0, nullptr, &event), error)) return false;
+  auto marker = std::make_shared<Marker>();
+  auto* held = new std::shared_ptr<Marker>(marker);  // by the callback, which may come when nobody waits any more
+  auto reached = [](cl_event, cl_int status, void* data) {
+    std::unique_ptr<std::shared_ptr<Marker>> to(static_cast<std::shared_ptr<Marker>*>(data));
+    Marker& m = **to;
+    std::scoped_lock hold(m.lock);
+    m.done = true;
+    m.status = std::min(status, CL_SUCCESS);
+    m.reached.notify_all();
+  };
+  const cl_int code = api_.clSetEventCallback(event, CL_COMPLETE, reached, held);
+  if (code != CL_SUCCESS) delete held;
+  api_.clReleaseEvent(event);
+  if (!ok(code, error) || !ok(api_.clFlush(device_->queue), error)) return false;
+  std::unique_lock hold(marker->lock);
+  while (!marker->done) {
+    if (runtime::stop_asked(poll)) return false;
+    marker->reached.wait_for(hold, std::chrono::milliseconds(5));
+  }
+  return ok(marker->status, error);
+}
+
+// Nothing is left in flight before it begins, so that each piece is short.
+bool OpenCl::copy(void* to, const void* from, size_t bytes, PollWord poll, std::string& error) {
+  if (!bytes) return true;
+  constexpr size_t kPiece = size_t{32} << 20;
+  if (poll && !sync(poll, error)) return false;
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    if (at && runtime::stop_asked(poll)) return false;
+    if (!ok(api_.clEnqueueSVMMemcpy(device_->queue, CL_TRUE, static_cast<char*>(to) + at,
+                                    static_cast<const char*>(from) + at, std::min(kPiece, bytes - at), 0, nullptr,
+                                    nullptr),
+            error))
+      return false;
+  }
+  return true;
+}
 
 KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: OpenCL");
@@ -160,6 +215,7 @@ bool OpenCl::launch(const KernelModule& module, size_t index, const KernelArgs& 
   const OpenClModule::Entry& e = static_cast<const OpenClModule&>(module).kernel(index);
   int64_t n = device::iterations(e.ir, e.grid, args.sizes);
   if (n <= 0) return true;
+  if (++in_flight_ > runtime::kMostInFlight && !sync(args.poll, error)) return false;
   std::lock_guard hold(device_->launching);
   cl_uint at = 0;
   cl_int code = CL_SUCCESS;

@@ -1,6 +1,7 @@
 #include "include/source/core.h"
 
 #include "runtime/interpreter/slow.h"
+#include "runtime/interrupt.h"
 #include "runtime/text/foreign.h"
 #include "support/small_vec.h"
 
@@ -155,6 +156,7 @@ std::optional<std::string_view> Value::as_bytes() const {
 std::optional<TensorView> Value::as_tensor() const {
   auto* t = runtime::cast<runtime::Tensor>(Access::raw(*this));
   if (!t) return std::nullopt;
+  runtime::InterruptsHeld held;  // a host's code is not unwound
   return TensorView{static_cast<DType>(t->dtype), t->shape(), t->size, t->data()};
 }
 

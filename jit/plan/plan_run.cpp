@@ -454,10 +454,11 @@ struct Runner {
     a.numbers.resize(static_cast<size_t>(std::max<int64_t>(n, 1)));
     std::string error;
     size_t bytes = static_cast<size_t>(n) * sizeof(int64_t);
-    if (plan.backend_->copy_out(a.numbers.data(), pointer(b), bytes, error)) {
+    if (plan.backend_->copy_out(a.numbers.data(), pointer(b), bytes, runtime::poll_word(s), error)) {
       device->counters.bytes_out += bytes;
       return a.numbers.data();
     }
+    if (error.empty()) throw runtime::Interrupted();
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
     return nullptr;
   }

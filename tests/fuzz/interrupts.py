@@ -56,6 +56,13 @@ PROGRAMS = {
     "sort": ("eager", "x = randn(10**7)", "sort(x)", "sort(tensor([3.0, 1.0]))[0].tolist()"),
     "permutation": ("eager", "", "randperm(2 * 10**7)", "sort(randperm(9))[0].sum().item()"),
     "tolist": ("eager", "x = zeros(10**7)", "x.tolist()", "x[:3].tolist()"),
+    # Waits for a device: nothing ends a kernel there, the script goes on without it.
+    "device kernel": ("graph --device=opencl", "@jit\ndef f(x):\n    for i in range(12): x = tanh(x) + exp(-x)\n    return x.sum()\nx = ones(5 * 10**6); f(x).item()",
+                      "f(x).item()", "f(ones(9)).item()"),
+    "device loop": ("auto --device=opencl", "x = ones(1000)\ndef f(n):\n    y = x\n    for i in range(n): y = y * 1.0000001\n    return y",
+                    "f(10**9)", "f(9).sum().item()"),
+    "device matmul": ("eager --device=opencl", "x = ones(800, 800)", "(x @ x @ x).sum().item()", "(ones(3, 3) @ ones(3, 3)).sum().item()"),
+    "device copies": ("eager --device=opencl", "x = ones(3 * 10**6)", "y = x + 1; y[0].item(); y.tolist()", "(ones(3) + 1).tolist()"),
     # Natives.
     "text": ("auto", "x = 'ab' * 10**8", "x.replace('a', 'cd'), x.find('aa'), x.count('ba')", "'abab'.replace('a', 'cd')"),
     "format": ("auto", "", "f'{1:1000000000}'", "f'{1:10}'"),
@@ -97,6 +104,10 @@ class Failed(Exception):
     pass
 
 
+class Absent(Exception):
+    """The device is not on this machine."""
+
+
 def memory_of(pid):
     with open(f"/proc/{pid}/statm", encoding="ascii") as f:
         return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -115,7 +126,7 @@ class Process:
             f.write(script_of(name))
         environment = {k: v for k, v in (environment or os.environ).items() if k != "OURO_CHECK_PLANS"}  # the checker takes seconds
         self.errors = open(os.path.join(folder, "errors"), "w+", encoding="utf-8")
-        self.p = subprocess.Popen([ouro, "run", f"--mode={mode}", path, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+        self.p = subprocess.Popen([ouro, "run", *f"--mode={mode}".split(), path, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
                                   env=environment)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.p.stdout, selectors.EVENT_READ)
@@ -130,6 +141,9 @@ class Process:
             piece = os.read(self.p.stdout.fileno(), 65536)
             if not piece:
                 self.p.wait()
+                self.errors.seek(0)
+                if "OpenCL" in (said := self.errors.read()) and self.p.returncode == 2:
+                    raise Absent(said)
                 self.errors.seek(0)
                 raise Failed(f"it ended with status {self.p.returncode}: {self.errors.read()[-2000:]}")
             self.waiting += piece
@@ -197,12 +211,17 @@ def main():
             return name, sorted(run(args.ouro, name, args.moments, args.seed)), None
         except Failed as problem:
             return name, [], problem
+        except Absent:
+            return name, [], None
 
     print(f"{'milliseconds':20} {'50 %':>8} {'99 %':>8} {'all':>8}")
     with ThreadPoolExecutor(args.jobs) as pool:
         for name, taken, problem in pool.map(one, args.names or PROGRAMS):
             everything += taken
             late = taken and (part(taken, 0.985) * 1000 > args.limit or taken[-1] * 1000 > 4 * args.limit)
+            if not taken and not problem:
+                print(f"{name:20} no such device", flush=True)
+                continue
             if problem or late:
                 failed.append(name)
             shown = " ".join(f"{part(taken, q) * 1000:8.1f}" for q in (0.5, 0.99, 1)) if taken else problem

@@ -156,6 +156,10 @@ EXPORT cuStreamCreate(CUstream* s, unsigned) {
   return state();
 }
 EXPORT cuStreamDestroy_v2(CUstream) { return CUDA_SUCCESS; }
+EXPORT cuStreamQuery(CUstream) {
+  std::lock_guard hold(the_gpu().lock);
+  return state();
+}
 EXPORT cuStreamSynchronize(CUstream) {
   std::lock_guard hold(the_gpu().lock);
   return state();

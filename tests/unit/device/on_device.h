@@ -52,7 +52,7 @@ struct OnDevice {
     for (const auto& data : c.before) {
       bytes.push_back(data.size());
       pointers.push_back(b.allocate(data.size()));
-      if (!pointers.back() || !b.copy_in(pointers.back(), data.data(), data.size(), error))
+      if (!pointers.back() || !b.copy_in(pointers.back(), data.data(), data.size(), nullptr, error))
         throw std::runtime_error(error);
     }
   }
@@ -63,7 +63,7 @@ struct OnDevice {
   OnDevice& operator=(const OnDevice&) = delete;
   std::vector<char> read(size_t i) {
     std::vector<char> out(bytes[i]);
-    if (!b.copy_out(out.data(), pointers[i], bytes[i], error)) throw std::runtime_error(error);
+    if (!b.copy_out(out.data(), pointers[i], bytes[i], nullptr, error)) throw std::runtime_error(error);
     return out;
   }
 };
@@ -76,7 +76,7 @@ inline void check_on_device(runtime::Backend& backend, const runtime::KernelModu
   runtime::KernelArgs args{on.pointers.data(), c.sizes.data(), c.scalars.data(), 1, 1};
   INFO(print(c.kernel));
   REQUIRE(backend.launch(module, index, args, 1, error));
-  REQUIRE(backend.sync(error));
+  REQUIRE(backend.sync(nullptr, error));
   for (size_t i = 0; i < c.after.size(); ++i) {
     std::vector<char> got = on.read(i);
     canonical_nans(c.kernel.buffers[i].type, got);
