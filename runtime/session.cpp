@@ -1,7 +1,9 @@
 #include "runtime/session.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,17 +29,29 @@ bool Output::write(std::string_view text) {
   return true;
 }
 
+// Where a reader may keep it waiting it looks for interrupts in between, and writes what a pipe takes at once where
+// there is room (PIPE_BUF). An interrupt in a script is the script's; one behind its end means that nobody will read.
 bool Output::flush() {
-  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr int kWait = 20;  // milliseconds
   const Session* s = current_session();
+  const size_t piece = may_wait() ? 4096 : size_t{1} << 20;
   size_t done = 0;
-  while (done < buffer_.size()) {
-    ssize_t n = ::write(fd_, buffer_.data() + done, std::min(kPiece, buffer_.size() - done));
-    if (s && s->memory.in_script() && s->poll.load(std::memory_order_relaxed) & Session::kInterrupt &&
-        (n >= 0 || errno == EINTR)) {
+  for (int waited = 0; done < buffer_.size();) {
+    pollfd ready{fd_, POLLOUT, 0};
+    const bool full = may_wait() && ::poll(&ready, 1, kWait) <= 0;
+    ssize_t n = full ? 0 : ::write(fd_, buffer_.data() + done, std::min(piece, buffer_.size() - done));
+    const bool asked = s && s->poll.load(std::memory_order_relaxed) & Session::kInterrupt && (n >= 0 || errno == EINTR);
+    if (asked && s->memory.in_script()) {
       buffer_.erase(0, done + static_cast<size_t>(std::max<ssize_t>(n, 0)));
       return true;
     }
+    if (full) {
+      waited += kWait;
+      if (!asked && (patience_ < 0 || waited < patience_)) continue;
+      buffer_.clear();
+      return true;
+    }
+    waited = 0;
     if (n < 0) {
       if (errno == EINTR) continue;
       int saved = errno;
@@ -49,6 +63,12 @@ bool Output::flush() {
   }
   buffer_.clear();
   return true;
+}
+
+bool Output::may_wait() {
+  struct stat st {};
+  if (waits_ < 0) waits_ = ::fstat(fd_, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+  return waits_ > 0;
 }
 
 bool Output::is_terminal() {

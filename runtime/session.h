@@ -49,6 +49,8 @@ class Output {
   explicit Output(int fd) : fd_(fd) {}
   bool write(std::string_view text);  // false: errno tells
   [[nodiscard]] bool flush();         // the same; true also when an interrupt came first: the rest waits
+  // From now on (what runs was interrupted, and ends) what nobody takes for so long is dropped.
+  void hurry(int milliseconds) { patience_ = milliseconds; }
   // Instead of the descriptor, for hosts and tests.
   void redirect(std::function<void(std::string_view)> to) { sink_ = std::move(to); }
   bool waiting() const { return !buffer_.empty(); }
@@ -56,8 +58,9 @@ class Output {
   bool is_terminal();
 
  private:
+  bool may_wait();
   int fd_;
-  int terminal_ = -1;
+  int terminal_ = -1, waits_ = -1, patience_ = -1;
   std::string buffer_;
   std::function<void(std::string_view)> sink_;
 };

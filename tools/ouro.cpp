@@ -261,11 +261,14 @@ int report_uncaught(Session& s) {
     s.err.write(text::shown_text(text_of(s, code) + "\n"));
     return 1;
   }
+  const bool interrupted = exception_is(s, e, ExcKind::KeyboardInterrupt);
+  if (ended || interrupted)
+    for (Output* o : {&s.out, &s.err}) o->hurry(50);
   (void)s.out.flush();
   if (ended || !stdlib::call_excepthook(s, e)) s.err.write(text::shown_text(format_exception(s, e)));
   (void)s.out.flush();
   (void)s.err.flush();
-  if (exception_is(s, e, ExcKind::KeyboardInterrupt)) {
+  if (interrupted) {
     s.demands.close();
     die_by_interrupt();
     return 130;

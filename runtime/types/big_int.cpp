@@ -678,8 +678,8 @@ bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out)
   } else if (bits > size * 8) {
     return false;
   }
-  require_memory(2 * size);
-  out.assign(size, '\0');
+  out.clear();
+  append_fill(out, size, '\0');
   View x(a);
   size_t n = (bits + 7) / 8;
   for (size_t k = 0; k < n; ++k) {
@@ -691,6 +691,7 @@ bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out)
   if (sign < 0) {
     bool carry = true;
     for (size_t k = size; k-- > 0;) {
+      if ((k & 0xfffff) == 0) poll_interrupt();
       auto b = static_cast<unsigned char>(~out[k]);
       if (carry) carry = ++b == 0;
       out[k] = static_cast<char>(b);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/float_text.h"
 #include "runtime/text/format_spec.h"
@@ -220,7 +221,11 @@ Value m_to_bytes(Session& s, const Args& a) {
   std::string out;
   if (!int_to_bytes(x, static_cast<size_t>(n), is_signed, out))
     return raise_text(s, ExcKind::OverflowError, "int too big to convert");
-  if (little) std::reverse(out.begin(), out.end());
+  if (little)
+    for (size_t i = 0, j = out.size(); i + 1 < j; ++i) {
+      if ((i & 0xfffff) == 0xfffff) poll_interrupt(s);
+      std::swap(out[i], out[--j]);
+    }
   return make_bytes(out);
 }
 

@@ -1,6 +1,7 @@
 // print, input, open, exit.
 #include <cstdio>
 
+#include "runtime/interrupt.h"
 #include "runtime/ops.h"
 #include "runtime/text/float_text.h"
 #include "runtime/text/utf8.h"
@@ -80,6 +81,7 @@ Value f_print(Session& s, const Args& a) {
     }
     line += end;
     if (!s.out.write(line) || (flush && !s.out.flush())) return raise_os_error(s, errno);
+    poll_interrupt(s);  // it may have come while nobody read
     return Value::none();
   }
   static const Symbol write = intern("write"), flush_name = intern("flush");

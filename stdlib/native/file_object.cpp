@@ -271,6 +271,7 @@ Value m_write(Session& s, const Args& a) {
   }
   if (f->handle->out) {
     if (!f->handle->out->write(raw)) return io_error(s, f);
+    poll_interrupt(s);
   } else if (!write_bytes(s, *f->handle, raw)) {
     return io_error(s, f);
   }

@@ -178,6 +178,21 @@ def test_what_waits_stops(t):
     stops(t, WAITS, "auto")
 
 
+def test_output_that_nobody_reads_is_not_waited_for(t):
+    """The script gets its interrupt, says so, and the process ends; what the pipe did not take is dropped."""
+    for code in ("while True: print('x' * 1000)", "import sys\nsys.stdout.write('x' * 10**7)", "import sys\nwhile True: sys.stderr.write('x' * 100)"):
+        reading, writing = os.pipe()
+        process = subprocess.Popen([t.ouro, "-c", code], stdout=writing, stderr=writing, env=t.suite.environment())
+        time.sleep(0.5)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        t.equal(process.wait(timeout=60), -signal.SIGINT)
+        if not t.suite.sanitized:
+            t.check(time.monotonic() - start < 2, f"{code}: {time.monotonic() - start}")
+        os.close(reading)
+        os.close(writing)
+
+
 def test_input_goes_on_after_an_interrupt(t):
     text = "for i in range(2):\n    print('go', flush=True)\n    try: print('got', input(), flush=True)\n    except KeyboardInterrupt: print('caught', flush=True)"
     process = subprocess.Popen([t.ouro, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=t.suite.environment())
