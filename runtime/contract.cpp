@@ -180,11 +180,16 @@ void add_run(T* to, const T* from, int64_t n) {
 // `pad(offset, count)`.
 template <class Run, class Pad>
 void for_each_run(const Convolution& d, int64_t channels, Run&& run, Pad&& pad) {
-  int64_t places = volume(d.out), r = 0;
+  constexpr int64_t kBetweenLooks = 1 << 18;  // elements, a fraction of a millisecond
+  int64_t places = volume(d.out), r = 0, since = 0;
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t k0 = 0; k0 < d.kernel[0]; ++k0)
       for (int64_t k1 = 0; k1 < d.kernel[1]; ++k1)
-        for (int64_t k2 = 0; k2 < d.kernel[2] && !stop_asked(); ++k2, ++r) {
+        for (int64_t k2 = 0; k2 < d.kernel[2]; ++k2, ++r) {
+          if ((since += places) > kBetweenLooks) {
+            if (stop_asked()) return;
+            since = 0;
+          }
           const int64_t s0 = k0 * d.dilation[0] - d.padding[0], s1 = k1 * d.dilation[1] - d.padding[1],
                         s2 = k2 * d.dilation[2] - d.padding[2];
           const auto [f0, t0] = inside(d.out[0], d.in[0], d.stride[0], s0);

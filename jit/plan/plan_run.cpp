@@ -26,6 +26,7 @@
 #include "runtime/tensor.h"
 #include "runtime/tensor/indexing.h"
 #include "support/diag.h"
+#include "support/small_vec.h"
 
 namespace ouro::jit {
 namespace {
@@ -55,7 +56,6 @@ struct Activation {
   std::vector<void*> pointers;
   std::vector<int64_t> numbers;
   std::vector<runtime::ScalarArg> scalars;
-  std::vector<Value> values;
 
   ~Activation() {
     if (arena) backend->release(arena, static_cast<size_t>(arena_bytes));
@@ -278,17 +278,16 @@ struct Runner {
   void* pointer(const BufferRef& b) {
     if (b.arena) return a.arena + a.offsets[b.index];
     runtime::Buffer* buffer = reg(b.index).as<Tensor>()->buffer;
+    if (!device && buffer->data) return buffer->data;
     if (device) return runtime::to_device(s, device, buffer);
     if (!buffer->data && !runtime::to_host(s, buffer)) return nullptr;
     return buffer->data ? buffer->data : empty_memory;
   }
   bool pointers(const Instr& i) {
-    a.pointers.clear();
-    for (const BufferRef& b : i.buffers) {
-      void* p = pointer(b);
-      if (!p) return false;
-      a.pointers.push_back(p);
-    }
+    a.pointers.resize(i.buffers.size());
+    void** to = a.pointers.data();
+    for (const BufferRef& b : i.buffers)
+      if (!(*to++ = pointer(b))) return false;
     return true;
   }
   // May a kernel write this tensor's elements where they are?
@@ -485,17 +484,16 @@ struct Runner {
   }
 
   bool boxed(const Instr& i) {
-    a.values.clear();
-    for (const Operand& o : i.args) a.values.push_back(operand(o));
+    SmallVec<Value, 4> args;
+    for (const Operand& o : i.args) args.push_back(operand(o));
     bool row = i.kind == Instr::Kind::row;
     if (row)  // a tensor that dies here may be overwritten
       for (Reg r : i.drop) reg(r) = Value();
     ++(row ? plan.counters_.rows : plan.counters_.boxed);
     ctx.effects |= i.effect;
-    std::vector<Value> args = std::move(a.values);  // a boxed call may come back to this plan
-    Value v = row ? run_row(i, args) : run_primitive(s, *p.function, i, args);
+    std::span<Value> given(args.data(), args.size());
+    Value v = row ? run_row(i, given) : run_primitive(s, *p.function, i, given);
     args.clear();
-    a.values = std::move(args);
     if (v.is_error()) return false;
     if (i.binds && i.type && !bind(i.type, v) && !resize()) return false;
     reg(i.result) = std::move(v);
@@ -515,8 +513,7 @@ struct Runner {
   }
 
   uint32_t follow(const Instr::Edge& e) {
-    std::vector<Value> moved;
-    moved.reserve(e.moves.size());
+    SmallVec<Value, 4> moved;
     for (const auto& [to, from] : e.moves) moved.push_back(operand(from));
     for (size_t k = 0; k < moved.size(); ++k) reg(e.moves[k].first) = std::move(moved[k]);
     return e.target;
