@@ -293,6 +293,13 @@ int finish(Session& s, int status) {
   return status;
 }
 
+// The process ends here: nothing is taken apart that the system gives back anyway, and no compilation is waited for.
+[[noreturn]] void leave(Session& s, int status) {
+  (void)s.err.flush();
+  std::fflush(nullptr);
+  _exit(status);
+}
+
 void add_paths(Session& s, std::string folder) {
   s.path.push_back(std::move(folder));
   if (const char* more = std::getenv("OUROPATH")) {
@@ -360,7 +367,7 @@ int run_program(const Command& c) {
   if (c.what == Command::What::prompt) {
     s.argv = {""};
     add_paths(s, "");
-    return finish(s, run_repl(s));
+    leave(s, finish(s, run_repl(s)));
   }
   s.argv.push_back(c.what == Command::What::text ? "-c" : c.file);
   for (const std::string& a : c.args) s.argv.push_back(a);
@@ -375,11 +382,7 @@ int run_program(const Command& c) {
   }
   if (c.explain) s.out.write(text::shown_text("\n" + jit::explain(s)));
   if (!c.stage.empty()) s.out.write(text::shown_text("\n" + jit::listing(s, c.stage, c.function)));
-  status = finish(s, status);
-  // The process ends here: nothing is taken apart that the system gives back anyway.
-  (void)s.err.flush();
-  std::fflush(nullptr);
-  _exit(status);
+  leave(s, finish(s, status));
 }
 
 // Scripts may recurse in C++ (natives that call back, deep comparisons), so the program runs on a large stack: address
