@@ -285,7 +285,7 @@ NameId FunctionBuilder::let(Op op, std::span<const Atom> args, uint32_t attr) {
   LetData l{op,      result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint16_t>(args.size()), attr,
             kNoEdge, span_};
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
-  bool splits = (info.effects & kRaises) && !handlers_.empty();
+  bool splits = may_fail(info.effects) && !handlers_.empty();
   if (splits) l.handover = handover_edge();
   data(current_).lets.push_back(l);
   if (splits) {  // the state handed over is the end state of this block

@@ -27,7 +27,8 @@ std::optional<Op> op_by_name(std::string_view name);
 
 inline std::string_view op_name(Op op) { return op_facts(op).name; }
 inline uint32_t op_effects(Op op) { return op_facts(op).effects; }
-inline bool may_raise(Op op) { return (op_effects(op) & kRaises) != 0; }
+/// What allocates fails where memory has a limit: a handler is told of that, too.
+inline bool may_fail(uint32_t effects) { return (effects & (kRaises | kAlloc)) != 0; }
 
 /// The tensor operations' rows, installed once by ir/ops before any use of their names.
 struct TensorOpTable {

@@ -102,7 +102,7 @@ class Verifier {
       default:
         break;
     }
-    if (l.handover != Let::kNoHandover && !(info.effects & kRaises))
+    if (l.handover != Let::kNoHandover && !may_fail(info.effects))
       fail(block_, "V5", op + " never raises, yet hands over");
     handover(l.handover);
   }

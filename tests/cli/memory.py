@@ -118,6 +118,25 @@ print('end')
     t.equal(t.run("--memory=16M", "-c", "try: import large\nexcept MemoryError: print('no')\nprint(1)").out, "no\n1\n")
 
 
+def test_every_value_that_finds_no_memory_reaches_the_handler_beside_it(t):
+    makes = {"a list in a list": "kept = [kept, [kept]]", "a tuple": "kept = (kept, (kept, 1))", "a dict": "kept = {'a': kept}",
+             "a function": "kept = lambda kept=kept: kept", "a closure": "kept = (lambda x: lambda: x)(kept)", "a slice": "kept = slice(kept, kept)",
+             "a text": "kept = [f'{len(many)} is a text', kept]; many.append(1)", "numbers": "many.append((0.5, len(many)))",
+             "generators": "many.append((i for i in many))", "tensors": "many.append(zeros(10))", "a set": "many.append({len(many)})"}
+    t.write("eat.ouro", "\n".join(f"""
+def f{i}():
+    kept, many = None, []
+    try:
+        while True: {make}
+    except MemoryError:
+        return {name!r}
+print(f{i}())
+""" for i, (name, make) in enumerate(makes.items())))
+    for limit in ("24M", "33M"):
+        for mode in ("eager", "graph"):
+            t.equal(t.run("run", f"--memory={limit}", f"--mode={mode}", "eat.ouro", timeout=240).out, "\n".join(makes) + "\n")
+
+
 def test_the_request_that_is_to_fail_does(t):
     t.write("fails.ouro", "kept = []\nfor i in range(2000):\n    try: kept.append([i] * 100)\n    except MemoryError: print('refused')\nprint(len(kept))\n")
     # Nothing is kept for the next use under sanitizers: there the requests of small objects count, too, for which no
