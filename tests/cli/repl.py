@@ -136,7 +136,7 @@ def test_ctrl_c_stops_the_statement_only(t):
     p.wait_for(">>> $")
     p.type("k = 0\n")
     p.wait_for(">>> $")
-    p.type("while True: k += 1 if k else print('started') is None\n")
+    p.type("while True: k += 1 if k != 5 else print('started') is None\n")
     p.wait_for(r"\.\.\. $")
     p.type("\n")
     p.wait_for(r"started\r\n")
