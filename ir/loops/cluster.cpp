@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -317,6 +318,29 @@ class Clusterer {
     }
   }
 
+  // Would a reduction of these stand inside of another one's loop? What that one reads of the same kernel is computed
+  // in its loop, and with it whatever this is made of.
+  bool nests_reductions(const std::vector<ValueId>& in_a, const std::vector<ValueId>& in_b) const {
+    auto reduces = [&](ValueId v) { return g_[v].kind == Value::Kind::reduce; };
+    if (std::ranges::count_if(in_a, reduces) + std::ranges::count_if(in_b, reduces) < 2) return false;
+    std::map<ValueId, uint64_t, std::greater<>> looped;  // the axes that loops around a value run over: users first
+    for (ValueId v : in_a) looped[v] = 0;
+    for (ValueId v : in_b) looped[v] = 0;
+    for (auto& [user, axes] : looped) {
+      const Value& x = g_[user];
+      if (reduces(user) && varies_along(user, axes)) return true;
+      uint64_t inside = axes;
+      if (reduces(user) && !x.last)
+        for (int a : x.axes) inside |= uint64_t{1} << a;
+      if (!inside) continue;
+      std::set<ValueId> read;
+      reads(user, -1, read);
+      for (ValueId v : read)
+        if (auto it = looped.find(v); it != looped.end()) it->second |= inside;
+    }
+    return false;
+  }
+
   // Merges b (which may read a, or share operands with it) into a.
   bool try_merge(int a, int b) {
     Group& ga = groups_[static_cast<size_t>(a)];
@@ -357,6 +381,7 @@ class Clusterer {
         if (how == Reads::elsewhere || !in_place_[user]) return false;
         if (a_reduces && varies_along(v, looped_for(user))) return false;  // a reduction inside of another one
       }
+    if (nests_reductions(in_a, in_b)) return false;
     if (path_between(a, b) || path_between(b, a)) return false;
     for (ValueId v : in_b) group_[v] = a;
     joined.anchors = ga.anchors;

@@ -15,7 +15,7 @@
 //   shl, shr    shr is arithmetic for signed types; a count outside [0, bits) gives 0 (shr of a negative: -1)
 //   cast        float -> integer truncates; NaN and values outside i64 give the lowest i64; narrower integers wrap from
 //   i64;
-//               any -> bool is (x != 0); f64/f32 -> f16/bf16 rounds to nearest even
+//               any -> bool is (x != 0); anything -> f16/bf16 goes by way of f32, each step to nearest even
 //   compares    give bool; NaN compares unequal to everything
 //   and or xor not   bitwise on integers, logical on bool
 //   select      c ? a : b, both sides evaluated
