@@ -163,7 +163,9 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
+    auto* t = read(a.heap).cls.as<runtime::Type>();
     AVal cls_attr = class_lookup(a, name);
+    if (t->has_getattribute || is_instance(cls_attr)) return loaded_by_text(a, name);
     // Data descriptors of the class come first.
     if (cls_attr.is(AKind::known)) {
       if (runtime::cast_exact<runtime::Property>(cls_attr.known)) return bind_descriptor(cls_attr, a);
@@ -180,9 +182,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       if (bound.is(AKind::poison)) abandon(fmt::format("attribute {}", n));
       return bound;
     }
-    auto* t = read(a.heap).cls.as<runtime::Type>();
-    if (t->has_getattr || t->has_getattribute) abandon("__getattr__");
-    return {};
+    return t->has_getattr ? loaded_by_text(a, name) : AVal{};
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
     const AObject& o = read(a.heap);
@@ -240,8 +240,11 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance)
     abandon(fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
-  if (t->has_setattr) abandon("__setattr__");
   AVal d = class_lookup(a, name);
+  if (t->has_setattr || is_instance(d)) {
+    by_protocol("store", prim::attr_set, {a, AVal::of(session.str(name)), v}, {a, v}, name.id());
+    return;
+  }
   if (d.is(AKind::known)) {
     if (auto* p = runtime::cast_exact<runtime::Property>(d.known)) {
       call(concrete_function(p->set), {a, v});
@@ -249,8 +252,21 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     }
     if (kind_of(d.known) == ObjectKind::get_set) abandon("assignment to a computed attribute");
   }
-  load_slot(a.heap, name);
-  AObject& o = write(a.heap);
+  store_slot(a.heap, name, std::move(v));
+}
+
+AVal Specialiser::loaded_by_text(const AVal& a, Symbol name) {
+  return by_protocol("load", prim::attr_get, {a, AVal::of(session.str(name))}, {a}, name.id());
+}
+
+void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
+  if (v.is(AKind::poison)) abandon("a value that differs between branches is stored");
+  if (read(id).poisoned) abandon_torn(read(id), "an object");
+  auto* t = read(id).cls.as<runtime::Type>();
+  if (!t->has_dict && kind_of(runtime::type_lookup(session, t, name)) != ObjectKind::member)
+    abandon(fmt::format("attribute {} of an object without a __dict__", name.text()));
+  load_slot(id, name);
+  AObject& o = write(id);
   if (AObject::Slot* s = o.find(name)) {
     s->value = std::move(v);
     s->dirty = true;
@@ -294,10 +310,7 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
     if (i < 0) abandon("KeyError");
     return read(a.heap).items[static_cast<size_t>(i)];
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    AVal m = class_lookup(a, intern("__getitem__"));
-    if (!m.is(AKind::unbound)) return call(m, {a, key});
-  }
+  if (is_instance(a)) return by_protocol("item", prim::item_get, {a, key}, {a, key});
   return boxed(prim::item_get, {a, key});
 }
 
@@ -336,11 +349,8 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
       return;
     }
     if (o.kind == AObject::Kind::instance) {
-      AVal m = class_lookup(a, intern("__setitem__"));
-      if (!m.is(AKind::unbound)) {
-        call(m, {a, key, std::move(v)});
-        return;
-      }
+      by_protocol("set_item", prim::item_set, {a, key, v}, {a, key, v});
+      return;
     }
   }
   if (a.is(AKind::dynamic) && !a.type) {

@@ -68,6 +68,8 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
   } catch (const Abandon& a) {
     // The callee stays with the interpreter; it runs as one boxed operation here.
     if (a.whole || abandon_symbol_ || !can_box(f, args, keywords)) throw;
+    // The text of the protocol is not the unit of that: what it is the meaning of is boxed instead.
+    if (!protocol_module_.is_unbound() && f.parts->globals.same(protocol_module_)) throw;
     code.rollback(mark);
     restore_heap(saved);
     fallbacks_.resize(notes);
@@ -108,12 +110,8 @@ AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywo
     }
     case AKind::ref:
       if (read(f.heap).kind == AObject::Kind::instance) {
-        AVal m = class_lookup(f, intern("__call__"));
-        if (!m.is(AKind::unbound)) {
-          std::vector<AVal> all{f};
-          all.insert(all.end(), args.begin(), args.end());
-          return call(m, all, keywords);
-        }
+        AVal m = special_method(f, "__call__");
+        if (!m.is(AKind::unbound)) return call(m, args, keywords);
       }
       break;
     case AKind::plain_form:
@@ -151,8 +149,11 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   auto* t = f.known.as<runtime::Type>();
   if (t->builtin) return call_builtin_type(f, args, keywords);
   if (t->layout != ObjectKind::instance) abandon(fmt::format("an object of class {}", t->text()));
-  AVal make = type_attr(f.known, intern("__new__"));
-  if (make.is(AKind::closure)) abandon(fmt::format("{}.__new__", t->text()));
+  if (has_own_new(f.known)) {
+    std::vector<AVal> all{f};
+    all.insert(all.end(), args.begin(), args.end());
+    return call(protocol_function("construct"), all, keywords);
+  }
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = f.known;

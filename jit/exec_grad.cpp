@@ -106,16 +106,22 @@ AVal Specialiser::forward_form(const AVal& f) {
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
         if (t->builtin || t->is_exception || t->layout != ObjectKind::instance)
           return AVal::compound(AKind::plain_form, {f});
-        AVal init = type_attr(f.known, intern("__init__")), make = type_attr(f.known, intern("__new__"));
-        if (!init.is(AKind::closure) || make.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
+        AVal init = type_attr(f.known, intern("__init__"));
+        if (has_own_new(f.known)) return adapter("with_self", {forward_form(protocol_function("construct")), f});
+        if (!init.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
         return adapter("constructor", {f, init});
       }
       return AVal::compound(AKind::plain_form, {f});
     }
     case AKind::ref:
       if (read(f.heap).kind == AObject::Kind::instance) {
-        if (AVal rule = lookup_attr(f, intern("__forward_form__")); !rule.is(AKind::unbound)) return rule;
-        if (AVal as = lookup_attr(f, intern("__differentiates_as__")); !as.is(AKind::unbound)) return forward_form(as);
+        auto asked = [&](std::string_view name) {  // a script's __getattr__ is not
+          const bool there =
+              !class_lookup(f, intern(name)).is(AKind::unbound) || !load_slot(f.heap, intern(name)).is(AKind::unbound);
+          return there ? lookup_attr(f, intern(name)) : AVal{};
+        };
+        if (AVal rule = asked("__forward_form__"); !rule.is(AKind::unbound)) return rule;
+        if (AVal as = asked("__differentiates_as__"); !as.is(AKind::unbound)) return forward_form(as);
         AVal method = class_lookup(f, intern("__call__"));
         if (method.is(AKind::closure)) return adapter("with_self", {forward_form(method), f});
       }
@@ -158,7 +164,7 @@ AVal Specialiser::call_plain(const AVal& f, const Args_& args, const std::vector
 // ---------------------------------------------------------------- operators that call
 
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
-  auto scripted = [&](const AVal& a) { return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance; };
+  auto scripted = [&](const AVal& a) { return is_instance(a); };
   auto is_list = [&](const AVal& a) { return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list; };
   auto of_rule = [&](std::string_view rule) {
     Value f = ad::rules_function(session, rule);
@@ -168,9 +174,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     }
     return forward_form(kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f));
   };
-  auto script_method = [&](const AVal& a, std::string_view dunder) {
-    return scripted(a) && class_lookup(a, intern(dunder)).is(AKind::closure);
-  };
+  auto of_text = [&](std::string_view function) { return forward_form(protocol_function(function)); };
   if (name.starts_with("op.") || name.starts_with("iop.")) {
     bool any = false, lists = false, dicts = false;
     for (const AVal& a : args) {
@@ -178,10 +182,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
       lists |= is_list(a);
       dicts |= a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
     }
-    if (any) {
-      AVal f = adapter("operator_call", {AVal::of(runtime::make_str(name))});
-      return is_none(f) ? f : forward_form(f);
-    }
+    if (any) return of_text(runtime::autodiff::text_of_operator(name));
     if (dicts && name == "op.or") return of_rule("dict_or");
     if (dicts && name == "iop.or") return of_rule("dict_ior");
     if (!lists || args.size() < 2) return none();
@@ -197,29 +198,40 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
       return n == "T" || n == "mT" || n == "H" ? of_rule("tensor_attr") : none();
     }
     if (!scripted(args[0])) return none();
-    AVal found = class_lookup(args[0], runtime::str_symbol(attr));
-    if (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) return of_rule("property_get");
-    return none();
+    const Symbol at = runtime::str_symbol(attr);
+    AVal found = class_lookup(args[0], at);
+    const auto* t = read(args[0].heap).cls.as<runtime::Type>();
+    const bool asks = (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || is_instance(found) ||
+                      t->has_getattribute ||
+                      (t->has_getattr && found.is(AKind::unbound) && load_slot(args[0].heap, at).is(AKind::unbound));
+    return asks ? of_text("load") : none();
   }
   if (name == "attr.set") {
     if (!scripted(args.at(0))) return none();
     auto* attr = cast_exact<runtime::Str>(need_constant(args.at(1), "is an attribute's name"));
     AVal found = class_lookup(args[0], runtime::str_symbol(attr));
-    if (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) return of_rule("property_set");
-    return none();
+    const bool asks = (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || is_instance(found) ||
+                      read(args[0].heap).cls.as<runtime::Type>()->has_setattr;
+    return asks ? of_text("store") : none();
   }
   if (name == "item.get") {
-    if (script_method(args.at(0), "__getitem__")) return of_rule("getitem_call");
+    if (scripted(args.at(0))) return of_text("item");
     if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_slice");
     return none();
   }
   if (name == "item.set") {
-    if (script_method(args.at(0), "__setitem__")) return of_rule("setitem_call");
+    if (scripted(args.at(0))) return of_text("set_item");
     if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_set_slice");
     return none();
   }
-  if (name == "item.del") return script_method(args.at(0), "__delitem__") ? of_rule("delitem_call") : none();
-  if (name == "iter") return script_method(args.at(0), "__iter__") ? of_rule("iter_call") : none();
+  if (name == "move") {
+    const bool draws =
+        scripted(args.at(0)) || (args[0].is(AKind::ref) && read(args[0].heap).kind == AObject::Kind::iterator);
+    if (args[0].is(AKind::dynamic) && !args[0].type) abandon("items of a value whose type is not known");
+    return draws ? of_rule("drawn_list") : none();
+  }
+  if (name == "item.del") return scripted(args.at(0)) ? of_text("delete_item") : none();
+  if (name == "iter") return scripted(args.at(0)) ? of_text("iterator") : none();
   return none();
 }
 
@@ -235,6 +247,7 @@ AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
     if (p.op == prim::attr_set) return set_attr(a[0], attr(), a[2]), none();
     if (p.op == prim::item_get) return get_item(a[0], a[1]);
     if (p.op == prim::item_set) return set_item(a[0], a[1], a[2]), none();
+    if (p.op == prim::move) return a[0];
     if (p.op == prim::iter) return make_iterator(a[0]);
     if (p.op == prim::iter_next) return next(a[0]);
   }

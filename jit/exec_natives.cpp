@@ -335,6 +335,7 @@ struct NativeTable {
     };
     module_rows("_ad", autodiff_natives());
     module_rows("_ad_rows", row_natives());
+    module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
     s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
@@ -374,6 +375,7 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
     if (plain_result(out)) return AVal::of(out);
   }
   if (h != natives().handlers.end()) return h->second(*this, args, keywords);
+  if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
   if (output_only) return boxed_output(f, rest, keywords);
   return boxed_call(f, rest, keywords);
 }
@@ -445,10 +447,7 @@ AVal Specialiser::make_iterator(const AVal& a) {
     if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
     if (o.kind == AObject::Kind::dict) return new_iterator(AObject::Iter::tuple, AVal::tuple(o.keys));
     if (o.kind == AObject::Kind::set) abandon("iteration over a set");
-    if (o.kind == AObject::Kind::instance) {
-      AVal m = class_lookup(a, intern("__iter__"));
-      if (!m.is(AKind::unbound)) return make_iterator(call(m, {a}));
-    }
+    if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
     abandon("iteration over an object");
   }
   if (a.is(AKind::tuple)) return new_iterator(AObject::Iter::tuple, a);
@@ -603,10 +602,7 @@ AVal Specialiser::length(const AVal& a) {
     if (a.type->rank() == 0) abandon("len() of a 0-d tensor");
     return size(a.type->dims[0]);
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    AVal m = class_lookup(a, intern("__len__"));
-    if (!m.is(AKind::unbound)) return call(m, {a});
-  }
+  if (is_instance(a)) return by_protocol("length", prim::length, {a}, {a});
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set)
     return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});

@@ -19,33 +19,30 @@ struct BinRow {
   Op op, in_place;
   BinOp runtime;
   std::string_view row;  // tensor operation
-  std::string_view dunder, reflected, augmented;
 };
 const BinRow kBinary[] = {
-    {prim::add, prim::iadd, BinOp::add, "add", "__add__", "__radd__", "__iadd__"},
-    {prim::sub, prim::isub, BinOp::sub, "sub", "__sub__", "__rsub__", "__isub__"},
-    {prim::mul, prim::imul, BinOp::mul, "mul", "__mul__", "__rmul__", "__imul__"},
-    {prim::matmul, prim::imatmul, BinOp::matmul, "matmul", "__matmul__", "__rmatmul__", "__imatmul__"},
-    {prim::truediv, prim::itruediv, BinOp::truediv, "div", "__truediv__", "__rtruediv__", "__itruediv__"},
-    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide", "__floordiv__", "__rfloordiv__",
-     "__ifloordiv__"},
-    {prim::mod, prim::imod, BinOp::mod, "remainder", "__mod__", "__rmod__", "__imod__"},
-    {prim::pow, prim::ipow, BinOp::pow, "pow", "__pow__", "__rpow__", "__ipow__"},
-    {prim::lshift, prim::ilshift, BinOp::lshift, "bitwise_left_shift", "__lshift__", "__rlshift__", "__ilshift__"},
-    {prim::rshift, prim::irshift, BinOp::rshift, "bitwise_right_shift", "__rshift__", "__rrshift__", "__irshift__"},
-    {prim::and_, prim::iand, BinOp::and_, "bitwise_and", "__and__", "__rand__", "__iand__"},
-    {prim::or_, prim::ior, BinOp::or_, "bitwise_or", "__or__", "__ror__", "__ior__"},
-    {prim::xor_, prim::ixor, BinOp::xor_, "bitwise_xor", "__xor__", "__rxor__", "__ixor__"},
+    {prim::add, prim::iadd, BinOp::add, "add"},
+    {prim::sub, prim::isub, BinOp::sub, "sub"},
+    {prim::mul, prim::imul, BinOp::mul, "mul"},
+    {prim::matmul, prim::imatmul, BinOp::matmul, "matmul"},
+    {prim::truediv, prim::itruediv, BinOp::truediv, "div"},
+    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide"},
+    {prim::mod, prim::imod, BinOp::mod, "remainder"},
+    {prim::pow, prim::ipow, BinOp::pow, "pow"},
+    {prim::lshift, prim::ilshift, BinOp::lshift, "bitwise_left_shift"},
+    {prim::rshift, prim::irshift, BinOp::rshift, "bitwise_right_shift"},
+    {prim::and_, prim::iand, BinOp::and_, "bitwise_and"},
+    {prim::or_, prim::ior, BinOp::or_, "bitwise_or"},
+    {prim::xor_, prim::ixor, BinOp::xor_, "bitwise_xor"},
 };
 struct CmpRow {
   Op op;
   CmpOp runtime;
-  std::string_view row, dunder, reflected;
+  std::string_view row;
 };
 const CmpRow kCompare[] = {
-    {prim::eq, CmpOp::eq, "eq", "__eq__", "__eq__"}, {prim::ne, CmpOp::ne, "ne", "__ne__", "__ne__"},
-    {prim::lt, CmpOp::lt, "lt", "__lt__", "__gt__"}, {prim::le, CmpOp::le, "le", "__le__", "__ge__"},
-    {prim::gt, CmpOp::gt, "gt", "__gt__", "__lt__"}, {prim::ge, CmpOp::ge, "ge", "__ge__", "__le__"},
+    {prim::eq, CmpOp::eq, "eq"}, {prim::ne, CmpOp::ne, "ne"}, {prim::lt, CmpOp::lt, "lt"},
+    {prim::le, CmpOp::le, "le"}, {prim::gt, CmpOp::gt, "gt"}, {prim::ge, CmpOp::ge, "ge"},
 };
 
 const BinRow* find_binary(Op op, bool& augmented) {
@@ -109,6 +106,7 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   if (a.is(AKind::zero) || b.is(AKind::zero)) abandon("arithmetic on a symbolic zero");
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(row->op, row->runtime, a, b, ta, tb);
+  if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   // Sequences of known length.
   auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
     return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::list ? &read(v.heap).items : nullptr;
@@ -146,15 +144,6 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     return a.is(AKind::tuple) ? AVal::tuple(std::move(items)) : new_list(std::move(items));
   }
   if (row->op == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
-  // Special methods of script classes.
-  auto is_instance = [&](const AVal& v) { return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::instance; };
-  if (is_instance(a)) {
-    if (augmented)
-      if (AVal m = class_lookup(a, intern(row->augmented)); !m.is(AKind::unbound)) return call(m, {a, b});
-    if (AVal m = class_lookup(a, intern(row->dunder)); !m.is(AKind::unbound)) return call(m, {a, b});
-  }
-  if (is_instance(b))
-    if (AVal m = class_lookup(b, intern(row->reflected)); !m.is(AKind::unbound)) return call(m, {b, a});
   return boxed(op, {a, b});
 }
 
@@ -217,11 +206,7 @@ AVal Specialiser::unary(Op op, const AVal& a) {
     }
     return out;
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    AVal m = class_lookup(a, intern(op == prim::neg ? "__neg__" : op == prim::pos ? "__pos__" : "__invert__"));
-    if (!m.is(AKind::unbound)) return call(m, {a});
-  }
-  return boxed(op, {a});
+  return is_instance(a) ? by_protocol(op, {a}) : boxed(op, {a});
 }
 
 AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
@@ -236,6 +221,7 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
     if (r.op == op) row = &r;
   if (auto x = concrete(a))
     if (auto y = concrete(b)) return computed(*this, runtime::compare(session, row->runtime, *x, *y));
+  if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   if (is_tensor(a) || is_tensor(b)) {
     if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) return tensor_op(row->row, {a, b});
     const AVal& other = is_tensor(a) ? b : a;
@@ -268,11 +254,6 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
     return AVal::of(Value::boolean(op == prim::eq));
   }
   if (equality && b.is(AKind::tuple) && a.is(AKind::known)) return compare(op, b, a);
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    AVal m = class_lookup(a, intern(row->dunder));
-    if (m.is(AKind::closure)) return call(m, {a, b});
-    if (equality && b.is(AKind::ref)) return AVal::of(Value::boolean((a.heap == b.heap) == (op == prim::eq)));
-  }
   if (equality && ((a.is(AKind::known) && a.known.is_none()) || (b.is(AKind::known) && b.known.is_none())))
     if (int r = identical(a, b); r == 0) return AVal::of(Value::boolean(op == prim::ne));
   return boxed(op, {a, b});
@@ -330,6 +311,10 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
     }
     return answer(false);
   }
+  if (is_instance(b)) {
+    AVal found = truth(by_protocol("contains", op, {b, a}, {a, b}));
+    return op == prim::in ? found : unary(prim::not_, found);
+  }
   return boxed(op, {a, b});
 }
 
@@ -356,10 +341,7 @@ AVal Specialiser::truth(const AVal& a) {
       if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set ||
           o.kind == AObject::Kind::seq)
         return AVal::of(Value::boolean(!(o.kind == AObject::Kind::set ? o.keys.empty() : o.items.empty())));
-      if (o.kind == AObject::Kind::instance) {
-        if (AVal m = class_lookup(a, intern("__bool__")); !m.is(AKind::unbound)) return truth(call(m, {a}));
-        if (AVal m = class_lookup(a, intern("__len__")); !m.is(AKind::unbound)) return truth(call(m, {a}));
-      }
+      if (o.kind == AObject::Kind::instance) return by_protocol("truth", prim::truth, {a}, {a});
       return AVal::of(Value::boolean(true));
     }
     case AKind::dynamic: {

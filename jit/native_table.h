@@ -16,5 +16,6 @@ struct NativeRow {
 };
 std::span<const NativeRow> autodiff_natives();  // of module `_ad`
 std::span<const NativeRow> row_natives();       // of module `_ad_rows`
+std::span<const NativeRow> protocol_natives();  // of module `_protocol`
 
 }  // namespace ouro::jit

@@ -5,7 +5,8 @@
 //   exec_prims.cpp    the table of primitives               exec_ops.cpp      operators on numbers, tensors, objects
 //   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
 //   exec_tensor.cpp   rows of tensor operations             exec_grad.cpp     autodiff's primitives
-//   external.cpp      loading what is outside               materialise.cpp   making virtual things real
+//   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
+//   materialise.cpp   making virtual things real
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 
@@ -104,6 +105,7 @@ class Specialiser {
   AVal bind_descriptor(const AVal& d, const AVal& self);
   AVal concrete_function(const Value& v);
   AVal super_attr(const AVal& a, Symbol name);
+  AVal loaded_by_text(const AVal& a, Symbol name);
   int dict_position(HeapId id, const AVal& key);  // -1: not there
   Value concrete_slice(const AVal& a);
   AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
@@ -154,6 +156,17 @@ class Specialiser {
   std::vector<AVal> items_of(const AVal& a, std::string_view what);  // of known length, else Abandon
   AVal length(const AVal& a);
   AVal global(const Value& module, Symbol name);
+
+  // ---- objects of script classes (exec_protocol.cpp; stdlib/protocol.ouro is the meaning)
+  bool is_instance(const AVal& a) const;
+  AVal by_protocol(ir::Op op, const std::vector<AVal>& args);  // an operator
+  AVal by_protocol(std::string_view name, ir::Op op, const std::vector<AVal>& args, const std::vector<AVal>& operands,
+                   uint32_t attr = 0);  // `name` of the text; `op` on `operands` is the same
+  AVal protocol_function(std::string_view name);
+  bool has_own_new(const Value& cls);  // a __new__ that a script wrote
+  AVal special_method(const AVal& a, std::string_view name);
+  AVal text_of_native(const runtime::Native& n, const std::vector<AVal>& args);
+  void store_slot(HeapId id, Symbol name, AVal v);  // an own attribute
 
   // ---- tensors (exec_tensor.cpp)
   // A row applied to its parameters in the order of its signature (absent ones: unbound or None as declared).
@@ -270,6 +283,10 @@ class Specialiser {
 
  private:
   friend struct NativeTable;
+  static std::string protocol_name(ir::Op op);
+  template <class F>
+  AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
+  Value protocol_module_;  // once something of it was asked for
   // exec_control.cpp
   Outcome run(AFrame& f, ir::BlockId from, ir::BlockId stop, bool entered = false);
   Outcome run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, ir::BlockId from, ir::BlockId stop,

@@ -15,6 +15,7 @@
 #include "runtime/leftovers.h"
 #include "runtime/ops.h"
 #include "runtime/pool.h"
+#include "runtime/protocol/in_ouro.h"
 #include "support/process_end.h"
 
 namespace ouro::runtime {
@@ -110,6 +111,7 @@ Session::Session(const Options& o) : options(o), memory(*this, o.memory), demand
   register_model_types(*this);
   register_builtin_types(*this);
   register_tensor_types(*this);
+  register_protocol_natives(*this);
   register_autodiff_types(*this);
   interpreter = make_interpreter(*this);
 }

@@ -367,6 +367,9 @@ class Reverse {
     all.insert(all.end(), args.begin(), args.end());
     return {pair, fwd_.let(prim::ad_value, all, attr(name))};
   }
+  // What is taken apart at once: `a` itself, or a list of the items of what they have to be drawn from (an iterator, an
+  // object with __iter__).
+  Special spread(Atom a) { return special("move", {a}); }
   NameId keep(NameId pair, Atom a) { return fwd_.let(prim::ad_keep, {pair, a}); }
   NameId like(Atom pair, Atom a) { return fwd_.let(prim::ad_like, {pair, a}); }
 
@@ -391,6 +394,7 @@ class Reverse {
   void dict_let(const Let& l);
   void tuple_get_let(const Let& l);
   void list_append_let(const Let& l);
+  void taken_apart(Atom a, Atom d, Residual pair);
   void list_extend_let(const Let& l);
   void dict_set_let(const Let& l);
   void rule_let(const Let& l);

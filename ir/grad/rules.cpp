@@ -391,14 +391,23 @@ void Reverse::list_append_let(const Let& l) {
   adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(at)})); });
 }
 
+// The cotangent of `a`, which was spread: that of its value d, or what the pullback of drawing its items gives.
+void Reverse::taken_apart(Atom a, Atom d, Residual pair) {
+  accumulate(a, d);
+  accumulate(a, item(apply_rule("move", bwd_.zero(), {get(pair)}, true), 0));
+}
+
 void Reverse::list_extend_let(const Let& l) {
   Atom object = fatom(f_.args(l)[0]), b = f_.args(l)[1];
+  Special s = spread(fatom(b));
   NameId n = fwd_.let(prim::length, {object});
-  Atom kept = like(fwd_.none(), fatom(b));
-  plain(l);
+  Atom kept = like(fwd_.none(), s.value);
+  bind(l, copy(l, {object, s.value}));
   Residual r = save(object), at = save(n), to = save(fwd_.let(prim::length, {object})), rb = save(kept);
+  Residual rs = save(keep(s.pair, fwd_.none()));
   adjoint([=, this] {
-    accumulate(b, item(apply_rule("list.extend", bwd_.zero(), {get(r), get(at), get(to), get(rb)}, true), 0));
+    Atom d = apply_rule("list.extend", bwd_.zero(), {get(r), get(at), get(to), get(rb)}, true);
+    taken_apart(b, item(d, 0), rs);
   });
 }
 
@@ -413,20 +422,22 @@ void Reverse::dict_set_let(const Let& l) {
 // A result by a rule in Ouro: rule(dy, env, kind of a, attr) gives the cotangent of a.
 void Reverse::rule_let(const Let& l) {
   Atom a = f_.args(l)[0];
-  Residual r = save(like(fwd_.none(), fatom(a)));
-  plain(l);
+  Special s = spread(fatom(a));
+  Residual r = save(like(fwd_.none(), s.value)), rs = save(keep(s.pair, fwd_.none()));
+  bind(l, copy(l, {s.value}));
   NameId y = l.result;
   adjoint([=, this, name = std::string(op_name(l.op)), attr = static_cast<int64_t>(l.attr)] {
     Atom dy = cotangent(y);
     set_cotangent(y, bwd_.zero());
-    accumulate(a, item(apply_rule(name, dy, {get(r), bwd_.integer(attr)}), 0));
+    taken_apart(a, item(apply_rule(name, dy, {get(r), bwd_.integer(attr)}), 0), rs);
   });
 }
 
 void Reverse::unpack_star_let(const Let& l) {
   Atom a = f_.args(l)[0];
-  Residual r = save(like(fwd_.none(), fatom(a)));
-  plain(l);
+  Special s = spread(fatom(a));
+  Residual r = save(like(fwd_.none(), s.value)), rs = save(keep(s.pair, fwd_.none()));
+  bind(l, copy(l, {s.value}));
   uint32_t before = l.attr & 0xffff, after = l.attr >> 16;
   Residual middle = save(fwd_.let(prim::tuple_get, {map_[index(l.result)]}, before));
   NameId y = l.result;
@@ -434,7 +445,7 @@ void Reverse::unpack_star_let(const Let& l) {
     Atom dy = cotangent(y);
     set_cotangent(y, bwd_.zero());
     Atom d = apply_rule("unpack.star", dy, {get(r), bwd_.integer(before), bwd_.integer(after), get(middle)}, true);
-    accumulate(a, item(d, 0));
+    taken_apart(a, item(d, 0), rs);
   });
 }
 
@@ -661,16 +672,18 @@ void Reverse::seq_get_let(const Let& l) {
     bwd_.let(prim::ad_acc, {env_, s, key_pair(get(at), bwd_.integer(k)), dy});
   });
 }
+// What is bound is (parameters, the rest by name, plan): parameters have cotangents by value, the rest as slots.
 void Reverse::bind_let(const Let& l) {
   plain(l);
-  Residual plan = save(fwd_.let(prim::tuple_get, {map_[index(l.result)]}, 2));
+  Atom bound = map_[index(l.result)];
+  Residual plan = save(fwd_.let(prim::tuple_get, {bound}, 2)), rest = save(fwd_.let(prim::tuple_get, {bound}, 1));
+  Residual count = save(fwd_.let(prim::length, {fwd_.let(prim::tuple_get, {bound}, 0)}));
   NameId y = l.result;
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
   adjoint([=, this] {
     Atom dy = cotangent(y);
-    if (is_zero(dy)) return;
     set_cotangent(y, bwd_.zero());
-    NameId d = bwd_.let(prim::ad_unbind, {get(plan), item(dy, 0), env_});
+    Atom d = apply_rule("ad.bind", item(dy, 0), {get(plan), get(rest), get(count)}, true);
     for (uint32_t i = 0; i < to.size(); ++i)
       if (to[i].is_name()) accumulate(to[i], item(d, i));
   });

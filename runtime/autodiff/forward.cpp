@@ -2,6 +2,7 @@
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/bind.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor.h"
 
@@ -132,6 +133,14 @@ Value of_native(Session& s, const Value& v) {
   auto it = state(s).natives.find(n->def);
   if (it == state(s).natives.end()) {
     const ir::OpInfo* row = operation_of(n->def);
+    if (!row && n->owner == s.object_type()) {  // object.__setattr__: what the text says
+      OURO_TRY_DO(protocol_function(s, "load"));
+      if (Value text = text_of_native(s, n->def); !text.is_unbound()) {
+        OURO_TRY(form, forward_form(s, text));
+        it = state(s).natives.emplace(n->def, form).first;
+        return n->self.is_unbound() ? it->second : adapter(s, "with_self", {it->second, n->self});
+      }
+    }
     if (!row) return plain_form(v);
     OURO_TRY(form, adapter(s, "row_native", {Value::integer(static_cast<int64_t>(row->op))}));
     it = state(s).natives.emplace(n->def, form).first;
@@ -149,17 +158,26 @@ Value of_class(Session& s, const Value& v) {
   if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return plain_form(v);
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
-  if (kind_of(init) != ObjectKind::function ||
-      (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)))
-    return plain_form(v);
+  if (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)) {
+    OURO_TRY(form, protocol_function(s, "construct"));
+    OURO_TRY(construct, forward_form(s, form));
+    return adapter(s, "with_self", {construct, v});
+  }
+  if (kind_of(init) != ObjectKind::function) return plain_form(v);
   return adapter(s, "constructor", {v, init});
 }
 
 Value of_instance(Session& s, const Value& v) {
-  Value rule = lookup_attr(s, v, intern("__forward_form__"));  // custom_vjp, checkpoint: library classes
+  // custom_vjp, checkpoint, jit: library classes. A script's __getattr__ is not asked.
+  auto asked = [&](std::string_view name) {
+    const bool there = !type_lookup(s, type_of(s, v), intern(name)).is_unbound() ||
+                       (cast<Instance>(v) && instance_slot(s, v.as<Instance>(), intern(name)));
+    return there ? lookup_attr(s, v, intern(name)) : Value();
+  };
+  Value rule = asked("__forward_form__");
   if (rule.is_error()) return rule;
   if (!rule.is_unbound()) return rule;
-  Value wrapped = lookup_attr(s, v, intern("__differentiates_as__"));
+  Value wrapped = asked("__differentiates_as__");
   if (wrapped.is_error()) return wrapped;
   if (!wrapped.is_unbound()) return forward_form(s, wrapped);
   Value method = find_dunder(s, type_of(s, v), Dunder::call_);
@@ -213,6 +231,11 @@ Value forward_method(Session& s, const Value& receiver, Symbol name) {
   return adapter(s, "without_self", {form});
 }
 
+std::string text_of_operator(std::string_view prim) {
+  const bool in_place = prim.starts_with("iop.");
+  return "__" + std::string(in_place ? "i" : "") + std::string(prim.substr(prim.find('.') + 1)) + "__";
+}
+
 Value flat_form(Session& s, const Value& form) {
   Function* f = cast_exact<Function>(form);
   if (!f || !ir::grad::is_forward_form(*f->code)) return form;
@@ -235,6 +258,12 @@ bool has_script_dunder(Session& s, const Value& v, Dunder d) {
   return scripted(v) && kind_of(find_dunder(s, type_of(s, v), d)) == ObjectKind::function;
 }
 
+// What a primitive on an object of a script class does is text (stdlib/protocol.ouro), which is differentiated.
+Value form_of_text(Session& s, std::string_view name) {
+  OURO_TRY(f, protocol_function(s, name));
+  return forward_form(s, f);
+}
+
 Value form_of_rule(Session& s, std::string_view name) {
   OURO_TRY(f, rules_function(s, name));
   return forward_form(s, f);
@@ -248,11 +277,7 @@ Value special_operator(Session& s, std::string_view prim, std::span<const Value>
     lists = lists || kind_of(a) == ObjectKind::list;
     dicts = dicts || kind_of(a) == ObjectKind::dict;
   }
-  if (any) {
-    OURO_TRY(maker, rules_function(s, "operator_call"));
-    OURO_TRY(f, call(s, maker, {make_str(prim)}));
-    return f.is_none() ? f : forward_form(s, f);
-  }
+  if (any) return form_of_text(s, text_of_operator(prim));
   if (dicts && prim == "op.or") return form_of_rule(s, "dict_or");
   if (dicts && prim == "iop.or") return form_of_rule(s, "dict_ior");
   if (!lists) return Value::none();
@@ -271,47 +296,47 @@ Value special_attr_get(Session& s, std::span<const Value> args) {
   Instance* i = cast_exact<Instance>(v);
   if (!i || !i->type) return Value::none();
   Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
-  if (kind_of(found) == ObjectKind::property) return form_of_rule(s, "property_get");
-  if (scripted(found)) {
-    if (has_script_dunder(s, found, Dunder::get_)) return form_of_rule(s, "descriptor_get");
-    return Value::none();
-  }
-  if (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, str_symbol(args[1].as<Str>())))
-    return form_of_rule(s, "getattr_call");
-  return Value::none();
+  const bool asks = kind_of(found) == ObjectKind::property || scripted(found) || i->type->has_getattribute ||
+                    (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, str_symbol(args[1].as<Str>())));
+  return asks ? form_of_text(s, "load") : Value::none();
 }
 
 Value special_attr_set(Session& s, std::span<const Value> args) {
   Instance* i = cast_exact<Instance>(args[0]);
   if (!i || !i->type) return Value::none();
-  if (i->type->has_setattr) return form_of_rule(s, "setattr_call");
   Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
-  if (kind_of(found) == ObjectKind::property) return form_of_rule(s, "property_set");
-  if (has_script_dunder(s, found, Dunder::set_)) return form_of_rule(s, "descriptor_set");
-  return Value::none();
+  const bool asks = kind_of(found) == ObjectKind::property || scripted(found) || i->type->has_setattr;
+  return asks ? form_of_text(s, "store") : Value::none();
 }
 
 Value special_item_get(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::getitem_)) return form_of_rule(s, "getitem_call");
+  if (has_script_dunder(s, args[0], Dunder::getitem_)) return form_of_text(s, "item");
   if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_slice");
   return Value::none();
 }
 Value special_item_set(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::setitem_)) return form_of_rule(s, "setitem_call");
+  if (has_script_dunder(s, args[0], Dunder::setitem_)) return form_of_text(s, "set_item");
   if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_set_slice");
   return Value::none();
 }
 Value special_item_del(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::delitem_)) return form_of_rule(s, "delitem_call");
+  if (has_script_dunder(s, args[0], Dunder::delitem_)) return form_of_text(s, "delete_item");
   return Value::none();
 }
 Value special_iter(Session& s, std::span<const Value> args) {
-  return has_script_dunder(s, args[0], Dunder::iter_) ? form_of_rule(s, "iter_call") : Value::none();
+  return has_script_dunder(s, args[0], Dunder::iter_) ? form_of_text(s, "iterator") : Value::none();
 }
 Value special_update(Session& s, std::span<const Value> args) {
   if (args[3].as<Str>()->size == 0)
     return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
   return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
+}
+// What is taken apart (unpacked, spread): an object or an iterator has its items drawn.
+Value special_move(Session& s, std::span<const Value> args) {
+  const ObjectKind k = kind_of(args[0]);
+  const bool draws = scripted(args[0]) || cast_iterator(args[0]) || k == ObjectKind::generator ||
+                     k == ObjectKind::dict_values || k == ObjectKind::dict_items;
+  return draws ? form_of_rule(s, "drawn_list") : Value::none();
 }
 Value special_next(Session&, std::span<const Value>) { return Value::none(); }
 Value special_unary(Session& s, std::string_view prim, std::span<const Value> args) {
@@ -327,7 +352,7 @@ struct SpecialRow {
 constexpr SpecialRow kSpecials[] = {
     {"attr.get", special_attr_get, 2, 1}, {"attr.set", special_attr_set, 3, 1}, {"item.get", special_item_get, 2},
     {"item.set", special_item_set, 3},    {"item.del", special_item_del, 2},    {"iter", special_iter, 1},
-    {"iter.next", special_next, 1},       {"update", special_update, 4, 3},
+    {"iter.next", special_next, 1},       {"update", special_update, 4, 3},     {"move", special_move, 1},
 };
 
 }  // namespace

@@ -175,6 +175,7 @@ Value source_of(Session& s, const Value& iterator) {
     return make_list({Value::none(), p});
   }
   if (name == "filter") return source_of(s, it->source);
+  if (name == "iterator") return make_str("iteration by index over an object");
   if (name == "dict_valueiterator" || name == "dict_itemiterator") {
     Dict* d = cast<Dict>(it->source);
     if (!d) return Value::none();

@@ -4,6 +4,7 @@
 // own attribute, anything else of the class (bound), then __getattr__.
 #include "runtime/buffer_mark.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 
 namespace ouro::runtime {
@@ -211,7 +212,10 @@ Value generic_get_attr(Session& s, const Value& v, Symbol name) {
 Value lookup_attr(Session& s, const Value& v, Symbol name) {
   Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
   Value r;
-  if (t && t->has_getattribute) {
+  if (t && kProtocolByText) {
+    r = by_text(s, "load", {v, s.str(name)});
+    t = nullptr;
+  } else if (t && t->has_getattribute) {
     r = call_dunder(s, v, Dunder::getattribute_, {s.str(name)});
     if (r.is_error() && pending_is(s, ExcKind::AttributeError) && t->has_getattr) {
       clear_pending(s);
@@ -243,6 +247,7 @@ static Value with_context(Session& s, Value r, const Value& v, Symbol name) {
 
 static Value attribute_of(Session& s, const Value& v, Symbol name) {
   Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
+  if (t && kProtocolByText) return by_text(s, "load", {v, s.str(name)});
   if (!t || !(t->has_getattribute || t->has_getattr)) {
     Value r = find_attribute(s, v, name);
     return r.is_unbound() ? no_attribute(s, v, name) : r;
@@ -531,6 +536,7 @@ bool set_any(Session& s, const Value& v, Symbol name, const Value& value) {
 bool set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
   if (has_attributes(v)) {
     Type* t = v.as<Instance>()->type;
+    if (kProtocolByText) return !by_text(s, "store", {v, s.str(name), value}).is_error();
     if (t->has_setattr) return !call_dunder(s, v, Dunder::setattr_, {s.str(name), value}).is_error();
     return generic_set_attr(s, v, name, value);
   }
@@ -540,6 +546,7 @@ bool set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
 bool del_attr(Session& s, const Value& v, Symbol name) {
   if (has_attributes(v)) {
     Type* t = v.as<Instance>()->type;
+    if (kProtocolByText) return !by_text(s, "delete", {v, s.str(name)}).is_error();
     if (is_overridden(find_dunder(s, t, Dunder::delattr_), Dunder::delattr_))
       return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
     return generic_set_attr(s, v, name, Value());

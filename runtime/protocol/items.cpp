@@ -2,6 +2,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interrupt.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"
 
@@ -13,6 +14,8 @@ bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
   return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
 }
+// Is what `v` does to be read from the text (runtime/protocol/in_ouro.h)?
+bool by_text_of(const Value& v) { return kProtocolByText && kind_of(v) != ObjectKind::opaque; }
 
 // iter() over an object with __getitem__ only.
 Value next_by_index(Session& s, Iterator& it) {
@@ -31,8 +34,11 @@ const IterDef kIndexIterator{"iterator", next_by_index};
 
 }  // namespace
 
+Value index_iterator(const Value& v) { return make_iterator(kIndexIterator, v); }
+
 Value get_item(Session& s, const Value& v, const Value& key) {
   if (scripted(v)) {
+    if (by_text_of(v)) return by_text(s, "item", {v, key});
     Value r = call_dunder(s, v, Dunder::getitem_, {key});
     if (!r.is_unbound()) return r;
   } else if (auto f = slots_of(s, v).get_item) {
@@ -43,6 +49,7 @@ Value get_item(Session& s, const Value& v, const Value& key) {
 
 bool set_item(Session& s, const Value& v, const Value& key, const Value& value) {
   if (scripted(v)) {
+    if (by_text_of(v)) return !by_text(s, "set_item", {v, key, value}).is_error();
     Value r = call_dunder(s, v, Dunder::setitem_, {key, value});
     if (!r.is_unbound()) return !r.is_error();
   } else if (auto f = slots_of(s, v).set_item) {
@@ -54,6 +61,7 @@ bool set_item(Session& s, const Value& v, const Value& key, const Value& value) 
 
 bool del_item(Session& s, const Value& v, const Value& key) {
   if (scripted(v)) {
+    if (by_text_of(v)) return !by_text(s, "delete_item", {v, key}).is_error();
     Value r = call_dunder(s, v, Dunder::delitem_, {key});
     if (!r.is_unbound()) return !r.is_error();
   } else if (auto f = slots_of(s, v).del_item) {
@@ -68,6 +76,10 @@ bool del_item(Session& s, const Value& v, const Value& key) {
 
 int64_t length(Session& s, const Value& v) {
   if (scripted(v)) {
+    if (by_text_of(v)) {
+      Value r = by_text(s, "length", {v});
+      return r.is_error() ? -1 : r.as_int();
+    }
     Value r = call_dunder(s, v, Dunder::len_);
     if (r.is_error()) return -1;
     if (!r.is_unbound()) {
@@ -101,10 +113,11 @@ Value iter(Session& s, const Value& v) {
     if (t.next) return v;
     return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
   }
+  if (by_text_of(v)) return by_text(s, "iterator", {v});
   Type* t = type_of(s, v);
   const Value& m = find_dunder(s, t, Dunder::iter_);
   if (m.is_unbound()) {
-    if (!find_dunder(s, t, Dunder::getitem_).is_unbound()) return make_iterator(kIndexIterator, v);
+    if (!find_dunder(s, t, Dunder::getitem_).is_unbound()) return index_iterator(v);
     return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
   }
   if (m.is_none()) return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
@@ -139,6 +152,10 @@ Value next(Session& s, const Value& it) {
     if (r.is_error()) [[unlikely]]
       r = end_of(s, std::move(r));
     return r;
+  }
+  if (by_text_of(it)) {
+    Value r = by_text(s, "step", {it});
+    return r.is_error() ? end_of(s, std::move(r)) : r;
   }
   Value r = call_dunder(s, it, Dunder::next_);
   if (r.is_unbound()) return raise_type_error(s, "'%s' object is not an iterator", type_name(s, it).c_str());

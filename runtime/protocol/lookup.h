@@ -34,6 +34,8 @@ void grow_slots(Instance* i, uint32_t count);
 
 // Of an error r: the end marker if what is pending is a StopIteration, whose value becomes the session's stop_value.
 Value end_of(Session& s, Value r);
+// iter() over an object with __getitem__ only.
+Value index_iterator(const Value& v);
 // An instance of the one class can become one of the other: the same slots, and a __dict__ or none.
 bool same_places(const Type* a, const Type* b);
 // t.__bases__ = bases, its line and those of its subclasses made anew; false: refused, and nothing has changed.

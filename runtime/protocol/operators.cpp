@@ -2,6 +2,7 @@
 // in the order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only
 // after numbers declined).
 #include "runtime/ops.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/types/ordering.h"
 
 namespace ouro::runtime {
@@ -21,6 +22,12 @@ Dunder dunder(CmpOp op) { return static_cast<Dunder>(static_cast<int>(Dunder::eq
 inline bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
   return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+}
+
+// Is what an operator does with these read from the text (runtime/protocol/in_ouro.h)?
+bool by_text_of(const Value& a, const Value& b) {
+  auto opaque = [](const Value& v) { return kind_of(v) == ObjectKind::opaque; };
+  return kProtocolByText && (scripted(a) || scripted(b)) && !opaque(a) && !opaque(b);
 }
 
 Value not_implemented_to_unbound(Value r) { return r; }
@@ -96,6 +103,7 @@ Value unsupported(Session& s, const char* symbol, const Value& a, const Value& b
 }  // namespace
 
 Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  if (by_text_of(a, b)) return by_text(s, dunder_name(plain(op)), {a, b});
   Value r = try_binary(s, op, a, b);
   if (!r.is(Tag::not_implemented)) return r;
   if (Native* n = cast_exact<Native>(a); op == BinOp::rshift && n && n->def->name == "print")
@@ -107,6 +115,7 @@ Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
 }
 
 Value inplace(Session& s, BinOp op, Value a, const Value& b) {
+  if (by_text_of(a, b)) return by_text(s, dunder_name(in_place(op)), {a, b});
   if (scripted(a)) {
     Value r = call_dunder(s, a, in_place(op), {b});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
@@ -126,6 +135,8 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
 Value unary(Session& s, UnOp op, const Value& a) {
   static constexpr const char* kSymbols[] = {"-", "+", "~"};
   Value r = Value::not_implemented();
+  if (by_text_of(a, a))
+    return by_text(s, dunder_name(static_cast<Dunder>(static_cast<int>(Dunder::neg_) + static_cast<int>(op))), {a});
   if (scripted(a)) {
     r = call_dunder(s, a, static_cast<Dunder>(static_cast<int>(Dunder::neg_) + static_cast<int>(op)));
     if (r.is_unbound())
@@ -164,6 +175,7 @@ Value compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   bool sa = scripted(a), sb = scripted(b);
   DepthGuard depth(s, " in comparison");
   if (!depth.ok()) return Value::error();
+  if (by_text_of(a, b)) return by_text(s, dunder_name(dunder(op)), {a, b});
   bool right_done = false;
   if (sb && !(sa && a.as<Instance>()->type == b.as<Instance>()->type)) {
     Type *ta = type_of(s, a), *tb = type_of(s, b);
@@ -209,6 +221,10 @@ int truth(Session& s, const Value& v) {
     default:
       return 1;
   }
+  if (by_text_of(v, v)) {
+    Value r = by_text(s, "truth", {v});
+    return r.is_error() ? -1 : r.as_bool();
+  }
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::bool_);
     if (r.is_error()) return -1;
@@ -231,6 +247,10 @@ int truth(Session& s, const Value& v) {
 }
 
 int contains(Session& s, const Value& container, const Value& item) {
+  if (by_text_of(container, container)) {
+    Value r = by_text(s, "contains", {container, item});
+    return r.is_error() ? -1 : r.as_bool();
+  }
   if (scripted(container)) {
     const Value& m = find_dunder(s, type_of(s, container), Dunder::contains_);
     if (m.is_none()) {

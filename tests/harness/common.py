@@ -114,9 +114,12 @@ class Suite:
     @staticmethod
     def tier(mode):
         """The option and the environment of a mode. `stress` is graph mode in which a compiled function leaves to the
-        interpreter at its first instruction, the next time at its second, and so on."""
+        interpreter at its first instruction, the next time at its second, and so on. `text` is the interpreter with the
+        protocol of script objects as it is written in Ouro (stdlib/protocol.ouro) instead of its own copy."""
         if mode == "stress":
             return "--mode=graph", {"OURO_STRESS_EXITS": "1"}
+        if mode == "text":
+            return "--mode=eager", {"OURO_PROTOCOL": "text"}
         return f"--mode={mode}", {}
 
     def execute(self, command, *, stdin="", cwd=None, timeout=60, env=None):

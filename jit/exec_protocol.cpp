@@ -1,0 +1,234 @@
+// Objects of script classes. What Python does with them is Ouro text (stdlib/protocol.ouro), executed here like any
+// other function; the primitives of that text (runtime/protocol/in_ouro.cpp is their meaning) stand below as a table.
+#include "runtime/protocol/in_ouro.h"
+
+#include <fmt/format.h>
+
+#include "ir/effect.h"
+#include "jit/native_table.h"
+#include "runtime/ops.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Arguments = std::vector<AVal>;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
+
+bool Specialiser::is_instance(const AVal& a) const {
+  return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance;
+}
+
+AVal Specialiser::protocol_function(std::string_view name) {
+  Value f = runtime::protocol_function(session, name);
+  if (f.is_error()) {
+    session.pending = Value();
+    abandon("the text of the protocol is not there");
+  }
+  if (protocol_module_.is_unbound()) protocol_module_ = f.as<runtime::Function>()->globals;
+  return concrete_function(f);
+}
+
+// "op.add" → "__add__", "iop.add" → "__iadd__", "cmp.eq" → "__eq__".
+std::string Specialiser::protocol_name(ir::Op op) {
+  const std::string name(ir::op_name(op));
+  const size_t dot = name.find('.');
+  return "__" + std::string(name.starts_with("iop.") ? "i" : "") + name.substr(dot + 1) + "__";
+}
+
+// The text's function, executed; where that cannot be done, `boxed_form` of the whole (the interpreter does it).
+template <class F>
+AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed_form) {
+  const Span here = span;
+  const Residual::Mark mark = code.mark();
+  const AHeap saved = heap_;
+  const size_t notes = fallbacks_.size();
+  const bool effects = effects_done_;
+  try {
+    return call(protocol_function(name), args);
+  } catch (const Abandon& a) {
+    if (a.whole || abandon_symbol_ || in_try_) throw;
+    const Abandon reason = a;
+    code.rollback(mark);
+    restore_heap(saved);
+    fallbacks_.resize(notes);
+    effects_done_ = effects;
+    span = here;
+    for (const AVal& v : args)
+      if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
+    AVal out = boxed_form();
+    fallbacks_.back() = {reason.reason, reason.span.known() ? reason.span : here, current_function()};
+    return out;
+  }
+}
+
+AVal Specialiser::by_protocol(ir::Op op, const Arguments& args) {
+  return executed(protocol_name(op), args, [&] { return boxed(op, args); });
+}
+AVal Specialiser::by_protocol(std::string_view name, ir::Op op, const Arguments& args, const Arguments& operands,
+                              uint32_t attr) {
+  return executed(name, args, [&] { return boxed(op, operands, attr); });
+}
+
+bool Specialiser::has_own_new(const Value& cls) {
+  const AVal make = type_attr(cls, intern("__new__"));
+  if (make.is(AKind::closure)) return true;
+  if (!make.is(AKind::known)) return !make.is(AKind::unbound);
+  auto* made = cast_exact<runtime::StaticMethod>(make.known);
+  return !cast_exact<runtime::Native>(made ? made->function : make.known);
+}
+
+// A special method, bound: unbound if the class has none.
+AVal Specialiser::special_method(const AVal& a, std::string_view name) {
+  AVal m = class_lookup(a, intern(name));
+  if (m.is(AKind::unbound)) return m;
+  if (m.is(AKind::closure)) return bind(m, a);
+  return call(protocol_function("through"), {m, a, AVal::of(class_of(a))});
+}
+
+// A method of `object` on an object of a script class: what the text says it is. Unbound if there is no such text.
+AVal Specialiser::text_of_native(const runtime::Native& n, const Arguments& args) {
+  if (args.empty() || n.owner != session.object_type()) return {};
+  const bool made = n.def->name == "__new__";
+  if (made ? !args[0].is(AKind::known) : !is_instance(args[0])) return {};
+  if (n.def->name == "__init__" && args.size() > 1 && !has_own_new(class_of(args[0]))) return {};  // that raises
+  protocol_function("load");                                                                       // the text is there
+  Value f = runtime::text_of_native(session, n.def);
+  return f.is_unbound() ? AVal{} : concrete_function(f);
+}
+
+namespace {
+
+AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
+
+#define N(name) \
+  AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
+
+Symbol name_of(Specialiser& s, const AVal& a) {
+  const Value v = s.need_constant(a, "is an attribute's name");
+  auto* t = cast_exact<runtime::Str>(v);
+  if (!t) s.abandon("an attribute's name that is no text");
+  return runtime::str_symbol(t);
+}
+
+N(n_find) {
+  const auto cls = s.concrete(a.at(0));
+  if (!cls || kind_of(*cls) != ObjectKind::type) s.abandon("a class that is not known");
+  AVal v = s.type_attr(*cls, name_of(s, a.at(1)));
+  return v.is(AKind::unbound) ? a.at(2) : v;
+}
+N(n_own) {
+  if (!s.is_instance(a.at(0))) s.abandon("attributes of an object that is not followed");
+  if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "an object");
+  const Symbol name = name_of(s, a.at(1));
+  AVal v = s.load_slot(a[0].heap, name);
+  if (v.is(AKind::poison)) s.abandon(fmt::format("attribute {} differs between branches", name.text()));
+  return v.is(AKind::unbound) ? a.at(2) : v;
+}
+N(n_set_own) {
+  if (!s.is_instance(a.at(0))) s.abandon("attributes of an object that is not followed");
+  s.store_slot(a[0].heap, name_of(s, a.at(1)), a.at(2));
+  return AVal::of(Value::none());
+}
+N(n_bare) {
+  const auto cls = s.concrete(a.at(0));
+  auto* t = cls ? cast_exact<runtime::Type>(*cls) : nullptr;
+  if (!t || t->builtin || t->layout != ObjectKind::instance) s.abandon("an object of a class that is not followed");
+  AObject o;
+  o.kind = AObject::Kind::instance;
+  o.cls = *cls;
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+N(n_drop_own) { s.abandon("deletion of an attribute"); }
+N(n_native_load) { s.abandon(fmt::format("attribute {} is not there", name_of(s, a.at(1)).text())); }
+N(n_native_store) { s.abandon(fmt::format("assignment to attribute {}", name_of(s, a.at(1)).text())); }
+N(n_scripted) {
+  const AVal& v = a.at(0);
+  if (v.is(AKind::dynamic) && !v.type) s.abandon("the class of a boxed value");
+  if (v.is(AKind::known))
+    return boolean(kind_of(v.known) == ObjectKind::instance || kind_of(v.known) == ObjectKind::exception);
+  return boolean(s.is_instance(v));
+}
+N(n_bound) {
+  AVal v = s.bind_descriptor(a.at(0), a.at(1));
+  if (v.is(AKind::poison)) s.abandon("an attribute that is computed");
+  return v;
+}
+N(n_is_builtin_data) {
+  if (!a.at(0).is(AKind::known)) return boolean(false);
+  const ObjectKind kind = kind_of(a[0].known);
+  return boolean(kind == ObjectKind::property || kind == ObjectKind::member || kind == ObjectKind::get_set);
+}
+const runtime::TypeSlots* slots_of(Specialiser& s, const AVal& a) { return s.class_of(a).as<runtime::Type>()->slots; }
+N(n_concatenates) {
+  const auto* t = slots_of(s, a.at(0));
+  return boolean(t && t->no_reflected);
+}
+N(n_extends) {
+  const auto* t = slots_of(s, a.at(0));
+  return boolean(t && t->no_reflected && t->inplace);
+}
+// The operators of None, numbers and tensors know nothing of a script's objects; of others (a list that is extended by
+// any iterable) the interpreter decides.
+AVal declined(Specialiser& s, const AVal& builtin) {
+  const AVal& v = builtin;
+  const bool plain = (v.is(AKind::known) && (v.known.is_none() || v.known.is_bool() || v.known.is_int() ||
+                                             v.known.is_float() || kind_of(v.known) == ObjectKind::str)) ||
+                     s.is_number(v) || s.is_tensor(v);
+  if (!plain) s.abandon("an operator of a built-in container on an object");
+  return AVal::of(Value::not_implemented());
+}
+N(n_left) {
+  // str % object formats it.
+  if (a.at(1).is(AKind::known) && kind_of(a[1].known) == ObjectKind::str) s.abandon("an operator of str on an object");
+  return declined(s, a.at(1));
+}
+N(n_right) { return declined(s, a.at(2)); }
+N(n_in_place) {
+  const auto* t = slots_of(s, a.at(1));
+  if (t && t->inplace) s.abandon("an in-place operator of a built-in container on an object");
+  return AVal::of(Value::not_implemented());
+}
+N(n_compare) {
+  if (s.is_tensor(a.at(1))) s.abandon("a tensor compared with an object");
+  return declined(s, a[1]);
+}
+N(n_to_length) {
+  if (auto v = s.concrete(a.at(0)); v && !v->is_int()) s.abandon("a length that is no int");
+  const int64_t n = s.need_int(a[0], "is a length");
+  if (n < 0) s.abandon("a negative length");
+  return AVal::of(Value::integer(n));
+}
+N(n_is_iterator) {
+  if (a.at(0).is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::iterator) return boolean(true);
+  s.abandon("iteration over an object whose iterator is not followed");
+}
+N(n_index_iterator) { s.abandon("iteration by index over an object"); }
+
+constexpr NativeRow kRows[] = {{"find", n_find},
+                               {"own", n_own},
+                               {"set_own", n_set_own},
+                               {"drop_own", n_drop_own},
+                               {"bare", n_bare},
+                               {"native_store", n_native_store},
+                               {"native_load", n_native_load},
+                               {"scripted", n_scripted},
+                               {"bound", n_bound},
+                               {"is_builtin_data", n_is_builtin_data},
+                               {"concatenates", n_concatenates},
+                               {"extends", n_extends},
+                               {"native_left", n_left},
+                               {"native_right", n_right},
+                               {"native_in_place", n_in_place},
+                               {"native_compare", n_compare},
+                               {"to_length", n_to_length},
+                               {"is_iterator", n_is_iterator},
+                               {"index_iterator", n_index_iterator}};
+
+}  // namespace
+
+std::span<const NativeRow> protocol_natives() { return kRows; }
+
+}  // namespace ouro::jit
