@@ -153,8 +153,11 @@ N(n_fail) { s.abandon("a rule that fails"); }
 N(n_same) { return a.at(0); }
 N(n_place_source) { return s.iterator_source(a.at(0)); }
 N(n_special) {
-  Value name = s.need_constant(a.at(0), "names a primitive");
-  return s.forward_special(cast_exact<runtime::Str>(name)->view(), {a.begin() + 1, a.end()});
+  const Value name = s.need_constant(a.at(0), "names a primitive");
+  auto* text = cast_exact<runtime::Str>(name);
+  if (!text)
+    s.abandon(fmt::format("a primitive's name that is no text: {} of {}", static_cast<int>(kind_of(name)), a.size()));
+  return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }

@@ -215,7 +215,11 @@ AVal Specialiser::super_attr(const AVal& a, Symbol name) {
     if (after) {
       if (Value* v = m->names.find(name)) {
         AVal d = concrete_function(*v);
-        return bind_descriptor(d, self);
+        if (!self.is(AKind::known) || !self.known.same(cls)) return bind_descriptor(d, self);
+        // Of a class: as an attribute of the class itself.
+        if (auto* c = runtime::cast_exact<runtime::ClassMethod>(*v)) return bind(concrete_function(c->function), self);
+        if (auto* m = runtime::cast_exact<runtime::StaticMethod>(*v)) return concrete_function(m->function);
+        return d;
       }
     }
     if (m == start.as<runtime::Type>()) after = true;
@@ -265,7 +269,8 @@ void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
   auto* t = read(id).cls.as<runtime::Type>();
   if (!t->has_dict && kind_of(runtime::type_lookup(session, t, name)) != ObjectKind::member)
     abandon(fmt::format("attribute {} of an object without a __dict__", name.text()));
-  load_slot(id, name);
+  // What was there is not asked of an object that the interpreter may have changed: it may be nothing.
+  if (!(read(id).external && read(id).stale)) load_slot(id, name);
   AObject& o = write(id);
   if (AObject::Slot* s = o.find(name)) {
     s->value = std::move(v);

@@ -1,5 +1,7 @@
 // Calls of abstract values: argument binding as the interpreter does it, constructors, methods, natives, and the
 // fallback to a boxed call when a callee cannot be specialised.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
@@ -140,7 +142,10 @@ AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance || read(a.heap).poisoned) return {};
   AVal of_class = class_lookup(a, name);
   if (of_class.is(AKind::known) && runtime::cast_exact<runtime::Property>(of_class.known)) return get_attr(a, name);
+  const auto* t = read(a.heap).cls.as<runtime::Type>();
+  if (t->has_getattribute || is_instance(of_class)) return get_attr(a, name);
   AVal own = load_slot(a.heap, name);
+  if (own.is(AKind::unbound) && of_class.is(AKind::unbound) && t->has_getattr) return get_attr(a, name);
   return own.is(AKind::poison) ? AVal{} : own;
 }
 
@@ -154,6 +159,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     return call(protocol_function("construct"), all, keywords);
   }
+  if (t->has_del) abandon_whole("an object with __del__");  // its end would come at another moment
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = f.known;
@@ -196,7 +202,10 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         for (size_t k = 0; k < o.keys.size(); ++k) {
           auto* s = runtime::cast_exact<runtime::Str>(o.keys[k].known);
           if (!s) abandon("keywords must be strings");
-          keywords.push_back({runtime::str_symbol(s), o.items[k]});
+          const Symbol name = runtime::str_symbol(s);
+          if (std::ranges::any_of(keywords, [&](const auto& k) { return k.first == name; }))
+            abandon(fmt::format("argument {} twice", name.text()));
+          keywords.push_back({name, o.items[k]});
         }
       }
     }

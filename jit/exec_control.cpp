@@ -4,6 +4,8 @@
 // nearest common post-dominator, where the copies are joined. A loop is unrolled while its condition is known, and made
 // a residual loop otherwise: its head is generalised until the state at the back edges fits (abstract interpretation
 // with widening; Cousot, Cousot 1977).
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "jit/join.h"
@@ -18,6 +20,7 @@ using ir::index;
 namespace {
 constexpr int kMaxUnroll = 64;
 constexpr int kMaxDepth = 120;
+constexpr int kMaxUndecided = 4;  // branches around a recursion
 constexpr int kMaxRounds = 16;
 constexpr size_t kMaxSteps = 4'000'000;
 
@@ -31,7 +34,15 @@ struct LoopRetry {
 AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
                                 Span call_site) {
   if (fn->is_generator) abandon(fmt::format("generator {}", fn->name.text()));
-  if (depth_ >= kMaxDepth) abandon(fmt::format("recursion through {}", fn->name.text()));
+  // Recursion ends where values that are known say so. What goes deeper behind one undecided branch after the other
+  // would be executed in both arms of each.
+  const auto outermost = std::ranges::find_if(frames_, [&](const AFrame* f) { return f->code == fn; });
+  const bool active = outermost != frames_.end();
+  const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
+  if (depth_ >= kMaxDepth || undecided || (active && recursive_.count(fn.get()))) {
+    if (active) recursive_.insert(fn.get());
+    abandon(fmt::format("recursion through {}", fn->name.text()));
+  }
   AFrame f;
   f.code = fn;
   f.flow = &flow_of(fn);
@@ -39,6 +50,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   f.globals = globals;
   f.caller = frames_.empty() ? nullptr : frames_.back();
   f.in_try = in_try_;
+  f.arms = arms_;
   f.call_site = call_site;
   const auto& entry = fn->blocks[0].params;
   if (params.size() != entry.size()) ouro_bug("specialise: %zu parameters for %zu", params.size(), entry.size());
@@ -164,6 +176,11 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   const Span parted = span;
   bool effects = effects_done_;
   const auto loops = f.loops;
+  struct Arms {
+    int& n;
+    explicit Arms(int& n) : n(n) { ++n; }
+    ~Arms() { --n; }
+  } arms(arms_);
   for (int i = 0; i < 2; ++i) {
     if (i == 1) {
       f.env = start.env;

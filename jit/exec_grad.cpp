@@ -480,7 +480,7 @@ using L = ir::Let;
 
 AVal g_rule(S& s, const L& l, const Args_& a, bool always) {
   for (size_t i = 1; i < a.size(); ++i)
-    if (a[i].is(AKind::kept)) return s.rules_value("special");
+    if (a[i].is(AKind::kept)) return s.rules_value("special_caller");
   if (!always && is_zero(a[0])) return none();
   Value rule = ad::find_rule(s.session, Symbol::from_id(l.attr).text());
   if (rule.is_error()) {

@@ -1,5 +1,7 @@
 // The table of built-in functions and methods: how each is executed on abstract values. One that is not here is
 // computed now when its arguments are known, and boxed otherwise.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
@@ -22,19 +24,29 @@ bool is_bool(const AVal& v, bool b) { return v.is(AKind::known) && v.known.is_bo
 
 AVal n_len(Specialiser& s, const Arguments& a, const Keywords&) { return s.length(a.at(0)); }
 
-bool subclass_of(const Value& cls, const Value& of) {
+// Is `cls` one of `of`, by its line of bases? Whatever answers for itself (a class with __instancecheck__, an alias) is
+// the interpreter's to ask.
+bool subclass_of(Specialiser& s, const Value& cls, const Value& of) {
   if (auto* t = cast_exact<runtime::Tuple>(of)) {
     for (size_t i = 0; i < t->size; ++i)
-      if (subclass_of(cls, (*t)[i])) return true;
+      if (subclass_of(s, cls, (*t)[i])) return true;
     return false;
   }
   auto* t = cast_exact<runtime::Type>(of);
-  return t && runtime::is_subtype(cls.as<runtime::Type>(), t);
+  if (!t) s.abandon("isinstance of something else than classes");
+  if (!t->builtin)
+    for (std::string_view hook : {"__instancecheck__", "__subclasscheck__", "__subclasshook__"}) {
+      const Value m = runtime::type_lookup(s.session, t, intern(hook));
+      auto* method = cast_exact<runtime::ClassMethod>(m);
+      if (method && !cast_exact<runtime::Native>(method->function))
+        s.abandon(fmt::format("isinstance of a class with {}", hook));
+    }
+  return runtime::is_subtype(cls.as<runtime::Type>(), t);
 }
 AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
   auto of = s.concrete(a.at(1));
   if (!of) s.abandon("isinstance of computed classes");
-  return AVal::of(Value::boolean(subclass_of(s.class_of(a[0]), *of)));
+  return AVal::of(Value::boolean(subclass_of(s, s.class_of(a[0]), *of)));
 }
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
@@ -73,6 +85,8 @@ AVal n_abs(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal total = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
+  if (total.is(AKind::known) && total.known.is_object() && !cast_exact<runtime::Tuple>(total.known))
+    s.abandon("sum of something else than numbers");
   for (const AVal& v : s.items_of(a.at(0), "is summed")) total = s.binary(prim::add, total, v);
   return total;
 }
@@ -165,8 +179,7 @@ AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() == 2) return AVal::compound(AKind::range, {a[0], a[1], one});
   return AVal::compound(AKind::range, {a.at(0), a.at(1), a.at(2)});
 }
-AVal t_zip(Specialiser& s, const Arguments& a, const Keywords& k) {
-  if (!k.empty()) s.abandon("zip with strict");
+AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal z = s.new_iterator(AObject::Iter::zip, {});
   for (const AVal& v : a) {
     AVal it = s.make_iterator(v);
@@ -266,43 +279,66 @@ AVal m_tensor_size(Specialiser& s, const Arguments& a, const Keywords& k) {
   return s.get_item(shape, axis);
 }
 
+// What a call must look like for a handler to see it: so many arguments, and of keywords that one (`*`: any). Another
+// call is the interpreter's, which says what is wrong with it.
+struct Shape {
+  size_t least, most;
+  std::string_view keyword = {};
+  bool fits(const Arguments& a, const Keywords& k) const {
+    if (a.size() < least || a.size() > most) return false;
+    return k.empty() || keyword == "*" || (k.size() == 1 && k[0].first.text() == keyword && a.size() < most);
+  }
+};
+constexpr size_t kAny = SIZE_MAX;
 struct FunctionRow {
   std::string_view name;
   Handler handler;
+  Shape shape;
 };
 const FunctionRow kFunctions[] = {
-    {"len", n_len},         {"isinstance", n_isinstance},
-    {"getattr", n_getattr}, {"hasattr", n_hasattr},
-    {"setattr", n_setattr}, {"callable", n_callable},
-    {"abs", n_abs},         {"sum", n_sum},
-    {"all", n_all},         {"any", n_any},
-    {"iter", n_iter},       {"next", n_next},
-    {"id", n_id},
+    {"len", n_len, {1, 1}},         {"isinstance", n_isinstance, {2, 2}},
+    {"getattr", n_getattr, {2, 3}}, {"hasattr", n_hasattr, {2, 2}},
+    {"setattr", n_setattr, {3, 3}}, {"callable", n_callable, {1, 1}},
+    {"abs", n_abs, {1, 1}},         {"sum", n_sum, {1, 2, "start"}},
+    {"all", n_all, {1, 1}},         {"any", n_any, {1, 1}},
+    {"iter", n_iter, {1, 1}},       {"next", n_next, {1, 2}},
+    {"id", n_id, {1, 1}},
 };
 const FunctionRow kTypes[] = {
-    {"int", t_int},           {"float", t_float},         {"bool", t_bool},
-    {"list", t_list},         {"tuple", t_tuple},         {"dict", t_dict},
-    {"set", t_set},           {"type", t_type},           {"range", t_range},
-    {"zip", t_zip},           {"enumerate", t_enumerate}, {"map", t_map},
-    {"reversed", t_reversed}, {"super", t_super},
+    {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
+    {"list", t_list, {0, 1}},         {"tuple", t_tuple, {0, 1}}, {"dict", t_dict, {0, 1, "*"}},
+    {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
+    {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
+    {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}},
 };
 struct MethodRow {
   ObjectKind kind;
   std::string_view name;
   Handler handler;
+  Shape shape;  // the receiver counts
 };
 const MethodRow kMethods[] = {
-    {ObjectKind::list, "append", m_list_append}, {ObjectKind::list, "extend", m_list_extend},
-    {ObjectKind::list, "pop", m_list_pop},       {ObjectKind::dict, "get", m_dict_get},
-    {ObjectKind::dict, "keys", m_dict_keys},     {ObjectKind::dict, "values", m_dict_values},
-    {ObjectKind::dict, "items", m_dict_items},   {ObjectKind::tensor, "numel", m_tensor_numel},
-    {ObjectKind::tensor, "item", m_tensor_item}, {ObjectKind::tensor, "dim", m_tensor_dim},
-    {ObjectKind::tensor, "size", m_tensor_size}, {ObjectKind::tensor, "is_floating_point", m_tensor_is_floating},
+    {ObjectKind::list, "append", m_list_append, {2, 2}},
+    {ObjectKind::list, "extend", m_list_extend, {2, 2}},
+    {ObjectKind::list, "pop", m_list_pop, {1, 2}},
+    {ObjectKind::dict, "get", m_dict_get, {2, 3}},
+    {ObjectKind::dict, "keys", m_dict_keys, {1, 1}},
+    {ObjectKind::dict, "values", m_dict_values, {1, 1}},
+    {ObjectKind::dict, "items", m_dict_items, {1, 1}},
+    {ObjectKind::tensor, "numel", m_tensor_numel, {1, 1}},
+    {ObjectKind::tensor, "item", m_tensor_item, {1, 1}},
+    {ObjectKind::tensor, "dim", m_tensor_dim, {1, 1}},
+    {ObjectKind::tensor, "size", m_tensor_size, {1, 2, "dim"}},
+    {ObjectKind::tensor, "is_floating_point", m_tensor_is_floating, {1, 1}},
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.
 AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) { s.abandon_whole("a demand made inside"); }
 const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
+
+// Natives that look at the frames of their callers, which compiled code has none of.
+const std::string_view kLookAtFrames[] = {"_getframe", "globals", "locals",   "vars",       "dir",      "eval",
+                                          "exec",      "super",   "exc_info", "breakpoint", "print_exc"};
 
 // Natives that neither read nor write what scripts can reach.
 const std::string_view kOutputOnly[] = {"print"};
@@ -311,26 +347,30 @@ const std::string_view kOutputOnly[] = {"print"};
 
 // Handlers by the identity of a native's row, or of a class.
 struct NativeTable {
-  std::unordered_map<const void*, Handler> handlers;
+  struct Entry {
+    Handler handler;
+    Shape shape{0, kAny, "*"};
+  };
+  std::unordered_map<const void*, Entry> handlers;
   std::unordered_map<const void*, bool> output_only;
   explicit NativeTable(Specialiser& s) {
     auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
     for (const FunctionRow& r : kFunctions)
       if (auto* n = native(runtime::builtin(s.session, intern(r.name), false)))
-        handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+        handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler, r.shape};
     for (const FunctionRow& r : kTypes) {
       Value v = runtime::builtin(s.session, intern(r.name), false);
-      if (v.is_object()) handlers[v.object()] = r.handler;
+      if (v.is_object()) handlers[v.object()] = {r.handler, r.shape};
     }
     for (const MethodRow& r : kMethods)
       if (auto* n = native(runtime::type_lookup(s.session, s.session.type(r.kind), intern(r.name))))
-        handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+        handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler, r.shape};
     auto module_rows = [&](std::string_view name, std::span<const NativeRow> rows) {
       Value module = runtime::import_module(s.session, intern(name));
       if (module.is_error()) return;
       for (const NativeRow& r : rows) {
         Value v = runtime::get_attr(s.session, module, r.name);
-        if (auto* n = native(v)) handlers[reinterpret_cast<const void*>(n->def->fn)] = r.handler;
+        if (auto* n = native(v)) handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler};
       }
     };
     module_rows("_ad", autodiff_natives());
@@ -347,6 +387,17 @@ struct NativeTable {
 NativeTable& Specialiser::natives() {
   if (!natives_) natives_ = std::make_shared<NativeTable>(*this);
   return *natives_;
+}
+
+template <class Entry>
+AVal Specialiser::handled(const Entry& entry, std::string_view name, const Arguments& args, const Keywords& keywords) {
+  if (!entry.shape.fits(args, keywords))
+    abandon(fmt::format("{}() is called with other arguments than it takes", name));
+  try {
+    return entry.handler(*this, args, keywords);
+  } catch (const std::out_of_range&) {  // of a library's own native, called by a script
+    abandon(fmt::format("{}() is called with too few arguments", name));
+  }
 }
 
 AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywords& keywords) {
@@ -374,8 +425,10 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
     }
     if (plain_result(out)) return AVal::of(out);
   }
-  if (h != natives().handlers.end()) return h->second(*this, args, keywords);
+  if (h != natives().handlers.end()) return handled(h->second, n->def->name, args, keywords);
   if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
+  if (!n->owner && std::ranges::find(kLookAtFrames, n->def->name) != std::end(kLookAtFrames))
+    abandon_whole(fmt::format("{}() looks at the calls that run", n->def->name));
   if (output_only) return boxed_output(f, rest, keywords);
   return boxed_call(f, rest, keywords);
 }
@@ -397,7 +450,7 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const 
     return AVal::of(out);
   }
   auto h = natives().handlers.find(f.known.object());
-  if (h != natives().handlers.end()) return h->second(*this, args, keywords);
+  if (h != natives().handlers.end()) return handled(h->second, f.known.as<runtime::Type>()->text(), args, keywords);
   return boxed_call(f, args, keywords);
 }
 

@@ -136,6 +136,7 @@ N(n_bare) {
   const auto cls = s.concrete(a.at(0));
   auto* t = cls ? cast_exact<runtime::Type>(*cls) : nullptr;
   if (!t || t->builtin || t->layout != ObjectKind::instance) s.abandon("an object of a class that is not followed");
+  if (t->has_del) s.abandon_whole("an object with __del__");
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = *cls;

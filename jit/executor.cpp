@@ -53,7 +53,15 @@ bool holds_tensor(const Value& v, int depth) {
 
 }  // namespace
 
-JitExecutor::JitExecutor(Session& s) : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr) {}
+namespace {
+bool asked_for_everything() {
+  const char* what = std::getenv("OURO_COMPILE");
+  return what && std::string_view(what) == "everything";
+}
+}  // namespace
+
+JitExecutor::JitExecutor(Session& s)
+    : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr), everything_(asked_for_everything()) {}
 JitExecutor::~JitExecutor() { queue_.reset(); }
 
 FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
@@ -88,7 +96,7 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     code->call_trigger = UINT32_MAX;
     return RunOutcome::not_taken;
   }
-  if (!before || !before->marked) {
+  if (!everything_ && (!before || !before->marked)) {
     // The library's own helpers are compiled as parts of what calls them.
     const SourceFile* file = s.sources.file(code->function->span.file);
     if (!file || file->name().starts_with("ouro/")) {

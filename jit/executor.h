@@ -70,6 +70,7 @@ class JitExecutor final : public runtime::Executor {
 
   Session& session_;
   bool stress_exits_ = false;  // OURO_STRESS_EXITS: see docs/testing.md
+  bool everything_ = false;    // OURO_COMPILE=everything: functions without tensors, and the library's, too
   std::unordered_map<const ir::Function*, FunctionVersions*> index_;
   std::deque<std::unique_ptr<FunctionVersions>> order_;
   // Scratch of one call, reused: no allocation in the steady state. One per depth of nested compiled calls.

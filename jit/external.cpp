@@ -126,6 +126,8 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
     case ObjectKind::device:
     case ObjectKind::range:
     case ObjectKind::property:
+    case ObjectKind::member:
+    case ObjectKind::get_set:
     case ObjectKind::static_method:
     case ObjectKind::class_method:
     case ObjectKind::opaque:
@@ -280,6 +282,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
     if (!i->shape || !i->native.is_unbound()) return boxed();
+    if (i->type->has_del) abandon_whole("an object with __del__");  // whose end would come at another moment
   }
   HeapId id;
   if (known != external_.end()) {
@@ -353,6 +356,8 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
   if (!heap_[id]->external) return {};
   const AObject& o = *heap_[id];
   if (o.stale) {
+    if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattribute)
+      abandon("an object with __getattribute__ that the interpreter may have changed");
     if (o.kind == AObject::Kind::cell)
       return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
     return AVal::dynamic(code.let(ir::prim::attr_get, {node_input(o.node)}, name.id(), nullptr, span), nullptr);

@@ -1,7 +1,11 @@
 // From abstract values to residual atoms: numbers as they are, structure by making it, external objects by their access
 // path.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "ir/effect.h"
+#include "jit/plan/plan_program.h"
 #include "jit/specialiser.h"
 #include "runtime/tensor.h"
 
@@ -222,9 +226,35 @@ void Specialiser::before_unknown(const std::vector<AVal>& args) {
   flush_effects();
 }
 
+// Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.
+static bool may_run_scripts(const AVal& a) {
+  if (a.is(AKind::tuple) || a.is(AKind::slice)) return std::ranges::any_of(a.items(), may_run_scripts);
+  if (a.is(AKind::dynamic)) return !a.type;
+  if (!a.is(AKind::known)) return true;
+  switch (kind_of(a.known)) {
+    case ObjectKind::none:
+    case ObjectKind::ellipsis:
+    case ObjectKind::boolean:
+    case ObjectKind::integer:
+    case ObjectKind::big_int:
+    case ObjectKind::floating:
+    case ObjectKind::str:
+    case ObjectKind::bytes:
+    case ObjectKind::range:
+    case ObjectKind::dtype:
+    case ObjectKind::device:
+      return false;
+    case ObjectKind::tuple:
+      return std::any_of(a.known.as<runtime::Tuple>()->begin(), a.known.as<runtime::Tuple>()->end(),
+                         [](const Value& v) { return may_run_scripts(AVal::of(v)); });
+    default:
+      return true;
+  }
+}
+
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr) {
-  bool touches_objects = false;
-  for (const AVal& a : args) touches_objects |= a.is(AKind::ref) || (a.is(AKind::dynamic) && !a.type);
+  if (!is_runnable(op)) abandon(fmt::format("{} on values whose types are not known", ir::op_name(op)));
+  const bool touches_objects = std::ranges::any_of(args, may_run_scripts);
   if (touches_objects) before_unknown(args);
   std::vector<Atom> atoms;
   for (const AVal& a : args) atoms.push_back(materialise(a));
@@ -342,6 +372,8 @@ void Specialiser::flush_effects() {
     AObject copy = *heap_[id];
     AObject& o = write(id);
     if (copy.kind == AObject::Kind::globals) abandon("a global is written before an operation of the interpreter");
+    if (copy.kind == AObject::Kind::instance && copy.cls.as<runtime::Type>()->has_setattr)
+      abandon("an object with __setattr__ is passed to the interpreter after a write");
     Atom object = node_input(copy.node);
     for (size_t i = 0; i < copy.slots.size(); ++i) {
       if (!copy.slots[i].dirty) continue;

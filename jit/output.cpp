@@ -4,6 +4,7 @@
 
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/ops.h"
+#include "runtime/protocol/lookup.h"
 
 namespace ouro::jit {
 
@@ -70,7 +71,7 @@ class Builder {
         made_[t.share] = object;
         for (size_t i = 0; i < t.parts.size(); ++i) {
           OURO_TRY(v, build(t.parts[i]));
-          if (!runtime::set_attr(s_, object, t.names[i], v)) return Value::error();
+          runtime::set_own_attribute(s_, object.as<runtime::Instance>(), t.names[i], v);
         }
         return object;
       }
@@ -94,7 +95,8 @@ bool write_one(Session& s, const WriteBack& w, std::span<Value> nodes, Value v) 
         inst->slots[slot] = std::move(v);
         return true;
       }
-      return runtime::set_attr(s, nodes[w.node], w.name, v);
+      runtime::set_own_attribute(s, inst, w.name, v);  // hooks and descriptors were executed
+      return true;
     }
     case K::item: {
       auto* list = nodes[w.node].as<runtime::List>();

@@ -49,6 +49,7 @@ struct AFrame {
   AFrame* caller = nullptr;
   Span call_site{};
   bool in_try = false;  // the call
+  int arms = 0;         // of branches that are not decided, around the call
   struct LoopState {
     ir::BlockId head{};
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
@@ -283,6 +284,11 @@ class Specialiser {
 
  private:
   friend struct NativeTable;
+  template <class Entry>
+  AVal handled(const Entry& entry, std::string_view name, const std::vector<AVal>& args,
+               const std::vector<std::pair<Symbol, AVal>>& keywords);
+  std::set<const ir::Function*> recursive_;  // went too deep: entered once at a time from then on
+  int arms_ = 0;                             // of branches that are not decided, being executed
   static std::string protocol_name(ir::Op op);
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Ouro's tests and ends with the line `N passed, N failed`.
 
-    tests/run.py [FILTER...] [--suite DIR[:TAG,...]]... [--modes eager,graph,auto,stress,text] [--ouro PATH]
+    tests/run.py [FILTER...] [--suite DIR[:TAG,...]]... [--modes eager,graph,...] [--ouro PATH]
 
 A suite is a build folder; with tags, only tests that carry one of them run. FILTER is a substring
 of a test's name (`lang/dict/order.ouro[auto]`, `unit/ir/print then read`). docs/testing.md tells
@@ -25,7 +25,8 @@ def arguments():
     p.add_argument("--suite", action="append", default=[], metavar="DIR[:TAG,...]",
                    help="a build folder (default: build)")
     p.add_argument("--ouro", help="the program under test, instead of the suite's own")
-    p.add_argument("--modes", default="eager,graph,auto,stress,text")
+    p.add_argument("--modes", default="eager,graph,auto,stress,text,everything,exits",
+                   help="which modes scripts run in (tests/harness/common.py: tier)")
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     p.add_argument("--list", action="store_true", help="show the names, run nothing")
     p.add_argument("--bless", action="store_true", help="rewrite the golden output of tests/ir")

@@ -115,9 +115,14 @@ class Suite:
     def tier(mode):
         """The option and the environment of a mode. `stress` is graph mode in which a compiled function leaves to the
         interpreter at its first instruction, the next time at its second, and so on. `text` is the interpreter with the
-        protocol of script objects as it is written in Ouro (stdlib/protocol.ouro) instead of its own copy."""
+        protocol of script objects as it is written in Ouro (stdlib/protocol.ouro) instead of its own copy. `everything`
+        compiles each function at its first call, with or without tensors, the library's, too; `exits` is that and stress."""
         if mode == "stress":
             return "--mode=graph", {"OURO_STRESS_EXITS": "1"}
+        if mode == "everything":
+            return "--mode=graph", {"OURO_COMPILE": "everything"}
+        if mode == "exits":
+            return "--mode=graph", {"OURO_COMPILE": "everything", "OURO_STRESS_EXITS": "1"}
         if mode == "text":
             return "--mode=eager", {"OURO_PROTOCOL": "text"}
         return f"--mode={mode}", {}

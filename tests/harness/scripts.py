@@ -15,7 +15,7 @@ import re
 from . import oracle
 from .common import TESTS, Job, Result, describe, difference, tail, walk
 
-COUNTS_AS = {"stress": "graph", "text": "eager"}  # in `# modes:`
+COUNTS_AS = {"stress": "graph", "text": "eager", "everything": "graph", "exits": "graph"}  # in `# modes:`
 HEADER = re.compile(r"^# (tags|modes|args|timeout|data|sanitizers): *(.*)$", re.M)
 EXPECT = re.compile(r"# expect: ?(.*)$", re.M)
 ERROR = re.compile(r"# error: *(.*?) *$", re.M)
@@ -104,7 +104,8 @@ def discover(suite):
         for path in walk(folder, ".ouro"):
             script = Script(path)
             modes = [m for m in suite.modes
-                     if (not script.modes or COUNTS_AS.get(m, m) in script.modes)
+                     if not (suite.sanitized and m in ("text", "everything", "exits"))
+                     and (not script.modes or COUNTS_AS.get(m, m) in script.modes)
                      and suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
