@@ -159,6 +159,7 @@ N(n_special) {
     s.abandon(fmt::format("a primitive's name that is no text: {} of {}", static_cast<int>(kind_of(name)), a.size()));
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
+N(n_lost) { return none(); }  // exceptions are not made here
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
 N(n_rows_of) {
@@ -276,6 +277,7 @@ constexpr NativeRow kRows[] = {
     {"stop_gradient", n_same},
     {"place_source", n_place_source},
     {"special", n_special},
+    {"lost", n_lost},
     {"plain", n_plain},
     {"add_item", n_add_item},
     {"rows_of", n_rows_of},

@@ -155,7 +155,11 @@ Value of_class(Session& s, const Value& v) {
   if (rules_module(s).is_error()) return Value::error();
   auto it = state(s).classes.find(t);
   if (it != state(s).classes.end()) return it->second;
-  if (t->builtin || t->is_exception || t->layout != ObjectKind::instance) return plain_form(v);
+  if (t->is_exception) {
+    const Value& own = find_dunder(s, t, Dunder::init_);
+    return adapter(s, "exception", {v, kind_of(own) == ObjectKind::function ? own : Value::none()});
+  }
+  if (t->builtin || t->layout != ObjectKind::instance) return plain_form(v);
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
   if (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)) {

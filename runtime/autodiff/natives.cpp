@@ -138,6 +138,20 @@ Value n_fields(Session& s, const Args& a) {
   return names;
 }
 Value n_fail(Session& s, const Args& a) { return raise_error(s, ExcKind::TypeError, "%s", text_of(s, a[0]).c_str()); }
+// lost(env): is a cotangent left in what an exception carries? Its maker's pullback takes it; one that left a called
+// function has none.
+Value n_lost(Session& s, const Args& a) {
+  for (const auto& [object, slots] : a[0].as<ShadowMap>()->objects) {
+    if (kind_of(slots.object) != ObjectKind::exception) continue;
+    for (const auto& [name, d] : slots.others)
+      if (!is_zero(d))
+        return raise_error(s, ExcKind::TypeError,
+                           "cannot differentiate through what a %s carries out of the function that raised it yet: "
+                           "catch it there, or return the value",
+                           type_name(s, slots.object).c_str());
+  }
+  return Value::none();
+}
 Value n_stop_gradient(Session&, const Args& a) { return a[0]; }
 Value n_sum_to_float(Session& s, const Args& a) { return is_tensor(a[0]) ? tensor_to_float(s, a[0]) : a[0]; }
 // The iterators that zip, enumerate and reversed run over; an iterator over a container itself.
@@ -221,6 +235,10 @@ constexpr NativeDef kFunctions[] = {
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
     {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
     {.name = "fail", .params = "text, /", .fn = n_fail, .doc = "Raise TypeError."},
+    {.name = "lost",
+     .params = "env: shadow_map, /",
+     .fn = n_lost,
+     .doc = "TypeError if a cotangent is left in what an exception carries."},
     {.name = "stop_gradient", .params = "x, /", .fn = n_stop_gradient, .doc = "x, as a constant to differentiation."},
     {.name = "total", .params = "x, /", .fn = n_sum_to_float, .doc = "The sum of a tensor's elements as a float."},
     {.name = "inner_iterators",
