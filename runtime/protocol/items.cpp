@@ -69,6 +69,12 @@ bool del_item(Session& s, const Value& v, const Value& key) {
   }
   // CPython asks a sequence for its item when the key is a number, and words that refusal in its own way.
   bool of_sequence = (scripted(v) || slots_of(s, v).length) && is_integer(key);
+  int64_t index = 0;
+  if (of_sequence && !to_index(s, key, index)) {
+    clear_pending(s);
+    raise_error(s, ExcKind::IndexError, "cannot fit '%s' into an index-sized integer", type_name(s, key).c_str());
+    return false;
+  }
   raise_type_error(s, "'%s' object %s support item deletion", type_name(s, v).c_str(),
                    of_sequence ? "doesn't" : "does not");
   return false;

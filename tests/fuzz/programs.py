@@ -18,8 +18,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODES = ("eager", "auto", "graph")
-TYPES = ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes")
+# Beside the three modes: every function compiled, that with an exit at each instruction in turn, and the interpreter that
+# reads the protocol of objects from its text (tests/harness/common.py: tier).
+TIERS = {"everything": ("graph", {"OURO_COMPILE": "everything"}), "text": ("eager", {"OURO_PROTOCOL": "text"}),
+         "exits": ("graph", {"OURO_COMPILE": "everything", "OURO_STRESS_EXITS": "1"})}
+MODES = ("eager", "auto", "graph", *TIERS)
+TYPES = ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "obj", "obj")
 
 # Rows: type of the result, text, types of the operands ({} each). "any" is any type.
 OPERATORS = [
@@ -66,6 +70,23 @@ OPERATORS = [
     ("any", "({} if {} else {})", "any bool any"), ("any", "({} or {})", "any any"), ("any", "(lambda a, b=2: [a, b])({})", "any"), ("any", "{}.pop({})", "list int"),
     ("any", "next(iter({}), {})", "list any"), ("any", "[{}, {}][{}]", "any any bool"), ("any", "{}.get({})", "dict str"),
 ]
+# Objects: operators, comparisons, items, attributes and calls of classes that answer to all of them.
+OPERATORS += [("obj", text, operands) for text, operands in [
+    ("V({})", "int"), ("W({})", "int"), ("V({}, {})", "int obj"), ("N({})", "int"), ("N({}, {})", "int int"), ("S({})", "int"), ("H({})", "int"),
+    ("({} + {})", "obj obj"), ("({} + {})", "obj int"), ("({} + {})", "int obj"), ("({} - {})", "obj obj"), ("({} * {})", "int obj"), ("({} * {})", "obj obj"),
+    ("({} % {})", "obj int"), ("({} @ {})", "obj obj"), ("({} // {})", "obj obj"), ("({} ** {})", "obj int"), ("({} & {})", "obj obj"), ("({} << {})", "int obj"),
+    ("(-{})", "obj"), ("(~{})", "obj"), ("abs({})", "obj"), ("{}.copy({})", "obj int"), ("type({})({})", "obj int"), ("{}.w", "obj"), ("{}.nd", "obj"),
+    ("{}.shifted", "obj"), ("V.made({})", "int"), ("W.made({})", "int"), ("{}.made({})", "obj int"), ("sum([{}, {}], V(0))", "obj obj"),
+    ("max([{}, {}], key=lambda o: repr(o))", "obj obj"), ("keeper({})", "obj"), ("counted({})()", "int")]]
+OPERATORS += [
+    ("bool", "({} == {})", "obj obj"), ("bool", "({} != {})", "obj obj"), ("bool", "({} < {})", "obj obj"), ("bool", "({} >= {})", "obj int"), ("bool", "({} in {})", "int obj"),
+    ("bool", "bool({})", "obj"), ("bool", "(not {})", "obj"), ("bool", "isinstance({}, {})", "obj class"), ("bool", "hasattr({}, {})", "obj str"), ("bool", "callable({})", "obj"),
+    ("bool", "({} is {})", "obj obj"), ("int", "len({})", "obj"), ("int", "{}[{}]", "obj int"), ("int", "{}({})", "obj int"), ("int", "{}.v", "obj"), ("int", "{}.d", "obj"),
+    ("int", "{}.half", "obj"), ("int", "divmod({}, {})[0]", "obj obj"), ("int", "int({})", "obj"), ("int", "sum({})", "obj"), ("int", "{}.count", "obj"), ("int", "hash({})", "obj"),
+    ("int", "next(iter({}), 9)", "obj"), ("int", "round({}, {})", "obj int"), ("list", "list({})", "obj"), ("list", "[*{}, {}]", "obj int"), ("list", "sorted({})", "obj"),
+    ("list", "[x + {} for x in {}]", "int obj"), ("list", "list(It({}))", "int"), ("list", "list(reversed({}))", "obj"), ("tuple", "tuple({})", "obj"), ("tuple", "(lambda a, *b: (a, b))(*{})", "obj"),
+    ("str", "'{{!r}} {{:>5}}'.format({}, {})", "obj obj"), ("str", "format({}, {})", "obj str"), ("str", "str({})", "obj"), ("str", "str(getattr({}, {}, 'none'))[:9]", "obj str"), ("any", "{}.missing", "obj"),
+    ("any", "vars({})", "obj"), ("dict", "dict(zip('ab', {}))", "obj"), ("dict", "{{**{}.pairs()}}", "obj"), ("set", "set({})", "obj"), ("any", "{}[{}:{}]", "obj int int")]
 LITERALS = {
     "int": ["(0)", "(1)", "(-1)", "(2)", "(3)", "(7)", "(10)", "(255)", "(-12)", "(1000003)", "(2**31)", "(2**63)", "(-2**63)", "(10**20)", "True"],
     "float": ["0.0", "-0.0", "1.0", "0.5", "-2.75", "1e16", "1e-7", "3.14159", "float('inf')", "float('nan')", "123456.789"],
@@ -73,7 +94,7 @@ LITERALS = {
     "bool": ["True", "False"], "list": ["[]", "[1, 2, 3]", "[5, -1, 5, 0]", "list(range(6))", "[2**64, 3]"],
     "tuple": ["()", "(1,)", "(3, 'x')", "(1, 2, 3)"], "dict": ["{}", "{'a': 1}", "{'a': 1, 'b': 2, 'c': 3}"],
     "set": ["set()", "{1}", "{1, 2, 3}", "frozenset({2, 3})"], "bytes": ["b''", "b'ab'", "b'\\x00\\xff'", "bytearray(b'xyz')"],
-    "class": ["int", "str", "(list, tuple)", "float", "dict", "A", "B"],
+    "class": ["int", "str", "(list, tuple)", "float", "dict", "A", "B", "V", "W", "(S, H)"], "obj": ["V(1)", "W(2)", "S(3)", "H(4)", "N(5)", "V(0)"],
 }
 PRELUDE = '''class A:
     kind = 'A'
@@ -99,6 +120,128 @@ class B(A):
     def twice(self): return (self.v, self.v)
     def __enter__(self): print('enter', self); return self
     def __exit__(self, t, e, tb): print('exit', t and t.__name__); return t is ValueError
+class Data:
+    def __set_name__(self, owner, name): self.at = '_' + name
+    def __get__(self, o, t): return self if o is None else getattr(o, self.at, 0) + 1
+    def __set__(self, o, v): setattr(o, self.at, v if isinstance(v, int) else 0)
+class Shown:
+    def __get__(self, o, t): return t.__name__ if o is None else V(o.v + 1)
+class It:
+    def __init__(self, n): self.i, self.n = 0, n % 5
+    def __iter__(self): return self
+    def __next__(self):
+        if self.i >= self.n: raise StopIteration
+        self.i += 1
+        return self.i * self.i
+class V:
+    d = Data()
+    nd = Shown()
+    count = 0
+    def __init__(self, v, other=None):
+        self.v = v % 100 if isinstance(v, int) else 7
+        self.other = other
+        self.d = self.v
+    @classmethod
+    def made(cls, n): return cls(n)
+    @staticmethod
+    def pairs(): return {'p': 1}
+    @property
+    def half(self): return self.v // 2
+    @half.setter
+    def half(self, n): self.v = n * 2
+    @property
+    def shifted(self): return type(self)(self.v + 10)
+    @property
+    def w(self): return W(self.v)
+    def copy(self, n): return self.__class__(self.v + n)
+    def __repr__(self): return f'{type(self).__name__}<{self.v}>'
+    def __add__(self, o): return V(self.v + o.v) if isinstance(o, V) else V(self.v + o) if isinstance(o, int) else NotImplemented
+    def __radd__(self, o): return V(o + self.v) if isinstance(o, int) else NotImplemented
+    def __sub__(self, o): return V(self.v - o.v) if isinstance(o, V) else NotImplemented
+    def __mul__(self, o): return NotImplemented if isinstance(o, W) else V(self.v * (o.v if isinstance(o, V) else 2))
+    def __rmul__(self, o): return V(self.v * 3)
+    def __mod__(self, o): return V(self.v % o) if o else NotImplemented
+    def __matmul__(self, o): return V(self.v, o)
+    def __rlshift__(self, o): return V(self.v + 40)
+    def __and__(self, o): return NotImplemented
+    def __pow__(self, n): return V(self.v ** (n & 3))
+    def __divmod__(self, o): return (self.v, 1) if isinstance(o, V) else NotImplemented
+    def __neg__(self): return V(-self.v)
+    def __abs__(self): return V(abs(self.v))
+    def __round__(self, n=None): return self.v + (n or 0)
+    def __int__(self): return self.v
+    def __eq__(self, o): return self.v == o.v if isinstance(o, V) else NotImplemented
+    def __lt__(self, o): return self.v < o.v if isinstance(o, V) else NotImplemented
+    def __ge__(self, o): return self.v >= o if isinstance(o, int) else NotImplemented
+    def __hash__(self): return self.v
+    def __bool__(self): return self.v % 3 != 0
+    def __len__(self): return self.v % 4
+    def __contains__(self, k): return k == self.v
+    def __getitem__(self, k): return self.v + k if isinstance(k, int) else k
+    def __setitem__(self, k, n): self.v = (k, n)[1] if isinstance(n, int) else 1
+    def __delitem__(self, k): self.v = 0
+    def __iter__(self): return iter([self.v, 1, 2])
+    def __reversed__(self): return iter([2, self.v])
+    def __call__(self, n=1, *a, **k): return self.v + n + len(a) + len(k)
+    def __format__(self, spec): return 'V:' + spec
+    def __iadd__(self, o):
+        if not isinstance(o, int): return NotImplemented
+        self.v += o
+        return self
+    def __getattr__(self, n):
+        if n.startswith('m'): return (n, self.v)
+        raise AttributeError(n)
+class W(V):
+    def __radd__(self, o): return W(o.v + self.v + 1) if isinstance(o, V) else super().__radd__(o)
+    def __and__(self, o): return W(1)
+    def __rand__(self, o): return W(2)
+    def __gt__(self, o): return 'gt'
+    def __lt__(self, o): return super().__lt__(o)
+    def __getitem__(self, k): return super().__getitem__(k) * 2
+    def __ne__(self, o): return 'ne'
+    count = property(lambda self: self.v)
+class S:
+    __slots__ = ('v', 'd', 'other')
+    def __init__(self, v, *more): self.v = v if isinstance(v, int) else 0
+    def __repr__(self): return f'S<{self.v}>'
+    def __eq__(self, o): return isinstance(o, S)
+    def __getitem__(self, i):
+        if i > 2: raise IndexError(i)
+        return self.v * i
+    def __floordiv__(self, o): return S(self.v // 2)
+class H:
+    """Hooks."""
+    log = 0
+    def __init__(self, v, *more): self.v = v
+    def __setattr__(self, n, v):
+        H.log += 1
+        object.__setattr__(self, n, v)
+    def __getattribute__(self, n): return object.__getattribute__(self, n) if n != 'half' else 50
+    def __delattr__(self, n): H.log += 100
+    def __repr__(self): return f'H<{self.v!r}>'
+    def __enter__(self): return self.v
+    def __exit__(self, *a): return False
+class N(V):
+    def __new__(cls, v, *more):
+        o = super().__new__(cls)
+        o.made_by = v
+        return o if v != 13 else V(v)
+    def __init__(self, v, k=0): super().__init__(v + k)
+def keeper(o):
+    def set_(n):
+        nonlocal o
+        o = n
+        return o
+    set_(o if o else V(1))
+    return o
+def counted(n):
+    total = n
+    def step():
+        nonlocal total
+        total += 1
+        return V(total)
+    step()
+    return step
 def show(*a): print(*[sorted(x, key=repr) if isinstance(x, (set, frozenset)) else x for x in a])
 q = None
 '''
@@ -209,7 +352,7 @@ class Generator:
         return out
 
     def statement(self, depth):
-        choices = [self.s_assign] * 5 + [self.s_show] * 3 + [self.s_augmented] * 3 + [self.s_unpack, self.s_item, self.s_method, self.s_raise]
+        choices = [self.s_assign] * 5 + [self.s_show] * 3 + [self.s_augmented] * 3 + [self.s_unpack, self.s_item, self.s_method, self.s_raise, self.s_object, self.s_object]
         if depth:
             choices += [self.s_if] * 2 + [self.s_for] * 3 + [self.s_try] * 3 + [self.s_while, self.s_with, self.s_match, self.s_def, self.s_def, self.s_class]
         if self.in_loop:
@@ -261,6 +404,17 @@ class Generator:
         return Stmt(self.r.choice(known) + self.r.choice([".append({})", ".extend([{}, 1])", ".insert(0, {})", ".remove({})", ".sort(key=lambda v: v * {})"]),
                     [self.expr("int", 2)])
 
+    def s_object(self, _):
+        known = [n for n, t in self.names.items() if t == "obj"]
+        if not known:
+            return self.s_show(_)
+        name = self.r.choice(known)
+        text, kinds = self.r.choice([(".v = {}", "int"), (".d = {}", "int"), (".half = {}", "int"), (".half += {}", "int"), ("[{}] = {}", "int int"), (" += {}", "int"), (" += {}", "obj"),
+                                     (" *= {}", "obj"), (".other = {}", "obj"), (".v += {}", "int"), ("[{}] += {}", "int int"), (".nd = {}", "any"), (".extra = {}", "any"), (" &= {}", "obj")])
+        if self.r.random() < 0.1:
+            return Stmt(f"del {name}[{{}}]", [self.expr("int", 1)])
+        return Stmt(name + text, [self.expr(k, 2) for k in kinds.split()])
+
     def s_raise(self, _):
         return Stmt("if {}: raise " + self.r.choice(["ValueError", "KeyError", "TypeError", "IndexError"]) + "({})", [self.expr("bool", 2), self.expr("any", 1)])
 
@@ -282,7 +436,7 @@ class Generator:
         if self.r.random() < 0.6:
             head, e, kind = f"for {name} in range({{}} & 7):", self.expr("int", 1), "int"
         else:
-            head, e, kind = f"for {name} in list({{}})[:6]:", self.expr(self.r.choice(["list", "str"]), 2), "int"
+            head, e, kind = f"for {name} in list({{}})[:6]:", self.expr(self.r.choice(["list", "str", "obj"]), 2), "int"
         self.names[name] = kind
         parts = [("", self.loop_body(depth))]
         self.names = saved
@@ -306,11 +460,11 @@ class Generator:
         return Stmt("try:", [], parts)
 
     def s_with(self, depth):
-        return Stmt("with B({}) as b:", [self.expr("any", 1)], [("", self.body(depth - 1))])
+        return Stmt(self.r.choice(["with B({}) as b:", "with H({}) as b:"]), [self.expr("any", 1)], [("", self.body(depth - 1))])
 
     def s_match(self, depth):
         name = self.fresh("m")
-        cases = ["case int(x) if x > 3:", "case [a, *rest]:", "case {'a': 1, **rest}:", "case str() | bytes():", "case (1 | 2) as w:", "case A(v=w):", "case (a, b):", "case None:", "case _:"]
+        cases = ["case int(x) if x > 3:", "case [a, *rest]:", "case {'a': 1, **rest}:", "case str() | bytes():", "case (1 | 2) as w:", "case A(v=w):", "case V(v=int(w)) if w:", "case (a, b):", "case None:", "case _:"]
         picked = sorted(self.r.sample(cases, 3), key=cases.index)
         return Stmt(f"{name} = {{}}", [self.expr("any")], [(f"match {name}:", [Stmt(c, [], [("", self.body(depth - 1, 2))]) for c in picked])])
 
@@ -386,12 +540,12 @@ class Program:
             yield from s.smaller()
 
 
-ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0")
+ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off")
 
 
-def run(command, path):
+def run(command, path, more=None):
     try:
-        p = subprocess.run([*command, path], capture_output=True, timeout=20, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+        p = subprocess.run([*command, path], capture_output=True, timeout=20, env={**ENVIRONMENT, **(more or {})}, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "timeout", b"", b""
     return p.returncode, p.stdout, p.stderr.strip().split(b"\n")[-1] if p.returncode else b""
@@ -405,7 +559,8 @@ def difference(text, path, ouro, modes):
     if expected[0] == "timeout":
         return None
     for mode in modes:
-        got = run([ouro, "run", "--mode=" + mode], path)
+        option, environment = TIERS.get(mode, (mode, None))
+        got = run([ouro, "run", "--mode=" + option], path, environment)
         if got != expected:
             return mode, expected, got
     return None
