@@ -1,6 +1,7 @@
 // The table of built-in functions and methods: how each is executed on abstract values. One that is not here is
 // computed now when its arguments are known, and boxed otherwise.
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -340,6 +341,12 @@ const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_d
 const std::string_view kLookAtFrames[] = {"_getframe", "globals", "locals",   "vars",       "dir",      "eval",
                                           "exec",      "super",   "exc_info", "breakpoint", "print_exc"};
 
+// Built-in functions whose result depends on their arguments alone, where these are immutable; so do all of module
+// math.
+const std::string_view kPure[] = {"abs",     "min", "max", "pow", "round",  "divmod",     "len",        "sum",
+                                  "repr",    "ord", "chr", "any", "all",    "isinstance", "issubclass", "callable",
+                                  "hasattr", "bin", "hex", "oct", "format", "hash",       "ascii"};
+
 // Natives that neither read nor write what scripts can reach.
 const std::string_view kOutputOnly[] = {"print"};
 
@@ -353,6 +360,7 @@ struct NativeTable {
   };
   std::unordered_map<const void*, Entry> handlers;
   std::unordered_map<const void*, bool> output_only;
+  std::unordered_set<const runtime::NativeDef*> pure;  // by identity: a host's function may have any name
   explicit NativeTable(Specialiser& s) {
     auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
     for (const FunctionRow& r : kFunctions)
@@ -377,6 +385,11 @@ struct NativeTable {
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
+    for (std::string_view name : kPure)
+      if (auto* n = native(runtime::builtin(s.session, intern(name), false))) pure.insert(n->def);
+    for (const runtime::NativeModule* module : s.session.native_modules)
+      if (module->name == "math")
+        for (const runtime::NativeDef& def : module->functions) pure.insert(&def);
     s.session.pending = Value();
     for (std::string_view name : kOutputOnly)
       if (auto* n = native(runtime::builtin(s.session, intern(name), false)))
@@ -480,14 +493,8 @@ bool Specialiser::plain_result(const Value& v) {
 
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  static const std::string_view kPure[] = {
-      "abs",      "min",     "max",  "pow", "round", "divmod", "len", "sum",   "repr",  "str",        "ord",
-      "chr",      "sqrt",    "exp",  "log", "sin",   "cos",    "tan", "floor", "ceil",  "isinstance", "issubclass",
-      "callable", "hasattr", "prod", "any", "all",   "hash",   "bin", "hex",   "format"};
   if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
-  for (std::string_view name : kPure)
-    if (n.def->name == name) return true;
-  return false;
+  return natives().pure.count(n.def);
 }
 
 // ---------------------------------------------------------------- iteration

@@ -197,3 +197,25 @@ TEST_CASE("threads are a demand that changes no bit") {
   CHECK(f().value().as_tensor()->elements<float>()[0] == one);
   CHECK(s.set_threads(-1).error().type() == "ValueError");
 }
+
+TEST_CASE("a host's function is called each time, whatever its name") {
+  for (Mode mode : {Mode::eager, Mode::graph}) {
+    Session s(in_mode(mode));
+    int calls = 0;
+    for (const char* name : {"log", "exp", "host.abs"})
+      REQUIRE(s.define(name, [&](const Call&) -> Result<Value> { return Value(++calls); }));
+    Value f = after(s,
+                    "from host import abs as other\n"
+                    "def f(x): return x * (log(2.0) + exp(1) + other(-3))",
+                    "f");
+    const std::vector<float> one{1};
+    Value x = s.tensor({1}, one.data()).value();
+    std::vector<float> seen;
+    for (int i = 0; i < 4; ++i) {
+      Value y = f(x).value();
+      seen.push_back(y.as_tensor()->elements<float>()[0]);
+    }
+    CHECK(seen == std::vector<float>{6, 15, 24, 33});
+    CHECK(calls == 12);
+  }
+}
