@@ -119,6 +119,10 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
   if (scripted(a)) {
     Value r = call_dunder(s, a, in_place(op), {b});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
+    if (op == BinOp::mul && !scripted(b) && slots_of(s, b).no_reflected) {  // `o *= [1]`: the sequence is not asked
+      r = by_left(s, op, plain(op), a, b);
+      return r.is(Tag::not_implemented) ? unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b) : r;
+    }
   } else if (auto f = slots_of(s, a).inplace) {
     if (slots_of(s, a).no_reflected && scripted(b)) {  // before a list extends itself, as sequences come last
       Value r = by_right(s, op, a, b);

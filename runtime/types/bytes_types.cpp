@@ -464,28 +464,33 @@ Value getnewargs(Session&, const Args& a) { return make_tuple({make_bytes(view_o
 Value m_bytes(Session&, const Args& a) { return make_bytes(view_of(a[0])); }
 Value sizeof_bytes(Session&, const Args& a) { return Value::integer(33 + static_cast<int64_t>(view_of(a[0]).size())); }
 
-#define OURO_BYTES_METHODS                                                                                          \
-  {.name = "capitalize", .fn = change_case<capital_of>}, {.name = "center", .fn = M::pad<0>},                       \
-      {.name = "count", .fn = M::count}, {.name = "decode", .fn = decode},                                          \
-      {.name = "endswith", .fn = M::affix<false>}, {.name = "expandtabs", .fn = M::expandtabs},                     \
-      {.name = "find", .fn = M::search<M::Search::find>}, {.name = "hex", .fn = hex},                               \
-      {.name = "index", .fn = M::search<M::Search::index>}, {.name = "isalnum", .fn = all_are<alnum>},              \
-      {.name = "isalpha", .fn = all_are<alpha>}, {.name = "isascii", .fn = is_ascii},                               \
-      {.name = "isdigit", .fn = all_are<digit>}, {.name = "islower", .fn = is_case<false>},                         \
-      {.name = "isspace", .fn = all_are<space>}, {.name = "istitle", .fn = is_title},                               \
-      {.name = "isupper", .fn = is_case<true>}, {.name = "join", .fn = join}, {.name = "ljust", .fn = M::pad<1>},   \
-      {.name = "lower", .fn = change_case<mapped<to_low>>}, {.name = "lstrip", .fn = M::strip<1>},                  \
-      {.name = "partition", .fn = M::partition<false>}, {.name = "removeprefix", .fn = M::remove_affix<true>},      \
-      {.name = "removesuffix", .fn = M::remove_affix<false>}, {.name = "replace", .fn = M::replace},                \
-      {.name = "rfind", .fn = M::search<M::Search::rfind>}, {.name = "rindex", .fn = M::search<M::Search::rindex>}, \
-      {.name = "rjust", .fn = M::pad<2>}, {.name = "rpartition", .fn = M::partition<true>},                         \
-      {.name = "rsplit", .fn = M::split<true>}, {.name = "rstrip", .fn = M::strip<2>},                              \
-      {.name = "split", .fn = M::split<false>}, {.name = "splitlines", .fn = M::splitlines},                        \
-      {.name = "startswith", .fn = M::affix<true>}, {.name = "strip", .fn = M::strip<3>},                           \
-      {.name = "swapcase", .fn = change_case<mapped<swap_one>>}, {.name = "title", .fn = change_case<title_of>},    \
-      {.name = "translate", .fn = translate}, {.name = "upper", .fn = change_case<mapped<to_up>>},                  \
-      {.name = "zfill", .fn = M::zfill}, {                                                                          \
-    .name = "__sizeof__", .fn = sizeof_bytes                                                                        \
+#define OURO_BYTES_METHODS                                                                                           \
+  {.name = "capitalize", .params = "self", .fn = change_case<capital_of>}, {.name = "center", .fn = M::pad<0>},      \
+      {.name = "count", .fn = M::count}, {.name = "decode", .fn = decode},                                           \
+      {.name = "endswith", .fn = M::affix<false>}, {.name = "expandtabs", .fn = M::expandtabs},                      \
+      {.name = "find", .fn = M::search<M::Search::find>}, {.name = "hex", .fn = hex},                                \
+      {.name = "index", .fn = M::search<M::Search::index>},                                                          \
+      {.name = "isalnum", .params = "self", .fn = all_are<alnum>},                                                   \
+      {.name = "isalpha", .params = "self", .fn = all_are<alpha>},                                                   \
+      {.name = "isascii", .params = "self", .fn = is_ascii},                                                         \
+      {.name = "isdigit", .params = "self", .fn = all_are<digit>},                                                   \
+      {.name = "islower", .params = "self", .fn = is_case<false>},                                                   \
+      {.name = "isspace", .params = "self", .fn = all_are<space>},                                                   \
+      {.name = "istitle", .params = "self", .fn = is_title},                                                         \
+      {.name = "isupper", .params = "self", .fn = is_case<true>}, {.name = "join", .fn = join},                      \
+      {.name = "ljust", .fn = M::pad<1>}, {.name = "lower", .params = "self", .fn = change_case<mapped<to_low>>},    \
+      {.name = "lstrip", .fn = M::strip<1>}, {.name = "partition", .fn = M::partition<false>},                       \
+      {.name = "removeprefix", .fn = M::remove_affix<true>}, {.name = "removesuffix", .fn = M::remove_affix<false>}, \
+      {.name = "replace", .fn = M::replace}, {.name = "rfind", .fn = M::search<M::Search::rfind>},                   \
+      {.name = "rindex", .fn = M::search<M::Search::rindex>}, {.name = "rjust", .fn = M::pad<2>},                    \
+      {.name = "rpartition", .fn = M::partition<true>}, {.name = "rsplit", .fn = M::split<true>},                    \
+      {.name = "rstrip", .fn = M::strip<2>}, {.name = "split", .fn = M::split<false>},                               \
+      {.name = "splitlines", .fn = M::splitlines}, {.name = "startswith", .fn = M::affix<true>},                     \
+      {.name = "strip", .fn = M::strip<3>},                                                                          \
+      {.name = "swapcase", .params = "self", .fn = change_case<mapped<swap_one>>},                                   \
+      {.name = "title", .params = "self", .fn = change_case<title_of>}, {.name = "translate", .fn = translate},      \
+      {.name = "upper", .params = "self", .fn = change_case<mapped<to_up>>}, {.name = "zfill", .fn = M::zfill}, {    \
+    .name = "__sizeof__", .fn = sizeof_bytes                                                                         \
   }
 
 constexpr NativeDef kBytesMethods[] = {
@@ -668,9 +673,9 @@ constexpr NativeDef kByteArrayMethods[] = {
     {.name = "insert", .fn = m_insert},
     {.name = "pop", .fn = m_pop},
     {.name = "remove", .fn = m_remove},
-    {.name = "clear", .fn = m_clear},
-    {.name = "copy", .fn = m_copy},
-    {.name = "reverse", .fn = m_reverse},
+    {.name = "clear", .params = "self", .fn = m_clear},
+    {.name = "copy", .params = "self", .fn = m_copy},
+    {.name = "reverse", .params = "self", .fn = m_reverse},
 };
 constexpr NativeDef kClassMethods[] = {{.name = "fromhex", .fn = fromhex}};
 constexpr NativeDef kStatic[] = {{.name = "maketrans", .fn = maketrans}};

@@ -17,7 +17,8 @@ Value single_repr(Session& s, const Value&) {
 template <Tag tag>
 Value single_construct(Session& s, Type* cls, const Args& a) {
   if (a.size() + a.keywords.size())
-    return raise_type_error(s, "%s takes no arguments", std::string(cls->text()).c_str());
+    return raise_type_error(s, "%s takes no arguments",
+                            tag == Tag::ellipsis ? "EllipsisType" : std::string(cls->text()).c_str());
   return singleton<tag>();
 }
 int none_truth(Session&, const Value&) { return 0; }

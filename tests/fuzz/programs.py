@@ -82,7 +82,7 @@ OPERATORS += [
     ("bool", "({} == {})", "obj obj"), ("bool", "({} != {})", "obj obj"), ("bool", "({} < {})", "obj obj"), ("bool", "({} >= {})", "obj int"), ("bool", "({} in {})", "int obj"),
     ("bool", "bool({})", "obj"), ("bool", "(not {})", "obj"), ("bool", "isinstance({}, {})", "obj class"), ("bool", "hasattr({}, {})", "obj str"), ("bool", "callable({})", "obj"),
     ("bool", "({} is {})", "obj obj"), ("int", "len({})", "obj"), ("int", "{}[{}]", "obj int"), ("int", "{}({})", "obj int"), ("int", "{}.v", "obj"), ("int", "{}.d", "obj"),
-    ("int", "{}.half", "obj"), ("int", "divmod({}, {})[0]", "obj obj"), ("int", "int({})", "obj"), ("int", "sum({})", "obj"), ("int", "{}.count", "obj"), ("int", "hash({})", "obj"),
+    ("int", "{}.half", "obj"), ("int", "divmod({}, {})[0]", "obj obj"), ("int", "int({})", "obj"), ("int", "sum({})", "obj"), ("int", "V({}).count", "int"), ("int", "hash(V({}))", "int"),
     ("int", "next(iter({}), 9)", "obj"), ("int", "round({}, {})", "obj int"), ("list", "list({})", "obj"), ("list", "[*{}, {}]", "obj int"), ("list", "sorted({})", "obj"),
     ("list", "[x + {} for x in {}]", "int obj"), ("list", "list(It({}))", "int"), ("list", "list(reversed({}))", "obj"), ("tuple", "tuple({})", "obj"), ("tuple", "(lambda a, *b: (a, b))(*{})", "obj"),
     ("str", "'{{!r}} {{:>5}}'.format({}, {})", "obj obj"), ("str", "format({}, {})", "obj str"), ("str", "str({})", "obj"), ("str", "str(getattr({}, {}, 'none'))[:9]", "obj str"), ("any", "{}.missing", "obj"),
