@@ -74,6 +74,8 @@ AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
     for (const AVal& i : y.items()) items.push_back(dense(s, dy, i));
     return AVal::tuple(std::move(items));
   }
+  if (!t && !y.is(AKind::ref) && !y.is(AKind::closure) && !(y.is(AKind::known) && !y.known.is_object()))
+    s.abandon("the zeros of a value that is not followed");
   return none();
 }
 N(n_dense) { return dense(s, a.at(0), a.at(1)); }

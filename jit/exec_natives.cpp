@@ -49,10 +49,18 @@ AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
   if (!of) s.abandon("isinstance of computed classes");
   return AVal::of(Value::boolean(subclass_of(s, s.class_of(a[0]), *of)));
 }
+// A missing attribute is an exception of a hook: not one that is caught here.
+void no_hook(Specialiser& s, const AVal& a, Symbol name) {
+  if (!s.is_instance(a)) return;
+  const auto* t = s.class_of(a).as<runtime::Type>();
+  const bool there = !s.class_lookup(a, name).is(AKind::unbound) || !s.load_slot(a.heap, name).is(AKind::unbound);
+  if (t->has_getattribute || (t->has_getattr && !there)) s.abandon("an attribute that __getattr__ is asked for");
+}
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("getattr without a name");
+  if (a.size() > 2) no_hook(s, a[0], runtime::str_symbol(str));
   AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
   if (!v.is(AKind::unbound)) return v;
   if (a.size() < 3) s.abandon(fmt::format("attribute {} is not there", str->view()));
@@ -62,6 +70,7 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("hasattr without a name");
+  no_hook(s, a[0], runtime::str_symbol(str));
   if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
     return AVal::of(Value::boolean(true));
   return AVal::of(Value::boolean(!s.lookup_attr(a[0], runtime::str_symbol(str)).is(AKind::unbound)));

@@ -31,18 +31,21 @@
 #include "ir/grad/reverse.h"
 
 #include "ir/grad/generator.h"
+#include "ir/grad/places.h"
 #include "ir/grad/reverser.h"
 #include "ir/verify.h"
 
 namespace ouro::ir::grad {
 
 FunctionRef reverse(const Function& f, bool flat, std::string* error) {
-  if (!f.is_generator) return Reverse(f, flat).run(error);
-  FunctionRef at_once = run_generator_at_once(f);
+  FunctionRef at_once = f.is_generator ? run_generator_at_once(f) : nullptr;
+  const Function& runs = at_once ? *at_once : f;
+  FunctionRef simple = with_simple_places(runs);
 #ifdef OURO_ASSERTS
-  check(*at_once);
+  if (at_once) check(*at_once);
+  if (simple) check(*simple);
 #endif
-  return Reverse(*at_once, flat).run(error);
+  return Reverse(simple ? *simple : runs, flat).run(error);
 }
 
 bool is_forward_form(const Function& f) {

@@ -19,6 +19,7 @@ OTHERS = {
     "natives at random": (["--batches=8"], ["--batches=4"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=120", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
 }
 TENSORS = {"tensors": 240, "models": 80, "arguments": 40}  # programs; a tenth of them under sanitizers

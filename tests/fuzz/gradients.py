@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Random differentiable programs over objects: derivatives against differences, and the same bits in every mode.
+
+    tests/fuzz/gradients.py [--seed N] [--count N] [--ouro build/ouro] [--keep FOLDER] [--modes eager,graph,...]
+
+A program is a function of one number made of smooth operations on numbers, lists, dicts, closures, generators, exceptions and
+objects of classes with special methods, descriptors, properties, hooks and contexts. Each prints its value, first and second
+derivative at two points, with what central differences say of them, and gradients of a tensor, interpreted and under jit.
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from programs import TIERS  # noqa: E402
+
+MODES = ("eager", "graph", "auto", *TIERS)
+BATCH = 8
+
+PRELUDE = '''class Scaled:
+    def __set_name__(self, owner, name): self.at = "_" + name
+    def __get__(self, o, t): return self if o is None else getattr(o, self.at) * 1.5
+    def __set__(self, o, v): setattr(o, self.at, v * 0.5)
+class Shadowed:
+    def __get__(self, o, t): return o.a * 2.0
+class P:
+    s = Scaled()
+    n = Shadowed()
+    k = 2.0
+    def __init__(self, a, b=1.0):
+        self.a, self.b = a, b
+        self.s = a * b
+    def __add__(self, o): return P(self.a + o.a, self.b + o.b) if isinstance(o, P) else P(self.a + o, self.b)
+    def __radd__(self, o): return P(o + self.a, self.b * 2.0)
+    def __sub__(self, o): return P(self.a - o.a, self.b) if isinstance(o, P) else NotImplemented
+    def __mul__(self, o): return P(self.a * o.b, self.b * o.a) if type(o) is P else NotImplemented
+    def __rmul__(self, o): return P(self.a * (o.a if isinstance(o, P) else o), self.b)
+    def __neg__(self): return P(-self.a, self.b)
+    def __matmul__(self, o): return self.a * o.a + self.b * o.b
+    def __iadd__(self, o):
+        self.a = self.a + (o.b if isinstance(o, P) else o)
+        return self
+    def __call__(self, x, y=0.5): return self.a * x + self.b * y
+    def __getitem__(self, i): return self.a if i == 0 else self.b
+    def __setitem__(self, i, v):
+        if i == 0: self.a = v
+        else: self.b = v
+    def __len__(self): return 2
+    def __iter__(self): return iter([self.a, self.b])
+    def __divmod__(self, o): return self.a * o, self.b
+    def __abs__(self): return self.a * self.a
+    def __enter__(self): return self.a * 2.0
+    def __exit__(self, *e): self.b = self.b + self.a
+    def __getattr__(self, name):
+        if name.startswith("twice_"): return getattr(self, name[6:]) * 2.0
+        raise AttributeError(name)
+    @property
+    def area(self): return self.a * self.b
+    @area.setter
+    def area(self, v): self.b = v * 0.25
+    @classmethod
+    def made(cls, x): return cls(x, x * 0.5)
+    @staticmethod
+    def soft(x): return x / (1.0 + x * x)
+class Q(P):
+    def __rmul__(self, o): return P(self.a * o * 3.0, self.b) if not isinstance(o, P) else P(o.a * self.b, o.b)
+    def __radd__(self, o): return P(self.a * 0.5 + o.a, self.b) if isinstance(o, P) else super().__radd__(o)
+    def __call__(self, x, y=0.25): return super().__call__(x * 2.0, y=y)
+class N(P):
+    def __new__(cls, a, b=1.0):
+        o = object.__new__(cls)
+        o.c = a * b
+        return o
+class H(P):
+    def __setattr__(self, name, v): object.__setattr__(self, name, v * 1.25 if name == "b" else v)
+    def __getattribute__(self, name):
+        v = object.__getattribute__(self, name)
+        return v * 0.5 if name == "a" else v
+class Carried(Exception):
+    def __init__(self, v):
+        self.v = v * v
+def check(name, f):
+    for x in (0.6, 1.1):
+        e = 1e-5
+        v, g = f(x), grad(f)(x)
+        d = (f(x + e) - f(x - e)) / (2 * e)
+        h = grad(grad(f))(x)
+        n = (grad(f)(x + e) - grad(f)(x - e)) / (2 * e)
+        print(name, repr(v), repr(g), repr(h), "ok" if abs(g - d) <= 1e-5 * (1 + abs(d)) else f"BAD first: {d}", "ok" if abs(h - n) <= 1e-3 * (1 + abs(n)) else f"BAD second: {n}", flush=True)
+    t = tensor([0.3, 0.9, 0.75], dtype=f64)
+    loss = lambda t: (f(t) * tensor([1.0, 2.0, 0.5], dtype=f64)).sum()
+    both = lambda t: value_and_grad(loss)(t)
+    fast = jit(lambda t: both(t))
+    plain = both(t)
+    for _ in range(3):
+        v, g = fast(t)
+        print(name, v.item(), g.tolist(), "ok" if v.item() == plain[0].item() and (g == plain[1]).all().item() else "BAD bits", flush=True)
+'''
+
+NUMBERS = ["{} * {}", "{} + {}", "{} - {} * 0.5", "P.soft({})", "{} / (2.0 + {} * {})", "({} + 1.0) ** 2", "{}.area", "{}.s", "{}.n", "{}.a", "{}.b", "{}.twice_a", "{}[0]", "{}[1]", "({} @ {})",
+           "{}({})", "{}({}, y={})", "sum(list({}))", "abs({})", "divmod({}, {})[0]", "getattr({}, 'a')", "getattr({}, 'zz', {})", "sum([v * v for v in {}])", "N({}, b={}).c",
+           "(lambda u, w: u * w)({}, {})", "len({}) * {}", "[{}, {}][0]", "{{'p': {}, 'q': {}}}['q']", "sum({{'p': {}, 'q': {}}}.values())"]
+OBJECTS = ["P({}, {})", "Q({}, b={})", "H({}, {})", "N({})", "P.made({})", "{} + {}", "{} * {}", "({} + {})", "{} - {}", "-{}", "{} + {}n", "{}n + {}", "{}n * {}"]
+KINDS = {"{}.area": "o", "{}.s": "o", "{}.n": "o", "{}.a": "o", "{}.b": "o", "{}.twice_a": "o", "{}[0]": "o", "{}[1]": "o", "({} @ {})": "oo", "{}({})": "on", "{}({}, y={})": "onn", "sum(list({}))": "o",
+         "abs({})": "o", "divmod({}, {})[0]": "on", "getattr({}, 'a')": "o", "getattr({}, 'zz', {})": "on", "sum([v * v for v in {}])": "o", "len({}) * {}": "on"}
+STATEMENTS = ["v{i} = {n}", "v{i} = {n}", "o{i} = {o}", "o{i} = {o}", "{O} += {n}", "{O} += {o}", "{O}[0] = {n}", "{O}[1] += {n}", "{O}.a = {n}", "{O}.area = {n}", "{O}.s = {n}", "{O}.n = {n}", "{O}.b *= {n}",
+              "v{i}, w = {o}", "v{i}, *w = [*{o}, {n}]", "with {O} as v{i}: w = v{i} * {n}", "v{i} = 0.0\n    for w in {o}:\n        v{i} = v{i} + w * {n}",
+              "try:\n        raise Carried({n})\n    except Carried as e:\n        v{i} = e.v", "try:\n        raise ValueError({n})\n    except ValueError as e:\n        v{i} = e.args[0] * {n}",
+              "def inner(u, *more, k=0.5): return u * {n} + k * sum(more, 0.0)\n    v{i} = inner({n}, {n}, k={n})", "v{i} = 0.0\n    def add(u):\n        nonlocal v{i}\n        v{i} = v{i} + u * u\n    add({n})\n    add({n})",
+              "l = [{n}, {n}]\n    l.append({n})\n    l[0] = l[1] * l[2]\n    v{i} = l[0] + l.pop()", "d = {{'a': {n}}}\n    d['b'] = d['a'] * {n}\n    v{i} = d['b'] + d.get('c', {n})", "{O}.extra = {n}\n    v{i} = {O}.extra * {n}",
+              "setattr({O}, 'a', {n})\n    v{i} = getattr({O}, 'a') * 2.0", "v{i} = {n} if len({o}) == 2 else 0.0"]
+
+
+class Program:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.numbers, self.objects = ["x"], ["o0"]
+        lines = ["o0 = P(x, x * 0.5)"]
+        for i in range(1, self.r.randint(5, 11)):
+            text = self.r.choice(STATEMENTS)
+            target = self.r.choice(self.objects)
+            text = text.replace("{O}", target).replace("{i}", str(i))
+            while "{n}" in text or "{o}" in text:
+                if "{n}" in text:
+                    text = text.replace("{n}", self.number(2), 1)
+                if "{o}" in text:
+                    text = text.replace("{o}", self.object(1), 1)
+            lines.append(text.replace("{{", "{").replace("}}", "}"))
+            if f"v{i}" in text:
+                self.numbers.append(f"v{i}")
+            if text.startswith(f"o{i}"):
+                self.objects.append(f"o{i}")
+        self.name = f"program{seed}"
+        self.text = f"def {self.name}(x):\n    " + "\n    ".join(lines) + f"\n    return P.soft({self.numbers[-1]}) + {self.objects[-1]}.a * 0.1 + {self.number(1)}\n\n\ncheck('{self.name}', {self.name})\n"
+
+    def fill(self, text, kinds, depth):
+        for k in kinds:
+            text = text.replace("{}", self.number(depth - 1) if k == "n" else self.object(depth - 1), 1)
+        return text.replace("{{", "{").replace("}}", "}")
+
+    def number(self, depth):
+        if depth <= 0 or self.r.random() < 0.3:
+            return self.r.choice(self.numbers + ["x", "0.75"])
+        text = self.r.choice(NUMBERS)
+        return "(" + self.fill(text, KINDS.get(text, "n" * text.count("{}")), depth) + ")"
+
+    def object(self, depth):
+        if depth <= 0 or self.r.random() < 0.4:
+            return self.r.choice(self.objects)
+        text = self.r.choice(OBJECTS)
+        if "{}n" in text:
+            kinds = "no" if text.startswith("{}n") else "on"
+            return "(" + self.fill(text.replace("{}n", "{}"), kinds, depth) + ")"
+        call = "(" in text and text[0] in "PQHN"
+        return "(" + self.fill(text, ("n" if call else "o") * text.count("{}"), depth) + ")"
+
+
+def run(ouro, mode, path):
+    option, environment = TIERS.get(mode, (mode, {}))
+    p = subprocess.run([ouro, "run", "--cache=off", f"--mode={option}", path], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                       env={**os.environ, "OURO_ABORT_ON_BUG": "1", "OURO_CHECK_PLANS": "1", **environment})
+    return p.returncode, p.stdout, p.stderr[-500:] if p.returncode else ""
+
+
+def wrong(ouro, modes, path, text):
+    with open(path, "w") as f:
+        f.write(PRELUDE + text)
+    first = run(ouro, modes[0], path)
+    bad = [line for line in first[1].splitlines() if "BAD" in line]
+    if bad or first[0]:
+        return modes[0], "\n".join(bad) + first[2]
+    for mode in modes[1:]:
+        got = run(ouro, mode, path)
+        if got != first:
+            pairs = [f"{a}\n{b}" for a, b in zip(first[1].splitlines(), got[1].splitlines()) if a != b][:1]
+            return mode, "\n".join(pairs) + got[2]
+    return None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--count", type=int, default=80)
+    p.add_argument("--ouro", default=os.path.join(ROOT, "build", "ouro"))
+    p.add_argument("--keep", default=".")
+    p.add_argument("--modes", default=",".join(MODES))
+    p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    args = p.parse_args()
+    os.makedirs(args.keep, exist_ok=True)
+    modes = args.modes.split(",")
+
+    def batch(first):
+        """How many programs of a batch are wrong."""
+        programs = [Program(s) for s in range(first, min(first + BATCH, args.seed + args.count))]
+        path = os.path.join(args.keep, f"batch{first}.ouro")
+        if not wrong(args.ouro, modes, path, "\n".join(q.text for q in programs)):
+            os.remove(path)
+            return 0
+        found = 0
+        for q in programs:
+            alone = os.path.join(args.keep, f"{q.name}.ouro")
+            problem = wrong(args.ouro, modes, alone, q.text)
+            if problem:
+                found += 1
+                print(f"{alone}, {problem[0]}:\n{problem[1]}\n", flush=True)
+            else:
+                os.remove(alone)
+        os.remove(path)
+        return found
+    with ThreadPoolExecutor(args.jobs) as pool:
+        differ = sum(pool.map(batch, range(args.seed, args.seed + args.count, BATCH)))
+    print(f"{args.count - differ} passed, {differ} failed")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
