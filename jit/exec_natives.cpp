@@ -411,6 +411,8 @@ NativeTable& Specialiser::natives() {
   return *natives_;
 }
 
+constexpr int64_t kLarge = 1 << 16;
+
 template <class Entry>
 AVal Specialiser::handled(const Entry& entry, std::string_view name, const Arguments& args, const Keywords& keywords) {
   if (!entry.shape.fits(args, keywords))
@@ -433,7 +435,14 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();
   // A bound method has its receiver already.
   const Arguments rest = n->self.is_unbound() ? args : Arguments(args.begin() + 1, args.end());
-  if (all_known && pure_native(*n)) {
+  const auto large = [&](const AVal& a) {
+    const auto v = concrete(a);
+    return v &&
+           ((v->is_int() && (v->as_int() > kLarge || v->as_int() < -kLarge)) || kind_of(*v) == ObjectKind::big_int);
+  };
+  // `"x".center(10**9)`: made when the call runs, under the session's limit of memory.
+  const bool may_be_large = (n->owner || n->def->name == "pow") && std::ranges::any_of(args, large);
+  if (all_known && !may_be_large && pure_native(*n)) {
     std::vector<Value> values, kw, names;
     for (const AVal& a : rest) values.push_back(*concrete(a));
     for (const auto& [name, v] : keywords) {
@@ -461,6 +470,11 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const 
   ObjectKind layout = f.known.as<runtime::Type>()->layout;
   bool immutable = layout == ObjectKind::integer || layout == ObjectKind::floating || layout == ObjectKind::boolean ||
                    layout == ObjectKind::str || layout == ObjectKind::range || layout == ObjectKind::tuple;
+  const auto v = args.empty() ? std::nullopt : concrete(args[0]);
+  if (v && (layout == ObjectKind::tuple || layout == ObjectKind::bytes) &&
+      ((v->is_int() && v->as_int() > kLarge) || kind_of(*v) == ObjectKind::big_int ||
+       (kind_of(*v) == ObjectKind::range && runtime::length(session, *v) > kLarge)))
+    abandon("a large constant");
   if (all_known && immutable && !args.empty()) {
     std::vector<Value> values;
     for (const AVal& a : args) values.push_back(*concrete(a));

@@ -59,6 +59,22 @@ bool is_scalar(const ir::Type* t) {
 
 }  // namespace
 
+// Would a known result be large? Then it is no constant: it is made when the call runs, under the session's limit of
+// memory, where a handler may catch what comes of that.
+static bool large_result(Session& s, BinOp op, const Value& a, const Value& b) {
+  constexpr int64_t kMost = 1 << 16;
+  auto sequence = [](const Value& v) {
+    const runtime::ObjectKind k = runtime::kind_of(v);
+    return k == runtime::ObjectKind::str || k == runtime::ObjectKind::bytes || k == runtime::ObjectKind::tuple;
+  };
+  if (op == BinOp::lshift) return b.is_int() && b.as_int() > kMost;
+  if (op == BinOp::pow) return !a.is_float() && b.is_int() && b.as_int() > kMost / 64;
+  if (op != BinOp::mul || (!sequence(a) && !sequence(b))) return false;
+  const Value &of = sequence(a) ? a : b, &n = sequence(a) ? b : a;
+  const int64_t length = runtime::length(s, of);
+  return n.is_int() && length > 0 && n.as_int() > kMost / length;
+}
+
 // The result of a runtime operation on known values; an exception means that the call is the interpreter's to make.
 static AVal computed(Specialiser& s, Value v) {
   if (v.is_error()) {
@@ -93,7 +109,10 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   const BinRow* row = find_binary(op, augmented);
   if (!row) ouro_bug("specialise: operator %d", static_cast<int>(op));
   if (auto x = concrete(a))
-    if (auto y = concrete(b)) return computed(*this, runtime::binary(session, row->runtime, *x, *y));
+    if (auto y = concrete(b)) {
+      if (large_result(session, row->runtime, *x, *y)) abandon("a large constant");
+      return computed(*this, runtime::binary(session, row->runtime, *x, *y));
+    }
   if (is_tensor(a) || is_tensor(b)) {
     if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) {
       // `x op= v` keeps x's dtype, and its shape (OPS: promotion is PyTorch's).

@@ -137,6 +137,22 @@ print(f{i}())
             t.equal(t.run("run", f"--memory={limit}", f"--mode={mode}", "eat.ouro", timeout=240).out, "\n".join(makes) + "\n")
 
 
+def test_large_constants_of_compiled_code_count(t):
+    makes = ["len('a' * 300000000)", "len(tuple(range(30000000)))", "len((1, 2) * 20000000)", "len(b'x' * 200000000)", "len('x'.center(200000000))",
+             "len(bytes(200000000))", "(1 << 2000000000) % 7"]
+    t.write("fold.ouro", "\n".join(f"""
+@jit
+def f{i}(x):
+    try:
+        return x + {make}
+    except MemoryError:
+        return x - 1.0
+print(f{i}(ones(1)).item())
+""" for i, make in enumerate(makes)))
+    for mode in ("eager", "graph"):
+        t.equal(t.run("run", "--memory=64M", f"--mode={mode}", "fold.ouro", timeout=120).out, "0.0\n" * len(makes))
+
+
 def test_the_request_that_is_to_fail_does(t):
     t.write("fails.ouro", "kept = []\nfor i in range(2000):\n    try: kept.append([i] * 100)\n    except MemoryError: print('refused')\nprint(len(kept))\n")
     # Nothing is kept for the next use under sanitizers: there the requests of small objects count, too, for which no
