@@ -190,6 +190,14 @@ OURO_PRIMS(X)
 #undef X
 }  // namespace prim
 
+// `a += b` for `a + b`, and so on.
+constexpr Op in_place_form(Op op) {
+  constexpr uint16_t first = prim::add_, last = prim::xor__, in_place = prim::iadd_;
+  static_assert(prim::ixor_ - in_place == last - first);
+  const auto i = static_cast<uint16_t>(op);
+  return i >= first && i <= last ? static_cast<Op>(i - first + in_place) : op;
+}
+
 // The arguments of a call's let before those that its CallSig tells of.
 constexpr uint32_t call_lead(Op op) { return op == prim::make_class || op == prim::call_loaded ? 2 : 1; }
 

@@ -158,7 +158,7 @@ N(n_special) {
   const Value name = s.need_constant(a.at(0), "names a primitive");
   auto* text = cast_exact<runtime::Str>(name);
   if (!text)
-    s.abandon(fmt::format("a primitive's name that is no text: {} of {}", static_cast<int>(kind_of(name)), a.size()));
+    s.abandon("a primitive's name that is no text");
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
 N(n_lost) { return none(); }  // exceptions are not made here

@@ -369,7 +369,7 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
 AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
                               size_t item, const AVal& value) {
   if (step == path.steps.size()) {
-    AVal v = path.augmented ? binary(in_place_form(path.in_place), root, value) : value;
+    AVal v = path.augmented ? binary(ir::in_place_form(path.in_place), root, value) : value;
     return v;
   }
   const ir::PlacePath::Step& st = path.steps[step];
@@ -413,15 +413,6 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
   if (unknown && last) return boxed(prim::item_set, {root, key, changed});
   if (last || (is_tensor(inner) && !same(inner, changed))) set_item(root, key, changed);
   return root;
-}
-
-ir::Op Specialiser::in_place_form(ir::Op op) {
-  static_assert(static_cast<int>(prim::ixor) - static_cast<int>(prim::iadd) ==
-                static_cast<int>(prim::xor_) - static_cast<int>(prim::add));
-  int i = static_cast<int>(op);
-  if (i >= static_cast<int>(prim::add) && i <= static_cast<int>(prim::xor_))
-    return static_cast<ir::Op>(i - static_cast<int>(prim::add) + static_cast<int>(prim::iadd));
-  return op;
 }
 
 AVal Specialiser::update(AFrame& f, const ir::Let& let) {

@@ -5,6 +5,7 @@
 #include "ir/grad/reverse.h"
 #include "jit/specialiser.h"
 #include "runtime/autodiff/state.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/tensor.h"
 
 namespace ouro::jit {
@@ -182,7 +183,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
       lists |= is_list(a);
       dicts |= a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
     }
-    if (any) return of_text(runtime::autodiff::text_of_operator(name));
+    if (any) return of_text(runtime::name_in_protocol(name));
     if (dicts && name == "op.or") return of_rule("dict_or");
     if (dicts && name == "iop.or") return of_rule("dict_ior");
     if (!lists || args.size() < 2) return none();

@@ -31,13 +31,6 @@ AVal Specialiser::protocol_function(std::string_view name) {
   return concrete_function(f);
 }
 
-// "op.add" → "__add__", "iop.add" → "__iadd__", "cmp.eq" → "__eq__".
-std::string Specialiser::protocol_name(ir::Op op) {
-  const std::string name(ir::op_name(op));
-  const size_t dot = name.find('.');
-  return "__" + std::string(name.starts_with("iop.") ? "i" : "") + name.substr(dot + 1) + "__";
-}
-
 // The text's function, executed; where that cannot be done, `boxed_form` of the whole (the interpreter does it).
 template <class F>
 AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed_form) {
@@ -65,7 +58,7 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
 }
 
 AVal Specialiser::by_protocol(ir::Op op, const Arguments& args) {
-  return executed(protocol_name(op), args, [&] { return boxed(op, args); });
+  return executed(runtime::name_in_protocol(ir::op_name(op)), args, [&] { return boxed(op, args); });
 }
 AVal Specialiser::by_protocol(std::string_view name, ir::Op op, const Arguments& args, const Arguments& operands,
                               uint32_t attr) {

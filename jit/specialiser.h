@@ -111,7 +111,6 @@ class Specialiser {
   Value concrete_slice(const AVal& a);
   AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
                    size_t item, const AVal& value);
-  static ir::Op in_place_form(ir::Op op);
   AVal cell_get(const AVal& cell);
   void cell_set(const AVal& cell, AVal v);
   HeapId module_object(const Value& module);
@@ -283,13 +282,11 @@ class Specialiser {
   Symbol function_name{};
 
  private:
-  friend struct NativeTable;
   template <class Entry>
   AVal handled(const Entry& entry, std::string_view name, const std::vector<AVal>& args,
                const std::vector<std::pair<Symbol, AVal>>& keywords);
   std::set<const ir::Function*> recursive_;  // went too deep: entered once at a time from then on
   int arms_ = 0;                             // of branches that are not decided, being executed
-  static std::string protocol_name(ir::Op op);
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
   Value protocol_module_;  // once something of it was asked for
@@ -343,7 +340,6 @@ class Specialiser {
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
   bool testing_end_ = false;                           // the operand is read by is.end
-  std::shared_ptr<NativeTable> natives_;
   std::set<std::pair<HeapId, uint32_t>> preload_;      // attributes a loop head must have
   std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
 };

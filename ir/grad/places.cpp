@@ -8,10 +8,6 @@
 namespace ouro::ir::grad {
 namespace {
 
-Op in_place_form(Op op) {
-  return static_cast<Op>(static_cast<int>(op) - static_cast<int>(prim::add) + static_cast<int>(prim::iadd));
-}
-
 struct Rewriter {
   Function f;
   std::vector<Let> out;  // of the block

@@ -68,8 +68,6 @@ struct Like : Object {
 Value forward_form(Session& s, const Value& f);                        // ad.forward
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
-// The function of the protocol's text that an operator is, by the primitive's name ("op.add" → "__add__").
-std::string text_of_operator(std::string_view prim);
 Value flat_form(Session& s, const Value& form);  // ad.flat
 // A function of grad_rules by name (unbound if absent), and a rule of its RULES.
 Value rules_function(Session& s, std::string_view name);

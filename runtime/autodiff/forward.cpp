@@ -235,11 +235,6 @@ Value forward_method(Session& s, const Value& receiver, Symbol name) {
   return adapter(s, "without_self", {form});
 }
 
-std::string text_of_operator(std::string_view prim) {
-  const bool in_place = prim.starts_with("iop.");
-  return "__" + std::string(in_place ? "i" : "") + std::string(prim.substr(prim.find('.') + 1)) + "__";
-}
-
 Value flat_form(Session& s, const Value& form) {
   Function* f = cast_exact<Function>(form);
   if (!f || !ir::grad::is_forward_form(*f->code)) return form;
@@ -281,7 +276,7 @@ Value special_operator(Session& s, std::string_view prim, std::span<const Value>
     lists = lists || kind_of(a) == ObjectKind::list;
     dicts = dicts || kind_of(a) == ObjectKind::dict;
   }
-  if (any) return form_of_text(s, text_of_operator(prim));
+  if (any) return form_of_text(s, name_in_protocol(prim));
   if (dicts && prim == "op.or") return form_of_rule(s, "dict_or");
   if (dicts && prim == "iop.or") return form_of_rule(s, "dict_ior");
   if (!lists) return Value::none();

@@ -215,6 +215,11 @@ constexpr NativeModule kModule{"_protocol", kFunctions};
 
 }  // namespace
 
+std::string name_in_protocol(std::string_view prim) {
+  const std::string_view mark = prim.starts_with("iop.") ? "__i" : "__";
+  return std::string(mark) + std::string(prim.substr(prim.find('.') + 1)) + "__";
+}
+
 Value protocol_function(Session& s, std::string_view name) {
   auto& known = s.state<ProtocolText>().functions;
   if (auto it = known.find(std::string(name)); it != known.end()) return it->second;

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "runtime/object.h"
 
 namespace ouro::runtime {
 
+// What an operator's primitive is called in the text: "op.add" is "__add__", "iop.add" "__iadd__", "cmp.eq" "__eq__".
+std::string name_in_protocol(std::string_view prim);
 // The text's function of that name ("__add__", "load", ...); error with an exception set.
 Value protocol_function(Session& s, std::string_view name);
 // The text that says what a built-in method of `object` does; unbound if none does.

@@ -1,0 +1,197 @@
+// Iterators and sequences: what a loop, an unpacking or a built-in function takes out of lists, ranges, tensors and
+// iterators one after another, and how many there are.
+#include <fmt/format.h>
+
+#include "jit/specialiser.h"
+#include "runtime/ops.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+
+AVal Specialiser::make_iterator(const AVal& a) {
+  if (a.is(AKind::ref)) {
+    const AObject& o = read(a.heap);
+    if (o.kind == AObject::Kind::iterator) return a;
+    if (o.poisoned) abandon_torn(o, "an object");
+    if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
+    if (o.kind == AObject::Kind::dict) return new_iterator(AObject::Iter::tuple, AVal::tuple(o.keys));
+    if (o.kind == AObject::Kind::set) abandon("iteration over a set");
+    if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
+    abandon("iteration over an object");
+  }
+  if (a.is(AKind::tuple)) return new_iterator(AObject::Iter::tuple, a);
+  if (a.is(AKind::range)) {
+    AVal it = new_iterator(AObject::Iter::range, a);
+    AObject& o = write(it.heap);
+    o.cursor = a.items()[0];
+    o.stop = a.items()[1];
+    o.step = a.items()[2];
+    return it;
+  }
+  if (is_tensor(a)) return new_iterator(AObject::Iter::tensor, a);
+  if (a.is(AKind::known)) {
+    if (auto* r = cast_exact<runtime::Range>(a.known); r && !r->big())
+      return make_iterator(AVal::compound(
+          AKind::range,
+          {AVal::of(Value::integer(r->start)), AVal::of(Value::integer(r->stop)), AVal::of(Value::integer(r->step))}));
+    return new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
+  }
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::iter, {a});
+  abandon("iteration over this value");
+}
+
+AVal Specialiser::next(const AVal& it) {
+  if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
+  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) abandon("next of this value");
+  AVal zero = AVal::of(Value::integer(0));
+  switch (read(it.heap).iter) {
+    case AObject::Iter::list:
+    case AObject::Iter::tuple: {
+      AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
+      auto i = concrete(at);
+      if (!i) abandon("a loop over a list whose length is not followed");
+      const AVal& source = read(it.heap).source;
+      if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
+      const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
+      if (i->as_int() >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
+      AVal v = items[static_cast<size_t>(i->as_int())];
+      if (v.is(AKind::poison)) abandon("an item that differs between branches");
+      write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      return v;
+    }
+    case AObject::Iter::range: {
+      AVal cursor = read(it.heap).cursor, stop = read(it.heap).stop, step = read(it.heap).step;
+      int64_t by = need_int(step, "is a range's step");
+      if (by == 0) abandon("range with step 0");
+      AVal done = compare(by > 0 ? prim::ge : prim::le, cursor, stop);
+      if (auto known = concrete(done)) {
+        if (known->as_bool()) return AVal::marker(AKind::end);
+        write(it.heap).cursor = binary(prim::add, cursor, step);
+        return cursor;
+      }
+      write(it.heap).cursor = binary(prim::add, cursor, step);
+      AVal out = AVal::compound(AKind::maybe_end, {cursor});
+      out.atom = done.atom;
+      return out;
+    }
+    case AObject::Iter::zip: {
+      std::vector<AVal> items;
+      std::vector<AVal> parts = read(it.heap).parts;
+      if (parts.empty()) return AVal::marker(AKind::end);
+      for (const AVal& p : parts) {
+        AVal v = next(p);
+        if (v.is(AKind::end)) return v;
+        if (v.is(AKind::maybe_end) || v.is(AKind::dynamic)) {
+          if (v.is(AKind::maybe_end)) abandon("zip with a computed length");
+        }
+        items.push_back(std::move(v));
+      }
+      return AVal::tuple(std::move(items));
+    }
+    case AObject::Iter::enumerate: {
+      AVal v = next(read(it.heap).source);
+      if (v.is(AKind::end)) return v;
+      AVal n = read(it.heap).cursor;
+      write(it.heap).cursor = binary(prim::add, n, AVal::of(Value::integer(1)));
+      if (v.is(AKind::maybe_end)) {
+        AVal out = AVal::compound(AKind::maybe_end, {AVal::tuple({n, v.items()[0]})});
+        out.atom = v.atom;
+        return out;
+      }
+      return AVal::tuple({n, v});
+    }
+    case AObject::Iter::map: {
+      std::vector<AVal> parts = read(it.heap).parts, items;
+      for (size_t i = 1; i < parts.size(); ++i) {
+        AVal v = next(parts[i]);
+        if (v.is(AKind::end)) return v;
+        if (v.is(AKind::maybe_end)) abandon("map with a computed length");
+        items.push_back(std::move(v));
+      }
+      return call(parts[0], items);
+    }
+    case AObject::Iter::tensor: {
+      AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
+      const AVal source = read(it.heap).source;
+      if (source.type->rank() == 0) abandon("iteration over a 0-d tensor");
+      auto i = concrete(at);
+      if (!i || !source.type->dims[0].known()) abandon("a loop over a tensor of computed length");
+      if (i->as_int() >= source.type->dims[0].c) return AVal::marker(AKind::end);
+      write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      return tensor_index(source, at);
+    }
+    default:
+      abandon("next of this iterator");
+  }
+}
+
+std::vector<AVal> Specialiser::items_of(const AVal& a, std::string_view what) {
+  if (a.is(AKind::tuple)) return a.items();
+  if (a.is(AKind::ref) && !read(a.heap).poisoned) {
+    if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items;
+    if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys;
+  }
+  if (a.is(AKind::known)) {
+    std::vector<AVal> out;
+    ObjectKind k = kind_of(a.known);
+    if (k == ObjectKind::tuple || k == ObjectKind::range || k == ObjectKind::str || k == ObjectKind::bytes) {
+      int64_t n = runtime::length(session, a.known);
+      if (n > 100000) abandon("a long sequence");
+      bool ok = runtime::for_each(session, a.known, [&](Value& v) {
+        out.push_back(AVal::of(v));
+        return true;
+      });
+      if (!ok) abandon("an operation that raises");
+      return out;
+    }
+  }
+  if (a.is(AKind::ref) || a.is(AKind::range) || is_tensor(a)) {
+    AVal it = make_iterator(a);
+    std::vector<AVal> out;
+    for (;;) {
+      AVal v = next(it);
+      if (v.is(AKind::end)) return out;
+      if (v.is(AKind::maybe_end) || out.size() > 4096) abandon(fmt::format("a sequence of computed length {}", what));
+      out.push_back(std::move(v));
+    }
+  }
+  abandon(fmt::format("a value that {} is not followed", what));
+}
+
+AVal Specialiser::length(const AVal& a) {
+  if (auto v = concrete(a)) {
+    int64_t n = runtime::length(session, *v);
+    if (n < 0) {
+      session.pending = Value();
+      abandon("an operation that raises");
+    }
+    return AVal::of(Value::integer(n));
+  }
+  if (is_tensor(a)) {
+    if (a.type->rank() == 0) abandon("len() of a 0-d tensor");
+    return size(a.type->dims[0]);
+  }
+  if (is_instance(a)) return by_protocol("length", prim::length, {a}, {a});
+  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set)
+    return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});
+  return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
+}
+
+void Specialiser::list_append(const AVal& list, AVal v) {
+  if (list.is(AKind::dynamic) && !list.type) {
+    boxed(prim::list_append, {list, v});
+    return;
+  }
+  if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list || read(list.heap).poisoned)
+    abandon("append to a list that is not followed");
+  AObject& o = write(list.heap);
+  o.items.push_back(std::move(v));
+  o.dirty = true;
+}
+
+}  // namespace ouro::jit
