@@ -11,8 +11,8 @@
 
 #include "ir/anf.h"
 #include "ir/type.h"
-#include "runtime/object.h"
-#include "runtime/value.h"
+#include "runtime/object/object.h"
+#include "runtime/object/value.h"
 
 namespace ouro::jit {
 

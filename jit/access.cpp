@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 #include "support/per_thread.h"
 
 namespace ouro::jit {

@@ -16,8 +16,8 @@
 #include "ir/anf.h"
 #include "ir/ops/sig.h"
 #include "ir/type.h"
-#include "runtime/object.h"
-#include "runtime/session.h"
+#include "runtime/object/object.h"
+#include "runtime/object/session.h"
 
 namespace ouro::jit {
 

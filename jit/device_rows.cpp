@@ -7,9 +7,9 @@
 #include "jit/plan/plan.h"
 #include "jit/specialise.h"
 #include "runtime/interpreter/interpreter.h"
-#include "runtime/modules.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/interpreter/modules.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 
@@ -153,6 +153,6 @@ Value run_row(Session& s, Device& device, uint8_t place, const ir::OpInfo& op, s
 
 }  // namespace
 
-void install_device_rows(Session& s) { s.devices.run_row = run_row; }
+void install_device_rows(Session& s) { s.run_row = run_row; }
 
 }  // namespace ouro::jit

@@ -3,7 +3,7 @@
 // is compiled about twice for each dtype and rank. What has no kernel there (a sort, a slice) is left to the host.
 #pragma once
 
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro::jit {
 

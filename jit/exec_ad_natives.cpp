@@ -4,7 +4,7 @@
 
 #include "jit/native_table.h"
 #include "runtime/autodiff/autodiff.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 
@@ -157,8 +157,7 @@ N(n_place_source) { return s.iterator_source(a.at(0)); }
 N(n_special) {
   const Value name = s.need_constant(a.at(0), "names a primitive");
   auto* text = cast_exact<runtime::Str>(name);
-  if (!text)
-    s.abandon("a primitive's name that is no text");
+  if (!text) s.abandon("a primitive's name that is no text");
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
 N(n_lost) { return none(); }  // exceptions are not made here

@@ -6,7 +6,7 @@
 #include "jit/specialiser.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 

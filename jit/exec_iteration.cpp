@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::jit {
 

@@ -7,7 +7,7 @@
 
 #include "ir/ops/registry.h"
 #include "jit/native_table.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 

@@ -6,7 +6,7 @@
 
 #include "ir/effect.h"
 #include "jit/native_table.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::jit {
 

@@ -10,8 +10,8 @@
 #include "ir/ops/sig.h"
 #include "ir/ops/sig_parse.h"
 #include "jit/specialiser.h"
-#include "runtime/tensor.h"
 #include "runtime/tensor/call.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 

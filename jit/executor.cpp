@@ -11,11 +11,11 @@
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/ops.h"
 #include "runtime/tensor/philox.h"
 #include "runtime/tensor/route.h"
-#include "runtime/threads.h"
+#include "runtime/tensor/tensor.h"
 #include "support/diag.h"
 #include "support/process_end.h"
 #include "support/trace.h"
@@ -74,8 +74,10 @@ FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
   return *at->second;
 }
 
-void JitExecutor::mark(const ir::FunctionRef& code) {
-  versions_of(code).marked = true;
+void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
+  FunctionVersions& f = versions_of(code);
+  f.marked = true;
+  f.fixed = std::move(fixed);
   Code* c = runtime::code_of(session_, code);
   c->call_trigger = c->calls + 1;
 }
@@ -116,10 +118,6 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   code->call_trigger = UINT32_MAX;
   return RunOutcome::not_taken;  // the interpreter asks the entry at once
 }
-
-// Loops of tensors are compiled with the function they stand in; entering one in the middle belongs to the tier for
-// plain scripts.
-RunOutcome JitExecutor::hot_loop(Session&, Frame&, ir::BlockId, Value&) { return RunOutcome::not_taken; }
 
 bool JitExecutor::follow_demands(Session& s) {
   const runtime::ExecutionPlan now = s.demands.plan(), next = s.demands.wanted();
@@ -322,6 +320,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   SpecialiseRequest request;
   request.function = Value::share(runtime::frame_closure(frame));
   request.args = args;
+  request.fixed = f.fixed;
   if (!f.versions.empty())
     request.symbolic = differing_dims(s, f.versions.front()->made->access, request.function, args);
   auto v = std::make_shared<Version>();

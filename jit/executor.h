@@ -7,12 +7,12 @@
 // the background thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter;
 // results are the same bits.
 //
-// Demands: versions are keyed by the execution plan too (runtime/demand.h). When it changes, what has run is compiled
-// for the new one in the background, from the same typed program, in every tier; the versions of the old plan serve
-// until then, and stay, so that going back compiles nothing.
+// Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
+// compiled for the new one in the background, from the same typed program, in every tier; the versions of the old plan
+// serve until then, and stay, so that going back compiles nothing.
 //
 // Devices: a version's kernels run on its plan's device. Calls of tensors that were placed on another one than the
-// demand says (runtime/devices.h) have versions of their own, and no other serves them.
+// demand says (runtime/machine/device.h) have versions of their own, and no other serves them.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,8 @@
 #include "jit/cache/code_cache.h"
 #include "jit/compile_queue.h"
 #include "jit/version.h"
-#include "runtime/executor.h"
-#include "runtime/session.h"
+#include "runtime/object/executor.h"
+#include "runtime/object/session.h"
 
 namespace ouro::jit {
 
@@ -33,12 +33,11 @@ class JitExecutor final : public runtime::Executor {
   ~JitExecutor() override;
 
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
-  runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, ir::BlockId head, Value& result) override;
   bool follow_demands(Session& s) override;
   bool ready_to_move(Session& s) override;
 
-  /// Marks a function's code as `@jit` does.
-  void mark(const ir::FunctionRef& code);
+  /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`.
+  void mark(const ir::FunctionRef& code, std::vector<bool> fixed);
   /// All functions that were looked at, in order (explain).
   const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }
   /// Until nothing is being compiled.

@@ -6,7 +6,7 @@
 
 #include "jit/specialiser.h"
 #include "runtime/protocol/lookup.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 
@@ -46,6 +46,16 @@ AVal Specialiser::input(const ir::Type* type, uint32_t node, const Value& witnes
   return v;
 }
 
+// Does it stand in an argument that the program is made for (`jit(static=)`)?
+bool Specialiser::is_fixed(uint32_t id) const {
+  const AccessNode* n = &access.nodes[id];
+  while (n->step != AccessNode::Step::argument) {
+    if (n->step == AccessNode::Step::function || n->parent >= access.nodes.size()) return false;
+    n = &access.nodes[n->parent];
+  }
+  return n->index < request_.fixed.size() && request_.fixed[n->index];
+}
+
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
   bool fresh = false;
   uint32_t id = add_node(std::move(step), &fresh);
@@ -58,10 +68,10 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   switch (kind_of(v)) {
     case ObjectKind::integer:
     case ObjectKind::floating: {
-      // Defaults and what stands in classes are part of the program, not of its data.
+      // Defaults, what stands in classes and static arguments are part of the program, not of its data.
       AccessNode::Step how = access.nodes[id].step;
       if (how == AccessNode::Step::default_ || how == AccessNode::Step::kwdefault ||
-          how == AccessNode::Step::class_attr) {
+          how == AccessNode::Step::class_attr || is_fixed(id)) {
         access.nodes[id].guard = G::same;
         access.nodes[id].expected = v;
         out = AVal::of(v);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro::jit {
 

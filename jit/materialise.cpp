@@ -7,7 +7,7 @@
 #include "ir/effect.h"
 #include "jit/plan/plan_program.h"
 #include "jit/specialiser.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
 

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "runtime/autodiff/autodiff.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
 namespace ouro::jit {

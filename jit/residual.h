@@ -9,7 +9,7 @@
 
 #include "ir/anf.h"
 #include "ir/type.h"
-#include "runtime/value.h"
+#include "runtime/object/value.h"
 
 namespace ouro::jit {
 

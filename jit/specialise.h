@@ -7,7 +7,7 @@
 
 #include "ir/anf.h"
 #include "jit/access.h"
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro::jit {
 
@@ -16,6 +16,8 @@ namespace ouro::jit {
 struct SpecialiseRequest {
   Value function;           // the script function to specialise
   std::vector<Value> args;  // positional, already bound (kwargs folded in)
+  std::vector<bool>
+      fixed;  // by argument: numbers in it are part of the program (`jit(static=)`); what is missing: false
   std::map<std::string, std::map<int, uint32_t>>
       symbolic;  // path → axis → symbol class (equal classes are equal sizes)
 };

@@ -24,7 +24,7 @@
 #include "jit/access.h"
 #include "jit/residual.h"
 #include "jit/specialise.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "support/diag.h"
 
 namespace ouro::jit {
@@ -235,7 +235,8 @@ class Specialiser {
 
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
-  AVal load_slot(HeapId id, Symbol name);      // of an external instance; unbound if absent
+  bool is_fixed(uint32_t node) const;
+  AVal load_slot(HeapId id, Symbol name);  // of an external instance; unbound if absent
   void ensure(const AVal& a);
   AVal wrap_number(const Value& v, uint32_t node);
   AVal wrap_tensor(const Value& v, uint32_t node);

@@ -32,6 +32,7 @@ struct Version {
 struct FunctionVersions {
   ir::FunctionRef code;
   bool marked = false;                             // @jit, or --mode=graph: as soon as possible
+  std::vector<bool> fixed;                         // by parameter: `jit(static=)`
   std::vector<std::shared_ptr<Version>> versions;  // newest first
   std::vector<SpecialiseNote> failures;
   std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then

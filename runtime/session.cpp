@@ -1,4 +1,4 @@
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -10,17 +10,18 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
-#include "runtime/leftovers.h"
-#include "runtime/ops.h"
-#include "runtime/pool.h"
+#include "runtime/machine/buffer.h"
+#include "runtime/object/collect.h"
+#include "runtime/object/leftovers.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/pool.h"
 #include "runtime/protocol/in_ouro.h"
 #include "support/process_end.h"
 
 namespace ouro::runtime {
 
-void register_core_kinds();  // runtime/kinds.cpp
+void register_core_kinds();  // runtime/object/kinds.cpp
 uintptr_t lowest_stack_address();
 
 bool Output::write(std::string_view text) {
@@ -98,10 +99,20 @@ uintptr_t lowest_stack_address() {
   return reinterpret_cast<uintptr_t>(lowest) + size / 8 + (64u << 10);
 }
 
-Session::Session(const Options& o) : options(o), memory(*this, o.memory), demands(o, devices, poll, kDemand) {
+bool Session::may_stop() const { return memory.in_script() && !interrupts_held(); }
+void Session::look() const { poll_interrupt(*this); }
+void Session::make_room() {
+  drop_all_leftovers(*this);
+  trim_buffer_cache();
+  release_free_chunks();
+  give_back_frames(*this);
+}
+
+Session::Session(const Options& o)
+    : Client(o.memory), options(o), demands({o.threads, o.device, o.sense, o.control}, devices, poll, kDemand) {
   SessionScope scope(*this);
   watch_process_end();
-  static const bool registered = (register_core_kinds(), true);
+  static const bool registered = (register_core_kinds(), register_generator_kind(), true);
   (void)registered;
   gc_objects = new GcObject;
   gc_objects->gc_next = gc_objects->gc_prev = gc_objects;

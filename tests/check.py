@@ -2,7 +2,7 @@
 """Checks the sources without building: `./dev check [--fix]`.
 
 - clang-format (every tracked C++ file; --fix rewrites)
-- layers: a folder includes only what stands to its left in LAYERS
+- layers: a folder includes only what stands to its left in LAYERS, and a room of a layer likewise in ROOMS
 - LLVM's and ANTLR's headers stay in the folders that own them
 - headers start with #pragma once; files over 500 lines are listed
 """
@@ -15,6 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LAYERS = ["support", "ir", "grammar", "frontend", "runtime", "backends", "jit", "stdlib", "include",
           "tools"]
+# The same inside of a layer. What stands in the folder itself puts the rooms together, and sees all of them.
+ROOMS = {
+    "runtime": ["machine", "demand", "text", "object", "types", "protocol", "interpreter", "model", "tensor", "autodiff"],
+}
 # Headers that only these folders may see.
 OWNED = {
     "llvm/": ("backends/host/", "backends/llvm/", "backends/ptx/", "jit/emit/", "jit/cache/digest.cpp"),
@@ -42,6 +46,12 @@ def check_includes(name, text):
         if folder in LAYERS and first in LAYERS and "/" in target:
             if LAYERS.index(first) > LAYERS.index(folder):
                 yield f"{name}: includes {target}: {first} stands to the right of {folder}"
+        rooms = ROOMS.get(folder, [])
+        here, there = name.split("/")[1], target.split("/")[1] if first == folder else ""
+        if there in rooms and here in rooms and rooms.index(there) > rooms.index(here):
+            yield f"{name}: includes {target}: {there} stands to the right of {here}"
+        if first == folder and here in rooms and there not in rooms:
+            yield f"{name}: includes {target}, which stands above the rooms of {folder}"
 
 
 def badly_formatted(name, fix):

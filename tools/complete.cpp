@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "tools/complete_import.h"
 
 namespace ouro::tools {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/value.h"
+#include "runtime/object/value.h"
 
 namespace ouro::runtime {
 class Session;

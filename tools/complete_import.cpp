@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "stdlib/embedded.h"
 
 namespace ouro::tools {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro::tools {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "runtime/control.h"
+#include "runtime/demand/control.h"
 
 namespace ouro::tools {
 

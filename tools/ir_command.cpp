@@ -11,7 +11,7 @@
 #include "grammar/parse.h"
 #include "ir/print.h"
 #include "runtime/interpreter/flatten.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::tools {
 

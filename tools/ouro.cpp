@@ -24,9 +24,9 @@
 #include "jit/check/plan_check.h"
 #include "jit/explain.h"
 #include "jit/listing.h"
-#include "runtime/limits.h"
-#include "runtime/modules.h"
-#include "runtime/ops.h"
+#include "runtime/interpreter/modules.h"
+#include "runtime/object/limits.h"
+#include "runtime/object/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/text/foreign.h"
 #include "stdlib/start.h"
@@ -68,7 +68,6 @@ constexpr std::string_view kHelp =
     "is)\n"
     "  --time=SECONDS           a script may run, at most; more ends it\n"
     "  --steps=N                a script may take, at most: iterations of loops and calls; more ends it\n"
-    "  --numerics=exact|fast    the same bits in every mode, or a stated tolerance\n"
     "  --cpu=NAME               use no newer instructions than that processor's\n"
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
     "  --cache-bytes=N          at most so many bytes of it: 64M, 1G (default: 256M)\n"
@@ -142,9 +141,6 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     const auto [end, wrong] = std::from_chars(v.data(), v.data() + v.size(), c.options.steps);
     if (wrong != std::errc() || end != v.data() + v.size() || c.options.steps == 0)
       error = "--steps is a number from 1 on, not '" + v + "'";
-  } else if (value("--numerics", v)) {
-    if (v != "fast" && v != "exact") error = "--numerics is exact or fast, not '" + v + "'";
-    c.options.fast_numerics = v == "fast";
   } else if (value("--cpu", v)) {
     if (!limit_kernels(v)) error = "--cpu is native, x86-64-v2, x86-64-v3 or x86-64-v4, not '" + v + "'";
     c.options.cpu = v;
@@ -165,7 +161,7 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     bool lacks_value = false;
-    for (std::string_view name : {"--mode", "--threads", "--memory", "--time", "--steps", "--numerics", "--cpu",
+    for (std::string_view name : {"--mode", "--threads", "--memory", "--time", "--steps", "--cpu",
                                   "--device", "--cache", "--cache-bytes", "--stage", "--function"})
       lacks_value = lacks_value || arg == name;
     error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/limits.h"
-#include "runtime/modules.h"
-#include "runtime/ops.h"
+#include "runtime/interpreter/modules.h"
+#include "runtime/object/limits.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "tools/cell.h"
 #include "tools/complete.h"

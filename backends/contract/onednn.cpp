@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/contract.h"
+#include "runtime/machine/contract.h"
 #include "support/process_end.h"
 #include "support/signals.h"
 

@@ -1,4 +1,4 @@
-// oneDNN's matrix product as a candidate of the contraction engine (runtime/contract.h).
+// oneDNN's matrix product as a candidate of the contraction engine (runtime/machine/contract.h).
 #pragma once
 
 namespace ouro::backends {

@@ -77,21 +77,9 @@ CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 class Cuda final : public runtime::Backend {
  public:
-  explicit Cuda(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)), api_(*gpu_->api) {
-    size_t bytes = 0;
-    api_.cuDeviceTotalMem(&bytes, gpu_->id);
-    limits_.cores = gpu_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    limits_.local_bytes = static_cast<size_t>(gpu_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
-    limits_.memory_bytes = bytes;
-    // Two transfers a clock, as every kind of memory that GPUs have.
-    limits_.bandwidth = 2e3 * gpu_->attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
-                        gpu_->attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
-    limits_.alignment = 256;
-    limits_.shares_host_memory = false;
-  }
+  explicit Cuda(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)), api_(*gpu_->api) {}
 
   std::string_view name() const override { return "cuda"; }
-  const runtime::BackendLimits& limits() const override { return limits_; }
   std::string target_key() const override { return fmt::format("cuda/{}/{}", gpu_->name, gpu_->target); }
 
   void* allocate(size_t bytes) override {
@@ -157,7 +145,6 @@ class Cuda final : public runtime::Backend {
 
   std::shared_ptr<Gpu> gpu_;
   const Api& api_;
-  runtime::BackendLimits limits_;
 };
 
 bool Cuda::sync(PollWord poll, std::string& error) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::backends {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/device/kernel_walk.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::backends::device {
 

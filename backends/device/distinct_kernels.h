@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/loops/loop_ir.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::backends::device {
 

@@ -2,7 +2,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "backends/host/kernel_emitter.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 #include "support/diag.h"
 
 namespace ouro::backends {

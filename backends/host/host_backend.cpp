@@ -151,15 +151,10 @@ struct CompileJob {
 
 class Host final : public HostBackend {
  public:
-  Host(HostOptions options, std::shared_ptr<HostJit> jit) : options_(std::move(options)), jit_(std::move(jit)) {
-    limits_.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    limits_.vector_bits = jit_->target().vector_bits;
-    limits_.local_bytes = 1 << 20;
-  }
+  Host(HostOptions options, std::shared_ptr<HostJit> jit) : options_(std::move(options)), jit_(std::move(jit)) {}
 
   std::shared_ptr<HostJit> jit() const override { return jit_; }
   std::string_view name() const override { return "host"; }
-  const runtime::BackendLimits& limits() const override { return limits_; }
   std::string target_key() const override { return jit_->target().key(); }
 
   void* allocate(size_t bytes) override {
@@ -185,7 +180,6 @@ class Host final : public HostBackend {
  private:
   HostOptions options_;
   std::shared_ptr<HostJit> jit_;
-  runtime::BackendLimits limits_;
 };
 
 KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {

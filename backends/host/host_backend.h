@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/host/jit.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::backends {
 

@@ -4,9 +4,9 @@
 //                   const uint32_t* poll)
 //
 // [begin, end) is the part of the first parallel loop that this call does (1 iteration if there is no such loop). Where
-// one of kStopBits (runtime/backend.h) turns up in *poll the kernel ends and gives 1, else 0. A loop with loops inside
-// looks there before each further iteration. An innermost one is cut into strips (strip mining) and looks between
-// them: nothing is added to what it does per element, and a strip takes well under 20 ms.
+// one of kStopBits (runtime/machine/backend.h) turns up in *poll the kernel ends and gives 1, else 0. A loop with loops
+// inside looks there before each further iteration. An innermost one is cut into strips (strip mining) and looks
+// between them: nothing is added to what it does per element, and a strip takes well under 20 ms.
 //
 // Which loop becomes vectors: the innermost independent loop of each path, or a `fold` reduction, whose 64 virtual
 // lanes are kept in memory (as few registers for every vector width). A node that does not depend on the vector loop's

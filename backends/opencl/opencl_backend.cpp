@@ -77,16 +77,9 @@ class OpenClModule final : public device::DeviceModule<cl_kernel> {
 
 class OpenCl final : public runtime::Backend {
  public:
-  explicit OpenCl(std::shared_ptr<Device> device) : device_(std::move(device)), api_(*device_->api) {
-    limits_.cores = static_cast<int>(device_->number_of<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS));
-    limits_.local_bytes = device_->number_of<cl_ulong>(CL_DEVICE_LOCAL_MEM_SIZE);
-    limits_.memory_bytes = device_->number_of<cl_ulong>(CL_DEVICE_GLOBAL_MEM_SIZE);
-    limits_.alignment = 128;
-    limits_.shares_host_memory = false;
-  }
+  explicit OpenCl(std::shared_ptr<Device> device) : device_(std::move(device)), api_(*device_->api) {}
 
   std::string_view name() const override { return "opencl"; }
-  const runtime::BackendLimits& limits() const override { return limits_; }
   std::string target_key() const override { return device_->key; }
 
   void* allocate(size_t bytes) override {
@@ -124,7 +117,6 @@ class OpenCl final : public runtime::Backend {
 
   std::shared_ptr<Device> device_;
   const Api& api_;
-  runtime::BackendLimits limits_;
   std::atomic<uint32_t> in_flight_{0};
 };
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ir/loops/loop_ir.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::backends {
 

@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/limits.h"
-#include "runtime/modules.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/interpreter/modules.h"
+#include "runtime/object/limits.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 using ElementType = DType;  // behind the next line, ouro::DType is the API's too

@@ -13,7 +13,7 @@ inline namespace v0 {
 
 namespace {
 
-// Rows of natives live as long as the process (runtime/bind.h), so there is one for each name.
+// Rows of natives live as long as the process (runtime/object/bind.h), so there is one for each name.
 const runtime::NativeDef& row_named(std::string_view name) {
   static std::mutex mutex;
   static auto* rows = new std::map<std::string, runtime::NativeDef, std::less<>>;

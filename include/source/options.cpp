@@ -45,7 +45,6 @@ runtime::Options runtime_options(const Options& o) {
   r.time = o.time;
   r.steps = o.steps;
   r.sense = true;
-  r.fast_numerics = o.fast_numerics;
   r.cpu = o.cpu;
   return r;
 }

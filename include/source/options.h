@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro {
 inline namespace v0 {

@@ -1,7 +1,7 @@
 #include "include/source/core.h"
 
 #include "runtime/interpreter/slow.h"
-#include "runtime/interrupt.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/text/foreign.h"
 #include "support/small_vec.h"
 

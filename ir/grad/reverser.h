@@ -1,4 +1,5 @@
-// The state of one reverse-mode transformation (reverse.cpp has the theory; rules.cpp what becomes of each operation).
+// The state of one reverse-mode transformation (reverse.cpp has the theory; forward.cpp and pullback.cpp write its two
+// functions, rules.cpp what becomes of each operation).
 #pragma once
 
 #include <functional>
@@ -36,17 +37,7 @@ class Reverse {
   Reverse(const Function& f, bool flat)
       : f_(f), flat_(flat), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
 
-  FunctionRef run(std::string* error) {
-    if (f_.is_generator) {
-      if (error) *error = "generator " + f_.qualname.str();
-      return nullptr;
-    }
-    head();
-    for (BlockId b : flow_.order()) forward_block(b);
-    exit();
-    fwd_.drop_unused_lets();
-    return fwd_.finish();
-  }
+  FunctionRef run(std::string* error);
 
  private:
   // What backward needs of a forward value: a constant, a captured variable, or an item of a node's record.
@@ -76,216 +67,29 @@ class Reverse {
 
   // ---- forward form ---------------------------------------------------------------------------------------------
 
-  void head() {
-    Function& h = fwd_.head();
-    h.qualname = f_.qualname, h.kind = f_.kind, h.is_method = f_.is_method, h.captures = f_.captures;
-    h.captures.push_back({intern("<self>"), false});
-    h.sig = f_.sig;
-    if (flat_) {
-      h.sig = {};
-      h.sig.names = f_.sig.names;
-      h.sig.posonly = h.sig.positional = static_cast<uint16_t>(f_.sig.count());
-    }
-    if (f_.doc != ConstId::none) h.doc = fwd_.constant_from(f_, f_.doc).constant();
-    map_.resize(f_.names.size());
-    for (NameId p : f_.blocks[0].params) map_[index(p)] = fwd_.entry_param(f_.name_info(p).hint, f_.name_info(p).type);
-    self_ = fwd_.entry_param(intern("<self>"));
-    work_.resize(flow_.nodes().size());
-    for (uint32_t n = 0; n < work_.size(); ++n) {
-      const Node& node = flow_.nodes()[n];
-      if (!node.in_loop || !node.returns) continue;
-      work_[n].record = new_record();
-      if (node.splits) work_[n].last_record = new_record();
-    }
-    blocks_.resize(f_.blocks.size());
-    labels_.resize(f_.blocks.size());
-    handler_vars_.resize(f_.blocks.size());
-    for (uint32_t b = 1; b < f_.blocks.size(); ++b) declare_block(b);
-    exit_ = fwd_.new_block();
-    exit_value_ = fwd_.block_param(exit_, {});
-    exit_label_ = fwd_.block_param(exit_, {});
-  }
-
-  uint32_t new_record() {
-    records_.push_back({});
-    records_.back().seq = fwd_.let(prim::seq_new);
-    return static_cast<uint32_t>(records_.size() - 1);
-  }
-
-  bool needs_label(uint32_t b) const {
-    return flow_.in_edges(BlockId{b}).size() > 1 && flow_.node_of(BlockId{b}).returns;
-  }
-
-  void declare_block(uint32_t b) {
-    const Block& block = f_.blocks[b];
-    if (block.handler) {
-      blocks_[b] = fwd_.new_handler();
-      map_[index(block.params[0])] = fwd_.exception_of(blocks_[b]);
-      for (size_t i = 1; i < block.params.size(); ++i)
-        handler_vars_[b].push_back(fwd_.declare_var(f_.name_info(block.params[i]).hint));
-      if (needs_label(b)) handler_vars_[b].push_back(fwd_.declare_var({}));
-      return;
-    }
-    blocks_[b] = fwd_.new_block();
-    for (NameId p : block.params)
-      map_[index(p)] = fwd_.block_param(blocks_[b], f_.name_info(p).hint, f_.name_info(p).type);
-    if (needs_label(b)) labels_[b] = fwd_.block_param(blocks_[b], {});
-  }
-
-  Atom fatom(Atom a) {
-    if (a.is_const()) return fwd_.constant_from(f_, a.constant());
-    return a.is_none() ? a : map_[index(a.name())];
-  }
-  std::vector<Atom> fatoms(const Atom* a, uint32_t n) {
-    std::vector<Atom> result;
-    for (uint32_t i = 0; i < n; ++i) result.push_back(fatom(a[i]));
-    return result;
-  }
-  std::vector<Atom> fargs(const Let& l) { return fatoms(f_.args(l), l.nargs); }
-
+  void head();
+  uint32_t new_record();
+  bool needs_label(uint32_t b) const;
+  void declare_block(uint32_t b);
+  Atom fatom(Atom a);
+  std::vector<Atom> fatoms(const Atom* a, uint32_t n);
+  std::vector<Atom> fargs(const Let& l);
   // The arguments of the edge with this number, its label behind them.
-  std::vector<Atom> edge_args(const Target& t, uint32_t number) {
-    std::vector<Atom> args = fatoms(f_.args(t), t.nargs);
-    if (needs_label(index(t.block))) args.push_back(fwd_.integer(number));
-    return args;
-  }
-
-  void forward_block(BlockId b) {
-    if (index(b) != 0) {
-      fwd_.switch_to(blocks_[index(b)]);
-    }
-    const Block& block = f_.block(b);
-    uint32_t node = flow_.first_node(b);
-    node_ = node;
-    current_ = &work_[node].adjoints;
-    record_ = work_[node].record;
-    if (block.handler) {
-      for (size_t i = 1; i < block.params.size(); ++i)
-        map_[index(block.params[i])] = fwd_.read_var(handler_vars_[index(b)][i - 1]);
-      if (needs_label(index(b))) labels_[index(b)] = fwd_.read_var(handler_vars_[index(b)].back());
-    }
-    if (needs_label(index(b))) work_[node].label = save(labels_[index(b)]);
-    for (const Let& l : block.lets) {
-      bool ends = l.handover != Let::kNoHandover;
-      if (ends) {
-        push_record();
-        enter_handler(l.handover, flow_.handover_number(l.handover));
-        current_ = &work_[node_].last;
-        record_ = work_[node_].last_record;
-      }
-      forward_let(l);
-      if (!ends) continue;
-      fwd_.pop_handler();
-      push_record();
-      ++node_;
-      current_ = &work_[node_].adjoints;
-      record_ = work_[node_].record;
-    }
-    push_record();
-    forward_terminator(block.term);
-  }
-
+  std::vector<Atom> edge_args(const Target& t, uint32_t number);
+  void forward_block(BlockId b);
   // What the handler receives, in its variables, then the handler itself.
-  void enter_handler(uint32_t handover, uint32_t number) {
-    const Handover& h = f_.handovers[handover];
-    const auto& vars = handler_vars_[index(h.handler)];
-    for (uint32_t i = 0; i < h.nargs; ++i) fwd_.write_var(vars[i], fatom(f_.args(h)[i]));
-    if (needs_label(index(h.handler))) fwd_.write_var(vars.back(), fwd_.integer(number));
-    fwd_.push_handler(blocks_[index(h.handler)]);
-  }
-
-  void push_record() {
-    if (record_ == UINT32_MAX) return;
-    Record& r = records_[record_];
-    if (r.items.empty()) return;
-    std::vector<Atom> args{r.seq};
-    args.insert(args.end(), r.items.begin(), r.items.end());
-    fwd_.let(prim::seq_push, args);
-    r.count = static_cast<uint32_t>(r.items.size());
-    r.items.clear();
-  }
-
-  void forward_terminator(const Terminator& t) {
-    using K = Terminator::Kind;
-    fwd_.set_span(t.span);
-    auto number = [&](size_t i) { return flow_.target_number(&t, i); };
-    switch (t.kind) {
-      case K::return_: {
-        Atom args[] = {fatom(t.a), fwd_.integer(static_cast<int64_t>(returns_.size()))};
-        returns_.push_back({node_, t.a});
-        fwd_.jump(exit_, args);
-        break;
-      }
-      case K::jump:
-        fwd_.jump(blocks_[index(t.targets[0].block)], edge_args(t.targets[0], number(0)));
-        break;
-      case K::branch:
-        fwd_.branch(fatom(t.a), blocks_[index(t.targets[0].block)], edge_args(t.targets[0], number(0)),
-                    blocks_[index(t.targets[1].block)], edge_args(t.targets[1], number(1)));
-        break;
-      case K::switch_: {
-        std::vector<BlockId> to;
-        std::vector<std::vector<Atom>> args;
-        for (size_t i = 0; i < t.targets.size(); ++i) {
-          to.push_back(blocks_[index(t.targets[i].block)]);
-          args.push_back(edge_args(t.targets[i], number(i)));
-        }
-        fwd_.switch_on(fatom(t.a), to, args);
-        break;
-      }
-      case K::raise:
-        if (t.handover != Let::kNoHandover) enter_handler(t.handover, flow_.handover_number(t.handover));
-        fwd_.raise(fatom(t.a), fatom(t.b));
-        if (t.handover != Let::kNoHandover) fwd_.pop_handler();
-        break;
-      default:
-        fwd_.unreachable();
-    }
-  }
+  void enter_handler(uint32_t handover, uint32_t number);
+  void push_record();
+  void forward_terminator(const Terminator& t);
 
   // ---- residuals ------------------------------------------------------------------------------------------------
 
   // Keeps forward atom `a` for the pullback of the node that is emitted.
-  Residual save(Atom a) {
-    if (a.is_const()) return {Residual::Kind::constant, a, 0, 0};
-    if (record_ == UINT32_MAX || record_ >= records_.size()) {
-      for (uint32_t i = 0; i < variables_.size(); ++i)
-        if (variables_[i].value == a) {
-          fwd_.write_var(variables_[i].var, a);
-          return {Residual::Kind::variable, {}, i, 0};
-        }
-      variables_.push_back({a, fwd_.declare_var({})});
-      fwd_.init_var(variables_.back().var, fwd_.none());
-      fwd_.write_var(variables_.back().var, a);
-      return {Residual::Kind::variable, {}, static_cast<uint32_t>(variables_.size() - 1), 0};
-    }
-    Record& r = records_[record_];
-    for (uint32_t i = 0; i < r.items.size(); ++i)
-      if (r.items[i] == a) return {Residual::Kind::record, {}, i, record_};
-    r.items.push_back(a);
-    return {Residual::Kind::record, {}, static_cast<uint32_t>(r.items.size() - 1), record_};
-  }
-  std::vector<Residual> save_all(const std::vector<Atom>& atoms) {
-    std::vector<Residual> result;
-    for (Atom a : atoms) result.push_back(save(a));
-    return result;
-  }
-
+  Residual save(Atom a);
+  std::vector<Residual> save_all(const std::vector<Atom>& atoms);
   // The residual in the pullback.
-  Atom get(const Residual& r) {
-    switch (r.kind) {
-      case Residual::Kind::constant:
-        return constant_to_pullback(r.constant);
-      case Residual::Kind::variable:
-        return captures_[r.index];
-      case Residual::Kind::record: {
-        Record& rec = records_[r.record];
-        return bwd_.let(prim::seq_get, {captures_[rec.capture], rec.position}, r.index);
-      }
-    }
-    return {};
-  }
-  Atom constant_to_pullback(Atom a) { return bwd_.constant_from(fwd_.head(), a.constant()); }
+  Atom get(const Residual& r);
+  Atom constant_to_pullback(Atom a);
 
   // ---- one let --------------------------------------------------------------------------------------------------
 
@@ -429,175 +233,18 @@ class Reverse {
   // ---- pullback -------------------------------------------------------------------------------------------------
 
   // The exit block: the pullback is made of what was kept, and returned with the value.
-  void exit() {
-    for (BlockId b : flow_.order())
-      if (index(b) != 0) fwd_.seal(blocks_[index(b)]);
-    fwd_.seal(exit_);
-    if (!fwd_.has_edges_to(exit_)) return;  // f never returns
-    fwd_.switch_to(exit_);
-    fwd_.set_span(f_.span);
-    std::vector<Atom> kept;
-    NameId dy = bwd_.entry_param(intern("dy"));
-    env_ = bwd_.entry_param(intern("env"));
-    Function& h = bwd_.head();
-    h.qualname = intern(f_.qualname.str() + "'");
-    h.sig.names = {intern("dy"), intern("env")};
-    h.sig.posonly = h.sig.positional = 2;
-    auto capture = [&](Atom a, std::string_view name) {
-      kept.push_back(a);
-      h.captures.push_back({intern(name), false});
-      captures_.push_back(bwd_.entry_param({}));
-      return captures_.size() - 1;
-    };
-    for (const auto& v : variables_) capture(fwd_.read_var(v.var), "r");
-    for (Record& r : records_)
-      if (r.count) r.capture = capture(r.seq, "seq");
-    size_t label = returns_.size() > 1 ? capture(exit_label_, "exit") : SIZE_MAX;
-    size_t self = f_.captures.empty() ? SIZE_MAX : capture(self_, "self");
-    backward(dy, label, self);
-    bwd_.drop_unused_lets();
-    FunctionRef code = without_unused_captures(*bwd_.finish(), kept);
-    std::vector<Atom> args{fwd_.tuple_const({}), fwd_.none(), fwd_.none()};
-    args.insert(args.end(), kept.begin(), kept.end());
-    NameId pullback = fwd_.let(prim::function, args, index(fwd_.code(code).constant()));
-    fwd_.return_(fwd_.let(prim::tuple, {exit_value_, pullback}));
-  }
-
+  void exit();
   // Captures that no rule read are not kept.
-  static FunctionRef without_unused_captures(Function code, std::vector<Atom>& kept) {
-    std::vector<bool> used(code.names.size(), false);
-    for (const Block& b : code.blocks) for_each_use(code, b, [&](uint32_t, NameId n) { used[index(n)] = true; });
-    auto& params = code.blocks[0].params;
-    size_t to = 0, first = code.sig.count();
-    for (size_t i = 0; i < kept.size(); ++i) {
-      if (!used[index(params[first + i])]) continue;
-      kept[to] = kept[i], code.captures[to] = code.captures[i], params[first + to] = params[first + i];
-      ++to;
-    }
-    kept.resize(to), code.captures.resize(to), params.resize(first + to);
-    return std::make_shared<const Function>(std::move(code));
-  }
-
-  void backward(NameId dy, size_t label, size_t self) {
-    for (const NameInfo& n : f_.names) {
-      cotangents_.push_back(bwd_.declare_var(n.hint ? intern("d_" + n.hint.str()) : Symbol{}));
-      bwd_.write_var(cotangents_.back(), bwd_.zero());
-    }
-    for (Record& r : records_)
-      if (r.count) {
-        r.counter = bwd_.declare_var({});
-        bwd_.write_var(r.counter, bwd_.let(prim::seq_len, {captures_[r.capture]}));
-      }
-    for (uint32_t n = 0; n < work_.size(); ++n) {
-      work_[n].rest = bwd_.new_block();
-      work_[n].full = flow_.nodes()[n].splits ? bwd_.new_block() : work_[n].rest;
-    }
-    emitted_.assign(work_.size(), false);
-    std::vector<BlockId> returns;
-    for (size_t i = 0; i < returns_.size(); ++i) returns.push_back(bwd_.new_block());
-    if (returns.size() == 1)
-      bwd_.jump(returns[0]);
-    else
-      bwd_.switch_on(captures_[label], returns);
-    for (size_t i = 0; i < returns.size(); ++i) {
-      bwd_.seal(returns[i]);
-      bwd_.switch_to(returns[i]);
-      accumulate(returns_[i].value, dy);
-      go(work_[returns_[i].node].full, returns_[i].node);
-    }
-    while (!todo_.empty()) {  // from the end of the forward code: what needs no loop is sealed before it is emitted
-      auto [key, node] = *todo_.rbegin();
-      todo_.erase(std::prev(todo_.end()));
-      if (key & 1)
-        backward_full(node);
-      else
-        backward_rest(node, self);
-    }
-    for (const NodeWork& w : work_) {
-      if (w.full != w.rest) bwd_.seal(w.full);
-      bwd_.seal(w.rest);
-    }
-  }
-
-  void go(BlockId block, uint32_t node) {
-    if (!bwd_.has_edges_to(block)) todo_[flow_.position(node) * 2 + (block != work_[node].rest)] = node;
-    bwd_.jump(block);
-  }
-
-  void step_back(uint32_t record) {
-    if (record == UINT32_MAX || !records_[record].count) return;
-    Record& r = records_[record];
-    r.position = bwd_.let(prim::seq_prev, {bwd_.read_var(r.counter)});
-    bwd_.write_var(r.counter, r.position);
-  }
-  static void run_reversed(const std::vector<Adjoint>& list) {
-    for (auto it = list.rbegin(); it != list.rend(); ++it) (*it)();
-  }
-
-  void backward_full(uint32_t node) {
-    bwd_.seal(work_[node].full);
-    bwd_.switch_to(work_[node].full);
-    step_back(work_[node].last_record);
-    run_reversed(work_[node].last);
-    go(work_[node].rest, node);
-  }
-
-  void backward_rest(uint32_t node, size_t self) {
-    bool complete = true;
-    for (uint32_t s : flow_.successors(node)) complete = complete && (emitted_[s] || !flow_.nodes()[s].returns);
-    if (complete) bwd_.seal(work_[node].rest);
-    bwd_.switch_to(work_[node].rest);
-    emitted_[node] = true;
-    step_back(work_[node].record);
-    run_reversed(work_[node].adjoints);
-    const Node& n = flow_.nodes()[node];
-    if (!n.first) return go(work_[node - 1].full, node - 1);
-    if (n.block == BlockId{0}) return finish_pullback(self);
-    const auto& edges = flow_.in_edges(n.block);
-    if (edges.size() == 1) return along(edges[0]);
-    std::vector<BlockId> targets;
-    for (size_t i = 0; i < edges.size(); ++i) targets.push_back(bwd_.new_block());
-    bwd_.switch_on(get(work_[node].label), targets);
-    for (size_t i = 0; i < edges.size(); ++i) {
-      bwd_.seal(targets[i]);
-      bwd_.switch_to(targets[i]);
-      along(edges[i]);
-    }
-  }
-
+  static FunctionRef without_unused_captures(Function code, std::vector<Atom>& kept);
+  void backward(NameId dy, size_t label, size_t self);
+  void go(BlockId block, uint32_t node);
+  void step_back(uint32_t record);
+  static void run_reversed(const std::vector<Adjoint>& list);
+  void backward_full(uint32_t node);
+  void backward_rest(uint32_t node, size_t self);
   // Backwards over one edge: what a parameter has, its argument gets.
-  void along(const InEdge& e) {
-    const Block& b = f_.block(e.to);
-    size_t shift = b.handler ? 1 : 0;
-    if (b.handler) set_cotangent(b.params[0], bwd_.zero());
-    std::vector<Atom> given;
-    for (uint32_t i = 0; i < e.nargs; ++i) {
-      given.push_back(cotangent(b.params[i + shift]));
-      set_cotangent(b.params[i + shift], bwd_.zero());
-    }
-    for (uint32_t i = 0; i < e.nargs; ++i) accumulate(f_.atoms[e.args_begin + i], given[i]);
-    go(e.handover ? work_[e.node].rest : work_[e.node].full, e.node);
-  }
-
-  void finish_pullback(size_t self) {
-    const auto& params = f_.blocks[0].params;
-    std::vector<Atom> result;
-    size_t n = f_.sig.count();
-    for (size_t i = 0; i < n; ++i) result.push_back(cotangent(params[i]));
-    for (size_t i = n; i < params.size(); ++i) {
-      Atom d = f_.captures[i - n].cell ? bwd_.zero() : cotangent(params[i]);
-      if (!is_zero(d)) bwd_.let(prim::ad_acc, {env_, captures_[self], bwd_.integer(static_cast<int64_t>(i - n)), d});
-    }
-    size_t positional = f_.sig.positional;
-    if (!flat_ && f_.sig.varargs &&
-        !is_zero(result[positional])) {  // the arguments behind the named ones, each for itself
-      std::vector<Atom> named(result.begin(), result.begin() + static_cast<ptrdiff_t>(positional));
-      NameId rule = bwd_.let(prim::ad_always, {bwd_.none()}, attr("splice"));
-      bwd_.return_(call_b(rule, {bwd_.let(prim::tuple, named), result[positional]}));
-      return;
-    }
-    bwd_.return_(bwd_.let(prim::tuple, result));
-  }
+  void along(const InEdge& e);
+  void finish_pullback(size_t self);
 
   struct Return {
     uint32_t node;

@@ -20,7 +20,7 @@
 #include <string>
 
 #include "jit/cache/disk_store.h"
-#include "runtime/backend.h"
+#include "runtime/machine/backend.h"
 
 namespace ouro::runtime {
 class Session;

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "ir/anf.h"
-#include "runtime/backend.h"
-#include "runtime/session.h"
-#include "runtime/value.h"
+#include "runtime/machine/backend.h"
+#include "runtime/object/session.h"
+#include "runtime/object/value.h"
 
 namespace ouro::jit {
 

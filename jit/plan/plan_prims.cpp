@@ -2,9 +2,9 @@
 #include "ir/effect.h"
 #include "ir/prim.h"
 #include "jit/plan/plan_program.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/tensor_hooks.h"
+#include "runtime/tensor/tensor.h"
 #include "support/diag.h"
 
 namespace ouro::jit {

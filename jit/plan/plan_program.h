@@ -9,7 +9,7 @@
 #include "ir/loops/cluster.h"
 #include "ir/loops/memory.h"
 #include "jit/plan/plan.h"
-#include "runtime/contract.h"
+#include "runtime/machine/contract.h"
 
 namespace ouro::jit {
 

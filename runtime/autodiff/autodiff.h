@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ir/anf.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "support/dtype.h"
 
 namespace ouro::runtime::autodiff {
@@ -68,7 +68,7 @@ struct Like : Object {
 Value forward_form(Session& s, const Value& f);                        // ad.forward
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
-Value flat_form(Session& s, const Value& form);  // ad.flat
+Value flat_form(Session& s, const Value& form);                                         // ad.flat
 // A function of grad_rules by name (unbound if absent), and a rule of its RULES.
 Value rules_function(Session& s, std::string_view name);
 Value find_rule(Session& s, std::string_view name);

@@ -9,7 +9,7 @@
 
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
-#include "runtime/bind.h"
+#include "runtime/object/bind.h"
 
 namespace ouro::runtime::autodiff {
 namespace {

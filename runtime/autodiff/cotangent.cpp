@@ -1,7 +1,7 @@
 // Arithmetic of cotangents.
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/autodiff/tensor_access.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/object/tensor_hooks.h"
 
 namespace ouro::runtime::autodiff {
 

@@ -1,10 +1,10 @@
 // Forward forms of everything that can be called, by kind.
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
-#include "runtime/bind.h"
+#include "runtime/object/bind.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime::autodiff {
 

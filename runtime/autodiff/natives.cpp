@@ -3,7 +3,7 @@
 
 #include "runtime/autodiff/state.h"
 #include "runtime/autodiff/tensor_access.h"
-#include "runtime/bind.h"
+#include "runtime/object/bind.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 

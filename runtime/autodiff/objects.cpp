@@ -114,6 +114,7 @@ void register_autodiff_types(Session& s) {
   for (const TypeDef& t : kTypes) define_type(s, t);
   register_autodiff_natives(s);
   register_row_natives(s);
+  s.gradient_primitive = autodiff::run_primitive;
 }
 
 }  // namespace ouro::runtime

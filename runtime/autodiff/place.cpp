@@ -10,7 +10,7 @@
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/interpreter/slow.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/object/tensor_hooks.h"
 
 namespace ouro::runtime::autodiff {
 namespace {

@@ -3,7 +3,7 @@
 #include "ir/ops/registry.h"
 #include "runtime/autodiff/natives.h"
 #include "runtime/autodiff/state.h"
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 using namespace autodiff;

@@ -1,8 +1,8 @@
 #include "runtime/autodiff/tensor_access.h"
 
-#include "runtime/tensor.h"
+#include "runtime/object/tensor_hooks.h"
 #include "runtime/tensor/route.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime::autodiff {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "support/dtype.h"
 
 namespace ouro::runtime::autodiff {

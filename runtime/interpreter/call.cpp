@@ -1,13 +1,13 @@
 // Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything
 // else is called.
 #include "ir/prim.h"
-#include "runtime/bind.h"
-#include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
-#include "runtime/interrupt.h"
-#include "runtime/leftovers.h"
-#include "runtime/limits.h"
+#include "runtime/object/bind.h"
+#include "runtime/object/collect.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/leftovers.h"
+#include "runtime/object/limits.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -533,7 +533,6 @@ Value call_function(Session& s, const Value& function, const Args& args) {
       return result;
     }
     if (o == Outcome::raised) return run_raising(s, s.interpreter->top);
-    if (o == Outcome::left) return run(s, s.interpreter->top);
   }
   return run(s, pushed);
 }

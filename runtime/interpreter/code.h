@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "ir/anf.h"
-#include "runtime/executor.h"
-#include "runtime/object.h"
+#include "runtime/object/executor.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 
@@ -119,11 +119,6 @@ struct Code {
 
   // Tier-up.
   uint32_t calls = 0, call_trigger = UINT32_MAX;
-  struct Loop {
-    ir::BlockId head;
-    uint32_t count = 0, trigger = UINT32_MAX;
-  };
-  std::vector<Loop> loops;
   EntryFn entry = nullptr;
   void* entry_data = nullptr;
 

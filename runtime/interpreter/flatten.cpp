@@ -6,7 +6,7 @@
 #include "ir/effect.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/object/tensor_hooks.h"
 #include "runtime/types/big_int.h"
 #include "support/diag.h"
 #include "support/forever.h"
@@ -445,10 +445,7 @@ class Flattener {
   void go(BlockId from, const Target& t, BlockId next, Span span, int32_t sent = -1) {
     edge_moves(t, span, sent);
     if (back_edge(from, t.block)) {
-      uint32_t loop = 0;
-      while (loop < code_->loops.size() && code_->loops[loop].head != t.block) ++loop;
-      if (loop == code_->loops.size()) code_->loops.push_back({t.block});
-      emit(I::jump_back, 0, static_cast<int32_t>(loop), 0, span, first_handover(t.block));
+      emit(I::jump_back, 0, 0, 0, span, first_handover(t.block));
       jumps_.push_back({pc() - 1, t.block});
     } else if (t.block != next) {
       emit(I::jump, 0, 0, 0, span);

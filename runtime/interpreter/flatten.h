@@ -2,4 +2,4 @@
 #pragma once
 
 #include "runtime/interpreter/code.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"

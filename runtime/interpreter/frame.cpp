@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/exception.h"
 #include "runtime/interpreter/flatten.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/object/exception.h"
 #include "support/diag.h"
 
 namespace ouro::runtime {
@@ -44,8 +44,6 @@ Code* code_of(Session& s, const ir::FunctionRef& f) {
   if (!c) {
     c = flatten(s, f);
     if (s.executor) c->call_trigger = s.options.mode == Mode::graph ? 1 : 2;
-    for (auto& l : c->loops)
-      if (s.executor) l.trigger = 50;
   }
   return c.get();
 }
@@ -119,16 +117,6 @@ Value& frame_value(Frame& f, ir::NameId name) {
   int32_t r = f.code->reg_of[ir::index(name)];
   if (r < 0) ouro_bug("name %u is not in a register", ir::index(name));
   return f.regs[r];
-}
-void set_position(Frame& f, ir::BlockId block, uint32_t let) {
-  f.pc = f.code->instrs.data() + f.code->let_pc[ir::index(block)][let];
-}
-Frame* push_inlined_frame(Session& s, Frame& caller, const Value& function, ir::NameId result) {
-  Frame* f = push_frame(s, function);
-  if (!f) return nullptr;
-  f->result = result == ir::NameId::none ? -1 : caller.code->reg_of[ir::index(result)];
-  if (f->result < 0) f->set(Frame::kDiscard);
-  return f;
 }
 
 }  // namespace ouro::runtime

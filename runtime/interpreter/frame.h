@@ -6,8 +6,8 @@
 
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/sweep.h"
-#include "runtime/session.h"
-#include "runtime/type_slots.h"
+#include "runtime/object/session.h"
+#include "runtime/object/type_slots.h"
 
 namespace ouro::runtime {
 

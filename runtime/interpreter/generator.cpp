@@ -2,7 +2,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 
@@ -235,6 +235,44 @@ Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v
     return Value::none();
   }
   return raise_error(s, ExcKind::RuntimeError, "generator ignored GeneratorExit");
+}
+
+// ---------------------------------------------------------------- memory rows
+
+namespace {
+
+void visit_generator(Object* o, Visitor& v) {
+  auto* g = static_cast<Generator*>(o);
+  if (g->frame) visit_frame(*g->frame, v);
+}
+void clear_generator(Object* o) {
+  auto* g = static_cast<Generator*>(o);
+  if (!g->frame || g->running) return;
+  Frame* f = g->frame;
+  g->frame = nullptr;
+  free_generator_frame(f);
+}
+
+// A generator that waits inside a `try` is closed before it goes, at the next safe point.
+void destroy_generator(Object* o) {
+  auto* g = static_cast<Generator*>(o);
+  Session* s = current_session();
+  bool waits = g->frame && g->started && !g->running &&
+               g->frame->code->handover_of[g->frame->code->pc_of(g->frame->pc)] != UINT32_MAX;
+  if (waits && !(g->flags & kFlagFinalized) && s) {
+    g->flags |= kFlagFinalized;
+    g->refs = 1;
+    s->finalizers.push_back(Value::steal(g));
+    s->ask(Session::kFinalizers);
+    return;
+  }
+  destroy_object<Generator>(o);
+}
+
+}  // namespace
+
+void register_generator_kind() {
+  register_kind(ObjectKind::generator, {destroy_generator, visit_generator, clear_generator});
 }
 
 }  // namespace ouro::runtime

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "ir/prim.h"
-#include "runtime/autodiff/autodiff.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/modules.h"
 #include "runtime/interpreter/slow.h"
-#include "runtime/modules.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"
 #include "support/diag.h"
@@ -362,7 +361,7 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
   if (in.op == I::generic &&
       code.sites[static_cast<size_t>(in.a)].op >= ir::prim::ad_forward) {  // the operations of reverse mode
     const Site& x = code.sites[static_cast<size_t>(in.a)];
-    Value r = autodiff::run_primitive(s, *code.function, Value::share(f.globals), x.op, x.attr, {args, n});
+    Value r = s.gradient_primitive(s, *code.function, Value::share(f.globals), x.op, x.attr, {args, n});
     if (r.is_error()) return false;
     f.regs[in.dst] = std::move(r);
     return true;

@@ -6,19 +6,14 @@
 #include <string_view>
 
 #include "ir/anf.h"
-#include "runtime/native.h"
-#include "runtime/object.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 
-class Session;
-struct Interpreter;
-
 Interpreter* make_interpreter(Session& s);
 void destroy_interpreter(Interpreter* i);
-
-// Calls a script function. Arguments are borrowed.
-Value call_function(Session& s, const Value& function, const Args& args);
+void give_back_frames(Session& s);  // those that are free
+void register_generator_kind();     // its memory rows
 
 // A closure of `code`: args are default tuple, keyword default dict, annotations, then captures (prim::function).
 Value make_function(Session& s, const ir::FunctionRef& code, const Value& globals, std::span<const Value> args);
@@ -26,11 +21,6 @@ Value make_function(Session& s, const ir::FunctionRef& code, const Value& global
 // Runs a module's code (Kind::module, no parameters) in `module`; None or error.
 Value run_module(Session& s, const ir::FunctionRef& code, const Value& module);
 
-// Generators: mode 0 sends v, 1 raises v in it (an exception instance), 2 closes it. The end marker when it returned
-// (its value is in s.stop_value).
-enum class ResumeMode : uint8_t { send, raise, close };
-Value resume_generator(Session& s, Generator* g, ResumeMode mode, const Value& v);
-Value next_of_generator(Session& s, Generator* g);
 // The iterator that the generator is waiting for in a `yield from`, or null.
 const Value* delegate_of(Generator* g);
 

@@ -1,7 +1,7 @@
 #include "runtime/interpreter/place_span.h"
 
 #include "frontend/build_ast.h"
-#include "runtime/session.h"
+#include "runtime/object/session.h"
 
 namespace ouro::runtime {
 

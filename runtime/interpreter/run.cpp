@@ -7,7 +7,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/slow.h"
-#include "runtime/interrupt.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/protocol/lookup.h"
 #include "support/diag.h"
 
@@ -224,38 +224,12 @@ L_drop:
   OURO_NEXT;
 L_jump:
   OURO_GO(pc->dst);
-L_jump_back : {
-  Code::Loop& loop = f->code->loops[static_cast<size_t>(pc->a)];
-  if (++loop.count >= loop.trigger || s.poll.load(std::memory_order_relaxed)) {
+L_jump_back:
+  if (s.poll.load(std::memory_order_relaxed)) [[unlikely]] {
     f->pc = pc;
-    if (s.poll.load(std::memory_order_relaxed) && !safe_point(s)) goto failed;
-    if (loop.count >= loop.trigger && s.executor) {
-      Value result;
-      f->pc = code_begin + pc->dst;
-      switch (s.executor->hot_loop(s, *f, loop.head, result)) {
-        case Outcome::not_taken:
-          f->pc = pc;
-          break;
-        case Outcome::returned:
-          f->pc = pc;
-          goto return_result_of_compiled;
-        case Outcome::raised:
-          OURO_LOAD();
-          goto failed;
-        case Outcome::left:
-          f = interpreter.top;
-          OURO_LOAD();
-          OURO_DISPATCH;
-      }
-      goto jump_back_done;
-    return_result_of_compiled:
-      s.stop_value = std::move(result);
-      goto return_stop_value;
-    jump_back_done:;
-    }
+    if (!safe_point(s)) goto failed;
   }
   OURO_GO(pc->dst);
-}
 L_branch:
   if (OURO_A.as_bool()) OURO_GO(pc->dst);
   OURO_NEXT;

@@ -1,13 +1,13 @@
 #include "runtime/interpreter/slow.h"
-#include "runtime/buffer_mark.h"
+#include "runtime/object/buffer_mark.h"
 
 #include "ir/prim.h"
-#include "runtime/bind.h"
-#include "runtime/collect.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/place_span.h"
+#include "runtime/object/bind.h"
+#include "runtime/object/collect.h"
+#include "runtime/object/tensor_hooks.h"
 #include "runtime/protocol/lookup.h"
-#include "runtime/tensor_hooks.h"
 #include "runtime/types/sequence.h"
 #include "support/small_vec.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/interpreter/frame.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/iterator_types.h"
 
 namespace ouro::runtime {

@@ -3,7 +3,7 @@
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
 namespace ouro::runtime {

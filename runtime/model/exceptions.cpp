@@ -1,6 +1,6 @@
 // The hierarchy of exceptions, and tracebacks as values.
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/unicode_error.h"
 

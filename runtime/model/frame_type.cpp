@@ -2,7 +2,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 namespace {

@@ -1,11 +1,11 @@
 // Functions, methods, natives, generators and cells as values.
 #include <algorithm>
 
-#include "runtime/bind.h"
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/bind.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
 
 namespace ouro::runtime {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ir/anf.h"
-#include "runtime/value.h"
+#include "runtime/object/value.h"
 #include "support/source.h"
 
 namespace ouro::runtime {

@@ -1,6 +1,6 @@
 // Modules, and the aliases that annotations are made of (list[int], int | None).
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/argument_name.h"
 

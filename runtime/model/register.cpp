@@ -1,5 +1,5 @@
 #include "runtime/model/model.h"
-#include "runtime/type_slots.h"
+#include "runtime/object/type_slots.h"
 
 namespace ouro::runtime {
 

@@ -2,8 +2,8 @@
 //
 // Order for an instance (CPython's _PyObject_GenericGetAttrWithDict): a data descriptor of the class, the instance's
 // own attribute, anything else of the class (bound), then __getattr__.
-#include "runtime/buffer_mark.h"
-#include "runtime/ops.h"
+#include "runtime/object/buffer_mark.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 
@@ -298,8 +298,8 @@ void grow_slots(Instance* i, uint32_t count) {
   i->slot_capacity = capacity;
 }
 
-// An attribute first set with a buffer (runtime/buffer_mark.h) is one of its class from then on: its name joins the
-// tuple `_buffers` of the class, where derivatives and the library's walks over trees look.
+// An attribute first set with a buffer (runtime/object/buffer_mark.h) is one of its class from then on: its name joins
+// the tuple `_buffers` of the class, where derivatives and the library's walks over trees look.
 void note_buffer(Session& s, Type* t, Symbol name) {
   static const Symbol buffers = intern("_buffers");
   Value known = type_lookup(s, t, buffers), add = s.str(name);

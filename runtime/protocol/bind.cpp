@@ -1,12 +1,12 @@
-#include "runtime/bind.h"
+#include "runtime/object/bind.h"
 
 #include <mutex>
 #include <new>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
 #include "support/diag.h"
 #include "support/small_vec.h"

@@ -1,7 +1,6 @@
 // Calls of any callable.
-#include "runtime/bind.h"
-#include "runtime/interpreter/interpreter.h"
-#include "runtime/ops.h"
+#include "runtime/object/bind.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 

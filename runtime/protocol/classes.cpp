@@ -2,8 +2,8 @@
 // __init_subclass__, __new__ and __init__.
 #include <algorithm>
 
-#include "runtime/ops.h"
-#include "runtime/os_error.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/os_error.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 

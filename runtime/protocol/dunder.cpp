@@ -1,4 +1,4 @@
-#include "runtime/dunder.h"
+#include "runtime/object/dunder.h"
 
 #include <array>
 #include <string>

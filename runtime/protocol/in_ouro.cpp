@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
 namespace ouro::runtime {

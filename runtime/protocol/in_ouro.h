@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

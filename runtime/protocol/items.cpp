@@ -1,7 +1,6 @@
 // Subscripts, lengths and iteration.
-#include "runtime/interpreter/interpreter.h"
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"

@@ -1,15 +1,13 @@
 // Inside of attribute access, for inline caches, `object`'s methods and class building.
 #pragma once
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 
 bool is_data_descriptor(Session& s, const Value& d);
 // A built-in method that is not bound yet: found in a class, it is called with the receiver first.
 inline bool takes_receiver(const Native* n) { return n->owner && n->self.is_unbound(); }
-// `m`, found as a class's special method `d`, is not what the built-in classes have there.
-bool is_overridden(const Value& m, Dunder d);
 // `d`, found in class `owner`, as an attribute of `self`; with `self` unbound, of the class itself.
 Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner);
 // The name in the class's own namespace (built-in rows filled in), or null.

@@ -1,5 +1,5 @@
 // Conversions to machine numbers, and slice arithmetic.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/sequence.h"
 
 namespace ouro::runtime {

@@ -1,7 +1,7 @@
 // Operators on any operands: the built-in kinds by their slots, instances of script classes by their special methods,
 // in the order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only
 // after numbers declined).
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/types/ordering.h"
 

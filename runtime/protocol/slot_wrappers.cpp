@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/argument_name.h"
 
 namespace ouro::runtime {

@@ -1,7 +1,7 @@
 // The special methods that scripts see on built-in classes (int.__add__, list.__len__), made from the class's slots.
 #pragma once
 
-#include "runtime/type_slots.h"
+#include "runtime/object/type_slots.h"
 
 namespace ouro::runtime {
 

@@ -1,7 +1,7 @@
 // repr, str, format, ascii, hash, and the guards of recursion.
 #include <cstdio>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 

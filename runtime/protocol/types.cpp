@@ -2,7 +2,7 @@
 // tests.
 #include <unordered_map>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/slot_wrappers.h"
 

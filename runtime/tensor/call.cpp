@@ -8,7 +8,7 @@
 #include "ir/ops/param_kinds.h"
 #include "ir/ops/sig_parse.h"
 #include "runtime/interpreter/interpreter.h"
-#include "runtime/modules.h"
+#include "runtime/interpreter/modules.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/route.h"
 #include "runtime/types/big_int.h"
@@ -300,7 +300,7 @@ Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args);
 Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (!s.devices.used()) [[likely]]
     return run_row_on_host(s, op, args);
-  if (op.inputs == 0) return placed(run_row_on_host(s, op, args), s.devices.row_texts > 0 ? kAnywhere : 0);
+  if (op.inputs == 0) return placed(run_row_on_host(s, op, args), s.row_texts > 0 ? kAnywhere : 0);
   // What only looks at the shape needs no elements.
   if (op.def->effect == ir::OpEffect::place ||
       (op.def->loop.kind == ir::LoopKind::view && op.def->loop.index == "reshape"))
@@ -426,10 +426,10 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
 static Value call_text(Session& s, const Value& f, const Args& args) {
   if (!s.devices.used()) [[likely]]
     return call(s, f, args);
-  ++s.devices.row_texts;
+  ++s.row_texts;
   Value r = call(s, f, args);
   auto* t = cast<Tensor>(r);
-  if (--s.devices.row_texts == 0 && t && t->place == kAnywhere) r = placed(std::move(r), 0);
+  if (--s.row_texts == 0 && t && t->place == kAnywhere) r = placed(std::move(r), 0);
   return r;
 }
 

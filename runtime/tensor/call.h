@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ir/ops/sig.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 

@@ -1,5 +1,5 @@
 // Rows that are contractions: shapes to descriptions for the engine.
-#include "runtime/contract.h"
+#include "runtime/machine/contract.h"
 
 #include <algorithm>
 

@@ -8,11 +8,11 @@
 #include <unordered_map>
 
 #include "ir/ops/sig.h"
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/route.h"
-#include "runtime/threads.h"
 #include "support/per_thread.h"
 
 namespace ouro::runtime {

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/move.h"
 #include "runtime/tensor/reduce.h"
 #include "runtime/tensor/route.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

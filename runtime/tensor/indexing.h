@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "runtime/memory.h"
-#include "runtime/tensor.h"
+#include "runtime/machine/memory.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <numeric>
 
-#include "runtime/interrupt.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

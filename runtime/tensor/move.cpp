@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/threads.h"
+#include "runtime/machine/threads.h"
 
 namespace ouro::runtime {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/tensor.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 

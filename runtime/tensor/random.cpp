@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "runtime/interrupt.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/philox.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/machine/threads.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

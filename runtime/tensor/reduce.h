@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/memory.h"
-#include "runtime/tensor.h"
+#include "runtime/machine/memory.h"
 #include "runtime/tensor/kernels.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 

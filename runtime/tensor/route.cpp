@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/coherence.h"
 #include "support/trace.h"
 
 namespace ouro::runtime {
@@ -86,7 +87,7 @@ Value run_on_device(Session& s, const ir::OpInfo& op, std::span<const Value> arg
     std::shared_ptr<Device> d = s.devices.open(route.device, error);
     if (!d) return raise_text(s, ExcKind::RuntimeError, error);
     bool done = false;
-    Value r = s.devices.run_row ? s.devices.run_row(s, *d, route.place, op, args, done) : Value();
+    Value r = s.run_row ? s.run_row(s, *d, route.place, op, args, done) : Value();
     if (done) return r;
     if (++d->counters.on_host[op.name] == 1)
       notice("device", fmt::format("'{}' has no kernel for {}, which runs on the host", device_name(d->id), op.name));

@@ -1,10 +1,10 @@
-// Where an operation runs: told by where its tensors are placed (runtime/devices.h).
+// Where an operation runs: told by where its tensors are placed (runtime/machine/device.h).
 #pragma once
 
 #include <span>
 
-#include "runtime/device_id.h"
-#include "runtime/tensor.h"
+#include "runtime/machine/device_id.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime {
 

@@ -3,15 +3,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/tensor_hooks.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/indexing.h"
 #include "runtime/tensor/print.h"
 #include "runtime/tensor/route.h"
-#include "runtime/tensor_hooks.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/types/big_int.h"
 #include "support/forever.h"
 

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "ir/ops/shape_rules.h"
-#include "runtime/interrupt.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/move.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

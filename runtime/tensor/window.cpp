@@ -4,10 +4,10 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/machine/threads.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
-#include "runtime/threads.h"
 
 namespace ouro::runtime {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 namespace ouro::runtime {
-void poll_interrupt();  // runtime/interrupt.h
+void poll_interrupt();  // runtime/object/interrupt.h
 }
 
 namespace ouro::runtime::text {

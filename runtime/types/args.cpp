@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/exception.h"
-#include "runtime/object.h"
-#include "runtime/ops.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/object.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 namespace {

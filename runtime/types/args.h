@@ -5,8 +5,8 @@
 
 #include <initializer_list>
 
-#include "runtime/native.h"
-#include "runtime/value.h"
+#include "runtime/object/native.h"
+#include "runtime/object/value.h"
 
 namespace ouro::runtime {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 

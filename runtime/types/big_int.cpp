@@ -6,12 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/alloc.h"
-#include "runtime/exception.h"
-#include "runtime/interrupt.h"
-#include "runtime/session.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/session.h"
+#include "runtime/object/type_slots.h"
 #include "runtime/text/hash.h"
-#include "runtime/type_slots.h"
 #include "runtime/types/mp.h"
 
 namespace ouro::runtime {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

@@ -1,7 +1,7 @@
 // bytes and bytearray.
 #include <cstring>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/quote.h"
 #include "runtime/types/argument_name.h"

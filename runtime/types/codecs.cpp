@@ -1,7 +1,7 @@
 // Text to bytes and back: UTF-8, ASCII, Latin-1, UTF-16, UTF-32, with the error handlers strict, ignore, replace,
 // backslashreplace, xmlcharrefreplace, surrogateescape and surrogatepass.
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/quote.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/text_format.h"

@@ -1,6 +1,6 @@
 // dict.
 #include "runtime/types/dict_type.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"

@@ -1,7 +1,7 @@
 // Inside of dict: views and iterators (dict_views.cpp).
 #pragma once
 
-#include "runtime/value.h"
+#include "runtime/object/value.h"
 
 namespace ouro::runtime {
 

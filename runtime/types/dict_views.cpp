@@ -1,5 +1,5 @@
 // dict.keys(), .values(), .items(), and iteration over dicts.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/dict_type.h"
 #include "runtime/types/recycled.h"

@@ -2,12 +2,12 @@
 #include <cerrno>
 #include <cmath>
 
-#include "runtime/ops.h"
-#include "runtime/text/float_text.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/float_text.h"
 #include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/ordering.h"

@@ -3,15 +3,15 @@
 #include <cmath>
 #include <iterator>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
-#include "runtime/text/float_text.h"
-#include "runtime/text/format_spec.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/float_text.h"
+#include "runtime/types/format_spec.h"
 #include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/ordering.h"

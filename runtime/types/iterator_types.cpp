@@ -1,6 +1,6 @@
 // Iterators: the class of the hidden ones, and the lazy built-ins enumerate, zip, map, filter, reversed.
 #include "runtime/types/iterator_types.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/dict_type.h"

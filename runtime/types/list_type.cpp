@@ -1,7 +1,7 @@
 // list.
 #include <cstring>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/iterator_types.h"
 #include "runtime/types/register.h"

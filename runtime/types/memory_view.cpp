@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

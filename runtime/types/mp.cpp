@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/interrupt.h"
+#include "runtime/object/interrupt.h"
 
 namespace ouro::runtime {
 

@@ -1,5 +1,5 @@
 // libtommath's integers as the files of big integers use them. Operations on large ones go in steps of some
-// milliseconds, and an interrupt between two of them is seen (runtime/interrupt.h): so these throw.
+// milliseconds, and an interrupt between two of them is seen (runtime/object/interrupt.h): so these throw.
 #pragma once
 
 #include <tommath.h>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/memory.h"
+#include "runtime/machine/memory.h"
 
 namespace ouro::runtime {
 

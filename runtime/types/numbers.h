@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

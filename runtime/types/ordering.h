@@ -1,7 +1,7 @@
 // Comparison operators on what C++ orders.
 #pragma once
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 

@@ -1,6 +1,6 @@
 // range and slice. A range of machine words is arithmetic on words; one with larger bounds works on int values
 // throughout.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"

@@ -2,8 +2,8 @@
 // filled again. CPython does the same, and so what a tuple held is let go of at the same moment.
 #pragma once
 
-#include "runtime/alloc.h"
-#include "runtime/object.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

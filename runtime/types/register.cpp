@@ -1,6 +1,6 @@
 #include "runtime/types/register.h"
 
-#include "runtime/type_slots.h"
+#include "runtime/object/type_slots.h"
 
 namespace ouro::runtime {
 

@@ -1,6 +1,6 @@
 #include "runtime/types/sequence.h"
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/ordering.h"
 
 namespace ouro::runtime {

@@ -1,6 +1,6 @@
 // set and frozenset. Which operand is walked, copied or probed follows CPython's Objects/setobject.c: it decides the
 // order of the result.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
 #include "runtime/types/register.h"

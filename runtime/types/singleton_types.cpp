@@ -1,5 +1,5 @@
 // The classes of None, NotImplemented and Ellipsis.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/register.h"
 
 namespace ouro::runtime {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/sequence.h"
 

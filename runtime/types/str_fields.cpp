@@ -1,5 +1,5 @@
 // str.format: replacement fields {name.attr[key]!conversion:spec}, after CPython's Objects/stringlib/unicode_format.h.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/text_format.h"
 

@@ -1,11 +1,11 @@
 // printf-style formatting, of str and of bytes (PEP 461).
 #include <climits>
 
-#include "runtime/ops.h"
-#include "runtime/text/float_text.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/quote.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/float_text.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/text_format.h"
 

@@ -2,14 +2,14 @@
 // table of offsets of every 64th code point, kept for the string that was indexed last.
 #include <cstring>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
-#include "runtime/text/format_spec.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/quote.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/format_spec.h"
 #include "runtime/types/memory_view.h"
 #include "runtime/types/numbers.h"
 #include "runtime/types/register.h"

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/native.h"
-#include "runtime/value.h"
+#include "runtime/object/native.h"
+#include "runtime/object/value.h"
 
 namespace ouro::runtime {
 

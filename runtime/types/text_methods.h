@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/unicode.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"

@@ -1,5 +1,5 @@
 // tuple.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
 #include "runtime/types/iterator_types.h"

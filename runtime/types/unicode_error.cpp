@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/str_type.h"
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 

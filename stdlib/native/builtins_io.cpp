@@ -1,11 +1,11 @@
 // print, input, open, exit.
 #include <cstdio>
 
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
-#include "runtime/text/float_text.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
+#include "runtime/types/float_text.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {

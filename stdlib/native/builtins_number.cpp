@@ -1,7 +1,7 @@
 // Built-in functions about numbers and characters.
 #include <cmath>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"

@@ -1,6 +1,6 @@
 // Built-in functions about objects: attributes, classes, identity, namespaces.
 #include "runtime/interpreter/frame.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"

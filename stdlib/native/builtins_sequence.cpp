@@ -1,5 +1,5 @@
 // Built-in functions over iterables.
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/sequence.h"

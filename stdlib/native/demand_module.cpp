@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "jit/executor.h"
-#include "runtime/demand.h"
-#include "runtime/dict.h"
-#include "runtime/ops.h"
+#include "runtime/demand/demand.h"
+#include "runtime/object/dict.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
 

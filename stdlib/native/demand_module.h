@@ -1,4 +1,4 @@
-// Demands for scripts (runtime/demand.h).
+// Demands for scripts (runtime/demand/demand.h).
 #pragma once
 
 namespace ouro::runtime {

@@ -16,8 +16,8 @@
 #include <limits>
 #include <string>
 
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/text_format.h"

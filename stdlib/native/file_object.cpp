@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "runtime/interrupt.h"
-#include "runtime/memory.h"
-#include "runtime/ops.h"
+#include "runtime/machine/memory.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"

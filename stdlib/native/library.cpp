@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "stdlib/embedded.h"
 #include "stdlib/native/demand_module.h"
 #include "stdlib/native/file_modules.h"

@@ -2,7 +2,7 @@
 // lgamma by Lanczos' sum, hypot and dist by compensated sums of squares, fsum by Shewchuk's exact partials.
 #include <cmath>
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "runtime/interpreter/frame.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "stdlib/native/tables.h"
 

@@ -1,7 +1,7 @@
 // globals() and locals() of the script frame that called a native.
 #pragma once
 
-#include "runtime/value.h"
+#include "runtime/object/value.h"
 
 namespace ouro::runtime {
 class Session;

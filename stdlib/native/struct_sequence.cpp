@@ -1,6 +1,6 @@
 #include "stdlib/native/struct_sequence.h"
 
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::stdlib {
 namespace {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "runtime/object.h"
+#include "runtime/object/object.h"
 
 namespace ouro::stdlib {
 

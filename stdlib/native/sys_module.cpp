@@ -3,7 +3,7 @@
 #include <climits>
 
 #include "runtime/model/model.h"
-#include "runtime/ops.h"
+#include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/native.h"
-#include "runtime/session.h"
-#include "runtime/type_slots.h"
+#include "runtime/object/native.h"
+#include "runtime/object/session.h"
+#include "runtime/object/type_slots.h"
 
 namespace ouro::stdlib {
 

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 
 #include "backends/contract/onednn.h"
-#include "runtime/ops.h"
-#include "runtime/session.h"
-#include "runtime/tensor.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/session.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/philox.h"
+#include "runtime/tensor/tensor.h"
 #include "support/dtype.h"
 #include "support/forever.h"
 

@@ -1,11 +1,11 @@
 // Module ouro.native.tensors: what the library and the tests need of tensors that is no operation.
 #include "ir/ops/sig.h"
-#include "runtime/alloc.h"
-#include "runtime/buffer_mark.h"
-#include "runtime/exception.h"
-#include "runtime/native.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/buffer_mark.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/native.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
@@ -15,9 +15,9 @@ using namespace runtime;
 namespace {
 
 Value mark_buffer(Session& s, const Args& a) {
-  const Tensor* t = cast<Tensor>(a[0]);
-  if (!t) return raise_type_error(s, "nn.buffer: a tensor is expected, not %s", type_name(s, a[0]).c_str());
-  return with_buffer_mark(t);
+  if (!cast<Tensor>(a[0]))
+    return raise_type_error(s, "nn.buffer: a tensor is expected, not %s", type_name(s, a[0]).c_str());
+  return with_buffer_mark(a[0]);
 }
 
 Value text(std::string_view t) { return make_str(t); }

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "runtime/exception.h"
-#include "runtime/interrupt.h"
-#include "runtime/ops.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/interrupt.h"
+#include "runtime/object/ops.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "stdlib/native/read_time.h"

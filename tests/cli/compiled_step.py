@@ -97,3 +97,15 @@ for f, n in ((literal, 1), (beyond_64_bits, 1), (by_its_arguments, 10000), (by_i
     t.check(eager.startswith("not enough memory for a tensor of shape (1000000000000000000,)") and eager.endswith("40000.0\n" * 3), eager)
     for mode in ("graph", "auto"):
         t.equal(t.run(f"--mode={mode}", "huge.ouro", timeout=20).out, eager)
+
+
+@tags("jit")
+def test_static_numbers_are_part_of_the_program(t):
+    script = "def f(x, k): return x * k\n{decorate}\nfor k in (1.5, 2.5, 1.5): print(f(ones(2), k).tolist())\n"
+    versions = {}
+    for decorate in ("f = jit(f)", "f = jit(f, static='k')"):
+        t.write("static.ouro", script.format(decorate=decorate))
+        told = t.run("explain", "--mode=graph", "static.ouro").out
+        t.check(told.startswith("[1.5, 1.5]\n[2.5, 2.5]\n[1.5, 1.5]\n"), told)
+        versions[decorate] = told.count(": compiled;")
+    t.equal(list(versions.values()), [1, 2])

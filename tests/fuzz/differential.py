@@ -138,6 +138,8 @@ def check(batch, args):
     write(path, programs)
     timeout = 60 + 20 * count
     config = args.config or args.configs[first // count % len(args.configs)]
+    if args.alone:
+        return check_alone(programs, path, config, timeout, args)
     base = reference_of(config)
     reference = run(args.ouro, base, path, timeout)
     failed = {}
@@ -168,6 +170,18 @@ def check(batch, args):
     return len(failed)
 
 
+def check_alone(programs, path, config, timeout, args):
+    """One run, compared with nothing: it ends, and by itself. How many programs do not."""
+    status = run(args.ouro, config, path, timeout)[0]
+    os.remove(path)
+    if status == 0:
+        return 0
+    found = [(p.seed, one[0]) for p in programs if (one := single(p, args, config)) and one[0] != 0]
+    for seed, what in found or [(f"{programs[0].seed} and those behind it", status)]:
+        print(f"seed {seed}: {config}\n{what}", flush=True)
+    return max(1, len(found))
+
+
 def single(program, args, config):
     path = os.path.join(args.keep, f"program{program.seed}.ouro")
     write(path, [program])
@@ -186,6 +200,7 @@ def main(program, prelude, about, configs=configs):
     p.add_argument("--ouro", default=DEFAULT)
     p.add_argument("--keep", default=".", help="folder for programs that differ")
     p.add_argument("--config", help="options of the one configuration to compare with, instead of all in turn")
+    p.add_argument("--alone", action="store_true", help="only run in that configuration: for crashes, many times as fast")
     p.add_argument("--batch", type=int, default=BATCH)
     p.add_argument("--shrink", type=float, default=60, help="seconds for shrinking one program; 0: none")
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))

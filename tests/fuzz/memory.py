@@ -6,7 +6,7 @@ nothing crashes, and what the process takes stays within the limit and a constan
 
 A program is a row of steps. Each makes something of a random size, prints a number that follows from it or "MemoryError",
 and may keep it; so the lines of a run without a limit say what is right. Then it runs at a few limits (`--memory`) and with
-the N-th request of memory failing (OURO_FAIL_ALLOCATION=N, runtime/memory.h), for a few N.
+the N-th request of memory failing (OURO_FAIL_ALLOCATION=N, runtime/machine/memory.h), for a few N.
 """
 import argparse
 import os

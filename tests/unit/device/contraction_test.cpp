@@ -9,7 +9,7 @@
 
 #include "backends/device/kernel_walk.h"
 #include "on_device.h"
-#include "runtime/contract.h"
+#include "runtime/machine/contract.h"
 
 namespace {
 using namespace ouro;

@@ -6,8 +6,8 @@
 #include "ir/prim.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/interpreter/code.h"
-#include "runtime/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
 
 namespace ouro::test {
 

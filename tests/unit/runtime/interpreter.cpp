@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "ir/read.h"
-#include "runtime/executor.h"
 #include "runtime/interpreter/flatten.h"
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
-#include "runtime/ops.h"
+#include "runtime/object/executor.h"
+#include "runtime/object/ops.h"
 
 using namespace ouro;
 using namespace ouro::runtime;
@@ -175,61 +175,4 @@ func @f(%0.l) {
 })",
         {list});
   CHECK(list.object()->refs == 1);
-}
-
-namespace {
-
-// Leaves the loop version at once, in the middle: registers and position say where the interpreter goes on.
-struct LeavingExecutor final : Executor {
-  ir::NameId counter{}, sum{};
-  ir::BlockId head{};
-  int entered = 0;
-  Outcome hot_function(Session&, Frame& f, Value&) override {
-    frame_code(f)->call_trigger = UINT32_MAX;
-    return Outcome::not_taken;
-  }
-  Outcome hot_loop(Session&, Frame& f, ir::BlockId h, Value& result) override {
-    ++entered;
-    frame_code(f)->loops[0].trigger = UINT32_MAX;
-    int64_t i = frame_value(f, counter).as_int(), s = frame_value(f, sum).as_int();
-    for (int k = 0; k < 100; ++k) s += i++;
-    (void)result;
-    frame_value(f, counter) = Value::integer(i);
-    frame_value(f, sum) = Value::integer(s);
-    set_position(f, h, 0);
-    return Outcome::left;
-  }
-  bool follow_demands(Session&) override { return false; }
-};
-
-}  // namespace
-
-TEST_CASE("executor_enters_a_loop_and_leaves_to_the_interpreter", "[runtime]") {
-  Machine m;
-  Value f = m.function(R"(
-func @sum(%0.n) {
-^0:
-  jump ^1(0, 0)
-loop ^1(%1.i, %2.s):
-  %3 = cmp.lt %1, %0
-  if %3 ^2 ^3
-^2:
-  %4 = op.add %2, %1
-  %5 = op.add %1, 1
-  jump ^1(%5, %4)
-^3:
-  return %2
-})");
-  LeavingExecutor x;
-  const ir::Function& code = *f.as<Function>()->code;
-  for (size_t b = 0; b < code.blocks.size(); ++b)
-    if (code.blocks[b].loop_head) {
-      x.head = ir::BlockId{static_cast<uint32_t>(b)};
-      x.counter = code.blocks[b].params[0];
-      x.sum = code.blocks[b].params[1];
-    }
-  m.s.executor = &x;
-  CHECK(call(m.s, f, {Value::integer(1000)}).as_int() == 499500);
-  CHECK(x.entered == 1);
-  m.s.executor = nullptr;
 }

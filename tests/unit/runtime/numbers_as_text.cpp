@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "runtime/text/float_text.h"
+#include "runtime/types/float_text.h"
 
 using namespace ouro::runtime;
 

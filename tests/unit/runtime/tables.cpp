@@ -1,8 +1,8 @@
 // Dicts, sets, hidden classes, the cycle collector.
 #include <catch2/catch.hpp>
 
-#include "runtime/collect.h"
-#include "runtime/ops.h"
+#include "runtime/object/collect.h"
+#include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
 using namespace ouro;

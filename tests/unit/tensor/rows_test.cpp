@@ -8,11 +8,11 @@
 
 #include "ir/ops/sig.h"
 #include "ir/ops/sig_parse.h"
-#include "runtime/alloc.h"
-#include "runtime/exception.h"
-#include "runtime/session.h"
-#include "runtime/tensor.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/session.h"
 #include "runtime/tensor/elementwise.h"
+#include "runtime/tensor/tensor.h"
 
 using namespace ouro;
 using namespace ouro::runtime;

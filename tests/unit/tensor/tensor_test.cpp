@@ -4,14 +4,14 @@
 #include <cstring>
 
 #include "backends/contract/onednn.h"
-#include "runtime/alloc.h"
-#include "runtime/exception.h"
-#include "runtime/ops.h"
-#include "runtime/session.h"
-#include "runtime/tensor.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/ops.h"
+#include "runtime/object/session.h"
+#include "runtime/object/tensor_hooks.h"
 #include "runtime/tensor/indexing.h"
-#include "runtime/tensor_hooks.h"
-#include "runtime/threads.h"
+#include "runtime/tensor/tensor.h"
 
 using namespace ouro;
 using namespace ouro::runtime;

@@ -1,0 +1,309 @@
+#include "runtime/demand/control.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "runtime/demand/cores.h"
+#include "runtime/demand/demand.h"
+#include "support/signals.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+constexpr size_t kLongestRequest = 4096;
+constexpr int kPatience = 2000;  // milliseconds for a request, and for its answer
+constexpr int kSensePeriod = 250;
+constexpr size_t kMostConnections = 64;
+constexpr size_t kLongestReply = 1 << 20;
+
+std::string folder() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  return runtime && *runtime == '/' ? std::string(runtime) + "/ouro" : fmt::format("/tmp/ouro-{}", ::getuid());
+}
+
+// Is it ours, and may nobody else enter? Empty, or what is wrong with it.
+std::string problem_of(const std::string& folder) {
+  struct stat st {};
+  if (::lstat(folder.c_str(), &st) != 0) return fmt::format("{}: {}", folder, std::strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return fmt::format("{} is not a folder", folder);
+  if (st.st_uid != ::getuid()) return fmt::format("{} belongs to another user ({})", folder, st.st_uid);
+  if (st.st_mode & 077) return fmt::format("{} is open to other users (mode {:04o})", folder, st.st_mode & 07777);
+  return {};
+}
+
+bool address(const std::string& path, sockaddr_un& a) {
+  std::memset(&a, 0, sizeof a);
+  a.sun_family = AF_UNIX;
+  if (path.size() >= sizeof a.sun_path) return false;
+  std::memcpy(a.sun_path, path.data(), path.size());
+  return true;
+}
+
+bool same_user(int connection) {
+  ucred who{};
+  socklen_t n = sizeof who;
+  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 && who.uid == ::getuid();
+}
+
+bool wait_for(int fd, short what, int milliseconds) {
+  pollfd p{fd, what, 0};
+  int n;
+  do n = ::poll(&p, 1, milliseconds);
+  while (n < 0 && errno == EINTR);
+  return n > 0;
+}
+
+void send_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t n = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n <= 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::vector<std::string> words(std::string_view line) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < line.size();) {
+    size_t end = std::min(line.find(' ', i), line.size());
+    if (end > i) out.emplace_back(line.substr(i, end - i));
+    i = end + 1;
+  }
+  return out;
+}
+
+std::string respond(Demands& demands, std::string_view line) {
+  std::vector<std::string> w = words(line);
+  if (w.size() == 1 && w[0] == "get") return "ok\n" + demands.text();
+  if (w.size() < 2 || w[0] != "set") return "error: a request is `get` or `set NAME=VALUE...`\n";
+  std::vector<Wish> wishes;
+  for (size_t i = 1; i < w.size(); ++i) {
+    size_t at = w[i].find('=');
+    if (at == std::string::npos || at == 0) return fmt::format("error: '{}' is not NAME=VALUE\n", w[i]);
+    wishes.push_back({w[i].substr(0, at), w[i].substr(at + 1)});
+  }
+  std::string wrong = demands.set(wishes, DemandOrigin::ctl);
+  return wrong.empty() ? "ok\n" : "error: " + wrong + "\n";
+}
+
+}  // namespace
+
+std::string control_path(int pid) { return fmt::format("{}/{}.sock", folder(), pid); }
+
+// Takes away what killed processes have left: nobody answers there, and no process has the number. One that is about to
+// listen (in another container, whose numbers are not ours) has only just made its own.
+static void sweep(const std::string& folder) {
+  constexpr time_t kYoung = 10;
+  DIR* d = ::opendir(folder.c_str());
+  if (!d) return;
+  while (dirent* e = ::readdir(d)) {
+    int pid = 0;
+    const std::string_view name = e->d_name;
+    auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc() || pid < 1 || std::string_view(end) != ".sock" || ::kill(pid, 0) == 0 || errno != ESRCH)
+      continue;
+    const std::string path = folder + "/" + e->d_name;
+    struct stat st {};
+    sockaddr_un a;
+    if (::lstat(path.c_str(), &st) != 0 || !S_ISSOCK(st.st_mode) || ::time(nullptr) - st.st_mtime < kYoung ||
+        !address(path, a))
+      continue;
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) break;
+    if (::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());
+    ::close(fd);
+  }
+  ::closedir(d);
+}
+
+Control::Control(Demands& demands, bool sense, bool listen) : demands_(demands), sense_(sense) {
+  if (listen) problem_ = this->listen();
+  if ((socket_ < 0 && !sense_) || ::pipe2(stop_, O_CLOEXEC) != 0) return;
+  thread_ = support::start_thread([this] { serve(); });
+}
+
+// Opens the socket. Empty, or why there is none.
+std::string Control::listen() {
+  const std::string in = folder(), path = control_path(::getpid());
+  if (::mkdir(in.c_str(), 0700) != 0 && errno != EEXIST) return fmt::format("{}: {}", in, std::strerror(errno));
+  if (std::string why = problem_of(in); !why.empty()) return why;
+  sockaddr_un a;
+  if (!address(path, a)) return fmt::format("{}: the name is too long for a socket", path);
+  sweep(in);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  ::unlink(path.c_str());  // of a process that had our number
+  // The folder keeps others out until the mode is set.
+  if (fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0 && ::chmod(path.c_str(), 0600) == 0 &&
+      ::listen(fd, SOMAXCONN) == 0) {
+    socket_ = fd;
+    path_ = path;
+    return {};
+  }
+  std::string why = fmt::format("{}: {}", path, std::strerror(errno));
+  if (fd >= 0) ::close(fd);
+  return why;
+}
+
+Control::~Control() {
+  if (stop_[1] >= 0) ::close(stop_[1]);
+  if (thread_.joinable()) thread_.join();
+  if (stop_[0] >= 0) ::close(stop_[0]);
+  if (socket_ >= 0) ::close(socket_);
+  if (!path_.empty()) ::unlink(path_.c_str());
+  for (const Connection& c : connections_) ::close(c.fd);
+}
+
+int Control::patience() const {
+  int least = sense_ ? kSensePeriod : -1;
+  for (const Connection& c : connections_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(c.end - Clock::now()).count();
+    const int wait = std::clamp<int>(static_cast<int>(left), 0, kPatience);
+    least = least < 0 ? wait : std::min(least, wait);
+  }
+  return least;
+}
+
+void Control::serve() {
+  auto sensed = Clock::now() - std::chrono::milliseconds(kSensePeriod);
+  std::vector<pollfd> p;
+  for (;;) {
+    p.assign({{stop_[0], POLLIN, 0}, {socket_, POLLIN, 0}});  // a negative one is passed over
+    for (const Connection& c : connections_) p.push_back({c.fd, c.answering ? short{POLLOUT} : short{POLLIN}, 0});
+    const int n = ::poll(p.data(), p.size(), patience());
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0 && p[0].revents) return;
+    if (sense_ && Clock::now() - sensed >= std::chrono::milliseconds(kSensePeriod)) {
+      demands_.sense_cores(available_cores());
+      sensed = Clock::now();
+    }
+    std::vector<Connection> kept;
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      Connection& c = connections_[i];
+      bool goes_on = true;
+      if (n > 0 && p[i + 2].revents) goes_on = c.answering ? speak(c) : hear(c);
+      if (goes_on && Clock::now() >= c.end) {
+        goes_on = !c.answering;
+        if (goes_on) reply(c, "error: no request came\n");
+      }
+      if (goes_on)
+        kept.push_back(std::move(c));
+      else
+        ::close(c.fd);
+    }
+    connections_ = std::move(kept);
+    if (n > 0 && p[1].revents & POLLIN) accept();
+  }
+}
+
+void Control::accept() {
+  const int fd = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    // Without a free descriptor the one that waits would wake us again and again.
+    if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, kSensePeriod);
+    return;
+  }
+  if (!same_user(fd)) {
+    ::close(fd);
+    return;
+  }
+  if (connections_.size() == kMostConnections) {
+    ::close(connections_.front().fd);
+    connections_.erase(connections_.begin());
+  }
+  connections_.push_back({fd, Clock::now() + std::chrono::milliseconds(kPatience), {}});
+}
+
+void Control::reply(Connection& c, std::string text) {
+  c.answering = true;
+  c.text = std::move(text);
+  c.end = Clock::now() + std::chrono::milliseconds(kPatience);
+}
+
+bool Control::hear(Connection& c) {
+  char buffer[512];
+  const ssize_t n = ::recv(c.fd, buffer, sizeof buffer, 0);
+  if (n < 0) return errno == EAGAIN || errno == EINTR;
+  c.text.append(buffer, static_cast<size_t>(n));
+  const size_t end = std::min(c.text.find('\n'), c.text.size());
+  if (end > kLongestRequest) return reply(c, "error: the request is too long\n"), true;
+  if (n > 0 && end == c.text.size()) return true;
+  c.text.resize(end);
+  for (char x : c.text)
+    if (static_cast<unsigned char>(x) < ' ' || static_cast<unsigned char>(x) > '~')
+      return reply(c, "error: the request has a character that no demand has\n"), true;
+  reply(c, respond(demands_, c.text));
+  return true;
+}
+
+bool Control::speak(Connection& c) {
+  const ssize_t n = ::send(c.fd, c.text.data(), c.text.size(), MSG_NOSIGNAL);
+  if (n < 0) return errno == EAGAIN || errno == EINTR;
+  c.text.erase(0, static_cast<size_t>(n));
+  return !c.text.empty();
+}
+
+bool control_request(int pid, const std::string& request, std::string& reply) {
+  const std::string in = folder(), path = control_path(pid);
+  sockaddr_un a;
+  if (::kill(pid, 0) != 0 && errno == ESRCH) {
+    if (problem_of(in).empty()) sweep(in);
+    reply = fmt::format("there is no process {}", pid);
+    return false;
+  }
+  std::string why = problem_of(in);
+  if (struct stat st; !why.empty() && ::lstat(in.c_str(), &st) == 0) {
+    reply = fmt::format("nothing listens there: {}", why);
+    return false;
+  }
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct Close {
+    int fd;
+    ~Close() {
+      if (fd >= 0) ::close(fd);
+    }
+  } close_it{fd};
+  // One that is stopped leaves connections and requests waiting.
+  const timeval patience{2 * kPatience / 1000, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (fd < 0 || !address(path, a) || ::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) {
+    if (errno == ECONNREFUSED) ::unlink(path.c_str());  // left by one that was killed
+    if (errno == EAGAIN)
+      reply = fmt::format("process {} does not answer", pid);
+    else
+      reply =
+          fmt::format("process {} does not listen: it is no Ouro program of this user, or has made no tensor yet", pid);
+    return false;
+  }
+  send_all(fd, request + "\n");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2 * kPatience);
+  char buffer[4096];
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    if (left <= 0 || !wait_for(fd, POLLIN, static_cast<int>(left))) break;
+    ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
+    if (n <= 0) break;
+    reply.append(buffer, static_cast<size_t>(n));
+    if (reply.size() > kLongestReply) break;
+  }
+  if (!reply.empty()) return true;
+  reply = fmt::format("process {} does not answer", pid);
+  return false;
+}
+
+}  // namespace ouro::runtime

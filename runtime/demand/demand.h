@@ -1,0 +1,166 @@
+// Demands: what a running program must meet, whoever asks for it — the script (`demand.set`), the command line, `ouro
+// ctl`, the embedding host, a sensor. The last one who asked counts; a sensor speaks only where nobody did.
+//
+// Demands come to two things (RULES D22). The thread count is an argument of every launch: it changes no bit, so it
+// changes at once. Everything else is the *execution plan*, the discrete part that results depend on: versions of
+// compiled code are keyed by it. A plan is latched by the outermost compiled call or transform; a new one is adopted at
+// the next safe point outside of those, and compiled code follows when its version is ready, beside the running one, so
+// that nobody waits.
+//
+// `set`, `text`, `threads` may be called from any thread; what is marked so belongs to the session's.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/machine/contract.h"
+#include "runtime/machine/device_id.h"
+
+namespace ouro::runtime {
+
+class Devices;
+class Control;  // runtime/demand/control.h
+
+struct ExecutionPlan {
+  Precision precision = Precision::f32;
+  DeviceId device = DeviceId::cpu;
+  bool operator==(const ExecutionPlan&) const = default;
+};
+std::string plan_text(ExecutionPlan plan);  // "precision=f32 device=cpu"
+
+enum class DemandOrigin : uint8_t { standard, option, script, host, ctl, sensor };
+
+struct Wish {
+  std::string name, value;  // "auto" takes the demand back
+};
+
+struct DemandRow {
+  std::string name, value;
+  DemandOrigin origin = DemandOrigin::standard;
+  uint64_t serial = 0;  // of the change that made it so
+};
+
+// What a session starts with.
+struct FirstDemands {
+  int threads = 0;      // 0: nobody asks for any
+  std::string device;   // empty: the host
+  bool sense = false;   // the thread count follows the cores that the process may use
+  bool listen = false;  // `ouro ctl` reaches it (runtime/demand/control.h)
+};
+
+class Demands {
+ public:
+  // `poll` is the session's word: `bit` is set there when a plan waits for a safe point.
+  // A device that is asked for is opened in `devices` at once, so that it can be refused.
+  Demands(const FirstDemands& first, Devices& devices, std::atomic<uint32_t>& poll, uint32_t bit);
+  ~Demands();
+  Demands(const Demands&) = delete;
+  Demands& operator=(const Demands&) = delete;
+
+  /// All of them or none. Empty, or what is wrong.
+  std::string set(std::span<const Wish> wishes, DemandOrigin origin);
+  /// As set(), and `before` gets what put_back() needs.
+  std::string set(std::span<const Wish> wishes, DemandOrigin origin, std::vector<DemandRow>& before);
+  /// Undoes a set(), except what somebody else has asked for since.
+  void put_back(const std::vector<DemandRow>& before);
+
+  /// Threads of kernels, from the next launch on. The first call starts what listens and senses.
+  int threads() {
+    int n = threads_.load(std::memory_order_relaxed);
+    return n > 0 ? n : first_threads();
+  }
+  /// What a sensor found; counts only where nobody asked for threads.
+  void sense_cores(int cores);
+
+  // ---- the session's thread
+  /// The plan of what is running now.
+  ExecutionPlan plan() const { return current_; }
+  /// The plan that demands come to.
+  ExecutionPlan wanted() const { return unpack(wanted_.load(std::memory_order_acquire)); }
+  bool waiting() const { return wanted_.load(std::memory_order_acquire) != pack(current_); }
+  bool latched() const { return latches_ > 0; }
+  /// Takes the wanted plan over. Compiled code may follow later: then say so, and running() tells when it did.
+  void adopt(bool compiled_code_follows);
+  /// Code of that plan runs now.
+  void running(ExecutionPlan plan) {
+    if (!(plan == running_)) now_running(plan);
+  }
+  // While it lives, `plan` is the plan and no other is adopted.
+  class Latch {
+   public:
+    Latch(Demands& d, ExecutionPlan plan) : d_(d), before_(d.current_) {
+      d.current_ = plan;
+      ++d.latches_;
+    }
+    ~Latch() {
+      --d_.latches_;
+      d_.current_ = before_;
+    }
+    Latch(const Latch&) = delete;
+    Latch& operator=(const Latch&) = delete;
+
+   private:
+    Demands& d_;
+    ExecutionPlan before_;
+  };
+
+  // ---- telling
+  struct State {
+    std::vector<DemandRow> asked;
+    int threads = 0;
+    ExecutionPlan wanted, running;
+    double since = 0;  // seconds that `running` is so
+    std::vector<std::string> log;
+  };
+  State state();
+  /// What `ouro ctl PID get` prints.
+  std::string text();
+  void log(std::string event);
+
+  /// Stops listening; the socket is gone.
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static uint32_t pack(ExecutionPlan p) {
+    return static_cast<uint32_t>(p.precision) | static_cast<uint32_t>(p.device) << 8;
+  }
+  static ExecutionPlan unpack(uint32_t bits) {
+    return {static_cast<Precision>(bits & 255), static_cast<DeviceId>(bits >> 8)};
+  }
+  std::string problem(const Wish& w);
+  int first_threads();
+  void apply();  // with the lock held: rows to threads_ and wanted_
+  void note(std::string event);
+  void now_running(ExecutionPlan plan);
+
+  std::atomic<int> threads_{0};  // 0: nobody has asked yet
+  std::atomic<uint32_t> wanted_{0};
+  Devices& devices_;
+  std::atomic<uint32_t>& poll_;
+  const uint32_t bit_;
+  const bool sense_, listen_;
+
+  std::mutex lock_;
+  std::vector<DemandRow> rows_;
+  int cores_ = 0;  // as last sensed
+  uint64_t serial_ = 0;
+  std::deque<std::string> log_;
+  Clock::time_point start_, since_;
+  std::unique_ptr<Control> control_;
+
+  ExecutionPlan current_, running_;  // running_ is written under the lock
+  int latches_ = 0;
+};
+
+std::string_view origin_name(DemandOrigin origin);
+
+}  // namespace ouro::runtime

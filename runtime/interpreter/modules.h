@@ -1,0 +1,22 @@
+// Modules: finding, running and keeping them; names of builtins.
+#pragma once
+
+#include <string>
+
+#include "runtime/object/object.h"
+
+namespace ouro::runtime {
+
+// `import .x` inside a package: the frontend writes leading dots; the absolute name is found from the module's own.
+Symbol resolve_relative(Session& s, const Module& from, Symbol name);
+[[nodiscard]] bool import_star(Session& s, const Value& module, Module& into);
+
+// Compiles text and runs it in a module. Syntax errors become SyntaxError values.
+Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module,
+                 bool interactive = false);
+// The module `__main__`, fresh, registered, with __name__ etc. `ouro_names`: a .ouro file (or -c, or the prompt).
+Value make_main_module(Session& s, std::string_view file, bool ouro_names);
+// The loaded module of that dotted name, or an empty one made for names that come from outside, with those above it.
+Value add_module(Session& s, std::string_view dotted);
+
+}  // namespace ouro::runtime

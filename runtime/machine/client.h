@@ -1,0 +1,47 @@
+// Whom a thread works for. What kernels and devices need knows no session, no objects and no scripts: it knows a
+// client, which counts memory, may want to be stopped, and can be asked to give memory back. A session is one
+// (runtime/object/session.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/machine/memory.h"
+
+namespace ouro::runtime {
+
+// Thrown on the client's thread where work of it is asked to stop. What serves scripts makes it their exception.
+struct Interrupted {};
+
+// What takes long, a kernel or a wait for a device, looks at a word of its client's as it goes, and ends early where
+// one of these bits is set there.
+inline constexpr uint32_t kStopBits = 1;
+using PollWord = const std::atomic<uint32_t>*;
+inline bool stop_asked(PollWord poll) { return poll && poll->load(std::memory_order_relaxed) & kStopBits; }
+
+class Client {
+ public:
+  explicit Client(size_t memory_limit) : memory(*this, memory_limit) {}
+  virtual ~Client() = default;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  std::atomic<uint32_t> poll{0};
+  MemoryAccount memory;
+
+  /// May its work be stopped in the middle? (A script runs, and nothing that must not be left half done.)
+  virtual bool may_stop() const = 0;
+  /// A look at the poll word from its thread: throws Interrupted.
+  virtual void look() const = 0;
+  /// It holds so much that cycles in it should be looked for.
+  virtual void collection_due() = 0;
+  /// Its memory is at its limit: gives back what it keeps for later.
+  virtual void make_room() = 0;
+};
+
+// The client that this thread serves, or null.
+Client* current_client();
+// Says so; the client before is given back.
+Client* serve_client(Client* client);
+
+}  // namespace ouro::runtime

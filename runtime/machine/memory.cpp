@@ -1,0 +1,202 @@
+#include "runtime/machine/memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <string>
+
+#include "runtime/machine/client.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+constexpr int64_t kUnasked = int64_t{1} << 30;  // taken without asking the machine
+constexpr int64_t kReserve = int64_t{1} << 20;  // for handlers of MemoryError
+constexpr size_t kSmall = 64 * 1024;            // what may come from the reserve
+
+}  // namespace
+
+uint64_t MemoryAccount::next_serial() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+MemoryAccount::MemoryAccount(Client& client, size_t limit) : client_(client), limit_(static_cast<int64_t>(limit)) {
+  const char* failing = std::getenv("OURO_FAIL_ALLOCATION");
+  failing_ = failing ? std::max(std::atoll(failing), 0LL) : 0;
+  set_mark();
+}
+
+void MemoryAccount::set_mark() {
+  if (failing_) {
+    mark_ = INT64_MIN;
+    return;
+  }
+  if (!collect_mark_) collect_mark_ = limit_ ? limit_ / 2 : kUnasked;
+  mark_ = std::min(collect_mark_, limit_ ? limit_ : std::max(machine_limit_, kUnasked));
+}
+
+void MemoryAccount::collected() {
+  collect_mark_ = limit_ ? used_ + std::max((limit_ - used_) / 2, limit_ / 16) : std::max(kUnasked, used_ + used_ / 2);
+  set_mark();
+}
+
+// Without a limit: asked again as the session grows, as others take and give back meanwhile.
+bool MemoryAccount::fits(int64_t wanted) {
+  if (limit_) return wanted <= limit_;
+  if (wanted <= std::max(machine_limit_, kUnasked)) return true;
+  constexpr int64_t kStep = int64_t{256} << 20;
+  const auto left = static_cast<int64_t>(available_memory());
+  const int64_t spared = std::max(left / 16, int64_t{64} << 20);
+  if (wanted - used_ > left - spared) return false;
+  machine_limit_ = wanted + std::min(kStep, (left - spared - (wanted - used_)) / 2);
+  return true;
+}
+
+void MemoryAccount::admit(size_t bytes, bool enforced) {
+  const auto more = static_cast<int64_t>(std::min(bytes, size_t{1} << 62));
+  if (failing_ && enforced && --failing_ == 0) {
+    set_mark();
+    throw std::bad_alloc();
+  }
+  if (used_ + more > collect_mark_) {
+    client_.collection_due();
+    collect_mark_ = INT64_MAX;  // until it has ended
+  }
+  if (enforced && !fits(used_ + more)) {
+    client_.make_room();
+    if (!fits(used_ + more)) {
+      const bool small = bytes <= kSmall;
+      if (!(small && reserve_open_ && fits(used_ + more - kReserve))) {
+        reserve_open_ = true;
+        recovered_ = used_ - 2 * kReserve;
+        client_.collection_due();
+        throw std::bad_alloc();
+      }
+    }
+  }
+  set_mark();
+}
+
+void MemoryAccount::recover() {
+  reserve_open_ = false;
+  recovered_ = INT64_MIN;
+}
+
+bool MemoryAccount::try_charge(size_t bytes) noexcept {
+  try {
+    if (used_ + static_cast<int64_t>(bytes) > mark_) admit(bytes, true);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  used_ += static_cast<int64_t>(bytes);
+  return true;
+}
+
+void require_memory_slow(size_t bytes) {
+  if (Client* c = current_client()) c->memory.require(bytes);
+}
+
+HeldMemory::HeldMemory(size_t bytes) {
+  Client* c = current_client();
+  if (!c) return;
+  c->memory.charge(bytes);
+  bytes_ = bytes;
+  serial_ = c->memory.serial();
+}
+bool HeldMemory::take(size_t bytes, HeldMemory& to) noexcept {
+  to = HeldMemory();
+  Client* c = current_client();
+  if (!c) return true;
+  if (!c->memory.try_charge(bytes)) return false;
+  to.bytes_ = bytes;
+  to.serial_ = c->memory.serial();
+  return true;
+}
+HeldMemory::~HeldMemory() {
+  Client* c = bytes_ ? current_client() : nullptr;
+  if (c && c->memory.serial() == serial_) c->memory.release(bytes_);
+}
+
+void* allocate_counted(size_t bytes) {
+  Client* c = current_client();
+  if (c) c->memory.charge(bytes);
+  if (void* p = std::malloc(bytes)) return p;
+  if (c) c->memory.release(bytes);
+  throw std::bad_alloc();
+}
+void free_counted(void* p, size_t bytes) {
+  std::free(p);
+  if (Client* c = current_client()) c->memory.release(bytes);
+}
+
+// ---------------------------------------------------------------- the machine
+
+namespace {
+
+constexpr size_t kNone = SIZE_MAX;
+
+// The number in a file that has one; "max", or no file: kNone.
+size_t number_in(const std::string& path) {
+  size_t n;
+  return std::ifstream(path) >> n ? n : kNone;
+}
+
+// The number behind a word in a file of lines "word number".
+size_t number_of(const std::string& path, std::string_view word) {
+  std::ifstream file(path);
+  for (std::string name, rest; file >> name; std::getline(file, rest))
+    if (name == word) return std::strtoull(rest.c_str(), nullptr, 10);
+  return kNone;
+}
+
+// What a control group could still take: its limit less its use, of which the cache of files can be given back.
+size_t left_in_group(const std::string& folder) {
+  size_t limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
+  if (used == kNone) {  // version 1
+    limit = number_in(folder + "/memory.limit_in_bytes");
+    used = number_in(folder + "/memory.usage_in_bytes");
+  }
+  if (limit == kNone || used == kNone) return kNone;
+  const size_t cache = number_of(folder + "/memory.stat", "inactive_file");
+  if (cache != kNone) used -= std::min(used, cache);
+  return limit - std::min(limit, used);
+}
+
+// The least along the way from a group to the root. In a container the group may be told as the host sees it: then the
+// mount's root is the group.
+size_t left_in_groups(const std::string& mount, std::string group) {
+  size_t least = kNone;
+  for (;;) {
+    least = std::min(least, left_in_group(mount + group));
+    const size_t slash = group.rfind('/');
+    if (slash == group.npos || group.empty()) return least;
+    group.resize(slash);
+  }
+}
+
+}  // namespace
+
+size_t available_memory() {
+  size_t least = number_of("/proc/meminfo", "MemAvailable:");
+  if (least != kNone) least *= 1024;
+  // Lines "number:controllers:group"; controllers are empty in version 2.
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string group = line.substr(second + 1);
+    if (group == "/") group.clear();
+    if (controllers.empty())
+      least = std::min(least, left_in_groups("/sys/fs/cgroup", group));
+    else if (("," + controllers + ",").find(",memory,") != std::string::npos)
+      least = std::min(least, left_in_groups("/sys/fs/cgroup/" + controllers, group));
+  }
+  return least;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,53 @@
+// The compiler's side of the interpreter. The interpreter counts calls; when a function is hot it asks the session's
+// Executor, which may run a compiled version of it in place of the call. Where that leaves in the middle nothing outside
+// has been changed, and the interpreter does the call from its beginning.
+//
+// A Frame has one register per live name of the *unoptimised* ANF: `frame_value(frame, name)`.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/anf.h"
+#include "runtime/object/value.h"
+
+namespace ouro::runtime {
+
+class Session;
+struct Frame;
+struct Code;
+struct Function;
+
+enum class Outcome : uint8_t {
+  not_taken,  // nothing happened: interpret
+  returned,   // `result` is the function's value; the frame is done
+  raised,     // the exception is pending; the frame's position is the operation that raised
+};
+
+// Runs a compiled version of a frame whose parameters are in place. Set by the executor in Code::entry; null:
+// interpret.
+using EntryFn = Outcome (*)(Session&, Frame&, void* data, Value& result);
+
+struct Executor {
+  virtual ~Executor() = default;
+  // A function was called `Code::calls` times: that reached Code::call_trigger. The frame is at its entry. The executor
+  // sets the next trigger, and may set Code::entry.
+  virtual Outcome hot_function(Session& s, Frame& frame, Value& result) = 0;
+  // The plan changes (Session::demands still has the old one). True: compiled code follows when its versions are ready.
+  virtual bool follow_demands(Session& s) = 0;
+  // Another device is wanted. False: code for it is being made; until it is there everything stays where it is. A cheap
+  // question, asked at safe points.
+  virtual bool ready_to_move(Session&) { return true; }
+};
+
+// ---- what executors may do with a frame (runtime/interpreter/frame.cpp)
+const ir::Function& frame_function(const Frame& f);
+Function* frame_closure(const Frame& f);
+Code* frame_code(const Frame& f);
+// The register of a name; only names that are live where the frame stands have a meaning.
+Value& frame_value(Frame& f, ir::NameId name);
+// At a safe point: takes the plan over that demands come to, unless a compiled call or a transform is at work.
+void adopt_demands(Session& s);
+// The flattened code of a function, for counters and the entry slot.
+Code* code_of(Session& s, const ir::FunctionRef& f);
+
+}  // namespace ouro::runtime

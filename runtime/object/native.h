@@ -1,0 +1,48 @@
+// Natives: functions of the language written in C++, one row each. Rows are tables in stdlib/native/*.cpp and in
+// runtime/types/*.cpp (methods of built-in types); they are bound when a session starts.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "runtime/object/value.h"
+
+namespace ouro::runtime {
+
+class Session;
+struct Tuple;
+
+// Arguments of a call: positional ones, then keyword ones; `names[i]` is the name (a Str) of keyword argument i. All
+// borrowed.
+struct Args {
+  std::span<const Value> positional;
+  std::span<const Value> keywords;
+  std::span<const Value> names;
+  size_t size() const { return positional.size(); }
+  const Value& operator[](size_t i) const { return positional[i]; }
+};
+
+using NativeFn = Value (*)(Session&, const Args&);
+// Short ways of a call: exactly one, two or three arguments (the receiver counts), which stay in the caller's
+// registers. What they may call back is a key's comparison. Unbound: not for these arguments, `fn` does it (and tells
+// what is wrong with them).
+using NativeOne = Value (*)(Session&, const Value&);
+using NativeTwo = Value (*)(Session&, const Value&, const Value&);
+using NativeThree = Value (*)(Session&, const Value&, const Value&, const Value&);
+
+// One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
+// are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
+// `*args` as a tuple, `**kw` as a dict. "x: int" has the kind checked, too: `fn` need not. When empty, `fn` parses Args
+// itself. Of a method the list leaves out the receiver (a leading `self` is ignored), which `fn` sees as argument 0.
+struct NativeDef {
+  std::string_view name;
+  std::string_view params;
+  NativeFn fn;
+  std::string_view doc;
+  bool raw = false;  // ignore `params` for binding (documentation only)
+  NativeOne one = nullptr;
+  NativeTwo two = nullptr;
+  NativeThree three = nullptr;
+};
+
+}  // namespace ouro::runtime
