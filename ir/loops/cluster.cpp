@@ -21,7 +21,7 @@ constexpr int kCheapRepeat = 3;     // ... also when a broadcast repeats them ma
 constexpr size_t kMaxBuffers = 24;  // of one kernel
 constexpr int kMaxCost = 600;
 
-bool is_view(Value::Kind k) { return k == Value::Kind::axis_map || k == Value::Kind::narrow || k == Value::Kind::flip; }
+bool is_view(const Value& v) { return v.is<form::AxisMap>() || v.is<form::Narrow>() || v.is<form::Flip>(); }
 
 class Clusterer {
  public:
@@ -55,7 +55,7 @@ class Clusterer {
   };
 
   bool computed(ValueId v) const {
-    return g_[v].kind != Value::Kind::input && g_[v].kind != Value::Kind::opaque && !is_contraction(g_[v]);
+    return !g_[v].is<form::Input>() && !g_[v].is<form::Opaque>() && !is_contraction(g_[v]);
   }
   // Computed in some kernel, and not just another name.
   bool in_kernels(ValueId v) const { return computed(v) && root_[v] == v; }
@@ -70,7 +70,8 @@ class Clusterer {
     std::vector<bool> wanted = g_.live_out;
     auto renames = [&](ValueId v) {  // only changes how memory is read
       const Value& x = g_[v];
-      return x.kind == Value::Kind::reshape || (x.kind == Value::Kind::axis_map && x.flag && wanted[v]);
+      const auto* map = x.get<form::AxisMap>();
+      return x.is<form::Reshape>() || (map && map->only_ones && wanted[v]);
     };
     for (ValueId v = static_cast<ValueId>(g_.values.size()); v-- > 0;) {
       const Value& x = g_[v];
@@ -94,10 +95,9 @@ class Clusterer {
       for (const Use& u : x.inputs)
         if (u.kind == Use::Kind::value) ++tensors, source = u.value;
       chain[v] = cost_of(x) + (source != kNoValue && free_[root_[source]] ? chain[root_[source]] : 0);
-      bool light = is_view(x.kind) || x.kind == Value::Kind::iota ||
-                   (x.kind == Value::Kind::elementwise && tensors == 0) ||
-                   (x.kind == Value::Kind::elementwise && tensors == 1 && chain[v] <= kCheapChain &&
-                    source_may_repeat(source, x));
+      bool light =
+          is_view(x) || x.is<form::Iota>() || (x.is<form::Elementwise>() && tensors == 0) ||
+          (x.is<form::Elementwise>() && tensors == 1 && chain[v] <= kCheapChain && source_may_repeat(source, x));
       free_[v] = light && !stored_[v];
     }
   }
@@ -121,23 +121,20 @@ class Clusterer {
   }
 
   bool repeats(ValueId v, ValueId consumer) const {
-    if (cost_of(g_[v]) <= kCheapRepeat && g_[v].kind == Value::Kind::elementwise) return false;
+    if (cost_of(g_[v]) <= kCheapRepeat && g_[v].is<form::Elementwise>()) return false;
     const Value& c = g_[consumer];
-    const Polys& domain = c.kind == Value::Kind::reduce ? g_[c.inputs[0].value].dims : c.dims;
-    if (product(g_[v].dims) == product(domain))
-      return c.kind == Value::Kind::cat || c.kind == Value::Kind::diagonal_back;
-    if (c.kind == Value::Kind::window || c.kind == Value::Kind::window_index) return overlapping(c);
-    if (c.kind == Value::Kind::gather || c.kind == Value::Kind::diagonal) return false;
-    if (c.kind == Value::Kind::cat || c.kind == Value::Kind::place) return false;
+    const Polys& domain = c.is<form::Reduce>() ? g_[c.inputs[0].value].dims : c.dims;
+    if (product(g_[v].dims) == product(domain)) return c.is<form::Cat>() || c.is<form::DiagonalBack>();
+    if (c.is<form::Window>() || c.is<form::WindowIndex>()) return overlapping(*windows_of(c));
+    if (c.is<form::Gather>() || c.is<form::Diagonal>()) return false;
+    if (c.is<form::Cat>() || c.is<form::Place>()) return false;
     return true;
   }
-  static bool overlapping(const Value& c) {
-    for (size_t i = 0; i < c.window.size(); i += 3)
-      if (c.window[i] > c.window[i + 1]) return true;
-    return false;
+  static bool overlapping(const std::vector<form::WindowDim>& dims) {
+    return std::ranges::any_of(dims, [](const form::WindowDim& d) { return d.size > d.stride; });
   }
 
-  static std::pair<Polys, Polys> split_rows(const Value& r, const Polys& in) {
+  static std::pair<Polys, Polys> split_rows(const form::Reduce& r, const Polys& in) {
     size_t k = in.size() - r.axes.size();
     return {Polys(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(k)),
             Polys(in.begin() + static_cast<std::ptrdiff_t>(k), in.end())};
@@ -170,20 +167,26 @@ class Clusterer {
 
   void set_domain(Group& group, ValueId v) const {
     const Value& x = g_[v];
-    if (x.kind == Value::Kind::reduce && x.last && !x.axes.empty()) {
+    const auto* r = x.get<form::Reduce>();
+    if (r && r->last && !r->axes.empty()) {
       group.rows = true;
-      std::tie(group.outer, group.inner) = split_rows(x, g_[x.inputs[0].value].dims);
+      std::tie(group.outer, group.inner) = split_rows(*r, g_[x.inputs[0].value].dims);
     } else {
       group.outer = x.dims;
     }
   }
 
+  // A reduction over other than the last axes: it takes the group's loops for its own, and cannot stand in a row.
+  bool own_loops(ValueId v) const {
+    const auto* r = g_[v].get<form::Reduce>();
+    return r && !r->last;
+  }
   // The axes of c's operands that a reduction around them, in one group, runs over: bits.
   uint64_t looped_for(ValueId c) const {
-    const Value& x = g_[c];
-    if (x.kind != Value::Kind::reduce || x.last) return looped_[c];
+    const auto* r = g_[c].get<form::Reduce>();
+    if (!r || r->last) return looped_[c];
     uint64_t axes = 0;
-    for (int a : x.axes) axes |= uint64_t{1} << a;
+    for (int a : r->axes) axes |= uint64_t{1} << a;
     return axes;
   }
   // Does v (read at its own place) differ along one of these?
@@ -197,13 +200,12 @@ class Clusterer {
   // reduction may stand inside of another one.
   bool fits_inside(ValueId v, ValueId c, Group& group) {
     const Value& x = g_[v];
-    bool fold = x.kind == Value::Kind::reduce && x.last;
-    if (x.kind == Value::Kind::reduce) {
+    if (const auto* r = x.get<form::Reduce>()) {
       if (!in_place_[c] || reads_at_own_place(c, v) != Reads::own_place) return false;
-      if (g_[c].kind == Value::Kind::reduce && !g_[c].last) return false;
+      if (own_loops(c)) return false;
       if (varies_along(v, looped_for(c))) return false;
-      if (!fold) return group.outer == x.dims && !group.rows;  // its own loops are the group's
-      auto [outer, inner] = split_rows(x, g_[x.inputs[0].value].dims);
+      if (!r->last) return group.outer == x.dims && !group.rows;  // its own loops are the group's
+      auto [outer, inner] = split_rows(*r, g_[x.inputs[0].value].dims);
       if (group.rows) return group.outer == outer && group.inner == inner;
       if (!makes_rows(group, outer, inner)) return false;
       group.rows = true;
@@ -235,10 +237,9 @@ class Clusterer {
     for (const Use& u : x.inputs) {
       if (u.kind != Use::Kind::value) continue;
       const Polys& in = g_[u.value].dims;
-      bool own_place =
-          x.kind == Value::Kind::elementwise || x.kind == Value::Kind::reduce || x.kind == Value::Kind::triangle;
+      bool own_place = x.is<form::Elementwise>() || x.is<form::Reduce>() || x.is<form::Triangle>();
       std::vector<int> axes(in.size());
-      const Polys& domain = x.kind == Value::Kind::elementwise ? x.dims : in;
+      const Polys& domain = x.is<form::Elementwise>() ? x.dims : in;
       for (size_t a = 0; a < in.size(); ++a)
         axes[a] = in[a].is(1) ? -1 : static_cast<int>(a + domain.size() - in.size());
       how = std::max(how, reads_through(u.value, v, axes, own_place));
@@ -262,10 +263,12 @@ class Clusterer {
       if (u.kind != Use::Kind::value) continue;
       const Polys& in = g_[u.value].dims;
       std::vector<int> next(in.size(), -1);
-      bool ok = own_place && (x.kind == Value::Kind::axis_map || x.kind == Value::Kind::elementwise);
-      if (x.kind == Value::Kind::axis_map) {
-        for (size_t a = 0; a < in.size(); ++a) next[a] = x.axes[a] < 0 ? -1 : axes[static_cast<size_t>(x.axes[a])];
-      } else if (x.kind == Value::Kind::elementwise) {
+      const auto* map = x.get<form::AxisMap>();
+      bool ok = own_place && (map || x.is<form::Elementwise>());
+      if (map) {
+        for (size_t a = 0; a < in.size(); ++a)
+          next[a] = map->axes[a] < 0 ? -1 : axes[static_cast<size_t>(map->axes[a])];
+      } else if (x.is<form::Elementwise>()) {
         for (size_t a = 0; a < in.size(); ++a) next[a] = in[a].is(1) ? -1 : axes[a + axes.size() - in.size()];
       }
       how = std::max(how, reads_through(u.value, v, next, ok));
@@ -321,17 +324,17 @@ class Clusterer {
   // Would a reduction of these stand inside of another one's loop? What that one reads of the same kernel is computed
   // in its loop, and with it whatever this is made of.
   bool nests_reductions(const std::vector<ValueId>& in_a, const std::vector<ValueId>& in_b) const {
-    auto reduces = [&](ValueId v) { return g_[v].kind == Value::Kind::reduce; };
+    auto reduces = [&](ValueId v) { return g_[v].is<form::Reduce>(); };
     if (std::ranges::count_if(in_a, reduces) + std::ranges::count_if(in_b, reduces) < 2) return false;
     std::map<ValueId, uint64_t, std::greater<>> looped;  // the axes that loops around a value run over: users first
     for (ValueId v : in_a) looped[v] = 0;
     for (ValueId v : in_b) looped[v] = 0;
     for (auto& [user, axes] : looped) {
-      const Value& x = g_[user];
-      if (reduces(user) && varies_along(user, axes)) return true;
+      const auto* r = g_[user].get<form::Reduce>();
+      if (r && varies_along(user, axes)) return true;
       uint64_t inside = axes;
-      if (reduces(user) && !x.last)
-        for (int a : x.axes) inside |= uint64_t{1} << a;
+      if (r && !r->last)
+        for (int a : r->axes) inside |= uint64_t{1} << a;
       if (!inside) continue;
       std::set<ValueId> read;
       reads(user, -1, read);
@@ -348,14 +351,11 @@ class Clusterer {
     Group joined;
     if (!compatible(ga, gb, joined)) return false;
     std::vector<ValueId> in_a = group_members(a), in_b = group_members(b);
-    // A reduction over other than the last axes takes the group's loops for its own: it cannot stand in a row.
-    auto own_loops = [&](ValueId v) { return g_[v].kind == Value::Kind::reduce && !g_[v].last; };
-    if (joined.rows && (std::ranges::any_of(in_a, own_loops) || std::ranges::any_of(in_b, own_loops))) return false;
+    auto has_own_loops = [&](ValueId v) { return own_loops(v); };
+    if (joined.rows && (std::ranges::any_of(in_a, has_own_loops) || std::ranges::any_of(in_b, has_own_loops)))
+      return false;
     // Rows compute an element in each loop that wants it: pays where that costs less than to read it once more.
-    auto windows = [&](ValueId v) {
-      Value::Kind k = g_[v].kind;
-      return k == Value::Kind::window || k == Value::Kind::window_index || k == Value::Kind::unpool;
-    };
+    auto windows = [&](ValueId v) { return windows_of(g_[v]) != nullptr; };
     if (ga.rows != gb.rows && (std::ranges::any_of(in_a, windows) || std::ranges::any_of(in_b, windows))) return false;
     std::set<ValueId> ra, rb;
     int cost = 0;
@@ -373,7 +373,7 @@ class Clusterer {
         static_cast<size_t>(std::count_if(in_a.begin(), in_a.end(), [&](ValueId v) { return stored_[v]; }) +
                             std::count_if(in_b.begin(), in_b.end(), [&](ValueId v) { return stored_[v]; }));
     if (all.size() + outputs > kMaxBuffers) return false;
-    const bool a_reduces = std::ranges::any_of(in_a, [&](ValueId v) { return g_[v].kind == Value::Kind::reduce; });
+    const bool a_reduces = std::ranges::any_of(in_a, [&](ValueId v) { return g_[v].is<form::Reduce>(); });
     for (ValueId user : in_b)
       for (ValueId v : in_a) {
         Reads how = reads_at_own_place(user, v);
@@ -440,9 +440,7 @@ class Clusterer {
       if (u.kind == Use::Kind::value && computed(root_[u.value]) && free_[root_[u.value]])
         scalar_needs(root_[u.value], of_name, needs);
     }
-    for (const Use& u : x.params) scalar(u);
-    for (const Use& u : x.starts) scalar(u);
-    scalar(x.fill);
+    for (const Use& u : scalar_params(x)) scalar(u);
   }
 
   void find_loose(const Block& block) {

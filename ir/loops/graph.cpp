@@ -55,7 +55,7 @@ class Builder {
     ValueId& v = g_.of_name[index(n)];
     if (v == kNoValue) {
       const Type& t = *f_.name_info(n).type;
-      v = add({.kind = Value::Kind::input, .type = t.dtype, .dims = polys(t.dims), .name = n});
+      v = add({.form = form::Input{}, .type = t.dtype, .dims = polys(t.dims), .name = n});
     }
     return v;
   }
@@ -72,7 +72,7 @@ class Builder {
     });
     if (!is_tensor(f_, l.result)) return;
     const Type& t = *f_.name_info(l.result).type;
-    Value v{.kind = Value::Kind::opaque, .type = t.dtype, .dims = polys(t.dims), .name = l.result, .let = at};
+    Value v{.form = form::Opaque{}, .type = t.dtype, .dims = polys(t.dims), .name = l.result, .let = at};
     if (is_tensor_op(l.op)) {
       LetArgs args(f_, l);
       Value made = v;
@@ -165,6 +165,7 @@ class Builder {
       v.inputs.push_back(u);
     }
     std::vector<Param> params;
+    form::Elementwise e;
     for (int i : op.param_at) {
       params.push_back(args.param(static_cast<size_t>(i)));
       Use u{.kind = Use::Kind::number, .type = DType::f64};
@@ -179,7 +180,7 @@ class Builder {
       } else if (p.kind == Param::Kind::integer || p.kind == Param::Kind::boolean) {
         u = Use::integer(p.integer.c);
       }
-      v.params.push_back(u);
+      e.params.push_back(u);
     }
     SigCall call{.op = &op, .inputs = types, .params = params};
     if (!infer(call)) return false;
@@ -188,8 +189,8 @@ class Builder {
       // A Python number becomes one of the type that it takes part as.
       stored.push_back(types[i]->scalar ? compute_type(call.input_types[i]) : types[i]->dtype);
     }
-    v.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
-    v.kind = Value::Kind::elementwise;
+    e.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
+    v.form = std::move(e);
     return true;
   }
 
@@ -209,13 +210,14 @@ class Builder {
     DType from = g_[u.value].type;
     v.inputs.push_back(u);
     ExprStep arg{.leaf = Leaf::arg, .type = compute_type(from), .operand_type = compute_type(from)};
-    v.program.steps.push_back(arg);
-    v.program.result = 0;
+    form::Elementwise e;
+    e.program.steps.push_back(arg);
+    e.program.result = 0;
     if (compute_type(v.type) != compute_type(from) || (v.type != from && v.type != compute_type(v.type))) {
-      v.program.steps.push_back({.leaf = Leaf::cast, .type = v.type, .operand_type = compute_type(from), .a = 0});
-      v.program.result = 1;
+      e.program.steps.push_back({.leaf = Leaf::cast, .type = v.type, .operand_type = compute_type(from), .a = 0});
+      e.program.result = 1;
     }
-    v.kind = Value::Kind::elementwise;
+    v.form = std::move(e);
     return true;
   }
 
@@ -288,16 +290,19 @@ class Builder {
     ValueId current = source;
     for (size_t gi = 0; gi < groups.size(); ++gi) {
       bool last_step = gi + 1 == groups.size();
-      Value r{.kind = Value::Kind::reduce, .type = last_step ? v.type : combined, .let = v.let};
-      r.part_of = v.name;
-      r.stage = static_cast<int>(gi);
-      r.combine = op.def->loop.combine;
-      r.last = groups[gi].end == dims.size();
       bool kept = keep && groups[gi].end > lead;
-      r.keepdim = kept;
+      form::Reduce reduce{.combine = op.def->loop.combine,
+                          .last = groups[gi].end == dims.size(),
+                          .keepdim = kept,
+                          .part_of = v.name,
+                          .stage = static_cast<int>(gi)};
+      if (gi == 0) reduce.before = before;
+      for (size_t a = groups[gi].begin; a < groups[gi].end; ++a) reduce.axes.push_back(static_cast<int>(a));
+      const bool whole =
+          last_step && dims.size() - reduce.axes.size() + (kept ? reduce.axes.size() : 0) == v.dims.size();
+      if (whole) reduce.stage = -1;
+      Value r{.form = std::move(reduce), .type = last_step ? v.type : combined, .let = v.let};
       r.inputs.push_back(Use::of(current));
-      if (gi == 0) r.program = before;
-      for (size_t a = groups[gi].begin; a < groups[gi].end; ++a) r.axes.push_back(static_cast<int>(a));
       Polys out;
       for (size_t a = 0; a < dims.size(); ++a) {
         bool gone = a >= groups[gi].begin && a < groups[gi].end;
@@ -317,7 +322,6 @@ class Builder {
           return true;
         }
         r.name = v.name;
-        r.stage = -1;
         r.dims = final_dims;
         v = std::move(r);
         return true;
@@ -351,10 +355,11 @@ class Builder {
   bool unpool(const LetArgs& args, Value& v);
   bool view(const LetArgs& args, Value& v, std::string_view rule);
   static void drop_ones(Value& v, const Polys& in) {
-    v.kind = Value::Kind::reshape;
-    if (!same_but_for_ones(in, v.dims, v.axes)) return;
-    v.kind = Value::Kind::axis_map;
-    v.flag = true;
+    form::AxisMap map{.only_ones = true};
+    if (same_but_for_ones(in, v.dims, map.axes))
+      v.form = std::move(map);
+    else
+      v.form = form::Reshape{};
   }
   static bool same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes);
   bool permute(const LetArgs& args, Value& v, size_t rank);
@@ -376,7 +381,7 @@ class Builder {
     for (uint32_t i = 0; i < b.lets.size(); ++i) {
       const Let& l = b.lets[i];
       ValueId v = is_tensor(f_, l.result) ? g_.of_name[index(l.result)] : kNoValue;
-      bool in_graph = v != kNoValue && (g_[v].kind != Value::Kind::opaque) && l.op != prim::move;
+      bool in_graph = v != kNoValue && !g_[v].is<form::Opaque>() && l.op != prim::move;
       if (!in_graph && l.op != prim::move) for_each_arg(f_, l, needed);
     }
     for (BlockId other = BlockId{0}; index(other) < f_.blocks.size(); other = BlockId{index(other) + 1}) {
@@ -418,9 +423,7 @@ bool Builder::matmul(const LetArgs& args, Value& v, std::string_view index) {
   }
   Poly na = product(lead[0]), nb = product(lead[1]);
   if (!na.is(1) && !nb.is(1) && lead[0] != lead[1]) return v.inputs.clear(), false;
-  v.kind = Value::Kind::matmul;
-  v.flag = index.starts_with("km");
-  v.keepdim = index.substr(3, 2) == "nk";
+  v.form = form::Matmul{.a_transposed = index.starts_with("km"), .b_transposed = index.substr(3, 2) == "nk"};
   return true;
 }
 
@@ -437,12 +440,15 @@ bool Builder::convolve(const LetArgs& args, Value& v, std::string_view which) {
     v.inputs.clear();
     return false;
   }
-  v.kind = Value::Kind::convolve;
-  v.form = which == "forward" ? Value::GatherForm::conv_forward
-           : which == "input" ? Value::GatherForm::conv_input
-                              : Value::GatherForm::conv_weight;
-  for (auto* list : {&*stride, &*padding, &*dilation}) v.window.insert(v.window.end(), list->begin(), list->end());
-  v.window.push_back(*groups);
+  using Result = form::Convolve::Result;
+  form::Convolve c{.result = which == "forward" ? Result::forward
+                             : which == "input" ? Result::input
+                                                : Result::weight,
+                   .groups = *groups};
+  c.stride.assign(stride->begin(), stride->end());
+  c.padding.assign(padding->begin(), padding->end());
+  c.dilation.assign(dilation->begin(), dilation->end());
+  v.form = std::move(c);
   return true;
 }
 
@@ -454,11 +460,11 @@ bool Builder::make(const LetArgs& args, Value& v) {
     auto start = args.known_integer("start"), step = args.known_integer("step");
     bool one = args.param("stop").is_none();
     if ((!start && !one) || !step) return false;
-    v.kind = Value::Kind::iota;
-    v.starts = {Use::integer(one ? 0 : *start), Use::integer(*step)};
+    v.form = form::Iota{Use::integer(one ? 0 : *start), Use::integer(*step)};
     return true;
   }
   DType t = compute_type(v.type);
+  form::Elementwise e;
   ExprStep step{.leaf = Leaf::constant, .type = t, .operand_type = t};
   if (symbol == "ones" || symbol == "ones_like")
     step.imm = 1;
@@ -467,12 +473,12 @@ bool Builder::make(const LetArgs& args, Value& v) {
     auto u = value && value->atoms.size() == 1 ? scalar_use(f_, value->atoms[0]) : std::nullopt;
     if (!u) return false;
     step.leaf = Leaf::param;
-    v.params.push_back(*u);
+    e.params.push_back(*u);
   } else if (symbol != "zeros" && symbol != "zeros_like") {
     return false;
   }
-  v.program = {{step}, 0};
-  v.kind = Value::Kind::elementwise;
+  e.program = {{step}, 0};
+  v.form = std::move(e);
   return true;
 }
 
@@ -485,10 +491,8 @@ bool Builder::gather(const LetArgs& args, Value& v, std::string_view rule) {
     return false;
   auto w = wrap_axis(*axis, g_[x.value].dims.size());
   if (!w || (rule == "select" && g_[places.value].dims.size() != 1)) return false;
-  v.kind = Value::Kind::gather;
-  v.form = rule == "axis" ? Value::GatherForm::along : Value::GatherForm::select;
+  v.form = form::Gather{.axis = *w, .along = rule == "axis"};
   v.inputs = {x, places};
-  v.axes.push_back(*w);
   return true;
 }
 
@@ -507,10 +511,8 @@ bool Builder::scatter(const LetArgs& args, Value& v, std::string_view rule) {
     if (a != static_cast<size_t>(*w) && !(at[a] == dims[a])) return false;
   if (source.kind == Use::Kind::value && (g_[source.value].dims != at || g_[source.value].type != v.type)) return false;
   if (g_[x.value].type != v.type || compute_type(v.type) != v.type) return false;
-  v.kind = Value::Kind::scatter_one;
-  v.flag = rule == "axis add";
+  v.form = form::ScatterOne{.axis = *w, .add = rule == "axis add"};
   v.inputs = {x, places, source};
-  v.axes.push_back(*w);
   return true;
 }
 
@@ -526,14 +528,18 @@ bool Builder::window(const LetArgs& args, Value& v, std::string_view rule) {
   if (stride->size() != n || padding->size() != n || dilation->size() != n || n > g_[x.value].dims.size()) return false;
   constexpr int64_t kUnrolled = 16;  // larger windows are the runtime's
   int64_t elements = 1;
+  std::vector<form::WindowDim> dims;
   for (size_t i = 0; i < n; ++i) {
     if ((*padding)[i] != 0) return false;
     elements *= (*size)[i];
-    v.window.insert(v.window.end(), {(*size)[i], (*stride)[i], (*dilation)[i]});
+    dims.push_back({(*size)[i], (*stride)[i], (*dilation)[i]});
   }
   if (elements > kUnrolled) return false;
   v.inputs.push_back(x);
-  v.kind = rule == "max" ? Value::Kind::window : Value::Kind::window_index;
+  if (rule == "max")
+    v.form = form::Window{std::move(dims)};
+  else
+    v.form = form::WindowIndex{std::move(dims)};
   return true;
 }
 
@@ -541,13 +547,12 @@ bool Builder::unpool(const LetArgs& args, Value& v) {
   Use g, places;
   if (!input(args, 0, g) || !input(args, 1, places) || g.kind != Use::Kind::value || places.kind != Use::Kind::value)
     return false;
-  const Value& p = g_[places.value];
-  if (p.kind != Value::Kind::window_index) return false;
-  for (size_t i = 0; i < p.window.size(); i += 3)
-    if (p.window[i] > p.window[i + 1] || p.window[i + 2] != 1) return false;  // windows overlap
-  v.kind = Value::Kind::unpool;
+  const auto* found = g_[places.value].get<form::WindowIndex>();
+  if (!found) return false;
+  for (const form::WindowDim& d : found->dims)
+    if (d.size > d.stride || d.dilation != 1) return false;  // windows overlap
+  v.form = form::Unpool{found->dims};
   v.inputs = {g, places};
-  v.window = p.window;
   return true;
 }
 
@@ -569,12 +574,13 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
   if (rule == "flip") {
     auto axes = args.integers("dims");
     if (!axes) return false;
+    form::Flip flip;
     for (int64_t a : *axes) {
       auto w = wrap_axis(a, rank);
       if (!w) return false;
-      v.axes.push_back(*w);
+      flip.axes.push_back(*w);
     }
-    v.kind = Value::Kind::flip;
+    v.form = std::move(flip);
     return true;
   }
   if (rule == "narrow") {
@@ -589,17 +595,13 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
     } else if (start->kind != Use::Kind::number) {
       return false;  // may be negative or out of range
     }
-    v.kind = Value::Kind::narrow;
-    v.axes.push_back(*w);
-    v.starts.push_back(*start);
+    v.form = form::Narrow{*w, *start};
     return true;
   }
   if (rule == "tril" || rule == "triu") {
     auto k = args.integer("diagonal");
     if (!k || rank < 2) return false;
-    v.kind = Value::Kind::triangle;
-    v.flag = rule == "triu";
-    v.starts.push_back(*k);
+    v.form = form::Triangle{*k, rule == "triu"};
     return true;
   }
   if (rule == "diagonal" || rule == "diagonal_back") {
@@ -607,8 +609,11 @@ bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
     size_t r = rule == "diagonal" ? rank : v.dims.size();
     auto a = d1 ? wrap_axis(*d1, r) : std::nullopt, b = d2 ? wrap_axis(*d2, r) : std::nullopt;
     if (!offset || !a || !b) return false;
-    v.kind = rule == "diagonal" ? Value::Kind::diagonal : Value::Kind::diagonal_back;
-    v.axes = {*a, *b, static_cast<int>(*offset)};
+    const int row = a.value_or(0), column = b.value_or(0), by = static_cast<int>(*offset);
+    if (rule == "diagonal")
+      v.form = form::Diagonal{row, column, by};
+    else
+      v.form = form::DiagonalBack{row, column, by};
     return true;
   }
   return false;
@@ -642,7 +647,7 @@ bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
   } else if (name == "transpose") {
     auto a = args.known_integer("dim0"), b = args.known_integer("dim1");
     auto x = a ? wrap_axis(*a, rank) : std::nullopt, y = b ? wrap_axis(*b, rank) : std::nullopt;
-    if (!x || !y) return rank == 0 ? (v.kind = Value::Kind::reshape, true) : false;
+    if (!x || !y) return rank == 0 ? (v.form = form::Reshape{}, true) : false;
     std::swap(order[static_cast<size_t>(*x)], order[static_cast<size_t>(*y)]);
   } else if (name == "movedim") {
     auto from = args.integers("source"), to = args.integers("destination");
@@ -677,17 +682,19 @@ bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
     else
       order = given;
   }
-  v.kind = Value::Kind::axis_map;
-  v.axes.resize(rank);
-  for (size_t k = 0; k < rank; ++k) v.axes[static_cast<size_t>(order[k])] = static_cast<int>(k);
+  form::AxisMap map;
+  map.axes.resize(rank);
+  for (size_t k = 0; k < rank; ++k) map.axes[static_cast<size_t>(order[k])] = static_cast<int>(k);
+  v.form = std::move(map);
   return true;
 }
 
 bool Builder::expand(Value& v, const Polys& in) {
   if (in.size() > v.dims.size()) return false;
   size_t lead = v.dims.size() - in.size();
-  v.kind = Value::Kind::axis_map;
-  for (size_t a = 0; a < in.size(); ++a) v.axes.push_back(in[a].is(1) ? -1 : static_cast<int>(a + lead));
+  form::AxisMap map;
+  for (size_t a = 0; a < in.size(); ++a) map.axes.push_back(in[a].is(1) ? -1 : static_cast<int>(a + lead));
+  v.form = std::move(map);
   return true;
 }
 
@@ -702,21 +709,21 @@ bool Builder::unreduce(const LetArgs& args, Value& v, const Polys& in) {
       auto w = wrap_axis(a, rank);
       if (w) reduced[static_cast<size_t>(*w)] = true;
     }
-  v.kind = Value::Kind::axis_map;
+  form::AxisMap map;
   bool keep = in.size() == rank;
   for (size_t a = 0; a < rank; ++a) {
     if (!reduced[a])
-      v.axes.push_back(static_cast<int>(a));
+      map.axes.push_back(static_cast<int>(a));
     else if (keep)
-      v.axes.push_back(-1);
+      map.axes.push_back(-1);
   }
-  return v.axes.size() == in.size();
+  if (map.axes.size() != in.size()) return false;
+  v.form = std::move(map);
+  return true;
 }
 
 bool Builder::place(const LetArgs& args, Value& v, const Polys& in, std::string_view rule) {
-  v.kind = Value::Kind::place;
-  v.starts.assign(in.size(), Use::integer(0));
-  v.fill = Use::integer(0);
+  form::Place p{.starts = std::vector<Use>(in.size(), Use::integer(0)), .fill = Use::integer(0)};
   if (rule == "narrow_back") {
     auto axis = args.known_integer("axis"), start = args.known_integer("start");
     auto w = axis ? wrap_axis(*axis, in.size()) : std::nullopt;
@@ -726,21 +733,23 @@ bool Builder::place(const LetArgs& args, Value& v, const Polys& in, std::string_
       if (!d.known()) return false;
       *start += d.number();
     }
-    v.starts[static_cast<size_t>(*w)] = Use::integer(*start);
+    p.starts[static_cast<size_t>(*w)] = Use::integer(*start);
+    v.form = std::move(p);
     return true;
   }
   auto pads = args.integers("pad");
   if (!pads) return false;
   for (size_t k = 0; k * 2 < pads->size(); ++k) {
     if (k >= in.size()) return false;
-    v.starts[in.size() - 1 - k] = Use::integer((*pads)[k * 2]);
+    p.starts[in.size() - 1 - k] = Use::integer((*pads)[k * 2]);
   }
   const auto* fill = args.find("value");
   if (fill && fill->given) {
     auto u = fill->atoms.size() == 1 ? scalar_use(f_, fill->atoms[0]) : std::nullopt;
     if (!u) return false;
-    v.fill = *u;
+    p.fill = *u;
   }
+  v.form = std::move(p);
   return true;
 }
 
@@ -764,8 +773,7 @@ bool Builder::concatenate(const LetArgs& args, Value& v) {
     if (g_[u.value].dims.size() != v.dims.size()) return false;  // the empty tensor of rank 1
     v.inputs.push_back(u);
   }
-  v.kind = Value::Kind::cat;
-  v.axes.push_back(*w);
+  v.form = form::Cat{*w};
   return !v.inputs.empty();
 }
 
@@ -773,13 +781,61 @@ bool Builder::concatenate(const LetArgs& args, Value& v) {
 
 Graph build_graph(const Function& f, BlockId block) { return Builder(f, block).run(); }
 
+namespace {
+
+template <class... F>
+struct Cases : F... {
+  using F::operator()...;
+};
+
+const ExprProgram* program_of(const Value& v) {
+  if (const auto* e = v.get<form::Elementwise>()) return &e->program;
+  if (const auto* r = v.get<form::Reduce>()) return &r->before;
+  return nullptr;
+}
+
+}  // namespace
+
+int index_axis(const Value& v) {
+  const auto* g = v.get<form::Gather>();
+  return g ? g->axis : v.get<form::ScatterOne>()->axis;
+}
+
+const std::vector<form::WindowDim>* windows_of(const Value& v) {
+  using Dims = const std::vector<form::WindowDim>*;
+  return std::visit(
+      Cases{[](const form::Window& w) -> Dims { return &w.dims; },
+            [](const form::WindowIndex& w) -> Dims { return &w.dims; },
+            [](const form::Unpool& w) -> Dims { return &w.dims; }, [](const auto&) -> Dims { return nullptr; }},
+      v.form);
+}
+
+std::vector<Use> scalar_params(const Value& v) {
+  using Uses = std::vector<Use>;
+  return std::visit(Cases{[](const form::Elementwise& e) { return Uses(e.params.begin(), e.params.end()); },
+                          [](const form::Narrow& n) { return Uses{n.start}; },
+                          [](const form::Place& p) {
+                            Uses all = p.starts;
+                            all.push_back(p.fill);
+                            return all;
+                          },
+                          [](const form::Triangle& t) { return Uses{t.diagonal}; },
+                          [](const form::Iota& i) {
+                            return Uses{i.first, i.step};
+                          },
+                          [](const auto&) { return Uses{}; }},
+                    v.form);
+}
+
 int cost_of(const Value& v) {
   int cost = 0;
-  if (v.kind == Value::Kind::window || v.kind == Value::Kind::window_index) {
+  if (const auto* dims = windows_of(v); dims && !v.is<form::Unpool>()) {
     cost = 2;
-    for (size_t i = 0; i < v.window.size(); i += 3) cost *= static_cast<int>(v.window[i]);
+    for (const form::WindowDim& d : *dims) cost *= static_cast<int>(d.size);
   }
-  for (const ExprStep& s : v.program.steps) {
+  const ExprProgram* program = program_of(v);
+  if (!program) return cost;
+  for (const ExprStep& s : program->steps) {
     if (s.leaf <= Leaf::constant) continue;
     cost += is_function(s.leaf)                            ? 12
             : s.leaf == Leaf::div || s.leaf == Leaf::sqrt  ? 4
@@ -796,6 +852,23 @@ std::string print(const Graph& g) {
       "input",       "elementwise", "axis_map",      "reshape",  "flip",   "narrow",   "place",
       "cat",         "diagonal",    "diagonal_back", "triangle", "reduce", "iota",     "gather",
       "scatter_one", "window",      "window_index",  "unpool",   "matmul", "convolve", "opaque"};
+  static_assert(std::size(kKinds) == std::variant_size_v<Form>);
+  using Ints = std::vector<int>;
+  auto list = [](const SmallVec<int, 4>& axes) { return Ints(axes.begin(), axes.end()); };
+  const Cases axes_of{[&](const form::AxisMap& m) { return list(m.axes); },
+                      [&](const form::Flip& f) { return list(f.axes); },
+                      [&](const form::Reduce& r) { return list(r.axes); },
+                      [](const form::Narrow& n) { return Ints{n.axis}; },
+                      [](const form::Cat& c) { return Ints{c.axis}; },
+                      [](const form::Gather& c) { return Ints{c.axis}; },
+                      [](const form::ScatterOne& c) { return Ints{c.axis}; },
+                      [](const form::Diagonal& d) {
+                        return Ints{d.row, d.column, d.offset};
+                      },
+                      [](const form::DiagonalBack& d) {
+                        return Ints{d.row, d.column, d.offset};
+                      },
+                      [](const auto&) { return Ints{}; }};
   std::string out;
   for (ValueId v = 0; v < g.values.size(); ++v) {
     const Value& x = g[v];
@@ -809,13 +882,14 @@ std::string print(const Graph& g) {
                                                       : "none";
       args += (args.empty() ? "" : ", ") + one;
     }
-    out += fmt::format("v{} = {} {}[{}]({})", v, kKinds[static_cast<int>(x.kind)], name(x.type), dims, args);
-    if (!x.axes.empty()) {
+    out += fmt::format("v{} = {} {}[{}]({})", v, kKinds[x.form.index()], name(x.type), dims, args);
+    if (const Ints on = std::visit(axes_of, x.form); !on.empty()) {
       std::string axes;
-      for (int a : x.axes) axes += (axes.empty() ? "" : ", ") + std::to_string(a);
+      for (int a : on) axes += (axes.empty() ? "" : ", ") + std::to_string(a);
       out += " axes " + axes;
     }
-    if (x.kind == Value::Kind::reduce) out += fmt::format(" {}{}", info(x.combine).name, x.last ? " last" : "");
+    if (const auto* r = x.get<form::Reduce>())
+      out += fmt::format(" {}{}", info(r->combine).name, r->last ? " last" : "");
     if (g.live_out[v]) out += " out";
     out += "\n";
   }

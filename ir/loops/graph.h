@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ir/anf.h"
@@ -38,59 +39,109 @@ struct Use {
   bool operator==(const Use&) const = default;
 };
 
-struct Value {
-  enum class Kind : uint8_t {
-    input,        // bound outside of the block, or by an opaque let
-    elementwise,  // `program` over inputs (broadcast to dims)
-    axis_map,  // in[a] = out[axes[a]], or 0 where axes[a] is -1: permute, expand; flag: squeeze, unsqueeze (only ones
-               // come and go)
-    reshape,   // the same elements in row-major order
-    flip,      // along axes
-    narrow,    // axis axes[0] from `start`
-    place,     // inputs[0] at starts in a tensor of `fill`: pad, narrow_back
-    cat,       // inputs behind each other along axes[0]
-    diagonal,  // offset axes[2] of axes[0], axes[1], as the last axis
-    diagonal_back,
-    triangle,      // kept where column - row <= start (lower) or >= start (upper: flag)
-    reduce,        // `combine` over axes, one group of neighbours; `last`: nothing kept stands behind
-    iota,          // starts[0] + i * starts[1], integers
-    gather,        // along axes[0] at the places in inputs[1], which are checked before: see GatherForm
-    scatter_one,   // inputs[0] with inputs[2] written (flag: added) where axis axes[0] is inputs[1]; one place per line
-    window,        // the largest of each window of the trailing axes
-    window_index,  // the flat place of that in its plane
-    unpool,        // inputs[0] at the places inputs[1] (a window_index without overlap) of planes of zeros
-    matmul,        // a library call: inputs[0] inputs[1], matrices (flag: inputs[0] transposed; keepdim: inputs[1]
-                   // transposed)
-    convolve,  // a library call: `form` forward, input or weight gradient; window: stride, padding, dilation of each
-               // dim, then groups
-    opaque,    // the let is run as it is
-  };
-  enum class GatherForm : uint8_t {
-    select,
-    along,
-    conv_forward,
-    conv_input,
-    conv_weight
-  };  // select: rank-1 (or any rank) indices replace the axis; along: same rank as inputs[0]
+/// What a value is, each with what it takes to say so.
+namespace form {
 
-  Kind kind = Kind::input;
-  DType type = DType::f32;
-  Polys dims;
-  SmallVec<Use, 3> inputs;
-  SmallVec<Use, 2> params;  // scalar parameters of an elementwise program
-  ExprProgram program;      // elementwise; of reduce: applied to each element first (may be empty)
+struct Input {};      // bound outside of the block, or by an opaque let
+struct Opaque {};     // the let is run as it is
+struct Elementwise {  // `program` over inputs (broadcast to dims)
+  ExprProgram program;
+  SmallVec<Use, 2> params;  // its scalar parameters
+};
+struct AxisMap {  // in[a] = out[axes[a]], or 0 where axes[a] is -1: permute, expand
   SmallVec<int, 4> axes;
+  bool only_ones = false;  // squeeze, unsqueeze: nothing but ones comes and goes
+};
+struct Reshape {};  // the same elements in row-major order
+struct Flip {
+  SmallVec<int, 4> axes;
+};
+struct Narrow {  // from `start` on
+  int axis = 0;
+  Use start;
+};
+struct Place {  // inputs[0] from `starts`, one for each axis, in a tensor of `fill`: pad, narrow_back
+  std::vector<Use> starts;
+  Use fill;
+};
+struct Cat {  // inputs behind each other
+  int axis = 0;
+};
+struct Diagonal {  // the elements with column - row == offset, as the last axis
+  int row = 0, column = 0, offset = 0;
+};
+struct DiagonalBack {  // those, in a tensor of zeros
+  int row = 0, column = 0, offset = 0;
+};
+struct Triangle {  // kept where column - row <= diagonal, or >= where it is the upper one; else 0
+  Use diagonal;
+  bool upper = false;
+};
+struct Reduce {  // over neighbouring axes
   Leaf combine = Leaf::add;
-  bool last = false, keepdim = false, flag = false;
-  GatherForm form = GatherForm::select;
-  std::vector<Use> starts;      // narrow, place (per axis), triangle
-  std::vector<int64_t> window;  // window: size, stride, dilation per spatial axis
-  Use fill;                     // place
-  NameId name = NameId::none;   // the name that it is
+  SmallVec<int, 4> axes;
+  ExprProgram before;  // applied to each element first; may be empty
+  bool last = false;   // nothing that is kept stands behind them
+  bool keepdim = false;
   // Of a reduction over several groups of axes: what stands after group `stage` (from 0) of the one that is `part_of`.
   NameId part_of = NameId::none;
   int stage = -1;
-  uint32_t let = UINT32_MAX;  // in the block
+};
+struct Iota {  // first + i * step, integers
+  Use first, step;
+};
+struct Gather {  // inputs[0] at the places in inputs[1], which are checked before
+  int axis = 0;
+  bool along = false;  // the places have inputs[0]'s rank; else they are one axis
+};
+struct ScatterOne {  // inputs[0] with inputs[2] written, or added, where `axis` is inputs[1]; one place per line
+  int axis = 0;
+  bool add = false;
+};
+struct WindowDim {
+  int64_t size = 1, stride = 1, dilation = 1;
+};
+struct Window {  // the largest of each window of the trailing axes
+  std::vector<WindowDim> dims;
+};
+struct WindowIndex {  // the flat place of that in its plane
+  std::vector<WindowDim> dims;
+};
+struct Unpool {  // inputs[0] at the places inputs[1] (a WindowIndex without overlap) of planes of zeros
+  std::vector<WindowDim> dims;
+};
+struct Matmul {  // a library call: inputs[0] inputs[1]
+  bool a_transposed = false, b_transposed = false;
+};
+struct Convolve {                                                                   // a library call
+  enum class Result : uint8_t { forward, input, weight } result = Result::forward;  // or the gradient of that input
+  std::vector<int64_t> stride, padding, dilation;
+  int64_t groups = 1;
+};
+
+}  // namespace form
+
+using Form = std::variant<form::Input, form::Elementwise, form::AxisMap, form::Reshape, form::Flip, form::Narrow,
+                          form::Place, form::Cat, form::Diagonal, form::DiagonalBack, form::Triangle, form::Reduce,
+                          form::Iota, form::Gather, form::ScatterOne, form::Window, form::WindowIndex, form::Unpool,
+                          form::Matmul, form::Convolve, form::Opaque>;
+
+struct Value {
+  Form form;
+  DType type = DType::f32;
+  Polys dims;
+  SmallVec<Use, 3> inputs;
+  NameId name = NameId::none;  // the name that it is
+  uint32_t let = UINT32_MAX;   // in the block
+
+  template <class F>
+  bool is() const {
+    return std::holds_alternative<F>(form);
+  }
+  template <class F>
+  const F* get() const {  // null: it is another one
+    return std::get_if<F>(&form);
+  }
 };
 
 struct Graph {
@@ -108,11 +159,15 @@ struct Graph {
 Graph build_graph(const Function& f, BlockId block);
 
 /// Run by a library on buffers.
-inline bool is_contraction(const Value& v) { return v.kind == Value::Kind::matmul || v.kind == Value::Kind::convolve; }
+inline bool is_contraction(const Value& v) { return v.is<form::Matmul>() || v.is<form::Convolve>(); }
 /// Does computing v need the places in inputs[1] to be in range? Then they are checked in memory, before.
-inline bool needs_index_check(const Value& v) {
-  return v.kind == Value::Kind::gather || v.kind == Value::Kind::scatter_one;
-}
+inline bool needs_index_check(const Value& v) { return v.is<form::Gather>() || v.is<form::ScatterOne>(); }
+/// The axis that the places of such a value are on.
+int index_axis(const Value& v);
+/// The sizes of the windows of a Window, WindowIndex or Unpool; null of others.
+const std::vector<form::WindowDim>* windows_of(const Value& v);
+/// Scalar operands that are no inputs: parameters of programs, starts, fills.
+std::vector<Use> scalar_params(const Value& v);
 /// How many scalar instructions one element costs, roughly.
 int cost_of(const Value& v);
 /// The text name of any operation.

@@ -160,59 +160,35 @@ class Lowering {
   }
 
   NodeId compute(const Value& v, const Index& at) {
-    switch (v.kind) {
-      case Value::Kind::elementwise:
-        return elementwise(v, at);
-      case Value::Kind::reduce:
-        return reduce(v, at);
-      case Value::Kind::axis_map: {
-        Index in;
-        for (int a : v.axes) in.push_back(a < 0 ? b_.ix(0) : at[static_cast<size_t>(a)]);
-        return element(v.inputs[0].value, in);
-      }
-      case Value::Kind::reshape:
-        return reshape(v, at);
-      case Value::Kind::flip: {
-        Index in = at;
-        for (int a : v.axes) {
-          size_t k = static_cast<size_t>(a);
-          in[k] = b_.ix(Leaf::sub, size(v.dims[k] - Poly(1)), at[k]);
-        }
-        return element(v.inputs[0].value, in);
-      }
-      case Value::Kind::narrow: {
-        Index in = at;
-        size_t k = static_cast<size_t>(v.axes[0]);
-        in[k] = b_.ix_add(at[k], scalar(v.starts[0], DType::i64));
-        return element(v.inputs[0].value, in);
-      }
-      case Value::Kind::place:
-        return place(v, at);
-      case Value::Kind::cat:
-        return concatenate(v, at);
-      case Value::Kind::triangle:
-        return triangle(v, at);
-      case Value::Kind::diagonal:
-        return diagonal(v, at);
-      case Value::Kind::diagonal_back:
-        return diagonal_back(v, at);
-      case Value::Kind::iota: {
-        NodeId i = b_.leaf(Leaf::mul, DType::i64, at[0], scalar(v.starts[1], DType::i64));
-        return b_.cast(b_.leaf(Leaf::add, DType::i64, i, scalar(v.starts[0], DType::i64)), v.type);
-      }
-      case Value::Kind::gather:
-        return gather(v, at);
-      case Value::Kind::scatter_one:
-        return scatter_one(v, at);
-      case Value::Kind::window:
-        return window(v, at).best;
-      case Value::Kind::window_index:
-        return window(v, at).place;
-      case Value::Kind::unpool:
-        return unpool(v, at);
-      default:
-        ouro_bug("a value of this kind is not computed in a kernel");
+    return std::visit([&](const auto& form) { return compute(form, v, at); }, v.form);
+  }
+  template <class Other>
+  NodeId compute(const Other&, const Value&, const Index&) {
+    ouro_bug("a value of this kind is not computed in a kernel");
+  }
+
+  NodeId compute(const form::AxisMap& map, const Value& v, const Index& at) {
+    Index in;
+    for (int a : map.axes) in.push_back(a < 0 ? b_.ix(0) : at[static_cast<size_t>(a)]);
+    return element(v.inputs[0].value, in);
+  }
+  NodeId compute(const form::Flip& flip, const Value& v, const Index& at) {
+    Index in = at;
+    for (int a : flip.axes) {
+      size_t k = static_cast<size_t>(a);
+      in[k] = b_.ix(Leaf::sub, size(v.dims[k] - Poly(1)), at[k]);
     }
+    return element(v.inputs[0].value, in);
+  }
+  NodeId compute(const form::Narrow& narrow, const Value& v, const Index& at) {
+    Index in = at;
+    size_t k = static_cast<size_t>(narrow.axis);
+    in[k] = b_.ix_add(at[k], scalar(narrow.start, DType::i64));
+    return element(v.inputs[0].value, in);
+  }
+  NodeId compute(const form::Iota& iota, const Value& v, const Index& at) {
+    NodeId i = b_.leaf(Leaf::mul, DType::i64, at[0], scalar(iota.step, DType::i64));
+    return b_.cast(b_.leaf(Leaf::add, DType::i64, i, scalar(iota.first, DType::i64)), v.type);
   }
 
   NodeId use(const Use& u, const Polys& dims, const Index& at, DType scalar_type) {
@@ -224,9 +200,9 @@ class Lowering {
     return element(u.value, sub);
   }
 
-  NodeId elementwise(const Value& v, const Index& at) {
-    return run_program(v.program, v.type, [&](const ExprStep& s) {
-      return s.leaf == Leaf::arg ? use(v.inputs[s.index], v.dims, at, s.type) : scalar(v.params[s.index], s.type);
+  NodeId compute(const form::Elementwise& e, const Value& v, const Index& at) {
+    return run_program(e.program, v.type, [&](const ExprStep& s) {
+      return s.leaf == Leaf::arg ? use(v.inputs[s.index], v.dims, at, s.type) : scalar(e.params[s.index], s.type);
     });
   }
 
@@ -263,17 +239,17 @@ class Lowering {
   }
 
   // The statement goes where its index allows: once per row, or for each element.
-  NodeId reduce(const Value& v, const Index& at) {
+  NodeId compute(const form::Reduce& r, const Value& v, const Index& at) {
     const Value& in = g_[v.inputs[0].value];
     Stmt s{.kind = Stmt::Kind::reduce};
-    s.order = v.last ? ReduceOrder::fold : ReduceOrder::blocks;
+    s.order = r.last ? ReduceOrder::fold : ReduceOrder::blocks;
     Index sub(in.dims.size(), b_.ix(0));
     size_t next = 0;
     std::vector<bool> reduced(in.dims.size());
-    for (int a : v.axes) reduced[static_cast<size_t>(a)] = true;
+    for (int a : r.axes) reduced[static_cast<size_t>(a)] = true;
     for (size_t a = 0; a < in.dims.size(); ++a) {
       if (reduced[a]) {
-        if (v.keepdim) ++next;
+        if (r.keepdim) ++next;
         uint32_t var = b_.var();
         s.vars.push_back(var);
         s.extents.push_back(size(in.dims[a]));
@@ -288,13 +264,13 @@ class Lowering {
       b_.var_node(s.vars[0]);
     }
     NodeId e = element(v.inputs[0].value, sub);
-    if (!v.program.steps.empty()) e = run_program(v.program, b_.node(e).type, [&](const ExprStep&) { return e; });
+    if (!r.before.steps.empty()) e = run_program(r.before, b_.node(e).type, [&](const ExprStep&) { return e; });
     DType t = b_.node(e).type;
-    s.combine.push_back(v.combine);
+    s.combine.push_back(r.combine);
     s.values.push_back(e);
-    uint32_t r = b_.result();
-    s.results.push_back(r);
-    NodeId result = b_.result_node(r, t);
+    uint32_t number = b_.result();
+    s.results.push_back(number);
+    NodeId result = b_.result_node(number, t);
     body_for(at).push_back(std::move(s));
     return rounded(b_.cast(result, loaded_type(v.type)), v.type);
   }
@@ -307,20 +283,20 @@ class Lowering {
     return outer_body_;
   }
 
-  NodeId reshape(const Value& v, const Index& at) {
+  NodeId compute(const form::Reshape&, const Value& v, const Index& at) {
     ValueId source = v.inputs[0].value;
     const Polys& from = g_[source].dims;
     return element(source, split(linear(at, v.dims), from));
   }
 
   // in[a] = at[a] - start[a] where 0 <= that < dims, else the fill.
-  NodeId place(const Value& v, const Index& at) {
+  NodeId compute(const form::Place& place, const Value& v, const Index& at) {
     const Value& in = g_[v.inputs[0].value];
     Index sub = at;
     NodeId inside = NodeId::none;
     for (size_t a = 0; a < in.dims.size(); ++a) {
-      NodeId start = scalar(v.starts[a], DType::i64);
-      bool at_zero = v.starts[a].kind == Use::Kind::number && v.starts[a].i == 0;
+      NodeId start = scalar(place.starts[a], DType::i64);
+      bool at_zero = place.starts[a].kind == Use::Kind::number && place.starts[a].i == 0;
       if (at_zero && in.dims[a] == v.dims[a]) continue;
       sub[a] = b_.ix(Leaf::sub, at[a], start);
       inside = both(inside, compare(Leaf::ge, at[a], start));
@@ -328,7 +304,7 @@ class Lowering {
     }
     if (inside == NodeId::none) return element(v.inputs[0].value, sub);
     NodeId e = guarded(inside, v.inputs[0].value, sub);
-    return b_.leaf(Leaf::select, loaded_type(v.type), inside, e, scalar(v.fill, loaded_type(v.type)));
+    return b_.leaf(Leaf::select, loaded_type(v.type), inside, e, scalar(place.fill, loaded_type(v.type)));
   }
 
   NodeId guarded(NodeId condition, ValueId v, const Index& at) {
@@ -342,8 +318,8 @@ class Lowering {
     return e;
   }
 
-  NodeId concatenate(const Value& v, const Index& at) {
-    size_t k = static_cast<size_t>(v.axes[0]);
+  NodeId compute(const form::Cat& cat, const Value& v, const Index& at) {
+    size_t k = static_cast<size_t>(cat.axis);
     Poly start = 0;
     std::vector<std::pair<NodeId, NodeId>> parts;  // end of the part, element
     for (const Use& u : v.inputs) {
@@ -361,18 +337,17 @@ class Lowering {
     return e;
   }
 
-  NodeId triangle(const Value& v, const Index& at) {
+  NodeId compute(const form::Triangle& t, const Value& v, const Index& at) {
     size_t r = at.size();
-    NodeId bound = b_.leaf(Leaf::add, DType::i64, at[r - 2], scalar(v.starts[0], DType::i64));
-    NodeId keep = compare(v.flag ? Leaf::ge : Leaf::le, at[r - 1], bound);
+    NodeId bound = b_.leaf(Leaf::add, DType::i64, at[r - 2], scalar(t.diagonal, DType::i64));
+    NodeId keep = compare(t.upper ? Leaf::ge : Leaf::le, at[r - 1], bound);
     NodeId e = element(v.inputs[0].value, at);
     return b_.leaf(Leaf::select, loaded_type(v.type), keep, e, b_.constant(loaded_type(v.type), 0));
   }
 
-  NodeId diagonal(const Value& v, const Index& at) {
-    size_t rank = g_[v.inputs[0].value].dims.size(), a = static_cast<size_t>(v.axes[0]),
-           b = static_cast<size_t>(v.axes[1]);
-    int offset = v.axes[2];
+  NodeId compute(const form::Diagonal& d, const Value& v, const Index& at) {
+    size_t rank = g_[v.inputs[0].value].dims.size(), a = static_cast<size_t>(d.row), b = static_cast<size_t>(d.column);
+    int offset = d.offset;
     Index sub(rank);
     size_t next = 0;
     for (size_t k = 0; k < rank; ++k)
@@ -382,9 +357,9 @@ class Lowering {
     return element(v.inputs[0].value, sub);
   }
 
-  NodeId diagonal_back(const Value& v, const Index& at) {
-    size_t rank = v.dims.size(), a = static_cast<size_t>(v.axes[0]), b = static_cast<size_t>(v.axes[1]);
-    int offset = v.axes[2];
+  NodeId compute(const form::DiagonalBack& d, const Value& v, const Index& at) {
+    size_t rank = v.dims.size(), a = static_cast<size_t>(d.row), b = static_cast<size_t>(d.column);
+    int offset = d.offset;
     Index sub;
     for (size_t k = 0; k < rank; ++k)
       if (k != a && k != b) sub.push_back(at[k]);
@@ -403,24 +378,23 @@ class Lowering {
     return b_.leaf(Leaf::select, DType::i64, negative, b_.leaf(Leaf::add, DType::i64, place, size(n)), place);
   }
 
-  NodeId gather(const Value& v, const Index& at) {
-    size_t k = static_cast<size_t>(v.axes[0]);
-    bool along = v.form == Value::GatherForm::along;
-    NodeId place = from_end(element(v.inputs[1].value, along ? at : Index{at[k]}), g_[v.inputs[0].value].dims[k]);
+  NodeId compute(const form::Gather& g, const Value& v, const Index& at) {
+    size_t k = static_cast<size_t>(g.axis);
+    NodeId place = from_end(element(v.inputs[1].value, g.along ? at : Index{at[k]}), g_[v.inputs[0].value].dims[k]);
     Index sub = at;
     sub[k] = place;
     return element(v.inputs[0].value, sub);
   }
 
-  NodeId scatter_one(const Value& v, const Index& at) {
-    size_t k = static_cast<size_t>(v.axes[0]);
+  NodeId compute(const form::ScatterOne& s, const Value& v, const Index& at) {
+    size_t k = static_cast<size_t>(s.axis);
     Index line = at;
     line[k] = b_.ix(0);
     NodeId here = compare(Leaf::eq, from_end(element(v.inputs[1].value, line), v.dims[k]), at[k]);
     NodeId old = element(v.inputs[0].value, at);
     NodeId source =
         v.inputs[2].kind == Use::Kind::value ? element(v.inputs[2].value, line) : scalar(v.inputs[2], v.type);
-    if (v.flag) source = b_.leaf(Leaf::add, v.type, old, source);
+    if (s.add) source = b_.leaf(Leaf::add, v.type, old, source);
     return b_.leaf(Leaf::select, v.type, here, source, old);
   }
 
@@ -428,18 +402,21 @@ class Lowering {
   struct Best {
     NodeId best, place;
   };
-  Best window(const Value& v, const Index& at) {
+  NodeId compute(const form::Window& w, const Value& v, const Index& at) { return best(w.dims, v, at, false).best; }
+  NodeId compute(const form::WindowIndex& w, const Value& v, const Index& at) {
+    return best(w.dims, v, at, true).place;
+  }
+  Best best(const std::vector<form::WindowDim>& window, const Value& v, const Index& at, bool want_place) {
     const Polys& dims = g_[v.inputs[0].value].dims;
-    size_t n = v.window.size() / 3, lead = dims.size() - n;
+    size_t n = window.size(), lead = dims.size() - n;
     DType t = loaded_type(v.inputs[0].kind == Use::Kind::value ? g_[v.inputs[0].value].type : v.type);
     std::vector<int64_t> k(n, 0);
     Best b{NodeId::none, NodeId::none};
-    bool want_place = v.kind == Value::Kind::window_index;
     for (;;) {
       Index sub(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lead));
       NodeId flat = b_.ix(0);
       for (size_t i = 0; i < n; ++i) {
-        NodeId p = b_.ix_add(b_.ix_mul(at[lead + i], b_.ix(v.window[i * 3 + 1])), b_.ix(k[i] * v.window[i * 3 + 2]));
+        NodeId p = b_.ix_add(b_.ix_mul(at[lead + i], b_.ix(window[i].stride)), b_.ix(k[i] * window[i].dilation));
         sub.push_back(p);
         if (want_place) flat = b_.ix_add(b_.ix_mul(flat, size(dims[lead + i])), p);
       }
@@ -455,20 +432,20 @@ class Lowering {
         b.best = want_place ? b_.leaf(Leaf::select, t, larger, e, b.best) : b_.leaf(Leaf::max, t, b.best, e);
       }
       size_t i = n;
-      while (i-- > 0 && ++k[i] == v.window[i * 3]) k[i] = 0;
+      while (i-- > 0 && ++k[i] == window[i].size) k[i] = 0;
       if (i == SIZE_MAX) break;
     }
     return b;
   }
 
   // The one window that may have put something here.
-  NodeId unpool(const Value& v, const Index& at) {
+  NodeId compute(const form::Unpool& u, const Value& v, const Index& at) {
     const Polys& windows = g_[v.inputs[0].value].dims;
-    size_t n = v.window.size() / 3, lead = windows.size() - n;
+    size_t n = u.dims.size(), lead = windows.size() - n;
     Index sub(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lead));
     NodeId inside = NodeId::none, flat = b_.ix(0);
     for (size_t i = 0; i < n; ++i) {
-      int64_t stride = v.window[i * 3 + 1];
+      int64_t stride = u.dims[i].stride;
       NodeId w = b_.ix(Leaf::idiv, at[lead + i], b_.ix(stride));
       sub.push_back(w);
       if (!(windows[lead + i] * Poly(stride) == v.dims[lead + i]))

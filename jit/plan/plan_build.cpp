@@ -180,7 +180,9 @@ class BlockBuilder {
   void use_reg(Reg r) { last_use_[r] = here(); }
   Claim claim(ValueId v) const {
     const Value& x = g_[v];
-    return x.name != NameId::none ? Claim{x.name, -1} : Claim{x.part_of, x.stage};
+    if (x.name != NameId::none) return {x.name, -1};
+    const auto* part = x.get<form::Reduce>();
+    return part ? Claim{part->part_of, part->stage} : Claim{};
   }
   // The buffer of v becomes the instruction's next one.
   void add_buffer(Instr& i, ValueId v) {
@@ -304,41 +306,43 @@ class BlockBuilder {
     i.let = s.let;
     i.op = block().lets[s.let].op;
     const Polys& dims = g_[v.inputs[0].value].dims;
-    i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(v.axes[0])])};
+    i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(index_axis(v))])};
     i.span = block().lets[s.let].span;
   }
 
   void contraction(ValueId v, const Let& l) {
     const Value& x = g_[v];
-    Instr& i = emit(x.kind == Value::Kind::matmul ? Instr::Kind::matmul : Instr::Kind::convolve);
+    const auto* product_of = x.get<form::Matmul>();
+    Instr& i = emit(product_of ? Instr::Kind::matmul : Instr::Kind::convolve);
     i.span = l.span;
     for (const Use& u : x.inputs) add_buffer(i, u.value);
     add_buffer(i, v);
     i.let = x.let;
     make(i, v);
     const Polys &a = g_[x.inputs[0].value].dims, &b = g_[x.inputs[1].value].dims;
-    if (x.kind == Value::Kind::matmul) {
+    if (product_of) {
       i.matmul.dtype = x.type;
       i.matmul.precision = p_.plan.precision;
-      i.matmul.a_transposed = x.flag;
-      i.matmul.b_transposed = x.keepdim;
-      i.sizes = b_.sizes(matmul_sizes(x, a, b));
+      i.matmul.a_transposed = product_of->a_transposed;
+      i.matmul.b_transposed = product_of->b_transposed;
+      i.sizes = b_.sizes(matmul_sizes(x, *product_of, a, b));
       contraction_kernel(i);
       return;
     }
     using Kind = runtime::Convolution::Kind;
     runtime::Convolution& d = i.convolution;
-    bool forward = x.form == Value::GatherForm::conv_forward, input = x.form == Value::GatherForm::conv_input;
+    const auto& c = *x.get<form::Convolve>();
+    bool forward = c.result == form::Convolve::Result::forward, input = c.result == form::Convolve::Result::input;
     d.kind = forward ? Kind::forward : input ? Kind::input : Kind::weight;
     d.dtype = x.type;
     d.precision = p_.plan.precision;
     d.rank = static_cast<int>(x.dims.size() - 2);
-    d.groups = x.window.back();
+    d.groups = c.groups;
     for (int k = 0; k < d.rank; ++k) {
-      size_t at = static_cast<size_t>(k), r = static_cast<size_t>(d.rank);
-      d.stride[k] = x.window[at];
-      d.padding[k] = x.window[r + at];
-      d.dilation[k] = x.window[2 * r + at];
+      size_t at = static_cast<size_t>(k);
+      d.stride[k] = c.stride[at];
+      d.padding[k] = c.padding[at];
+      d.dilation[k] = c.dilation[at];
     }
     const Polys& image = forward ? a : input ? x.dims : b;
     const Polys& result = forward ? x.dims : a;
@@ -383,12 +387,17 @@ class BlockBuilder {
   }
 
   // A vector is a row on the left, a column on the right.
-  static Polys matmul_sizes(const Value& x, Polys a, Polys b) {
+  static Polys matmul_sizes(const Value& x, const form::Matmul& m, Polys a, Polys b) {
     if (a.size() == 1) a.insert(a.begin(), Poly(1));
     if (b.size() == 1) b.push_back(1);
     size_t ra = a.size(), rb = b.size();
     Poly na = product(std::span(a).first(ra - 2)), nb = product(std::span(b).first(rb - 2));
-    return {a[ra - (x.flag ? 1 : 2)], b[rb - (x.keepdim ? 2 : 1)], a[ra - (x.flag ? 2 : 1)], na, nb, product(x.dims)};
+    return {a[ra - (m.a_transposed ? 1 : 2)],
+            b[rb - (m.b_transposed ? 2 : 1)],
+            a[ra - (m.a_transposed ? 2 : 1)],
+            na,
+            nb,
+            product(x.dims)};
   }
 
   void loose(const Let& l, uint32_t at) {

@@ -32,7 +32,7 @@ inline GraphRun run_graph(const ir::loops::Graph& g, const ir::loops::Clustering
     return static_cast<size_t>(n);
   };
   for (ValueId v = 0; v < g.values.size(); ++v) {
-    bool input = g[v].kind == Value::Kind::input || g[v].kind == Value::Kind::opaque;
+    bool input = g[v].is<form::Input>() || g[v].is<form::Opaque>();
     if (!input && !c.stored[v]) continue;
     run.buffers[v] = random_elements(g[v].type, count(v), 17 + v, false);
     if (input && g[v].type == DType::i64)
@@ -95,8 +95,8 @@ inline ir::loops::Clustering unfused(const ir::loops::Graph& g) {
   c.stored.assign(g.values.size(), false);
   for (ValueId v = 0; v < g.values.size(); ++v) {
     const Value& x = g[v];
-    c.root.push_back(x.kind == Value::Kind::reshape ? c.root[x.inputs[0].value] : v);
-    if (x.kind == Value::Kind::input || x.kind == Value::Kind::opaque || x.kind == Value::Kind::reshape) continue;
+    c.root.push_back(x.is<form::Reshape>() ? c.root[x.inputs[0].value] : v);
+    if (x.is<form::Input>() || x.is<form::Opaque>() || x.is<form::Reshape>()) continue;
     c.stored[v] = true;
     Step s{.kind = Step::Kind::kernel, .cluster = {}};
     s.cluster.members = s.cluster.outputs = {v};
@@ -120,7 +120,7 @@ inline size_t check_clusters(const std::string& function, std::string* text = nu
     if (!g.live_out[v]) continue;
     ir::loops::ValueId r = fused.root[v];
     INFO("value v" << v << "\n" << actual.text);
-    CHECK(g[v].kind != ir::loops::Value::Kind::opaque);
+    CHECK(!g[v].is<ir::loops::form::Opaque>());
     canonical_nans(g[r].type, expected.buffers[r]);
     canonical_nans(g[r].type, actual.buffers[r]);
     canonical_nans(g[r].type, reference.buffers[r]);
