@@ -161,8 +161,8 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.function = v;
   else if (arg.size() > 1 && arg[0] == '-' && arg != "-c") {
     bool lacks_value = false;
-    for (std::string_view name : {"--mode", "--threads", "--memory", "--time", "--steps", "--cpu",
-                                  "--device", "--cache", "--cache-bytes", "--stage", "--function"})
+    for (std::string_view name : {"--mode", "--threads", "--memory", "--time", "--steps", "--cpu", "--device",
+                                  "--cache", "--cache-bytes", "--stage", "--function"})
       lacks_value = lacks_value || arg == name;
     error = lacks_value ? std::string(arg) + " needs a value: " + std::string(arg) + "=..."
                         : "unknown option '" + std::string(arg) + "'";

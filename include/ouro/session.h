@@ -39,7 +39,7 @@ struct Options {
   uint64_t steps = 0;
   /// How deep calls of scripts may nest before RecursionError; sys.setrecursionlimit() changes it.
   int recursion = 1000;
-  std::string cpu;             ///< compiled code has no newer instructions than that ("x86-64-v3"); empty: this one's
+  std::string cpu;  ///< compiled code has no newer instructions than that ("x86-64-v3"); empty: this one's
   /// Compiled code is kept in the user's cache folder and found there by later processes; OURO_CACHE=on|off in the
   /// environment has the last word, OURO_CACHE_BYTES bounds it (docs/cache.md). A folder that cannot be used is no
   /// error.

@@ -22,7 +22,6 @@ using ir::Atom;
 using ir::Let;
 using ir::NameId;
 using ir::loops::Access;
-using Kind = Instr::Kind;
 
 std::string text(const Claim& c) {
   return c.stage < 0 ? fmt::format("%{}", index(c.name)) : fmt::format("%{} after group {}", index(c.name), c.stage);
@@ -74,18 +73,11 @@ class BlockCheck {
   int64_t size(SizeId id) const { return sizes_.sizes[id]; }
 
   std::string describe(const Instr& i) const {
-    switch (i.kind) {
-      case Kind::kernel:
-        return fmt::format("kernel {}", i.kernel);
-      case Kind::matmul:
-        return "matmul";
-      case Kind::convolve:
-        return "convolve";
-      case Kind::row:
-        return ir::op_info(i.op).name;
-      default:
-        return "a step";
-    }
+    if (const auto* k = i.get<work::Kernel>()) return fmt::format("kernel {}", k->kernel);
+    if (i.is<work::Matmul>()) return "matmul";
+    if (i.is<work::Convolve>()) return "convolve";
+    if (const auto* row = i.get<work::Row>()) return ir::op_info(row->op).name;
+    return "a step";
   }
 
   // ---- registers
@@ -217,34 +209,14 @@ class BlockCheck {
 
   // ---- instructions
   void step(const Instr& i) {
-    switch (i.kind) {
-      case Kind::kernel:
-        return kernel(i);
-      case Kind::matmul:
-      case Kind::convolve:
-        return contraction(i);
-      case Kind::check_places:
-        return check_places(i);
-      case Kind::share:
-        return share(i);
-      case Kind::row:
-      case Kind::prim:
-        return loose(i);
-      case Kind::bind:
-        return expect(i.source, {NameId{i.source}, -1}, "binds");
-      case Kind::jump:
-      case Kind::branch:
-        return leave_block(i);
-      case Kind::return_:
-        return return_values(i);
-      case Kind::leave:
-        return;
-    }
+    std::visit([&](const auto& work) { step(work, i); }, i.work);
   }
+  void step(const work::Bind& b, const Instr&) { expect(b.source, {NameId{b.source}, -1}, "binds"); }
+  void step(const work::Leave&, const Instr&) {}
 
-  void share(const Instr& i) {
+  void step(const work::Share& x, const Instr& i) {
     if (i.claims.size() != 2) throw Violation("a view without claims");
-    expect(i.source, i.claims[0], "a view of");
+    expect(x.source, i.claims[0], "a view of");
     // The same elements in the same order: what the result is of the source must be that, element by element.
     const Claim &from = i.claims[0], &to = i.claims[1];
     const Shape s = meaning_.shape(to);
@@ -254,21 +226,23 @@ class BlockCheck {
     for (int64_t k = 0; k < n; k = k < 8 || k >= n - 4 ? k + 1 : std::min(n - 4, k + 1 + n / 16))
       if (meaning_.computed(to, k) != meaning_.load(from, k))
         throw Violation(fmt::format("{} is not {} in another shape", text(to), text(from)));
-    Register view = regs_.at(i.source);
+    Register view = regs_.at(x.source);
     view.content = to;
-    regs_[i.result] = view;
+    regs_[x.result] = view;
   }
 
-  void loose(const Instr& i) {
+  void step(const work::Row& row, const Instr& i) { operation(row, i); }
+  void step(const work::Prim& prim, const Instr& i) { operation(prim, i); }
+  void operation(const work::Operation& x, const Instr& i) {
     const Let& l = let_of(i);
-    if (l.op != i.op) throw Violation("another operation than the function's");
+    if (l.op != x.op) throw Violation("another operation than the function's");
     const Atom* args = f_.args(l);
     for (uint32_t k = 0; k < l.nargs; ++k) {
-      if (k >= i.args.size()) throw Violation("an operand is missing");
-      expect_atom(i.args[k], args[k], "takes");
+      if (k >= x.args.size()) throw Violation("an operand is missing");
+      expect_atom(x.args[k], args[k], "takes");
     }
     done_[i.let] = at_;
-    if (l.result != NameId::none) define(i.result, {l.result, -1});
+    if (l.result != NameId::none) define(x.result, {l.result, -1});
   }
 
   const Let& let_of(const Instr& i) const {
@@ -276,27 +250,27 @@ class BlockCheck {
     return block_.lets[i.let];
   }
 
-  void check_places(const Instr& i) {
+  void step(const work::CheckPlaces& x, const Instr& i) {
     reads(i.buffers.at(0), i.claims.at(0));
     const Let& l = let_of(i);
     const Atom* args = f_.args(l);
     int64_t bound = meaning_.bound(i.claims[0].name);
-    if (size(i.sizes.at(0)) != elements(meaning_.shape(i.claims[0]))) throw Violation("not all places are looked at");
+    if (size(x.places) != elements(meaning_.shape(i.claims[0]))) throw Violation("not all places are looked at");
     bool indexed = false;
     for (uint32_t k = 0; k < l.nargs; ++k) indexed |= args[k].is_name() && is_tensor(args[k].name());
-    if (!indexed || size(i.sizes.at(1)) < bound) throw Violation("places are looked at for another axis");
-    checked_[index(name(i.claims[0].name))] = size(i.sizes[1]);
+    if (!indexed || size(x.bound) < bound) throw Violation("places are looked at for another axis");
+    checked_[index(name(i.claims[0].name))] = size(x.bound);
   }
 
-  void kernel(const Instr& i) {
-    const auto& lowered = p_.kernels.at(i.kernel);
+  void step(const work::Kernel& launch, const Instr& i) {
+    const auto& lowered = p_.kernels.at(launch.kernel);
     const ir::loops::Kernel& k = lowered.kernel;
     if (i.buffers.size() != k.buffers.size() || i.claims.size() != k.buffers.size())
       throw Violation("buffers are missing");
     KernelRun run{.kernel = k, .sizes = {}, .scalars = {}, .buffer_elements = {}, .load = {}, .access = {}};
-    for (SizeId id : i.sizes) run.sizes.push_back(size(id));
+    for (SizeId id : launch.sizes) run.sizes.push_back(size(id));
     if (run.sizes.size() < k.sizes) throw Violation("sizes are missing");
-    for (const ScalarRef& r : i.scalars) {
+    for (const ScalarRef& r : launch.scalars) {
       expect(r.reg, {NameId{r.reg}, -1}, "takes the number");
       run.scalars.push_back(terms_.scalar(r.is_float ? DType::f64 : DType::i64, r.reg));
     }
@@ -318,7 +292,7 @@ class BlockCheck {
       make_shape(m, c);
       make(m);
     }
-    if (first_extent(k, run.sizes) != size(i.range))
+    if (first_extent(k, run.sizes) != size(launch.range))
       throw Violation("the launch is not as long as the kernel's first loop");
     std::vector<std::pair<size_t, size_t>> pairs;  // an input, an output in its memory
     for (size_t out = 0; out < i.buffers.size(); ++out) {
@@ -413,7 +387,11 @@ class BlockCheck {
   }
 
   // A library call reads its operands and writes its result; the numbers it is told are the operands' dims.
-  void contraction(const Instr& i) {
+  void step(const work::Convolve&, const Instr& i) {
+    operands_and_result(i);
+    writes(i.buffers[2], i.claims[2]);
+  }
+  void operands_and_result(const Instr& i) {
     const Let& l = let_of(i);
     if (i.buffers.size() != 3 || i.claims.size() != 3) throw Violation("buffers are missing");
     reads(i.buffers[0], i.claims[0]);
@@ -429,22 +407,26 @@ class BlockCheck {
     }
     for (size_t b = 0; b < 2; ++b)
       if (shared(i, b, 2)) throw Violation("the result has the memory of an operand");
+  }
+  void step(const work::Matmul& product, const Instr& i) {
+    operands_and_result(i);
+    const Let& l = let_of(i);
+    const Atom* args = f_.args(l);
     const std::string_view rule = ir::op_info(l.op).def->loop.index;
-    if (i.kind == Kind::matmul) {
-      Shape a = meaning_.shape(args[0].name()), b = meaning_.shape(args[1].name());
-      const bool ta = rule.starts_with("km"), tb = rule.substr(3, 2) == "nk";
-      if (i.matmul.a_transposed != ta || i.matmul.b_transposed != tb) throw Violation("another transposition");
-      if (a.size() == 1) a.insert(a.begin(), 1);
-      if (b.size() == 1) b.push_back(1);
-      const size_t ra = a.size(), rb = b.size();
-      const int64_t m = ta ? a[ra - 1] : a[ra - 2], k = ta ? a[ra - 2] : a[ra - 1], n = tb ? b[rb - 2] : b[rb - 1];
-      const int64_t products_a = elements(a) && m * k ? elements(a) / (m * k) : elements(Shape(a.begin(), a.end() - 2));
-      const int64_t products_b = elements(b) && k * n ? elements(b) / (k * n) : elements(Shape(b.begin(), b.end() - 2));
-      const int64_t wanted[] = {m, n, k, products_a, products_b, elements(meaning_.shape({l.result, -1}))};
-      for (size_t s = 0; s < 6; ++s)
-        if (size(i.sizes.at(s)) != wanted[s])
-          throw Violation(fmt::format("size {} of a product is {}, not {}", s, size(i.sizes[s]), wanted[s]));
-    }
+    Shape a = meaning_.shape(args[0].name()), b = meaning_.shape(args[1].name());
+    const bool ta = rule.starts_with("km"), tb = rule.substr(3, 2) == "nk";
+    if (product.form.a_transposed != ta || product.form.b_transposed != tb) throw Violation("another transposition");
+    if (a.size() == 1) a.insert(a.begin(), 1);
+    if (b.size() == 1) b.push_back(1);
+    const size_t ra = a.size(), rb = b.size();
+    const int64_t m = ta ? a[ra - 1] : a[ra - 2], k = ta ? a[ra - 2] : a[ra - 1], n = tb ? b[rb - 2] : b[rb - 1];
+    const bool any_a = elements(a) && m != 0 && k != 0, any_b = elements(b) && k != 0 && n != 0;
+    const int64_t products_a = any_a ? elements(a) / (m * k) : elements(Shape(a.begin(), a.end() - 2));
+    const int64_t products_b = any_b ? elements(b) / (k * n) : elements(Shape(b.begin(), b.end() - 2));
+    const int64_t wanted[] = {m, n, k, products_a, products_b, elements(meaning_.shape({l.result, -1}))};
+    for (size_t s = 0; s < 6; ++s)
+      if (size(product.sizes.at(s)) != wanted[s])
+        throw Violation(fmt::format("size {} of a product is {}, not {}", s, size(product.sizes[s]), wanted[s]));
     writes(i.buffers[2], i.claims[2]);
   }
 
@@ -460,15 +442,20 @@ class BlockCheck {
     return true;
   }
 
+  void step(const work::Jump&, const Instr& i) { leave_block(i); }
+  void step(const work::Branch& branch, const Instr& i) {
+    expect_atom(branch.condition, block_.term.a, "branches on");
+    leave_block(i);
+  }
   void leave_block(const Instr& i) {
     const ir::Terminator& t = block_.term;
-    if (t.kind == ir::Terminator::Kind::branch) expect_atom(i.condition, t.a, "branches on");
-    if (i.edges.size() != t.targets.size()) throw Violation("another number of ways out");
-    for (size_t e = 0; e < i.edges.size(); ++e) {
+    const std::vector<const Edge*> edges = i.edges();
+    if (edges.size() != t.targets.size()) throw Violation("another number of ways out");
+    for (size_t e = 0; e < edges.size(); ++e) {
       const ir::Target& target = t.targets[e];
-      if (i.edges[e].moves.size() != target.nargs) throw Violation("not every parameter gets a value");
+      if (edges[e]->moves.size() != target.nargs) throw Violation("not every parameter gets a value");
       for (uint32_t k = 0; k < target.nargs; ++k) {
-        const auto& [to, from] = i.edges[e].moves[k];
+        const auto& [to, from] = edges[e]->moves[k];
         if (to != index(f_.block(target.block).params[k])) throw Violation("a value goes to another parameter");
         expect_atom(from, f_.args(target)[k], "hands over");
       }
@@ -476,12 +463,13 @@ class BlockCheck {
     for (NameId n : ir::Liveness(f_).live_out(f_, part_.block)) expect(index(n), {n, -1}, "leaves for later blocks");
   }
 
-  void return_values(const Instr& i) {
+  void step(const work::Return& back, const Instr&) {
     const ir::Terminator& t = block_.term;
-    if (!i.attr) return expect_atom(i.args.at(0), t.a, "returns");
+    if (!back.outputs) return expect_atom(back.values.at(0), t.a, "returns");
     const Let* made = meaning_.let_of(t.a.name());
-    if (!made || made->op != ir::prim::tuple || made->nargs != i.args.size()) throw Violation("returns another tuple");
-    for (uint32_t k = 0; k < made->nargs; ++k) expect_atom(i.args[k], f_.args(*made)[k], "returns");
+    if (!made || made->op != ir::prim::tuple || made->nargs != back.values.size())
+      throw Violation("returns another tuple");
+    for (uint32_t k = 0; k < made->nargs; ++k) expect_atom(back.values[k], f_.args(*made)[k], "returns");
     for (uint32_t k = 0; k < block_.lets.size(); ++k)
       if (&block_.lets[k] == made) done_[k] = at_;
   }
@@ -524,9 +512,8 @@ std::atomic<int> checking{-1};
 
 /// Does a block touch no memory of tensors?
 static bool moves_no_tensors(const Program& p, const Program::Part& part) {
-  using K = Instr::Kind;
   return std::all_of(p.code.begin() + part.begin, p.code.begin() + part.end, [](const Instr& i) {
-    return i.make.empty() && i.buffers.empty() && i.kind != K::row && i.kind != K::share;
+    return i.make.empty() && i.buffers.empty() && !i.is<work::Row>() && !i.is<work::Share>();
   });
 }
 

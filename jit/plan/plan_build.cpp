@@ -169,10 +169,11 @@ class BlockBuilder {
     }
   }
 
-  Instr& emit(Instr::Kind kind) {
-    p_.code.emplace_back();
-    p_.code.back().kind = kind;
-    return p_.code.back();
+  // The next instruction, and what it does.
+  template <class W>
+  std::pair<Instr&, W&> emit() {
+    Instr& i = p_.code.emplace_back();
+    return {i, i.work.emplace<W>()};
   }
   uint32_t here() const { return static_cast<uint32_t>(p_.code.size() - 1); }
 
@@ -227,12 +228,12 @@ class BlockBuilder {
     ValueId r = c_.root[v];
     if (r == v) return buffer_[v].index;
     if (!shared_.count(v)) {
-      Instr& i = emit(Instr::Kind::share);
-      i.result = g_[v].name != NameId::none ? index(g_[v].name) : b_.new_reg();
-      i.source = buffer_[r].index;
+      auto [i, share] = emit<work::Share>();
+      share.result = g_[v].name != NameId::none ? index(g_[v].name) : b_.new_reg();
+      share.source = buffer_[r].index;
+      share.dims = b_.sizes(g_[v].dims);
       i.claims = {claim(r), claim(v)};
-      i.dims = b_.sizes(g_[v].dims);
-      shared_[v] = i.result;
+      shared_[v] = share.result;
       use_reg(buffer_[r].index);
     }
     return shared_[v];
@@ -276,18 +277,18 @@ class BlockBuilder {
 
   void kernel(const Step& s) {
     LoweredKernel k = lower(g_, s.cluster, c_.root);
-    Instr& i = emit(Instr::Kind::kernel);
-    i.kernel = static_cast<uint32_t>(p_.kernels.size());
+    auto [i, launch] = emit<work::Kernel>();
+    launch.kernel = static_cast<uint32_t>(p_.kernels.size());
     for (ValueId v : k.buffers) add_buffer(i, v);
     for (ValueId v : s.cluster.outputs) make(i, v);
-    i.sizes = b_.sizes(k.sizes);
-    i.sizes.resize(std::max<size_t>(i.sizes.size(), k.kernel.sizes), b_.size(0));
+    launch.sizes = b_.sizes(k.sizes);
+    launch.sizes.resize(std::max<size_t>(launch.sizes.size(), k.kernel.sizes), b_.size(0));
     for (const Use& u : k.scalars) {
-      i.scalars.push_back({index(u.name), is_float(u.type)});
+      launch.scalars.push_back({index(u.name), is_float(u.type)});
       use_reg(index(u.name));
     }
-    i.range = b_.size(k.range);
-    i.work = b_.size(k.work);
+    launch.range = b_.size(k.range);
+    launch.work = b_.size(k.work);
     i.span = span_of(s.cluster);
     p_.kernels.push_back(std::move(k));
   }
@@ -301,37 +302,55 @@ class BlockBuilder {
   void check_places(const Step& s) {
     const Value& v = g_[s.value];
     ValueId places = v.inputs[1].value;
-    Instr& i = emit(Instr::Kind::check_places);
+    auto [i, check] = emit<work::CheckPlaces>();
     add_buffer(i, places);
     i.let = s.let;
-    i.op = block().lets[s.let].op;
+    check.op = block().lets[s.let].op;
     const Polys& dims = g_[v.inputs[0].value].dims;
-    i.sizes = {b_.size(product(g_[places].dims)), b_.size(dims[static_cast<size_t>(index_axis(v))])};
+    check.places = b_.size(product(g_[places].dims));
+    check.bound = b_.size(dims[static_cast<size_t>(index_axis(v))]);
     i.span = block().lets[s.let].span;
   }
 
   void contraction(ValueId v, const Let& l) {
+    if (const auto* m = g_[v].get<form::Matmul>())
+      matmul(v, *m, l);
+    else
+      convolve(v, *g_[v].get<form::Convolve>(), l);
+  }
+  void call_library(Instr& i, ValueId v, const Let& l) {
     const Value& x = g_[v];
-    const auto* product_of = x.get<form::Matmul>();
-    Instr& i = emit(product_of ? Instr::Kind::matmul : Instr::Kind::convolve);
     i.span = l.span;
     for (const Use& u : x.inputs) add_buffer(i, u.value);
     add_buffer(i, v);
     i.let = x.let;
     make(i, v);
-    const Polys &a = g_[x.inputs[0].value].dims, &b = g_[x.inputs[1].value].dims;
-    if (product_of) {
-      i.matmul.dtype = x.type;
-      i.matmul.precision = p_.plan.precision;
-      i.matmul.a_transposed = product_of->a_transposed;
-      i.matmul.b_transposed = product_of->b_transposed;
-      i.sizes = b_.sizes(matmul_sizes(x, *product_of, a, b));
-      contraction_kernel(i);
-      return;
-    }
+  }
+
+  void matmul(ValueId v, const form::Matmul& m, const Let& l) {
+    auto [i, call] = emit<work::Matmul>();
+    call_library(i, v, l);
+    const Value& x = g_[v];
+    runtime::Matmul& d = call.form;
+    d.dtype = x.type;
+    d.precision = p_.plan.precision;
+    d.a_transposed = m.a_transposed;
+    d.b_transposed = m.b_transposed;
+    call.sizes = b_.sizes(matmul_sizes(x, m, g_[x.inputs[0].value].dims, g_[x.inputs[1].value].dims));
+    if (on_host()) return;
+    call.kernel = add_contraction(matmul_kernel({.dtype = d.dtype,
+                                                 .round_operands = rounds_operands(d.dtype),
+                                                 .a_transposed = d.a_transposed,
+                                                 .b_transposed = d.b_transposed,
+                                                 .batched = true}));
+  }
+
+  void convolve(ValueId v, const form::Convolve& c, const Let& l) {
+    auto [i, call] = emit<work::Convolve>();
+    call_library(i, v, l);
+    const Value& x = g_[v];
     using Kind = runtime::Convolution::Kind;
-    runtime::Convolution& d = i.convolution;
-    const auto& c = *x.get<form::Convolve>();
+    runtime::Convolution& d = call.form;
     bool forward = c.result == form::Convolve::Result::forward, input = c.result == form::Convolve::Result::input;
     d.kind = forward ? Kind::forward : input ? Kind::input : Kind::weight;
     d.dtype = x.type;
@@ -344,38 +363,31 @@ class BlockBuilder {
       d.padding[k] = c.padding[at];
       d.dilation[k] = c.dilation[at];
     }
+    const Polys &a = g_[x.inputs[0].value].dims, &b = g_[x.inputs[1].value].dims;
     const Polys& image = forward ? a : input ? x.dims : b;
     const Polys& result = forward ? x.dims : a;
     const Polys& weight = forward || input ? b : x.dims;
     Polys sizes{image[0], image[1], weight[0]};
     for (const Polys* p : {&image, &result, &weight}) sizes.insert(sizes.end(), p->begin() + 2, p->end());
-    i.sizes = b_.sizes(sizes);
-    contraction_kernel(i);
-  }
-
-  // The host asks its contraction engine, devices get a kernel each.
-  void contraction_kernel(Instr& i) {
-    if (p_.plan.device == runtime::DeviceId::cpu) return;
-    i.kernel = static_cast<uint32_t>(p_.contractions.size());  // behind the other kernels, when all are known
-    const bool round = p_.plan.precision == runtime::Precision::bf16;
-    if (i.kind == Instr::Kind::matmul) {
-      p_.contractions.push_back(ir::loops::matmul_kernel({.dtype = i.matmul.dtype,
-                                                          .round_operands = round && i.matmul.dtype == DType::f32,
-                                                          .a_transposed = i.matmul.a_transposed,
-                                                          .b_transposed = i.matmul.b_transposed,
-                                                          .batched = true}));
-      return;
-    }
-    const runtime::Convolution& d = i.convolution;
+    call.sizes = b_.sizes(sizes);
+    if (on_host()) return;
     ir::loops::ConvolutionForm form{.kind = static_cast<ir::loops::ConvolutionForm::Kind>(d.kind),
                                     .dtype = d.dtype,
-                                    .round_operands = round && d.dtype == DType::f32,
+                                    .round_operands = rounds_operands(d.dtype),
                                     .rank = d.rank,
                                     .groups = d.groups};
     std::copy_n(d.stride, 3, form.stride);
     std::copy_n(d.padding, 3, form.padding);
     std::copy_n(d.dilation, 3, form.dilation);
-    p_.contractions.push_back(ir::loops::convolution_kernel(form));
+    call.kernel = add_contraction(convolution_kernel(form));
+  }
+
+  // The host asks its contraction engine, devices get a kernel each.
+  bool on_host() const { return p_.plan.device == runtime::DeviceId::cpu; }
+  bool rounds_operands(DType t) const { return p_.plan.precision == runtime::Precision::bf16 && t == DType::f32; }
+  uint32_t add_contraction(ir::loops::Kernel k) {
+    p_.contractions.push_back(std::move(k));  // behind the other kernels, when all are known
+    return static_cast<uint32_t>(p_.contractions.size() - 1);
   }
 
   // The static arguments of a row stand in its attribute; what is missing is the default.
@@ -402,19 +414,26 @@ class BlockBuilder {
 
   void loose(const Let& l, uint32_t at) {
     std::vector<Operand> args = operands(f_.args(l), l.nargs);
-    if (ir::is_tensor_op(l.op)) complete_args(l, args);
-    Instr& i = emit(ir::is_tensor_op(l.op) ? Instr::Kind::row : Instr::Kind::prim);
-    i.op = l.op;
-    i.effect = l.effect;
+    if (!ir::is_tensor_op(l.op)) {
+      auto [i, prim] = emit<work::Prim>();
+      return operation(i, prim, l, at, std::move(args));
+    }
+    complete_args(l, args);
+    auto [i, row] = emit<work::Row>();
+    operation(i, row, l, at, std::move(args));
+    if (row.type && row.type->is_tensor()) row.keep = keep(leaves_[index(l.result)]);
+  }
+  void operation(Instr& i, work::Operation& x, const Let& l, uint32_t at, std::vector<Operand> args) {
     i.let = at;
-    i.attr = l.attr;
-    i.args = std::move(args);
-    i.result = index(l.result);
-    i.type = f_.name_info(l.result).type;
-    i.binds = i.type && i.type->is_tensor() && !b_.bound_at_entry(polys(i.type->dims));
     i.span = l.span;
-    if (i.kind == Instr::Kind::row && i.type && i.type->is_tensor()) i.keep = keep(leaves_[index(l.result)]);
-    use(i.args);
+    x.op = l.op;
+    x.effect = l.effect;
+    x.attr = l.attr;
+    x.args = std::move(args);
+    x.result = index(l.result);
+    x.type = f_.name_info(l.result).type;
+    x.binds = x.type && x.type->is_tensor() && !b_.bound_at_entry(polys(x.type->dims));
+    use(x.args);
   }
 
   void bind_params() {
@@ -422,9 +441,9 @@ class BlockBuilder {
     for (NameId n : block().params) {
       const ir::Type* t = f_.name_info(n).type;
       if (!t || !t->is_tensor() || b_.bound_at_entry(polys(t->dims))) continue;
-      Instr& i = emit(Instr::Kind::bind);
-      i.source = index(n);
-      i.type = t;
+      auto [i, bind] = emit<work::Bind>();
+      bind.source = index(n);
+      bind.type = t;
     }
   }
 
@@ -434,33 +453,42 @@ class BlockBuilder {
     if (t.kind == K::return_) {
       std::vector<Operand> args =
           returned_tuple_ ? operands(f_.args(*returned_tuple_), returned_tuple_->nargs) : operands(&t.a, 1);
-      Instr& i = emit(Instr::Kind::return_);
-      i.attr = returned_tuple_ ? 1 : 0;  // whether args are the outputs already
-      i.args = std::move(args);
-      return use(i.args);
+      auto [i, back] = emit<work::Return>();
+      back.outputs = returned_tuple_ != nullptr;
+      back.values = std::move(args);
+      return use(back.values);
     }
     if (t.kind != K::jump && t.kind != K::branch) {
-      Instr& i = emit(Instr::Kind::leave);
-      i.why = t.a.is_const() ? f_.constant(t.a.constant()).text : "an exception";
+      auto [i, leave] = emit<work::Leave>();
+      leave.why = t.a.is_const() ? f_.constant(t.a.constant()).text : "an exception";
       i.span = t.span;
       return;
     }
-    std::vector<Instr::Edge> edges;
+    std::vector<Edge> edges;
     for (const ir::Target& target : t.targets) {
-      Instr::Edge e;
+      Edge e;
       e.target = index(target.block);  // the instruction is set when all blocks stand
       for (uint32_t k = 0; k < target.nargs; ++k)
         e.moves.emplace_back(index(f_.block(target.block).params[k]), operand(f_.args(target)[k]));
       edges.push_back(std::move(e));
     }
-    Operand condition = t.kind == K::branch ? operand(t.a) : Operand{};
-    Instr& i = emit(t.kind == K::jump ? Instr::Kind::jump : Instr::Kind::branch);
-    i.condition = condition;
-    i.edges = std::move(edges);
+    if (t.kind == K::jump) {
+      auto [i, jump] = emit<work::Jump>();
+      jump.to = std::move(edges[0]);
+      return use(jump.to);
+    }
+    const Operand condition = operand(t.a);
+    auto [i, branch] = emit<work::Branch>();
+    branch.condition = condition;
+    branch.then = std::move(edges[0]);
+    branch.otherwise = std::move(edges[1]);
     if (condition.reg != kNoReg) use_reg(condition.reg);
-    for (const Instr::Edge& e : i.edges)
-      for (const auto& [to, from] : e.moves)
-        if (from.reg != kNoReg) use_reg(from.reg);
+    use(branch.then);
+    use(branch.otherwise);
+  }
+  void use(const Edge& e) {
+    for (const auto& [to, from] : e.moves)
+      if (from.reg != kNoReg) use_reg(from.reg);
   }
 
   // ---- lifetimes
@@ -473,28 +501,29 @@ class BlockBuilder {
     }
     for (uint32_t at = static_cast<uint32_t>(first_); at < p_.code.size(); ++at) {
       Instr& i = p_.code[at];
-      if (i.kind != Instr::Kind::kernel) continue;
-      for (MakeTensor& m : i.make) find_donors(i, m);
-      share_arena(i, at);
+      const auto* launch = i.get<work::Kernel>();
+      if (!launch) continue;
+      const LoweredKernel& k = p_.kernels[launch->kernel];
+      for (MakeTensor& m : i.make) find_donors(i, k, m);
+      share_arena(i, k, at);
     }
   }
 
-  bool may_overwrite(const Instr& i, uint32_t in, uint32_t out) const {
-    const LoweredKernel& k = p_.kernels[i.kernel];
+  bool may_overwrite(const LoweredKernel& k, uint32_t in, uint32_t out) const {
     const Value &from = g_[k.buffers[in]], &to = g_[k.buffers[out]];
     return k.kernel.buffers[in].access == Access::in && from.type == to.type &&
            product(from.dims) == product(to.dims) &&
            ir::loops::may_overwrite(k, in, out, p_.plan.device != runtime::DeviceId::cpu);
   }
 
-  void find_donors(const Instr& i, MakeTensor& m) {
+  void find_donors(const Instr& i, const LoweredKernel& k, MakeTensor& m) {
     uint32_t out = position(i, {false, m.reg});
     for (uint32_t in = 0; in < i.buffers.size(); ++in) {
       const BufferRef& b = i.buffers[in];
       if (b.arena || cached_.count(b.index)) continue;
       bool dies = std::find(i.drop.begin(), i.drop.end(), b.index) != i.drop.end();
-      const std::vector<ValueId>& values = p_.kernels[i.kernel].buffers;
-      if (dies && g_[values[in]].dims == g_[values[out]].dims && may_overwrite(i, in, out)) m.donors.push_back(b.index);
+      const std::vector<ValueId>& values = k.buffers;
+      if (dies && g_[values[in]].dims == g_[values[out]].dims && may_overwrite(k, in, out)) m.donors.push_back(b.index);
     }
   }
   static uint32_t position(const Instr& i, BufferRef b) {
@@ -502,13 +531,13 @@ class BlockBuilder {
   }
 
   // Outputs in the arena take the place of inputs there that die in this instruction, one output each.
-  void share_arena(const Instr& i, uint32_t at) {
+  void share_arena(const Instr& i, const LoweredKernel& k, uint32_t at) {
     std::set<uint32_t> taken;
     for (uint32_t out = 0; out < i.buffers.size(); ++out) {
-      if (!i.buffers[out].arena || p_.kernels[i.kernel].kernel.buffers[out].access == Access::in) continue;
+      if (!i.buffers[out].arena || k.kernel.buffers[out].access == Access::in) continue;
       for (uint32_t in = 0; in < i.buffers.size(); ++in) {
         if (!i.buffers[in].arena || taken.count(in) || p_.arena[i.buffers[in].index].last != at) continue;
-        if (!may_overwrite(i, in, out)) continue;
+        if (!may_overwrite(k, in, out)) continue;
         p_.arena[i.buffers[out].index].in_place_of = static_cast<int32_t>(i.buffers[in].index);
         taken.insert(in);
         break;
@@ -558,9 +587,10 @@ Program ProgramBuilder::run() {
     if (reachable[b]) BlockBuilder(*this, BlockId{b}).run();
   }
   for (Instr& i : p_.code) {
-    for (Instr::Edge& e : i.edges) e.target = start[e.target];
-    if (i.kind == Instr::Kind::matmul || i.kind == Instr::Kind::convolve)
-      i.kernel += static_cast<uint32_t>(p_.kernels.size());
+    for (const Edge* e : i.edges()) const_cast<Edge*>(e)->target = start[e->target];
+    const auto behind = static_cast<uint32_t>(p_.kernels.size());
+    if (auto* m = i.get<work::Matmul>()) m->kernel += behind;
+    if (auto* c = i.get<work::Convolve>()) c->kernel += behind;
   }
   return std::move(p_);
 }

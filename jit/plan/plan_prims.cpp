@@ -17,12 +17,13 @@ namespace prim = ir::prim;
 struct Call {
   Session& s;
   const ir::Function& f;
-  const Instr& i;
+  ir::Op op;
+  uint32_t attr;
   std::span<const Value> a;
   uint16_t offset(ir::Op first) const {
-    return static_cast<uint16_t>(static_cast<uint16_t>(i.op) - static_cast<uint16_t>(first));
+    return static_cast<uint16_t>(static_cast<uint16_t>(op) - static_cast<uint16_t>(first));
   }
-  Symbol symbol() const { return Symbol::from_id(i.attr); }
+  Symbol symbol() const { return Symbol::from_id(attr); }
 };
 using Handler = Value (*)(const Call&);
 
@@ -44,10 +45,10 @@ Value h_not(const Call& c) {
   return t < 0 ? Value::error() : Value::boolean(t == 0);
 }
 Value h_truth(const Call& c) { return flag(runtime::truth(c.s, c.a[0])); }
-Value h_is(const Call& c) { return Value::boolean(runtime::is_same(c.a[0], c.a[1]) == (c.i.op == prim::is)); }
+Value h_is(const Call& c) { return Value::boolean(runtime::is_same(c.a[0], c.a[1]) == (c.op == prim::is)); }
 Value h_in(const Call& c) {
   int t = runtime::contains(c.s, c.a[1], c.a[0]);
-  return t < 0 ? Value::error() : Value::boolean((t == 1) == (c.i.op == prim::in));
+  return t < 0 ? Value::error() : Value::boolean((t == 1) == (c.op == prim::in));
 }
 Value h_move(const Call& c) { return c.a[0]; }
 Value h_attr_get(const Call& c) { return runtime::get_attr(c.s, c.a[0], c.symbol()); }
@@ -75,17 +76,17 @@ Value h_list_append(const Call& c) { return runtime::call_method(c.s, c.a[0], in
 Value h_list_to_tuple(const Call& c) { return runtime::tuple_of(c.s, c.a[0]); }
 Value h_tuple_get(const Call& c) {
   auto* t = c.a[0].as<runtime::Tuple>();
-  if (!c.a[0].is_object() || runtime::kind_of(c.a[0]) != runtime::ObjectKind::tuple || c.i.attr >= t->size)
-    return runtime::get_item(c.s, c.a[0], Value::integer(c.i.attr));
-  return (*t)[c.i.attr];
+  if (!c.a[0].is_object() || runtime::kind_of(c.a[0]) != runtime::ObjectKind::tuple || c.attr >= t->size)
+    return runtime::get_item(c.s, c.a[0], Value::integer(c.attr));
+  return (*t)[c.attr];
 }
 Value h_unpack(const Call& c) {
   OURO_TRY(t, runtime::tuple_of(c.s, c.a[0]));
   size_t n = t.as<runtime::Tuple>()->size;
-  if (n == c.i.attr) return t;
-  if (n < c.i.attr)
-    return runtime::raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.i.attr, n);
-  return runtime::raise_value_error(c.s, "too many values to unpack (expected %u)", c.i.attr);
+  if (n == c.attr) return t;
+  if (n < c.attr)
+    return runtime::raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.attr, n);
+  return runtime::raise_value_error(c.s, "too many values to unpack (expected %u)", c.attr);
 }
 Value h_length(const Call& c) {
   int64_t n = runtime::length(c.s, c.a[0]);
@@ -93,11 +94,11 @@ Value h_length(const Call& c) {
 }
 Value h_format(const Call& c) {
   Value v = c.a[0];
-  if (c.i.attr == 'r')
+  if (c.attr == 'r')
     v = runtime::repr(c.s, v);
-  else if (c.i.attr == 's')
+  else if (c.attr == 's')
     v = runtime::str(c.s, v);
-  else if (c.i.attr == 'a')
+  else if (c.attr == 'a')
     v = runtime::ascii(c.s, v);
   if (v.is_error()) return v;
   return runtime::format(c.s, v, c.a[1].is_object() ? c.a[1].as<runtime::Str>()->view() : std::string_view());
@@ -111,9 +112,9 @@ Value h_str_concat(const Call& c) {
 
 // Positional and keyword arguments; a spread makes the specialiser give up before it gets here.
 Value h_call(const Call& c) {
-  const ir::CallSig& sig = c.f.calls[c.i.attr];
+  const ir::CallSig& sig = c.f.calls[c.attr];
   std::vector<Value> positional, keywords, names;
-  const bool loaded = c.i.op == prim::call_loaded, method = c.i.op == prim::call_method || loaded;
+  const bool loaded = c.op == prim::call_loaded, method = c.op == prim::call_method || loaded;
   for (size_t k = 0; k < sig.args.size(); ++k) {
     const Value& v = c.a[k + (loaded ? 2 : 1)];
     if (sig.args[k].kind == ir::CallSig::Kind::positional) {
@@ -193,12 +194,12 @@ bool quick(ir::Op op, const Value& a, const Value& b, Value& out) {
 
 bool is_runnable(ir::Op op) { return handler_of(op) != nullptr; }
 
-Value run_primitive(Session& s, const ir::Function& f, const Instr& i, std::span<const Value> args) {
+Value run_primitive(Session& s, const ir::Function& f, ir::Op op, uint32_t attr, std::span<const Value> args) {
   Value out;
-  if (args.size() == 2 && quick(i.op, args[0], args[1], out)) return out;
-  Handler h = handler_of(i.op);
-  if (!h) ouro_bug("a plan cannot run %s", std::string(ir::loops::name_of(i.op)).c_str());
-  return h({s, f, i, args});
+  if (args.size() == 2 && quick(op, args[0], args[1], out)) return out;
+  Handler h = handler_of(op);
+  if (!h) ouro_bug("a plan cannot run %s", std::string(ir::loops::name_of(op)).c_str());
+  return h({s, f, op, attr, args});
 }
 
 }  // namespace ouro::jit

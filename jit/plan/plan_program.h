@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "ir/loops/cluster.h"
@@ -58,59 +60,106 @@ struct Operand {
   ir::ConstId constant = ir::ConstId::none;
 };
 
-struct Instr {
-  enum class Kind : uint8_t {
-    kernel,
-    matmul,
-    convolve,
-    check_places,
-    share,
-    row,
-    prim,
-    bind,
-    jump,
-    branch,
-    return_,
-    leave
-  };
-  Kind kind = Kind::prim;
-  std::vector<MakeTensor> make;  // before it runs
-  std::vector<BufferRef>
-      buffers;  // kernel: all of them; contractions: two inputs, then the result; check_places: the places
-  std::vector<Claim> claims;  // of `buffers`; of share: the source, the result
-  uint32_t let = UINT32_MAX;  // of the block, which it carries out: contraction, check_places, row, prim
-  std::vector<Reg> drop;      // after it ran
-  // kernel; contractions on a device
-  uint32_t kernel = 0;  // in kernels, then contractions of the program
+/// To another block: its first instruction, once all stand, and what its parameters get.
+struct Edge {
+  uint32_t target = 0;
+  std::vector<std::pair<Reg, Operand>> moves;
+};
+
+/// What an instruction does, each with what it takes to.
+namespace work {
+
+struct Kernel {         // on all the instruction's buffers
+  uint32_t kernel = 0;  // of the program
   std::vector<SizeId> sizes;
   std::vector<ScalarRef> scalars;
   SizeId range = 0, work = 0;
-  // matmul: sizes are m, n, k, and how many products each operand and the result is of; convolve: sizes are batch, in
-  // and out channels, then in, out, kernel dims
-  runtime::Matmul matmul;
-  runtime::Convolution convolution;
-  // check_places: sizes are the number of places and the bound; `op` tells from where they count
-  // share: a register in another shape; bind: the symbols of `type` from the tensor in `source`
-  Reg result = kNoReg, source = kNoReg;
+};
+struct Matmul {  // buffers: two inputs, then the result
+  runtime::Matmul form;
+  std::vector<SizeId> sizes;  // m, n, k, and how many products each operand and the result is of
+  uint32_t kernel = 0;        // on a device: of the program's contractions, which come behind its kernels
+};
+struct Convolve {  // likewise
+  runtime::Convolution form;
+  std::vector<SizeId> sizes;  // batch, in and out channels, then in, out, kernel dims
+  uint32_t kernel = 0;
+};
+struct CheckPlaces {  // that the places in the buffer are below the bound; `op` tells from where they count
+  ir::Op op{};
+  SizeId places = 0, bound = 0;
+};
+struct Share {  // a register in another shape; claims: the source, the result
+  Reg source = kNoReg, result = kNoReg;
   std::vector<SizeId> dims;
-  // row, prim
+};
+struct Operation {
   ir::Op op{};
   bool effect = false;
+  bool binds = false;  // the result's dims are symbols' first appearance
   uint32_t attr = 0;
-  uint32_t call = UINT32_MAX;
   std::vector<Operand> args;
-  bool binds = false;              // the result's dims are symbols' first appearance
+  Reg result = kNoReg;
   const ir::Type* type = nullptr;  // of the result
-  Keep keep;                       // row: of the result
-  // control
+};
+struct Row : Operation {
+  Keep keep;  // of the result
+};
+struct Prim : Operation {};
+struct Bind {  // the symbols of `type` from the tensor in `source`
+  Reg source = kNoReg;
+  const ir::Type* type = nullptr;
+};
+struct Jump {
+  Edge to;
+};
+struct Branch {
   Operand condition;
-  struct Edge {
-    uint32_t target = 0;  // instruction
-    std::vector<std::pair<Reg, Operand>> moves;
-  };
-  std::vector<Edge> edges;
-  std::string why;  // leave
+  Edge then, otherwise;
+};
+struct Return {
+  std::vector<Operand> values;
+  bool outputs = false;  // they are the outputs; else one, the tuple of them
+};
+struct Leave {
+  std::string why;
+};
+
+}  // namespace work
+
+using Work = std::variant<work::Kernel, work::Matmul, work::Convolve, work::CheckPlaces, work::Share, work::Row,
+                          work::Prim, work::Bind, work::Jump, work::Branch, work::Return, work::Leave>;
+
+struct Instr {
+  Work work;
+  std::vector<MakeTensor> make;    // before it runs
+  std::vector<BufferRef> buffers;  // memory of tensors that it reads and writes
+  std::vector<Claim> claims;       // of `buffers`
+  std::vector<Reg> drop;           // after it ran
+  uint32_t let = UINT32_MAX;       // of the block, which it carries out: contraction, places, row, prim
   Span span{};
+
+  template <class W>
+  bool is() const {
+    return std::holds_alternative<W>(work);
+  }
+  template <class W>
+  const W* get() const {  // null: it does something else
+    return std::get_if<W>(&work);
+  }
+  template <class W>
+  W* get() {
+    return std::get_if<W>(&work);
+  }
+  const work::Operation* operation() const {  // null: neither a row nor a primitive
+    if (const auto* row = get<work::Row>()) return row;
+    return get<work::Prim>();
+  }
+  std::vector<const Edge*> edges() const {
+    if (const auto* jump = get<work::Jump>()) return {&jump->to};
+    if (const auto* branch = get<work::Branch>()) return {&branch->then, &branch->otherwise};
+    return {};
+  }
 };
 
 struct ArenaSlot {
@@ -145,7 +194,7 @@ std::string print(const Program& p);
 
 /// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception
 /// pending.
-runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, const Instr& i,
+runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, ir::Op op, uint32_t attr,
                              std::span<const runtime::Value> args);
 /// Is it one that run_primitive() can do?
 bool is_runnable(ir::Op op);

@@ -86,7 +86,8 @@ struct SessionActivations {
 constinit thread_local std::string_view leave_text;  // of the plan, or a literal
 thread_local Span raised_span;
 
-// The program's kernels, then the contractions that are kernels on its device, in the order of Instr::kernel.
+// The program's kernels, then the contractions that are kernels on its device, in the order of their numbers in the
+// program.
 std::vector<const ir::loops::Kernel*> kernels_of(const Program& p) {
   std::vector<const ir::loops::Kernel*> out;
   for (const auto& k : p.kernels) out.push_back(&k.kernel);
@@ -114,8 +115,7 @@ class CompiledPlan final : public Plan {
   size_t kernels() const override { return kernels_.size(); }
   std::vector<const ir::loops::Kernel*> kernel_list() const override { return kernels_; }
   size_t loose() const override {
-    return static_cast<size_t>(std::ranges::count_if(
-        p_.code, [](const Instr& i) { return i.kind == Instr::Kind::row || i.kind == Instr::Kind::prim; }));
+    return static_cast<size_t>(std::ranges::count_if(p_.code, [](const Instr& i) { return i.operation() != nullptr; }));
   }
   size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
   bool loaded() const override { return loaded_; }
@@ -348,30 +348,33 @@ struct Runner {
   }
 
   // ---- instructions
-  bool kernel(const Instr& i) {
+  bool prepare(const Instr& i) {
     for (const MakeTensor& m : i.make)
       if (!make(m)) return false;
-    if (!pointers(i)) return false;
+    return pointers(i);
+  }
+  bool step(const work::Kernel& k, const Instr& i) {
+    if (!prepare(i)) return false;
     a.numbers.clear();
-    for (SizeId id : i.sizes) a.numbers.push_back(size(id));
+    for (SizeId id : k.sizes) a.numbers.push_back(size(id));
     a.scalars.clear();
-    for (const ScalarRef& r : i.scalars) a.scalars.push_back(scalar(reg(r.reg), r.is_float));
-    return launch(i, size(i.range), size(i.work));
+    for (const ScalarRef& r : k.scalars) a.scalars.push_back(scalar(reg(r.reg), r.is_float));
+    return launch(i, k.kernel, size(k.range), size(k.work));
   }
 
   // With the pointers, numbers and scalars in the activation.
-  bool launch(const Instr& i, int64_t range, int64_t work) {
+  bool launch(const Instr& i, uint32_t kernel, int64_t range, int64_t work) {
     ++plan.counters_.launches;
     ++(device ? device->counters : s.devices.host).launches;
     if (device) {
-      const ir::loops::Kernel& k = *plan.kernels_[i.kernel];
+      const ir::loops::Kernel& k = *plan.kernels_[kernel];
       for (size_t b = 0; b < k.buffers.size(); ++b)
         if (k.buffers[b].access != ir::loops::Access::in && !i.buffers[b].arena)
           runtime::written_on_device(reg(i.buffers[b].index).as<Tensor>()->buffer);
     }
     runtime::KernelArgs args{a.pointers.data(), a.numbers.data(), a.scalars.data(), range, work, &s.poll};
     std::string error;
-    if (plan.backend_->launch(*plan.module_, i.kernel, args, ctx.threads, error)) return true;
+    if (plan.backend_->launch(*plan.module_, kernel, args, ctx.threads, error)) return true;
     if (error.empty()) throw runtime::Interrupted();
     if (device) error = fmt::format("device '{}': {}", runtime::device_name(device->id), error);
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
@@ -387,50 +390,47 @@ struct Runner {
     return out;
   }
 
-  bool contraction(const Instr& i) {
-    for (const MakeTensor& m : i.make)
-      if (!make(m)) return false;
-    if (!pointers(i)) return false;
-    if (device) return contraction_kernel(i);
-    ++s.devices.host.launches;
-    const void *x = a.pointers[0], *y = a.pointers[1];
-    void* out = a.pointers[2];
-    if (i.kind == Instr::Kind::matmul) {
-      runtime::matmul(matmul_of(i), x, y, out, ctx.threads);
-      return true;
+  // On a device contractions are kernels of the module (ir/loops/contraction.h).
+  bool step(const work::Matmul& m, const Instr& i) {
+    if (!prepare(i)) return false;
+    const runtime::Matmul d = matmul_of(m);
+    if (device) {
+      a.numbers = {d.m, d.n, d.k, d.batch, d.a_stride, d.b_stride, d.c_stride};
+      a.scalars.clear();
+      return launch(i, m.kernel, 1, 1);
     }
-    runtime::Convolution d = i.convolution;
-    d.batch = size(i.sizes[0]);
-    d.in_channels = size(i.sizes[1]);
-    d.out_channels = size(i.sizes[2]);
+    ++s.devices.host.launches;
+    runtime::matmul(d, a.pointers[0], a.pointers[1], a.pointers[2], ctx.threads);
+    return true;
+  }
+  bool step(const work::Convolve& c, const Instr& i) {
+    if (!prepare(i)) return false;
+    if (device) {
+      a.numbers.clear();
+      for (SizeId id : c.sizes) a.numbers.push_back(size(id));
+      a.scalars.clear();
+      return launch(i, c.kernel, 1, 1);
+    }
+    ++s.devices.host.launches;
+    runtime::Convolution d = c.form;
+    d.batch = size(c.sizes[0]);
+    d.in_channels = size(c.sizes[1]);
+    d.out_channels = size(c.sizes[2]);
     size_t r = static_cast<size_t>(d.rank);
     for (size_t k = 0; k < r; ++k) {
-      d.in[k] = size(i.sizes[3 + k]);
-      d.out[k] = size(i.sizes[3 + r + k]);
-      d.kernel[k] = size(i.sizes[3 + 2 * r + k]);
+      d.in[k] = size(c.sizes[3 + k]);
+      d.out[k] = size(c.sizes[3 + r + k]);
+      d.kernel[k] = size(c.sizes[3 + 2 * r + k]);
     }
-    runtime::convolve(d, x, y, out, ctx.threads);
+    runtime::convolve(d, a.pointers[0], a.pointers[1], a.pointers[2], ctx.threads);
     return true;
   }
 
-  // On a device contractions are kernels of the module (ir/loops/contraction.h).
-  bool contraction_kernel(const Instr& i) {
-    a.numbers.clear();
-    a.scalars.clear();
-    if (i.kind == Instr::Kind::matmul) {
-      runtime::Matmul d = matmul_of(i);
-      a.numbers = {d.m, d.n, d.k, d.batch, d.a_stride, d.b_stride, d.c_stride};
-    } else {
-      for (SizeId id : i.sizes) a.numbers.push_back(size(id));
-    }
-    return launch(i, 1, 1);
-  }
-
   // As the eager row describes it (runtime/tensor/contract.cpp).
-  runtime::Matmul matmul_of(const Instr& i) const {
-    runtime::Matmul d = i.matmul;
-    d.m = size(i.sizes[0]), d.n = size(i.sizes[1]), d.k = size(i.sizes[2]);
-    int64_t na = size(i.sizes[3]), nb = size(i.sizes[4]), total = size(i.sizes[5]);
+  runtime::Matmul matmul_of(const work::Matmul& m) const {
+    runtime::Matmul d = m.form;
+    d.m = size(m.sizes[0]), d.n = size(m.sizes[1]), d.k = size(m.sizes[2]);
+    int64_t na = size(m.sizes[3]), nb = size(m.sizes[4]), total = size(m.sizes[5]);
     d.batch = d.m * d.n > 0 ? total / (d.m * d.n) : 0;
     d.a_stride = na == 1 ? 0 : d.m * d.k;
     d.b_stride = nb == 1 ? 0 : d.k * d.n;
@@ -463,13 +463,13 @@ struct Runner {
     return nullptr;
   }
 
-  bool check_places(const Instr& i) {
-    int64_t n = size(i.sizes[0]), bound = size(i.sizes[1]);
+  bool step(const work::CheckPlaces& c, const Instr& i) {
+    int64_t n = size(c.places), bound = size(c.bound);
     const int64_t* places = host_places(i.buffers[0], n);
     if (!places) return false;
     int64_t low = 0, high = 0;
     for (int64_t k = 0; k < n; ++k) low = std::min(low, places[k]), high = std::max(high, places[k]);
-    const ir::OpInfo& op = ir::op_info(i.op);
+    const ir::OpInfo& op = ir::op_info(c.op);
     const int64_t least = op.def->loop.from_end ? -bound : 0;
     if (low >= least && (high < bound || n == 0)) return true;
     int64_t bad = *std::find_if(places, places + n, [&](int64_t x) { return x < least || x >= bound; });
@@ -477,32 +477,44 @@ struct Runner {
     return false;
   }
 
-  bool share(const Instr& i) {
+  bool step(const work::Share& x, const Instr&) {
     a.numbers.clear();
-    for (SizeId d : i.dims) a.numbers.push_back(size(d));
-    reg(i.result) = runtime::share_tensor(reg(i.source).as<Tensor>(), a.numbers);
-    return !reg(i.result).is_error();
+    for (SizeId d : x.dims) a.numbers.push_back(size(d));
+    reg(x.result) = runtime::share_tensor(reg(x.source).as<Tensor>(), a.numbers);
+    return !reg(x.result).is_error();
   }
 
-  bool boxed(const Instr& i) {
-    SmallVec<Value, 4> args;
-    for (const Operand& o : i.args) args.push_back(operand(o));
-    bool row = i.kind == Instr::Kind::row;
-    if (row)  // a tensor that dies here may be overwritten
-      for (Reg r : i.drop) reg(r) = Value();
-    ++(row ? plan.counters_.rows : plan.counters_.boxed);
-    ctx.effects |= i.effect;
-    std::span<Value> given(args.data(), args.size());
-    Value v = row ? run_row(i, given) : run_primitive(s, *p.function, i, given);
+  bool step(const work::Row& row, const Instr& i) {
+    SmallVec<Value, 4> args = operands(row.args);
+    for (Reg r : i.drop) reg(r) = Value();  // a tensor that dies here may be overwritten
+    ++plan.counters_.rows;
+    ctx.effects |= row.effect;
+    Value v = run_row(row, {args.data(), args.size()});
     args.clear();
+    return give(row, std::move(v));
+  }
+  bool step(const work::Prim& prim, const Instr&) {
+    SmallVec<Value, 4> args = operands(prim.args);
+    ++plan.counters_.boxed;
+    ctx.effects |= prim.effect;
+    Value v = run_primitive(s, *p.function, prim.op, prim.attr, {args.data(), args.size()});
+    args.clear();
+    return give(prim, std::move(v));
+  }
+  SmallVec<Value, 4> operands(const std::vector<Operand>& list) {
+    SmallVec<Value, 4> values;
+    for (const Operand& o : list) values.push_back(operand(o));
+    return values;
+  }
+  bool give(const work::Operation& x, Value v) {
     if (v.is_error()) return false;
-    if (i.binds && i.type && !bind(i.type, v) && !resize()) return false;
-    reg(i.result) = std::move(v);
+    if (x.binds && x.type && !bind(x.type, v) && !resize()) return false;
+    reg(x.result) = std::move(v);
     return true;
   }
 
   // A row writes where it wrote before. What it gives is kept if it is its own: not an argument, nor a view of one.
-  Value run_row(const Instr& i, std::span<Value> args) {
+  Value run_row(const work::Row& i, std::span<Value> args) {
     Value* kept = slot(i.keep);
     if (!kept) return runtime::run_operation(s, ir::op_info(i.op), args);
     Value old = std::move(*kept);
@@ -513,32 +525,17 @@ struct Runner {
     return v;
   }
 
-  uint32_t follow(const Instr::Edge& e) {
+  uint32_t follow(const Edge& e) {
     SmallVec<Value, 4> moved;
     for (const auto& [to, from] : e.moves) moved.push_back(operand(from));
     for (size_t k = 0; k < moved.size(); ++k) reg(e.moves[k].first) = std::move(moved[k]);
     return e.target;
   }
 
-  bool step(const Instr& i) {
-    switch (i.kind) {
-      case Instr::Kind::kernel:
-        return kernel(i);
-      case Instr::Kind::matmul:
-      case Instr::Kind::convolve:
-        return contraction(i);
-      case Instr::Kind::check_places:
-        return check_places(i);
-      case Instr::Kind::share:
-        return share(i);
-      case Instr::Kind::row:
-      case Instr::Kind::prim:
-        return boxed(i);
-      case Instr::Kind::bind:
-        return bind(i.type, reg(i.source)) || resize();
-      default:
-        ouro_bug("a plan's instruction is not a step");
-    }
+  bool step(const work::Bind& b, const Instr&) { return bind(b.type, reg(b.source)) || resize(); }
+  template <class Control>
+  bool step(const Control&, const Instr&) {
+    ouro_bug("a plan's instruction is not a step");
   }
 
   PlanExit execute(std::vector<Value>& outputs) {
@@ -556,23 +553,23 @@ struct Runner {
         return PlanExit::left;
       }
       const Instr& i = p.code[at];
-      switch (i.kind) {
-        case Instr::Kind::jump:
-          at = follow(i.edges[0]);
-          continue;
-        case Instr::Kind::branch:
-          at = follow(i.edges[operand(i.condition).as_bool() ? 0 : 1]);
-          continue;
-        case Instr::Kind::return_:
-          return_values(i, outputs);
-          return PlanExit::returned;
-        case Instr::Kind::leave:
-          leave_text = i.why;
-          return PlanExit::left;
-        default:
-          break;
+      if (const auto* jump = i.get<work::Jump>()) {
+        at = follow(jump->to);
+        continue;
       }
-      if (!step(i)) return PlanExit::raised;
+      if (const auto* branch = i.get<work::Branch>()) {
+        at = follow(operand(branch->condition).as_bool() ? branch->then : branch->otherwise);
+        continue;
+      }
+      if (const auto* back = i.get<work::Return>()) {
+        return_values(*back, outputs);
+        return PlanExit::returned;
+      }
+      if (const auto* leave = i.get<work::Leave>()) {
+        leave_text = leave->why;
+        return PlanExit::left;
+      }
+      if (!std::visit([&](const auto& work) { return step(work, i); }, i.work)) return PlanExit::raised;
       if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;
@@ -595,9 +592,9 @@ struct Runner {
     return PlanExit::raised;
   }
 
-  void return_values(const Instr& i, std::vector<Value>& outputs) {
-    for (const Operand& o : i.args) outputs.push_back(operand(o));
-    if (i.attr || outputs.size() != 1 || !outputs[0].is_object() ||
+  void return_values(const work::Return& back, std::vector<Value>& outputs) {
+    for (const Operand& o : back.values) outputs.push_back(operand(o));
+    if (back.outputs || outputs.size() != 1 || !outputs[0].is_object() ||
         runtime::kind_of(outputs[0]) != runtime::ObjectKind::tuple)
       return;
     Value whole = std::move(outputs[0]);

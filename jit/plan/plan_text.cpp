@@ -25,31 +25,40 @@ std::string list(const T& items, F&& one) {
 std::string print(const Program& p) {
   constexpr std::string_view kNames[] = {"kernel", "matmul", "convolve", "check_places", "share",  "row",
                                          "prim",   "bind",   "jump",     "branch",       "return", "leave"};
+  static_assert(std::size(kNames) == std::variant_size_v<Work>);
   std::string out;
   for (size_t at = 0; at < p.code.size(); ++at) {
     const Instr& i = p.code[at];
-    std::string line = fmt::format("{:>3} {}", at, kNames[static_cast<int>(i.kind)]);
-    if (i.kind == Instr::Kind::kernel)
-      line += fmt::format(" k{} range {} work {}", i.kernel, p.sizes[i.range].text(), p.sizes[i.work].text());
-    if (i.kind == Instr::Kind::row || i.kind == Instr::Kind::prim)
-      line += fmt::format(" {} -> %{}", ir::loops::name_of(i.op), i.result);
-    if (i.kind == Instr::Kind::share) line += fmt::format(" %{} -> %{}", i.source, i.result);
+    std::string line = fmt::format("{:>3} {}", at, kNames[i.work.index()]);
+    const auto* launch = i.get<work::Kernel>();
+    const auto* operation = i.operation();
+    if (launch)
+      line += fmt::format(" k{} range {} work {}", launch->kernel, p.sizes[launch->range].text(),
+                          p.sizes[launch->work].text());
+    if (operation) line += fmt::format(" {} -> %{}", ir::loops::name_of(operation->op), operation->result);
+    if (const auto* share = i.get<work::Share>()) line += fmt::format(" %{} -> %{}", share->source, share->result);
     if (!i.buffers.empty()) line += " [" + list(i.buffers, [](const BufferRef& b) { return text(b); }) + "]";
-    if (!i.scalars.empty())
-      line += " scalars " + list(i.scalars, [](const ScalarRef& s) { return fmt::format("%{}", s.reg); });
-    if (!i.args.empty()) line += " (" + list(i.args, [](const Operand& o) { return text(o); }) + ")";
+    if (launch && !launch->scalars.empty())
+      line += " scalars " + list(launch->scalars, [](const ScalarRef& s) { return fmt::format("%{}", s.reg); });
+    const auto* back = i.get<work::Return>();
+    if (const auto* operands = operation ? &operation->args
+                               : back    ? &back->values
+                                         : nullptr;
+        operands && !operands->empty())
+      line += " (" + list(*operands, [](const Operand& o) { return text(o); }) + ")";
     for (const MakeTensor& m : i.make) {
       line += fmt::format(" make %{}", m.reg);
       if (!m.donors.empty()) line += " from " + list(m.donors, [](Reg r) { return fmt::format("%{}", r); });
       if (m.keep.count) line += " kept";
     }
-    if (i.keep.count) line += " kept";
-    if (!i.condition.reg || i.condition.reg != kNoReg) line += " if " + text(i.condition);
-    for (const Instr::Edge& e : i.edges)
+    if (const auto* row = i.get<work::Row>(); row && row->keep.count) line += " kept";
+    if (const auto* branch = i.get<work::Branch>(); branch && branch->condition.reg != kNoReg)
+      line += " if " + text(branch->condition);
+    for (const Edge* e : i.edges())
       line +=
-          fmt::format(" -> {}({})", e.target,
-                      list(e.moves, [](const auto& m) { return fmt::format("%{} = {}", m.first, text(m.second)); }));
-    if (!i.why.empty()) line += " '" + i.why + "'";
+          fmt::format(" -> {}({})", e->target,
+                      list(e->moves, [](const auto& m) { return fmt::format("%{} = {}", m.first, text(m.second)); }));
+    if (const auto* leave = i.get<work::Leave>()) line += " '" + leave->why + "'";
     if (!i.drop.empty()) line += " drop " + list(i.drop, [](Reg r) { return fmt::format("%{}", r); });
     out += line + "\n";
   }

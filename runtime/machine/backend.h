@@ -72,8 +72,8 @@ class Backend {
   /// What the code of modules depends on besides the kernels; part of a cache key.
   virtual std::string target_key() const = 0;
 
-  // Memory of the device, aligned to 64 bytes at least. Null when there is not enough. What is released may still be in use by what was launched:
-  // it is given back when that is done.
+  // Memory of the device, aligned to 64 bytes at least. Null when there is not enough. What is released may still be in
+  // use by what was launched: it is given back when that is done.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory, size_t bytes) = 0;
   virtual bool copy_in(void* device, const void* host, size_t bytes, PollWord poll, std::string& error) = 0;

@@ -1,6 +1,6 @@
 // The compiler's side of the interpreter. The interpreter counts calls; when a function is hot it asks the session's
-// Executor, which may run a compiled version of it in place of the call. Where that leaves in the middle nothing outside
-// has been changed, and the interpreter does the call from its beginning.
+// Executor, which may run a compiled version of it in place of the call. Where that leaves in the middle nothing
+// outside has been changed, and the interpreter does the call from its beginning.
 //
 // A Frame has one register per live name of the *unoptimised* ANF: `frame_value(frame, name)`.
 #pragma once

@@ -44,11 +44,12 @@ struct Checked {
 
   Instr& kernel(size_t n) {
     for (Instr& i : p.code)
-      if (i.kind == Instr::Kind::kernel && n-- == 0) return i;
+      if (i.is<jit::work::Kernel>() && n-- == 0) return i;
     FAIL("no such kernel");
     return p.code[0];
   }
-  ir::loops::Kernel& loops(const Instr& i) { return p.kernels[i.kernel].kernel; }
+  ir::loops::Kernel& loops(const Instr& i) { return p.kernels[launch(i).kernel].kernel; }
+  static const jit::work::Kernel& launch(const Instr& i) { return *i.get<jit::work::Kernel>(); }
   uint32_t position(const Instr& i) const { return static_cast<uint32_t>(&i - p.code.data()); }
 };
 
@@ -114,13 +115,13 @@ TEST_CASE("the_checker_finds_an_output_in_place_of_an_input_that_is_read_later",
   int planted = 0;
   for (size_t at = 0; at < c.p.code.size(); ++at) {
     const Instr i = c.p.code[at];
-    if (i.kind != Instr::Kind::kernel) continue;
+    if (!i.is<jit::work::Kernel>()) continue;
     const auto& buffers = c.loops(i).buffers;
     for (uint32_t in = 0; in < buffers.size(); ++in)
       for (uint32_t out = 0; out < buffers.size(); ++out) {
         if (buffers[in].access != ir::loops::Access::in || buffers[out].access == ir::loops::Access::in) continue;
         if (!i.buffers[in].arena || !i.buffers[out].arena) continue;
-        if (ir::loops::may_overwrite(c.p.kernels[i.kernel], in, out)) continue;
+        if (ir::loops::may_overwrite(c.p.kernels[c.launch(i).kernel], in, out)) continue;
         c.offsets[i.buffers[out].index] = c.offsets[i.buffers[in].index];
         says(c.wrong(), "sees the store to");
         ++planted;
@@ -184,7 +185,7 @@ TEST_CASE("the_checker_finds_a_wrong_transposed_index", "[jit]") {
     if (n.kind == Node::Kind::index && n.leaf == ir::Leaf::mul)
       for (NodeId& a : n.args)
         if (a != NodeId::none && c.loops(k).node(a).kind == Node::Kind::size &&
-            c.sizes()[k.sizes[c.loops(k).node(a).id]] == 48) {
+            c.sizes()[c.launch(k).sizes[c.loops(k).node(a).id]] == 48) {
           n.args[1] = n.args[0] == a ? n.args[1] : n.args[0];
         }
   CHECK(!c.wrong().empty());
@@ -212,7 +213,7 @@ TEST_CASE("the_checker_finds_a_kernel_before_what_it_depends_on", "[jit]") {
   Checked c(kChain);
   // The kernel of tanh runs before the product that it reads.
   for (size_t i = 0; i + 1 < c.p.code.size(); ++i)
-    if (c.p.code[i].kind == Instr::Kind::matmul && c.p.code[i + 1].kind == Instr::Kind::kernel) {
+    if (c.p.code[i].is<jit::work::Matmul>() && c.p.code[i + 1].is<jit::work::Kernel>()) {
       std::swap(c.p.code[i], c.p.code[i + 1]);
       break;
     }
@@ -239,7 +240,7 @@ TEST_CASE("the_checker_finds_elements_that_are_not_stored", "[jit]") {
     return %1
   })");
   Instr& k = c.kernel(0);
-  k.range = static_cast<jit::SizeId>(c.p.sizes.size());
+  k.get<jit::work::Kernel>()->range = static_cast<jit::SizeId>(c.p.sizes.size());
   c.p.sizes.push_back(ir::loops::Poly(2));
   says(c.wrong(), "not as long as");
 }
@@ -252,7 +253,7 @@ TEST_CASE("the_checker_finds_places_that_nobody_looked_at", "[jit]") {
     return %3
   })");
   CHECK(c.wrong() == "");
-  std::erase_if(c.p.code, [](const Instr& i) { return i.kind == Instr::Kind::check_places; });
+  std::erase_if(c.p.code, [](const Instr& i) { return i.is<jit::work::CheckPlaces>(); });
   c.p.parts[0].end = static_cast<uint32_t>(c.p.code.size());
   says(c.wrong(), "before it is looked at");
 }
@@ -266,6 +267,6 @@ TEST_CASE("the_checker_finds_a_result_that_is_another_name", "[jit]") {
     return %4
   })");
   for (Instr& i : c.p.code)
-    if (i.kind == Instr::Kind::return_) std::swap(i.args[0], i.args[1]);
+    if (auto* back = i.get<jit::work::Return>()) std::swap(back->values[0], back->values[1]);
   says(c.wrong(), "returns");
 }

@@ -66,10 +66,7 @@ inline std::vector<Value> run_eagerly(Session& s, const ir::Function& f, const s
       args.resize(ir::op_info(l.op).params.size());
       out = runtime::run_operation(s, ir::op_info(l.op), args);
     } else {
-      jit::Instr i;
-      i.op = l.op;
-      i.attr = l.attr;
-      out = jit::run_primitive(s, f, i, args);
+      out = jit::run_primitive(s, f, l.op, l.attr, args);
     }
     if (out.is_error()) {
       INFO(runtime::format_exception(s, s.pending));
