@@ -1,9 +1,9 @@
 // with manager as x: body   means
 //
-//   x = manager.__enter__(); body   with a finally (lower_try.cpp) that calls
-//   manager.__exit__(None, None, None), or, when an
-// exception came, manager.__exit__(type, exception, traceback), which ends the exception if it
-// answers true.
+//   enter, leave = the manager's methods, as its class has them
+//   x = enter(); body   with a finally (lower_try.cpp) that calls leave(None, None, None)
+//
+// or, when an exception came, leave(type, exception, traceback), which ends the exception if it answers true.
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -12,9 +12,9 @@ using namespace ast;
 void Lowerer::with(const With& s, size_t i) {
   if (i == s.items.size()) return statements(s.body);
   const WithItem& item = *s.items[i];
-  Atom manager = expr(item.context_expr);
-  manager = let(s.span, prim::with_check, {manager});
-  Atom entered = b_.call_method(manager, intern("__enter__"), {});
+  Atom methods = let(s.span, prim::with_methods, {expr(item.context_expr)});
+  Atom enter = b_.let(prim::tuple_get, {methods}, 0u), leave = b_.let(prim::tuple_get, {methods}, 1u);
+  Atom entered = b_.call(enter, {});
   Frame f = open_finally();
   BlockId handler = b_.new_handler(), after = b_.new_block();
   Assigned before = sure_anywhere();
@@ -27,25 +27,25 @@ void Lowerer::with(const With& s, size_t i) {
   b_.set_span(s.span);
   enter_finally(f, {ExitKind::fall, nullptr}, b_.none(), b_.none());
   close_finally(f, handler, before, s.span);
-  with_exit(manager, f, after);
+  with_exit(leave, f, after);
   start(after);
 }
 
-void Lowerer::with_exit(Atom manager, const Frame& f, BlockId after) {
+void Lowerer::with_exit(Atom leave, const Frame& f, BlockId after) {
   if (!b_.reachable()) return;
   BlockId raised = b_.new_block(), calm = b_.new_block();
   SmallVec<BlockId, 4> targets;
   for (const Exit& e : f.exits) targets.push_back(e.kind == ExitKind::raise ? raised : calm);
   select(f.selector, {targets.data(), targets.size()});
   start(calm);
-  with_exit_calm(manager, f, after);
+  with_exit_calm(leave, f, after);
   start(raised);
-  with_exit_raised(manager, f, after);
+  with_exit_raised(leave, f, after);
 }
 
-void Lowerer::with_exit_calm(Atom manager, const Frame& f, BlockId after) {
+void Lowerer::with_exit_calm(Atom leave, const Frame& f, BlockId after) {
   if (!b_.reachable()) return;
-  b_.call_method(manager, intern("__exit__"), {b_.none(), b_.none(), b_.none()});
+  b_.call(leave, {b_.none(), b_.none(), b_.none()});
   BlockId last = BlockId::none;  // also stands for kinds that do not come here
   SmallVec<BlockId, 4> targets;
   for (const Exit& e : f.exits) targets.push_back(e.kind == ExitKind::raise ? BlockId::none : last = b_.new_block());
@@ -59,14 +59,14 @@ void Lowerer::with_exit_calm(Atom manager, const Frame& f, BlockId after) {
   }
 }
 
-void Lowerer::with_exit_raised(Atom manager, const Frame& f, BlockId after) {
+void Lowerer::with_exit_raised(Atom leave, const Frame& f, BlockId after) {
   if (!b_.reachable()) return;
   BlockId failed = b_.new_handler(), swallowed = b_.new_block(), goes_on = b_.new_block();
   b_.push_handler(failed);
   Atom type = builtin(b_.span(), "type");
   type = b_.call(type, {f.value});
   Atom traceback = b_.let(prim::attr_get, {f.value}, intern("__traceback__"));
-  Atom answer = b_.call_method(manager, intern("__exit__"), {type, f.value, traceback});
+  Atom answer = b_.call(leave, {type, f.value, traceback});
   answer = truth(b_.span(), answer);
   b_.pop_handler();
   b_.branch(answer, swallowed, goes_on);

@@ -227,9 +227,9 @@ class Lowerer {
   void except_clauses(const ast::Try& s, BlockId handler, BlockId after, Assigned& at_end, bool& any_end);
   void except_body(const ast::ExceptHandler& h, Atom exception, Frame& clause);
   void with(const ast::With& s, size_t i);
-  void with_exit(Atom manager, const Frame& f, BlockId after);
-  void with_exit_calm(Atom manager, const Frame& f, BlockId after);
-  void with_exit_raised(Atom manager, const Frame& f, BlockId after);
+  void with_exit(Atom leave, const Frame& f, BlockId after);
+  void with_exit_calm(Atom leave, const Frame& f, BlockId after);
+  void with_exit_raised(Atom leave, const Frame& f, BlockId after);
 
   // ---- definitions (lower_def.cpp, lower_class.cpp)
   void function_def(const ast::FunctionDef& s);

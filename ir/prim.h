@@ -126,7 +126,7 @@ enum Effects : uint32_t {
   X(exc_enter,  "exc.enter",    1, none, kWrites, "a becomes the handled exception; result: the one before (or None)") \
   X(exc_leave,  "exc.leave",    1, none, kWrites, "the handled exception is a (or None) again") \
   X(exc_current,"exc.current",  0, none, kReads, "the handled exception or None") \
-  X(with_check, "with.check",   1, none, kRaises, "a, or TypeError if its class lacks __enter__ or __exit__") \
+  X(with_methods,"with.methods",1, none, kUnknown, "the tuple of a's __enter__ and __exit__, as its class has them, or TypeError") \
   /* pattern matching: None when it does not match */ \
   X(match_sequence,"match.sequence", 1, none, kUnknown, "is a a sequence (not str, bytes)") \
   X(match_mapping, "match.mapping",  1, none, kUnknown, "is a a mapping") \

@@ -233,6 +233,8 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   }
   if (name == "item.del") return scripted(args.at(0)) ? of_text("delete_item") : none();
   if (name == "iter") return scripted(args.at(0)) ? of_text("iterator") : none();
+  if (name.starts_with("match.") || (name == "with.methods" && scripted(args.at(0))))
+    return of_text(runtime::name_in_protocol(name));
   return none();
 }
 
@@ -250,6 +252,7 @@ AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
     if (p.op == prim::item_set) return set_item(a[0], a[1], a[2]), none();
     if (p.op == prim::move) return a[0];
     if (p.op == prim::iter) return make_iterator(a[0]);
+    if (p.op == prim::with_methods) return context_methods(a[0]);
     if (p.op == prim::iter_next) return next(a[0]);
   }
   abandon(fmt::format("{} in differentiated code", name));

@@ -127,6 +127,7 @@ AVal h_unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&
   return AVal::tuple(std::move(out));
 }
 AVal h_format(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  if (s.is_instance(a[0])) return s.formatted(a[0], a[1], static_cast<char>(l.attr));
   auto v = s.concrete(a[0]), spec = s.concrete(a[1]);
   if (!v || !spec) return s.boxed(prim::format, a, l.attr);
   Value x = l.attr == 'r'   ? runtime::repr(s.session, *v)
@@ -152,6 +153,16 @@ AVal h_str_concat(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& 
   return AVal::of(runtime::make_str(text));
 }
 AVal h_iter(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.make_iterator(a[0]); }
+AVal h_with_methods(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.context_methods(a[0]); }
+// By the built-in class underneath: a list of a script class is a sequence, too.
+AVal h_match_kind(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  using K = runtime::ObjectKind;
+  const K k = s.class_of(a[0]).as<runtime::Type>()->layout;
+  const bool sequence = k == K::list || k == K::tuple || k == K::range || k == K::tensor;
+  const bool mapping = k == K::dict || k == K::mapping_proxy;
+  return AVal::of(Value::boolean(l.op == prim::match_sequence ? sequence : mapping));
+}
+AVal h_match(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.pattern(l.op, a, l.attr); }
 AVal h_iter_next(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.next(a[0]); }
 AVal h_is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   if (a[0].is(AKind::maybe_end)) return AVal::dynamic(a[0].atom, ir::types::boolean());
@@ -216,6 +227,12 @@ const std::array<Handler, prim::count_>& handlers() {
         {prim::format, h_format},
         {prim::str_concat, h_str_concat},
         {prim::iter, h_iter},
+        {prim::with_methods, h_with_methods},
+        {prim::match_sequence, h_match_kind},
+        {prim::match_mapping, h_match_kind},
+        {prim::match_class, h_match},
+        {prim::match_keys, h_match},
+        {prim::match_rest, h_match},
         {prim::iter_next, h_iter_next},
         {prim::is_end, h_is_end},
         {prim::import, h_import},

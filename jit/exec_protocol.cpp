@@ -65,6 +65,29 @@ AVal Specialiser::by_protocol(std::string_view name, ir::Op op, const Arguments&
   return executed(name, args, [&] { return boxed(op, operands, attr); });
 }
 
+AVal Specialiser::context_methods(const AVal& a) {
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::with_methods, {a});
+  return by_protocol("manager", prim::with_methods, {a}, {a});
+}
+
+// A field of an f-string: `conversion` is 0, or r, s or a.
+AVal Specialiser::formatted(const AVal& a, const AVal& spec, char conversion) {
+  const auto boxed_form = [&] { return boxed(prim::format, {a, spec}, static_cast<uint32_t>(conversion)); };
+  if (conversion == 'a') return boxed_form();
+  if (!conversion) return executed("formatted", {a, spec}, boxed_form);
+  const AVal text = executed(conversion == 'r' ? "repr_of" : "str_of", {a}, boxed_form);
+  const auto v = concrete(text), how = concrete(spec);
+  if (!v || !how || !cast_exact<runtime::Str>(*v) || how->as<runtime::Str>()->size) abandon("a text that is computed");
+  return text;
+}
+
+// The sub-patterns' values of a class or mapping pattern.
+AVal Specialiser::pattern(ir::Op op, const Arguments& args, uint32_t count) {
+  Arguments all = args;
+  if (op == prim::match_class) all.push_back(AVal::of(Value::integer(count)));
+  return call(protocol_function(runtime::name_in_protocol(ir::op_name(op))), all);
+}
+
 bool Specialiser::has_own_new(const Value& cls) {
   const AVal make = type_attr(cls, intern("__new__"));
   if (make.is(AKind::closure)) return true;

@@ -151,6 +151,9 @@ class Specialiser {
   AVal method_before_call(const AVal& a, Symbol name);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
+  AVal context_methods(const AVal& a);
+  AVal formatted(const AVal& a, const AVal& spec, char conversion);
+  AVal pattern(ir::Op op, const std::vector<AVal>& args, uint32_t count);
   AVal make_iterator(const AVal& a);
   AVal next(const AVal& iterator);
   std::vector<AVal> items_of(const AVal& a, std::string_view what);  // of known length, else Abandon

@@ -205,6 +205,7 @@ class Reverse {
   void always_let(const Let& l);
   void unpack_star_let(const Let& l);
   void iter_let(const Let& l);
+  void text_let(const Let& l);
   void iter_next_let(const Let& l);
   void cell_new_let(const Let& l);
   void cell_get_let(const Let& l);

@@ -474,6 +474,24 @@ void Reverse::iter_let(const Let& l) {
   });
 }
 
+// What is text where it has a derivative (stdlib/protocol.ouro).
+void Reverse::text_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  if (op_facts(l.op).attr == AttrKind::integer) args.push_back(fwd_.integer(l.attr));
+  Special s = special(op_name(l.op), args);
+  bind(l, s.value);
+  Residual r = save(keep(s.pair, args[0]));
+  NameId y = l.result;
+  std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
+  adjoint([=, this, name = std::string(op_name(l.op))] {
+    Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    Atom d = apply_rule(name, dy, {get(r)}, true);
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
+  });
+}
+
 void Reverse::iter_next_let(const Let& l) {
   Atom it = fatom(f_.args(l)[0]);
   Special s = special("iter.next", {it});
@@ -738,7 +756,6 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::ixor, F::arithmetic, "ll"},
       {prim::move, F::identity},
       {prim::check_bound, F::identity},
-      {prim::with_check, F::identity},
       {prim::global_get, F::custom, "", &R::global_get_let},
       {prim::global_set, F::custom, "", &R::global_set_let},
       {prim::cell_new, F::custom, "", &R::cell_new_let},
@@ -768,10 +785,11 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::dict_set, F::custom, "", &R::dict_set_let},
       {prim::dict_update, F::custom, "", &R::always_let},
       {prim::iter, F::custom, "", &R::iter_let},
+      {prim::with_methods, F::custom, "", &R::text_let},
       {prim::iter_next, F::custom, "", &R::iter_next_let},
-      {prim::match_keys, F::fail},
-      {prim::match_rest, F::fail},
-      {prim::match_class, F::fail},
+      {prim::match_keys, F::custom, "", &R::text_let},
+      {prim::match_rest, F::custom, "", &R::text_let},
+      {prim::match_class, F::custom, "", &R::text_let},
       {prim::class_get, F::fail},
       {prim::ad_try_call, F::custom, "", &R::try_call_let},
       {prim::ad_value, F::custom, "", &R::value_let},

@@ -88,6 +88,7 @@ Value h_unpack(const Call& c) {
     return runtime::raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.attr, n);
   return runtime::raise_value_error(c.s, "too many values to unpack (expected %u)", c.attr);
 }
+Value h_with_methods(const Call& c) { return runtime::context_methods(c.s, c.a[0]); }
 Value h_length(const Call& c) {
   int64_t n = runtime::length(c.s, c.a[0]);
   return n < 0 ? Value::error() : Value::integer(n);
@@ -159,6 +160,7 @@ constexpr Row kHandlers[] = {
     {prim::tuple_get, prim::tuple_get, h_tuple_get},
     {prim::unpack, prim::unpack, h_unpack},
     {prim::length, prim::length, h_length},
+    {prim::with_methods, prim::with_methods, h_with_methods},
     {prim::format, prim::format, h_format},
     {prim::tensor_item, prim::tensor_item, h_tensor_item},
     {prim::str_concat, prim::str_concat, h_str_concat},

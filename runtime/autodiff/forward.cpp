@@ -363,6 +363,8 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
     if (unboxed) return Value::none();  // nothing at all, too
     return args.size() == 1 ? special_unary(s, prim, args) : special_operator(s, prim, args);
   }
+  if (prim.starts_with("match.") || (prim == "with.methods" && scripted(args[0])))
+    return form_of_text(s, name_in_protocol(prim));
   for (const SpecialRow& r : kSpecials)
     if (r.prim == prim && args.size() >= r.least && (r.text_at < 0 || cast<Str>(args[static_cast<size_t>(r.text_at)])))
       return r.fn(s, args);

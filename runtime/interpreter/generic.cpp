@@ -6,6 +6,7 @@
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
 #include "runtime/interpreter/slow.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/types/sequence.h"
 #include "support/diag.h"
@@ -114,16 +115,7 @@ Value dict_update(Ctx& c, Value* a, uint32_t) {
   return ok(dict_merge(c.s, a[0].as<Dict>(), a[1]));
 }
 
-Value with_check(Ctx& c, Value* a, uint32_t) {
-  Type* t = type_of(c.s, a[0]);
-  std::string name = type_name(c.s, a[0]);
-  if (find_dunder(c.s, t, Dunder::enter_).is_unbound())
-    return raise_type_error(c.s, "'%s' object does not support the context manager protocol", name.c_str());
-  if (find_dunder(c.s, t, Dunder::exit_).is_unbound())
-    return raise_type_error(c.s, "'%s' object does not support the context manager protocol (missed __exit__ method)",
-                            name.c_str());
-  return a[0];
-}
+Value with_methods(Ctx& c, Value* a, uint32_t) { return context_methods(c.s, a[0]); }
 
 // ---------------------------------------------------------------- match
 
@@ -139,9 +131,11 @@ Value match_mapping(Ctx&, Value* a, uint32_t) {
   return Value::boolean(k == ObjectKind::dict || k == ObjectKind::mapping_proxy);
 }
 Value match_keys(Ctx& c, Value* a, uint32_t) {
+  if (kProtocolByText) return by_text(c.s, "mapping_pattern", {a[0], a[1]});
   Tuple* keys = a[1].as<Tuple>();
   Value out = alloc_tuple(keys->size);
-  Dict* d = cast<Dict>(a[0]);
+  Dict* d = cast_exact<Dict>(a[0]);
+  const Value absent = d ? Value() : make_list({});  // nobody else has it
   for (size_t i = 0; i < keys->size; ++i) {
     for (size_t j = 0; j < i; ++j) {
       int same = equals(c.s, (*keys)[i], (*keys)[j]);
@@ -149,23 +143,22 @@ Value match_keys(Ctx& c, Value* a, uint32_t) {
       if (same)
         return raise_value_error(c.s, "mapping pattern checks duplicate key (%s)", repr_text(c.s, (*keys)[i]).c_str());
     }
-    Value v = d ? dict_get(c.s, d, (*keys)[i]) : get_item(c.s, a[0], (*keys)[i]);
-    if (v.is_error()) {
-      if (d || !pending_is(c.s, ExcKind::KeyError)) return v;
-      clear_pending(c.s);
-      return Value::none();
-    }
-    if (v.is_unbound()) return Value::none();
+    static const Symbol get = intern("get");
+    Value v = d ? dict_get(c.s, d, (*keys)[i]) : call_method(c.s, a[0], get, {(*keys)[i], absent});
+    if (v.is_error()) return v;
+    if (v.is_unbound() || is_same(v, absent)) return Value::none();
     (*out.as<Tuple>())[i] = std::move(v);
   }
   return out;
 }
 Value match_rest(Ctx& c, Value* a, uint32_t) {
+  if (kProtocolByText) return by_text(c.s, "mapping_rest", {a[0], a[1]});
   Value out = make_dict();
   if (!dict_merge(c.s, out.as<Dict>(), a[0])) return Value::error();
   Tuple* keys = a[1].as<Tuple>();
   for (size_t i = 0; i < keys->size; ++i)
-    if (dict_delete(c.s, out.as<Dict>(), (*keys)[i]) < 0) return Value::error();
+    if (const int found = dict_delete(c.s, out.as<Dict>(), (*keys)[i]); found <= 0)
+      return found < 0 ? Value::error() : raise_key_error(c.s, (*keys)[i]);
   return out;
 }
 
@@ -190,6 +183,8 @@ bool matches_itself(ObjectKind k) {
 }
 Value match_class(Ctx& c, Value* a, uint32_t) {
   Session& s = c.s;
+  if (kProtocolByText)
+    return by_text(s, "class_pattern", {a[0], a[1], a[2], Value::integer(static_cast<int64_t>(c.attr))});
   Type* t = cast_exact<Type>(a[1]);
   if (!t) return raise_type_error(s, "called match pattern must be a type");
   int is = is_instance(s, a[0], a[1]);
@@ -288,7 +283,7 @@ const Fn* table() {
         {ir::prim::set_update, set_update_},
         {ir::prim::dict_set, dict_set_},
         {ir::prim::dict_update, dict_update},
-        {ir::prim::with_check, with_check},
+        {ir::prim::with_methods, with_methods},
         {ir::prim::match_sequence, match_sequence},
         {ir::prim::match_mapping, match_mapping},
         {ir::prim::match_keys, match_keys},

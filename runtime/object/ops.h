@@ -63,6 +63,8 @@ Value call_method(Session& s, const Value& v, Symbol name, const Args& args);
 // What v.name(...) calls, before its arguments are evaluated: unbound for a plain method of v's class, else v.name.
 Value method_before_call(Session& s, const Value& v, Symbol name);
 bool is_callable(Session& s, const Value& v);
+// What `with v` calls: the tuple of its bound __enter__ and __exit__, looked up in its class.
+Value context_methods(Session& s, const Value& v);
 // A script function. Arguments are borrowed.
 Value call_function(Session& s, const Value& function, const Args& args);
 

@@ -1,6 +1,7 @@
 // Calls of any callable.
 #include "runtime/object/bind.h"
 #include "runtime/object/ops.h"
+#include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "support/small_vec.h"
 
@@ -123,6 +124,22 @@ bool is_callable(Session& s, const Value& f) {
     default:
       return slots_of(s, f).call != nullptr;
   }
+}
+
+Value context_methods(Session& s, const Value& v) {
+  if (kProtocolByText) return by_text(s, "manager", {v});
+  Type* t = type_of(s, v);
+  Value methods[2];
+  for (const Dunder d : {Dunder::enter_, Dunder::exit_}) {
+    const Value m = find_dunder(s, t, d);
+    if (m.is_unbound())
+      return raise_type_error(s, "'%s' object does not support the context manager protocol%s", type_name(s, v).c_str(),
+                              d == Dunder::exit_ ? " (missed __exit__ method)" : "");
+    Value& bound = methods[d == Dunder::exit_];
+    bound = bind_descriptor(s, m, v, t);
+    if (bound.is_error()) return bound;
+  }
+  return make_tuple({methods[0], methods[1]});
 }
 
 }  // namespace ouro::runtime

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
@@ -216,6 +217,12 @@ constexpr NativeModule kModule{"_protocol", kFunctions};
 }  // namespace
 
 std::string name_in_protocol(std::string_view prim) {
+  static constexpr std::pair<std::string_view, std::string_view> kNamed[] = {{"with.methods", "manager"},
+                                                                             {"match.class", "class_pattern"},
+                                                                             {"match.keys", "mapping_pattern"},
+                                                                             {"match.rest", "mapping_rest"}};
+  for (const auto& [op, name] : kNamed)
+    if (op == prim) return std::string(name);
   const std::string_view mark = prim.starts_with("iop.") ? "__i" : "__";
   return std::string(mark) + std::string(prim.substr(prim.find('.') + 1)) + "__";
 }

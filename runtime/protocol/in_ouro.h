@@ -10,7 +10,8 @@
 
 namespace ouro::runtime {
 
-// What an operator's primitive is called in the text: "op.add" is "__add__", "iop.add" "__iadd__", "cmp.eq" "__eq__".
+// What a primitive is called in the text: "op.add" is "__add__", "iop.add" "__iadd__", "cmp.eq" "__eq__", "match.class"
+// "class_pattern".
 std::string name_in_protocol(std::string_view prim);
 // The text's function of that name ("__add__", "load", ...); error with an exception set.
 Value protocol_function(Session& s, std::string_view name);

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "runtime/object/ops.h"
+#include "runtime/protocol/in_ouro.h"
 
 namespace ouro::runtime {
 
@@ -10,6 +11,10 @@ namespace {
 bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
   return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+}
+
+bool by_text_of(const Value& v) {
+  return kProtocolByText && (kind_of(v) == ObjectKind::instance || kind_of(v) == ObjectKind::exception);
 }
 
 Value need_str(Session& s, Value r, const char* method) {
@@ -47,6 +52,7 @@ Value repr(Session& s, const Value& v) {
   }
   DepthGuard depth(s, " while getting the repr of an object");
   if (!depth.ok()) return Value::error();
+  if (by_text_of(v)) return by_text(s, "repr_of", {v});
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::repr_);
     if (!r.is_unbound()) return need_str(s, std::move(r), "__repr__");
@@ -60,6 +66,7 @@ Value str(Session& s, const Value& v) {
   if (scripted(v)) {
     DepthGuard depth(s, " while getting the str of an object");
     if (!depth.ok()) return Value::error();
+    if (by_text_of(v)) return by_text(s, "str_of", {v});
     Value r = call_dunder(s, v, Dunder::str_);
     if (!r.is_unbound()) return need_str(s, std::move(r), "__str__");
     return repr(s, v);
@@ -90,6 +97,7 @@ Value ascii(Session& s, const Value& v) {
 }
 
 Value format(Session& s, const Value& v, std::string_view spec) {
+  if (by_text_of(v)) return by_text(s, "formatted", {v, make_str(spec)});
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::format_, {make_str(spec)});
     if (r.is_error()) return r;
