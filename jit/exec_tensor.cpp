@@ -158,6 +158,10 @@ ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) 
   return runtime::to_param(session, *v, kind, depth);
 }
 
+static bool has_symbols(const ir::TensorType& t) {
+  return std::ranges::any_of(t.dims, [](ir::Dim d) { return !d.known(); });
+}
+
 // The sizes that a caller gives the last axes of a tensor. One that is not that axis' size by its name is a number that
 // must be known, and so must be the axis.
 ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape) {
@@ -186,6 +190,15 @@ ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape)
 void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params) {
   ir::SigCall call;
   call.op = &info;
+  if (info.sig->states_dims) {
+    std::vector<std::optional<ir::TensorType>> inputs;
+    for (int at : info.input_at) inputs.push_back(input_type(info, params[static_cast<size_t>(at)]));
+    call.inputs = inputs;
+    if (!ir::check_dims(call)) abandon(fmt::format("{} raises: {}", info.name, call.error->text));
+    call.inputs = {};
+    if (std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); }))
+      access.checks.push_back({&info, std::move(inputs), {}, {}});
+  }
   const int input = ir::axis_input(info);
   int rank = -1;
   std::span<const ir::Dim> shape;
@@ -255,11 +268,8 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   call.inputs = inputs;
   call.params = others;
   if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
-  auto symbolic = [](const ir::TensorType& t) {
-    return std::ranges::any_of(t.dims, [](ir::Dim d) { return !d.known(); });
-  };
-  if (std::ranges::any_of(inputs, [&](const auto& t) { return t && symbolic(*t); }) ||
-      std::ranges::any_of(call.results, symbolic)) {
+  if (std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); }) ||
+      std::ranges::any_of(call.results, has_symbols)) {
     ShapeCheck check{&info, inputs, others, {}};
     for (const ir::TensorType& t : call.results) check.results.push_back(t.dims);
     access.checks.push_back(std::move(check));

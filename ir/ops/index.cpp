@@ -56,7 +56,7 @@ constexpr OpDef kIndex[] = {
   {.name = "nonzero", .doc = "The indices of the elements that are not 0: [n, ndim].", .sig = "t[*] -> i64[@]", .shape = "nonzero", .symbol = "nonzero", .nondiff = "an index", .alias = "argwhere"},
   {.name = "one_hot", .doc = "1 at the index, else 0, along a new last axis; num_classes -1: the largest index + 1.", .sig = "i64[*] -> i64[@]", .params = "x, num_classes: shape = -1", .shape = "one_hot",
    .source = "n = num_classes\nif n == -1:\n  n = ouro.amax(x).item() + 1\nx = ouro.pick_rows(arange(n), 0, x.reshape(-1)).reshape(x.shape)\nreturn (unsqueeze(x, -1) == arange(n)).astype(i64)"},
-  {.name = "embedding", .doc = "Rows of weight by index; padding_idx gets no gradient.", .sig = "i64[*], t[*] -> t[@]", .params = "x, weight, padding_idx: int? = None", .shape = "embedding",
+  {.name = "embedding", .doc = "Rows of weight by index; padding_idx gets no gradient.", .sig = "i64[*], t[v,e] -> t[@]", .params = "x, weight, padding_idx: int? = None", .shape = "embedding",
    .source = "if padding_idx is not None:\n  p = padding_idx if padding_idx >= 0 else padding_idx + weight.shape[0]\n  if p < 0 or p >= weight.shape[0]:\n    raise ValueError(f'embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} rows')\n  weight = where(unsqueeze(arange(weight.shape[0]) == p, 1), ouro.detach(weight), weight)\nreturn ouro.pick_rows(weight, 0, x.reshape(-1)).reshape(tuple(x.shape) + (weight.shape[1],))", .method = false,
    .test = {.cases = "tensor(((0, 2), (2, 1))), f[3,4]"}},
   {.name = "bincount", .doc = "How often each index occurs.", .sig = "i64[n] -> i64[@]", .params = "x, weights: tensor? = None, minlength: size = 0", .shape = "unknown1",

@@ -123,6 +123,8 @@ struct SigReader {
 const Sig* parse_sig(std::string_view text, std::string_view op) {
   auto* s = new Sig;  // owned by the registry's rows, which live as long as the process
   SigReader{text, op}.parse(*s);
+  for (const SigTensor& t : s->inputs)
+    for (const SigDim& d : t.dims) s->states_dims |= d.kind == SigDim::Kind::name || d.kind == SigDim::Kind::number;
   return s;
 }
 
@@ -272,6 +274,7 @@ bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
 
 struct DimBinder {
   SigCall& c;
+  bool stated_only;  // sequences are not held against each other
   std::map<std::string, Dim> names;
   std::map<std::string, Dims> sequences;
 
@@ -288,7 +291,7 @@ struct DimBinder {
       if (!one(s.dims[i], t.dims[i])) return false;
     for (size_t i = 0; i < after; ++i)
       if (!one(s.dims[s.dims.size() - after + i], t.dims[t.dims.size() - after + i])) return false;
-    if (seq >= 0 && s.dims[seq].kind == SigDim::Kind::sequence) {
+    if (!stated_only && seq >= 0 && s.dims[seq].kind == SigDim::Kind::sequence) {
       Dims mid(t.dims.begin() + before, t.dims.end() - after);
       auto [it, fresh] = sequences.emplace(s.dims[seq].name, mid);
       if (!fresh && !broadcast(it->second, mid, it->second))
@@ -365,7 +368,7 @@ bool infer(SigCall& c) {
     }
   }
   c.compute = compute_type(compute);
-  DimBinder binder{c, {}, {}};
+  DimBinder binder{c, false, {}, {}};
   for (size_t i = 0; i < c.inputs.size(); ++i)
     if (c.inputs[i] && !binder.bind(input_sig(sig, i), *c.inputs[i])) return false;
   c.results.clear();
@@ -379,6 +382,13 @@ bool infer(SigCall& c) {
   }
   by_rule |= !c.op->def->shape.empty();
   return (!by_rule || apply_shape_rule(c.op->def->shape, c)) && check_results(c);
+}
+
+bool check_dims(SigCall& c) {
+  DimBinder binder{c, true, {}, {}};
+  for (size_t i = 0; i < c.inputs.size(); ++i)
+    if (c.inputs[i] && !binder.bind(input_sig(*c.op->sig, i), *c.inputs[i])) return false;
+  return true;
 }
 
 }  // namespace ouro::ir

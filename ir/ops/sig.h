@@ -135,6 +135,9 @@ struct SigCall {
 };
 // Fills results, compute, input_types; false with `error` when the call is wrong.
 bool infer(SigCall& call);
+// Of a row in Ouro, whose text sees to the rest: the inputs' ranks, and the dims that the signature names. False with
+// `error`.
+bool check_dims(SigCall& call);
 
 // Broadcasts shapes; false when two dims differ for sure. A symbolic dim against a number > 1 takes the number; two
 // symbols that may differ give the left one (the caller adds the guard; `assumed` is set).

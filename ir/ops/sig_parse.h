@@ -24,6 +24,7 @@ struct SigTensor {
 };
 struct Sig {
   std::vector<SigTensor> inputs, results;
+  bool states_dims = false;  // an input has other dims than `*`: its rank, or a dim, is stated
 };
 
 // Parses and keeps for the life of the process. A malformed text is our bug.

@@ -364,10 +364,31 @@ Value run_row_on_host(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   return row->run(c);
 }
 
+// The dims of the inputs, where the signature states some.
+bool check_dims(Session& s, ir::SigCall& call, std::span<const Value> args) {
+  std::vector<std::optional<ir::TensorType>> inputs;
+  for (int at : call.op->input_at) {
+    const Value& v = args[static_cast<size_t>(at)];
+    std::optional<ir::TensorType>& in = inputs.emplace_back();
+    auto* t = cast<Tensor>(v);
+    if (!t && !is_number(v)) continue;
+    in.emplace();
+    in->scalar = !t;
+    if (t)
+      for (int64_t n : t->shape()) in->dims.push_back(ir::dim(n));
+  }
+  call.inputs = inputs;
+  const bool right = ir::check_dims(call);
+  call.inputs = {};
+  if (!right) raise_kind(s, call.error->kind, call.error->text);
+  return right;
+}
+
 // The arguments that are given, as the row states them: of rows that are not inferred as a whole.
 bool check_arguments(Session& s, const ir::OpInfo& op, std::span<const Value> args) {
   ir::SigCall call;
   call.op = &op;
+  if (op.sig->states_dims && !op.def->source.empty() && !check_dims(s, call, args)) return false;
   const int input = ir::axis_input(op);
   const Value* x = input < 0 ? nullptr : &args[static_cast<size_t>(op.input_at[static_cast<size_t>(input)])];
   if (x && op.sig->inputs[static_cast<size_t>(input)].many) {
@@ -475,7 +496,7 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
     return run_elementwise(s, op, args.positional, {}, false);
   }
   if (!op.def->source.empty()) {
-    if (!op.param_at.empty()) {
+    if (!op.param_at.empty() || op.sig->states_dims) {
       std::vector<Value> bound;
       if (!bind(s, op, args, bound) || !check_arguments(s, op, bound)) return Value::error();
     }
