@@ -190,6 +190,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     if (name == "op.add") return of_rule("list_add");
     if (name == "iop.add") return of_rule("list_iadd");
     if (name == "op.mul") return of_rule("list_mul");
+    if (name == "iop.mul") return of_rule("list_imul");
     return none();
   }
   if (name == "attr.get") {
@@ -231,7 +232,11 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     if (args[0].is(AKind::dynamic) && !args[0].type) abandon("items of a value whose type is not known");
     return draws ? of_rule("drawn_list") : none();
   }
-  if (name == "item.del") return scripted(args.at(0)) ? of_text("delete_item") : none();
+  if (name == "item.del") {
+    if (is_list(args.at(0)) && args[1].is(AKind::slice)) return of_rule("list_del_slice");
+    return scripted(args[0]) ? of_text("delete_item") : none();
+  }
+  if (name == "update" && is_list(args.at(0)) && args[1].is(AKind::slice)) return of_rule("update_call");
   if (name == "iter") return scripted(args.at(0)) ? of_text("iterator") : none();
   if (name.starts_with("match.") || (name == "with.methods" && scripted(args.at(0))))
     return of_text(runtime::name_in_protocol(name));

@@ -5,7 +5,7 @@ namespace ouro::ir::grad {
 
 FunctionRef Reverse::run(std::string* error) {
   if (f_.is_generator) {
-    if (error) *error = "generator " + f_.qualname.str();
+    if (error) *error = "generator " + f_.qualname.str() + ", which takes what is sent to it or returned to it";
     return nullptr;
   }
   head();

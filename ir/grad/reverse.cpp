@@ -21,6 +21,9 @@
 // (object, slot); reading a slot adds there, writing one takes. The zero is symbolic: rules are not run for it, except
 // where they take from env.
 //
+// Exceptions. What is raised in the function itself goes its edges; calls inside of a `try` are made to return what
+// they raise (raising.h).
+//
 // Calls become calls of forward forms, found when they run (`ad.forward`), and so do operators that call a method
 // (`ad.special`): then the rule is the pullback. The rules of primitives are functions in Ouro
 // (stdlib/grad_rules.ouro), found by name (`ad.rule`).
@@ -32,6 +35,7 @@
 
 #include "ir/grad/generator.h"
 #include "ir/grad/places.h"
+#include "ir/grad/raising.h"
 #include "ir/grad/reverser.h"
 #include "ir/verify.h"
 
@@ -41,11 +45,14 @@ FunctionRef reverse(const Function& f, bool flat, std::string* error) {
   FunctionRef at_once = f.is_generator ? run_generator_at_once(f) : nullptr;
   const Function& runs = at_once ? *at_once : f;
   FunctionRef simple = with_simple_places(runs);
+  const Function& plain = simple ? *simple : runs;
+  // Of higher order: the calls of a forward form have been made so.
+  FunctionRef calm = is_forward_form(f) ? nullptr : with_caught_calls(plain);
 #ifdef OURO_ASSERTS
-  if (at_once) check(*at_once);
-  if (simple) check(*simple);
+  for (const FunctionRef& made : {at_once, simple, calm})
+    if (made) check(*made);
 #endif
-  return Reverse(simple ? *simple : runs, flat).run(error);
+  return Reverse(calm ? *calm : plain, flat).run(error);
 }
 
 bool is_forward_form(const Function& f) {

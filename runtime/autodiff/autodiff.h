@@ -65,7 +65,9 @@ struct Like : Object {
 };
 
 // ---- forward forms (forward.cpp)
-Value forward_form(Session& s, const Value& f);                        // ad.forward
+Value forward_form(Session& s, const Value& f);  // ad.forward
+// Of the variant of f that gives (y, None), or (None, e) where f raises e; None where f is no script function.
+Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
 Value flat_form(Session& s, const Value& form);                                         // ad.flat

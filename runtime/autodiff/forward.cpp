@@ -1,4 +1,5 @@
 // Forward forms of everything that can be called, by kind.
+#include "ir/grad/raising.h"
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/object/bind.h"
@@ -115,6 +116,18 @@ Value derived_function(Function* f, const ir::FunctionRef& code) {
   return v;
 }
 
+// Of the variant that returns what it raises; None if there is none.
+Value of_catching_function(Session& s, const Value& v) {
+  Function* f = v.as<Function>();
+  if (f->code->is_generator || ir::grad::is_forward_form(*f->code)) return Value::none();
+  State::Pair& p = pair_of(s, f->code);
+  if (!p.catching) p.catching = ir::grad::catching(*f->code);
+  const ir::FunctionRef code = p.catching;
+  State::Pair& caught = pair_of(s, code);
+  if (!caught.forward && caught.error.empty()) caught.forward = ir::grad::reverse(*code, false, &caught.error);
+  return caught.forward ? derived_function(f, caught.forward) : Value::none();
+}
+
 Value of_function(Session& s, const Value& v) {
   Function* f = v.as<Function>();
   State::Pair& p = pair_of(s, f->code);
@@ -171,17 +184,19 @@ Value of_class(Session& s, const Value& v) {
   return adapter(s, "constructor", {v, init});
 }
 
+// What custom_vjp, checkpoint and jit say of themselves (library classes). A script's __getattr__ is not asked.
+constexpr std::string_view kOwnForm = "__forward_form__", kDifferentiatesAs = "__differentiates_as__";
+bool has_own(Session& s, const Value& v, std::string_view name) {
+  return !type_lookup(s, type_of(s, v), intern(name)).is_unbound() ||
+         (cast<Instance>(v) && instance_slot(s, v.as<Instance>(), intern(name)));
+}
+
 Value of_instance(Session& s, const Value& v) {
-  // custom_vjp, checkpoint, jit: library classes. A script's __getattr__ is not asked.
-  auto asked = [&](std::string_view name) {
-    const bool there = !type_lookup(s, type_of(s, v), intern(name)).is_unbound() ||
-                       (cast<Instance>(v) && instance_slot(s, v.as<Instance>(), intern(name)));
-    return there ? lookup_attr(s, v, intern(name)) : Value();
-  };
-  Value rule = asked("__forward_form__");
+  auto asked = [&](std::string_view name) { return has_own(s, v, name) ? lookup_attr(s, v, intern(name)) : Value(); };
+  Value rule = asked(kOwnForm);
   if (rule.is_error()) return rule;
   if (!rule.is_unbound()) return rule;
-  Value wrapped = asked("__differentiates_as__");
+  Value wrapped = asked(kDifferentiatesAs);
   if (wrapped.is_error()) return wrapped;
   if (!wrapped.is_unbound()) return forward_form(s, wrapped);
   Value method = find_dunder(s, type_of(s, v), Dunder::call_);
@@ -219,6 +234,38 @@ Value forward_form(Session& s, const Value& f) {
   }
 }
 
+Value catching_form(Session& s, const Value& f) {
+  const Value& function = kind_of(f) == ObjectKind::static_method ? f.as<StaticMethod>()->function : f;
+  switch (kind_of(function)) {
+    case ObjectKind::function:
+      return of_catching_function(s, function);
+    case ObjectKind::bound_method: {
+      auto* m = function.as<BoundMethod>();
+      OURO_TRY(form, catching_form(s, m->function));
+      return form.is_none() ? form : adapter(s, "with_self", {form, m->self});
+    }
+    case ObjectKind::type: {
+      Type* t = function.as<Type>();
+      if (t->is_exception || t->builtin || t->layout != ObjectKind::instance) return Value::none();
+      if (state(s).classes.count(t)) return Value::none();
+      const Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
+      auto* made = cast_exact<StaticMethod>(make);
+      const bool bare = make.is_unbound() || (made && kind_of(made->function) == ObjectKind::native);
+      if (!bare || kind_of(init) != ObjectKind::function) return Value::none();
+      return adapter(s, "catching_constructor", {function, init});
+    }
+    case ObjectKind::instance: {
+      if (has_own(s, function, kOwnForm) || has_own(s, function, kDifferentiatesAs)) return Value::none();
+      const Value method = find_dunder(s, type_of(s, function), Dunder::call_);
+      if (kind_of(method) != ObjectKind::function) return Value::none();
+      OURO_TRY(form, of_catching_function(s, method));
+      return form.is_none() ? form : adapter(s, "with_self", {form, function});
+    }
+    default:
+      return Value::none();
+  }
+}
+
 Value forward_method(Session& s, const Value& receiver, Symbol name) {
   if (Instance* i = cast_exact<Instance>(receiver); i && i->type && !i->type->has_getattribute) {
     Value method = type_lookup(s, i->type, name);
@@ -239,8 +286,11 @@ Value flat_form(Session& s, const Value& form) {
   Function* f = cast_exact<Function>(form);
   if (!f || !ir::grad::is_forward_form(*f->code)) return form;
   Function* source = cast_exact<Function>(f->captures.back());
-  State::Pair& p = pair_of(s, source->code);
-  if (!p.flat) p.flat = ir::grad::reverse(*source->code, true, &p.error);
+  const State::Pair& own = pair_of(s, source->code);
+  const bool catches = own.catching && pair_of(s, own.catching).forward == f->code;
+  const ir::FunctionRef code = catches ? own.catching : source->code;
+  State::Pair& p = pair_of(s, code);
+  if (!p.flat) p.flat = ir::grad::reverse(*code, true, &p.error);
   Value flat = derived_function(source, p.flat);
   flat.as<Function>()->defaults = Value::none();
   flat.as<Function>()->kwdefaults = Value::none();
@@ -283,6 +333,7 @@ Value special_operator(Session& s, std::string_view prim, std::span<const Value>
   if (prim == "op.add") return form_of_rule(s, "list_add");
   if (prim == "iop.add") return form_of_rule(s, "list_iadd");
   if (prim == "op.mul") return form_of_rule(s, "list_mul");
+  if (prim == "iop.mul") return form_of_rule(s, "list_imul");
   return Value::none();
 }
 
@@ -320,12 +371,14 @@ Value special_item_set(Session& s, std::span<const Value> args) {
 }
 Value special_item_del(Session& s, std::span<const Value> args) {
   if (has_script_dunder(s, args[0], Dunder::delitem_)) return form_of_text(s, "delete_item");
+  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_del_slice");
   return Value::none();
 }
 Value special_iter(Session& s, std::span<const Value> args) {
-  return has_script_dunder(s, args[0], Dunder::iter_) ? form_of_text(s, "iterator") : Value::none();
+  return scripted(args[0]) ? form_of_text(s, "iterator") : Value::none();
 }
 Value special_update(Session& s, std::span<const Value> args) {
+  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "update_call");
   if (args[3].as<Str>()->size == 0)
     return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
   return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
@@ -337,7 +390,9 @@ Value special_move(Session& s, std::span<const Value> args) {
                      k == ObjectKind::dict_values || k == ObjectKind::dict_items;
   return draws ? form_of_rule(s, "drawn_list") : Value::none();
 }
-Value special_next(Session&, std::span<const Value>) { return Value::none(); }
+Value special_next(Session& s, std::span<const Value> args) {
+  return scripted(args[0]) ? form_of_rule(s, "step_or_end") : Value::none();
+}
 Value special_unary(Session& s, std::string_view prim, std::span<const Value> args) {
   return scripted(args[0]) ? special_operator(s, prim, args) : Value::none();
 }

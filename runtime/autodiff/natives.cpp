@@ -173,6 +173,16 @@ Value n_plain(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "plain() missing required argument 'f' (pos 1)");
   return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
 }
+Value n_end(Session&, const Args&) { return Value::end(); }
+Value n_catching(Session& s, const Args& a) { return catching_form(s, a[0]); }
+// caught(f, *args, **kw): (what f gives, None), or (None, the exception that it raises).
+Value n_caught(Session& s, const Args& a) {
+  if (a.size() == 0) return raise_type_error(s, "caught() missing required argument 'f' (pos 1)");
+  Value y = call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
+  if (!y.is_error()) return make_tuple({y, Value::none()});
+  if (s.ending()) return y;
+  return make_tuple({Value::none(), take_pending(s)});
+}
 Value n_add_item(Session& s, const Args& a) { return add_item(s, a[0], a[1], a[2], a[3], a[4]); }
 Value n_length_of(Session&, const Args& a) {
   Like* l = cast_exact<Like>(a[0]);
@@ -181,6 +191,16 @@ Value n_length_of(Session&, const Args& a) {
 
 constexpr NativeDef kFunctions[] = {
     {.name = "forward", .params = "f, /", .fn = n_forward, .doc = "The forward form of a callable."},
+    {.name = "end", .params = "", .fn = n_end, .doc = "What an iterator at its end gives.", .raw = true},
+    {.name = "catching",
+     .params = "f, /",
+     .fn = n_catching,
+     .doc = "The forward form of a callable's variant that returns what it raises, or None."},
+    {.name = "caught",
+     .params = "f, *args, **kw",
+     .fn = n_caught,
+     .doc = "(what f gives, None), or (None, the exception that it raises).",
+     .raw = true},
     {.name = "new_env", .params = "", .fn = n_env, .doc = "An empty shadow map.", .raw = true},
     {.name = "is_zero", .params = "d, /", .fn = n_is_zero, .doc = "Is a cotangent the symbolic zero?"},
     {.name = "zero", .params = "", .fn = n_zero, .doc = "The symbolic zero.", .raw = true},

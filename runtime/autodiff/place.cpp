@@ -5,6 +5,8 @@
 // of `op=` (None for `=`), the old content where the rule of that operator wants it, and kind and shape of the value
 // (or the value, for such operators). ad.source gives (object, slot), a list of sources for a tuple of values, None for
 // values without cotangent, or a text: an error.
+#include <algorithm>
+
 #include "ir/effect.h"
 #include "ir/prim.h"
 #include "runtime/autodiff/autodiff.h"
@@ -106,11 +108,23 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
   return make_tuple({w.base, w.slot, index, op, old, kept});
 }
 
+// Assignment to a slice moves the slots of a list: what update_call of grad_rules does for a list that is not inside of
+// another one.
+static bool has_cotangents(const Value& env, const Value& list) {
+  const auto& objects = env.as<ShadowMap>()->objects;
+  const auto it = objects.find(list.object());
+  return it != objects.end() && std::ranges::any_of(it->second.list, [](const Value& d) { return !is_zero(d); });
+}
+
 Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   Tuple* p = cast_exact<Tuple>(place);
   if (!p) return Value::none();
   const Value &base = (*p)[0], &slot = (*p)[1], &index = (*p)[2], &op = (*p)[3], &old = (*p)[4], &value = (*p)[5];
   bool root = base.is_none();
+  if (cast<List>(base) && cast<Slice>(slot) && has_cotangents(env, base))
+    return raise_error(s, ExcKind::TypeError,
+                       "cannot differentiate through the assignment to a slice of a list inside of another one yet: "
+                       "assign to the list by itself");
   Value g = root ? std::move(dy) : shadow_take(s, env, base, slot);
   if (is_zero(g)) return Value::none();
   Value part = g;

@@ -12,6 +12,7 @@ namespace ouro::runtime::autodiff {
 struct State {
   struct Pair {
     ir::FunctionRef source, forward, flat;  // null: not made yet
+    ir::FunctionRef catching;               // the variant that returns what it raises (ir/grad/raising.h)
     std::string error;                      // why there is none
   };
   std::unordered_map<const ir::Function*, Pair> pairs;
