@@ -26,6 +26,7 @@ AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
   AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
 
 N(n_forward) { return s.forward_form(a.at(0)); }
+N(n_computed_defaults) { s.abandon("default values that differentiated code computes"); }
 // Nothing raises in compiled code: what does is done again by the interpreter.
 N(n_catching) { return s.adapter("calm", {s.forward_form(a.at(0))}); }
 N(n_env) {
@@ -174,20 +175,28 @@ const ir::OpInfo& row_of(Specialiser& s, const AVal& id) {
   return ir::op_info(static_cast<ir::Op>(s.need_int(id, "names an operation")));
 }
 N(r_run) { return s.tensor_op(row_of(s, a.at(0)).op, s.items_of(a.at(1), "are parameters")); }
-N(r_bind) {
-  const ir::OpInfo& op = row_of(s, a.at(0));
+Keywords keywords_of(Specialiser& s, const AVal& dict) {
   Keywords keywords;
-  if (a.at(2).is(AKind::ref)) {
-    const AObject d = s.read(a[2].heap);
+  if (dict.is(AKind::ref)) {
+    const AObject d = s.read(dict.heap);
     for (size_t i = 0; i < d.keys.size(); ++i)
       keywords.push_back({runtime::str_symbol(d.keys[i].known.as<runtime::Str>()), d.items[i]});
   }
+  return keywords;
+}
+N(r_bind) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
   std::vector<std::pair<int, int>> at;
-  std::vector<AVal> params = s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords, &at), places;
+  std::vector<AVal> params = s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords_of(s, a.at(2)), &at), places;
   for (auto [p, i] : at)
     places.push_back(i < 0 ? AVal::of(Value::integer(p))
                            : AVal::tuple({AVal::of(Value::integer(p)), AVal::of(Value::integer(i))}));
   return AVal::tuple({AVal::tuple(std::move(params)), AVal::tuple(std::move(places))});
+}
+N(r_check) {
+  const ir::OpInfo& op = row_of(s, a.at(0));
+  s.check_arguments(op, s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords_of(s, a.at(2)), nullptr));
+  return none();
 }
 N(r_keywords) {
   const ir::OpInfo& op = row_of(s, a.at(0));
@@ -242,14 +251,23 @@ N(r_others) { return numbers(row_of(s, a.at(0)).param_at); }
 #undef N
 
 constexpr NativeRow kRowRows[] = {
-    {"row_run", r_run},       {"row_bind", r_bind},     {"row_keywords", r_keywords}, {"row_arguments", r_arguments},
-    {"row_kind", r_kind},     {"row_source", r_source}, {"row_vjp", r_vjp},           {"row_derivative", r_derivative},
-    {"row_inputs", r_inputs}, {"row_others", r_others},
+    {"row_run", r_run},
+    {"row_bind", r_bind},
+    {"row_check", r_check},
+    {"row_keywords", r_keywords},
+    {"row_arguments", r_arguments},
+    {"row_kind", r_kind},
+    {"row_source", r_source},
+    {"row_vjp", r_vjp},
+    {"row_derivative", r_derivative},
+    {"row_inputs", r_inputs},
+    {"row_others", r_others},
 };
 
 constexpr NativeRow kRows[] = {
     {"forward", n_forward},
     {"catching", n_catching},
+    {"computed_defaults", n_computed_defaults},
     {"new_env", n_env},
     {"is_zero", n_is_zero},
     {"zero", n_zero},

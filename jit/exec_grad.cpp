@@ -238,8 +238,8 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   }
   if (name == "update" && is_list(args.at(0)) && args[1].is(AKind::slice)) return of_rule("update_call");
   if (name == "iter") return scripted(args.at(0)) ? of_text("iterator") : none();
-  if (name.starts_with("match.") || (name == "with.methods" && scripted(args.at(0))))
-    return of_text(runtime::name_in_protocol(name));
+  const bool by_text = name == "with.methods" || name == "format";
+  if (name.starts_with("match.") || (by_text && scripted(args.at(0)))) return of_text(runtime::name_in_protocol(name));
   return none();
 }
 
@@ -258,6 +258,7 @@ AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
     if (p.op == prim::move) return a[0];
     if (p.op == prim::iter) return make_iterator(a[0]);
     if (p.op == prim::with_methods) return context_methods(a[0]);
+    if (p.op == prim::format) return formatted(a[0], a[1], static_cast<char>(need_int(a[2], "is a conversion")));
     if (p.op == prim::iter_next) return next(a[0]);
   }
   abandon(fmt::format("{} in differentiated code", name));
@@ -602,9 +603,9 @@ void register_grad_prims(PrimHandler* t) {
 }
 
 AVal Specialiser::flat_form(const AVal& form) {
-  if (form.is(AKind::closure) && ir::grad::is_forward_form(*form.parts->code))
-    return forward_of_closure(form.items().back(), true);
-  return form;
+  if (!form.is(AKind::closure) || !ir::grad::is_forward_form(*form.parts->code)) return form;
+  const AVal& source = form.items().back();  // rules of natives have it as it is
+  return forward_of_closure(source.is(AKind::closure) ? source : concrete_function(source.known), true);
 }
 
 AVal Specialiser::list_index(const AVal& container, const AVal& index) {

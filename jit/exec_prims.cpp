@@ -127,20 +127,7 @@ AVal h_unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&
   return AVal::tuple(std::move(out));
 }
 AVal h_format(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
-  if (s.is_instance(a[0])) return s.formatted(a[0], a[1], static_cast<char>(l.attr));
-  auto v = s.concrete(a[0]), spec = s.concrete(a[1]);
-  if (!v || !spec) return s.boxed(prim::format, a, l.attr);
-  Value x = l.attr == 'r'   ? runtime::repr(s.session, *v)
-            : l.attr == 's' ? runtime::str(s.session, *v)
-            : l.attr == 'a' ? runtime::ascii(s.session, *v)
-                            : *v;
-  auto* text = cast_exact<runtime::Str>(*spec);
-  Value out = runtime::format(s.session, x, text ? text->view() : "");
-  if (out.is_error()) {
-    s.session.pending = Value();
-    s.abandon("an operation that raises");
-  }
-  return AVal::of(out);
+  return s.formatted(a[0], a[1], static_cast<char>(l.attr));
 }
 AVal h_str_concat(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   std::string text;

@@ -73,12 +73,20 @@ AVal Specialiser::context_methods(const AVal& a) {
 // A field of an f-string: `conversion` is 0, or r, s or a.
 AVal Specialiser::formatted(const AVal& a, const AVal& spec, char conversion) {
   const auto boxed_form = [&] { return boxed(prim::format, {a, spec}, static_cast<uint32_t>(conversion)); };
-  if (conversion == 'a') return boxed_form();
-  if (!conversion) return executed("formatted", {a, spec}, boxed_form);
-  const AVal text = executed(conversion == 'r' ? "repr_of" : "str_of", {a}, boxed_form);
-  const auto v = concrete(text), how = concrete(spec);
-  if (!v || !how || !cast_exact<runtime::Str>(*v) || how->as<runtime::Str>()->size) abandon("a text that is computed");
-  return text;
+  if (is_instance(a)) return executed("field", {a, spec, AVal::of(Value::integer(conversion))}, boxed_form);
+  const auto v = concrete(a), how = concrete(spec);
+  if (!v || !how) return boxed_form();
+  Value x = conversion == 'r'   ? runtime::repr(session, *v)
+            : conversion == 's' ? runtime::str(session, *v)
+            : conversion == 'a' ? runtime::ascii(session, *v)
+                                : *v;
+  auto* text = cast_exact<runtime::Str>(*how);
+  Value out = x.is_error() ? x : runtime::format(session, x, text ? text->view() : "");
+  if (out.is_error()) {
+    session.pending = Value();
+    abandon("an operation that raises");
+  }
+  return AVal::of(out);
 }
 
 // The sub-patterns' values of a class or mapping pattern.

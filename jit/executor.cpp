@@ -77,7 +77,9 @@ FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
 void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
   FunctionVersions& f = versions_of(code);
   f.marked = true;
-  f.fixed = std::move(fixed);
+  f.fixed.resize(std::max(f.fixed.size(), fixed.size()));
+  for (size_t i = 0; i < fixed.size(); ++i)
+    if (fixed[i]) f.fixed[i] = true;
   Code* c = runtime::code_of(session_, code);
   c->call_trigger = c->calls + 1;
 }

@@ -36,7 +36,8 @@ class JitExecutor final : public runtime::Executor {
   bool follow_demands(Session& s) override;
   bool ready_to_move(Session& s) override;
 
-  /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`.
+  /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
+  /// beside those that were said before.
   void mark(const ir::FunctionRef& code, std::vector<bool> fixed);
   /// All functions that were looked at, in order (explain).
   const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }

@@ -48,12 +48,11 @@ AVal Specialiser::input(const ir::Type* type, uint32_t node, const Value& witnes
 
 // Does it stand in an argument that the program is made for (`jit(static=)`)?
 bool Specialiser::is_fixed(uint32_t id) const {
-  const AccessNode* n = &access.nodes[id];
-  while (n->step != AccessNode::Step::argument) {
-    if (n->step == AccessNode::Step::function || n->parent >= access.nodes.size()) return false;
-    n = &access.nodes[n->parent];
+  using Step = AccessNode::Step;
+  for (const AccessNode* n = &access.nodes[id];; n = &access.nodes[n->parent]) {
+    if (n->step == Step::argument) return n->index < request_.fixed.size() && request_.fixed[n->index];
+    if (n->step == Step::function || n->step == Step::global || n->step == Step::class_attr) return false;
   }
-  return n->index < request_.fixed.size() && request_.fixed[n->index];
 }
 
 AVal Specialiser::wrap(const Value& v, AccessNode step) {

@@ -213,6 +213,9 @@ class Reverse {
   void global_get_let(const Let& l);
   void global_set_let(const Let& l);
   void function_let(const Let& l);
+  void make_class_let(const Let& l);
+  void class_set_let(const Let& l);
+  void class_get_let(const Let& l);
   // order two and higher
   void value_let(const Let& l);
   void keep_let(const Let& l);

@@ -3,8 +3,8 @@
 //
 // A table says it per primitive (Reverse::forms). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro)
 // under the primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents.
-// `plain` ones give bools, text, structure or functions, which have no cotangent, or act on objects whose slots have
-// their cotangents in env.
+// `plain` ones give bools, text, structure or functions, which have no cotangent. What a script's __bool__, __len__,
+// __contains__ or comparison changes on the way is not followed: these are to have no effects.
 #include "ir/grad/reverser.h"
 #include "support/diag.h"
 #include "support/forever.h"
@@ -559,12 +559,53 @@ void Reverse::function_let(const Let& l) {
     if (!code.captures[i].cell && a.is_name()) values.push_back({i, a});
   }
   Atom defaults = f_.args(l)[0];
-  if (values.empty() && !defaults.is_name()) return;
+  if (values.empty() && !defaults.is_name() && !f_.args(l)[1].is_name()) return;
+  if (defaults.is_name() || f_.args(l)[1].is_name()) {  // its forward form is to bring their cotangents
+    const NameId ad = fwd_.let(prim::import_as, std::vector<Atom>{}, attr("_ad"));
+    call_f(fwd_.let(prim::attr_get, {ad}, attr("computed_defaults")), {map_[index(l.result)]});
+  }
   Residual r = save(map_[index(l.result)]);
   adjoint([=, this] {
     Atom object = get(r);
     for (auto [i, a] : values) accumulate(a, bwd_.let(prim::ad_take, {env_, object, bwd_.integer(i)}));
     if (defaults.is_name()) accumulate(defaults, bwd_.let(prim::ad_take, {env_, object, bwd_.string("defaults")}));
+  });
+}
+
+// A class body is a function of the namespace: it runs as its forward form, on a dict of its own, which the class is
+// then made of. Methods are closures that it makes; what stands in the class has slots in that dict.
+void Reverse::make_class_let(const Let& l) {
+  std::vector<Atom> args = fargs(l);
+  const NameId ad = fwd_.let(prim::import_as, std::vector<Atom>{}, attr("_ad"));
+  auto native = [&](std::string_view name) { return fwd_.let(prim::attr_get, {ad}, attr(name)); };
+  const NameId names = fwd_.let(prim::dict, std::vector<Atom>{});
+  const NameId pair = call_f(fwd_.let(prim::ad_forward, {args[0]}), {names});
+  args[0] = call_f(native("namespace_body"), {names, fwd_.let(prim::ad_part, {pair}, 0)});
+  const NameId cls = fwd_.let(l.op, args, fwd_.add_call(f_.calls[l.attr]));
+  call_f(native("local_class"), {cls, names});
+  bind(l, cls);
+  const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1));
+  adjoint([=, this] { call_b(get(back), {bwd_.zero(), env_}); });
+}
+
+void Reverse::class_set_let(const Let& l) {
+  plain(l);
+  const Atom v = f_.args(l)[1];
+  if (!v.is_name()) return;
+  const Residual names = save(fatom(f_.args(l)[0]));
+  adjoint([=, this, name = l.attr] {
+    accumulate(v, bwd_.let(prim::ad_take, {env_, get(names), name_string(bwd_, name)}));
+  });
+}
+
+void Reverse::class_get_let(const Let& l) {
+  plain(l);
+  const Residual names = save(fatom(f_.args(l)[0]));
+  const NameId y = l.result;
+  adjoint([=, this, name = l.attr] {
+    const Atom dy = cotangent(y);
+    set_cotangent(y, bwd_.zero());
+    if (!is_zero(dy)) bwd_.let(prim::ad_acc, {env_, get(names), name_string(bwd_, name), dy});
   });
 }
 
@@ -786,11 +827,14 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::dict_update, F::custom, "", &R::always_let},
       {prim::iter, F::custom, "", &R::iter_let},
       {prim::with_methods, F::custom, "", &R::text_let},
+      {prim::format, F::custom, "", &R::text_let},
       {prim::iter_next, F::custom, "", &R::iter_next_let},
       {prim::match_keys, F::custom, "", &R::text_let},
       {prim::match_rest, F::custom, "", &R::text_let},
       {prim::match_class, F::custom, "", &R::text_let},
-      {prim::class_get, F::fail},
+      {prim::make_class, F::custom, "", &R::make_class_let},
+      {prim::class_set, F::custom, "", &R::class_set_let},
+      {prim::class_get, F::custom, "", &R::class_get_let},
       {prim::ad_try_call, F::custom, "", &R::try_call_let},
       {prim::ad_value, F::custom, "", &R::value_let},
       {prim::ad_keep, F::custom, "", &R::keep_let},

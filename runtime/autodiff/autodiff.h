@@ -66,6 +66,11 @@ struct Like : Object {
 
 // ---- forward forms (forward.cpp)
 Value forward_form(Session& s, const Value& f);  // ad.forward
+// Its default values were computed by differentiated code: its forward form brings their cotangents.
+void mark_computed_defaults(Function* f);
+// The dict that a class attribute has its slot in, if differentiated code made the class that has it; else None. `v` is
+// an object or a class.
+Value namespace_of(Session& s, const Value& v, Symbol name);
 // Of the variant of f that gives (y, None), or (None, e) where f raises e; None where f is no script function.
 Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first

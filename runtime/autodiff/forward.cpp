@@ -103,6 +103,18 @@ State::Pair& pair_of(Session& s, const ir::FunctionRef& code) {
   return p;
 }
 
+Value adapter(Session& s, std::string_view name, std::initializer_list<Value> args) {
+  OURO_TRY(f, rules_function(s, name));
+  return call(s, f, args);
+}
+
+// Its default values were computed by differentiated code (function_let of ir/grad/rules.cpp).
+constexpr uint8_t kComputedDefaults = kFlagUser;
+Value with_defaults(Session& s, Value form, const Function* f) {
+  return f->flags & kComputedDefaults ? adapter(s, "with_defaults", {form, Value::share(const_cast<Function*>(f))})
+                                      : form;
+}
+
 Value derived_function(Function* f, const ir::FunctionRef& code) {
   Value v = Value::steal(new_object<Function>(ObjectKind::function));
   Function* d = v.as<Function>();
@@ -125,19 +137,14 @@ Value of_catching_function(Session& s, const Value& v) {
   const ir::FunctionRef code = p.catching;
   State::Pair& caught = pair_of(s, code);
   if (!caught.forward && caught.error.empty()) caught.forward = ir::grad::reverse(*code, false, &caught.error);
-  return caught.forward ? derived_function(f, caught.forward) : Value::none();
+  return caught.forward ? with_defaults(s, derived_function(f, caught.forward), f) : Value::none();
 }
 
 Value of_function(Session& s, const Value& v) {
   Function* f = v.as<Function>();
   State::Pair& p = pair_of(s, f->code);
   if (!p.forward && p.error.empty()) p.forward = ir::grad::reverse(*f->code, false, &p.error);
-  return p.forward ? derived_function(f, p.forward) : plain_form(v);
-}
-
-Value adapter(Session& s, std::string_view name, std::initializer_list<Value> args) {
-  OURO_TRY(f, rules_function(s, name));
-  return call(s, f, args);
+  return p.forward ? with_defaults(s, derived_function(f, p.forward), f) : plain_form(v);
 }
 
 Value of_native(Session& s, const Value& v) {
@@ -282,6 +289,21 @@ Value forward_method(Session& s, const Value& receiver, Symbol name) {
   return adapter(s, "without_self", {form});
 }
 
+void mark_computed_defaults(Function* f) { f->flags |= kComputedDefaults; }
+
+Value namespace_of(Session& s, const Value& v, Symbol name) {
+  Instance* i = cast<Instance>(v);
+  Type* t = i ? i->type : cast_exact<Type>(v);
+  if (!t || (i && instance_slot(s, i, name))) return Value::none();
+  for (Type* b : t->mro) {
+    if (!own_type_name(s, b, name)) continue;
+    const auto it = b->flags & kFlagUser ? state(s).namespaces.find(b) : state(s).namespaces.end();
+    const bool data = it != state(s).namespaces.end() && active(s, type_lookup(s, t, name));
+    return data ? it->second : Value::none();
+  }
+  return Value::none();
+}
+
 Value flat_form(Session& s, const Value& form) {
   Function* f = cast_exact<Function>(form);
   if (!f || !ir::grad::is_forward_form(*f->code)) return form;
@@ -339,6 +361,8 @@ Value special_operator(Session& s, std::string_view prim, std::span<const Value>
 
 Value special_attr_get(Session& s, std::span<const Value> args) {
   const Value& v = args[0];
+  if (!state(s).namespaces.empty() && !namespace_of(s, v, str_symbol(args[1].as<Str>())).is_none())
+    return rules_function(s, "class_data_form");
   if (is_tensor(v)) {
     std::string_view name = args[1].as<Str>()->view();
     return name == "T" || name == "mT" || name == "H" ? form_of_rule(s, "tensor_attr") : Value::none();
@@ -418,8 +442,8 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
     if (unboxed) return Value::none();  // nothing at all, too
     return args.size() == 1 ? special_unary(s, prim, args) : special_operator(s, prim, args);
   }
-  if (prim.starts_with("match.") || (prim == "with.methods" && scripted(args[0])))
-    return form_of_text(s, name_in_protocol(prim));
+  const bool by_text = prim == "with.methods" || prim == "format";
+  if (prim.starts_with("match.") || (by_text && scripted(args[0]))) return form_of_text(s, name_in_protocol(prim));
   for (const SpecialRow& r : kSpecials)
     if (r.prim == prim && args.size() >= r.least && (r.text_at < 0 || cast<Str>(args[static_cast<size_t>(r.text_at)])))
       return r.fn(s, args);

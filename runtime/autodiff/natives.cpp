@@ -173,6 +173,58 @@ Value n_plain(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "plain() missing required argument 'f' (pos 1)");
   return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
 }
+Value n_computed_defaults(Session&, const Args& a) {
+  if (Function* f = cast_exact<Function>(a[0])) mark_computed_defaults(f);
+  return Value::none();
+}
+// default_places(f): ((parameter, index of its default)...), ((parameter, its name)...), by positional and by keyword.
+Value n_default_places(Session& s, const Args& a) {
+  Function* f = cast_exact<Function>(a[0]);
+  if (!f)
+    return raise_type_error(s, "default_places() argument must be a function, not '%s'", type_name(s, a[0]).c_str());
+  const ir::Signature& sig = f->code->sig;
+  std::vector<Value> positional, keyword;
+  auto pair = [](int64_t p, Value v) { return make_tuple({Value::integer(p), std::move(v)}); };
+  if (Tuple* t = cast_exact<Tuple>(f->defaults))
+    for (size_t i = 0; i < t->size; ++i)
+      positional.push_back(
+          pair(static_cast<int64_t>(sig.positional - t->size + i), Value::integer(static_cast<int64_t>(i))));
+  if (auto* d = cast<Dict>(f->kwdefaults))
+    for (int64_t i = 0; i < sig.kwonly; ++i) {
+      const int64_t p = sig.positional + (sig.varargs ? 1 : 0) + i;
+      const Value& name = s.str(sig.names[static_cast<size_t>(p)]);
+      if (!dict_get(s, d, name).is_unbound()) keyword.push_back(pair(p, name));
+    }
+  return make_tuple({make_tuple(std::span<const Value>(positional)), make_tuple(std::span<const Value>(keyword))});
+}
+// default_of(f, which): the default value at a position or of a keyword that f has; None: the dict of those of
+// keywords.
+Value n_default_of(Session& s, const Args& a) {
+  Function* f = cast_exact<Function>(a[0]);
+  if (f && a[1].is_none()) return f->kwdefaults;
+  auto* t = f ? cast_exact<Tuple>(f->defaults) : nullptr;
+  if (t && a[1].is_int() && static_cast<uint64_t>(a[1].as_int()) < t->size)
+    return (*t)[static_cast<size_t>(a[1].as_int())];
+  auto* d = f ? cast<Dict>(f->kwdefaults) : nullptr;
+  Value v = d && cast<Str>(a[1]) ? dict_get(s, d, a[1]) : Value();
+  return v.is_unbound() ? raise_type_error(s, "default_of() arguments must be a function and one of its defaults") : v;
+}
+// namespace_body(names, cell): a class body that has run: it puts the names into the class's own namespace.
+Value ran(Session& s, const Args& a) {
+  Tuple* made = a.positional[0].as<Tuple>();
+  if (!dict_merge(s, a.positional[1].as<Dict>(), (*made)[0])) return Value::error();
+  return (*made)[1];
+}
+constexpr NativeDef kRan{.name = "class body", .params = "", .fn = ran, .doc = "", .raw = true};
+Value n_namespace_body(Session&, const Args& a) { return make_native(kRan, make_tuple({a[0], a[1]})); }
+Value n_local_class(Session& s, const Args& a) {
+  if (auto* t = cast_exact<Type>(a[0])) {
+    t->flags |= kFlagUser;
+    state(s).namespaces[t] = a[1];
+  }
+  return Value::none();
+}
+Value n_namespace_of(Session& s, const Args& a) { return namespace_of(s, a[0], str_symbol(a[1].as<Str>())); }
 Value n_end(Session&, const Args&) { return Value::end(); }
 Value n_catching(Session& s, const Args& a) { return catching_form(s, a[0]); }
 // caught(f, *args, **kw): (what f gives, None), or (None, the exception that it raises).
@@ -191,6 +243,30 @@ Value n_length_of(Session&, const Args& a) {
 
 constexpr NativeDef kFunctions[] = {
     {.name = "forward", .params = "f, /", .fn = n_forward, .doc = "The forward form of a callable."},
+    {.name = "computed_defaults",
+     .params = "f, /",
+     .fn = n_computed_defaults,
+     .doc = "Differentiated code made f, and computed its default values."},
+    {.name = "namespace_body",
+     .params = "names: dict, cell, /",
+     .fn = n_namespace_body,
+     .doc = "A class body that has run, and put names into a dict."},
+    {.name = "local_class",
+     .params = "made, names: dict, /",
+     .fn = n_local_class,
+     .doc = "Differentiated code made a class of these names."},
+    {.name = "namespace_of",
+     .params = "x, name: str, /",
+     .fn = n_namespace_of,
+     .doc = "Where a class attribute has its slot, or None."},
+    {.name = "default_of",
+     .params = "f, which, /",
+     .fn = n_default_of,
+     .doc = "A default value of a function, by position or name; None: those by name."},
+    {.name = "default_places",
+     .params = "f, /",
+     .fn = n_default_places,
+     .doc = "Which parameters have default values, by position and by name."},
     {.name = "end", .params = "", .fn = n_end, .doc = "What an iterator at its end gives.", .raw = true},
     {.name = "catching",
      .params = "f, /",

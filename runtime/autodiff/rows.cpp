@@ -66,6 +66,18 @@ Value n_bind(Session& s, const Args& a) {
   return make_tuple({make_tuple(std::span<const Value>(params)), places});
 }
 
+// row_check(op, args, kw): is the call what the row states?
+Value n_check(Session& s, const Args& a) {
+  OURO_ROW(op, a[0]);
+  std::vector<Value> names, keywords;
+  size_t pos = 0;
+  Value *k, *v;
+  while (dict_next(cast<Dict>(a[2]), pos, k, v)) names.push_back(*k), keywords.push_back(*v);
+  Tuple* positional = cast<Tuple>(a[1]);
+  const Args args{std::span<const Value>(positional->items(), positional->size), keywords, names};
+  return check_operation(s, op, args) ? Value::none() : Value::error();
+}
+
 // row_keywords(op, kw): kw with the row's own names.
 Value n_keywords(Session& s, const Args& a) {
   OURO_ROW(op, a[0]);
@@ -142,6 +154,10 @@ constexpr NativeDef kFunctions[] = {
      .params = "op: int, args: tuple, kw: dict, /",
      .fn = n_bind,
      .doc = "A call's arguments as parameters, and where each went."},
+    {.name = "row_check",
+     .params = "op: int, args: tuple, kw: dict, /",
+     .fn = n_check,
+     .doc = "Raise what a call raises that is not as the row states."},
     {.name = "row_keywords",
      .params = "op: int, kw: dict, /",
      .fn = n_keywords,

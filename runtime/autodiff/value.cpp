@@ -56,6 +56,17 @@ const std::unordered_map<std::string_view, Fn>& table() {
       {"item.set", [](Session& s, std::span<Value> a) { return done(set_item(s, a[0], a[1], a[2])); }},
       {"item.del", [](Session& s, std::span<Value> a) { return done(del_item(s, a[0], a[1])); }},
       {"move", [](Session&, std::span<Value> a) { return a[0]; }},
+      {"format",
+       [](Session& s, std::span<Value> a) {
+         const int64_t conversion = a[2].as_int();
+         Value x = conversion == 'r'   ? repr(s, a[0])
+                   : conversion == 's' ? str(s, a[0])
+                   : conversion == 'a' ? ascii(s, a[0])
+                                       : a[0];
+         if (x.is_error()) return x;
+         auto* spec = cast<Str>(a[1]);
+         return format(s, x, spec ? spec->view() : "");
+       }},
       {"with.methods", [](Session& s, std::span<Value> a) { return context_methods(s, a[0]); }},
       {"iter", [](Session& s, std::span<Value> a) { return iter(s, a[0]); }},
       {"iter.next", [](Session& s, std::span<Value> a) { return next(s, a[0]); }},

@@ -229,7 +229,7 @@ Value match_class(Ctx& c, Value* a, uint32_t) {
       out.push_back(a[0]);
     else
       for (uint32_t i = 0; i < positional; ++i) {
-        Str* name = cast<Str>((*names.as<Tuple>())[i]);
+        Str* name = cast_exact<Str>((*names.as<Tuple>())[i]);
         if (!name)
           return raise_type_error(s, "__match_args__ elements must be strings (got %s)",
                                   type_name(s, (*names.as<Tuple>())[i]).c_str());

@@ -220,7 +220,8 @@ std::string name_in_protocol(std::string_view prim) {
   static constexpr std::pair<std::string_view, std::string_view> kNamed[] = {{"with.methods", "manager"},
                                                                              {"match.class", "class_pattern"},
                                                                              {"match.keys", "mapping_pattern"},
-                                                                             {"match.rest", "mapping_rest"}};
+                                                                             {"match.rest", "mapping_rest"},
+                                                                             {"format", "field"}};
   for (const auto& [op, name] : kNamed)
     if (op == prim) return std::string(name);
   const std::string_view mark = prim.starts_with("iop.") ? "__i" : "__";

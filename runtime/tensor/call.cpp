@@ -601,6 +601,11 @@ Value operation_namespace(Session& s) {
   return t.ouro;
 }
 
+bool check_operation(Session& s, const ir::OpInfo& op, const Args& args) {
+  std::vector<Value> params;
+  return bind(s, op, args, params) && check_arguments(s, op, params);
+}
+
 bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params,
                     std::vector<std::pair<int, int>>* at) {
   if (!bind(s, op, args, params)) return false;

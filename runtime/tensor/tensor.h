@@ -105,6 +105,9 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args);
 // its parameter, and the place in it when that is variadic (else -1). False with TypeError.
 [[nodiscard]] bool bind_operation(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>& params,
                                   std::vector<std::pair<int, int>>* at);
+// Are the arguments of a call what the row states? False with the exception pending. For those who run the text of a
+// row in Ouro themselves.
+[[nodiscard]] bool check_operation(Session& s, const ir::OpInfo& op, const Args& args);
 // What parameter i of the row is when it is left out.
 Value default_argument(Session& s, const ir::OpInfo& op, size_t i);
 // The row's name of a keyword ("dim" for `axis`).

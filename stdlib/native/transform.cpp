@@ -69,10 +69,14 @@ bool add_fixed(Session& s, const ir::Function& f, const Value& which, std::vecto
 
 Value jitted(Session& s, const Value& f, const Value& fixed_names) {
   if (!is_callable(s, f)) return raise_type_error(s, "jit: '%s' object is not callable", type_name(s, f).c_str());
+  const bool several = cast<Tuple>(fixed_names) || cast<List>(fixed_names);
+  const bool none = several && length(s, fixed_names) == 0;
+  if (!none && !cast_exact<Function>(f))
+    return raise_type_error(s, "jit: static needs a function written in Ouro, not a '%s' object",
+                            type_name(s, f).c_str());
   Value target = cast_exact<Function>(f) ? f : wrap_callable(s, f);
   const ir::FunctionRef& code = target.as<Function>()->code;
   std::vector<bool> fixed(code->sig.names.size());
-  const bool several = cast<Tuple>(fixed_names) || cast<List>(fixed_names);
   auto add = [&](const Value& v) { return add_fixed(s, *code, v, fixed); };
   if (several ? !for_each(s, fixed_names, add) : !add(fixed_names)) return Value::error();
   if (jit::JitExecutor* x = jit::executor_of(s)) x->mark(code, std::move(fixed));

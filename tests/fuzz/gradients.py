@@ -83,6 +83,44 @@ class H(P):
 class Carried(Exception):
     def __init__(self, v):
         self.v = v * v
+class Steps:
+    def __init__(self, v, n=3): self.v, self.n = v, n
+    def __iter__(self): return self
+    def __next__(self):
+        if self.n == 0: raise StopIteration
+        self.n = self.n - 1
+        self.v = self.v * 0.5 + 0.1
+        return self.v
+class Indexed:
+    def __init__(self, v): self.v = v
+    def __getitem__(self, i):
+        if i > 2: raise IndexError(i)
+        return self.v * (i + 1)
+    def __len__(self): return 3
+class Match:
+    __match_args__ = ("u", "w")
+    def __init__(self, u, w): self.u, self.w = u, w
+    @property
+    def both(self): return self.u * self.w
+def yields(v, n):
+    for i in range(n): yield v * (i + 1)
+    yield from [v, v * v]
+def stops(v):
+    yield v
+    raise Carried(v * 2.0)
+def low(v, k=1.0):
+    if isinstance(v, float) and v < 0.0: return v * k
+    raise ValueError(v * k, v)
+def deep(v, *, o):
+    o.a = o.a * v
+    w = low(v * 0.5, k=o.b) * 2.0
+    return w
+def within(v):
+    t = [v]
+    try: t.append(low(v))
+    except KeyError: t.append(0.0)
+    finally: t[0] = t[0] * 1.5
+    return t[0]
 def check(name, f):
     for x in (0.6, 1.1):
         e = 1e-5
@@ -112,7 +150,15 @@ STATEMENTS = ["v{i} = {n}", "v{i} = {n}", "o{i} = {o}", "o{i} = {o}", "{O} += {n
               "try:\n        raise Carried({n})\n    except Carried as e:\n        v{i} = e.v", "try:\n        raise ValueError({n})\n    except ValueError as e:\n        v{i} = e.args[0] * {n}",
               "def inner(u, *more, k=0.5): return u * {n} + k * sum(more, 0.0)\n    v{i} = inner({n}, {n}, k={n})", "v{i} = 0.0\n    def add(u):\n        nonlocal v{i}\n        v{i} = v{i} + u * u\n    add({n})\n    add({n})",
               "l = [{n}, {n}]\n    l.append({n})\n    l[0] = l[1] * l[2]\n    v{i} = l[0] + l.pop()", "d = {{'a': {n}}}\n    d['b'] = d['a'] * {n}\n    v{i} = d['b'] + d.get('c', {n})", "{O}.extra = {n}\n    v{i} = {O}.extra * {n}",
-              "setattr({O}, 'a', {n})\n    v{i} = getattr({O}, 'a') * 2.0", "v{i} = {n} if len({o}) == 2 else 0.0"]
+              "setattr({O}, 'a', {n})\n    v{i} = getattr({O}, 'a') * 2.0", "v{i} = {n} if len({O}) == 2 else 0.0",
+              "v{i} = 0.0\n    for w in Steps({n}):\n        v{i} = v{i} + w * {n}", "v{i} = sum([u * w for u, w in zip(Steps({n}), Indexed({n}))])", "v{i} = sum([k * w for k, w in enumerate(Steps({n}, 2), 1)])",
+              "u, *w = Steps({n})\n    v{i} = u * w[0]", "v{i} = sum(Steps({n})) * sum(Indexed({n}))", "it = iter(Steps({n}))\n    v{i} = next(it) * next(it)", "v{i} = sum(yields({n}, 2)) * {n}",
+              "v{i} = 0.0\n    try:\n        for w in stops({n}): v{i} = v{i} + w\n    except Carried as e:\n        v{i} = v{i} * e.v",
+              "l = [{n}, {n}, {n}]\n    l[0:2] = [{n}, l[2] * {n}, {n}]\n    l += Steps({n}, 1)\n    v{i} = l[0] + l[-1] * l[2]", "l = [{n}, {n}]\n    l *= 2\n    del l[1:3]\n    l.extend(Steps({n}, 2))\n    l.reverse()\n    v{i} = l[0] * l[-1]",
+              "match Match({n}, {n}):\n        case Match(u, w=w, both=b): v{i} = u * w + b", "match {{'k': {n}, 'l': {n}}}:\n        case {{'k': u, **w}}: v{i} = u * w['l']", "match [{n}, {o}]:\n        case [u, P(a=w)]: v{i} = u * w",
+              "try:\n        v{i} = low({n}, k={n})\n    except ValueError as e:\n        v{i} = e.args[0] * 0.5 + e.args[1] * {n}", "try:\n        v{i} = deep({n}, o={O})\n    except ValueError as e:\n        v{i} = e.args[0] + {n}",
+              "try:\n        v{i} = within({n})\n    except ValueError as e:\n        v{i} = e.args[0] * e.args[1]", "try:\n        v{i} = (lambda u: low(u * {n}))({n})\n    except (KeyError, ValueError) as e:\n        v{i} = sum(e.args)",
+              "d = dict(a={n}, b={n})\n    d |= {{'c': {n}}}\n    k, w = d.popitem()\n    v{i} = w * d.pop('a') + d.setdefault('e', {n})"]
 
 
 class Program:
