@@ -581,7 +581,11 @@ void Reverse::make_class_let(const Let& l) {
   const NameId names = fwd_.let(prim::dict, std::vector<Atom>{});
   const NameId pair = call_f(fwd_.let(prim::ad_forward, {args[0]}), {names});
   args[0] = call_f(native("namespace_body"), {names, fwd_.let(prim::ad_part, {pair}, 0)});
-  const NameId cls = fwd_.let(l.op, args, fwd_.add_call(f_.calls[l.attr]));
+  const CallSig& sig = f_.calls[l.attr];
+  for (size_t i = 0; i < sig.args.size(); ++i)  // what __init_subclass__ does with them is not followed
+    if (sig.args[i].kind == CallSig::Kind::keyword && args[i + 2].is_name())
+      call_f(native("constant_keyword"), {args[i + 2]});
+  const NameId cls = fwd_.let(l.op, args, fwd_.add_call(sig));
   call_f(native("local_class"), {cls, names});
   bind(l, cls);
   const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1));

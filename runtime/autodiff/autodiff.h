@@ -107,7 +107,8 @@ Value shadow_peek(Session& s, const Value& env, const Value& object, const Value
 // Lists: an item was inserted at i (its slot goes, the others move down), or removed (a zero slot comes).
 void shadow_close(const Value& env, const Value& list, int64_t i);
 void shadow_open(const Value& env, const Value& list, int64_t i);
-// The object whose slots a derived closure's captures are: the function it was made of.
+// The object that has an object's slots: of a derived closure the function it was made of, of an object whose
+// attributes are a dict that.
 const Value& slot_owner(const Value& object);
 
 // ---- places and calls (place.cpp, call.cpp)

@@ -217,6 +217,10 @@ Value ran(Session& s, const Args& a) {
 }
 constexpr NativeDef kRan{.name = "class body", .params = "", .fn = ran, .doc = "", .raw = true};
 Value n_namespace_body(Session&, const Args& a) { return make_native(kRan, make_tuple({a[0], a[1]})); }
+Value n_constant_keyword(Session& s, const Args& a) {
+  if (!active(s, a[0])) return Value::none();
+  return raise_type_error(s, "cannot differentiate through a keyword of a class statement yet");
+}
 Value n_local_class(Session& s, const Args& a) {
   if (auto* t = cast_exact<Type>(a[0])) {
     t->flags |= kFlagUser;
@@ -251,6 +255,12 @@ constexpr NativeDef kFunctions[] = {
      .params = "names: dict, cell, /",
      .fn = n_namespace_body,
      .doc = "A class body that has run, and put names into a dict."},
+    {
+        .name = "constant_keyword",
+        .params = "x, /",
+        .fn = n_constant_keyword,
+        .doc = "TypeError if a keyword of a class statement could have a cotangent.",
+    },
     {.name = "local_class",
      .params = "made, names: dict, /",
      .fn = n_local_class,

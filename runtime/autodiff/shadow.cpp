@@ -112,6 +112,8 @@ const Value& slot_owner(const Value& object) {
     if (!ir::grad::is_forward_form(*f->code) || f->captures.empty() || !cast_exact<Function>(f->captures.back())) break;
     v = &f->captures.back();
   }
+  // Attributes that have been asked for as a dict are its items.
+  if (Instance* i = cast_exact<Instance>(*v); i && !i->shape && cast_exact<Dict>(i->dict)) return i->dict;
   return *v;
 }
 
