@@ -108,8 +108,6 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.interactive = true;
   else if (arg == "--check-plans")
     jit::check::set_checking_plans(true);
-  else if (arg == "--stress-exits")
-    c.options.stress_exits = true;
   else if (value("--mode", v)) {
     c.mode_given = true;
     if (v == "eager")

@@ -162,10 +162,11 @@ class Lowering {
   NodeId compute(const Value& v, const Index& at) {
     return std::visit([&](const auto& form) { return compute(form, v, at); }, v.form);
   }
-  template <class Other>
-  NodeId compute(const Other&, const Value&, const Index&) {
-    ouro_bug("a value of this kind is not computed in a kernel");
-  }
+  NodeId compute(const form::Input&, const Value&, const Index&) { not_in_kernels(); }
+  NodeId compute(const form::Opaque&, const Value&, const Index&) { not_in_kernels(); }
+  NodeId compute(const form::Matmul&, const Value&, const Index&) { not_in_kernels(); }
+  NodeId compute(const form::Convolve&, const Value&, const Index&) { not_in_kernels(); }
+  [[noreturn]] static void not_in_kernels() { ouro_bug("a value of this kind is not computed in a kernel"); }
 
   NodeId compute(const form::AxisMap& map, const Value& v, const Index& at) {
     Index in;

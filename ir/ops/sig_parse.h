@@ -24,7 +24,7 @@ struct SigTensor {
 };
 struct Sig {
   std::vector<SigTensor> inputs, results;
-  bool states_dims = false;  // an input has other dims than `*`: its rank, or a dim, is stated
+  bool states_dims = false;  // a dim of an input has a name or is a number
 };
 
 // Parses and keeps for the life of the process. A malformed text is our bug.

@@ -142,7 +142,8 @@ class Runner {
     for (int64_t i : {int64_t{0}, int64_t{1}, extent - 2, extent - 1}) out.push_back(i);
     const int64_t pairs = std::max<int64_t>(2, (most - 4) / 2);
     for (int64_t p = 0; p < pairs; ++p) {
-      const int64_t i = 2 + p * (extent - 4) / pairs + (p * 7919) % std::max<int64_t>(1, (extent - 4) / pairs);
+      const auto begin = static_cast<int64_t>(static_cast<__int128>(p) * (extent - 4) / pairs);
+      const int64_t i = 2 + begin + (p * 7919) % std::max<int64_t>(1, (extent - 4) / pairs);
       out.push_back(std::min(i, extent - 2));
       out.push_back(std::min(i + 1, extent - 1));
     }

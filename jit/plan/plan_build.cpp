@@ -587,7 +587,7 @@ Program ProgramBuilder::run() {
     if (reachable[b]) BlockBuilder(*this, BlockId{b}).run();
   }
   for (Instr& i : p_.code) {
-    for (const Edge* e : i.edges()) const_cast<Edge*>(e)->target = start[e->target];
+    for (Edge* e : i.edges()) e->target = start[e->target];
     const auto behind = static_cast<uint32_t>(p_.kernels.size());
     if (auto* m = i.get<work::Matmul>()) m->kernel += behind;
     if (auto* c = i.get<work::Convolve>()) c->kernel += behind;

@@ -155,6 +155,11 @@ struct Instr {
     if (const auto* row = get<work::Row>()) return row;
     return get<work::Prim>();
   }
+  std::vector<Edge*> edges() {
+    if (auto* jump = get<work::Jump>()) return {&jump->to};
+    if (auto* branch = get<work::Branch>()) return {&branch->then, &branch->otherwise};
+    return {};
+  }
   std::vector<const Edge*> edges() const {
     if (const auto* jump = get<work::Jump>()) return {&jump->to};
     if (const auto* branch = get<work::Branch>()) return {&branch->then, &branch->otherwise};

@@ -533,10 +533,11 @@ struct Runner {
   }
 
   bool step(const work::Bind& b, const Instr&) { return bind(b.type, reg(b.source)) || resize(); }
-  template <class Control>
-  bool step(const Control&, const Instr&) {
-    ouro_bug("a plan's instruction is not a step");
-  }
+  bool step(const work::Jump&, const Instr&) { not_a_step(); }
+  bool step(const work::Branch&, const Instr&) { not_a_step(); }
+  bool step(const work::Return&, const Instr&) { not_a_step(); }
+  bool step(const work::Leave&, const Instr&) { not_a_step(); }
+  [[noreturn]] static void not_a_step() { ouro_bug("a plan's instruction is not a step"); }
 
   PlanExit execute(std::vector<Value>& outputs) {
     outputs.clear();

@@ -107,10 +107,9 @@ struct Code {
   std::vector<Site> sites;
   std::vector<std::vector<int32_t>> switches;  // targets
   std::vector<HandoverTo> handovers;
-  std::vector<uint32_t> handover_of;          // per instruction, UINT32_MAX: none
-  std::vector<Span> spans;                    // per instruction
-  std::vector<int32_t> reg_of;                // per name, -1: not in a register
-  std::vector<std::vector<uint32_t>> let_pc;  // per block: pc of each let and, last, of the terminator
+  std::vector<uint32_t> handover_of;  // per instruction, UINT32_MAX: none
+  std::vector<Span> spans;            // per instruction
+  std::vector<int32_t> reg_of;        // per name, -1: not in a register
   uint32_t nregs = 0;
   uint32_t nparams = 0;  // entry parameters: registers 0 .. nparams-1
   bool simple = false;   // only positional parameters: calls bind them directly

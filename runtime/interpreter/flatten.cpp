@@ -143,7 +143,6 @@ class Flattener {
       code_->constants.push_back(constant_value(s_, f_, ConstId{static_cast<uint32_t>(i)}));
     count_uses();
     find_iterators();
-    code_->let_pc.resize(f_.blocks.size());
     block_pc_.assign(f_.blocks.size(), 0);
     for (size_t i = 0; i < order_.size(); ++i) block(order_[i], i + 1 < order_.size() ? order_[i + 1] : BlockId::none);
     late_parts();
@@ -589,13 +588,9 @@ class Flattener {
     Fusion x = find_fusion(b);
     size_t n = b.lets.size();
     for (int32_t r : drops_[index(id)]) emit(I::drop, r, 0, 0, b.term.span);
-    auto& pcs = code_->let_pc[index(id)];
-    pcs.assign(n + 1, 0);
     for (size_t i = 0; i + x.lets < n; ++i) {
-      pcs[i] = pc();
       let(b.lets[i], i);
     }
-    pcs[n - x.lets] = pc();
     if (!x.lets) return terminator(id, next);
     const Terminator& t = b.term;
     bool two = !x.b.is_none();
@@ -609,8 +604,6 @@ class Flattener {
       uint32_t instr = emit(x.op, 0, oa.at, ob.at, x.from->span, x.from->handover, oa.use, ob.use);
       two_ways(id, instr, t.targets[1], t.targets[0], next, t.span);
     }
-    // Entering between the fused operations: they stand alone at the end of the code.
-    for (size_t i = n - x.lets + 1; i <= n; ++i) unfused_.push_back({id, i});
   }
 
   void late_parts() {
@@ -622,19 +615,6 @@ class Flattener {
     for (size_t i = 0; i < switch_stubs_.size(); ++i) {
       SwitchStub x = switch_stubs_[i];
       code_->switches[static_cast<size_t>(x.table)][x.entry] = static_cast<int32_t>(pc());
-      go(x.from, *x.target, BlockId::none, x.span);
-    }
-    size_t first = stubs_.size();
-    for (auto [id, pos] : unfused_) {
-      const Block& b = f_.block(id);
-      find_deaths(b);
-      code_->let_pc[index(id)][pos] = pc();
-      for (size_t i = pos; i < b.lets.size(); ++i) let(b.lets[i], i);
-      branch(id, BlockId::none);
-    }
-    for (size_t i = first; i < stubs_.size(); ++i) {
-      Stub x = stubs_[i];
-      code_->instrs[x.instr].dst = static_cast<int32_t>(pc());
       go(x.from, *x.target, BlockId::none, x.span);
     }
   }
@@ -701,7 +681,6 @@ class Flattener {
   std::vector<Stub> stubs_;
   std::vector<SwitchJump> switch_jumps_;
   std::vector<SwitchStub> switch_stubs_;
-  std::vector<std::pair<BlockId, size_t>> unfused_;
   int32_t sent_ = -1, scratch_ = -1;  // registers beside the plan's, where they are needed
 };
 

@@ -15,7 +15,6 @@ struct Frame {
   // What makes returning from it more than handing its result to the caller's register.
   enum Special : uint8_t {
     kEntry = 1,        // it leaves run()
-    kDiscard = 2,      // the result is dropped
     kConstructor = 4,  // the result is `instance`, __init__'s None goes
     kGenerator = 8,    // the frame is `generator`'s
   };

@@ -266,7 +266,7 @@ have_result : {
     returned = Value();
     goto failed;
   }
-  bool entry = f->is(Frame::kEntry), discard = f->is(Frame::kDiscard);
+  bool entry = f->is(Frame::kEntry);
   int32_t dst = f->result;
   if (Generator* g = f->is(Frame::kGenerator) ? f->generator : nullptr) {
     if (entry) {
@@ -284,7 +284,7 @@ have_result : {
   if (entry) return returned;
   f = interpreter.top;
   OURO_LOAD();
-  if (!discard && dst >= 0)
+  if (dst >= 0)
     regs[dst] = std::move(returned);
   else
     returned = Value();

@@ -26,8 +26,7 @@ int bin_of(size_t bytes, size_t& rounded) {
 
 struct BufferCache {
   Buffer* bins[kBins] = {};  // linked by `owner`
-  Buffer* headers = nullptr;
-  size_t kept = 0;  // bytes; nobody is charged for them
+  size_t kept = 0;           // bytes; nobody is charged for them
   ~BufferCache() { trim(); }
   void trim() {
     for (Buffer*& b : bins)

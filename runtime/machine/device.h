@@ -70,7 +70,7 @@ struct DeviceMemory {
 
 class Devices {
  public:
-  /// The session's device of that kind, opened when first asked for. Null and `error` set when it cannot be. Any
+  /// The client's device of that kind, opened when first asked for. Null and `error` set when it cannot be. Any
   /// thread.
   std::shared_ptr<Device> open(DeviceId id, std::string& error);
   /// The device if it has been opened, else null. Any thread.

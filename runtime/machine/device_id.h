@@ -18,7 +18,7 @@ constexpr std::optional<DeviceId> find_device(std::string_view name) {
   return {};
 }
 
-/// Tensor::place: 0 follows the session's plan, else the device that it was placed on.
+/// Tensor::place: 0 follows the plan, else the device that it was placed on.
 constexpr uint8_t place_on(DeviceId id) { return static_cast<uint8_t>(static_cast<uint8_t>(id) + 1); }
 constexpr DeviceId placed_device(uint8_t place) { return static_cast<DeviceId>(place - 1); }
 

@@ -44,7 +44,7 @@ void MemoryAccount::collected() {
   set_mark();
 }
 
-// Without a limit: asked again as the session grows, as others take and give back meanwhile.
+// Without a limit: asked again as the client grows, as others take and give back meanwhile.
 bool MemoryAccount::fits(int64_t wanted) {
   if (limit_) return wanted <= limit_;
   if (wanted <= std::max(machine_limit_, kUnasked)) return true;

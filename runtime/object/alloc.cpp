@@ -36,15 +36,14 @@ KindOps g_kinds[static_cast<int>(ObjectKind::count_)];
 
 Session* current_session() { return t_session; }
 uintptr_t lowest_stack_address();  // runtime/session.cpp
-SessionScope::SessionScope(Session& s) : before_(t_session) {
+SessionScope::SessionScope(Session& s) : before_(t_session), client_before_(serve_client(&s)) {
   thread_local const uintptr_t lowest = lowest_stack_address();
   t_session = &s;
-  serve_client(&s);
   s.stack_limit = lowest;
 }
 SessionScope::~SessionScope() {
   t_session = before_;
-  serve_client(before_);
+  serve_client(client_before_);
 }
 
 void track(GcObject* o) {

@@ -34,15 +34,14 @@ enum class Mode : uint8_t { eager, graph, auto_ };
 struct Options {
   Mode mode = Mode::auto_;
   bool verbose = false;
-  int threads = 0;            // 0: what the machine has
-  size_t memory = 0;          // bytes that values may take; 0: what the machine has
-  double time = 0;            // seconds that a call of the host may take (runtime/object/limits.h); 0: any
-  uint64_t steps = 0;         // and visits of polling points; 0: any
-  std::string cpu;            // --cpu=
-  std::string device;         // --device=; a kind that Devices can open
-  bool stress_exits = false;  // leave compiled code at every snapshot
-  bool sense = false;         // the thread count follows the cores that the process may use (runtime/demand/demand.h)
-  bool control = false;       // `ouro ctl` reaches the session (runtime/demand/control.h)
+  int threads = 0;       // 0: what the machine has
+  size_t memory = 0;     // bytes that values may take; 0: what the machine has
+  double time = 0;       // seconds that a call of the host may take (runtime/object/limits.h); 0: any
+  uint64_t steps = 0;    // and visits of polling points; 0: any
+  std::string cpu;       // --cpu=
+  std::string device;    // --device=; a kind that Devices can open
+  bool sense = false;    // the thread count follows the cores that the process may use (runtime/demand/demand.h)
+  bool control = false;  // `ouro ctl` reaches the session (runtime/demand/control.h)
 };
 
 // Buffered text output (sys.stdout). Flushed at exit, before an error is printed, when full, and at each line on a
@@ -115,7 +114,6 @@ class Session final : public Client {
     kInterrupt = kStopBits,
     kFinalizers = 2,
     kCollect = 4,
-    kVersionReady = 8,
     kDemand = 16,
     kLeftovers = 32,
     kStop = 64,  // with kInterrupt: the call ends, and why (runtime/object/limits.h)
@@ -204,6 +202,7 @@ class SessionScope {
 
  private:
   Session* before_;
+  Client* client_before_;
 };
 
 }  // namespace ouro::runtime

@@ -8,7 +8,7 @@ written as numbers. Names of rows that a rule stands for are in ROWS, so that a 
 ROWS = {}
 # Rows that no rule draws, and why.
 NOT_DRAWN = {
-    "axis_count": "a part of mean", "prod_others": "a part of prod's derivative", "tie_share": "a part of amax's derivative",
+    "axis_count": "a part of mean", "prod_others": "a part of prod's derivative", "tie_share": "a part of amax's derivative", "peak": "a part of softmax and logsumexp",
     "linear_scan": "a part of cumprod's derivative", "linear_scan_back": "a part of cumprod's derivative", "shifted": "a part of cumprod's derivative",
     "pick": "a part of cross_entropy", "pick_rows": "a part of embedding and one_hot",
     "root": "a part of norm and std", "round_even": "a part of round", "cross_entropy_of_bit": "a part of binary_cross_entropy",
