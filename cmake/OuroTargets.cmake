@@ -1,10 +1,18 @@
-# ouro_library(name [EXTRA source...] [PUBLIC lib...] [PRIVATE lib...])
-#   The library of the current folder: every *.cpp below it and the EXTRA (generated) sources. With
-#   no sources yet it is an INTERFACE library, so that what links it still configures.
+# ouro_library(name [ONLY folder...] [EXCEPT folder...] [EXTRA source...] [PUBLIC lib...] [PRIVATE lib...])
+#   The library of the current folder: every *.cpp below it (below the ONLY, not below the EXCEPT folders) and the EXTRA
+#   (generated) sources. With no sources yet it is an INTERFACE library, so that what links it still configures.
 #   Like CMake's own: PUBLIC libraries are part of the interface, PRIVATE ones' headers are not.
 function(ouro_library name)
-  cmake_parse_arguments(arg "" "" "EXTRA;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "ONLY;EXCEPT;EXTRA;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(JOIN arg_ONLY "|" only)
+  list(JOIN arg_EXCEPT "|" except)
+  if(only)
+    list(FILTER sources INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${only})/")
+  endif()
+  if(except)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${except})/")
+  endif()
   list(APPEND sources ${arg_EXTRA})
   if(sources)
     add_library(${name} STATIC ${sources})

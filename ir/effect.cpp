@@ -9,7 +9,7 @@ namespace ouro::ir {
 namespace {
 
 TensorOpTable& tensor_ops() {
-  static TensorOpTable& table = support::forever(rows_table());
+  static TensorOpTable& table = support::forever(TensorOpTable{});
   return table;
 }
 

@@ -30,13 +30,13 @@ inline uint32_t op_effects(Op op) { return op_facts(op).effects; }
 /// What allocates fails where memory has a limit: a handler is told of that, too.
 inline bool may_fail(uint32_t effects) { return (effects & (kRaises | kAlloc)) != 0; }
 
-/// The tensor operations' rows, installed once by ir/ops before any use of their names.
+/// The tensor operations' rows. ir/ops installs them where it is linked; without them (the tool that reads stdlib/ops)
+/// there are no tensor operations.
 struct TensorOpTable {
   uint32_t count = 0;
   OpFacts (*facts)(uint32_t row) = nullptr;
   std::optional<uint32_t> (*find)(std::string_view name) = nullptr;
 };
-TensorOpTable rows_table();  // of ir/ops/registry.h; what is installed from the start
 void install_tensor_ops(const TensorOpTable& table);
 
 /// Location classes that effects speak of.

@@ -557,50 +557,60 @@ AVal Specialiser::rules_value(std::string_view name) {
   return kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f);
 }
 
-void register_grad_prims(PrimHandler* t) {
-  auto set = [&](ir::Op op, PrimHandler h) { t[static_cast<size_t>(op)] = h; };
-#define H(op, body)                                                                 \
-  set(prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, Args_& a) -> AVal { \
-    (void)s, (void)f, (void)l, (void)a;                                             \
-    body                                                                            \
-  })
-  H(ad_forward, return s.forward_form(a[0]););
-  H(ad_method, return s.forward_method(a[0], Symbol::from_id(l.attr)););
-  H(ad_special, return s.forward_special(Symbol::from_id(l.attr).text(), a););
-  H(ad_try_call, return g_try_call(s, f, l, a););
-  H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0);
-    return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()}););
-  H(ad_bind, return s.bind_call(f.code->calls[l.attr], a););
-  H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]););
-  H(ad_flat, return s.flat_form(a[0]););
-  H(ad_part, return pair_item(s, a[0], l.attr););
-  H(ad_keep, return g_keep(s, a););
-  H(ad_like, return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a););
-  H(ad_select, return is_none(a[0]) == (l.attr == 0) ? a[1] : zero(););
-  H(ad_rule, return g_rule(s, l, a, false););
-  H(ad_always, return g_rule(s, l, a, true););
-  H(ad_get, return s.cotangent_item(a[0], l.attr););
-  H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]);
-    return AVal::tuple(std::move(t)););
-  H(ad_add, return s.cotangent_add(a[0], a[1]););
-  H(ad_item, return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]););
-  H(ad_index, return s.list_index(a[0], a[1]););
-  H(ad_acc, s.shadow_add(a[0], a[1], a[2], a[3]); return none(););
-  H(ad_take, return s.shadow_take(a[0], a[1], a[2]););
-  H(ad_peek, return s.shadow_peek(a[0], a[1], a[2]););
-  H(ad_put, s.shadow_put(a[0], a[1], a[2], a[3]); return none(););
-  H(ad_source, return s.iterator_source(a[0]););
-  H(ad_globals, return AVal::of(f.globals););
-  H(ad_place, return s.place_of(f.code->paths[l.attr], f.globals, a););
-  H(ad_fail, if (is_zero(a[0])) return none();
-    s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text())););
-  H(seq_new, AObject o; o.kind = AObject::Kind::seq; return AVal::of_heap(s.allocate(std::move(o))););
-  H(seq_push, return g_seq_push(s, a););
-  H(seq_get, return g_seq_get(s, l, a););
-  H(seq_len, return g_seq_len(s, a););
-  H(seq_prev, return s.binary(prim::sub, a[0], AVal::of(Value::integer(1))););
+namespace {
+
+#define H(op, body)                                                                           \
+  PrimRow {                                                                                   \
+    prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) -> AVal { \
+      (void)s, (void)f, (void)l, (void)a;                                                     \
+      body                                                                                    \
+    }                                                                                         \
+  }
+constexpr PrimRow kRows[] = {
+    H(ad_forward, return s.forward_form(a[0]);),
+    H(ad_method, return s.forward_method(a[0], Symbol::from_id(l.attr));),
+    H(ad_special, return s.forward_special(Symbol::from_id(l.attr).text(), a);),
+    H(ad_try_call, return g_try_call(s, f, l, a);),
+    H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0);
+      return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()});),
+    H(ad_bind, return s.bind_call(f.code->calls[l.attr], a);),
+    H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]);),
+    H(ad_flat, return s.flat_form(a[0]);),
+    H(ad_part, return pair_item(s, a[0], l.attr);),
+    H(ad_keep, return g_keep(s, a);),
+    H(ad_like, return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a);),
+    H(ad_select, return is_none(a[0]) == (l.attr == 0) ? a[1] : zero();),
+    H(ad_rule, return g_rule(s, l, a, false);),
+    H(ad_always, return g_rule(s, l, a, true);),
+    H(ad_get, return s.cotangent_item(a[0], l.attr);),
+    H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]);
+      return AVal::tuple(std::move(t));),
+    H(ad_add, return s.cotangent_add(a[0], a[1]);),
+    H(ad_item, return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]);),
+    H(ad_index, return s.list_index(a[0], a[1]);),
+    H(ad_acc, s.shadow_add(a[0], a[1], a[2], a[3]); return none();),
+    H(ad_take, return s.shadow_take(a[0], a[1], a[2]);),
+    H(ad_peek, return s.shadow_peek(a[0], a[1], a[2]);),
+    H(ad_put, s.shadow_put(a[0], a[1], a[2], a[3]); return none();),
+    H(ad_source, return s.iterator_source(a[0]);),
+    H(ad_globals, return AVal::of(f.globals);),
+    H(ad_place, return s.place_of(f.code->paths[l.attr], f.globals, a);),
+    H(ad_fail, if (is_zero(a[0])) return none();
+      s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));),
+    H(seq_new, AObject o; o.kind = AObject::Kind::seq; return AVal::of_heap(s.allocate(std::move(o)));),
+    H(seq_push, return g_seq_push(s, a);),
+    H(seq_get, return g_seq_get(s, l, a);),
+    H(seq_len, return g_seq_len(s, a);),
+    H(seq_prev, return s.binary(prim::sub, a[0], AVal::of(Value::integer(1)));),
+    {prim::ad_update, nullptr, "a write to a place is differentiated"},
+    {prim::ad_yielded, nullptr, "a generator is run at once"},
+};
 #undef H
-}
+static_assert(each_once(kRows, of_reverse_mode), "a primitive of reverse mode has no row, or two");
+
+}  // namespace
+
+std::span<const PrimRow> grad_prims() { return kRows; }
 
 AVal Specialiser::flat_form(const AVal& form) {
   if (!form.is(AKind::closure) || !ir::grad::is_forward_form(*form.parts->code)) return form;

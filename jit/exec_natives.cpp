@@ -346,19 +346,6 @@ const MethodRow kMethods[] = {
 AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) { s.abandon_whole("a demand made inside"); }
 const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
 
-// Natives that look at the frames of their callers, which compiled code has none of.
-const std::string_view kLookAtFrames[] = {"_getframe", "globals", "locals",   "vars",       "dir",      "eval",
-                                          "exec",      "super",   "exc_info", "breakpoint", "print_exc"};
-
-// Built-in functions whose result depends on their arguments alone, where these are immutable; so do all of module
-// math.
-const std::string_view kPure[] = {"abs",     "min", "max", "pow", "round",  "divmod",     "len",        "sum",
-                                  "repr",    "ord", "chr", "any", "all",    "isinstance", "issubclass", "callable",
-                                  "hasattr", "bin", "hex", "oct", "format", "hash",       "ascii"};
-
-// Natives that neither read nor write what scripts can reach.
-const std::string_view kOutputOnly[] = {"print"};
-
 }  // namespace
 
 // Handlers by the identity of a native's row, or of a class; once a session.
@@ -368,43 +355,37 @@ struct NativeTable {
     Shape shape{0, kAny, "*"};
   };
   std::unordered_map<const void*, Entry> handlers;
-  std::unordered_map<const void*, bool> output_only;
-  std::unordered_set<const runtime::NativeDef*> pure;  // by identity: a host's function may have any name
   bool filled = false;
   void fill(Session& session) {
     filled = true;
-    auto native = [](const Value& v) { return cast_exact<runtime::Native>(v); };
+    // A name in these tables that there is not is our bug: its handler would never be asked.
+    auto native = [](std::string_view name, const Value& v) {
+      auto* n = cast_exact<runtime::Native>(v);
+      if (!n) ouro_bug("specialise: there is no native %s", std::string(name).c_str());
+      return reinterpret_cast<const void*>(n->def->fn);
+    };
     for (const FunctionRow& r : kFunctions)
-      if (auto* n = native(runtime::builtin(session, intern(r.name), false)))
-        handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler, r.shape};
+      handlers[native(r.name, runtime::builtin(session, intern(r.name), false))] = {r.handler, r.shape};
     for (const FunctionRow& r : kTypes) {
       Value v = runtime::builtin(session, intern(r.name), false);
-      if (v.is_object()) handlers[v.object()] = {r.handler, r.shape};
+      if (!cast<runtime::Type>(v)) ouro_bug("specialise: there is no class %s", std::string(r.name).c_str());
+      handlers[v.object()] = {r.handler, r.shape};
     }
     for (const MethodRow& r : kMethods)
-      if (auto* n = native(runtime::type_lookup(session, session.type(r.kind), intern(r.name))))
-        handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler, r.shape};
+      handlers[native(r.name, runtime::type_lookup(session, session.type(r.kind), intern(r.name)))] = {r.handler,
+                                                                                                       r.shape};
     auto module_rows = [&](std::string_view name, std::span<const NativeRow> rows) {
       Value module = runtime::import_module(session, intern(name));
       if (module.is_error()) return;
       for (const NativeRow& r : rows) {
-        Value v = runtime::get_attr(session, module, r.name);
-        if (auto* n = native(v)) handlers[reinterpret_cast<const void*>(n->def->fn)] = {r.handler};
+        handlers[native(r.name, runtime::get_attr(session, module, r.name))] = {r.handler};
       }
     };
     module_rows("_ad", autodiff_natives());
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
-    for (std::string_view name : kPure)
-      if (auto* n = native(runtime::builtin(session, intern(name), false))) pure.insert(n->def);
-    for (const runtime::NativeModule* module : session.native_modules)
-      if (module->name == "math")
-        for (const runtime::NativeDef& def : module->functions) pure.insert(&def);
     session.pending = Value();
-    for (std::string_view name : kOutputOnly)
-      if (auto* n = native(runtime::builtin(session, intern(name), false)))
-        output_only[reinterpret_cast<const void*>(n->def->fn)] = true;
   }
 };
 
@@ -431,7 +412,6 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   auto* n = f.known.as<runtime::Native>();
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
-  bool output_only = natives().output_only.count(reinterpret_cast<const void*>(n->def->fn));
   auto h = natives().handlers.find(reinterpret_cast<const void*>(n->def->fn));
   bool all_known = true;
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
@@ -461,9 +441,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   }
   if (h != natives().handlers.end()) return handled(h->second, n->def->name, args, keywords);
   if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
-  if (!n->owner && std::ranges::find(kLookAtFrames, n->def->name) != std::end(kLookAtFrames))
+  if (n->def->effect == runtime::NativeEffect::frames)
     abandon_whole(fmt::format("{}() looks at the calls that run", n->def->name));
-  if (output_only) return boxed_output(f, rest, keywords);
+  if (n->def->effect == runtime::NativeEffect::output) return boxed_output(f, rest, keywords);
   return boxed_call(f, rest, keywords);
 }
 
@@ -520,7 +500,7 @@ bool Specialiser::plain_result(const Value& v) {
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
   if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
-  return natives().pure.count(n.def);
+  return n.def->effect == runtime::NativeEffect::pure;
 }
 
 }  // namespace ouro::jit

@@ -2,6 +2,9 @@
 // tensors rows of the registry, objects calls of their special methods.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "ir/ops/registry.h"
 #include "jit/specialiser.h"
 
@@ -91,8 +94,10 @@ void Specialiser::derive_witness(const AVal& out, const std::vector<const AVal*>
   n.witness = std::move(v);
   for (const AVal* a : from)
     if (a->is(AKind::dynamic) && a->atom.is_name()) {
-      const auto& leaves = code.name(a->atom.name()).leaves;
-      n.leaves.insert(n.leaves.end(), leaves.begin(), leaves.end());
+      // A set: of a number that is used several times at each of many steps the leaves would double with each.
+      std::vector<uint32_t> all;
+      std::ranges::set_union(n.leaves, code.name(a->atom.name()).leaves, std::back_inserter(all));
+      n.leaves = std::move(all);
     }
 }
 

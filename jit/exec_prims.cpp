@@ -171,65 +171,118 @@ AVal h_dict_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   return {};
 }
 
-const std::array<Handler, prim::count_>& handlers() {
+// How a primitive is executed; or the reason why the interpreter has to. Those of reverse mode are in exec_grad.cpp.
+constexpr PrimRow kRows[] = {
+    {prim::add, h_binary},
+    {prim::sub, h_binary},
+    {prim::mul, h_binary},
+    {prim::matmul, h_binary},
+    {prim::truediv, h_binary},
+    {prim::floordiv, h_binary},
+    {prim::mod, h_binary},
+    {prim::pow, h_binary},
+    {prim::lshift, h_binary},
+    {prim::rshift, h_binary},
+    {prim::and_, h_binary},
+    {prim::or_, h_binary},
+    {prim::xor_, h_binary},
+    {prim::iadd, h_binary},
+    {prim::isub, h_binary},
+    {prim::imul, h_binary},
+    {prim::imatmul, h_binary},
+    {prim::itruediv, h_binary},
+    {prim::ifloordiv, h_binary},
+    {prim::imod, h_binary},
+    {prim::ipow, h_binary},
+    {prim::ilshift, h_binary},
+    {prim::irshift, h_binary},
+    {prim::iand, h_binary},
+    {prim::ior, h_binary},
+    {prim::ixor, h_binary},
+    {prim::neg, h_unary},
+    {prim::pos, h_unary},
+    {prim::invert, h_unary},
+    {prim::not_, h_unary},
+    {prim::eq, h_compare},
+    {prim::ne, h_compare},
+    {prim::lt, h_compare},
+    {prim::le, h_compare},
+    {prim::gt, h_compare},
+    {prim::ge, h_compare},
+    {prim::is, h_compare},
+    {prim::is_not, h_compare},
+    {prim::in, h_compare},
+    {prim::not_in, h_compare},
+    {prim::truth, h_truth},
+    {prim::move, h_move},
+    {prim::check_bound, h_check_bound},
+    {prim::global_get, h_global_get},
+    {prim::global_set, h_global_set},
+    {prim::builtin_get, h_builtin_get},
+    {prim::cell_new, h_cell_new},
+    {prim::cell_get, h_cell_get},
+    {prim::cell_set, h_cell_set},
+    {prim::function, h_function},
+    {prim::method_get, h_method_get},
+    {prim::call, h_call},
+    {prim::call_loaded, h_call},
+    {prim::call_method, h_call},
+    {prim::attr_get, h_attr_get},
+    {prim::attr_set, h_attr_set},
+    {prim::item_get, h_item_get},
+    {prim::item_set, h_item_set},
+    {prim::update, h_update},
+    {prim::slice, h_slice},
+    {prim::tuple, h_tuple},
+    {prim::list, h_list},
+    {prim::dict, h_dict},
+    {prim::set, h_set},
+    {prim::list_append, h_list_append},
+    {prim::list_extend, h_list_extend},
+    {prim::list_to_tuple, h_list_to_tuple},
+    {prim::tuple_get, h_tuple_get},
+    {prim::unpack, h_unpack},
+    {prim::unpack_star, h_unpack_star},
+    {prim::format, h_format},
+    {prim::str_concat, h_str_concat},
+    {prim::iter, h_iter},
+    {prim::with_methods, h_with_methods},
+    {prim::match_sequence, h_match_kind},
+    {prim::match_mapping, h_match_kind},
+    {prim::match_class, h_match},
+    {prim::match_keys, h_match},
+    {prim::match_rest, h_match},
+    {prim::iter_next, h_iter_next},
+    {prim::is_end, h_is_end},
+    {prim::import, h_import},
+    {prim::import_as, h_import},
+    {prim::import_from, h_import_from},
+    {prim::length, h_length},
+    {prim::dict_set, h_dict_set},
+    {prim::global_del, nullptr, "a global is deleted"},
+    {prim::class_get, nullptr, "a class is made"},
+    {prim::class_set, nullptr, "a class is made"},
+    {prim::class_del, nullptr, "a class is made"},
+    {prim::make_class, nullptr, "a class is made"},
+    {prim::attr_del, nullptr, "an attribute is deleted"},
+    {prim::item_del, nullptr, "an item is deleted"},
+    {prim::set_add, nullptr, "a set is written to"},
+    {prim::set_update, nullptr, "a set is written to"},
+    {prim::dict_update, nullptr, "a mapping is merged"},
+    {prim::tensor_item, nullptr, "it is of typed programs"},
+    {prim::exc_match, nullptr, "an exception is handled"},
+    {prim::exc_enter, nullptr, "an exception is handled"},
+    {prim::exc_leave, nullptr, "an exception is handled"},
+    {prim::exc_current, nullptr, "an exception is handled"},
+    {prim::import_star, nullptr, "names are imported"},
+};
+static_assert(each_once(kRows, [](ir::Op op) { return !of_reverse_mode(op); }), "a primitive has no row, or two");
+
+const std::array<PrimRow, prim::count_>& handlers() {
   static const auto& table = support::forever([] {
-    std::array<Handler, prim::count_> t{};
-    auto set = [&](ir::Op op, Handler h) { t[static_cast<size_t>(op)] = h; };
-    for (int i = static_cast<int>(prim::add); i <= static_cast<int>(prim::ixor); ++i)
-      set(static_cast<ir::Op>(i), h_binary);
-    for (ir::Op op : {prim::neg, prim::pos, prim::invert, prim::not_}) set(op, h_unary);
-    for (int i = static_cast<int>(prim::eq); i <= static_cast<int>(prim::not_in); ++i)
-      set(static_cast<ir::Op>(i), h_compare);
-    const std::pair<ir::Op, Handler> rows[] = {
-        {prim::truth, h_truth},
-        {prim::move, h_move},
-        {prim::check_bound, h_check_bound},
-        {prim::global_get, h_global_get},
-        {prim::global_set, h_global_set},
-        {prim::builtin_get, h_builtin_get},
-        {prim::cell_new, h_cell_new},
-        {prim::cell_get, h_cell_get},
-        {prim::cell_set, h_cell_set},
-        {prim::function, h_function},
-        {prim::method_get, h_method_get},
-        {prim::call, h_call},
-        {prim::call_loaded, h_call},
-        {prim::call_method, h_call},
-        {prim::attr_get, h_attr_get},
-        {prim::attr_set, h_attr_set},
-        {prim::item_get, h_item_get},
-        {prim::item_set, h_item_set},
-        {prim::update, h_update},
-        {prim::slice, h_slice},
-        {prim::tuple, h_tuple},
-        {prim::list, h_list},
-        {prim::dict, h_dict},
-        {prim::set, h_set},
-        {prim::list_append, h_list_append},
-        {prim::list_extend, h_list_extend},
-        {prim::list_to_tuple, h_list_to_tuple},
-        {prim::tuple_get, h_tuple_get},
-        {prim::unpack, h_unpack},
-        {prim::unpack_star, h_unpack_star},
-        {prim::format, h_format},
-        {prim::str_concat, h_str_concat},
-        {prim::iter, h_iter},
-        {prim::with_methods, h_with_methods},
-        {prim::match_sequence, h_match_kind},
-        {prim::match_mapping, h_match_kind},
-        {prim::match_class, h_match},
-        {prim::match_keys, h_match},
-        {prim::match_rest, h_match},
-        {prim::iter_next, h_iter_next},
-        {prim::is_end, h_is_end},
-        {prim::import, h_import},
-        {prim::import_as, h_import},
-        {prim::import_from, h_import_from},
-        {prim::length, h_length},
-        {prim::dict_set, h_dict_set},
-    };
-    for (auto [op, h] : rows) set(op, h);
-    register_grad_prims(t.data());
+    std::array<PrimRow, prim::count_> t{};
+    for (std::span<const PrimRow> rows : {std::span<const PrimRow>(kRows), grad_prims()})
+      for (const PrimRow& r : rows) t[static_cast<size_t>(r.op)] = r;
     return t;
   }());
   return table;
@@ -256,10 +309,9 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
     return v;
   };
   if (ir::is_tensor_op(let.op)) return done(tensor_op(let.op, std::move(args)));
-  if (Handler h = handlers()[static_cast<size_t>(let.op)]) return done(h(*this, f, let, args));
-  for (const ir::PrimDef& p : ir::kPrims)
-    if (p.op == let.op) abandon(fmt::format("{} is not compiled", p.name));
-  abandon("an operation that is not compiled");
+  const PrimRow& row = handlers()[static_cast<size_t>(let.op)];
+  if (!row.execute) abandon(row.reason);
+  return done(row.execute(*this, f, let, args));
 }
 
 AVal Specialiser::constant_value(const ir::Function& f, ir::ConstId id) {

@@ -12,7 +12,7 @@ const ir::OpInfo* Specialiser::row_of(const runtime::Native& n) const { return r
 
 // A row in Ouro: its text is a function, executed like any other.
 AVal Specialiser::call_source(const ir::OpInfo& op, const std::vector<AVal>& params) {
-  Value f = runtime::operation_text(session, op.def->source);
+  Value f = runtime::operation_source(session, op);
   if (f.is_error()) {
     session.pending = Value();
     abandon(fmt::format("the text of {} cannot be read", op.name));

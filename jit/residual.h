@@ -19,7 +19,7 @@ class Residual {
     const ir::Type* type = nullptr;
     Symbol hint{};
     runtime::Value witness;        // of a number: what it was when the version was made, or unbound
-    std::vector<uint32_t> leaves;  // access nodes the witness depends on
+    std::vector<uint32_t> leaves;  // access nodes the witness depends on, in order
   };
 
   Residual();

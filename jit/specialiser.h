@@ -348,8 +348,26 @@ class Specialiser {
   std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
 };
 
-// exec_grad.cpp: autodiff's primitives into the table of exec_prims.cpp.
-using PrimHandler = AVal (*)(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>&);
-void register_grad_prims(PrimHandler* table);
+// How a primitive is executed on abstract values. Every one has a row, here (exec_prims.cpp) or among those of reverse
+// mode (exec_grad.cpp): one that is forgotten does not build.
+struct PrimRow {
+  ir::Op op{};
+  AVal (*execute)(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>&) = nullptr;
+  const char* reason = "";  // why the interpreter has to, if it is not executed
+};
+std::span<const PrimRow> grad_prims();
+
+constexpr bool of_reverse_mode(ir::Op op) { return op >= ir::prim::ad_forward && op <= ir::prim::seq_prev; }
+// Has each primitive of those that `among` tells one row?
+template <class Among>
+constexpr bool each_once(std::span<const PrimRow> rows, Among among) {
+  for (uint16_t i = 0; i < ir::prim::count_; ++i) {
+    const ir::Op op = static_cast<ir::Op>(i);
+    int count = 0;
+    for (const PrimRow& r : rows) count += r.op == op;
+    if (count != (among(op) ? 1 : 0)) return false;
+  }
+  return true;
+}
 
 }  // namespace ouro::jit

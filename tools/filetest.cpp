@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/pass.h"
+#include "ir/opt/pass.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"

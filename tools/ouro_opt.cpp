@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string>
 
-#include "ir/pass.h"
+#include "ir/opt/pass.h"
 #include "ir/print.h"
 #include "ir/read.h"
 #include "ir/verify.h"

@@ -1,9 +1,9 @@
 #include "backends/host/fold_levels.h"
 
 #include <cstring>
-#include <limits>
-#include <type_traits>
 
+#include "backends/reference/leaf_value.h"
+#include "ir/ops/combine.h"
 #include "support/diag.h"
 
 namespace ouro::backends {
@@ -15,62 +15,6 @@ uint64_t to_bits(T v) {
   std::memcpy(&bits, &v, sizeof v);
   return bits;
 }
-template <class T>
-T from_bits(uint64_t bits) {
-  T v;
-  std::memcpy(&v, &bits, sizeof v);
-  return v;
-}
-
-template <class T>
-T combine(ir::Leaf op, T a, T b) {
-  switch (op) {
-    case ir::Leaf::add:
-      if constexpr (std::is_integral_v<T>)
-        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-      else
-        return a + b;
-    case ir::Leaf::mul:
-      if constexpr (std::is_integral_v<T>)
-        return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-      else
-        return a * b;
-    case ir::Leaf::min:
-      return a < b || a != a ? a : b;
-    case ir::Leaf::max:
-      return a > b || a != a ? a : b;
-    case ir::Leaf::and_:
-      if constexpr (std::is_integral_v<T>) return static_cast<T>(a & b);
-      break;
-    case ir::Leaf::or_:
-      if constexpr (std::is_integral_v<T>) return static_cast<T>(a | b);
-      break;
-    default:
-      break;
-  }
-  ouro_bug("not a reduction: %d", static_cast<int>(op));
-}
-
-template <class T>
-T identity(ir::Leaf op) {
-  using L = std::numeric_limits<T>;
-  switch (op) {
-    case ir::Leaf::add:
-    case ir::Leaf::or_:
-      return T(0);
-    case ir::Leaf::mul:
-      return T(1);
-    case ir::Leaf::min:
-      return L::has_infinity ? L::infinity() : L::max();
-    case ir::Leaf::max:
-      return L::has_infinity ? -L::infinity() : L::lowest();
-    case ir::Leaf::and_:
-      return std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
-    default:
-      ouro_bug("not a reduction: %d", static_cast<int>(op));
-  }
-}
-
 template <class Fn>
 auto with_type(DType t, Fn&& fn) {
   switch (t) {
@@ -124,14 +68,12 @@ void push(FoldLevels& f, int level, int32_t code, uint64_t bits) {
 }  // namespace
 
 uint64_t combine_bits(ir::Leaf op, DType type, uint64_t a, uint64_t b) {
-  return with_type(type, [&](auto tag) {
-    using T = decltype(tag);
-    return to_bits<T>(combine<T>(op, from_bits<T>(a), from_bits<T>(b)));
-  });
+  const uint64_t args[] = {a, b};
+  return leaf_value(op, type, type, args);
 }
 
 uint64_t identity_bits(ir::Leaf op, DType type) {
-  return with_type(type, [&](auto tag) { return to_bits(identity<decltype(tag)>(op)); });
+  return with_type(type, [&](auto tag) { return to_bits(ir::identity_of<decltype(tag)>(op)); });
 }
 
 void ouro_fold_begin(FoldLevels* levels, int32_t code) {

@@ -2,6 +2,7 @@
 // functions, rules.cpp what becomes of each operation).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -10,11 +11,12 @@
 #include "ir/build.h"
 #include "ir/effect.h"
 #include "ir/grad/flow.h"
+#include "ir/prim.h"
 #include "ir/walk.h"
 
 namespace ouro::ir::grad {
 
-// How a primitive is differentiated. `keep` has one letter per operand: v value, l kind and shape, . nothing.
+// How a primitive is differentiated.
 enum class Form : uint8_t {
   plain,       // no derivative, and nothing that could need one (bools, strings, structure)
   fail,        // no derivative: an error if one is asked for
@@ -28,7 +30,9 @@ using Emit = void (Reverse::*)(const Let&);
 struct PrimForm {
   Op op;
   Form form;
-  const char* keep = "";
+  // arithmetic: one letter per operand for what is kept of it: v value, l kind and shape, . nothing. plain: what it
+  // gives that has no derivative. fail: why it has none.
+  const char* text = "";
   Emit emit = nullptr;
 };
 
@@ -232,7 +236,8 @@ class Reverse {
   void bind_let(const Let& l);
   void unbind_let(const Let& l);
   void ad_update_let(const Let& l);
-  static const std::map<Op, PrimForm>& forms();
+  static const std::array<PrimForm, prim::count_>& forms();
+  friend struct FormTable;
 
   // ---- pullback -------------------------------------------------------------------------------------------------
 

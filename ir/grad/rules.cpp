@@ -53,8 +53,8 @@ void Reverse::kept_arithmetic(const Let& l, std::string_view rule, NameId pair, 
 void Reverse::value_let(const Let& l) {
   static const std::map<std::string_view, const char*>& kept = support::forever([] {
     std::map<std::string_view, const char*> m;
-    for (const auto& [op, form] : forms())
-      if (form.form == Form::arithmetic) m[op_name(op)] = form.keep;
+    for (const PrimForm& form : forms())
+      if (form.form == Form::arithmetic) m[op_name(form.op)] = form.text;
     return m;
   }());
   std::string_view name = Symbol::from_id(l.attr).text();
@@ -766,10 +766,10 @@ void Reverse::unbind_let(const Let& l) {
 
 // ---- the table ---------------------------------------------------------------------------------------------------
 
-const std::map<Op, PrimForm>& Reverse::forms() {
+struct FormTable {
   using F = Form;
   using R = Reverse;
-  static const PrimForm rows[] = {
+  static constexpr PrimForm kRows[] = {
       {prim::neg, F::arithmetic, "l"},
       {prim::pos, F::arithmetic, "l"},
       {prim::invert, F::arithmetic, "l"},
@@ -857,21 +857,82 @@ const std::map<Op, PrimForm>& Reverse::forms() {
       {prim::ad_bind, F::custom, "", &R::bind_let},
       {prim::ad_unbind, F::custom, "", &R::unbind_let},
       {prim::ad_update, F::custom, "", &R::ad_update_let},
+      {prim::not_, F::plain, "a bool"},
+      {prim::eq, F::plain, "a bool"},
+      {prim::ne, F::plain, "a bool"},
+      {prim::lt, F::plain, "a bool"},
+      {prim::le, F::plain, "a bool"},
+      {prim::gt, F::plain, "a bool"},
+      {prim::ge, F::plain, "a bool"},
+      {prim::is, F::plain, "a bool"},
+      {prim::is_not, F::plain, "a bool"},
+      {prim::in, F::plain, "a bool"},
+      {prim::not_in, F::plain, "a bool"},
+      {prim::truth, F::plain, "a bool"},
+      {prim::is_end, F::plain, "a bool"},
+      {prim::exc_match, F::plain, "a bool"},
+      {prim::match_sequence, F::plain, "a bool"},
+      {prim::match_mapping, F::plain, "a bool"},
+      {prim::length, F::plain, "an int"},
+      {prim::global_del, F::plain, "nothing"},
+      {prim::class_del, F::plain, "nothing"},
+      {prim::attr_del, F::plain, "nothing: what the attribute held is kept by what read it"},
+      {prim::builtin_get, F::plain, "a function, a class or a number of no one's making"},
+      {prim::slice, F::plain, "where to read, not what"},
+      {prim::str_concat, F::plain, "a str"},
+      {prim::exc_enter, F::plain, "which exception is handled"},
+      {prim::exc_leave, F::plain, "which exception is handled"},
+      {prim::exc_current, F::plain, "which exception is handled"},
+      {prim::import, F::plain, "a module"},
+      {prim::import_as, F::plain, "a module"},
+      {prim::import_from, F::plain, "a name of a module: a constant to who imports it"},
+      {prim::import_star, F::plain, "nothing"},
+      {prim::ad_forward, F::plain, "a function"},
+      {prim::ad_method, F::plain, "a function"},
+      {prim::ad_special, F::plain, "a function"},
+      {prim::ad_flat, F::plain, "a function"},
+      {prim::ad_like, F::plain, "a kind and a shape"},
+      {prim::ad_rule, F::plain, "a function"},
+      {prim::ad_always, F::plain, "a function"},
+      {prim::ad_index, F::plain, "a place"},
+      {prim::ad_source, F::plain, "a place"},
+      {prim::ad_globals, F::plain, "a module"},
+      {prim::ad_place, F::plain, "what an update had; the derivatives of its parts go to the update itself"},
+      {prim::ad_fail, F::plain, "nothing"},
+      {prim::seq_new, F::plain, "an empty sequence"},
+      {prim::seq_len, F::plain, "an int"},
+      {prim::seq_prev, F::plain, "an int"},
+      {prim::set, F::fail, "a set knows its items by their values"},
+      {prim::set_add, F::fail, "a set knows its items by their values"},
+      {prim::set_update, F::fail, "a set knows its items by their values"},
+      {prim::tensor_item, F::fail, "of typed programs, which are not differentiated"},
   };
-  static const std::map<Op, PrimForm>& table = support::forever([] {
-    std::map<Op, PrimForm> m;
-    for (const PrimForm& r : rows) m[r.op] = r;
-    return m;
-  }());
+  // Every primitive has one row: one that is forgotten does not build.
+  static constexpr std::array<PrimForm, prim::count_> by_primitive() {
+    std::array<PrimForm, prim::count_> all{};
+    std::array<bool, prim::count_> seen{};
+    for (const PrimForm& r : kRows) {
+      if (seen[index(r.op)]) throw "a primitive with two rows";
+      seen[index(r.op)] = true;
+      all[index(r.op)] = r;
+    }
+    for (bool there : seen)
+      if (!there) throw "a primitive without a row";
+    return all;
+  }
+  static constexpr size_t index(Op op) { return static_cast<size_t>(op); }
+};
+
+const std::array<PrimForm, prim::count_>& Reverse::forms() {
+  static constexpr std::array<PrimForm, prim::count_> table = FormTable::by_primitive();
   return table;
 }
 
 void Reverse::forward_let(const Let& l) {
   fwd_.set_span(l.span);
   bwd_.set_span(l.span);
-  auto it = forms().find(l.op);
-  if (it == forms().end() || !flow_.nodes()[node_].returns) return plain(l);
-  const PrimForm& form = it->second;
+  if (is_tensor_op(l.op) || !flow_.nodes()[node_].returns) return plain(l);
+  const PrimForm& form = forms()[static_cast<size_t>(l.op)];
   size_t before = current_->size();
   switch (form.form) {
     case Form::plain:
@@ -899,7 +960,7 @@ void Reverse::forward_let(const Let& l) {
       break;
     }
     case Form::arithmetic:
-      arithmetic(l, form.keep);
+      arithmetic(l, form.text);
       break;
     case Form::custom:
       (this->*form.emit)(l);

@@ -21,7 +21,12 @@ constexpr int kCheapRepeat = 3;     // ... also when a broadcast repeats them ma
 constexpr size_t kMaxBuffers = 24;  // of one kernel
 constexpr int kMaxCost = 600;
 
-bool is_view(const Value& v) { return v.is<form::AxisMap>() || v.is<form::Narrow>() || v.is<form::Flip>(); }
+bool diagonal(const Value& v) {
+  const auto* read = v.get<form::Read>();
+  const auto* place = v.get<form::Place>();
+  return (read && has_diagonal(read->at)) || (place && has_diagonal(place->at));
+}
+bool is_view(const Value& v) { return v.is<form::Read>() && !diagonal(v); }
 
 class Clusterer {
  public:
@@ -70,12 +75,15 @@ class Clusterer {
     std::vector<bool> wanted = g_.live_out;
     auto renames = [&](ValueId v) {  // only changes how memory is read
       const Value& x = g_[v];
-      const auto* map = x.get<form::AxisMap>();
-      return x.is<form::Reshape>() || (map && map->only_ones && wanted[v]);
+      const auto* read = x.get<form::Read>();
+      return x.is<form::Reshape>() || (read && read->only_ones && wanted[v]);
     };
     for (ValueId v = static_cast<ValueId>(g_.values.size()); v-- > 0;) {
       const Value& x = g_[v];
-      if (needs_index_check(x)) wanted[x.inputs[1].value] = true;
+      if (needs_index_check(x)) {
+        wanted[x.inputs[1].value] = true;
+        if (g_.users[v].empty()) wanted[v] = true;  // nobody wants the elements; that its places exist is looked at
+      }
       if (is_contraction(x))
         for (const Use& u : x.inputs) wanted[u.value] = true;
       if (renames(v)) wanted[x.inputs[0].value] = true;
@@ -124,10 +132,11 @@ class Clusterer {
     if (cost_of(g_[v]) <= kCheapRepeat && g_[v].is<form::Elementwise>()) return false;
     const Value& c = g_[consumer];
     const Polys& domain = c.is<form::Reduce>() ? g_[c.inputs[0].value].dims : c.dims;
-    if (product(g_[v].dims) == product(domain)) return c.is<form::Cat>() || c.is<form::DiagonalBack>();
+    if (product(g_[v].dims) == product(domain)) return c.is<form::Cat>() || (c.is<form::Place>() && diagonal(c));
     if (c.is<form::Window>() || c.is<form::WindowIndex>()) return overlapping(*windows_of(c));
-    if (c.is<form::Gather>() || c.is<form::Diagonal>()) return false;
-    if (c.is<form::Cat>() || c.is<form::Place>()) return false;
+    if (c.is<form::Gather>() || c.is<form::Cat>()) return false;
+    if (c.is<form::Read>() && diagonal(c)) return false;
+    if (c.is<form::Place>() && !diagonal(c)) return false;
     return true;
   }
   static bool overlapping(const std::vector<form::WindowDim>& dims) {
@@ -263,11 +272,14 @@ class Clusterer {
       if (u.kind != Use::Kind::value) continue;
       const Polys& in = g_[u.value].dims;
       std::vector<int> next(in.size(), -1);
-      const auto* map = x.get<form::AxisMap>();
-      bool ok = own_place && (map || x.is<form::Elementwise>());
-      if (map) {
+      const auto* read = x.get<form::Read>();
+      const bool stays = read && std::ranges::all_of(read->at, [](const AxisAt& a) {
+                           return a.step == 1 && a.start == SymDim::number(0);
+                         });
+      bool ok = own_place && (stays || x.is<form::Elementwise>());
+      if (stays) {
         for (size_t a = 0; a < in.size(); ++a)
-          next[a] = map->axes[a] < 0 ? -1 : axes[static_cast<size_t>(map->axes[a])];
+          next[a] = read->at[a].axis < 0 ? -1 : axes[static_cast<size_t>(read->at[a].axis)];
       } else if (x.is<form::Elementwise>()) {
         for (size_t a = 0; a < in.size(); ++a) next[a] = in[a].is(1) ? -1 : axes[a + axes.size() - in.size()];
       }

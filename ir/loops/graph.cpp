@@ -76,7 +76,7 @@ class Builder {
     if (is_tensor_op(l.op)) {
       LetArgs args(f_, l);
       Value made = v;
-      if (!many_axes(l, t) && sizes_are_told(l, args.op(), t) && tensor_op(args, made)) v = std::move(made);
+      if (!many_axes(l, t) && sizes_are_told(l, args.op(), t) && tensor_op(l, args, made)) v = std::move(made);
     } else if (l.op == prim::move) {
       ValueId source = value_of(f_.args(l)[0].name());
       g_.of_name[index(l.result)] = source;
@@ -123,12 +123,12 @@ class Builder {
   }
 
   // False: not one of the kinds (or with parameters that are known only at run time).
-  bool tensor_op(const LetArgs& args, Value& v) {
+  bool tensor_op(const Let& l, const LetArgs& args, Value& v) {
     const OpInfo& op = args.op();
     if (op.elementwise()) return elementwise(args, v);
     const LoopSpec& loop = op.def->loop;
     if (loop.kind == LoopKind::reduce) return reduce(args, v);
-    if (loop.kind == LoopKind::view) return view(args, v, loop.index);
+    if (loop.kind == LoopKind::view) return view(l, args, v);
     if (loop.kind == LoopKind::contract) return matmul(args, v, loop.index);
     if (loop.kind == LoopKind::conv) return convolve(args, v, loop.index);
     if (loop.kind == LoopKind::gather) return gather(args, v, loop.index);
@@ -353,19 +353,16 @@ class Builder {
   bool scatter(const LetArgs& args, Value& v, std::string_view rule);
   bool window(const LetArgs& args, Value& v, std::string_view rule);
   bool unpool(const LetArgs& args, Value& v);
-  bool view(const LetArgs& args, Value& v, std::string_view rule);
+  bool index_map(const Let& let, IndexMap& map);
+  bool view(const Let& let, const LetArgs& args, Value& v);
   static void drop_ones(Value& v, const Polys& in) {
-    form::AxisMap map{.only_ones = true};
-    if (same_but_for_ones(in, v.dims, map.axes))
-      v.form = std::move(map);
+    form::Read read{.at = {}, .only_ones = true};
+    if (same_but_for_ones(in, v.dims, read.at))
+      v.form = std::move(read);
     else
       v.form = form::Reshape{};
   }
-  static bool same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes);
-  bool permute(const LetArgs& args, Value& v, size_t rank);
-  bool expand(Value& v, const Polys& in);
-  bool unreduce(const LetArgs& args, Value& v, const Polys& in);
-  bool place(const LetArgs& args, Value& v, const Polys& in, std::string_view rule);
+  static bool same_but_for_ones(const Polys& in, const Polys& out, SmallVec<AxisAt, 6>& at);
   bool concatenate(const LetArgs& args, Value& v);
 
   void finish(const Block& b) {
@@ -556,200 +553,77 @@ bool Builder::unpool(const LetArgs& args, Value& v) {
   return true;
 }
 
-bool Builder::view(const LetArgs& args, Value& v, std::string_view rule) {
-  if (rule == "cat") return concatenate(args, v);
+// The map of a view, if its places can be told from the inputs' sizes: else they are known only when the step runs, and
+// may be out of range.
+bool Builder::index_map(const Let& let, IndexMap& map) {
+  LetCall made;
+  if (!made.infer(f_, let)) return false;
+  map = std::move(made.call.map);
+  auto told = [&](const SymDim& d) {
+    if (d.known()) return true;
+    for (const auto& t : made.inputs)
+      for (const SymDim& n : t->dims)
+        if (!n.known() && n.symbol == d.symbol) return true;
+    return false;
+  };
+  return std::ranges::all_of(map.at, [&](const AxisAt& at) { return told(at.start); });
+}
+
+bool Builder::view(const Let& let, const LetArgs& args, Value& v) {
+  using Way = IndexMap::Way;
+  if (args.op().def->loop.map == view::cat) return concatenate(args, v);
   Use u;
   if (!input(args, 0, u) || u.kind != Use::Kind::value) return false;
   v.inputs.push_back(u);
-  const Polys in = g_[u.value].dims;
-  size_t rank = in.size();
-  if (rule == "reshape") {
-    drop_ones(v, in);
+  if (view::only_shape(args.op().def->loop.map)) {
+    drop_ones(v, g_[u.value].dims);
     return true;
   }
-  if (rule == "permute") return permute(args, v, rank);
-  if (rule == "expand") return expand(v, in);
-  if (rule == "unreduce") return unreduce(args, v, in);
-  if (rule == "pad" || rule == "narrow_back") return place(args, v, in, rule);
-  if (rule == "flip") {
-    auto axes = args.integers("dims");
-    if (!axes) return false;
-    form::Flip flip;
-    for (int64_t a : *axes) {
-      auto w = wrap_axis(a, rank);
-      if (!w) return false;
-      flip.axes.push_back(*w);
+  IndexMap map;
+  if (!index_map(let, map)) return false;
+  switch (map.way) {
+    case Way::reads:
+      v.form = form::Read{std::move(map.at)};
+      return true;
+    case Way::places: {
+      form::Place place{std::move(map.at), Use::integer(0)};
+      if (const auto* fill = args.find("value"); fill && fill->given) {
+        auto number = fill->atoms.size() == 1 ? scalar_use(f_, fill->atoms[0]) : std::nullopt;
+        if (!number) return false;
+        place.fill = *number;
+      }
+      v.form = std::move(place);
+      return true;
     }
-    v.form = std::move(flip);
-    return true;
-  }
-  if (rule == "narrow") {
-    auto axis = args.known_integer("axis");
-    auto start = args.integer("start");
-    auto w = axis ? wrap_axis(*axis, rank) : std::nullopt;
-    if (!w || !start) return false;
-    if (start->kind == Use::Kind::number && start->i < 0) {
-      const Poly& d = in[static_cast<size_t>(*w)];
-      if (!d.known()) return false;
-      start = Use::integer(start->i + d.number());
-    } else if (start->kind != Use::Kind::number) {
-      return false;  // may be negative or out of range
+    case Way::band: {
+      auto diagonal = integer_use(f_, args, "diagonal");
+      if (!diagonal) return false;
+      v.form = form::Triangle{*diagonal, map.upper};
+      return true;
     }
-    v.form = form::Narrow{*w, *start};
-    return true;
-  }
-  if (rule == "tril" || rule == "triu") {
-    auto k = args.integer("diagonal");
-    if (!k || rank < 2) return false;
-    v.form = form::Triangle{*k, rule == "triu"};
-    return true;
-  }
-  if (rule == "diagonal" || rule == "diagonal_back") {
-    auto offset = args.known_integer("offset"), d1 = args.known_integer("dim1"), d2 = args.known_integer("dim2");
-    size_t r = rule == "diagonal" ? rank : v.dims.size();
-    auto a = d1 ? wrap_axis(*d1, r) : std::nullopt, b = d2 ? wrap_axis(*d2, r) : std::nullopt;
-    if (!offset || !a || !b) return false;
-    const int row = a.value_or(0), column = b.value_or(0), by = static_cast<int>(*offset);
-    if (rule == "diagonal")
-      v.form = form::Diagonal{row, column, by};
-    else
-      v.form = form::DiagonalBack{row, column, by};
-    return true;
+    case Way::flat:
+    case Way::joins:
+      break;
   }
   return false;
 }
 
-// squeeze, unsqueeze: the dims other than 1 are the same. Then axes are those of an axis_map.
-bool Builder::same_but_for_ones(const Polys& in, const Polys& out, SmallVec<int, 4>& axes) {
+// squeeze, unsqueeze: the dims other than 1 are the same.
+bool Builder::same_but_for_ones(const Polys& in, const Polys& out, SmallVec<AxisAt, 6>& at) {
   size_t k = 0;
-  SmallVec<int, 4> map;
+  SmallVec<AxisAt, 6> map;
   for (const Poly& d : in) {
     if (d.is(1)) {
-      map.push_back(-1);
+      map.push_back({});
       continue;
     }
     while (k < out.size() && out[k].is(1)) ++k;
     if (k == out.size() || !(out[k] == d)) return false;
-    map.push_back(static_cast<int>(k++));
+    map.push_back({.axis = static_cast<int>(k++)});
   }
   while (k < out.size() && out[k].is(1)) ++k;
   if (k != out.size()) return false;
-  axes = map;
-  return true;
-}
-
-bool Builder::permute(const LetArgs& args, Value& v, size_t rank) {
-  std::string_view name = args.op().name;
-  std::vector<int> order(rank);  // out axis k is in axis order[k]
-  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
-  if (name == "t") {
-    std::reverse(order.begin(), order.end());
-  } else if (name == "transpose") {
-    auto a = args.known_integer("dim0"), b = args.known_integer("dim1");
-    auto x = a ? wrap_axis(*a, rank) : std::nullopt, y = b ? wrap_axis(*b, rank) : std::nullopt;
-    if (!x || !y) return rank == 0 ? (v.form = form::Reshape{}, true) : false;
-    std::swap(order[static_cast<size_t>(*x)], order[static_cast<size_t>(*y)]);
-  } else if (name == "movedim") {
-    auto from = args.integers("source"), to = args.integers("destination");
-    if (!from || !to || from->size() != to->size()) return false;
-    std::vector<int> fixed(rank, -1);
-    std::vector<bool> taken(rank, false);
-    for (size_t i = 0; i < from->size(); ++i) {
-      auto a = wrap_axis((*from)[i], rank), b = wrap_axis((*to)[i], rank);
-      if (!a || !b) return false;
-      fixed[static_cast<size_t>(*b)] = *a;
-      taken[static_cast<size_t>(*a)] = true;
-    }
-    size_t next = 0;
-    for (size_t k = 0; k < rank; ++k) {
-      if (fixed[k] < 0) {
-        while (taken[next]) ++next;
-        fixed[k] = static_cast<int>(next++);
-      }
-      order[k] = fixed[k];
-    }
-  } else {
-    auto dims = args.integers("dims");
-    if (!dims || dims->size() != rank) return false;
-    std::vector<int> given(rank);
-    for (size_t k = 0; k < rank; ++k) {
-      auto a = wrap_axis((*dims)[k], rank);
-      if (!a) return false;
-      given[k] = *a;
-    }
-    if (name == "permute_back")
-      for (size_t k = 0; k < rank; ++k) order[static_cast<size_t>(given[k])] = static_cast<int>(k);
-    else
-      order = given;
-  }
-  form::AxisMap map;
-  map.axes.resize(rank);
-  for (size_t k = 0; k < rank; ++k) map.axes[static_cast<size_t>(order[k])] = static_cast<int>(k);
-  v.form = std::move(map);
-  return true;
-}
-
-bool Builder::expand(Value& v, const Polys& in) {
-  if (in.size() > v.dims.size()) return false;
-  size_t lead = v.dims.size() - in.size();
-  form::AxisMap map;
-  for (size_t a = 0; a < in.size(); ++a) map.axes.push_back(in[a].is(1) ? -1 : static_cast<int>(a + lead));
-  v.form = std::move(map);
-  return true;
-}
-
-bool Builder::unreduce(const LetArgs& args, Value& v, const Polys& in) {
-  size_t rank = v.dims.size();
-  Param axis = args.param("axis");
-  auto list = args.integers("axis");
-  if (axis.kind == Param::Kind::unknown || (!axis.is_none() && !list)) return false;
-  std::vector<bool> reduced(rank, axis.is_none() || (list && list->empty() && axis.kind == Param::Kind::list));
-  if (list)
-    for (int64_t a : *list) {
-      auto w = wrap_axis(a, rank);
-      if (w) reduced[static_cast<size_t>(*w)] = true;
-    }
-  form::AxisMap map;
-  bool keep = in.size() == rank;
-  for (size_t a = 0; a < rank; ++a) {
-    if (!reduced[a])
-      map.axes.push_back(static_cast<int>(a));
-    else if (keep)
-      map.axes.push_back(-1);
-  }
-  if (map.axes.size() != in.size()) return false;
-  v.form = std::move(map);
-  return true;
-}
-
-bool Builder::place(const LetArgs& args, Value& v, const Polys& in, std::string_view rule) {
-  form::Place p{.starts = std::vector<Use>(in.size(), Use::integer(0)), .fill = Use::integer(0)};
-  if (rule == "narrow_back") {
-    auto axis = args.known_integer("axis"), start = args.known_integer("start");
-    auto w = axis ? wrap_axis(*axis, in.size()) : std::nullopt;
-    if (!w || !start) return false;
-    if (*start < 0) {
-      const Poly& d = v.dims[static_cast<size_t>(*w)];
-      if (!d.known()) return false;
-      *start += d.number();
-    }
-    p.starts[static_cast<size_t>(*w)] = Use::integer(*start);
-    v.form = std::move(p);
-    return true;
-  }
-  auto pads = args.integers("pad");
-  if (!pads) return false;
-  for (size_t k = 0; k * 2 < pads->size(); ++k) {
-    if (k >= in.size()) return false;
-    p.starts[in.size() - 1 - k] = Use::integer((*pads)[k * 2]);
-  }
-  const auto* fill = args.find("value");
-  if (fill && fill->given) {
-    auto u = fill->atoms.size() == 1 ? scalar_use(f_, fill->atoms[0]) : std::nullopt;
-    if (!u) return false;
-    p.fill = *u;
-  }
-  v.form = std::move(p);
+  at = std::move(map);
   return true;
 }
 
@@ -796,6 +670,16 @@ const ExprProgram* program_of(const Value& v) {
 
 }  // namespace
 
+bool has_diagonal(std::span<const AxisAt> at) {
+  uint64_t seen = 0;  // (a kernel has fewer axes than bits)
+  for (const AxisAt& a : at) {
+    if (a.axis < 0) continue;
+    if (seen >> a.axis & 1) return true;
+    seen |= uint64_t{1} << a.axis;
+  }
+  return false;
+}
+
 int index_axis(const Value& v) {
   const auto* g = v.get<form::Gather>();
   return g ? g->axis : v.get<form::ScatterOne>()->axis;
@@ -812,19 +696,14 @@ const std::vector<form::WindowDim>* windows_of(const Value& v) {
 
 std::vector<Use> scalar_params(const Value& v) {
   using Uses = std::vector<Use>;
-  return std::visit(Cases{[](const form::Elementwise& e) { return Uses(e.params.begin(), e.params.end()); },
-                          [](const form::Narrow& n) { return Uses{n.start}; },
-                          [](const form::Place& p) {
-                            Uses all = p.starts;
-                            all.push_back(p.fill);
-                            return all;
-                          },
-                          [](const form::Triangle& t) { return Uses{t.diagonal}; },
-                          [](const form::Iota& i) {
-                            return Uses{i.first, i.step};
-                          },
-                          [](const auto&) { return Uses{}; }},
-                    v.form);
+  return std::visit(
+      Cases{[](const form::Elementwise& e) { return Uses(e.params.begin(), e.params.end()); },
+            [](const form::Place& p) { return Uses{p.fill}; }, [](const form::Triangle& t) { return Uses{t.diagonal}; },
+            [](const form::Iota& i) {
+              return Uses{i.first, i.step};
+            },
+            [](const auto&) { return Uses{}; }},
+      v.form);
 }
 
 int cost_of(const Value& v) {
@@ -848,26 +727,23 @@ int cost_of(const Value& v) {
 std::string_view name_of(Op op) { return is_tensor_op(op) ? std::string_view(op_info(op).name) : op_name(op); }
 
 std::string print(const Graph& g) {
-  constexpr std::string_view kKinds[] = {
-      "input",       "elementwise", "axis_map",      "reshape",  "flip",   "narrow",   "place",
-      "cat",         "diagonal",    "diagonal_back", "triangle", "reduce", "iota",     "gather",
-      "scatter_one", "window",      "window_index",  "unpool",   "matmul", "convolve", "opaque"};
+  constexpr std::string_view kKinds[] = {"input",        "elementwise", "read",   "reshape",  "place",       "cat",
+                                         "triangle",     "reduce",      "iota",   "gather",   "scatter_one", "window",
+                                         "window_index", "unpool",      "matmul", "convolve", "opaque"};
   static_assert(std::size(kKinds) == std::variant_size_v<Form>);
   using Ints = std::vector<int>;
   auto list = [](const SmallVec<int, 4>& axes) { return Ints(axes.begin(), axes.end()); };
-  const Cases axes_of{[&](const form::AxisMap& m) { return list(m.axes); },
-                      [&](const form::Flip& f) { return list(f.axes); },
+  auto followed = [](const SmallVec<AxisAt, 6>& at) {
+    Ints axes;
+    for (const AxisAt& a : at) axes.push_back(a.axis);
+    return axes;
+  };
+  const Cases axes_of{[&](const form::Read& r) { return followed(r.at); },
+                      [&](const form::Place& p) { return followed(p.at); },
                       [&](const form::Reduce& r) { return list(r.axes); },
-                      [](const form::Narrow& n) { return Ints{n.axis}; },
                       [](const form::Cat& c) { return Ints{c.axis}; },
                       [](const form::Gather& c) { return Ints{c.axis}; },
                       [](const form::ScatterOne& c) { return Ints{c.axis}; },
-                      [](const form::Diagonal& d) {
-                        return Ints{d.row, d.column, d.offset};
-                      },
-                      [](const form::DiagonalBack& d) {
-                        return Ints{d.row, d.column, d.offset};
-                      },
                       [](const auto&) { return Ints{}; }};
   std::string out;
   for (ValueId v = 0; v < g.values.size(); ++v) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,30 +49,17 @@ struct Elementwise {  // `program` over inputs (broadcast to dims)
   ExprProgram program;
   SmallVec<Use, 2> params;  // its scalar parameters
 };
-struct AxisMap {  // in[a] = out[axes[a]], or 0 where axes[a] is -1: permute, expand
-  SmallVec<int, 4> axes;
+struct Read {  // of another place: IndexMap::Way::reads (ir/ops/view.h)
+  SmallVec<AxisAt, 6> at;
   bool only_ones = false;  // squeeze, unsqueeze: nothing but ones comes and goes
 };
 struct Reshape {};  // the same elements in row-major order
-struct Flip {
-  SmallVec<int, 4> axes;
-};
-struct Narrow {  // from `start` on
-  int axis = 0;
-  Use start;
-};
-struct Place {  // inputs[0] from `starts`, one for each axis, in a tensor of `fill`: pad, narrow_back
-  std::vector<Use> starts;
+struct Place {      // in a tensor of `fill`: IndexMap::Way::places
+  SmallVec<AxisAt, 6> at;
   Use fill;
 };
 struct Cat {  // inputs behind each other
   int axis = 0;
-};
-struct Diagonal {  // the elements with column - row == offset, as the last axis
-  int row = 0, column = 0, offset = 0;
-};
-struct DiagonalBack {  // those, in a tensor of zeros
-  int row = 0, column = 0, offset = 0;
 };
 struct Triangle {  // kept where column - row <= diagonal, or >= where it is the upper one; else 0
   Use diagonal;
@@ -121,10 +109,9 @@ struct Convolve {                                                               
 
 }  // namespace form
 
-using Form = std::variant<form::Input, form::Elementwise, form::AxisMap, form::Reshape, form::Flip, form::Narrow,
-                          form::Place, form::Cat, form::Diagonal, form::DiagonalBack, form::Triangle, form::Reduce,
-                          form::Iota, form::Gather, form::ScatterOne, form::Window, form::WindowIndex, form::Unpool,
-                          form::Matmul, form::Convolve, form::Opaque>;
+using Form = std::variant<form::Input, form::Elementwise, form::Read, form::Reshape, form::Place, form::Cat,
+                          form::Triangle, form::Reduce, form::Iota, form::Gather, form::ScatterOne, form::Window,
+                          form::WindowIndex, form::Unpool, form::Matmul, form::Convolve, form::Opaque>;
 
 struct Value {
   Form form;
@@ -162,6 +149,8 @@ Graph build_graph(const Function& f, BlockId block);
 inline bool is_contraction(const Value& v) { return v.is<form::Matmul>() || v.is<form::Convolve>(); }
 /// Does computing v need the places in inputs[1] to be in range? Then they are checked in memory, before.
 inline bool needs_index_check(const Value& v) { return v.is<form::Gather>() || v.is<form::ScatterOne>(); }
+/// Do two axes of the one side follow the same axis of the other? A diagonal, or a tensor with a diagonal.
+bool has_diagonal(std::span<const AxisAt> at);
 /// The axis that the places of such a value are on.
 int index_axis(const Value& v);
 /// The sizes of the windows of a Window, WindowIndex or Unpool; null of others.

@@ -168,23 +168,19 @@ class Lowering {
   NodeId compute(const form::Convolve&, const Value&, const Index&) { not_in_kernels(); }
   [[noreturn]] static void not_in_kernels() { ouro_bug("a value of this kind is not computed in a kernel"); }
 
-  NodeId compute(const form::AxisMap& map, const Value& v, const Index& at) {
+  NodeId compute(const form::Read& read, const Value& v, const Index& at) {
     Index in;
-    for (int a : map.axes) in.push_back(a < 0 ? b_.ix(0) : at[static_cast<size_t>(a)]);
-    return element(v.inputs[0].value, in);
-  }
-  NodeId compute(const form::Flip& flip, const Value& v, const Index& at) {
-    Index in = at;
-    for (int a : flip.axes) {
-      size_t k = static_cast<size_t>(a);
-      in[k] = b_.ix(Leaf::sub, size(v.dims[k] - Poly(1)), at[k]);
+    for (const AxisAt& a : read.at) {
+      const Poly start = a.start;
+      if (a.axis < 0)
+        in.push_back(size(start));
+      else if (a.step < 0)
+        in.push_back(b_.ix(Leaf::sub, size(start), at[static_cast<size_t>(a.axis)]));
+      else if (start.is(0))
+        in.push_back(at[static_cast<size_t>(a.axis)]);
+      else
+        in.push_back(b_.ix_add(at[static_cast<size_t>(a.axis)], size(start)));
     }
-    return element(v.inputs[0].value, in);
-  }
-  NodeId compute(const form::Narrow& narrow, const Value& v, const Index& at) {
-    Index in = at;
-    size_t k = static_cast<size_t>(narrow.axis);
-    in[k] = b_.ix_add(at[k], scalar(narrow.start, DType::i64));
     return element(v.inputs[0].value, in);
   }
   NodeId compute(const form::Iota& iota, const Value& v, const Index& at) {
@@ -290,18 +286,28 @@ class Lowering {
     return element(source, split(linear(at, v.dims), from));
   }
 
-  // in[a] = at[a] - start[a] where 0 <= that < dims, else the fill.
+  // The map is solved for the input's index: the first axis of the result that follows one of the input's says it, any
+  // other one must say the same. The element is there if it lies in the input, else it is the fill.
   NodeId compute(const form::Place& place, const Value& v, const Index& at) {
     const Value& in = g_[v.inputs[0].value];
-    Index sub = at;
+    Index sub(in.dims.size(), NodeId::none);
     NodeId inside = NodeId::none;
-    for (size_t a = 0; a < in.dims.size(); ++a) {
-      NodeId start = scalar(place.starts[a], DType::i64);
-      bool at_zero = place.starts[a].kind == Use::Kind::number && place.starts[a].i == 0;
-      if (at_zero && in.dims[a] == v.dims[a]) continue;
-      sub[a] = b_.ix(Leaf::sub, at[a], start);
-      inside = both(inside, compare(Leaf::ge, at[a], start));
-      inside = both(inside, compare(Leaf::lt, sub[a], size(in.dims[a])));
+    for (size_t a = 0; a < place.at.size(); ++a) {
+      const Poly start = place.at[a].start;
+      if (place.at[a].axis < 0) {
+        inside = both(inside, compare(Leaf::eq, at[a], size(start)));
+        continue;
+      }
+      const size_t k = static_cast<size_t>(place.at[a].axis);
+      const NodeId here = start.is(0) ? at[a] : b_.ix(Leaf::sub, at[a], size(start));
+      if (sub[k] != NodeId::none) {
+        inside = both(inside, compare(Leaf::eq, sub[k], here));
+        continue;
+      }
+      sub[k] = here;
+      if (start.is(0) && in.dims[k] == v.dims[a]) continue;
+      inside = both(inside, compare(Leaf::ge, at[a], size(start)));
+      inside = both(inside, compare(Leaf::lt, here, size(in.dims[k])));
     }
     if (inside == NodeId::none) return element(v.inputs[0].value, sub);
     NodeId e = guarded(inside, v.inputs[0].value, sub);
@@ -344,33 +350,6 @@ class Lowering {
     NodeId keep = compare(t.upper ? Leaf::ge : Leaf::le, at[r - 1], bound);
     NodeId e = element(v.inputs[0].value, at);
     return b_.leaf(Leaf::select, loaded_type(v.type), keep, e, b_.constant(loaded_type(v.type), 0));
-  }
-
-  NodeId compute(const form::Diagonal& d, const Value& v, const Index& at) {
-    size_t rank = g_[v.inputs[0].value].dims.size(), a = static_cast<size_t>(d.row), b = static_cast<size_t>(d.column);
-    int offset = d.offset;
-    Index sub(rank);
-    size_t next = 0;
-    for (size_t k = 0; k < rank; ++k)
-      if (k != a && k != b) sub[k] = at[next++];
-    sub[a] = b_.ix_add(at.back(), b_.ix(offset < 0 ? -offset : 0));
-    sub[b] = b_.ix_add(at.back(), b_.ix(offset > 0 ? offset : 0));
-    return element(v.inputs[0].value, sub);
-  }
-
-  NodeId compute(const form::DiagonalBack& d, const Value& v, const Index& at) {
-    size_t rank = v.dims.size(), a = static_cast<size_t>(d.row), b = static_cast<size_t>(d.column);
-    int offset = d.offset;
-    Index sub;
-    for (size_t k = 0; k < rank; ++k)
-      if (k != a && k != b) sub.push_back(at[k]);
-    NodeId row = b_.ix_add(at[a], b_.ix(offset > 0 ? offset : 0)),
-           column = b_.ix_add(at[b], b_.ix(offset < 0 ? -offset : 0));
-    NodeId on = compare(Leaf::eq, row, column);
-    sub.push_back(offset < 0 ? at[b] : at[a]);
-    on = both(on, compare(Leaf::lt, sub.back(), size(g_[v.inputs[0].value].dims.back())));
-    NodeId e = guarded(on, v.inputs[0].value, sub);
-    return b_.leaf(Leaf::select, loaded_type(v.type), on, e, b_.constant(loaded_type(v.type), 0));
   }
 
   // Negative places count from the end.

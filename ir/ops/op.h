@@ -1,8 +1,9 @@
 // The row of a tensor operation: one place for its name, signature, meaning, derivative, documentation and test domain.
 //
-// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp, loss.cpp,
-// random.cpp, make.cpp); ir/ops/registry.h gives them ids. A row says what an operation *is*; how a kind of row is run
-// is said once per kind: eager blocks in runtime/tensor, loops in ir/loops, contractions in backends/contract.
+// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp,
+// random.cpp, make.cpp), those written in Ouro in stdlib/ops/*.ouro; ir/ops/registry.h gives them ids. A row says what
+// an operation *is*; how a kind of row is run is said once per kind: eager blocks in runtime/tensor, loops in ir/loops,
+// contractions in backends/contract.
 //
 // Signature. `sig` names type classes and dimensions: "f[m,k], f[k,n] -> f[m,n]". Classes:
 //   t any    n number (integer or float)    f float (integers and bools become f32)    i integer    b bool
@@ -23,7 +24,8 @@
 //   body    expression over leaves; scalar parameters that it reads with x.param(i) are the i-th after the tensors
 //   loop    reductions, contractions, data movement, windows, ...: LoopKind and what it needs
 //   symbol  a native kernel in runtime/tensor, by name (sort, random, solve, ...)
-//   source  the body of a Python function over other operations; its derivative is the derivative of its text
+//   source  a function in Ouro over other operations: the file of stdlib/ops that it stands in. Those rows are written
+//           there, not here (tools/stage0/rows.h); their derivative is the derivative of their text
 //
 // Derivative: exactly one of, unless every input is an integer or a bool or the row is `source`
 //   d            elementwise: d[i](x, y) = dy/dx_i over leaves; serves jvp and vjp
@@ -40,8 +42,10 @@
 #include <span>
 #include <string_view>
 
+#include "ir/ops/combine.h"
 #include "ir/ops/expr.h"
 #include "ir/ops/param_kinds.h"
+#include "ir/ops/view.h"
 
 namespace ouro::ir {
 
@@ -63,21 +67,19 @@ enum class LoopKind : uint8_t {
   scan,      // running `combine` along `axis`, in order
   contract,  // sum over the dims that `index` repeats ("mk,kn->mn"), by backends/contract
   conv,      // convolution and its two gradients, by backends/contract; `index` is forward, input or weight
-  view,  // a rearrangement of the elements: `index` names the rule of view.h (reshape, permute, flip, slice, pad, ...)
-  gather,   // out[i] = x[f(i, index)]
-  scatter,  // out = x; out[f(i, index)] op= src[i], in order of i
-  window,   // pooling: reduce over windows with `combine`
+  view,      // a rearrangement of the elements: `map` is its rule of view.h, from which the shape follows, too
+  gather,    // out[i] = x[f(i, index)]
+  scatter,   // out = x; out[f(i, index)] op= src[i], in order of i
+  window,    // pooling: reduce over windows with `combine`
 };
-// The initial value of a reduction.
-enum class Identity : uint8_t { none, zero, one, lowest, highest };
 
 struct LoopSpec {
   LoopKind kind = LoopKind::none;
   std::string_view index{};
-  Leaf combine = Leaf::add;
-  Identity identity = Identity::none;
-  BodyFn before = nullptr;  // of reductions: applied to each element first (any: x != 0)
-  bool from_end = true;     // of gathers: a negative index counts from the end; else it is an error
+  Leaf combine = Leaf::add;  // of combine.h
+  BodyFn before = nullptr;   // of reductions: applied to each element first (any: x != 0)
+  bool from_end = true;      // of gathers: a negative index counts from the end; else it is an error
+  ViewRule map = nullptr;    // of views
   constexpr bool empty() const { return kind == LoopKind::none; }
 };
 
@@ -142,7 +144,10 @@ consteval bool complete(std::span<const OpDef> rows) {
     if (o.name.empty() || o.doc.empty() || o.sig.find("->") == std::string_view::npos) return false;
     int kinds = (o.body != nullptr) + !o.loop.empty() + !o.symbol.empty() + !o.source.empty();
     if (kinds != 1) return false;
-    if (o.sig.find('@') != std::string_view::npos && o.shape.empty() && o.source.empty()) return false;
+    if (combine_index(o.loop.combine) < 0) return false;
+    if ((o.loop.kind == LoopKind::view) != (o.loop.map != nullptr)) return false;
+    const bool has_shape = !o.shape.empty() || !o.source.empty() || o.loop.map;
+    if (o.sig.find('@') != std::string_view::npos && !has_shape) return false;
     bool derivative = o.d[0] || o.d[1] || o.d[2] || !o.vjp.empty() || !o.source.empty();
     if (has_float_input(o.sig) && !derivative && o.nondiff.empty()) return false;
     if (derivative && !o.nondiff.empty()) return false;

@@ -75,8 +75,8 @@ std::span<const OpDef> shape_rows();
 std::span<const OpDef> index_rows();
 std::span<const OpDef> linalg_rows();
 std::span<const OpDef> neural_rows();
-std::span<const OpDef> loss_rows();
 std::span<const OpDef> make_rows();
 std::span<const OpDef> random_rows();
+std::span<const OpDef> ouro_rows();  // of stdlib/ops, generated (tools/stage0)
 
 }  // namespace ouro::ir

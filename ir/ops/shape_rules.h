@@ -1,4 +1,5 @@
-// Shape rules of rows whose result is written `@`: by name, over symbolic dims. A rule may also set result dtypes.
+// Shape rules of rows whose result is written `@` (of views: view.h): by name, over symbolic dims. A rule may also set
+// result dtypes.
 #pragma once
 
 #include <string_view>
@@ -9,8 +10,5 @@ namespace ouro::ir {
 
 // Fills the dims (and number) of call.results; false with call.error. An unknown name is our bug.
 bool apply_shape_rule(std::string_view rule, SigCall& call);
-
-// The axes order of a row whose view is "permute": result axis i is input axis order[i].
-bool permute_order(SigCall& call, std::vector<int>& order);
 
 }  // namespace ouro::ir

@@ -380,6 +380,7 @@ bool infer(SigCall& c) {
     by_rule |= s.rule;
     c.results.push_back(std::move(r));
   }
+  if (ViewRule map = c.op->def->loop.map) return map(c) && check_results(c);
   by_rule |= !c.op->def->shape.empty();
   return (!by_rule || apply_shape_rule(c.op->def->shape, c)) && check_results(c);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/ops/registry.h"
+#include "ir/ops/view.h"
 #include "ir/type.h"
 #include "support/dtype.h"
 
@@ -126,6 +127,7 @@ struct SigCall {
   std::vector<TensorType> results;
   DType compute = DType::f32;      // of elementwise rows: the type of the arithmetic (half floats: f32)
   std::vector<DType> input_types;  // each input after promotion
+  IndexMap map;                    // of views
   std::optional<SigError> error;
   const Param& param(std::string_view name) const;  // by name; `none` when the row lacks it
   bool fail(std::string kind, std::string text) {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ir/anf.h"
-#include "ir/pass.h"
+#include "ir/opt/pass.h"
 
 namespace ouro::ir::opt {
 

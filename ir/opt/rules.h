@@ -38,6 +38,8 @@ struct Match {
   bool is_number(Atom a, double v, bool negative_zero = false) const;
   /// The let that made a name, if it is a tensor row of that name; else null.
   const Let* row(Atom a, std::string_view name) const;
+  /// The let that made a name, if it is a view (ir/ops/view.h); else null.
+  const Let* view(Atom a) const;
   /// Is every let that `a` stands for typed float?
   bool is_float(Atom a) const;
 

@@ -27,6 +27,13 @@ const Let* Match::row(Atom a, std::string_view name) const {
   return is_tensor_op(l.op) && op_info(l.op).name == name ? &l : nullptr;
 }
 
+const Let* Match::view(Atom a) const {
+  if (!a.is_name() || made[index(a.name())].block == BlockId::none) return nullptr;
+  const Made& m = made[index(a.name())];
+  const Let& l = f.block(m.block).lets[m.at];
+  return is_tensor_op(l.op) && op_info(l.op).def->loop.kind == LoopKind::view ? &l : nullptr;
+}
+
 bool Match::is_float(Atom a) const {
   const Type* t = type(a);
   return t && t->is_tensor() && ouro::is_float(t->dtype);

@@ -237,7 +237,7 @@ void Meaning::find_bounds(const ir::Block& b) {
       const Let* l = let_of(n);
       if (!l || !ir::is_tensor_op(l->op)) return;
       const OpInfo& op = ir::op_info(l->op);
-      const bool view = op.def->loop.kind == LoopKind::view && op.def->loop.index != "cat";
+      const bool view = op.def->loop.kind == LoopKind::view && op.name != "cat";
       if (!view || l->nargs < 1 || !f_.args(*l)[0].is_name()) return;
       n = f_.args(*l)[0].name();
     }
@@ -314,7 +314,7 @@ Term Meaning::compute(const Let& l, const Index& at) {
     case LoopKind::reduce:
       return reduced(l, -1, at);
     case LoopKind::view:
-      return view(a, loop.index, at);
+      return view(a, at);
     case LoopKind::gather:
       return gathered(a, at);
     case LoopKind::scatter:
@@ -562,7 +562,23 @@ DType Meaning::dtype(const Claim& c) const {
 
 // ---------------------------------------------------------------- rearrangements
 
-Term Meaning::view(const Args& a, std::string_view rule, const Index& at) {
+namespace {
+
+// What kind of rearrangement an operation is, by its name.
+std::string_view rearrangement(std::string_view op) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"flatten", "reshape"},      {"unflatten", "reshape"}, {"squeeze", "reshape"}, {"unsqueeze", "reshape"},
+      {"permute_back", "permute"}, {"transpose", "permute"}, {"t", "permute"},       {"movedim", "permute"},
+      {"expand_as", "expand"},     {"pad_constant", "pad"}};
+  for (const auto& [name, kind] : kKinds)
+    if (name == op) return kind;
+  return op;
+}
+
+}  // namespace
+
+Term Meaning::view(const Args& a, const Index& at) {
+  const std::string_view rule = rearrangement(a.op.name);
   const Shape out = a.result();
   if (rule == "cat") {
     std::vector<Atom> parts = a.atoms(0);

@@ -78,7 +78,7 @@ class Meaning {
   Reduction reduction(const Args& a) const;
   Elementwise program_of(const Args& a) const;
   Term reduced(const ir::Let& l, int stage, const Index& at);
-  Term view(const Args& a, std::string_view rule, const Index& at);
+  Term view(const Args& a, const Index& at);
   Term gathered(const Args& a, const Index& at);
   Term scattered(const Args& a, const Index& at);
   Term window(const Args& a, bool index, const Index& at);

@@ -60,6 +60,8 @@ class BlockCheck {
       const Instr& i = p_.code[at_];
       try {
         step(i);
+      } catch (const Raised&) {
+        return;
       } catch (const Violation& v) {
         throw Violation(fmt::format("instruction {} ({}): {}", at_, describe(i), v.what()));
       }
@@ -70,6 +72,9 @@ class BlockCheck {
   }
 
  private:
+  // A place in an axis without elements: the step raises, and nothing behind it runs.
+  struct Raised {};
+
   int64_t size(SizeId id) const { return sizes_.sizes[id]; }
 
   std::string describe(const Instr& i) const {
@@ -260,6 +265,7 @@ class BlockCheck {
     for (uint32_t k = 0; k < l.nargs; ++k) indexed |= args[k].is_name() && is_tensor(args[k].name());
     if (!indexed || size(x.bound) < bound) throw Violation("places are looked at for another axis");
     checked_[index(name(i.claims[0].name))] = size(x.bound);
+    if (size(x.bound) == 0 && size(x.places) > 0) throw Raised();
   }
 
   void step(const work::Kernel& launch, const Instr& i) {

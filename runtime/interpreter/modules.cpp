@@ -226,15 +226,11 @@ Value run_found(Session& s, Symbol name, const Found& f) {
   return run_loading(s, name, m, [&](const Value& m) { return run_source(s, file, f.text, m); });
 }
 
-// A module of the library stands in the program already parsed; its text is only for tracebacks.
-Value run_embedded(Session& s, Symbol name, const Session::Embedded& e) {
-  uint32_t file = s.sources.add_later(std::string(e.path), e.text);
-  ir::UnpackResult code = ir::unpack(e.packed, file);
-  if (!code.function) ouro_bug("module %s: %s", name.c_str(), code.error.c_str());
+Value import_embedded(Session& s, Symbol name, const Session::Embedded& e) {
   Value m = new_module(s, name.text(), make_str(e.path));
   m.as<Module>()->ouro_names = true;
   m.as<Module>()->is_package = e.is_package;
-  return run_loading(s, name, m, [&](const Value& m) { return run_module(s, code.function, m); });
+  return run_loading(s, name, m, [&](const Value& m) { return run_embedded(s, e, m); });
 }
 
 Value load_module(Session& s, Symbol name, Module* parent) {
@@ -251,7 +247,8 @@ Value load_module(Session& s, Symbol name, Module* parent) {
       if (f.there) return run_found(s, name, f);
     }
   }
-  if (const Session::Embedded* e = s.find_embedded ? s.find_embedded(full) : nullptr) return run_embedded(s, name, *e);
+  if (const Session::Embedded* e = s.find_embedded ? s.find_embedded(full) : nullptr)
+    return import_embedded(s, name, *e);
   if (const NativeModule* rows = s.find_natives(full)) {
     Value m = new_module(s, full, Value::none());
     m.as<Module>()->load = load_native;
@@ -265,6 +262,14 @@ Value load_module(Session& s, Symbol name, Module* parent) {
 }
 
 }  // namespace
+
+// The text is only for tracebacks.
+Value run_embedded(Session& s, const Session::Embedded& e, const Value& module) {
+  uint32_t file = s.sources.add_later(std::string(e.path), e.text);
+  ir::UnpackResult code = ir::unpack(e.packed, file);
+  if (!code.function) ouro_bug("%s: %s", std::string(e.path).c_str(), code.error.c_str());
+  return run_module(s, code.function, module);
+}
 
 Value import_module(Session& s, Symbol dotted) {
   if (Value* m = s.modules.find(dotted); m && !m->is_unbound()) return *m;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "runtime/object/object.h"
+#include "runtime/object/session.h"
 
 namespace ouro::runtime {
 
@@ -14,6 +15,8 @@ Symbol resolve_relative(Session& s, const Module& from, Symbol name);
 // Compiles text and runs it in a module. Syntax errors become SyntaxError values.
 Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module,
                  bool interactive = false);
+// Runs a module of the library, which stands in the program already parsed, in `module`.
+Value run_embedded(Session& s, const Session::Embedded& library, const Value& module);
 // The module `__main__`, fresh, registered, with __name__ etc. `ouro_names`: a .ouro file (or -c, or the prompt).
 Value make_main_module(Session& s, std::string_view file, bool ouro_names);
 // The loaded module of that dotted name, or an empty one made for names that come from outside, with those above it.

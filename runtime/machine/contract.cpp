@@ -35,8 +35,10 @@ OURO_CLONES void add_scaled(double* row, const double* y, double x, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] + x * y[j];
 }
 template <class T>
-void add_scaled(T* row, const T* y, T x, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) row[j] = static_cast<T>(row[j] + static_cast<T>(x * y[j]));
+void add_scaled(T* row, const T* y, T x, int64_t n) {  // integers wrap
+  using U = uint64_t;
+  for (int64_t j = 0; j < n; ++j)
+    row[j] = static_cast<T>(static_cast<U>(row[j]) + static_cast<U>(x) * static_cast<U>(y[j]));
 }
 
 // Half floats are computed in f32 (runtime/tensor casts around); everything else in itself, bool as a sum of products

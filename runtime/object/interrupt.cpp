@@ -54,9 +54,14 @@ void append_fill(std::string& out, size_t n, char c) {
 void append_repeated(std::string& out, size_t n, std::string_view piece) {
   if (piece.size() == 1) return append_fill(out, n, piece[0]);
   require_memory(2 * (out.size() + n * piece.size()));
-  for (size_t i = 0; i < n; ++i) {
-    if ((i & 0xffff) == 0xffff) poll_interrupt();
-    out += piece;
+  out.reserve(out.size() + n * piece.size());
+  constexpr size_t kBetweenLooks = size_t{1} << 20;  // bytes, and what a turn costs
+  for (size_t i = 0, since = 0; i < n; ++i) {
+    if ((since += piece.size() + 16) > kBetweenLooks) {
+      since = 0;
+      poll_interrupt();
+    }
+    append_text(out, piece);
   }
 }
 

@@ -30,6 +30,14 @@ using NativeOne = Value (*)(Session&, const Value&);
 using NativeTwo = Value (*)(Session&, const Value&, const Value&);
 using NativeThree = Value (*)(Session&, const Value&, const Value&, const Value&);
 
+// What calling one reads and writes, beyond what its arguments are asked (their special methods).
+enum class NativeEffect : uint8_t {
+  any,     // not said: anything
+  pure,    // nothing: where the arguments are immutable, the result depends on them alone
+  output,  // it writes where scripts cannot read
+  frames,  // it looks at the calls that run
+};
+
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
 // are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
 // `*args` as a tuple, `**kw` as a dict. "x: int" has the kind checked, too: `fn` need not. When empty, `fn` parses Args
@@ -40,6 +48,7 @@ struct NativeDef {
   NativeFn fn;
   std::string_view doc;
   bool raw = false;  // ignore `params` for binding (documentation only)
+  NativeEffect effect = NativeEffect::any;
   NativeOne one = nullptr;
   NativeTwo two = nullptr;
   NativeThree three = nullptr;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/ops/param_kinds.h"
 #include "ir/ops/sig_parse.h"
@@ -138,32 +139,31 @@ Value text_module(Session& s, const std::string& name) {
   return m;
 }
 
-// The function that a row's `source` is. Its parameters say nothing of what they take: that is checked before.
-Value source_function(Session& s, const ir::OpInfo& op) {
-  Value& f = s.state<Texts>().functions[&op];
-  if (!f.is_unbound()) return f;
-  std::string params;
-  for (const ir::OpParam& p : op.params)
-    params += (params.empty() ? "" : ", ") + std::string(p.variadic ? "*" : "") + p.name +
-              (p.has_default ? "=" + p.default_text : "");
-  std::string text = "def " + op.name + "(" + params + "):\n";
-  std::string_view rest = op.def->source;
-  while (!rest.empty()) {
-    size_t end = rest.find('\n');
-    text += "  " + std::string(rest.substr(0, end)) + "\n";
-    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+// Runs a file of stdlib/ops, and takes its operations. What is left in its module are helpers: the operations' names
+// mean the built-ins there, also where those are Python's (a row `max` that calls max).
+bool load_group(Session& s, std::string_view group) {
+  const std::string name = "ouro.ops." + std::string(group);
+  const Session::Embedded* library = s.find_embedded ? s.find_embedded(name) : nullptr;
+  if (!library) return raise_error(s, ExcKind::RuntimeError, "there is no %s", name.c_str()), false;
+  Value module = text_module(s, name);
+  if (module.is_error() || run_embedded(s, *library, module).is_error()) return false;
+  Module& m = *module.as<Module>();
+  for (const ir::OpInfo* op : ir::all_ops()) {
+    if (op->def->source != group) continue;
+    Value* made = m.names.find(intern(op->name));
+    if (!made || made->is_unbound()) ouro_bug("%s has no operation %s", name.c_str(), op->name.c_str());
+    s.state<Texts>().functions[op] = std::exchange(*made, Value());
   }
-  OURO_TRY(module, text_module(s, op.name));
-  OURO_TRY_DO(run_source(s, "ouro/" + op.name, text, module));
-  Value* made = module.as<Module>()->names.find(intern(op.name));
-  if (!made || made->is_unbound())
-    return raise_error(s, ExcKind::RuntimeError, "operation '%s' has no text", op.name.c_str());
-  Value function = *made;
-  // The name means the built-in again, also where it is Python's (a row `max` that calls max).
-  *made = Value();
-  module.as<Module>()->version = s.next_version++;
-  s.state<Texts>().functions[&op] = function;
-  return function;
+  m.version = s.next_version++;
+  return true;
+}
+
+// The function that a row in Ouro is. Its parameters say nothing of what they take: that is checked before.
+Value source_function(Session& s, const ir::OpInfo& op) {
+  auto& functions = s.state<Texts>().functions;
+  auto it = functions.find(&op);
+  if (it != functions.end()) return it->second;
+  return load_group(s, op.def->source) ? functions.at(&op) : Value::error();
 }
 
 // ---------------------------------------------------------------- calls
@@ -303,7 +303,7 @@ Value run_general(Session& s, const ir::OpInfo& op, std::span<Value> args) {
   if (op.inputs == 0) return placed(run_row_on_host(s, op, args), s.row_texts > 0 ? kAnywhere : 0);
   // What only looks at the shape needs no elements.
   if (op.def->effect == ir::OpEffect::place ||
-      (op.def->loop.kind == ir::LoopKind::view && op.def->loop.index == "reshape"))
+      (op.def->loop.kind == ir::LoopKind::view && ir::view::only_shape(op.def->loop.map)))
     return run_row_on_host(s, op, args);
   return run_anywhere(s, op, args, [&] { return run_row_on_host(s, op, args); });
 }
@@ -640,10 +640,6 @@ Value operation_globals(Session& s) { return text_module(s, "ouro.rules"); }
 Value operation_source(Session& s, const ir::OpInfo& op) { return source_function(s, op); }
 
 Value operation_text(Session& s, std::string_view text) {
-  if (!text.starts_with("lambda")) {  // the body of a row in Ouro
-    for (const ir::OpInfo* op : ir::all_ops())
-      if (op->def->source == text) return source_function(s, *op);
-  }
   auto& known = s.state<Texts>().lambdas;
   if (auto it = known.find(text); it != known.end()) return it->second;
   OURO_TRY(module, operation_globals(s));

@@ -45,7 +45,7 @@ struct OpCall {
   Value raise(const std::string& kind, const std::string& text) const;
 };
 
-// Those who carry out rows, by "reduce", "view permute", "gather key", ..., or a symbol.
+// Those who carry out rows, by "reduce", "view", "gather key", ..., or a symbol.
 using OpExecutor = Value (*)(OpCall&);
 struct ExecutorRow {
   std::string_view name;

@@ -91,7 +91,7 @@ struct KeyReader {
       int64_t start, stop, step, n = slice_indices(s, *sl, x->dim(axis), start, stop, step);
       if (n < 0) return false;
       map.offset += n > 0 ? start * from[axis] : 0;
-      map.dims.push_back(n), map.strides.push_back(from[axis] * step);
+      map.dims.push_back(n), map.strides.push_back(n > 1 ? from[axis] * step : 0);  // a step may be huge
       ++axis;
       last_advanced = false;
       return true;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ir/ops/leaf.h"
+#include "ir/ops/combine.h"
 
 namespace ouro::runtime {
 
@@ -15,19 +15,16 @@ namespace ouro::runtime {
 using LeafKernel = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using CastKernel = void (*)(void* out, const void* in, int64_t n);
 
-enum class Combine : uint8_t { add, mul, max, min, and_, or_, count_ };
-
 struct KernelTable {
   std::string_view name;
   LeafKernel leaf[ir::kLeafCount][kDTypeCount];  // by operand type; null where the leaf does not exist for it
   CastKernel cast[kDTypeCount][kDTypeCount];     // [from][to]
-  // One row of n elements in the order A of reduce_order.h -> *out. Types: f32, f64, i64, bool (and, or), small
-  // integers for min and max.
-  void (*fold[static_cast<int>(Combine::count_)][kDTypeCount])(void* out, const void* in, int64_t n);
+  // By the line of combine.h, and by the type that it is done in (combine_type).
+  // One row of n elements in the order A of reduce_order.h -> *out.
+  void (*fold[ir::kCombineCount][kDTypeCount])(void* out, const void* in, int64_t n);
   // Order B: in is [rows, inner] with the given row stride (elements); out is [inner].
-  void (*columns[static_cast<int>(Combine::count_)][kDTypeCount])(void* out, const void* in, int64_t rows,
-                                                                  int64_t inner, int64_t stride);
-  // acc[i] = combine(acc[i], in[i])
+  void (*columns[ir::kCombineCount][kDTypeCount])(void* out, const void* in, int64_t rows, int64_t inner,
+                                                  int64_t stride);
   void (*fill[4])(void* out, uint64_t bits, int64_t n);  // by log2 of the element size
   // out[i] = in[i * stride], by log2 of the element size
   void (*gather[4])(void* out, const void* in, int64_t stride, int64_t n);

@@ -7,35 +7,11 @@
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
+#include "support/diag.h"
 
 namespace ouro::runtime {
 
 namespace {
-
-Combine combine_of(ir::Leaf l) {
-  switch (l) {
-    case ir::Leaf::add:
-      return Combine::add;
-    case ir::Leaf::mul:
-      return Combine::mul;
-    case ir::Leaf::max:
-      return Combine::max;
-    case ir::Leaf::min:
-      return Combine::min;
-    case ir::Leaf::and_:
-      return Combine::and_;
-    default:
-      return Combine::or_;
-  }
-}
-
-// The type that a reduction's arithmetic uses.
-DType arithmetic_type(Combine c, DType t) {
-  if (c == Combine::and_ || c == Combine::or_) return DType::boolean;
-  if (is_float(t)) return ir::compute_type(t);
-  if (c == Combine::max || c == Combine::min) return t;
-  return DType::i64;
-}
 
 struct Group {
   int64_t n;
@@ -55,13 +31,13 @@ std::vector<Group> merge_axes(std::span<const int64_t> shape, const std::vector<
 }
 
 // [outer, r, inner] -> [outer, inner]
-bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int64_t outer, int64_t r, int64_t inner,
+bool reduce_one(Session& s, ir::Leaf op, DType t, const char* in, char* out, int64_t outer, int64_t r, int64_t inner,
                 bool last, int threads) {
   const KernelTable& k = kernels();
   size_t z = size_of(t);
   int64_t total = outer * r * inner;
   if (last) {  // by the structure, not by sizes: a kept axis of size 1 behind counts as kept
-    auto f = k.fold[static_cast<int>(op)][static_cast<int>(t)];
+    auto f = k.fold[ir::combine_index(op)][static_cast<int>(t)];
     if (outer == 1 && r > 4096 * 8) {  // one long row: its blocks in parallel, then the rest of the tree
       int64_t blocks = (r + 4095) / 4096;
       OURO_BUFFER(partial, static_cast<size_t>(blocks) * z);
@@ -77,7 +53,7 @@ bool reduce_one(Session& s, Combine op, DType t, const char* in, char* out, int6
     });
     return true;
   }
-  auto f = k.columns[static_cast<int>(op)][static_cast<int>(t)];
+  auto f = k.columns[ir::combine_index(op)][static_cast<int>(t)];
   constexpr int64_t wide = 1024;
   int64_t strips = (inner + wide - 1) / wide;
   parallel_for_or_stop(total > 65536 ? threads : 1, outer * strips, [&](int64_t p) {
@@ -100,7 +76,7 @@ Value reduce_run(OpCall& c) {
   } else {
     axes = c.axes(x->rank);
   }
-  Combine op = combine_of(c.op.def->loop.combine);
+  const ir::Leaf op = c.op.def->loop.combine;
   Value input = c.inputs[0];
   if (c.op.def->loop.before && x->dtype != DType::boolean) {
     const ir::OpInfo* ne = ir::find_op("ne");
@@ -155,10 +131,46 @@ Value arg_run(OpCall& c) {
   return r;
 }
 
+// One step of a scan. (What it lacks does not build.)
+template <ir::Leaf op, class T>
+T combined(T a, T b) {
+  using ir::Leaf;
+  if constexpr (op == Leaf::add)
+    return static_cast<T>(a + b);
+  else if constexpr (op == Leaf::mul)
+    return static_cast<T>(a * b);
+  else if constexpr (op == Leaf::max)
+    return a > b || a != a ? a : b;
+  else if constexpr (op == Leaf::min)
+    return a < b || a != a ? a : b;
+  else if constexpr (op == Leaf::and_)
+    return static_cast<T>(static_cast<int64_t>(a) & static_cast<int64_t>(b));
+  else if constexpr (op == Leaf::or_)
+    return static_cast<T>(static_cast<int64_t>(a) | static_cast<int64_t>(b));
+  else
+    static_assert(op == Leaf::add, "no scan with this leaf");
+}
+template <class T>
+void scan_row(ir::Leaf op, const T* in, T* out, int64_t n) {
+  auto line = [&]<ir::Leaf leaf>() {
+    T v = out[0];
+    for (int64_t i = 1; i < n; ++i) out[i] = v = combined<leaf>(v, in[i]);
+  };
+  switch (op) {
+#define X(leaf, ...)   \
+  case ir::Leaf::leaf: \
+    return line.template operator()<ir::Leaf::leaf>();
+    OURO_COMBINES(X)
+#undef X
+    default:
+      ouro_bug("no scan with leaf %d", static_cast<int>(op));
+  }
+}
+
 Value scan_run(OpCall& c) {
   Value input = c.inputs[0];
-  Combine op = combine_of(c.op.def->loop.combine);
-  DType result = c.dtype(), t = arithmetic_type(op, result);
+  const ir::Leaf op = c.op.def->loop.combine;
+  DType result = c.dtype(), t = ir::combine_type(op, result);
   if (t == DType::boolean) t = DType::u8;
   input = cast_tensor(c.s, input, result);
   if (input.is_error()) return input;
@@ -187,21 +199,7 @@ Value scan_run(OpCall& c) {
             f(out + i * inner * z, out + (i - 1) * inner * z, in + i * inner * z, nullptr, inner);
           return;
         }
-        auto* a = reinterpret_cast<const T*>(in);
-        auto* b = reinterpret_cast<T*>(out);
-        T v = a[0];
-        for (int64_t i = 1; i < n; ++i) {
-          T w = a[i];
-          if (op == Combine::add)
-            v = static_cast<T>(v + w);
-          else if (op == Combine::mul)
-            v = static_cast<T>(v * w);
-          else if (op == Combine::max)
-            v = v > w || v != v ? v : w;
-          else
-            v = v < w || v != v ? v : w;
-          b[i] = v;
-        }
+        scan_row(op, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), n);
       });
     };
     visit_type(t, go);
@@ -256,9 +254,9 @@ constexpr ExecutorRow kRows[] = {{"reduce", reduce_run},
 
 }  // namespace
 
-Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
+Value reduce_axes(Session& s, ir::Leaf op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
                   DType result) {
-  DType t = arithmetic_type(op, input.as<Tensor>()->dtype);
+  DType t = ir::combine_type(op, input.as<Tensor>()->dtype);
   input = cast_tensor(s, input, t);
   if (input.is_error()) return input;
   std::vector<Group> groups = merge_axes(input.as<Tensor>()->shape(), axes);

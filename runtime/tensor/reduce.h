@@ -11,7 +11,7 @@
 namespace ouro::runtime {
 
 // `input` reduced over `axes` (sorted), as dtype `result` and in shape `shape` (which may keep axes of size 1).
-Value reduce_axes(Session& s, Combine op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
+Value reduce_axes(Session& s, ir::Leaf op, Value input, const std::vector<int>& axes, std::span<const int64_t> shape,
                   DType result);
 
 // The same bytes under another dtype of equal size (bool and u8).

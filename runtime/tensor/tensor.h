@@ -116,11 +116,11 @@ std::string operation_keyword(const ir::OpInfo& op, std::string_view name);
 Value operation_function(Session& s, const ir::OpInfo& op);
 // The row that a native stands for, or null.
 const ir::OpInfo* operation_of(const NativeDef* def);
-// The module that the texts of rows (source, vjp, jvp) know as `ouro`: every row by name.
+// The module that stdlib/ops and the texts of rules (vjp, jvp) know as `ouro`: every row by name.
 Value operation_namespace(Session& s);
 // The module whose globals those texts see: Ouro's built-in names and `ouro`.
 Value operation_globals(Session& s);
-// The script function that a row in Ouro (OpDef::source) is; it takes the row's parameters by position.
+// The script function that a row in Ouro (stdlib/ops) is; it takes the row's parameters by position.
 Value operation_source(Session& s, const ir::OpInfo& op);
 // The function that a text is, in that module: a lambda's text (vjp, jvp), cached per session. Needs the frontend.
 Value operation_text(Session& s, std::string_view text);

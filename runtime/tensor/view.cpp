@@ -1,8 +1,7 @@
-// Rearrangements, eagerly: reshape shares the buffer, the others move elements.
+// Views (ir/ops/view.h), eagerly: what keeps its elements in order shares the buffer, the others move them.
 #include <algorithm>
 #include <cstring>
 
-#include "ir/ops/shape_rules.h"
 #include "runtime/machine/threads.h"
 #include "runtime/object/interrupt.h"
 #include "runtime/tensor/call.h"
@@ -13,128 +12,83 @@ namespace ouro::runtime {
 
 namespace {
 
-// result = input read through strides (over the result's axes) from an offset.
-Value strided(OpCall& c, const std::vector<int64_t>& strides, int64_t offset = 0) {
-  OURO_TRY(r, c.result());
-  auto* y = r.as<Tensor>();
-  size_t z = size_of(y->dtype);
-  copy_nd(c.shape, y->bytes(), row_major(c.shape).data(), c.in()->bytes() + offset * static_cast<int64_t>(z),
-          strides.data(), z, session_threads(c.s));
-  return r;
-}
-Value zeros(OpCall& c) {
-  Value r = c.result();
-  if (!r.is_error()) std::memset(r.as<Tensor>()->data(), 0, r.as<Tensor>()->nbytes());
-  return r;
-}
+using Way = ir::IndexMap::Way;
 
-Value reshape(OpCall& c) { return share_tensor(c.in(), c.shape); }
-
-Value permute(OpCall& c) {
-  std::vector<int> order;
-  ir::permute_order(c.sig, order);
-  bool moves = false;
-  int last = -1;
-  for (int a : order)
-    if (c.in()->dim(a) != 1) moves |= a < last, last = a;
-  if (!moves) return share_tensor(c.in(), c.shape);
-  std::vector<int64_t> from = row_major(c.in()->shape()), strides;
-  for (int a : order) strides.push_back(from[a]);
-  return strided(c, strides);
-}
-Value expand(OpCall& c) {
-  const Tensor* x = c.in();
-  if (c.shape.size() == x->rank && std::equal(c.shape.begin(), c.shape.end(), x->dims())) return c.inputs[0];
-  std::vector<int64_t> from = row_major(x->shape()), strides(c.shape.size(), 0);
-  size_t off = c.shape.size() - x->rank;
-  for (int i = 0; i < x->rank; ++i)
-    if (x->dim(i) != 1) strides[off + i] = from[i];
-  return strided(c, strides);
-}
-Value unreduce(OpCall& c) {
-  const Tensor *x = c.in(), *like = c.in(1);
-  std::vector<int> axes = c.axes(like->rank);
-  std::vector<int64_t> kept, strides(like->rank, 0), from = row_major(x->shape());
-  bool keep = x->rank == like->rank && (axes.empty() || c.flag("keepdim") || like->rank == 0);
-  int at = 0;
-  for (int i = 0; i < like->rank; ++i) {
-    bool gone = std::binary_search(axes.begin(), axes.end(), i);
-    if (keep)
-      strides[i] = gone || x->dim(i) == 1 ? 0 : from[i];
-    else if (!gone && at < x->rank)
-      strides[i] = from[at++];
-  }
-  return strided(c, strides);
-}
-Value flip(OpCall& c) {
-  const Tensor* x = c.in();
-  std::vector<int64_t> strides = row_major(x->shape());
+// Strides of x over the other side's axes, and where the map starts in it.
+struct Walk {
+  std::vector<int64_t> strides;
   int64_t offset = 0;
-  std::vector<bool> seen(x->rank);
-  if (x->size == 0) return c.inputs[0];
-  for (int64_t d : c.integers("dims")) {
-    int64_t a = d < 0 ? d + x->rank : d;
-    if (a < 0 || a >= x->rank)
-      return c.raise("IndexError", "flip: axis " + std::to_string(d) + " is out of range for a tensor of " +
-                                       std::to_string(x->rank) + " dimensions");
-    if (seen[a]) return c.raise("RuntimeError", "flip: axis " + std::to_string(d) + " appears twice");
-    seen[a] = true;
-    offset += (x->dim(static_cast<int>(a)) - 1) * strides[a];
-    strides[a] = -strides[a];
+};
+Walk walk(const ir::IndexMap& map, std::span<const int64_t> x, size_t other_rank) {
+  Walk w{std::vector<int64_t>(other_rank, 0)};
+  const std::vector<int64_t> dense = row_major(x);
+  for (size_t a = 0; a < map.at.size(); ++a) {
+    const ir::AxisAt& at = map.at[a];
+    w.offset += at.start.c * dense[a];
+    if (at.axis >= 0) w.strides[static_cast<size_t>(at.axis)] += at.step * dense[a];
   }
-  return strided(c, strides, offset);
+  return w;
 }
-Value narrow(OpCall& c) {
-  const Tensor* x = c.in();
-  int a = c.axis("axis", x->rank);
-  int64_t start = c.integer("start");
-  if (start < 0) start += x->dim(a);
-  std::vector<int64_t> strides = row_major(x->shape());
-  return strided(c, strides, start * strides[a]);
-}
-// Zeros, with the input at an offset.
-Value place(OpCall& c, const std::vector<int64_t>& dims, const std::vector<int64_t>& to, int64_t offset,
-            const std::vector<int64_t>& from) {
-  Value r = zeros(c);
-  if (r.is_error()) return r;
-  auto* y = r.as<Tensor>();
-  size_t z = size_of(y->dtype);
-  copy_nd(dims, y->bytes() + offset * static_cast<int64_t>(z), to.data(), c.in()->bytes(), from.data(), z);
-  return r;
-}
-Value narrow_back(OpCall& c) {
-  const Tensor* x = c.in();
-  int a = c.axis("axis", x->rank);
-  int64_t start = c.integer("start");
-  if (start < 0) start += c.shape[a];
-  std::vector<int64_t> to = row_major(c.shape), dims(x->dims(), x->dims() + x->rank);
-  return place(c, dims, to, start * to[a], row_major(x->shape()));
-}
-Value pad(OpCall& c) {
-  const Tensor* x = c.in();
-  std::vector<int64_t> p = c.integers("pad"), to = row_major(c.shape), from = row_major(x->shape()),
-                       dims(x->dims(), x->dims() + x->rank);
-  OURO_TRY(r, make_filled(c.s, c.dtype(), c.shape, c.number("value")));
-  auto* y = r.as<Tensor>();
-  for (size_t k = 0; k < p.size() / 2; ++k)
-    dims[x->rank - 1 - k] += std::min<int64_t>(p[2 * k], 0) + std::min<int64_t>(p[2 * k + 1], 0);
-  for (int64_t d : dims)
-    if (d <= 0) return r;
-  int64_t to_offset = 0, from_offset = 0;
-  for (size_t k = 0; k < p.size() / 2; ++k) {
-    const size_t a = x->rank - 1 - k;
-    const int64_t left = p[2 * k];
-    (left > 0 ? to_offset : from_offset) += left > 0 ? left * to[a] : -left * from[a];
+
+// Do the elements stand behind each other as they are? Axes in order, and nothing left out, repeated or read backwards.
+bool stays(const ir::IndexMap& map, const Tensor& x, int64_t result_size) {
+  if (x.size != result_size) return false;
+  int last = -1;
+  for (int a = 0; a < x.rank; ++a) {
+    const ir::AxisAt& at = map.at[static_cast<size_t>(a)];
+    if (x.dim(a) == 1) continue;
+    if (at.axis <= last || at.step != 1 || at.start.c != 0) return false;
+    last = at.axis;
   }
-  size_t z = size_of(y->dtype);
-  copy_nd(dims, y->bytes() + to_offset * static_cast<int64_t>(z), to.data(),
-          x->bytes() + from_offset * static_cast<int64_t>(z), from.data(), z, session_threads(c.s));
-  return r;
+  return true;
 }
-Value cat(OpCall& c) {
+
+Value reads(OpCall& c) {
+  const ir::IndexMap& map = c.sig.map;
+  const Tensor& x = *c.in();
+  if (stays(map, x, element_count(c.shape))) return share_tensor(&x, c.shape);
   OURO_TRY(r, c.result());
   auto* y = r.as<Tensor>();
-  int a = c.axis("axis", y->rank);
+  if (y->size == 0) return r;
+  const Walk from = walk(map, x.shape(), c.shape.size());
+  const size_t z = size_of(y->dtype);
+  copy_nd(c.shape, y->bytes(), row_major(c.shape).data(), x.bytes() + from.offset * static_cast<int64_t>(z),
+          from.strides.data(), z, session_threads(c.s));
+  return r;
+}
+
+// What would lie outside of the result is dropped.
+Value places(OpCall& c) {
+  const ir::IndexMap& map = c.sig.map;
+  const Tensor& x = *c.in();
+  const bool filled = c.op.def->linear_in == 0;  // with what a parameter says
+  OURO_TRY(r, filled ? make_filled(c.s, c.dtype(), c.shape, c.number("value")) : c.result());
+  auto* y = r.as<Tensor>();
+  if (!filled) std::memset(y->data(), 0, y->nbytes());
+  std::vector<int64_t> dims(x.dims(), x.dims() + x.rank), from = row_major(x.shape());
+  const std::vector<int64_t> whole = row_major(c.shape);
+  Walk to = walk(map, c.shape, dims.size());
+  int64_t first = 0;  // the first element of x that lies inside
+  for (size_t a = 0; a < map.at.size(); ++a) {
+    const ir::AxisAt& at = map.at[a];
+    if (at.axis < 0) continue;
+    const size_t k = static_cast<size_t>(at.axis);
+    const int64_t skip = std::max<int64_t>(0, -at.start.c);
+    first += skip * from[k];
+    to.offset += skip * whole[a];
+    dims[k] = std::min(dims[k] - skip, c.shape[a] - std::max<int64_t>(0, at.start.c));
+  }
+  if (std::ranges::any_of(dims, [](int64_t d) { return d <= 0; })) return r;
+  const size_t z = size_of(y->dtype);
+  copy_nd(dims, y->bytes() + to.offset * static_cast<int64_t>(z), to.strides.data(),
+          x.bytes() + first * static_cast<int64_t>(z), from.data(), z, session_threads(c.s));
+  return r;
+}
+
+Value joins(OpCall& c) {
+  OURO_TRY(r, c.result());
+  auto* y = r.as<Tensor>();
+  const int a = c.sig.map.axis;
   std::vector<int64_t> to = row_major(c.shape);
   int64_t at = 0;
   for (const Value& v : c.inputs) {
@@ -147,36 +101,13 @@ Value cat(OpCall& c) {
   }
   return r;
 }
-// Strides and offset of the diagonal in a tensor of that shape: kept axes first.
-std::vector<int64_t> diagonal_strides(OpCall& c, std::span<const int64_t> shape, int64_t& offset) {
-  int rank = static_cast<int>(shape.size()), a = c.axis("dim1", rank), b = c.axis("dim2", rank);
-  std::vector<int64_t> from = row_major(shape), strides;
-  for (int i = 0; i < rank; ++i)
-    if (i != a && i != b) strides.push_back(from[i]);
-  strides.push_back(from[a] + from[b]);
-  int64_t off = c.integer("offset");
-  offset = off >= 0 ? off * from[b] : -off * from[a];
-  return strides;
-}
-Value diagonal(OpCall& c) {
-  int64_t offset;
-  std::vector<int64_t> strides = diagonal_strides(c, c.in()->shape(), offset);
-  return strided(c, strides, element_count(c.shape) ? offset : 0);
-}
-Value diagonal_back(OpCall& c) {
-  int64_t offset;
-  std::vector<int64_t> strides = diagonal_strides(c, c.shape, offset);
+Value band(OpCall& c) {
   const Tensor* x = c.in();
-  return place(c, {x->dims(), x->dims() + x->rank}, strides, x->size ? offset : 0, row_major(x->shape()));
-}
-Value triangle(OpCall& c) {
-  const Tensor* x = c.in();
-  if (x->rank < 2) return c.raise("RuntimeError", c.op.name + ": a matrix expected, not " + shape_text(x->shape()));
   OURO_TRY(r, c.result());
   auto* y = r.as<Tensor>();
   int64_t m = x->dim(x->rank - 2), n = x->dim(x->rank - 1), d = c.integer("diagonal");
   size_t z = size_of(y->dtype);
-  bool lower = c.op.name == "tril";
+  const bool lower = !c.sig.map.upper;
   std::memset(y->data(), 0, y->nbytes());
   for (int64_t row = 0; row < (n ? x->size / n : 0); ++row) {
     if ((row & 0x3ff) == 0x3ff) poll_interrupt(c.s);
@@ -188,20 +119,24 @@ Value triangle(OpCall& c) {
 }
 Value cast(OpCall& c) { return cast_tensor(c.s, c.inputs[0], c.dtype()); }
 
+Value view(OpCall& c) {
+  switch (c.sig.map.way) {
+    case Way::reads:
+      return reads(c);
+    case Way::places:
+      return places(c);
+    case Way::flat:
+      return share_tensor(c.in(), c.shape);
+    case Way::joins:
+      return joins(c);
+    case Way::band:
+      return band(c);
+  }
+  return Value();
+}
+
 constexpr ExecutorRow kRows[] = {
-    {"view reshape", reshape},
-    {"view permute", permute},
-    {"view expand", expand},
-    {"view unreduce", unreduce},
-    {"view flip", flip},
-    {"view narrow", narrow},
-    {"view narrow_back", narrow_back},
-    {"view pad", pad},
-    {"view cat", cat},
-    {"view diagonal", diagonal},
-    {"view diagonal_back", diagonal_back},
-    {"view tril", triangle},
-    {"view triu", triangle},
+    {"view", view},
     {"cast", cast},
     {"cast_like", cast},
 };

@@ -94,10 +94,8 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       if (n > 0 && !t.empty() && static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t.size())
         return raise_memory_error(s);
       const size_t total = n > 0 ? static_cast<size_t>(n) * t.size() : 0;
-      require_memory(2 * total);
       std::string out;
-      out.reserve(total);
-      for (int64_t i = 0; i < n; ++i) out += t;
+      append_repeated(out, total ? static_cast<size_t>(n) : 0, t);
       return make_like(left ? a : b, out);
     }
     case BinOp::mod: {

@@ -95,7 +95,8 @@ Value list_inplace(Session& s, BinOp op, Value& a, const Value& b) {
     return a;
   }
   size_t size = l->size;
-  if (size && static_cast<uint64_t>(n) > kMaxItems / size) return out_of_memory(s);
+  if (size == 0) return a;
+  if (static_cast<uint64_t>(n) > kMaxItems / size) return out_of_memory(s);
   l->reserve(size * static_cast<size_t>(n));
   uint32_t count = 0;
   for (int64_t k = 1; k < n; ++k)

@@ -124,7 +124,10 @@ Value f_exit(Session& s, const Args& a) {
 }
 
 constexpr NativeDef kFunctions[] = {
-    {.name = "print", .fn = f_print, .doc = "Prints the values to a stream, or to sys.stdout by default."},
+    {.name = "print",
+     .fn = f_print,
+     .doc = "Prints the values to a stream, or to sys.stdout by default.",
+     .effect = NativeEffect::output},
     {.name = "input", .fn = f_input, .doc = "Read a string from standard input. The trailing newline is stripped."},
     {.name = "open", .fn = open_file, .doc = "Open file and return a stream."},
     {.name = "exit", .fn = f_exit, .doc = "Leave the program."},

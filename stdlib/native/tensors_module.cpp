@@ -41,6 +41,16 @@ Value rows(Session&, const Args&) {
   return make_list(out);
 }
 
+Value tangent_rules(Session& s, const Args&) {
+  Value out = make_dict();
+  for (const ir::OpInfo* op : ir::all_ops()) {
+    if (op->def->jvp.empty()) continue;
+    OURO_TRY(rule, operation_text(s, op->def->jvp));
+    if (!dict_set(s, out.as<Dict>(), make_str(op->name), rule)) return Value::error();
+  }
+  return out;
+}
+
 Value operations(Session& s, const Args&) { return operation_namespace(s); }
 
 constexpr NativeDef kFunctions[] = {
@@ -48,6 +58,8 @@ constexpr NativeDef kFunctions[] = {
     {"rows", "", rows,
      "The rows of tensor operations: (name, signature, parameters, inputs, their domains in tests, tolerance, test "
      "cases, is it differentiable)."},
+    {"tangent_rules", "", tangent_rules,
+     "The forward-mode rules of the rows that are not linear, by name: rule(tangent, result, arguments...)."},
     {"operations", "", operations, "Every operation by name, also those that scripts cannot name."},
 };
 

@@ -359,13 +359,22 @@ struct Round {
     if (!s.check()) return;
     s.clear_interrupt();
     s.stop();  // nothing runs: nothing happens
+    // Where the session has a limit of a few milliseconds and the machine is busy, once more.
+    auto late = [](const auto& done) {
+      return done.error().traceback().find("TimeoutError: the time") != std::string::npos;
+    };
     auto good = [&](const char* text) {
-      if (auto done = s.run(text); !done) fail("afterwards: " + done.error().traceback());
+      for (int tries = 0; tries < 200; ++tries) {
+        auto done = s.run(text);
+        if (done) return;
+        if (!late(done)) fail("afterwards: " + done.error().traceback());
+      }
+      fail("afterwards: always too late");
     };
     good("a = b = c = d = e = f = g = None");
     good("answer = [i * i for i in range(50)][-1] + sum((1, 2, 3))");
     if (auto v = s.get("answer"); !v || v->as_int() != 2407) fail("a wrong answer");
-    if (auto r = s.run("raise"); r || r.error().message() != "No active exception to reraise")
+    if (auto r = s.run("raise"); r || (!late(r) && r.error().message() != "No active exception to reraise"))
       fail("a trace of what ran");
     if (auto r = s.run("1 / 0"); r || r.error().traceback().find("During handling") != std::string::npos)
       fail("an error is chained to what ran before");

@@ -48,13 +48,16 @@ def go(name, seed, args):
     told = [f"--seed={seed}", f"--seconds={args.hours * 3600:.0f}"] + ([f"--keep={folder}"] if keeps else [])
     start = time.monotonic()
     with open(os.path.join(folder, "output"), "w") as out:
-        done = subprocess.run(command + told, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              env=dict(os.environ, OURO_ABORT_ON_BUG="1", **SANITIZERS))
+        running = subprocess.Popen(command + told, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                   env=dict(os.environ, OURO_ABORT_ON_BUG="1", **SANITIZERS))
+        _, ended, used = os.wait4(running.pid, 0)  # with what its own processes used
+    running.returncode = status = os.waitstatus_to_exitcode(ended)
     with open(os.path.join(folder, "output"), errors="replace") as f:
         last = (f.read().strip().splitlines() or [""])[-1]
-    line = f"{name:20} from seed {seed}: {(time.monotonic() - start) / 3600:.2f} h, status {done.returncode}: {last[:160]}"
+    hours, busy = (time.monotonic() - start) / 3600, (used.ru_utime + used.ru_stime) / 3600
+    line = f"{name:20} from seed {seed}: {hours:.2f} h ({busy:.2f} h of a core), status {status}: {last[:160]}"
     print(line, flush=True)
-    return line, done.returncode
+    return line, status
 
 
 def main():

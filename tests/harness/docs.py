@@ -1,7 +1,7 @@
 """What README.md and docs/ show works: their code blocks are run, in a folder per document.
 
 ```ouro          is run and must end with status 0; `# file: NAME` as its first line also leaves it
-                 in the folder under that name
+                 in the folder under that name. In the modes that compile everything it prints the same
 ```console       each `$ COMMAND` is run, and what follows it is compared with what it printed;
                  `...` stands for any text in a line, alone in a line for any lines
 Blocks marked `skip` (```console skip) are left alone: those that install, download or take long.
@@ -65,6 +65,12 @@ def run_document(suite, path):
             done = suite.execute([suite.ouro, "run", "--cache=off", script], cwd=folder, env=env, timeout=120)
             results.append(Result(place, "" if done.status == 0 else
                                   f"it {describe(done.status)}\n" + tail(done.err)))
+            for mode in [m for m in suite.modes if m in ("everything", "exits")]:
+                option, how = suite.tier(mode)
+                again = suite.execute([suite.ouro, "run", "--cache=off", option, script], cwd=folder, env=env | how, timeout=240)
+                same = again.status == done.status and again.out == done.out
+                results.append(Result(f"{place}[{mode}]", "" if same else
+                                      f"it {describe(again.status)}\n" + tail(again.err) + difference(done.out, again.out, "auto", mode)))
             continue
         for command, expected in commands(body):
             done = suite.execute(["bash", "-c", command + " 2>&1"], cwd=folder, env=env, timeout=120)

@@ -127,7 +127,8 @@ TEST_CASE("views_are_index_arithmetic", "[jit]") {
 }
 
 TEST_CASE("padding_and_concatenation_choose_by_index", "[jit]") {
-  CHECK(check_clusters(R"(func @f(%0.x: f32[3, 9], %1.y: f32[3, 5], %2.w: f32[3, 14]) {
+  CHECK(check_clusters(
+            R"(func @f(%0.x: f32[3, 9], %1.y: f32[3, 5], %2.w: f32[3, 14], %9.a: f32[3, 30], %15.b: f32[5, 3]) {
   ^0:
     %3: f32[3, 9] = exp %0
     %4 = tuple %3, %1
@@ -138,7 +139,7 @@ TEST_CASE("padding_and_concatenation_choose_by_index", "[jit]") {
     %10: f32[3, 14] = tril[(1,)] %6
     %11: f32[3, 14] = triu[(-1,)] %5
     %12: f32[3] = diagonal[(2,)] %6
-    %13: f32[5, 3] = diagonal_back[(-2,)] %12, %9
+    %13: f32[5, 3] = diagonal_back[(-2,)] %12, %15
     %14 = tuple %7, %8, %10, %11, %12, %13
     return %14
   })") >= 1);

@@ -132,8 +132,9 @@ TEST_CASE("row sums follow the tree of 64 lanes and blocks of 4096") {
     for (const KernelTable* k : tables()) {
       float got;
       double got64;
-      k->fold[static_cast<int>(Combine::add)][static_cast<int>(DType::f32)](&got, x.data(), static_cast<int64_t>(n));
-      k->fold[static_cast<int>(Combine::add)][static_cast<int>(DType::f64)](&got64, y.data(), static_cast<int64_t>(n));
+      k->fold[ir::combine_index(ir::Leaf::add)][static_cast<int>(DType::f32)](&got, x.data(), static_cast<int64_t>(n));
+      k->fold[ir::combine_index(ir::Leaf::add)][static_cast<int>(DType::f64)](&got64, y.data(),
+                                                                              static_cast<int64_t>(n));
       CHECK(std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want));
       CHECK(std::bit_cast<uint64_t>(got64) == std::bit_cast<uint64_t>(want64));
     }
@@ -147,8 +148,8 @@ TEST_CASE("column sums take blocks of 64 rows in order") {
       std::vector<float> x(static_cast<size_t>(rows * inner)), out(static_cast<size_t>(inner));
       for (float& v : x) v = static_cast<float>(r()) / 1e6f - 2000;
       for (const KernelTable* k : tables()) {
-        k->columns[static_cast<int>(Combine::add)][static_cast<int>(DType::f32)](out.data(), x.data(), rows, inner,
-                                                                                 inner);
+        k->columns[ir::combine_index(ir::Leaf::add)][static_cast<int>(DType::f32)](out.data(), x.data(), rows, inner,
+                                                                                   inner);
         for (int64_t j = 0; j < inner; ++j) {
           float acc = 0;
           for (int64_t b = 0; b < rows; b += ir::kReduceRows) {

@@ -1,11 +1,11 @@
 // Stage 0: stdlib/**/*.ouro → ANF → bytes (ir/pack.h) → one C++ file that defines the table of
 // stdlib/embedded.h. It runs while the program is built and links no runtime.
 //
-//   ouro_stage0 ROOT LIST OUT
+//   ouro_stage0 ROOT LIST OUT ROWS
 //
-// LIST names the scripts, one a line; ROOT is the folder their module names start at.
+// LIST names the scripts, one a line; ROOT is the folder their module names start at. What the files of ROOT/ops say of
+// their operations goes into a second C++ file, ROWS (rows.h).
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,9 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "frontend/module.h"
+#include "frontend/build_ast.h"
+#include "frontend/lower.h"
+#include "frontend/resolve.h"
 #include "ir/pack.h"
 #include "ir/verify.h"
+#include "tools/stage0/rows.h"
 
 namespace {
 
@@ -38,26 +41,6 @@ void name_module(Module& m) {
   m.name = stem;
 }
 
-// A string literal, in pieces of a line each: no delimiter that a script could contain.
-// (Octal escapes take three digits at most, so a digit behind one is itself.)
-void write_literal(std::ostream& out, const std::string& text) {
-  out << "\"";
-  for (unsigned char c : text) {
-    if (c == '\n') {
-      out << "\\n\"\n\"";
-    } else if (c == '"' || c == '\\') {
-      out << '\\' << c;
-    } else if (c < 0x20 || c >= 0x7f) {
-      char octal[5];
-      std::snprintf(octal, sizeof octal, "\\%03o", c);
-      out << octal;
-    } else {
-      out << c;
-    }
-  }
-  out << "\"";
-}
-
 void write_table(std::ostream& out, const std::vector<Module>& modules) {
   out << "// Written by ouro_stage0. Do not edit.\n"
          "#include \"stdlib/embedded.h\"\n#include <algorithm>\n"
@@ -65,11 +48,9 @@ void write_table(std::ostream& out, const std::vector<Module>& modules) {
          "namespace {\nusing namespace std::string_view_literals;\n"
          "constexpr EmbeddedModule kModules[] = {\n";
   for (const Module& m : modules) {
-    out << "{\"" << m.name << "\"sv, \"" << m.path << "\"sv,\n";
-    write_literal(out, m.text);
-    out << "sv,\n";
-    write_literal(out, m.packed);
-    out << "sv, " << (m.is_package ? "true" : "false") << "},\n";
+    out << "{\"" << m.name << "\"sv, \"" << m.path << "\"sv,\n"
+        << stage0::literal(m.text) << "sv,\n"
+        << stage0::literal(m.packed) << "sv, " << (m.is_package ? "true" : "false") << "},\n";
   }
   out << "{}};\n}\n"  // an empty row at the end: the array is never of size 0
          "std::span<const EmbeddedModule> embedded_modules() {\n"
@@ -82,8 +63,20 @@ void write_table(std::ostream& out, const std::vector<Module>& modules) {
          "}\n";
 }
 
+// A script as ANF, null on error. The operations of a file of ops/ are added to `rows`.
+ir::FunctionRef compile(const SourceFile& file, const std::string& name, std::vector<stage0::Row>& rows,
+                        Diagnostics& diags) {
+  const std::string ops = "ops.";
+  Arena arena;
+  ast::Module* tree = frontend::parse_module(file, arena, diags);
+  if (tree && name.starts_with(ops)) stage0::take_rows(*tree, arena, name.substr(ops.size()), rows, diags);
+  if (diags.has_errors()) return nullptr;
+  std::unique_ptr<frontend::Resolution> names = frontend::resolve(*tree, diags);
+  return names ? frontend::lower(*tree, *names, false) : nullptr;
+}
+
 // Reads and compiles one script; false with a message if that fails.
-bool make_module(const std::string& path, Module& m) {
+bool make_module(const std::string& path, Module& m, std::vector<stage0::Row>& rows) {
   SourceManager sources;
   const SourceFile* file = sources.load(path);
   if (!file) {
@@ -91,7 +84,7 @@ bool make_module(const std::string& path, Module& m) {
     return false;
   }
   Diagnostics diags;
-  ir::FunctionRef code = frontend::compile_module(*file, diags);
+  ir::FunctionRef code = compile(*file, m.name, rows, diags);
   if (!code) {
     if (const Diagnostic* d = diags.first_error()) std::cerr << render(*d, sources);
     return false;
@@ -114,23 +107,25 @@ bool write_if_changed(const std::string& path, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: ouro_stage0 ROOT LIST OUT\n";
+  if (argc != 5) {
+    std::cerr << "usage: ouro_stage0 ROOT LIST OUT ROWS\n";
     return 2;
   }
   const std::string root = std::string(argv[1]) + "/";
   std::ifstream list(argv[2]);
   std::vector<Module> modules;
+  std::vector<stage0::Row> rows;
   for (std::string line; std::getline(list, line);) {
     if (line.empty()) continue;
     Module m;
     m.path = line.starts_with(root) ? line.substr(root.size()) : line;
     name_module(m);
-    if (!make_module(line, m)) return 1;
+    if (!make_module(line, m, rows)) return 1;
     modules.push_back(std::move(m));
   }
   std::sort(modules.begin(), modules.end(), [](const Module& a, const Module& b) { return a.name < b.name; });
-  std::ostringstream out;
-  write_table(out, modules);
-  return write_if_changed(argv[3], out.str()) ? 0 : 1;
+  std::ostringstream table, ops;
+  write_table(table, modules);
+  stage0::write_rows(ops, rows);
+  return write_if_changed(argv[3], table.str()) && write_if_changed(argv[4], ops.str()) ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-#include "ir/pass.h"
+#include "ir/opt/pass.h"
 
 #include "ir/grad/reverse.h"
 #include "ir/opt/pipeline.h"
