@@ -103,6 +103,8 @@ N(n_kind) {
         return text("list");
       case AObject::Kind::dict:
         return text("dict");
+      case AObject::Kind::set:
+        return text("set");
       case AObject::Kind::instance:
         return text("object");
       case AObject::Kind::record:

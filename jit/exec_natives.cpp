@@ -356,8 +356,9 @@ struct NativeTable {
   };
   std::unordered_map<const void*, Entry> handlers;
   bool filled = false;
+  // (Not whole where memory is refused on the way: then the next one fills it.)
   void fill(Session& session) {
-    filled = true;
+    bool whole = true;
     // A name in these tables that there is not is our bug: its handler would never be asked.
     auto native = [](std::string_view name, const Value& v) {
       auto* n = cast_exact<runtime::Native>(v);
@@ -376,9 +377,12 @@ struct NativeTable {
                                                                                                        r.shape};
     auto module_rows = [&](std::string_view name, std::span<const NativeRow> rows) {
       Value module = runtime::import_module(session, intern(name));
-      if (module.is_error()) return;
       for (const NativeRow& r : rows) {
-        handlers[native(r.name, runtime::get_attr(session, module, r.name))] = {r.handler};
+        Value v = module.is_error() ? Value::error() : runtime::get_attr(session, module, r.name);
+        if (v.is_error())
+          whole = false;
+        else
+          handlers[native(r.name, v)] = {r.handler};
       }
     };
     module_rows("_ad", autodiff_natives());
@@ -386,6 +390,7 @@ struct NativeTable {
     module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
     session.pending = Value();
+    filled = whole;
   }
 };
 

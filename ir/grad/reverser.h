@@ -201,6 +201,8 @@ class Reverse {
   void list_let(const Let& l);
   void dict_let(const Let& l);
   void tuple_get_let(const Let& l);
+  void set_let(const Let& l);
+  void set_add_let(const Let& l);
   void list_append_let(const Let& l);
   void taken_apart(Atom a, Atom d, Residual pair);
   void list_extend_let(const Let& l);

@@ -382,6 +382,27 @@ void Reverse::dict_let(const Let& l) {
   });
 }
 
+// The slots of a set are its items.
+void Reverse::set_let(const Let& l) {
+  plain(l);
+  std::vector<std::pair<Atom, Residual>> items;
+  for (uint32_t i = 0; i < l.nargs; ++i)
+    if (f_.args(l)[i].is_name()) items.push_back({f_.args(l)[i], save(fatom(f_.args(l)[i]))});
+  if (items.empty()) return;
+  Residual r = save(map_[index(l.result)]);
+  adjoint([=, this] {
+    Atom object = get(r);
+    for (const auto& [a, item] : items) accumulate(a, bwd_.let(prim::ad_take, {env_, object, get(item)}));
+  });
+}
+void Reverse::set_add_let(const Let& l) {
+  Atom object = fatom(f_.args(l)[0]), value = f_.args(l)[1];
+  plain(l);
+  if (!value.is_name()) return;
+  Residual r = save(object), item = save(fatom(value));
+  adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(item)})); });
+}
+
 void Reverse::list_append_let(const Let& l) {
   Atom object = fatom(f_.args(l)[0]), value = f_.args(l)[1];
   NameId n = fwd_.let(prim::length, {object});
@@ -902,9 +923,9 @@ struct FormTable {
       {prim::seq_new, F::plain, "an empty sequence"},
       {prim::seq_len, F::plain, "an int"},
       {prim::seq_prev, F::plain, "an int"},
-      {prim::set, F::fail, "a set knows its items by their values"},
-      {prim::set_add, F::fail, "a set knows its items by their values"},
-      {prim::set_update, F::fail, "a set knows its items by their values"},
+      {prim::set, F::custom, "", &R::set_let},
+      {prim::set_add, F::custom, "", &R::set_add_let},
+      {prim::set_update, F::custom, "", &R::always_let},
       {prim::tensor_item, F::fail, "of typed programs, which are not differentiated"},
   };
   // Every primitive has one row: one that is forgotten does not build.

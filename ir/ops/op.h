@@ -145,8 +145,7 @@ consteval bool complete(std::span<const OpDef> rows) {
     int kinds = (o.body != nullptr) + !o.loop.empty() + !o.symbol.empty() + !o.source.empty();
     if (kinds != 1) return false;
     if (combine_index(o.loop.combine) < 0) return false;
-    if ((o.loop.kind == LoopKind::view) != (o.loop.map != nullptr)) return false;
-    const bool has_shape = !o.shape.empty() || !o.source.empty() || o.loop.map;
+    const bool has_shape = !o.shape.empty() || !o.source.empty() || o.loop.kind == LoopKind::view;
     if (o.sig.find('@') != std::string_view::npos && !has_shape) return false;
     bool derivative = o.d[0] || o.d[1] || o.d[2] || !o.vjp.empty() || !o.source.empty();
     if (has_float_input(o.sig) && !derivative && o.nondiff.empty()) return false;

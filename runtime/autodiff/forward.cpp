@@ -12,9 +12,21 @@ namespace ouro::runtime::autodiff {
 const Value& rules_module(Session& s) {
   State& st = state(s);
   if (st.rules.is_unbound()) {
-    st.rules = Value::none();  // while it is imported nothing in it is differentiated
-    st.rules = import_module(s, intern("ouro.grad_rules"));
-    if (!st.rules.is_error()) st.table = get_attr(s, st.rules, "RULES");
+    // While it is imported nothing in it is differentiated; if that fails (memory, an interrupt), the next one tries again.
+    struct Importing {
+      Value& rules;
+      bool done = false;
+      ~Importing() {
+        if (!done) rules = Value();
+      }
+    } importing{st.rules};
+    st.rules = Value::none();
+    Value module = import_module(s, intern("ouro.grad_rules"));
+    static const Value failed = Value::error();
+    if (module.is_error()) return failed;
+    st.table = get_attr(s, module, "RULES");
+    st.rules = std::move(module);
+    importing.done = true;
   }
   return st.rules;
 }

@@ -60,6 +60,9 @@ Value n_kind(Session& s, const Args& a) {
       return make_str("tuple");
     case ObjectKind::dict:
       return make_str("dict");
+    case ObjectKind::set:
+    case ObjectKind::frozenset:
+      return make_str("set");
     case ObjectKind::floating:
       return make_str("float");
     case ObjectKind::tensor:

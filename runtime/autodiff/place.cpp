@@ -190,11 +190,20 @@ Value source_of(Session& s, const Value& iterator) {
   }
   if (name == "filter") return source_of(s, it->source);
   if (name == "iterator") return make_str("iteration by index over an object");
-  if (name == "dict_valueiterator" || name == "dict_itemiterator") {
+  // The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has one.)
+  if (name == "set_iterator") {
+    Set* t = cast<Set>(it->source);
+    const Value& item = t->table[it->index - 1].key;
+    if (!t->of_others) return make_tuple({it->source, item});
+    return item.is_float() ? make_str("the items of a set that was made of other sets") : Value::none();
+  }
+  if (name == "dict_valueiterator" || name == "dict_itemiterator" || name == "dict_keyiterator") {
     Dict* d = cast<Dict>(it->source);
     if (!d) return Value::none();
     for (int64_t i = it->index - 1; i >= 0; --i) {
       if (static_cast<uint32_t>(i) >= d->filled || d->entries[i].key.is_unbound()) continue;
+      if (name == "dict_keyiterator")
+        return d->entries[i].key.is_float() ? make_str("the keys of a dict that are floats") : Value::none();
       Value place = make_tuple({it->source, d->entries[i].key});
       if (name == "dict_valueiterator") return place;
       return make_list({Value::none(), place});

@@ -206,14 +206,22 @@ Value no_module(Session& s, std::string_view name, std::string_view whole_of = {
   return Value::error();
 }
 
-// Puts the module among the loaded ones while `run` fills it; takes it out again on error.
+// Puts the module among the loaded ones while `run` fills it; takes it out again on error, also where that is a refusal of
+// memory.
 template <class Run>
 Value run_loading(Session& s, Symbol name, Value m, Run run) {
+  struct Loading {
+    Session& s;
+    Symbol name;
+    bool done = false;
+    ~Loading() {
+      if (!done) s.modules.set(name, Value());
+    }
+  } loading{s, name};
   s.modules.set(name, m);
   Value r = run(m);
-  if (!r.is_error()) return m;
-  s.modules.set(name, Value());
-  return r;
+  loading.done = !r.is_error();
+  return loading.done ? m : r;
 }
 
 Value run_found(Session& s, Symbol name, const Found& f) {

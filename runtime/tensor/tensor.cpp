@@ -81,7 +81,8 @@ Value make_tensor(Session& s, DType dtype, std::span<const int64_t> shape) {
     }
   }
   int64_t n = element_count(shape);
-  Buffer* b = n < 0 ? nullptr : allocate_buffer(static_cast<size_t>(n) * size_of(dtype));
+  const bool fits = n >= 0 && static_cast<uint64_t>(n) <= (uint64_t{1} << 62) / size_of(dtype);
+  Buffer* b = fits ? allocate_buffer(static_cast<size_t>(n) * size_of(dtype)) : nullptr;
   if (!b)
     return raise_text(
         s, ExcKind::MemoryError,

@@ -29,10 +29,15 @@ bool each_key(const Set* from, F f) {
 
 // ---- algebra; `other` may be any iterable
 
+Value of_others(Value set) {
+  if (Set* t = cast<Set>(set)) t->of_others = true;
+  return set;
+}
+
 Value intersection(Session& s, const Value& a, const Value& other) {
-  Value out = new_set(kind_of_set(a));
+  Value out = of_others(new_set(kind_of_set(a)));
   Set *x = cast<Set>(a), *y = cast<Set>(other), *r = out.as<Set>();
-  if (x == y) return set_copy(x, kind_of_set(a));
+  if (x == y) return of_others(set_copy(x, kind_of_set(a)));
   if (y) {
     if (y->used > x->used) std::swap(x, y);
     Value hold_x = Value::share(x), hold_y = Value::share(y);
@@ -65,15 +70,15 @@ Value difference(Session& s, const Value& a, const Value& other) {
   Set *x = cast<Set>(a), *y = cast<Set>(other);
   Dict* d = cast_exact<Dict>(other);
   if (!y && !d) {
-    Value out = set_copy(x, kind_of_set(a));
+    Value out = of_others(set_copy(x, kind_of_set(a)));
     return difference_update(s, out.as<Set>(), other) ? out : Value::error();
   }
   size_t m = y ? y->used : d->used;
   if (x->used >> 2 > m) {  // much smaller: copy and take away
-    Value out = set_copy(x, kind_of_set(a));
+    Value out = of_others(set_copy(x, kind_of_set(a)));
     return difference_update(s, out.as<Set>(), other) ? out : Value::error();
   }
-  Value out = new_set(kind_of_set(a)), hold = Value::share(x);
+  Value out = of_others(new_set(kind_of_set(a))), hold = Value::share(x);
   bool ok = each_key(x, [&](Value& k) {
     int c = y ? set_contains(s, y, k) : dict_contains(s, d, k);
     return c >= 0 && (c || set_add(s, out.as<Set>(), k) >= 0);
@@ -99,7 +104,7 @@ bool symmetric_update(Session& s, Set* t, const Value& other) {
 }
 
 Value symmetric_difference(Session& s, const Value& a, const Value& other) {
-  Value out = new_set(kind_of_set(a));
+  Value out = of_others(new_set(kind_of_set(a)));
   if (!set_update(s, out.as<Set>(), other)) return Value::error();
   return symmetric_update(s, out.as<Set>(), unwrap(a)) ? out : Value::error();
 }
@@ -122,7 +127,7 @@ Value set_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   if (!is_set(a) || !is_set(b)) return Value::not_implemented();
   switch (op) {
     case BinOp::or_: {
-      Value out = set_copy(cast<Set>(a), kind_of_set(a));
+      Value out = of_others(set_copy(cast<Set>(a), kind_of_set(a)));
       return set_update(s, out.as<Set>(), b) ? out : Value::error();
     }
     case BinOp::and_:
@@ -151,6 +156,7 @@ bool intersection_update(Session& s, Set* t, const Value& self, const Value& oth
 Value set_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (!is_set(b)) return Value::not_implemented();
   Set* t = cast<Set>(a);
+  t->of_others = true;
   bool ok;
   switch (op) {
     case BinOp::or_:
@@ -318,7 +324,7 @@ Value m_clear(Session& s, const Args& a) {
 Value m_copy(Session& s, const Args& a) {
   if (!takes_none(s, a, kind_of_set(a[0]) == ObjectKind::set ? "set.copy" : "frozenset.copy")) return Value::error();
   if (kind_of(a[0]) == ObjectKind::frozenset) return a[0];
-  return set_copy(self_of(a), kind_of_set(a[0]));
+  return of_others(set_copy(self_of(a), kind_of_set(a[0])));
 }
 
 bool no_keywords(Session& s, const Args& a, const char* name) {
@@ -329,13 +335,14 @@ bool no_keywords(Session& s, const Args& a, const char* name) {
 
 Value m_union(Session& s, const Args& a) {
   if (!no_keywords(s, a, "union")) return Value::error();
-  Value out = set_copy(self_of(a), kind_of_set(a[0]));
+  Value out = of_others(set_copy(self_of(a), kind_of_set(a[0])));
   for (size_t i = 1; i < a.size(); ++i)
     if (!set_update(s, out.as<Set>(), a[i])) return Value::error();
   return out;
 }
 Value m_update(Session& s, const Args& a) {
   if (!no_keywords(s, a, "update")) return Value::error();
+  self_of(a)->of_others = true;
   for (size_t i = 1; i < a.size(); ++i)
     if (!set_update(s, self_of(a), a[i])) return Value::error();
   return Value::none();

@@ -162,6 +162,13 @@ def test_the_request_that_is_to_fail_does(t):
     t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": "100000000"}).out, "2000\n")
 
 
+def test_an_import_that_memory_ended_is_done_again(t):
+    t.write("again.ouro", "for i in range(2):\n    try: print(grad(lambda a: a * a)(3.0))\n    except MemoryError: print('refused')\n")
+    for n in (1, 2, 3, 5, 20):
+        out = t.run("again.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out
+        t.equal(out.splitlines()[1], "6.0")
+
+
 def test_the_limit_of_other_ways_to_run(t):
     text = "try: x = [0] * 10**8\nexcept MemoryError: print('no')\nprint(len([0] * 10**5))\n"
     t.equal(t.run("--memory=32M", "-c", text).out, "no\n100000\n")
