@@ -1,4 +1,7 @@
 // Forward forms of everything that can be called, by kind.
+#include <algorithm>
+#include <iterator>
+
 #include "ir/grad/raising.h"
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/state.h"
@@ -12,7 +15,8 @@ namespace ouro::runtime::autodiff {
 const Value& rules_module(Session& s) {
   State& st = state(s);
   if (st.rules.is_unbound()) {
-    // While it is imported nothing in it is differentiated; if that fails (memory, an interrupt), the next one tries again.
+    // While it is imported nothing in it is differentiated; if that fails (memory, an interrupt), the next one tries
+    // again.
     struct Importing {
       Value& rules;
       bool done = false;
@@ -419,11 +423,13 @@ Value special_update(Session& s, std::span<const Value> args) {
     return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
   return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
 }
-// What is taken apart (unpacked, spread): an object or an iterator has its items drawn.
+// What is taken apart (unpacked, spread): what has no places of its own, by index, has its items drawn.
 Value special_move(Session& s, std::span<const Value> args) {
-  const ObjectKind k = kind_of(args[0]);
-  const bool draws = scripted(args[0]) || cast_iterator(args[0]) || k == ObjectKind::generator ||
-                     k == ObjectKind::dict_values || k == ObjectKind::dict_items;
+  constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
+                                   ObjectKind::dict,      ObjectKind::dict_keys, ObjectKind::dict_values,
+                                   ObjectKind::dict_items};
+  const bool draws =
+      scripted(args[0]) || cast_iterator(args[0]) || std::ranges::find(kDrawn, kind_of(args[0])) != std::end(kDrawn);
   return draws ? form_of_rule(s, "drawn_list") : Value::none();
 }
 Value special_next(Session& s, std::span<const Value> args) {

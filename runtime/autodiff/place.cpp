@@ -190,7 +190,8 @@ Value source_of(Session& s, const Value& iterator) {
   }
   if (name == "filter") return source_of(s, it->source);
   if (name == "iterator") return make_str("iteration by index over an object");
-  // The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has one.)
+  // The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has
+  // one.)
   if (name == "set_iterator") {
     Set* t = cast<Set>(it->source);
     const Value& item = t->table[it->index - 1].key;

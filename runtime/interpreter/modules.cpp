@@ -206,8 +206,8 @@ Value no_module(Session& s, std::string_view name, std::string_view whole_of = {
   return Value::error();
 }
 
-// Puts the module among the loaded ones while `run` fills it; takes it out again on error, also where that is a refusal of
-// memory.
+// Puts the module among the loaded ones while `run` fills it; takes it out again on error, also where that is a refusal
+// of memory.
 template <class Run>
 Value run_loading(Session& s, Symbol name, Value m, Run run) {
   struct Loading {

@@ -221,7 +221,7 @@ struct Set : GcObject {
   };
   Entry* table = nullptr;
   size_t fill = 0, used = 0, mask = 0, finger = 0;
-  int64_t hash = -1;  // of a frozenset, -1: not computed
+  int64_t hash = -1;       // of a frozenset, -1: not computed
   bool of_others = false;  // made of other containers' items: reverse mode does not know where they came from
   ~Set();
   static constexpr ObjectKind kKind = ObjectKind::set;
