@@ -192,7 +192,7 @@ bool AccessProgram::holds(std::span<const Value> inputs) const {
     if (!whole) continue;  // depends on sizes that are found while it runs
     ir::SigCall call{.op = check.op, .inputs = types, .params = params};
     if (!check.op->def->source.empty()) {
-      if (!ir::check_dims(call)) return false;
+      if ((!types.empty() && !ir::check_dims(call)) || !ir::check_params(call)) return false;
       continue;
     }
     if (!ir::infer(call) || call.results.size() != check.results.size()) return false;

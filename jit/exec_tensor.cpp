@@ -130,7 +130,13 @@ ir::Param Specialiser::seen_number(const AVal& a, ir::ParamKind kind) {
       break;
   }
   P p = P::of_kind(a.type->kind == ir::TypeKind::floating ? P::Kind::floating : P::Kind::integer);
-  p.integer = ir::unknown_dim();
+  // A number that has a name as a size is looked at in each call (access.checks). Any other one that becomes a size is
+  // known by then, so what it is now is looked at.
+  const auto size = a.atom.is_name() ? dims_of_names_.find(ir::index(a.atom.name())) : dims_of_names_.end();
+  const auto now = size == dims_of_names_.end() ? witness(a) : std::nullopt;
+  p.integer = size != dims_of_names_.end() ? size->second
+              : now && now->is_int()       ? ir::SymDim::number(now->as_int())
+                                           : ir::unknown_dim();
   p.floating = std::nan("");
   p.later = true;
   return p;
@@ -158,6 +164,10 @@ ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) 
   return runtime::to_param(session, *v, kind, depth);
 }
 
+static bool has_symbols(const ir::Param& p) {
+  return (p.kind == ir::Param::Kind::integer && !p.integer.known()) ||
+         std::ranges::any_of(p.list, [](const ir::Param& item) { return has_symbols(item); });
+}
 static bool has_symbols(const ir::TensorType& t) {
   return std::ranges::any_of(t.dims, [](ir::Dim d) { return !d.known(); });
 }
@@ -190,14 +200,15 @@ ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape)
 void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal>& params) {
   ir::SigCall call;
   call.op = &info;
+  std::vector<std::optional<ir::TensorType>> inputs;
+  std::vector<ir::Param> others;
+  bool varies = false;  // with sizes, or numbers, that another call may have otherwise
   if (info.sig->states_dims) {
-    std::vector<std::optional<ir::TensorType>> inputs;
     for (int at : info.input_at) inputs.push_back(input_type(info, params[static_cast<size_t>(at)]));
     call.inputs = inputs;
     if (!ir::check_dims(call)) abandon(fmt::format("{} raises: {}", info.name, call.error->text));
     call.inputs = {};
-    if (std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); }))
-      access.checks.push_back({&info, std::move(inputs), {}, {}});
+    varies = std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); });
   }
   const int input = ir::axis_input(info);
   int rank = -1;
@@ -212,12 +223,18 @@ void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal
   for (int i : info.param_at) {
     const ir::OpParam& p = info.params[static_cast<size_t>(i)];
     const AVal& a = params[static_cast<size_t>(i)];
-    if (p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key || p.kind == ir::ParamKind::dtype) continue;
+    if (p.kind == ir::ParamKind::any || p.kind == ir::ParamKind::key || p.kind == ir::ParamKind::dtype) {
+      others.push_back(ir::Param::of_kind(ir::Param::Kind::unknown));
+      continue;
+    }
     ir::Param seen = seen_param(a, p.kind);
     if (p.kind == ir::ParamKind::last_axes && rank >= 0) seen = last_sizes(a, shape);
     if (!ir::check_param(call, p, seen, rank, shape))
       abandon(fmt::format("{} raises: {}", info.name, call.error->text));
+    varies = varies || has_symbols(seen);
+    others.push_back(std::move(seen));
   }
+  if (varies) access.checks.push_back({&info, std::move(inputs), std::move(others), {}});
 }
 
 AVal Specialiser::tensor_op(std::string_view row, std::vector<AVal> params) {
@@ -269,7 +286,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   call.params = others;
   if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
   if (std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); }) ||
-      std::ranges::any_of(call.results, has_symbols)) {
+      std::ranges::any_of(call.results, [](const ir::TensorType& t) { return has_symbols(t); })) {
     ShapeCheck check{&info, inputs, others, {}};
     for (const ir::TensorType& t : call.results) check.results.push_back(t.dims);
     access.checks.push_back(std::move(check));

@@ -158,6 +158,22 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   return make_tuple({Value::zero_cotangent(), d_value});
 }
 
+namespace {
+
+// May a cotangent of this item be of something that was computed? (Objects have theirs in their attributes.)
+bool holds_float(const Value& item) {
+  if (item.is_float()) return true;
+  if (Tuple* t = cast<Tuple>(item)) return std::any_of(t->begin(), t->end(), holds_float);
+  if (Set* t = cast<Set>(item)) {
+    size_t pos = 0;
+    for (Value* k; set_next(t, pos, k);)
+      if (holds_float(*k)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Value source_of(Session& s, const Value& iterator) {
   Iterator* it = cast_iterator(iterator);
   if (!it) {
@@ -194,20 +210,23 @@ Value source_of(Session& s, const Value& iterator) {
   // one.)
   if (name == "set_iterator") {
     Set* t = cast<Set>(it->source);
+    if (!t->table || static_cast<size_t>(it->index) > t->mask + 1) return Value::none();  // cleared, or smaller now
     const Value& item = t->table[it->index - 1].key;
-    if (!t->of_others) return make_tuple({it->source, item});
-    return item.is_float() ? make_str("the items of a set that was made of other sets") : Value::none();
+    if (item.is_unbound() || item.is_end()) return Value::none();
+    const ObjectKind k = kind_of(it->source);
+    if (!t->of_others && (k == ObjectKind::set || k == ObjectKind::frozenset)) return make_tuple({it->source, item});
+    return holds_float(item) ? make_str("the items of a set that was made of other sets") : Value::none();
   }
   if (name == "dict_valueiterator" || name == "dict_itemiterator" || name == "dict_keyiterator") {
     Dict* d = cast<Dict>(it->source);
     if (!d) return Value::none();
     for (int64_t i = it->index - 1; i >= 0; --i) {
       if (static_cast<uint32_t>(i) >= d->filled || d->entries[i].key.is_unbound()) continue;
-      if (name == "dict_keyiterator")
-        return d->entries[i].key.is_float() ? make_str("the keys of a dict that are floats") : Value::none();
+      Value from_key = holds_float(d->entries[i].key) ? make_str("the keys of a dict that are floats") : Value::none();
+      if (name == "dict_keyiterator") return from_key;
       Value place = make_tuple({it->source, d->entries[i].key});
       if (name == "dict_valueiterator") return place;
-      return make_list({Value::none(), place});
+      return make_list({from_key, place});
     }
   }
   return Value::none();

@@ -1,13 +1,13 @@
 // Reductions and scans, eagerly, in the orders of ir/ops/reduce_order.h.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "runtime/machine/threads.h"
 #include "runtime/tensor/call.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/kernels.h"
 #include "runtime/tensor/reduce.h"
-#include "support/diag.h"
 
 namespace ouro::runtime {
 
@@ -131,39 +131,25 @@ Value arg_run(OpCall& c) {
   return r;
 }
 
-// One step of a scan. (What it lacks does not build.)
-template <ir::Leaf op, class T>
-T combined(T a, T b) {
-  using ir::Leaf;
-  if constexpr (op == Leaf::add)
-    return static_cast<T>(a + b);
-  else if constexpr (op == Leaf::mul)
-    return static_cast<T>(a * b);
-  else if constexpr (op == Leaf::max)
-    return a > b || a != a ? a : b;
-  else if constexpr (op == Leaf::min)
-    return a < b || a != a ? a : b;
-  else if constexpr (op == Leaf::and_)
-    return static_cast<T>(static_cast<int64_t>(a) & static_cast<int64_t>(b));
-  else if constexpr (op == Leaf::or_)
-    return static_cast<T>(static_cast<int64_t>(a) | static_cast<int64_t>(b));
-  else
-    static_assert(op == Leaf::add, "no scan with this leaf");
-}
+// A scan of one row, its first element in place. Those four without a call for each element.
 template <class T>
-void scan_row(ir::Leaf op, const T* in, T* out, int64_t n) {
-  auto line = [&]<ir::Leaf leaf>() {
+void scan_row(ir::Leaf op, LeafKernel step, const T* in, T* out, int64_t n) {
+  auto line = [&](auto combined) {
     T v = out[0];
-    for (int64_t i = 1; i < n; ++i) out[i] = v = combined<leaf>(v, in[i]);
+    for (int64_t i = 1; i < n; ++i) out[i] = v = combined(v, in[i]);
   };
+  using U = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // integers wrap
   switch (op) {
-#define X(leaf, ...)   \
-  case ir::Leaf::leaf: \
-    return line.template operator()<ir::Leaf::leaf>();
-    OURO_COMBINES(X)
-#undef X
+    case ir::Leaf::add:
+      return line([](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+    case ir::Leaf::mul:
+      return line([](T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); });
+    case ir::Leaf::max:
+      return line([](T a, T b) { return a > b || a != a ? a : b; });
+    case ir::Leaf::min:
+      return line([](T a, T b) { return a < b || a != a ? a : b; });
     default:
-      ouro_bug("no scan with leaf %d", static_cast<int>(op));
+      for (int64_t i = 1; i < n; ++i) step(out + i, out + i - 1, in + i, nullptr, 1);
   }
 }
 
@@ -199,7 +185,7 @@ Value scan_run(OpCall& c) {
             f(out + i * inner * z, out + (i - 1) * inner * z, in + i * inner * z, nullptr, inner);
           return;
         }
-        scan_row(op, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), n);
+        scan_row(op, f, reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), n);
       });
     };
     visit_type(t, go);

@@ -140,6 +140,7 @@ Value view_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
 
 Value set_from(Session& s, const Value& iterable) {
   Value out = make_set();
+  out.as<Set>()->of_others = true;
   return for_each(s, iterable, [&](Value& v) { return set_add(s, out.as<Set>(), v) >= 0; }) ? out : Value::error();
 }
 
@@ -157,6 +158,7 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       int64_t n = length(s, a), m = is_set_like(b) ? length(s, b) : 0;
       if (cast<Set>(b) ? n <= m : m > n) std::swap(small, big);
       Value out = make_set();
+      out.as<Set>()->of_others = true;
       bool ok = for_each(s, small, [&](Value& x) {
         int c = contains(s, big, x);
         return c >= 0 && (!c || set_add(s, out.as<Set>(), x) >= 0);

@@ -87,6 +87,7 @@ Value difference(Session& s, const Value& a, const Value& other) {
 }
 
 bool symmetric_update(Session& s, Set* t, const Value& other) {
+  t->of_others = true;
   if (cast<Set>(other) == t) {
     set_clear(t);
     return true;
@@ -278,11 +279,14 @@ bool set_init(Session& s, const Value& self, const Args& a) {
   if (!takes(s, a, "set", 0, 1, 0)) return false;
   Set* t = cast<Set>(self);
   if (t->used) set_clear(t);
+  t->of_others = true;
   return a.size() == 0 || set_update(s, t, a[0]);
 }
 Value set_construct(Session& s, Type*, const Args& a) {
   Value v = make_set();
-  return set_init(s, v, a) ? v : Value::error();
+  if (!set_init(s, v, a)) return Value::error();
+  v.as<Set>()->of_others = false;  // (set() itself has a rule)
+  return v;
 }
 Value frozenset_construct(Session& s, Type* cls, const Args& a) {
   if (!takes(s, a, "frozenset", 0, 1, 0)) return Value::error();
