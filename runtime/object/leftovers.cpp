@@ -1,5 +1,6 @@
 #include "runtime/object/leftovers.h"
 
+#include <chrono>
 #include <vector>
 
 #include "runtime/object/exception.h"
@@ -34,21 +35,30 @@ bool leave_over(const Leftover& what) noexcept {
   return true;
 }
 
-void drop_leftovers(Session& s) {
+// A piece of the last one.
+static void drop_piece(std::vector<Leftover>& waiting) {
   constexpr size_t kPiece = 1 << 16;
+  Leftover x = waiting.back();
+  waiting.pop_back();
+  for (size_t n = std::min(x.end - x.begin, kPiece); n; --n) x.drop(x.items + --x.end * x.stride);
+  const bool empty = x.begin == x.end;
+  if (empty && x.resident > kLargeBlock) x.resident = give_back_pages(x.block, x.resident);
+  if (!empty || x.resident > kLargeBlock)
+    waiting.push_back(x);
+  else if (x.bytes > kLargeBlock)
+    free_at_once(x.block, x.bytes);
+  else if (x.block)
+    free_memory(x.block, x.bytes);
+}
+
+void drop_leftovers(Session& s) {
+  constexpr auto kMost = std::chrono::milliseconds(15);
+  const auto start = std::chrono::steady_clock::now();
   std::vector<Leftover>& waiting = s.state<Leftovers>().waiting;
-  if (!waiting.empty()) {
-    Leftover x = waiting.back();
-    waiting.pop_back();
-    for (size_t n = std::min(x.end - x.begin, kPiece); n; --n) x.drop(x.items + --x.end * x.stride);
-    const bool empty = x.begin == x.end;
-    if (empty && x.resident > kLargeBlock) x.resident = give_back_pages(x.block, x.resident);
-    if (!empty || x.resident > kLargeBlock)
-      waiting.push_back(x);
-    else if (x.bytes > kLargeBlock)
-      free_at_once(x.block, x.bytes);
-    else if (x.block)
-      free_memory(x.block, x.bytes);
+  while (!waiting.empty()) {
+    drop_piece(waiting);
+    if (s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) break;
+    if (std::chrono::steady_clock::now() - start > kMost) break;
   }
   if (waiting.empty()) s.poll.fetch_and(~static_cast<uint32_t>(Session::kLeftovers));
 }

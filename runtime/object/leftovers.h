@@ -1,5 +1,5 @@
-// What is left of a large container, or of a large block, that was being dropped when an interrupt came: it goes piece
-// by piece at the safe points that follow, so that the KeyboardInterrupt does not wait for it.
+// What is left of a large container, or of a large block, that was being dropped when an interrupt came: it goes at the
+// safe points that follow, so that the KeyboardInterrupt does not wait for it.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,9 @@ struct Leftover {
 bool interrupt_waits();
 // Keeps it for later; false: there is no session or no memory for that, and it is to be dropped now.
 bool leave_over(const Leftover& what) noexcept;
-// A piece of what was left over; the safe points come back until nothing is.
+// Drops of what was left over as much as 15 ms allow, or until the next interrupt; the safe points come back until
+// nothing is. (A piece at each would not do: a program that is interrupted again and again passes few of them, and what
+// is left over grows by gigabytes.)
 void drop_leftovers(Session& s);
 void drop_all_leftovers(Session& s);
 

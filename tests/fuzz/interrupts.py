@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Programs interrupted at random moments: how soon each answers, and whether the session is right afterwards.
 
-    tests/fuzz/interrupts.py [--seed N] [--moments N] [--ouro build/ouro] [--jobs N] [--limit MS] [NAME ...]
+    tests/fuzz/interrupts.py [--seed N] [--moments N] [--ouro build/ouro] [--jobs N] [--limit MS] [--longest MS] [NAME ...]
 
 A program is three texts: what is prepared, the work, which never ends by itself or is begun again and again, and a
 check, an expression whose value is taken before the first interrupt and compared after every one. The process is kept
-for all moments of its program. At each, it is told to begin, works for a random while and gets SIGINT; it says when its
+for all moments of its program. At each, it is told to begin, works for a random while (at most --longest) and gets SIGINT; it says when its
 own `except` was reached, by the clock that this program uses too. A program fails whose check differs, which does not
 go on, whose memory grows, or whose answers are later than the limit (a quarter of a second unless told; 1 in 100 may
 be up to four times later, as other processes run on the machine too).
@@ -203,12 +203,13 @@ def main():
     parser.add_argument("--ouro", default=os.path.join(ROOT, "build", "ouro"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=250, help="milliseconds")
+    parser.add_argument("--longest", type=float, default=150, help="milliseconds that a program works before it is interrupted")
     args = parser.parse_args()
     failed, everything = [], []
 
     def one(name):
         try:
-            return name, sorted(run(args.ouro, name, args.moments, args.seed)), None
+            return name, sorted(run(args.ouro, name, args.moments, args.seed, longest=args.longest / 1000)), None
         except Failed as problem:
             return name, [], problem
         except Absent:

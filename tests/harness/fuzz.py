@@ -15,6 +15,8 @@ PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
 # Command lines of the others: in every build, and under sanitizers.
 OTHERS = {
     "interrupts": ([f"--seed={FIRST_SEED}", "--moments=3", "--limit=1000"], None),  # moments of each program
+    # What is left of large lists does not pile up while they are dropped at leisure.
+    "interrupts of lists": ([f"--seed={FIRST_SEED}", "--moments=60", "--longest=60", "--limit=1000", "tolist"], None),
     "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
     "natives at random": (["--batches=8"], ["--batches=4"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
