@@ -282,11 +282,10 @@ bool set_init(Session& s, const Value& self, const Args& a) {
   t->of_others = true;
   return a.size() == 0 || set_update(s, t, a[0]);
 }
-Value set_construct(Session& s, Type*, const Args& a) {
+Value set_construct(Session& s, Type*, const Args& a) {  // its items have a rule in reverse mode
+  if (!takes(s, a, "set", 0, 1, 0)) return Value::error();
   Value v = make_set();
-  if (!set_init(s, v, a)) return Value::error();
-  v.as<Set>()->of_others = false;  // (set() itself has a rule)
-  return v;
+  return a.size() == 0 || set_update(s, v.as<Set>(), a[0]) ? v : Value::error();
 }
 Value frozenset_construct(Session& s, Type* cls, const Args& a) {
   if (!takes(s, a, "frozenset", 0, 1, 0)) return Value::error();

@@ -155,16 +155,18 @@ print(f{i}(ones(1)).item())
 
 def test_the_request_that_is_to_fail_does(t):
     t.write("fails.ouro", "kept = []\nfor i in range(2000):\n    try: kept.append([i] * 100)\n    except MemoryError: print('refused')\nprint(len(kept))\n")
-    # Nothing is kept for the next use under sanitizers: there the requests of small objects count, too, for which no
-    # handler stands.
-    for n in () if t.suite.sanitized else (1, 5, 50, 500):
-        t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out, "refused\n1999\n")
     t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": "100000000"}).out, "2000\n")
+    if t.suite.sanitized:
+        t.skip("nothing is kept for the next use under sanitizers: requests of small objects count, too, for which no handler stands")
+    for n in (1, 5, 50, 500):
+        t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out, "refused\n1999\n")
 
 
 def test_an_import_that_memory_ended_is_done_again(t):
     t.write("again.ouro", "for i in range(2):\n    try: print(grad(lambda a: a * a)(3.0))\n    except MemoryError: print('refused')\n")
-    for n in () if t.suite.sanitized else (1, 2, 3, 5, 20):
+    if t.suite.sanitized:
+        t.skip("nothing is kept for the next use under sanitizers: other requests count, for some of which no handler stands")
+    for n in (1, 2, 3, 5, 20):
         out = t.run("again.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out
         t.equal(out.splitlines()[1], "6.0")
 

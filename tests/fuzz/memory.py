@@ -105,8 +105,9 @@ def program(rng):
         n = max(1, int(most * 2 ** -rng.uniform(0, 8)))
         body = text.replace("\n", "\n    ")
         parts.append(f"def step{i}(n):\n    {body}\n    return x, r\n")
-        parts.append(f"try:\n    value, number = step{i}({n})\n    print({i}, number)\n")
+        parts.append(f"try:\n    value, number = step{i}({n})\n")
         parts.append("    kept.append(value)\n" if rng.randrange(3) == 0 else "    value = None\n")
+        parts.append(f"    print({i}, number)\n")  # last: a request that fails in `append` is to leave one line, not two
         parts.append(f"except MemoryError: print({i}, 'MemoryError')\n")
         if rng.randrange(4) == 0:
             parts.append("kept.clear()\n")
