@@ -2,25 +2,50 @@
 
 #include <algorithm>
 
+#include "support/diag.h"
+
 namespace ouro::frontend {
 using namespace ast;
 namespace prim = ir::prim;
 
-// In the order of ast::Operator.
-static constexpr ir::Op kBinary[] = {prim::add,  prim::sub,  prim::mul,     prim::matmul, prim::truediv,
-                                     prim::mod,  prim::pow,  prim::lshift,  prim::rshift, prim::or_,
-                                     prim::xor_, prim::and_, prim::floordiv};
-static constexpr ir::Op kInPlace[] = {prim::iadd, prim::isub, prim::imul,     prim::imatmul, prim::itruediv,
-                                      prim::imod, prim::ipow, prim::ilshift,  prim::irshift, prim::ior,
-                                      prim::ixor, prim::iand, prim::ifloordiv};
-static constexpr ir::Op kUnary[] = {prim::invert, prim::not_, prim::pos, prim::neg};
-static constexpr ir::Op kCompare[] = {prim::eq, prim::ne, prim::lt,     prim::le, prim::gt,
-                                      prim::ge, prim::is, prim::is_not, prim::in, prim::not_in};
-
-ir::Op op_of(Operator op) { return kBinary[static_cast<int>(op)]; }
-ir::Op in_place_op_of(Operator op) { return kInPlace[static_cast<int>(op)]; }
-ir::Op op_of(UnaryOperator op) { return kUnary[static_cast<int>(op)]; }
-ir::Op op_of(CmpOperator op) { return kCompare[static_cast<int>(op)]; }
+ir::Op op_of(Operator op) {
+  switch (op) {
+#define BINARY(id, ast, ...) \
+  case Operator::ast:        \
+    return prim::id;
+#include "ir/operators.inc"
+  }
+  ouro_bug("no such operator");
+}
+ir::Op in_place_op_of(Operator op) { return ir::in_place_form(op_of(op)); }
+ir::Op op_of(UnaryOperator op) {
+  switch (op) {
+    case UnaryOperator::Not:
+      return prim::not_;
+#define UNARY(id, ast, ...) \
+  case UnaryOperator::ast:  \
+    return prim::id;
+#include "ir/operators.inc"
+  }
+  ouro_bug("no such operator");
+}
+ir::Op op_of(CmpOperator op) {
+  switch (op) {
+    case CmpOperator::Is:
+      return prim::is;
+    case CmpOperator::IsNot:
+      return prim::is_not;
+    case CmpOperator::In:
+      return prim::in;
+    case CmpOperator::NotIn:
+      return prim::not_in;
+#define COMPARE(id, ast, ...) \
+  case CmpOperator::ast:      \
+    return prim::id;
+#include "ir/operators.inc"
+  }
+  ouro_bug("no such operator");
+}
 
 PlaceChain place_chain(const Subscript& target) {
   PlaceChain c;

@@ -22,23 +22,9 @@ const std::unordered_map<std::string_view, Op>& prim_names() {
   return *map;
 }
 
-struct LocationRow {
-  Op op;
-  Location location;
-  bool named;  // the let's symbol attribute is the location's name
-};
-constexpr LocationRow kLocations[] = {
-    {prim::global_get, Location::global, true},
-    {prim::global_set, Location::global, true},
-    {prim::global_del, Location::global, true},
-    {prim::cell_get, Location::cell, false},
-    {prim::cell_set, Location::cell, false},
-    {prim::list_append, Location::element, false},
-    {prim::class_set, Location::element, false},
-    {prim::class_del, Location::element, false},
-    {prim::exc_enter, Location::handled_exception, false},
-    {prim::exc_leave, Location::handled_exception, false},
-    {prim::exc_current, Location::handled_exception, false},
+constexpr Location kLocations[] = {
+#define PRIM(id, text, n, attr, effects, location, ...) Location::location,
+#include "ir/prims.inc"
 };
 
 bool disjoint(const EffectSet& a, const EffectSet& b) {
@@ -77,13 +63,11 @@ std::optional<Op> op_by_name(std::string_view name) {
 EffectSet effects_of(const Function& f, const Let& let) {
   (void)f;
   EffectSet e{op_effects(let.op), Location::none, {}};
-  for (const LocationRow& row : kLocations)
-    if (row.op == let.op) {
-      e.location = row.location;
-      if (row.named) e.name = Symbol::from_id(let.attr);
-      return e;
-    }
   if (e.bits & (kReads | kWrites)) e.location = Location::any;
+  if (is_tensor_op(let.op)) return e;
+  const Location l = kLocations[static_cast<size_t>(let.op)];
+  if (l != Location::any) e.location = l;
+  if (l == Location::global) e.name = Symbol::from_id(let.attr);  // the let's attribute is the global's name
   return e;
 }
 

@@ -2,8 +2,10 @@
 // maps and residual sequences are structure, so differentiated code leaves nothing of them in the residual program.
 #include <fmt/format.h>
 
+#include "ir/effect.h"
 #include "ir/grad/reverse.h"
-#include "jit/specialiser.h"
+#include "jit/exec_prims.h"
+#include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/tensor/tensor.h"
@@ -164,104 +166,81 @@ AVal Specialiser::call_plain(const AVal& f, const Args_& args, const std::vector
 
 // ---------------------------------------------------------------- operators that call
 
+// What runtime/autodiff/special.h asks of abstract values.
+struct Operands {
+  Specialiser& s;
+  const Args_& args;
+
+  bool is_a(size_t i, AObject::Kind kind) const {
+    return i < args.size() && args[i].is(AKind::ref) && s.read(args[i].heap).kind == kind;
+  }
+  Symbol name() const {
+    return runtime::str_symbol(cast_exact<runtime::Str>(s.need_constant(args.at(1), "is an attribute's name")));
+  }
+  const runtime::Type* type() const { return s.read(args[0].heap).cls.as<runtime::Type>(); }
+  // Does the class say how this attribute is had: by a property, a descriptor?
+  bool computed(const AVal& found) const {
+    return (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || s.is_instance(found);
+  }
+
+  size_t count() const { return args.size(); }
+  bool scripted(size_t i) const { return s.is_instance(args.at(i)); }
+  bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
+  bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
+  bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
+  bool tensor(size_t i) const { return s.is_tensor(args.at(i)); }
+  bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
+  bool drawn(size_t i) const {
+    if (args[i].is(AKind::dynamic) && !args[i].type) s.abandon("items of a value whose type is not known");
+    return scripted(i) || is_a(i, AObject::Kind::iterator);
+  }
+  bool iterator_of_script(size_t) const { return false; }  // next() reads the protocol itself
+  std::string_view text(size_t i) const {
+    auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
+    return t ? t->view() : std::string_view();
+  }
+  bool data_of_class() const { return false; }  // classes are made by the interpreter
+  bool load_asks() const {
+    if (!scripted(0)) return false;
+    AVal found = s.class_lookup(args[0], name());
+    return computed(found) || type()->has_getattribute ||
+           (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(args[0].heap, name()).is(AKind::unbound));
+  }
+  bool store_asks() const { return scripted(0) && (computed(s.class_lookup(args[0], name())) || type()->has_setattr); }
+};
+
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
-  auto scripted = [&](const AVal& a) { return is_instance(a); };
-  auto is_list = [&](const AVal& a) { return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list; };
-  auto of_rule = [&](std::string_view rule) {
-    Value f = ad::rules_function(session, rule);
-    if (f.is_error() || f.is_unbound()) {
-      session.pending = Value();
-      abandon(fmt::format("the rule {} is not there", rule));
-    }
-    return forward_form(kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f));
-  };
-  auto of_text = [&](std::string_view function) { return forward_form(protocol_function(function)); };
-  if (name.starts_with("op.") || name.starts_with("iop.")) {
-    bool any = false, lists = false, dicts = false;
-    for (const AVal& a : args) {
-      any |= scripted(a);
-      lists |= is_list(a);
-      dicts |= a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
-    }
-    if (any) return of_text(runtime::name_in_protocol(name));
-    if (dicts && name == "op.or") return of_rule("dict_or");
-    if (dicts && name == "iop.or") return of_rule("dict_ior");
-    if (!lists || args.size() < 2) return none();
-    if (name == "op.add") return of_rule("list_add");
-    if (name == "iop.add") return of_rule("list_iadd");
-    if (name == "op.mul") return of_rule("list_mul");
-    if (name == "iop.mul") return of_rule("list_imul");
-    return none();
+  const auto op = ir::op_by_name(name);
+  if (!op || ir::is_tensor_op(*op)) return none();
+  const ad::Called called = ad::called_by(*op, Operands{*this, args});
+  switch (called.by) {
+    case ad::Called::By::nothing:
+      return none();
+    case ad::Called::By::text:
+      return forward_form(protocol_function(called.function));
+    case ad::Called::By::form:
+      return rules_value(called.function);
+    case ad::Called::By::rule:
+      return forward_form(rules_value(called.function));
   }
-  if (name == "attr.get") {
-    auto* attr = cast_exact<runtime::Str>(need_constant(args.at(1), "is an attribute's name"));
-    if (is_tensor(args[0])) {
-      std::string_view n = attr->view();
-      return n == "T" || n == "mT" || n == "H" ? of_rule("tensor_attr") : none();
-    }
-    if (!scripted(args[0])) return none();
-    const Symbol at = runtime::str_symbol(attr);
-    AVal found = class_lookup(args[0], at);
-    const auto* t = read(args[0].heap).cls.as<runtime::Type>();
-    const bool asks = (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || is_instance(found) ||
-                      t->has_getattribute ||
-                      (t->has_getattr && found.is(AKind::unbound) && load_slot(args[0].heap, at).is(AKind::unbound));
-    return asks ? of_text("load") : none();
-  }
-  if (name == "attr.set") {
-    if (!scripted(args.at(0))) return none();
-    auto* attr = cast_exact<runtime::Str>(need_constant(args.at(1), "is an attribute's name"));
-    AVal found = class_lookup(args[0], runtime::str_symbol(attr));
-    const bool asks = (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || is_instance(found) ||
-                      read(args[0].heap).cls.as<runtime::Type>()->has_setattr;
-    return asks ? of_text("store") : none();
-  }
-  if (name == "item.get") {
-    if (scripted(args.at(0))) return of_text("item");
-    if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_slice");
-    return none();
-  }
-  if (name == "item.set") {
-    if (scripted(args.at(0))) return of_text("set_item");
-    if (is_list(args[0]) && args[1].is(AKind::slice)) return of_rule("list_set_slice");
-    return none();
-  }
-  if (name == "move") {
-    const bool draws =
-        scripted(args.at(0)) || (args[0].is(AKind::ref) && read(args[0].heap).kind == AObject::Kind::iterator);
-    if (args[0].is(AKind::dynamic) && !args[0].type) abandon("items of a value whose type is not known");
-    return draws ? of_rule("drawn_list") : none();
-  }
-  if (name == "item.del") {
-    if (is_list(args.at(0)) && args[1].is(AKind::slice)) return of_rule("list_del_slice");
-    return scripted(args[0]) ? of_text("delete_item") : none();
-  }
-  if (name == "update" && is_list(args.at(0)) && args[1].is(AKind::slice)) return of_rule("update_call");
-  if (name == "iter") return scripted(args.at(0)) ? of_text("iterator") : none();
-  const bool by_text = name == "with.methods" || name == "format";
-  if (name.starts_with("match.") || (by_text && scripted(args.at(0)))) return of_text(runtime::name_in_protocol(name));
   return none();
 }
 
-AVal Specialiser::plain_primitive(std::string_view name, const Args_& a) {
-  for (const ir::PrimDef& p : ir::kPrims) {
-    if (p.name != name) continue;
-    if (name.starts_with("op.") || name.starts_with("iop."))
-      return a.size() == 1 ? unary(p.op, a[0]) : binary(p.op, a[0], a[1]);
-    auto attr = [&] {
-      return runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name")));
-    };
-    if (p.op == prim::attr_get) return get_attr(a[0], attr());
-    if (p.op == prim::attr_set) return set_attr(a[0], attr(), a[2]), none();
-    if (p.op == prim::item_get) return get_item(a[0], a[1]);
-    if (p.op == prim::item_set) return set_item(a[0], a[1], a[2]), none();
-    if (p.op == prim::move) return a[0];
-    if (p.op == prim::iter) return make_iterator(a[0]);
-    if (p.op == prim::with_methods) return context_methods(a[0]);
-    if (p.op == prim::format) return formatted(a[0], a[1], static_cast<char>(need_int(a[2], "is a conversion")));
-    if (p.op == prim::iter_next) return next(a[0]);
+// A primitive by name, as ad.value has it: an attribute stands among the operands, a name second, a number last.
+AVal Specialiser::plain_primitive(AFrame& f, std::string_view name, Args_ a) {
+  const auto op = ir::op_by_name(name);
+  if (!op || ir::is_tensor_op(*op) || !handler_of(*op).execute) abandon(fmt::format("{} in differentiated code", name));
+  ir::Let let{};
+  let.op = *op;
+  const ir::AttrKind attr = ir::kPrims[static_cast<size_t>(*op)].attr;
+  if (attr == ir::AttrKind::symbol) {
+    let.attr = runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name"))).id();
+    a.erase(a.begin() + 1);
+  } else if (attr == ir::AttrKind::integer) {
+    let.attr = static_cast<uint32_t>(need_int(a.back(), "is a conversion"));
+    a.pop_back();
   }
-  abandon(fmt::format("{} in differentiated code", name));
+  return handler_of(*op).execute(*this, f, let, a);
 }
 
 // ---------------------------------------------------------------- cotangents
@@ -557,60 +536,81 @@ AVal Specialiser::rules_value(std::string_view name) {
   return kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f);
 }
 
-namespace {
+namespace handlers {
 
-#define H(op, body)                                                                           \
-  PrimRow {                                                                                   \
-    prim::op, [](Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) -> AVal { \
-      (void)s, (void)f, (void)l, (void)a;                                                     \
-      body                                                                                    \
-    }                                                                                         \
-  }
-constexpr PrimRow kRows[] = {
-    H(ad_forward, return s.forward_form(a[0]);),
-    H(ad_method, return s.forward_method(a[0], Symbol::from_id(l.attr));),
-    H(ad_special, return s.forward_special(Symbol::from_id(l.attr).text(), a);),
-    H(ad_try_call, return g_try_call(s, f, l, a);),
-    H(ad_value, if (!is_none(a[0])) return pair_item(s, a[0], 0);
-      return s.plain_primitive(Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()});),
-    H(ad_bind, return s.bind_call(f.code->calls[l.attr], a);),
-    H(ad_unbind, return s.unbind_call(a[0], a[1], a[2]);),
-    H(ad_flat, return s.flat_form(a[0]);),
-    H(ad_part, return pair_item(s, a[0], l.attr);),
-    H(ad_keep, return g_keep(s, a);),
-    H(ad_like, return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a);),
-    H(ad_select, return is_none(a[0]) == (l.attr == 0) ? a[1] : zero();),
-    H(ad_rule, return g_rule(s, l, a, false);),
-    H(ad_always, return g_rule(s, l, a, true);),
-    H(ad_get, return s.cotangent_item(a[0], l.attr);),
-    H(ad_one_hot, if (is_zero(a[0])) return zero(); std::vector<AVal> t(l.attr, zero()); t.push_back(a[0]);
-      return AVal::tuple(std::move(t));),
-    H(ad_add, return s.cotangent_add(a[0], a[1]);),
-    H(ad_item, return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]);),
-    H(ad_index, return s.list_index(a[0], a[1]);),
-    H(ad_acc, s.shadow_add(a[0], a[1], a[2], a[3]); return none();),
-    H(ad_take, return s.shadow_take(a[0], a[1], a[2]);),
-    H(ad_peek, return s.shadow_peek(a[0], a[1], a[2]);),
-    H(ad_put, s.shadow_put(a[0], a[1], a[2], a[3]); return none();),
-    H(ad_source, return s.iterator_source(a[0]);),
-    H(ad_globals, return AVal::of(f.globals);),
-    H(ad_place, return s.place_of(f.code->paths[l.attr], f.globals, a);),
-    H(ad_fail, if (is_zero(a[0])) return none();
-      s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));),
-    H(seq_new, AObject o; o.kind = AObject::Kind::seq; return AVal::of_heap(s.allocate(std::move(o)));),
-    H(seq_push, return g_seq_push(s, a);),
-    H(seq_get, return g_seq_get(s, l, a);),
-    H(seq_len, return g_seq_len(s, a);),
-    H(seq_prev, return s.binary(prim::sub, a[0], AVal::of(Value::integer(1)));),
-    {prim::ad_update, nullptr, "a write to a place is differentiated"},
-    {prim::ad_yielded, nullptr, "a generator is run at once"},
-};
-#undef H
-static_assert(each_once(kRows, of_reverse_mode), "a primitive of reverse mode has no row, or two");
+AVal ad_forward(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.forward_form(a[0]); }
+AVal ad_method(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return s.forward_method(a[0], Symbol::from_id(l.attr));
+}
+AVal ad_special(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return s.forward_special(Symbol::from_id(l.attr).text(), a);
+}
+AVal ad_try_call(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) { return g_try_call(s, f, l, a); }
+AVal ad_value(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
+  if (!is_none(a[0])) return pair_item(s, a[0], 0);
+  return s.plain_primitive(f, Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()});
+}
+AVal ad_bind(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
+  return s.bind_call(f.code->calls[l.attr], a);
+}
+AVal ad_unbind(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return s.unbind_call(a[0], a[1], a[2]);
+}
+AVal ad_flat(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.flat_form(a[0]); }
+AVal ad_part(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return pair_item(s, a[0], l.attr); }
+AVal ad_keep(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_keep(s, a); }
+AVal ad_like(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return is_none(a[0]) ? s.like_of(a[1]) : g_keep(s, a);
+}
+AVal ad_select(Specialiser&, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  return is_none(a[0]) == (l.attr == 0) ? a[1] : zero();
+}
+AVal ad_rule(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return g_rule(s, l, a, false); }
+AVal ad_always(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return g_rule(s, l, a, true); }
+AVal ad_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.cotangent_item(a[0], l.attr); }
+AVal ad_one_hot(Specialiser&, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  if (is_zero(a[0])) return zero();
+  std::vector<AVal> t(l.attr, zero());
+  t.push_back(a[0]);
+  return AVal::tuple(std::move(t));
+}
+AVal ad_add(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.cotangent_add(a[0], a[1]); }
+AVal ad_item(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return s.cotangent_add_item(a[0], a[1], a[2], a[3], a[4]);
+}
+AVal ad_index(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.list_index(a[0], a[1]); }
+AVal ad_acc(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  s.shadow_add(a[0], a[1], a[2], a[3]);
+  return none();
+}
+AVal ad_take(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.shadow_take(a[0], a[1], a[2]); }
+AVal ad_peek(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.shadow_peek(a[0], a[1], a[2]); }
+AVal ad_put(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  s.shadow_put(a[0], a[1], a[2], a[3]);
+  return none();
+}
+AVal ad_source(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.iterator_source(a[0]); }
+AVal ad_globals(Specialiser&, AFrame& f, const ir::Let&, std::vector<AVal>&) { return AVal::of(f.globals); }
+AVal ad_place(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
+  return s.place_of(f.code->paths[l.attr], f.globals, a);
+}
+AVal ad_fail(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  if (is_zero(a[0])) return none();
+  s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
+}
+AVal seq_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>&) {
+  AObject o;
+  o.kind = AObject::Kind::seq;
+  return AVal::of_heap(s.allocate(std::move(o)));
+}
+AVal seq_push(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_push(s, a); }
+AVal seq_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return g_seq_get(s, l, a); }
+AVal seq_len(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_len(s, a); }
+AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return s.binary(prim::sub, a[0], AVal::of(Value::integer(1)));
+}
 
-}  // namespace
-
-std::span<const PrimRow> grad_prims() { return kRows; }
+}  // namespace handlers
 
 AVal Specialiser::flat_form(const AVal& form) {
   if (!form.is(AKind::closure) || !ir::grad::is_forward_form(*form.parts->code)) return form;

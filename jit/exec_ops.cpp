@@ -14,46 +14,23 @@ using ir::Op;
 using ir::TypeKind;
 namespace prim = ir::prim;
 using runtime::BinOp;
-using runtime::CmpOp;
 
 namespace {
 
-struct BinRow {
-  Op op, in_place;
-  BinOp runtime;
+struct OperatorRow {
+  Op op;
   std::string_view row;  // tensor operation
 };
-const BinRow kBinary[] = {
-    {prim::add, prim::iadd, BinOp::add, "add"},
-    {prim::sub, prim::isub, BinOp::sub, "sub"},
-    {prim::mul, prim::imul, BinOp::mul, "mul"},
-    {prim::matmul, prim::imatmul, BinOp::matmul, "matmul"},
-    {prim::truediv, prim::itruediv, BinOp::truediv, "div"},
-    {prim::floordiv, prim::ifloordiv, BinOp::floordiv, "floor_divide"},
-    {prim::mod, prim::imod, BinOp::mod, "remainder"},
-    {prim::pow, prim::ipow, BinOp::pow, "pow"},
-    {prim::lshift, prim::ilshift, BinOp::lshift, "bitwise_left_shift"},
-    {prim::rshift, prim::irshift, BinOp::rshift, "bitwise_right_shift"},
-    {prim::and_, prim::iand, BinOp::and_, "bitwise_and"},
-    {prim::or_, prim::ior, BinOp::or_, "bitwise_or"},
-    {prim::xor_, prim::ixor, BinOp::xor_, "bitwise_xor"},
+constexpr OperatorRow kOperators[] = {
+#define BINARY(id, ast, symbol, special, row, ...) {prim::id, row},
+#define UNARY(id, ast, symbol, special, row, ...) {prim::id, row},
+#define COMPARE(id, ast, symbol, special, ...) {prim::id, #special},
+#include "ir/operators.inc"
 };
-struct CmpRow {
-  Op op;
-  CmpOp runtime;
-  std::string_view row;
-};
-const CmpRow kCompare[] = {
-    {prim::eq, CmpOp::eq, "eq"}, {prim::ne, CmpOp::ne, "ne"}, {prim::lt, CmpOp::lt, "lt"},
-    {prim::le, CmpOp::le, "le"}, {prim::gt, CmpOp::gt, "gt"}, {prim::ge, CmpOp::ge, "ge"},
-};
-
-const BinRow* find_binary(Op op, bool& augmented) {
-  for (const BinRow& r : kBinary) {
-    augmented = r.in_place == op;
-    if (r.op == op || augmented) return &r;
-  }
-  return nullptr;
+std::string_view tensor_row(Op op) {
+  for (const OperatorRow& r : kOperators)
+    if (r.op == op) return r.row;
+  ouro_bug("specialise: operator %d", static_cast<int>(op));
 }
 
 bool is_scalar(const ir::Type* t) {
@@ -110,18 +87,18 @@ std::optional<Value> Specialiser::witness(const AVal& a) const {
 }
 
 AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
-  bool augmented = false;
-  const BinRow* row = find_binary(op, augmented);
-  if (!row) ouro_bug("specialise: operator %d", static_cast<int>(op));
+  const Op plain = ir::plain_form(op);
+  const bool augmented = plain != op;
+  const BinOp of_runtime = runtime::binary_of(op);
   if (auto x = concrete(a))
     if (auto y = concrete(b)) {
-      if (large_result(session, row->runtime, *x, *y)) abandon("a large constant");
-      return computed(*this, runtime::binary(session, row->runtime, *x, *y));
+      if (large_result(session, of_runtime, *x, *y)) abandon("a large constant");
+      return computed(*this, runtime::binary(session, of_runtime, *x, *y));
     }
   if (is_tensor(a) || is_tensor(b)) {
     if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) {
       // `x op= v` keeps x's dtype, and its shape (OPS: promotion is PyTorch's).
-      AVal out = tensor_op(row->row, {a, b});
+      AVal out = tensor_op(tensor_row(plain), {a, b});
       if (augmented && is_tensor(a) && type_of(out) != type_of(a))
         abandon("an in-place operation that changes the dtype or shape");
       return out;
@@ -129,25 +106,25 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   }
   if (a.is(AKind::zero) || b.is(AKind::zero)) abandon("arithmetic on a symbolic zero");
   const ir::Type *ta = type_of(a), *tb = type_of(b);
-  if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(row->op, row->runtime, a, b, ta, tb);
+  if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(plain, of_runtime, a, b, ta, tb);
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   // Sequences of known length.
   auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
     return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::list ? &read(v.heap).items : nullptr;
   };
-  if (row->op == prim::add && a.is(AKind::tuple) && b.is(AKind::tuple)) {
+  if (plain == prim::add && a.is(AKind::tuple) && b.is(AKind::tuple)) {
     std::vector<AVal> items = a.items();
     items.insert(items.end(), b.items().begin(), b.items().end());
     return AVal::tuple(std::move(items));
   }
-  if (row->op == prim::add && (a.is(AKind::tuple) || b.is(AKind::tuple))) {
+  if (plain == prim::add && (a.is(AKind::tuple) || b.is(AKind::tuple))) {
     if ((a.is(AKind::tuple) || a.is(AKind::known)) && (b.is(AKind::tuple) || b.is(AKind::known))) {
       std::vector<AVal> items = items_of(a, "is added to"), more = items_of(b, "is added");
       items.insert(items.end(), more.begin(), more.end());
       return AVal::tuple(std::move(items));
     }
   }
-  if (row->op == prim::add && list_items(a) && (list_items(b) || augmented)) {
+  if (plain == prim::add && list_items(a) && (list_items(b) || augmented)) {
     std::vector<AVal> more = items_of(b, "is added");
     if (augmented) {
       AObject& o = write(a.heap);
@@ -159,7 +136,7 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     items.insert(items.end(), more.begin(), more.end());
     return new_list(std::move(items));
   }
-  if (row->op == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
+  if (plain == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
     int64_t n = need_int(b, "is the length of a sequence");
     const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : *list_items(a);
     if (n * static_cast<int64_t>(base.size()) > 4096) abandon("a long list");
@@ -167,7 +144,7 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     for (int64_t i = 0; i < n; ++i) items.insert(items.end(), base.begin(), base.end());
     return a.is(AKind::tuple) ? AVal::tuple(std::move(items)) : new_list(std::move(items));
   }
-  if (row->op == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
+  if (plain == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
   return boxed(op, {a, b});
 }
 
@@ -212,13 +189,11 @@ AVal Specialiser::unary(Op op, const AVal& a) {
     if (auto v = concrete(t)) return AVal::of(Value::boolean(!v->as_bool()));
     return emit(prim::not_, {t}, ir::types::boolean());
   }
-  runtime::UnOp rop = op == prim::neg   ? runtime::UnOp::neg
-                      : op == prim::pos ? runtime::UnOp::pos
-                                        : runtime::UnOp::invert;
+  const runtime::UnOp rop = runtime::unary_of(op);
   if (auto v = concrete(a)) return computed(*this, runtime::unary(session, rop, *v));
   if (is_tensor(a)) {
-    if (op == prim::pos) return a;
-    return tensor_op(op == prim::neg ? "neg" : "bitwise_not", {a});
+    const std::string_view row = tensor_row(op);
+    return row.empty() ? a : tensor_op(row, {a});
   }
   const ir::Type* t = type_of(a);
   if (is_scalar(t)) {
@@ -240,14 +215,11 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
     return AVal::of(Value::boolean((r == 1) == (op == prim::is)));
   }
   if (op == prim::in || op == prim::not_in) return membership(op, a, b);
-  const CmpRow* row = nullptr;
-  for (const CmpRow& r : kCompare)
-    if (r.op == op) row = &r;
   if (auto x = concrete(a))
-    if (auto y = concrete(b)) return computed(*this, runtime::compare(session, row->runtime, *x, *y));
+    if (auto y = concrete(b)) return computed(*this, runtime::compare(session, runtime::compare_of(op), *x, *y));
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   if (is_tensor(a) || is_tensor(b)) {
-    if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) return tensor_op(row->row, {a, b});
+    if ((is_tensor(a) || is_number(a)) && (is_tensor(b) || is_number(b))) return tensor_op(tensor_row(op), {a, b});
     const AVal& other = is_tensor(a) ? b : a;
     const bool equality = op == prim::eq || op == prim::ne;
     if (equality && other.is(AKind::known)) return AVal::of(Value::boolean(op == prim::ne));  // None, a text, a class

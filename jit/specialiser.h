@@ -206,7 +206,7 @@ class Specialiser {
   AVal forward_method(const AVal& receiver, Symbol name);
   AVal forward_special(std::string_view name, const std::vector<AVal>& args);
   AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  AVal plain_primitive(std::string_view name, const std::vector<AVal>& args);
+  AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
   AVal like_of(const AVal& v);
   AVal cotangent_add(const AVal& a, const AVal& b);
   AVal cotangent_item(const AVal& t, int64_t i);
@@ -347,27 +347,5 @@ class Specialiser {
   std::set<std::pair<HeapId, uint32_t>> preload_;      // attributes a loop head must have
   std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
 };
-
-// How a primitive is executed on abstract values. Every one has a row, here (exec_prims.cpp) or among those of reverse
-// mode (exec_grad.cpp): one that is forgotten does not build.
-struct PrimRow {
-  ir::Op op{};
-  AVal (*execute)(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>&) = nullptr;
-  const char* reason = "";  // why the interpreter has to, if it is not executed
-};
-std::span<const PrimRow> grad_prims();
-
-constexpr bool of_reverse_mode(ir::Op op) { return op >= ir::prim::ad_forward && op <= ir::prim::seq_prev; }
-// Has each primitive of those that `among` tells one row?
-template <class Among>
-constexpr bool each_once(std::span<const PrimRow> rows, Among among) {
-  for (uint16_t i = 0; i < ir::prim::count_; ++i) {
-    const ir::Op op = static_cast<ir::Op>(i);
-    int count = 0;
-    for (const PrimRow& r : rows) count += r.op == op;
-    if (count != (among(op) ? 1 : 0)) return false;
-  }
-  return true;
-}
 
 }  // namespace ouro::jit

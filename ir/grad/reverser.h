@@ -28,12 +28,11 @@ enum class Form : uint8_t {
 class Reverse;
 using Emit = void (Reverse::*)(const Let&);
 struct PrimForm {
-  Op op;
   Form form;
   // arithmetic: one letter per operand for what is kept of it: v value, l kind and shape, . nothing. plain: what it
   // gives that has no derivative. fail: why it has none.
-  const char* text = "";
-  Emit emit = nullptr;
+  const char* text;
+  Emit emit;
 };
 
 class Reverse {
@@ -238,7 +237,7 @@ class Reverse {
   void bind_let(const Let& l);
   void unbind_let(const Let& l);
   void ad_update_let(const Let& l);
-  static const std::array<PrimForm, prim::count_>& forms();
+  static const PrimForm& form_of(Op op);
   friend struct FormTable;
 
   // ---- pullback -------------------------------------------------------------------------------------------------

@@ -51,12 +51,6 @@ void Reverse::kept_arithmetic(const Let& l, std::string_view rule, NameId pair, 
 
 // The value of an operator whose pair is known (order two): the pair's first, or the operator on plain operands.
 void Reverse::value_let(const Let& l) {
-  static const std::map<std::string_view, const char*>& kept = support::forever([] {
-    std::map<std::string_view, const char*> m;
-    for (const PrimForm& form : forms())
-      if (form.form == Form::arithmetic) m[op_name(form.op)] = form.text;
-    return m;
-  }());
   std::string_view name = Symbol::from_id(l.attr).text();
   Atom index;  // from the container's start, as it is before the operation
   if (name.starts_with("item.")) index = fwd_.let(prim::ad_index, {fatom(f_.args(l)[1]), fatom(f_.args(l)[2])});
@@ -65,12 +59,13 @@ void Reverse::value_let(const Let& l) {
   Atom pair = f_.args(l)[0], fpair = fatom(pair);
   Residual rp = save(fpair);
   NameId result = l.result;
-  auto it = kept.find(name);
-  if (it != kept.end()) {
+  const auto op = op_by_name(name);
+  if (op && is_operator(*op)) {
+    const char* kept = form_of(*op).text;
     std::vector<Residual> residuals;
     for (uint32_t i = 1; i < l.nargs; ++i) {
       Atom a = fatom(f_.args(l)[i]);
-      residuals.push_back(save(it->second[i - 1] == 'l' ? Atom(like(fwd_.none(), a)) : a));
+      residuals.push_back(save(kept[i - 1] == 'l' ? Atom(like(fwd_.none(), a)) : a));
     }
     std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
     adjoint([=, this] {
@@ -788,172 +783,34 @@ void Reverse::unbind_let(const Let& l) {
 // ---- the table ---------------------------------------------------------------------------------------------------
 
 struct FormTable {
-  using F = Form;
-  using R = Reverse;
-  static constexpr PrimForm kRows[] = {
-      {prim::neg, F::arithmetic, "l"},
-      {prim::pos, F::arithmetic, "l"},
-      {prim::invert, F::arithmetic, "l"},
-      {prim::add, F::arithmetic, "ll"},
-      {prim::sub, F::arithmetic, "ll"},
-      {prim::mul, F::arithmetic, "vv"},
-      {prim::matmul, F::arithmetic, "vv"},
-      {prim::truediv, F::arithmetic, "vv"},
-      {prim::floordiv, F::arithmetic, "ll"},
-      {prim::mod, F::arithmetic, "vv"},
-      {prim::pow, F::arithmetic, "vv"},
-      {prim::lshift, F::arithmetic, "ll"},
-      {prim::rshift, F::arithmetic, "ll"},
-      {prim::and_, F::arithmetic, "ll"},
-      {prim::or_, F::arithmetic, "ll"},
-      {prim::xor_, F::arithmetic, "ll"},
-      {prim::iadd, F::arithmetic, "ll"},
-      {prim::isub, F::arithmetic, "ll"},
-      {prim::imul, F::arithmetic, "vv"},
-      {prim::imatmul, F::arithmetic, "vv"},
-      {prim::itruediv, F::arithmetic, "vv"},
-      {prim::ifloordiv, F::arithmetic, "ll"},
-      {prim::imod, F::arithmetic, "vv"},
-      {prim::ipow, F::arithmetic, "vv"},
-      {prim::ilshift, F::arithmetic, "ll"},
-      {prim::irshift, F::arithmetic, "ll"},
-      {prim::iand, F::arithmetic, "ll"},
-      {prim::ior, F::arithmetic, "ll"},
-      {prim::ixor, F::arithmetic, "ll"},
-      {prim::move, F::identity},
-      {prim::check_bound, F::identity},
-      {prim::global_get, F::custom, "", &R::global_get_let},
-      {prim::global_set, F::custom, "", &R::global_set_let},
-      {prim::cell_new, F::custom, "", &R::cell_new_let},
-      {prim::cell_get, F::custom, "", &R::cell_get_let},
-      {prim::cell_set, F::custom, "", &R::cell_set_let},
-      {prim::function, F::custom, "", &R::function_let},
-      {prim::call, F::custom, "", &R::call_let},
-      {prim::call_method, F::custom, "", &R::method_let},
-      {prim::method_get, F::custom, "", &R::method_get_let},
-      {prim::call_loaded, F::custom, "", &R::loaded_let},
-      {prim::attr_get, F::custom, "", &R::attr_get_let},
-      {prim::attr_set, F::custom, "", &R::attr_set_let},
-      {prim::item_get, F::custom, "", &R::item_get_let},
-      {prim::item_set, F::custom, "", &R::item_set_let},
-      {prim::item_del, F::custom, "", &R::item_del_let},
-      {prim::update, F::custom, "", &R::update_let},
-      {prim::tuple, F::custom, "", &R::tuple_let},
-      {prim::tuple_get, F::custom, "", &R::tuple_get_let},
-      {prim::list, F::custom, "", &R::list_let},
-      {prim::dict, F::custom, "", &R::dict_let},
-      {prim::list_append, F::custom, "", &R::list_append_let},
-      {prim::ad_yielded, F::custom, "", &R::list_append_let},
-      {prim::list_extend, F::custom, "", &R::list_extend_let},
-      {prim::list_to_tuple, F::custom, "", &R::rule_let},
-      {prim::unpack, F::custom, "", &R::rule_let},
-      {prim::unpack_star, F::custom, "", &R::unpack_star_let},
-      {prim::dict_set, F::custom, "", &R::dict_set_let},
-      {prim::dict_update, F::custom, "", &R::always_let},
-      {prim::iter, F::custom, "", &R::iter_let},
-      {prim::with_methods, F::custom, "", &R::text_let},
-      {prim::format, F::custom, "", &R::text_let},
-      {prim::iter_next, F::custom, "", &R::iter_next_let},
-      {prim::match_keys, F::custom, "", &R::text_let},
-      {prim::match_rest, F::custom, "", &R::text_let},
-      {prim::match_class, F::custom, "", &R::text_let},
-      {prim::make_class, F::custom, "", &R::make_class_let},
-      {prim::class_set, F::custom, "", &R::class_set_let},
-      {prim::class_get, F::custom, "", &R::class_get_let},
-      {prim::ad_try_call, F::custom, "", &R::try_call_let},
-      {prim::ad_value, F::custom, "", &R::value_let},
-      {prim::ad_keep, F::custom, "", &R::keep_let},
-      {prim::ad_select, F::custom, "", &R::keep_let},
-      {prim::ad_part, F::custom, "", &R::get_let},
-      {prim::ad_get, F::custom, "", &R::get_let},
-      {prim::ad_one_hot, F::custom, "", &R::one_hot_let},
-      {prim::ad_add, F::custom, "", &R::add_let},
-      {prim::ad_item, F::custom, "", &R::ad_item_let},
-      {prim::ad_acc, F::custom, "", &R::acc_let},
-      {prim::ad_take, F::custom, "", &R::take_let},
-      {prim::ad_peek, F::custom, "", &R::peek_let},
-      {prim::ad_put, F::custom, "", &R::put_let},
-      {prim::seq_push, F::custom, "", &R::push_let},
-      {prim::seq_get, F::custom, "", &R::seq_get_let},
-      {prim::ad_bind, F::custom, "", &R::bind_let},
-      {prim::ad_unbind, F::custom, "", &R::unbind_let},
-      {prim::ad_update, F::custom, "", &R::ad_update_let},
-      {prim::not_, F::plain, "a bool"},
-      {prim::eq, F::plain, "a bool"},
-      {prim::ne, F::plain, "a bool"},
-      {prim::lt, F::plain, "a bool"},
-      {prim::le, F::plain, "a bool"},
-      {prim::gt, F::plain, "a bool"},
-      {prim::ge, F::plain, "a bool"},
-      {prim::is, F::plain, "a bool"},
-      {prim::is_not, F::plain, "a bool"},
-      {prim::in, F::plain, "a bool"},
-      {prim::not_in, F::plain, "a bool"},
-      {prim::truth, F::plain, "a bool"},
-      {prim::is_end, F::plain, "a bool"},
-      {prim::exc_match, F::plain, "a bool"},
-      {prim::match_sequence, F::plain, "a bool"},
-      {prim::match_mapping, F::plain, "a bool"},
-      {prim::length, F::plain, "an int"},
-      {prim::global_del, F::plain, "nothing"},
-      {prim::class_del, F::plain, "nothing"},
-      {prim::attr_del, F::plain, "nothing: what the attribute held is kept by what read it"},
-      {prim::builtin_get, F::plain, "a function, a class or a number of no one's making"},
-      {prim::slice, F::plain, "where to read, not what"},
-      {prim::str_concat, F::plain, "a str"},
-      {prim::exc_enter, F::plain, "which exception is handled"},
-      {prim::exc_leave, F::plain, "which exception is handled"},
-      {prim::exc_current, F::plain, "which exception is handled"},
-      {prim::import, F::plain, "a module"},
-      {prim::import_as, F::plain, "a module"},
-      {prim::import_from, F::plain, "a name of a module: a constant to who imports it"},
-      {prim::import_star, F::plain, "nothing"},
-      {prim::ad_forward, F::plain, "a function"},
-      {prim::ad_method, F::plain, "a function"},
-      {prim::ad_special, F::plain, "a function"},
-      {prim::ad_flat, F::plain, "a function"},
-      {prim::ad_like, F::plain, "a kind and a shape"},
-      {prim::ad_rule, F::plain, "a function"},
-      {prim::ad_always, F::plain, "a function"},
-      {prim::ad_index, F::plain, "a place"},
-      {prim::ad_source, F::plain, "a place"},
-      {prim::ad_globals, F::plain, "a module"},
-      {prim::ad_place, F::plain, "what an update had; the derivatives of its parts go to the update itself"},
-      {prim::ad_fail, F::plain, "nothing"},
-      {prim::seq_new, F::plain, "an empty sequence"},
-      {prim::seq_len, F::plain, "an int"},
-      {prim::seq_prev, F::plain, "an int"},
-      {prim::set, F::custom, "", &R::set_let},
-      {prim::set_add, F::custom, "", &R::set_add_let},
-      {prim::set_update, F::custom, "", &R::always_let},
-      {prim::tensor_item, F::fail, "of typed programs, which are not differentiated"},
+  static constexpr PrimForm kForms[] = {
+#define ARITHMETIC(kept) \
+  { Form::arithmetic, kept, nullptr }
+#define IDENTITY \
+  { Form::identity, "", nullptr }
+#define REVERSE(member) \
+  { Form::custom, "", &Reverse::member }
+#define PLAIN(what) \
+  { Form::plain, what, nullptr }
+#define UNDIFFERENTIATED(why) \
+  { Form::fail, why, nullptr }
+#define PRIM(id, text, n, attr, effects, location, interpreter, reverse, ...) reverse,
+#include "ir/prims.inc"
+#undef ARITHMETIC
+#undef IDENTITY
+#undef REVERSE
+#undef PLAIN
+#undef UNDIFFERENTIATED
   };
-  // Every primitive has one row: one that is forgotten does not build.
-  static constexpr std::array<PrimForm, prim::count_> by_primitive() {
-    std::array<PrimForm, prim::count_> all{};
-    std::array<bool, prim::count_> seen{};
-    for (const PrimForm& r : kRows) {
-      if (seen[index(r.op)]) throw "a primitive with two rows";
-      seen[index(r.op)] = true;
-      all[index(r.op)] = r;
-    }
-    for (bool there : seen)
-      if (!there) throw "a primitive without a row";
-    return all;
-  }
-  static constexpr size_t index(Op op) { return static_cast<size_t>(op); }
 };
 
-const std::array<PrimForm, prim::count_>& Reverse::forms() {
-  static constexpr std::array<PrimForm, prim::count_> table = FormTable::by_primitive();
-  return table;
-}
+const PrimForm& Reverse::form_of(Op op) { return FormTable::kForms[static_cast<size_t>(op)]; }
 
 void Reverse::forward_let(const Let& l) {
   fwd_.set_span(l.span);
   bwd_.set_span(l.span);
   if (is_tensor_op(l.op) || !flow_.nodes()[node_].returns) return plain(l);
-  const PrimForm& form = forms()[static_cast<size_t>(l.op)];
+  const PrimForm& form = form_of(l.op);
   size_t before = current_->size();
   switch (form.form) {
     case Form::plain:

@@ -200,7 +200,7 @@ std::string print(const Program& p);
 /// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception
 /// pending.
 runtime::Value run_primitive(runtime::Session& s, const ir::Function& f, ir::Op op, uint32_t attr,
-                             std::span<const runtime::Value> args);
+                             std::span<runtime::Value> args);
 /// Is it one that run_primitive() can do?
 bool is_runnable(ir::Op op);
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/effect.h"
 #include "ir/grad/raising.h"
 #include "ir/grad/reverse.h"
+#include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/object/bind.h"
 #include "runtime/protocol/in_ouro.h"
@@ -345,126 +347,73 @@ bool has_script_dunder(Session& s, const Value& v, Dunder d) {
   return scripted(v) && kind_of(find_dunder(s, type_of(s, v), d)) == ObjectKind::function;
 }
 
-// What a primitive on an object of a script class does is text (stdlib/protocol.ouro), which is differentiated.
-Value form_of_text(Session& s, std::string_view name) {
-  OURO_TRY(f, protocol_function(s, name));
-  return forward_form(s, f);
-}
+// What special.h asks of values.
+struct Operands {
+  Session& s;
+  std::span<const Value> args;
 
-Value form_of_rule(Session& s, std::string_view name) {
-  OURO_TRY(f, rules_function(s, name));
-  return forward_form(s, f);
-}
-
-// op.X and iop.X: methods of instances; lists make lists and dicts dicts, whose items are slots.
-Value special_operator(Session& s, std::string_view prim, std::span<const Value> args) {
-  bool any = false, lists = false, dicts = false;
-  for (const Value& a : args) {
-    any = any || scripted(a);
-    lists = lists || kind_of(a) == ObjectKind::list;
-    dicts = dicts || kind_of(a) == ObjectKind::dict;
+  size_t count() const { return args.size(); }
+  bool scripted(size_t i) const { return autodiff::scripted(args[i]); }
+  bool list(size_t i) const { return kind_of(args[i]) == ObjectKind::list; }
+  bool dict(size_t i) const { return kind_of(args[i]) == ObjectKind::dict; }
+  bool slice(size_t i) const { return i < args.size() && cast<Slice>(args[i]); }
+  bool tensor(size_t i) const { return is_tensor(args[i]); }
+  bool has(size_t i, std::string_view special) const {
+    return has_script_dunder(s, args[i], dunder_of(intern(special)));
   }
-  if (any) return form_of_text(s, name_in_protocol(prim));
-  if (dicts && prim == "op.or") return form_of_rule(s, "dict_or");
-  if (dicts && prim == "iop.or") return form_of_rule(s, "dict_ior");
-  if (!lists) return Value::none();
-  if (prim == "op.add") return form_of_rule(s, "list_add");
-  if (prim == "iop.add") return form_of_rule(s, "list_iadd");
-  if (prim == "op.mul") return form_of_rule(s, "list_mul");
-  if (prim == "iop.mul") return form_of_rule(s, "list_imul");
-  return Value::none();
-}
-
-Value special_attr_get(Session& s, std::span<const Value> args) {
-  const Value& v = args[0];
-  if (!state(s).namespaces.empty() && !namespace_of(s, v, str_symbol(args[1].as<Str>())).is_none())
-    return rules_function(s, "class_data_form");
-  if (is_tensor(v)) {
-    std::string_view name = args[1].as<Str>()->view();
-    return name == "T" || name == "mT" || name == "H" ? form_of_rule(s, "tensor_attr") : Value::none();
+  // What has no places of its own, by index, has its items drawn.
+  bool drawn(size_t i) const {
+    constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
+                                     ObjectKind::dict,      ObjectKind::dict_keys, ObjectKind::dict_values,
+                                     ObjectKind::dict_items};
+    return scripted(i) || cast_iterator(args[i]) || std::ranges::find(kDrawn, kind_of(args[i])) != std::end(kDrawn);
   }
-  Instance* i = cast_exact<Instance>(v);
-  if (!i || !i->type) return Value::none();
-  Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
-  const bool asks = kind_of(found) == ObjectKind::property || scripted(found) || i->type->has_getattribute ||
-                    (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, str_symbol(args[1].as<Str>())));
-  return asks ? form_of_text(s, "load") : Value::none();
-}
-
-Value special_attr_set(Session& s, std::span<const Value> args) {
-  Instance* i = cast_exact<Instance>(args[0]);
-  if (!i || !i->type) return Value::none();
-  Value found = type_lookup(s, i->type, str_symbol(args[1].as<Str>()));
-  const bool asks = kind_of(found) == ObjectKind::property || scripted(found) || i->type->has_setattr;
-  return asks ? form_of_text(s, "store") : Value::none();
-}
-
-Value special_item_get(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::getitem_)) return form_of_text(s, "item");
-  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_slice");
-  return Value::none();
-}
-Value special_item_set(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::setitem_)) return form_of_text(s, "set_item");
-  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_set_slice");
-  return Value::none();
-}
-Value special_item_del(Session& s, std::span<const Value> args) {
-  if (has_script_dunder(s, args[0], Dunder::delitem_)) return form_of_text(s, "delete_item");
-  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "list_del_slice");
-  return Value::none();
-}
-Value special_iter(Session& s, std::span<const Value> args) {
-  return scripted(args[0]) ? form_of_text(s, "iterator") : Value::none();
-}
-Value special_update(Session& s, std::span<const Value> args) {
-  if (cast<List>(args[0]) && cast<Slice>(args[1])) return form_of_rule(s, "update_call");
-  if (args[3].as<Str>()->size == 0)
-    return has_script_dunder(s, args[0], Dunder::setitem_) ? form_of_rule(s, "update_call") : Value::none();
-  return has_script_dunder(s, args[0], Dunder::getitem_) ? form_of_rule(s, "update_call") : Value::none();
-}
-// What is taken apart (unpacked, spread): what has no places of its own, by index, has its items drawn.
-Value special_move(Session& s, std::span<const Value> args) {
-  constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
-                                   ObjectKind::dict,      ObjectKind::dict_keys, ObjectKind::dict_values,
-                                   ObjectKind::dict_items};
-  const bool draws =
-      scripted(args[0]) || cast_iterator(args[0]) || std::ranges::find(kDrawn, kind_of(args[0])) != std::end(kDrawn);
-  return draws ? form_of_rule(s, "drawn_list") : Value::none();
-}
-Value special_next(Session& s, std::span<const Value> args) {
-  return scripted(args[0]) ? form_of_rule(s, "step_or_end") : Value::none();
-}
-Value special_unary(Session& s, std::string_view prim, std::span<const Value> args) {
-  return scripted(args[0]) ? special_operator(s, prim, args) : Value::none();
-}
-
-struct SpecialRow {
-  std::string_view prim;
-  Value (*fn)(Session&, std::span<const Value>);
-  size_t least;      // arguments there must be
-  int text_at = -1;  // the one that is a str
-};
-constexpr SpecialRow kSpecials[] = {
-    {"attr.get", special_attr_get, 2, 1}, {"attr.set", special_attr_set, 3, 1}, {"item.get", special_item_get, 2},
-    {"item.set", special_item_set, 3},    {"item.del", special_item_del, 2},    {"iter", special_iter, 1},
-    {"iter.next", special_next, 1},       {"update", special_update, 4, 3},     {"move", special_move, 1},
+  bool iterator_of_script(size_t i) const { return scripted(i); }
+  std::string_view text(size_t i) const {
+    auto* t = i < args.size() ? cast<Str>(args[i]) : nullptr;
+    return t ? t->view() : std::string_view();
+  }
+  bool data_of_class() const {
+    return !state(s).namespaces.empty() && !namespace_of(s, args[0], intern(text(1))).is_none();
+  }
+  bool load_asks() const {
+    Instance* i = cast_exact<Instance>(args[0]);
+    if (!i || !i->type) return false;
+    const Symbol name = intern(text(1));
+    Value found = type_lookup(s, i->type, name);
+    return kind_of(found) == ObjectKind::property || autodiff::scripted(found) || i->type->has_getattribute ||
+           (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, name));
+  }
+  bool store_asks() const {
+    Instance* i = cast_exact<Instance>(args[0]);
+    if (!i || !i->type) return false;
+    Value found = type_lookup(s, i->type, intern(text(1)));
+    return kind_of(found) == ObjectKind::property || autodiff::scripted(found) || i->type->has_setattr;
+  }
 };
 
 }  // namespace
 
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args) {
-  bool unboxed = true;
-  for (const Value& a : args) unboxed = unboxed && (!a.is_object() || is_tensor(a));
-  if (prim.starts_with("op.") || prim.starts_with("iop.")) {
-    if (unboxed) return Value::none();  // nothing at all, too
-    return args.size() == 1 ? special_unary(s, prim, args) : special_operator(s, prim, args);
+  const auto op = ir::op_by_name(prim);
+  if (!op || ir::is_tensor_op(*op)) return Value::none();
+  if (ir::is_operator(*op) && std::ranges::all_of(args, [](const Value& a) { return !a.is_object() || is_tensor(a); }))
+    return Value::none();  // numbers and tensors: they call nothing
+  const Called called = called_by(*op, Operands{s, args});
+  switch (called.by) {
+    case Called::By::nothing:
+      return Value::none();
+    case Called::By::form:
+      return rules_function(s, called.function);
+    case Called::By::rule: {
+      OURO_TRY(f, rules_function(s, called.function));
+      return forward_form(s, f);
+    }
+    case Called::By::text: {
+      OURO_TRY(f, protocol_function(s, called.function));
+      return forward_form(s, f);
+    }
   }
-  const bool by_text = prim == "with.methods" || prim == "format";
-  if (prim.starts_with("match.") || (by_text && scripted(args[0]))) return form_of_text(s, name_in_protocol(prim));
-  for (const SpecialRow& r : kSpecials)
-    if (r.prim == prim && args.size() >= r.least && (r.text_at < 0 || cast<Str>(args[static_cast<size_t>(r.text_at)])))
-      return r.fn(s, args);
   return Value::none();
 }
 

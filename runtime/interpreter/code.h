@@ -24,35 +24,10 @@
 
 namespace ouro::runtime {
 
-// clang-format off
-#define OURO_BIN_INSTRS(X) \
-  X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_)
-#define OURO_INSTRS(X) \
-  X(move) X(take) X(rebind) X(jump) X(jump_back) X(branch) X(branch_not) X(switch_) X(return_) X(raise) \
-  X(raise_again) X(reraise) \
-  X(yield) X(yield_from) X(unreachable) \
-  X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and_) X(or_) X(xor_) \
-  X(iadd) X(isub) X(imul) X(imatmul) X(itruediv) X(ifloordiv) X(imod) X(ipow) X(ilshift) X(irshift) X(iand) X(ior) \
-  X(ixor) \
-  X(neg) X(pos) X(invert) X(not_) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(is) X(is_not) X(in) X(not_in) X(truth) \
-  X(if_not_eq) X(if_not_ne) X(if_not_lt) X(if_not_le) X(if_not_gt) X(if_not_ge) X(if_not_truth) X(if_truth) \
-  X(if_not_is) X(if_is) \
-  X(check_bound) X(global_get) X(global_set) X(global_del) X(builtin_get) X(class_get) X(class_set) X(class_del) \
-  X(cell_new) X(cell_get) X(cell_set) X(function) X(make_class) X(method_get) X(call) X(call_method) X(call_loaded) \
-  X(call_full) X(call_method_full) X(call_loaded_full) \
-  X(attr_get) X(attr_set) X(attr_del) X(item_get) X(item_set) X(item_del) X(update) X(slice) X(slice_get) \
-  X(tuple) X(list) X(set) X(dict) X(list_append) X(list_extend) X(list_to_tuple) X(set_add) X(set_update) \
-  X(dict_set) X(dict_update) \
-  X(tuple_get) X(unpack) X(unpack_two) X(unpack_star) X(format) X(str_concat) X(iter) X(iter_next) X(is_end) \
-  X(for_iter) \
-  X(exc_match) X(exc_enter) X(exc_leave) X(exc_current) X(generic) X(tensor_op) X(drop)
-// clang-format on
-
 enum class I : uint16_t {
-#define X(n) n,
-  OURO_INSTRS(X)
-#undef X
-      count_
+#define INSTR(n) n,
+#include "runtime/interpreter/instrs.inc"
+  count_
 };
 
 // What happens to an operand after its use.

@@ -16,109 +16,25 @@ using namespace ir;
 
 namespace {
 
-// Instructions of primitives with at most two operands in a and b; the rest are Sites.
-struct Plain {
-  Op op;
-  I instr;
+// How a primitive's let becomes an instruction (ir/prims.inc).
+enum class Form : uint8_t {
+  plain,   // at most two operands, in a and b
+  sited,   // an operand in a, the Site in b: it carries the attribute and a cache
+  listed,  // operands in the Site's list
+  call,
+  generic,
 };
-constexpr Plain kPlain[] = {
-    {prim::neg, I::neg},
-    {prim::pos, I::pos},
-    {prim::invert, I::invert},
-    {prim::not_, I::not_},
-    {prim::add, I::add},
-    {prim::sub, I::sub},
-    {prim::mul, I::mul},
-    {prim::matmul, I::matmul},
-    {prim::truediv, I::truediv},
-    {prim::floordiv, I::floordiv},
-    {prim::mod, I::mod},
-    {prim::pow, I::pow},
-    {prim::lshift, I::lshift},
-    {prim::rshift, I::rshift},
-    {prim::and_, I::and_},
-    {prim::or_, I::or_},
-    {prim::xor_, I::xor_},
-    {prim::iadd, I::iadd},
-    {prim::isub, I::isub},
-    {prim::imul, I::imul},
-    {prim::imatmul, I::imatmul},
-    {prim::itruediv, I::itruediv},
-    {prim::ifloordiv, I::ifloordiv},
-    {prim::imod, I::imod},
-    {prim::ipow, I::ipow},
-    {prim::ilshift, I::ilshift},
-    {prim::irshift, I::irshift},
-    {prim::iand, I::iand},
-    {prim::ior, I::ior},
-    {prim::ixor, I::ixor},
-    {prim::eq, I::eq},
-    {prim::ne, I::ne},
-    {prim::lt, I::lt},
-    {prim::le, I::le},
-    {prim::gt, I::gt},
-    {prim::ge, I::ge},
-    {prim::is, I::is},
-    {prim::is_not, I::is_not},
-    {prim::in, I::in},
-    {prim::not_in, I::not_in},
-    {prim::truth, I::truth},
-    {prim::move, I::rebind},
-    {prim::cell_new, I::cell_new},
-    {prim::cell_set, I::cell_set},
-    {prim::item_get, I::item_get},
-    {prim::item_del, I::item_del},
-    {prim::list_append, I::list_append},
-    {prim::list_extend, I::list_extend},
-    {prim::list_to_tuple, I::list_to_tuple},
-    {prim::set_add, I::set_add},
-    {prim::set_update, I::set_update},
-    {prim::dict_update, I::dict_update},
-    {prim::iter, I::iter},
-    {prim::iter_next, I::iter_next},
-    {prim::is_end, I::is_end},
-    {prim::exc_match, I::exc_match},
-    {prim::exc_enter, I::exc_enter},
-    {prim::exc_leave, I::exc_leave},
-    {prim::exc_current, I::exc_current},
-};
-// Primitives with a symbol or integer: one operand in `a`, the Site in `b`; sites carry the attribute and a cache.
-constexpr Plain kSited[] = {
-    {prim::check_bound, I::check_bound}, {prim::global_get, I::global_get},   {prim::global_set, I::global_set},
-    {prim::global_del, I::global_del},   {prim::builtin_get, I::builtin_get}, {prim::class_get, I::class_get},
-    {prim::class_del, I::class_del},     {prim::cell_get, I::cell_get},       {prim::attr_get, I::attr_get},
-    {prim::method_get, I::method_get},   {prim::attr_del, I::attr_del},       {prim::tuple_get, I::tuple_get},
-    {prim::unpack, I::unpack},           {prim::unpack_star, I::unpack_star},
-};
-// Primitives with operands in the Site's list.
-constexpr Plain kListed[] = {
-    {prim::function, I::function}, {prim::make_class, I::make_class},
-    {prim::attr_set, I::attr_set}, {prim::class_set, I::class_set},
-    {prim::item_set, I::item_set}, {prim::update, I::update},
-    {prim::slice, I::slice},       {prim::tuple, I::tuple},
-    {prim::list, I::list},         {prim::set, I::set},
-    {prim::dict, I::dict},         {prim::dict_set, I::dict_set},
-    {prim::format, I::format},     {prim::str_concat, I::str_concat},
-};
-
-enum class Form : uint8_t { generic, plain, sited, listed };
 struct Lowering {
-  I instr = I::generic;
-  Form form = Form::generic;
+  I instr;
+  Form form;
 };
-const std::vector<Lowering>& lowerings() {
-  static const std::vector<Lowering>& table = support::forever([] {
-    std::vector<Lowering> t(prim::count_);
-    auto fill = [&](const Plain* rows, size_t n, Form form) {
-      for (size_t i = 0; i < n; ++i) t[static_cast<uint16_t>(rows[i].op)] = {rows[i].instr, form};
-    };
-    fill(kPlain, std::size(kPlain), Form::plain);
-    fill(kSited, std::size(kSited), Form::sited);
-    fill(kListed, std::size(kListed), Form::listed);
-    return t;
-  }());
-  return table;
-}
+constexpr Lowering kLowerings[] = {
+#define INTERPRET(form, instr, ...) \
+  { I::instr, Form::form }
+#define PRIM(id, text, n, attr, effects, location, interpreter, ...) interpreter,
+#include "ir/prims.inc"
+#undef INTERPRET
+};
 
 constexpr bool is_compare(Op op) { return op >= prim::eq && op <= prim::ge; }
 
@@ -257,7 +173,7 @@ class Flattener {
       if (l.result != NameId::none) live[index(l.result)] = false;
       // An update or in-place operation leaves its operand as it was when it fails, so the handler does not keep it
       // alive.
-      bool restores = l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor);
+      bool restores = l.op == prim::update || is_in_place(l.op);
       if (restores && l.nargs) use(i, f_.args(l)[0]);
       hand_over(l.handover);
       for (uint32_t k = 0; k < l.nargs; ++k) use(i, f_.args(l)[k]);
@@ -333,7 +249,7 @@ class Flattener {
       emit(f_.calls[l.attr].simple() ? I::call_loaded : I::call_loaded_full, dst, static_cast<int32_t>(site(l, pos, 1)),
            loaded.at, l.span, l.handover, Use::keep, loaded.use);
     } else {
-      Lowering low = lowerings()[static_cast<uint16_t>(l.op)];
+      Lowering low = kLowerings[static_cast<uint16_t>(l.op)];
       const Atom* args = f_.args(l);
       switch (low.form) {
         case Form::plain: {
@@ -350,6 +266,7 @@ class Flattener {
         case Form::listed:
           emit(low.instr, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
           break;
+        case Form::call:
         case Form::generic:
           emit(I::generic, dst, static_cast<int32_t>(site(l, pos)), 0, l.span, l.handover);
           break;
@@ -735,9 +652,8 @@ Value constant_value(Session& s, const ir::Function& f, ConstId id) {
 
 std::string disassemble(const Code& code) {
   static constexpr const char* kNames[] = {
-#define X(n) #n,
-      OURO_INSTRS(X)
-#undef X
+#define INSTR(n) #n,
+#include "runtime/interpreter/instrs.inc"
   };
   std::string out;
   for (size_t i = 0; i < code.instrs.size(); ++i) {

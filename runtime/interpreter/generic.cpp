@@ -1,6 +1,7 @@
 // Operations that are rare or long: one small function each, found by primitive in a table. Each gets its operands as
 // owned values.
 #include <algorithm>
+#include <array>
 
 #include "ir/prim.h"
 #include "runtime/interpreter/interpreter.h"
@@ -262,45 +263,15 @@ Value import_as(Ctx& c, Value*, uint32_t) {
 Value import_from_(Ctx& c, Value* a, uint32_t) { return import_from(c.s, a[0], c.name()); }
 Value import_star_(Ctx& c, Value* a, uint32_t) { return ok(import_star(c.s, a[0], *c.f.globals)); }
 
-struct Row {
-  ir::Op op;
-  Fn fn;
+// By primitive; null: it has an instruction of its own, or is one of reverse mode.
+constexpr Fn kFunctions[] = {
+#define INTERPRET(form, instr, ...) \
+  Fn { __VA_ARGS__ }
+#define PRIM(id, text, n, attr, effects, location, interpreter, ...) interpreter,
+#include "ir/prims.inc"
+#undef INTERPRET
 };
-const Fn* table() {
-  static const std::vector<Fn>& all = support::forever([] {
-    const Row rows[] = {
-        {ir::prim::builtin_get, builtin_get},
-        {ir::prim::class_get, class_get},
-        {ir::prim::class_set, class_set},
-        {ir::prim::class_del, class_del},
-        {ir::prim::cell_get, cell_get},
-        {ir::prim::attr_del, attr_del},
-        {ir::prim::item_set, item_set},
-        {ir::prim::item_del, item_del},
-        {ir::prim::list_extend, list_extend},
-        {ir::prim::list_to_tuple, list_to_tuple},
-        {ir::prim::set_add, set_add_},
-        {ir::prim::set_update, set_update_},
-        {ir::prim::dict_set, dict_set_},
-        {ir::prim::dict_update, dict_update},
-        {ir::prim::with_methods, with_methods},
-        {ir::prim::match_sequence, match_sequence},
-        {ir::prim::match_mapping, match_mapping},
-        {ir::prim::match_keys, match_keys},
-        {ir::prim::match_rest, match_rest},
-        {ir::prim::match_class, match_class},
-        {ir::prim::length, length_},
-        {ir::prim::import, import_},
-        {ir::prim::import_as, import_as},
-        {ir::prim::import_from, import_from_},
-        {ir::prim::import_star, import_star_},
-    };
-    std::vector<Fn> t(ir::prim::count_, nullptr);
-    for (const Row& r : rows) t[static_cast<uint16_t>(r.op)] = r.fn;
-    return t;
-  }());
-  return all.data();
-}
+Fn function_of(ir::Op op) { return kFunctions[static_cast<uint16_t>(op)]; }
 
 }  // namespace
 
@@ -328,7 +299,7 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
     case I::cell_get:
     case I::attr_del: {
       const Site& x = code.sites[static_cast<size_t>(in.b)];
-      fn = table()[static_cast<uint16_t>(x.op)];
+      fn = function_of(x.op);
       listed(x);
       break;
     }
@@ -337,24 +308,29 @@ bool do_generic(Session& s, Frame& f, const Instr& in) {
     case I::dict_set:
     case I::generic: {
       const Site& x = code.sites[static_cast<size_t>(in.a)];
-      fn = table()[static_cast<uint16_t>(x.op)];
+      fn = function_of(x.op);
       listed(x);
       break;
     }
     default: {  // two operands in the instruction itself
-      static const std::pair<I, ir::Op> kDirect[] = {
-          {I::item_del, ir::prim::item_del},           {I::list_extend, ir::prim::list_extend},
-          {I::list_to_tuple, ir::prim::list_to_tuple}, {I::set_add, ir::prim::set_add},
-          {I::set_update, ir::prim::set_update},       {I::dict_update, ir::prim::dict_update}};
-      for (auto& [i, op] : kDirect)
-        if (i == in.op) fn = table()[static_cast<uint16_t>(op)];
+      static constexpr auto kOfInstr = [] {
+        std::array<Fn, static_cast<size_t>(I::count_)> t{};
+#define OURO_ENTRY(instr, ...) t[static_cast<size_t>(I::instr)] = Fn{__VA_ARGS__};
+#define INTERPRET(form, instr, ...) OURO_ENTRY(instr, ##__VA_ARGS__)
+#define PRIM(id, text, n, attr, effects, location, interpreter, ...) interpreter
+#include "ir/prims.inc"
+#undef INTERPRET
+#undef OURO_ENTRY
+        return t;
+      }();
+      fn = kOfInstr[static_cast<size_t>(in.op)];
       args[0] = take_operand(f, {in.a, static_cast<Use>(in.use_a)});
       if (in.op != I::list_to_tuple) args[1] = take_operand(f, {in.b, static_cast<Use>(in.use_b)});
       n = 2;
     }
   }
   if (in.op == I::generic &&
-      code.sites[static_cast<size_t>(in.a)].op >= ir::prim::ad_forward) {  // the operations of reverse mode
+      ir::is_reverse_mode(code.sites[static_cast<size_t>(in.a)].op)) {  // the operations of reverse mode
     const Site& x = code.sites[static_cast<size_t>(in.a)];
     Value r = s.gradient_primitive(s, *code.function, Value::share(f.globals), x.op, x.attr, {args, n});
     if (r.is_error()) return false;

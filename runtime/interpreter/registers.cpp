@@ -198,8 +198,8 @@ class Allocator {
     // An in-place operation leaves its result where the operand was.
     for (BlockId id : order_)
       for (const Let& l : f_.block(id).lets)
-        if ((l.op == prim::update || (l.op >= prim::iadd && l.op <= prim::ixor)) && l.nargs &&
-            f_.args(l)[0].is_name() && l.result != NameId::none)
+        if ((l.op == prim::update || is_in_place(l.op)) && l.nargs && f_.args(l)[0].is_name() &&
+            l.result != NameId::none)
           join(l.result, f_.args(l)[0].name());
     edges(false);
     for (BlockId id : order_)

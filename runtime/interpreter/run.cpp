@@ -182,9 +182,8 @@ static inline void pop_plain_frame(Session& s, Interpreter& in, Frame* f) {
 // `pending`: starts by raising the pending exception at the frame's position.
 static Value run_loop(Session& s, Frame* f, bool pending) {
   static const void* const kLabels[] = {
-#define X(n) &&L_##n,
-      OURO_INSTRS(X)
-#undef X
+#define INSTR(n) &&L_##n,
+#include "runtime/interpreter/instrs.inc"
   };
   Interpreter& interpreter = *s.interpreter;
   const Instr* code_begin = f->code->instrs.data();
@@ -400,9 +399,9 @@ L_imod : {
     if (pc->op == I::name) OURO_SLOW(do_binary(s, *f, *pc, BinOp::OP)); \
     OURO_SLOW(do_inplace(s, *f, *pc, BinOp::OP));                       \
   }
-  OURO_BITS(and_, iand, and_, &)
-  OURO_BITS(or_, ior, or_, |)
-  OURO_BITS(xor_, ixor, xor_, ^)
+  OURO_BITS(and_, iand_, and_, &)
+  OURO_BITS(or_, ior_, or_, |)
+  OURO_BITS(xor_, ixor_, xor_, ^)
 L_rshift : {
   const Value &a = OURO_A, &b = OURO_B;
   if (a.is_int() && b.is_int() && static_cast<uint64_t>(b.as_int()) < 63) {

@@ -495,9 +495,7 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   const Operand& last = ops[x.count - 1];
   const bool of_itself = path.root == ir::PlacePath::Root::value && last.at >= 0 && last.at == ops[0].at;
   Value value = of_itself ? operand(f, last.at) : take_operand(f, last);
-  BinOp op = path.augmented
-                 ? static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add))
-                 : BinOp::add;
+  BinOp op = path.augmented ? binary_of(path.in_place) : BinOp::add;
   PlaceWrite w{s, path, keys.data(), value, op};
   auto write = [&](Value& place) {
     bool ok = w.write(place, 0, keys.data());
@@ -645,7 +643,7 @@ bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, cons
   }
   Value old;
   if (path.augmented) {
-    BinOp op = static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add));
+    BinOp op = binary_of(path.in_place);
     if (!fast_arithmetic(op, *slot, operand(f, last.at), old)) return false;
   } else {
     if (!path.steps.back().is_item) return false;
@@ -704,7 +702,7 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
   }
   Value old;
   if (path.augmented) {
-    BinOp op = static_cast<BinOp>(static_cast<uint16_t>(path.in_place) - static_cast<uint16_t>(ir::prim::add));
+    BinOp op = binary_of(path.in_place);
     if (!fast_arithmetic(op, *slot, operand(f, last.at), old)) return false;
   } else if (key) {
     old = take_operand(f, last);

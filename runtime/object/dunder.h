@@ -11,10 +11,7 @@ namespace ouro::runtime {
 
 // The binary ones stand in the order of BinOp three times over: plain, reflected, in-place.
 // clang-format off
-#define OURO_BINARY_NAMES(X) \
-  X(add) X(sub) X(mul) X(matmul) X(truediv) X(floordiv) X(mod) X(pow) X(lshift) X(rshift) X(and) X(or) X(xor)
 #define OURO_DUNDERS(X) \
-  X(neg) X(pos) X(invert) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) \
   X(new) X(init) X(del) X(repr) X(str) X(format) X(bytes) X(hash) X(bool) X(len) X(length_hint) \
   X(getattr) X(getattribute) X(setattr) X(delattr) X(dir) \
   X(get) X(set) X(delete) X(set_name) X(init_subclass) X(class_getitem) X(instancecheck) X(subclasscheck) X(missing) \
@@ -23,21 +20,39 @@ namespace ouro::runtime {
 // clang-format on
 
 enum class Dunder : uint8_t {
+#define BINARY(id, ast, symbol, special, ...) special##_,
+#include "ir/operators.inc"
+#define BINARY(id, ast, symbol, special, ...) r##special##_,
+#include "ir/operators.inc"
+#define BINARY(id, ast, symbol, special, ...) i##special##_,
+#include "ir/operators.inc"
+#define UNARY(id, ast, symbol, special, ...) special##_,
+#include "ir/operators.inc"
+#define COMPARE(id, ast, symbol, special, ...) special##_,
+#include "ir/operators.inc"
 #define X(n) n##_,
-  OURO_BINARY_NAMES(X)
+  OURO_DUNDERS(X)
 #undef X
-#define X(n) r##n##_,
-      OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) i##n##_,
-          OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) n##_,
-              OURO_DUNDERS(X)
-#undef X
-                  count_
+      count_
 };
 constexpr int kDunderCount = static_cast<int>(Dunder::count_);
+// "__add__", ... by Dunder.
+inline constexpr std::string_view kDunderNames[] = {
+#define BINARY(id, ast, symbol, special, ...) "__" #special "__",
+#include "ir/operators.inc"
+#define BINARY(id, ast, symbol, special, ...) "__r" #special "__",
+#include "ir/operators.inc"
+#define BINARY(id, ast, symbol, special, ...) "__i" #special "__",
+#include "ir/operators.inc"
+#define UNARY(id, ast, symbol, special, ...) "__" #special "__",
+#include "ir/operators.inc"
+#define COMPARE(id, ast, symbol, special, ...) "__" #special "__",
+#include "ir/operators.inc"
+#define X(n) "__" #n "__",
+    OURO_DUNDERS(X)
+#undef X
+};
+static_assert(sizeof kDunderNames / sizeof *kDunderNames == kDunderCount);
 
 // The name with its underscores, as a Symbol.
 Symbol dunder_symbol(Dunder d);

@@ -14,19 +14,9 @@
 #include "runtime/object/exception_kinds.h"
 #include "runtime/object/native.h"
 #include "runtime/object/object.h"
+#include "runtime/object/operators.h"
 
 namespace ouro::runtime {
-
-enum class BinOp : uint8_t { add, sub, mul, matmul, truediv, floordiv, mod, pow, lshift, rshift, and_, or_, xor_ };
-enum class UnOp : uint8_t { neg, pos, invert };
-enum class CmpOp : uint8_t { eq, ne, lt, le, gt, ge };
-constexpr int kBinOps = 13;
-constexpr uint32_t bit(BinOp op) { return 1u << static_cast<int>(op); }
-constexpr uint32_t bit(UnOp op) { return 1u << static_cast<int>(op); }
-constexpr CmpOp swapped(CmpOp op) {
-  constexpr CmpOp k[] = {CmpOp::eq, CmpOp::ne, CmpOp::gt, CmpOp::ge, CmpOp::lt, CmpOp::le};
-  return k[static_cast<int>(op)];
-}
 
 struct TypeSlots {
   // a op b, where a or b (or both) is of this kind; NotImplemented if this kind does not know the pair.

@@ -7,26 +7,10 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr std::string_view kNames[] = {
-#define X(n) "__" #n "__",
-    OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) "__r" #n "__",
-        OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) "__i" #n "__",
-            OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) "__" #n "__",
-                OURO_DUNDERS(X)
-#undef X
-};
-static_assert(std::size(kNames) == kDunderCount);
-
 const std::array<Symbol, kDunderCount>& symbols() {
   static const std::array<Symbol, kDunderCount> all = [] {
     std::array<Symbol, kDunderCount> a;
-    for (int i = 0; i < kDunderCount; ++i) a[static_cast<size_t>(i)] = intern(kNames[i]);
+    for (int i = 0; i < kDunderCount; ++i) a[static_cast<size_t>(i)] = intern(kDunderNames[i]);
     return a;
   }();
   return all;
@@ -35,7 +19,7 @@ const std::array<Symbol, kDunderCount>& symbols() {
 }  // namespace
 
 Symbol dunder_symbol(Dunder d) { return symbols()[static_cast<size_t>(d)]; }
-std::string_view dunder_name(Dunder d) { return kNames[static_cast<int>(d)]; }
+std::string_view dunder_name(Dunder d) { return kDunderNames[static_cast<int>(d)]; }
 Dunder dunder_of(Symbol name) {
   const auto& all = symbols();
   for (size_t i = 0; i < all.size(); ++i)

@@ -9,10 +9,25 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr const char* kBinSymbols[] = {"+", "-", "*", "@", "/", "//", "%", "** or pow()", "<<", ">>", "&", "|", "^"};
+constexpr const char* kBinSymbols[] = {
+#define BINARY(id, ast, symbol, ...) symbol,
+#include "ir/operators.inc"
+};
 constexpr const char* kInplaceSymbols[] = {
-    "+=", "-=", "*=", "@=", "/=", "//=", "%=", "**=", "<<=", ">>=", "&=", "|=", "^="};
-constexpr const char* kCmpSymbols[] = {"==", "!=", "<", "<=", ">", ">="};
+#define BINARY(id, ast, symbol, ...) symbol "=",
+#include "ir/operators.inc"
+};
+constexpr const char* kUnarySymbols[] = {
+#define UNARY(id, ast, symbol, ...) symbol,
+#include "ir/operators.inc"
+};
+constexpr const char* kCmpSymbols[] = {
+#define COMPARE(id, ast, symbol, ...) symbol,
+#include "ir/operators.inc"
+};
+
+// As CPython's errors say it.
+const char* shown(BinOp op) { return op == BinOp::pow ? "** or pow()" : kBinSymbols[static_cast<int>(op)]; }
 
 Dunder plain(BinOp op) { return static_cast<Dunder>(static_cast<int>(op)); }
 Dunder reflected(BinOp op) { return static_cast<Dunder>(kBinOps + static_cast<int>(op)); }
@@ -111,7 +126,7 @@ Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
                             "unsupported operand type(s) for >>: 'builtin_function_or_method' and '%s'. Did you mean "
                             "\"print(<message>, file=<output_stream>)\"?",
                             type_name(s, b).c_str());
-  return unsupported(s, kBinSymbols[static_cast<int>(op)], a, b);
+  return unsupported(s, shown(op), a, b);
 }
 
 Value inplace(Session& s, BinOp op, Value a, const Value& b) {
@@ -137,7 +152,6 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
 }
 
 Value unary(Session& s, UnOp op, const Value& a) {
-  static constexpr const char* kSymbols[] = {"-", "+", "~"};
   Value r = Value::not_implemented();
   if (by_text_of(a, a))
     return by_text(s, dunder_name(static_cast<Dunder>(static_cast<int>(Dunder::neg_) + static_cast<int>(op))), {a});
@@ -151,7 +165,7 @@ Value unary(Session& s, UnOp op, const Value& a) {
     r = f(s, op, a);
   }
   if (!r.is(Tag::not_implemented)) return r;
-  return raise_type_error(s, "bad operand type for unary %s: '%s'", kSymbols[static_cast<int>(op)],
+  return raise_type_error(s, "bad operand type for unary %s: '%s'", kUnarySymbols[static_cast<int>(op)],
                           type_name(s, a).c_str());
 }
 

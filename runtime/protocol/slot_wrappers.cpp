@@ -134,24 +134,11 @@ Value wrap_init(Session& s, const Args& a) {
   return from_ok(slots_of(s, self).init(s, a[0], rest));
 }
 
-constexpr std::string_view kBinaryNames[] = {
-#define X(n) "__" #n "__",
-    OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) "__r" #n "__",
-        OURO_BINARY_NAMES(X)
-#undef X
-#define X(n) "__i" #n "__",
-            OURO_BINARY_NAMES(X)
-#undef X
-};
-constexpr std::string_view dunder_text(int i) { return kBinaryNames[i]; }
-
 template <int... op>
 void binary_rows(const TypeSlots& t, void (*add)(void*, const NativeDef&), void* c, std::integer_sequence<int, op...>) {
-  static constexpr NativeDef kPlain[] = {{dunder_text(op), "", wrap_binary<op>, "", true}...};
-  static constexpr NativeDef kReflected[] = {{dunder_text(op + kBinOps), "", wrap_reflected<op>, "", true}...};
-  static constexpr NativeDef kInplace[] = {{dunder_text(op + 2 * kBinOps), "", wrap_inplace<op>, "", true}...};
+  static constexpr NativeDef kPlain[] = {{kDunderNames[op], "", wrap_binary<op>, "", true}...};
+  static constexpr NativeDef kReflected[] = {{kDunderNames[op + kBinOps], "", wrap_reflected<op>, "", true}...};
+  static constexpr NativeDef kInplace[] = {{kDunderNames[op + 2 * kBinOps], "", wrap_inplace<op>, "", true}...};
   for (int i = 0; i < kBinOps; ++i) {
     bool has = t.binary && (t.binary_ops >> i & 1);
     bool repeat = i == static_cast<int>(BinOp::mul);
@@ -161,12 +148,15 @@ void binary_rows(const TypeSlots& t, void (*add)(void*, const NativeDef&), void*
   }
 }
 
-constexpr NativeDef kUnary[] = {{"__neg__", "", wrap_unary<0>, "", true},
-                                {"__pos__", "", wrap_unary<1>, "", true},
-                                {"__invert__", "", wrap_unary<2>, "", true}};
-constexpr NativeDef kCompare[] = {{"__eq__", "", wrap_compare<0>, "", true}, {"__ne__", "", wrap_compare<1>, "", true},
-                                  {"__lt__", "", wrap_compare<2>, "", true}, {"__le__", "", wrap_compare<3>, "", true},
-                                  {"__gt__", "", wrap_compare<4>, "", true}, {"__ge__", "", wrap_compare<5>, "", true}};
+constexpr NativeDef kUnary[] = {
+#define UNARY(id, ast, symbol, special, ...) {"__" #special "__", "", wrap_unary<static_cast<int>(UnOp::id)>, "", true},
+#include "ir/operators.inc"
+};
+constexpr NativeDef kCompare[] = {
+#define COMPARE(id, ast, symbol, special, ...) \
+  {"__" #special "__", "", wrap_compare<static_cast<int>(CmpOp::id)>, "", true},
+#include "ir/operators.inc"
+};
 
 struct Row {
   bool (*has)(const TypeSlots&);

@@ -27,19 +27,10 @@ bool is_operand(const Value& v) { return cast<Tensor>(v) || is_number(v); }
 // ---------------------------------------------------------------- operators
 
 const ir::OpInfo& row_of(BinOp op) {
-  static const ir::OpInfo* const rows[kBinOps] = {ir::find_op("add"),
-                                                  ir::find_op("sub"),
-                                                  ir::find_op("mul"),
-                                                  ir::find_op("matmul"),
-                                                  ir::find_op("div"),
-                                                  ir::find_op("floor_divide"),
-                                                  ir::find_op("remainder"),
-                                                  ir::find_op("pow"),
-                                                  ir::find_op("bitwise_left_shift"),
-                                                  ir::find_op("bitwise_right_shift"),
-                                                  ir::find_op("bitwise_and"),
-                                                  ir::find_op("bitwise_or"),
-                                                  ir::find_op("bitwise_xor")};
+  static const ir::OpInfo* const rows[] = {
+#define BINARY(id, ast, symbol, special, row, ...) ir::find_op(row),
+#include "ir/operators.inc"
+  };
   return *rows[static_cast<int>(op)];
 }
 

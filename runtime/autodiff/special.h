@@ -1,0 +1,84 @@
+// What a primitive calls where its operands are objects of script classes, or containers whose items are places: a
+// function of the protocol's text, or one of stdlib/grad_rules.ouro, which reverse mode differentiates in its stead.
+// Read once, for values (forward.cpp) and for the specialiser's abstract values (jit/exec_grad.cpp), which say through
+// `Operands` what they know of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/prim.h"
+#include "runtime/protocol/in_ouro.h"
+
+namespace ouro::runtime::autodiff {
+
+struct Called {
+  enum class By : uint8_t { nothing, text, rule, form };  // form: a rule that is a forward form itself
+  By by = By::nothing;
+  std::string function{};
+};
+
+// Operands:
+//   size_t count()
+//   bool scripted(i)             an object of a script class
+//   bool list(i), dict(i), slice(i), tensor(i)
+//   bool has(i, special)         its class has that special method, written in a script
+//   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
+//   bool iterator_of_script(i)   drawn from by a method of a script class
+//   bool load_asks(), store_asks()   attr.get and attr.set of an object run a script
+//   bool data_of_class()         attr.get of what a differentiated class body made
+//   std::string_view text(i)     of a str
+template <class Operands>
+Called called_by(ir::Op op, const Operands& on) {
+  namespace prim = ir::prim;
+  using By = Called::By;
+  const auto text = [](std::string_view f) { return Called{By::text, std::string(f)}; };
+  const auto rule = [](std::string_view f) { return Called{By::rule, std::string(f)}; };
+  const auto in_protocol = [&] { return text(name_in_protocol(ir::kPrims[static_cast<size_t>(op)].name)); };
+  const auto of_slice = [&](std::string_view special, std::string_view function, std::string_view of_list) -> Called {
+    if (on.has(0, special)) return text(function);
+    return on.list(0) && on.slice(1) ? rule(of_list) : Called{};
+  };
+  if (ir::is_operator(op)) {
+    bool any = false, lists = false, dicts = false;
+    for (size_t i = 0; i < on.count(); ++i) {
+      any = any || on.scripted(i);
+      lists = lists || on.list(i);
+      dicts = dicts || on.dict(i);
+    }
+    if (any) return in_protocol();
+    if (on.count() < 2) return {};
+    if (dicts && op == prim::or_) return rule("dict_or");
+    if (dicts && op == prim::ior_) return rule("dict_ior");
+    if (!lists) return {};
+    if (op == prim::add) return rule("list_add");
+    if (op == prim::iadd) return rule("list_iadd");
+    if (op == prim::mul) return rule("list_mul");
+    if (op == prim::imul) return rule("list_imul");
+    return {};
+  }
+  if (op == prim::match_keys || op == prim::match_rest || op == prim::match_class) return in_protocol();
+  if (op == prim::with_methods || op == prim::format) return on.scripted(0) ? in_protocol() : Called{};
+  if (op == prim::attr_get) {
+    if (on.data_of_class()) return {By::form, "class_data_form"};
+    if (on.tensor(0)) {
+      const std::string_view name = on.text(1);
+      return name == "T" || name == "mT" || name == "H" ? rule("tensor_attr") : Called{};
+    }
+    return on.load_asks() ? text("load") : Called{};
+  }
+  if (op == prim::attr_set) return on.store_asks() ? text("store") : Called{};
+  if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
+  if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
+  if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
+  if (op == prim::update) {
+    if (on.list(0) && on.slice(1)) return rule("update_call");
+    return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
+  }
+  if (op == prim::iter) return on.scripted(0) ? text("iterator") : Called{};
+  if (op == prim::iter_next) return on.iterator_of_script(0) ? rule("step_or_end") : Called{};
+  if (op == prim::move) return on.drawn(0) ? rule("drawn_list") : Called{};
+  return {};
+}
+
+}  // namespace ouro::runtime::autodiff
