@@ -63,32 +63,6 @@ PlaceChain place_chain(const Subscript& target) {
   return c;
 }
 
-bool is_quiet(const ExprNode* e) {
-  while (true) {
-    switch (e->kind) {
-      case Kind::Constant:
-      case Kind::Name:
-        return true;
-      case Kind::Attribute:
-        e = as<Attribute>(e).value;
-        break;
-      case Kind::UnaryOp:
-        e = as<UnaryOp>(e).operand;
-        break;
-      case Kind::BinOp: {
-        auto& b = as<BinOp>(e);
-        if (b.op != Operator::Add && b.op != Operator::Sub && b.op != Operator::Mult && b.op != Operator::MatMult)
-          return false;
-        if (!is_quiet(b.right)) return false;
-        e = b.left;
-        break;
-      }
-      default:
-        return false;
-    }
-  }
-}
-
 bool is_negative_number(const ExprNode* e) {
   auto* u = dyn<UnaryOp>(e);
   if (!u || u->op != UnaryOperator::USub) return false;

@@ -25,11 +25,6 @@ struct PlaceChain {
 };
 PlaceChain place_chain(const ast::Subscript& target);
 
-/// Made of constants, names, attributes and + - * @ only: evaluated before or after the load of an
-/// augmented target, it gives the same. (CPython loads the target first; an `update` evaluates the
-/// value first, so that the place is not held twice.)
-bool is_quiet(const ast::ExprNode* e);
-
 /// The number that a constant, or a minus before one, stands for.
 bool is_negative_number(const ast::ExprNode* e);
 

@@ -110,11 +110,17 @@ void Lowerer::store_item(const Subscript& target, Atom value) {
   b_.update(item_path(chain.indices.size(), mangled(chain.attr->attr)), view(args));
 }
 
-// ---- augmented
-// -----------------------------------------------------------------------------------------------------
-// CPython: load the target, evaluate the value, operate, store. Where the value is quiet the order
-// cannot be told apart from that of an `update`, which evaluates the value first and then has the
-// place for itself.
+// ---- augmented ---------------------------------------------------------------------------------------------------
+// CPython: load the target, evaluate the value, operate, store. Where the value is quiet an `update` does it all: it
+// loads the target last, and nobody can tell. Else what was loaded first is an argument of the update.
+
+// Evaluating it neither raises nor runs a script.
+bool Lowerer::is_quiet(const ExprNode* e) {
+  if (e->kind == Kind::Constant || is_negative_number(e)) return true;
+  if (e->kind != Kind::Name) return false;
+  const uint32_t i = var_index(mangled(as<Name>(e).id));
+  return scope_.vars[i].storage == Storage::local && assigned_.has(i);
+}
 
 void Lowerer::aug_assign(const AugAssign& s) {
   switch (s.target->kind) {
@@ -130,12 +136,15 @@ void Lowerer::aug_assign(const AugAssign& s) {
 void Lowerer::aug_assign_name(const AugAssign& s, const Name& target) {
   Symbol name = mangled(target.id);
   Storage where = scope_.vars[var_index(name)].storage;
-  if ((where == Storage::global || where == Storage::cell || where == Storage::captured) && is_quiet(s.value)) {
+  if (where == Storage::global || where == Storage::cell || where == Storage::captured) {
     PlacePath path;
     path.augmented = true;
     path.in_place = op_of(s.op);
+    path.loaded = !is_quiet(s.value);
+    Atoms before;
+    if (path.loaded) before.push_back(load(name, target.span));
     Atom value = expr(s.value);
-    return update_variable(target, std::move(path), {}, value, s.span);
+    return update_variable(target, std::move(path), before, value, s.span);
   }
   Atom old = load(name, target.span);
   Atom value = expr(s.value);
@@ -145,19 +154,16 @@ void Lowerer::aug_assign_name(const AugAssign& s, const Name& target) {
 void Lowerer::aug_assign_attribute(const AugAssign& s, const Attribute& target) {
   Atom object = expr(target.value);
   Symbol attr = mangled(target.attr);
-  if (is_quiet(s.value)) {
-    Atom value = expr(s.value);
-    PlacePath path = item_path(0, attr);
-    path.augmented = true;
-    path.in_place = op_of(s.op);
-    b_.set_span(s.span);
-    b_.update(std::move(path), std::initializer_list<Atom>{object, value});
-    return;
-  }
-  Atom old = let(target.span, prim::attr_get, {object}, attr);
-  Atom value = expr(s.value);
-  Atom result = let(s.span, in_place_op_of(s.op), {old, value});
-  let(target.span, prim::attr_set, {object, result}, attr);
+  PlacePath path = item_path(0, attr);
+  path.augmented = true;
+  path.in_place = op_of(s.op);
+  path.loaded = !is_quiet(s.value);
+  Atoms args;
+  args.push_back(object);
+  if (path.loaded) args.push_back(let(target.span, prim::attr_get, {object}, attr));
+  args.push_back(expr(s.value));
+  b_.set_span(s.span);
+  b_.update(std::move(path), view(args));
 }
 
 void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {

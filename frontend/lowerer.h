@@ -164,6 +164,7 @@ class Lowerer {
   void unpack(const ast::ExprNode& target, ast::Exprs elts, Atom value);
   /// Writes to the place rooted at variable `name`.
   void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value, Span span);
+  bool is_quiet(const ast::ExprNode* e);
   void aug_assign(const ast::AugAssign& s);
   void aug_assign_name(const ast::AugAssign& s, const ast::Name& target);
   void aug_assign_attribute(const ast::AugAssign& s, const ast::Attribute& target);

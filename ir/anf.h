@@ -97,7 +97,9 @@ struct CallSig {
 // order. The root is a value (the let's result is the new root, to be bound to the variable again), or the content of a
 // cell (args[0] is the cell) or of a global slot (no root argument): those are taken out, written in place if unshared,
 // and put back, also on error. `x += v` on a local is iop.add; on a cell or global it is an augmented update with no
-// steps.
+// steps. An augmented update without items may be `loaded`: what the place held before the value was computed is the
+// argument before the value (CPython's order, where the value may raise, or write to the place); it is written in place
+// if only that place and this operation hold it.
 struct PlacePath {
   enum class Root : uint8_t { value, cell, global };
   Root root = Root::value;
@@ -110,6 +112,12 @@ struct PlacePath {
   std::vector<Step> steps;
   Op in_place{};           // the op.* of `op=`
   bool augmented = false;  // false: plain `=`
+  bool loaded = false;     // of augmented ones without items
+  uint32_t arguments() const {
+    uint32_t n = (root != Root::global) + loaded + 1;
+    for (const Step& s : steps) n += s.is_item;
+    return n;
+  }
   bool operator==(const PlacePath&) const = default;
 };
 

@@ -253,6 +253,7 @@ class Printer {
         out_ += " attr ", symbol(out_, s.attr);
     }
     if (p.augmented) out_ += " " + std::string(op_name(p.in_place));
+    if (p.loaded) out_ += " loaded";
     out_ += " =";
   }
 

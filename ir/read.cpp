@@ -473,7 +473,7 @@ class Reader {
       else
         break;
     }
-    if (s_.peek() != '=') p.augmented = true, p.in_place = op();
+    if (s_.peek() != '=') p.augmented = true, p.in_place = op(), p.loaded = s_.accept("loaded");
     s_.expect("=");
     return p;
   }

@@ -221,7 +221,8 @@ class Unpacker {
   }
   void path(PlacePath& p) {
     uint64_t bits = number();
-    p.root = static_cast<PlacePath::Root>(below(bits >> 1, 3, "no such root"));
+    p.root = static_cast<PlacePath::Root>(below(bits >> 2, 3, "no such root"));
+    p.loaded = bits >> 1 & 1;
     p.augmented = bits & 1;
     p.name = symbol();
     if (const OpRow* row = op()) p.in_place = row->op;

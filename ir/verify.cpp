@@ -119,11 +119,11 @@ class Verifier {
   void path(const Let& l, const std::string& op) {
     if (l.attr >= f_.paths.size()) return fail(block_, "V4", op + " has no path");
     const PlacePath& p = f_.paths[l.attr];
-    size_t expected = p.root == PlacePath::Root::global ? 1 : 2;
-    for (const auto& s : p.steps) expected += s.is_item;
-    if (l.nargs != expected)
+    if (l.nargs != p.arguments())
       fail(block_, "V4",
-           op + ": the path wants " + std::to_string(expected) + " arguments, not " + std::to_string(l.nargs));
+           op + ": the path wants " + std::to_string(p.arguments()) + " arguments, not " + std::to_string(l.nargs));
+    if (p.loaded && (!p.augmented || p.steps.size() > 1 || (p.steps.size() == 1 && p.steps[0].is_item)))
+      fail(block_, "V4", op + ": only an augmented path without items is loaded");
   }
 
   void terminator(const Terminator& t) {

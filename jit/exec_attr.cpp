@@ -421,6 +421,17 @@ AVal Specialiser::update(AFrame& f, const ir::Let& let) {
   for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
   AVal value = args.back();
   args.pop_back();
+  if (path.loaded) {
+    ir::PlacePath assigned = path;
+    assigned.augmented = assigned.loaded = false;
+    AVal before = std::move(args.back());
+    args.pop_back();
+    return update(f, assigned, std::move(args), binary(ir::in_place_form(path.in_place), before, value));
+  }
+  return update(f, path, std::move(args), value);
+}
+
+AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value) {
   using Root = ir::PlacePath::Root;
   AVal root;
   size_t first = path.root == Root::global ? 0 : 1;

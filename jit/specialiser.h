@@ -123,6 +123,7 @@ class Specialiser {
   AVal get_item(const AVal& a, const AVal& key);
   void set_item(const AVal& a, const AVal& key, AVal v);
   AVal update(AFrame& f, const ir::Let& let);
+  AVal update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
   AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal exec_call(AFrame& f, const ir::Let& let);
   std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args,

@@ -41,20 +41,23 @@ struct Rewriter {
     using Root = PlacePath::Root;
     const PlacePath path = f.paths[l.attr];
     const std::vector<Atom> args(f.atoms.begin() + l.args_begin, f.atoms.begin() + l.args_begin + l.nargs);
-    const Atom value = args.back();
+    const Atom value = args.back(), before = path.loaded ? args[args.size() - 2] : Atom();
     Atom root = path.root == Root::global ? Atom() : args[0];
-    if (path.root == Root::cell) root = emit(l, prim::cell_get, {args[0]}, path.name.id());
-    if (path.root == Root::global) root = emit(l, prim::global_get, {}, path.name.id());
+    const bool reads = !path.loaded || !path.steps.empty();  // else the variable is only written
+    if (path.root == Root::cell && reads) root = emit(l, prim::cell_get, {args[0]}, path.name.id());
+    if (path.root == Root::global && reads) root = emit(l, prim::global_get, {}, path.name.id());
     if (!path.steps.empty() && !path.steps[0].is_item) {
       const uint32_t name = path.steps[0].attr.id();
       Atom v = value;
-      if (path.augmented) v = emit(l, in_place_form(path.in_place), {emit(l, prim::attr_get, {root}, name), value});
+      if (path.augmented)
+        v = emit(l, in_place_form(path.in_place),
+                 {path.loaded ? before : Atom(emit(l, prim::attr_get, {root}, name)), value});
       emit(l, prim::attr_set, {root, v}, name);
       emit(l, prim::move, {root}, 0, l.result);
       return;
     }
     if (path.steps.empty()) {
-      emit(l, in_place_form(path.in_place), {root, value}, 0, l.result);
+      emit(l, in_place_form(path.in_place), {path.loaded ? before : root, value}, 0, l.result);
     } else {
       PlacePath inner = path;
       inner.root = Root::value;

@@ -11,6 +11,8 @@ namespace ouro::runtime {
 [[gnu::always_inline]] inline const Value& operand(const Frame& f, int32_t at) {
   return at >= 0 ? f.regs[at] : f.code->constants[static_cast<size_t>(~at)];
 }
+inline Site& site_of(const Frame& f, int32_t i) { return f.code->sites[static_cast<size_t>(i)]; }
+
 // The operand as an owned value: moved out of its register if it dies.
 inline Value take_operand(Frame& f, Operand o) {
   if (o.at < 0) return f.code->constants[static_cast<size_t>(~o.at)];

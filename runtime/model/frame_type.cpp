@@ -70,7 +70,10 @@ Value make_frame(Session& s, const ir::FunctionRef& code, Span span, const Value
 Value current_frame(Session& s, int64_t depth) {
   std::vector<Frame*> frames;
   for (Frame* f = s.interpreter ? s.interpreter->top : nullptr; f; f = f->caller)
-    if (depth-- <= 0) frames.push_back(f);
+    if (depth > 0)
+      --depth;
+    else
+      frames.push_back(f);
   if (frames.empty()) return raise_value_error(s, "call stack is not deep enough");
   Value made = Value::none();
   for (size_t i = frames.size(); i-- > 0;) {

@@ -46,6 +46,18 @@ Value get_item(Session& s, const Value& v, const Value& key) {
   return raise_type_error(s, "'%s' object is not subscriptable", type_name(s, v).c_str());
 }
 
+// CPython asks what has a length for the item of that number, where the key is one, before it refuses.
+static bool asks_by_number(Session& s, const Value& v, const Value& key) {
+  return (scripted(v) || slots_of(s, v).length) && is_integer(key);
+}
+static bool index_fits(Session& s, const Value& key) {
+  int64_t index = 0;
+  if (to_index(s, key, index)) return true;
+  clear_pending(s);
+  raise_error(s, ExcKind::IndexError, "cannot fit '%s' into an index-sized integer", type_name(s, key).c_str());
+  return false;
+}
+
 bool set_item(Session& s, const Value& v, const Value& key, const Value& value) {
   if (scripted(v)) {
     if (by_text_of(v)) return !by_text(s, "set_item", {v, key, value}).is_error();
@@ -54,6 +66,7 @@ bool set_item(Session& s, const Value& v, const Value& key, const Value& value) 
   } else if (auto f = slots_of(s, v).set_item) {
     return f(s, v, key, value);
   }
+  if (asks_by_number(s, v, key) && !index_fits(s, key)) return false;
   raise_type_error(s, "'%s' object does not support item assignment", type_name(s, v).c_str());
   return false;
 }
@@ -66,14 +79,8 @@ bool del_item(Session& s, const Value& v, const Value& key) {
   } else if (auto f = slots_of(s, v).del_item) {
     return f(s, v, key);
   }
-  // CPython asks a sequence for its item when the key is a number, and words that refusal in its own way.
-  bool of_sequence = (scripted(v) || slots_of(s, v).length) && is_integer(key);
-  int64_t index = 0;
-  if (of_sequence && !to_index(s, key, index)) {
-    clear_pending(s);
-    raise_error(s, ExcKind::IndexError, "cannot fit '%s' into an index-sized integer", type_name(s, key).c_str());
-    return false;
-  }
+  const bool of_sequence = asks_by_number(s, v, key);  // whose refusal has words of its own
+  if (of_sequence && !index_fits(s, key)) return false;
   raise_type_error(s, "'%s' object %s support item deletion", type_name(s, v).c_str(),
                    of_sequence ? "doesn't" : "does not");
   return false;

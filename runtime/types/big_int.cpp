@@ -399,11 +399,13 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
 Value int_shift_left(Session& s, const Value& a, const Value& count) {
   if (int_sign(count) < 0) return raise_text(s, ExcKind::ValueError, "negative shift count");
   if (int_sign(a) == 0) return Value::integer(0);
-  if (!is_word(count) || word_of(count) > INT64_MAX / 2)
+  constexpr double kMostBits =
+      30.0 * 2305843009213693945;  // of CPython: more of its digits are refused before memory is asked
+  if (int_compare_double(count, kMostBits) > 0)
     return raise_text(s, ExcKind::OverflowError, "too many digits in integer");
+  if (!is_word(count) || word_of(count) > INT32_MAX - 128) return out_of_memory(s);
   int64_t n = word_of(count);
   if (is_word(a) && n < 63) return from_i128(static_cast<__int128>(word_of(a)) * (int64_t{1} << n));
-  if (n > INT32_MAX - 128) return out_of_memory(s);
   View x(a);
   Mp r(x.v.used + static_cast<int>(n / kDigitBits) + 2);
   if (!r.ok) return out_of_memory(s);

@@ -574,6 +574,8 @@ Value bytearray_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op == BinOp::add) {
     std::string_view t;
     if (!bytes_view(b, t)) return raise_type_error(s, "can't concat %s to bytearray", type_name(s, b).c_str());
+    if (!t.empty() && a.same(b))  // as CPython has it: the operand is in use while it grows
+      return raise_error(s, ExcKind::BufferError, "Existing exports of data: object cannot be re-sized");
     if (!t.empty() && !resizable(s, a)) return Value::error();
     append_text(d, std::string(t));
     cast<ByteArray>(a)->settle();

@@ -178,11 +178,12 @@ bool parse_spec(std::string_view text, std::string_view type_name, char default_
     if (f.precision < 0) return error.set("ValueError", "Format specifier missing precision");
   }
   if (c.size() - i > 1) {
-    return error.set("ValueError", "Invalid format specifier '" + std::string(text.substr(0, text.find('\0'))) +
-                                       "' for object of type '" + std::string(type_name) + "'");
+    return error.set("ValueError", "Invalid format specifier '" + std::string(text) + "' for object of type '" +
+                                       std::string(type_name) + "'");
   }
   if (c.size() - i == 1) f.type = c[i];
-  if (f.type == 0 && i < c.size()) return unknown_code(0, type_name, error);
+  if (f.type == 0 && i < c.size() && type_name != "float")  // (a float's type that is not given is a NUL in CPython)
+    return unknown_code(0, type_name, error);
   if (f.grouping) {
     switch (f.type) {
       case 'd':

@@ -50,9 +50,8 @@ Value f_pow(Session& s, const Args& a) {
     Value r = call_dunder(s, v[0], Dunder::pow_, {v[1], v[2]});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
   }
-  bool numbers = true;
-  for (const Value* p : {&x, &y, &m}) numbers &= is_int_value(*p) || p->is_float();
-  if (numbers) return raise_type_error(s, "pow() 3rd argument not allowed unless all arguments are integers");
+  if (x.is_float() || y.is_float() || m.is_float())
+    return raise_type_error(s, "pow() 3rd argument not allowed unless all arguments are integers");
   return raise_type_error(s, "unsupported operand type(s) for ** or pow(): '%s', '%s', '%s'",
                           type_name(s, v[0]).c_str(), type_name(s, v[1]).c_str(), type_name(s, v[2]).c_str());
 }
@@ -81,13 +80,8 @@ Value f_radix(Session& s, const Args& a) {
 Value f_chr(Session& s, const Args& a) {
   if (!takes_one(s, a, "chr", 0)) return Value::error();
   OURO_TRY(i, to_index_value(s, a[0]));
-  if (!is_word(i))
-    return raise_text(
-        s, ExcKind::OverflowError,
-        int_sign(i) < 0 ? "Python int too large to convert to C int" : "Python int too large to convert to C int");
-  if (i.bits() < INT32_MIN || i.bits() > INT32_MAX)
-    return raise_text(s, ExcKind::OverflowError,
-                      i.bits() < 0 ? "signed integer is less than minimum" : "signed integer is greater than maximum");
+  if (!is_word(i) || i.bits() != static_cast<int32_t>(i.bits()))
+    return raise_text(s, ExcKind::OverflowError, "Python int too large to convert to C int");
   if (i.bits() < 0 || i.bits() > 0x10FFFF) return raise_value_error(s, "chr() arg not in range(0x110000)");
   return make_char(static_cast<uint32_t>(i.bits()));
 }

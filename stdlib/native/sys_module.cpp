@@ -7,6 +7,7 @@
 #include "runtime/text/foreign.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/big_int.h"
 #include "runtime/types/numbers.h"
 #include "stdlib/native/struct_sequence.h"
 #include "stdlib/native/tables.h"
@@ -76,9 +77,10 @@ Value f_set_digits(Session& s, const Args& a) {
 Value f_get_digits(Session& s, const Args&) { return Value::integer(s.state<IntTextLimit>().digits); }
 Value f_getframe(Session& s, const Args& a) {
   if (!takes(s, a, "_getframe", 0, 1, 0)) return Value::error();
-  int64_t depth = 0;
-  if (a.size() == 1 && !to_index(s, a[0], depth)) return Value::error();
-  return current_frame(s, depth);
+  OURO_TRY(depth, a.size() == 1 ? to_index_value(s, a[0]) : Value::integer(0));
+  if (!is_word(depth) || depth.bits() != static_cast<int32_t>(depth.bits()))
+    return raise_error(s, ExcKind::OverflowError, "Python int too large to convert to C int");
+  return current_frame(s, depth.bits());
 }
 // What the prompt does with the value of a statement.
 Value f_displayhook(Session& s, const Args& a) {

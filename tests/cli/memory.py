@@ -50,7 +50,7 @@ EATERS = {
     "split": "('a ' * 10**7).split()",
     "bytearray": "bytearray(10**10)",
     "to_bytes": "(1).to_bytes(10**12, 'big')",
-    "bytearray grown": "b = bytearray(1000)\nwhile True: b += b",
+    "bytearray grown": "b = bytearray(1000)\nwhile True: b += bytes(b)",
     "bytearrays": "a = []\nwhile True: a.append(bytearray(100000))",
     "repr of what is shared": "a = ['x' * 1000]\nfor i in range(40): a = [a, a]\nrepr(a)",
     "arguments": "def f(*a): pass\nf(*(i for i in range(10**12)))",

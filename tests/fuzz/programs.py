@@ -35,7 +35,7 @@ OPERATORS = [
     ("int", "len({})", "set"), ("int", "int({})", "float"), ("int", "int({})", "bool"), ("int", "round({})", "float"),
     ("int", "sum({})", "list"), ("int", "max({}, {})", "int int"), ("int", "min({}, {}, {})", "int int int"),
     ("int", "{}.count({})", "list int"), ("int", "{}.index({})", "list int"), ("int", "{}.find({})", "str str"),
-    ("int", "hash({})", "int"), ("int", "{}[{}]", "list int"), ("int", "{}[{}]", "bytes int"),
+    ("int", "hash(value({}))", "int"), ("int", "{}[{}]", "list int"), ("int", "{}[{}]", "bytes int"),
     ("int", "{}.bit_length()", "int"), ("int", "pow({}, {} & 31, {})", "int int int"), ("int", "ord({}[0])", "str"),
     ("int", "int({}, {})", "str int"), ("int", "{}.get({}, {})", "dict str int"), ("int", "divmod({}, {})[1]", "int int"),
     ("float", "({} + {})", "float float"), ("float", "({} - {})", "float int"), ("float", "({} * {})", "float float"),
@@ -96,7 +96,9 @@ LITERALS = {
     "set": ["set()", "{1}", "{1, 2, 3}", "frozenset({2, 3})"], "bytes": ["b''", "b'ab'", "b'\\x00\\xff'", "bytearray(b'xyz')"],
     "class": ["int", "str", "(list, tuple)", "float", "dict", "A", "B", "V", "W", "(S, H)"], "obj": ["V(1)", "W(2)", "S(3)", "H(4)", "N(5)", "V(0)"],
 }
-PRELUDE = '''class A:
+PRELUDE = '''def value(x):  # None's and ...'s hash is their address
+    return 0 if x is None or x is ... else x
+class A:
     kind = 'A'
     def __init__(self, v=0): self.v = v
     def __repr__(self): return f'{type(self).__name__}({self.v!r})'
