@@ -30,6 +30,7 @@ enum class AKind : uint8_t {
   super,      // items[0] class, items[1] self
   slice,      // items: start, stop, step
   range,      // items: start, stop, step, some of them dynamic
+  view,       // of a dict: items[0] the dict; `known` the type of the view
   ref,        // `heap`: list, dict, set, instance, cell, iterator, seq, shadow map
   maybe_end,  // iter.next of an iterator whose length is dynamic: `atom` is the bool "has ended", items[0] the value
               // otherwise
@@ -133,7 +134,7 @@ struct AObject {
   enum class Iter : uint8_t { none, list, tuple, range, zip, enumerate, map, tensor, dict, reversed } iter = Iter::none;
   AVal source;              // what it runs over
   AVal cursor, stop, step;  // numbers
-  std::vector<AVal> parts;  // zip, map: iterators (and the function first, of map)
+  std::vector<AVal> parts;  // zip, map: iterators (and the function first, of map); dict: the keys at the start
 
   Slot* find(Symbol name) {
     for (Slot& s : slots)

@@ -37,6 +37,8 @@ Value Specialiser::class_of(const AVal& a) {
       return Value::share(session.type(ObjectKind::bound_method));
     case AKind::slice:
       return Value::share(session.type(ObjectKind::slice));
+    case AKind::view:
+      return a.known;
     case AKind::dynamic:
       if (!a.type) abandon("the class of a boxed value");
       switch (a.type->kind) {
@@ -319,12 +321,17 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
   return boxed(prim::item_get, {a, key});
 }
 
+// The key of a dict or the item of a set that is looked up: itself, or one that is equal.
+bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
+  return key.known.same(looked_up) || runtime::equals(session, key.known, looked_up) == 1;
+}
+
 int Specialiser::dict_position(HeapId id, const AVal& key) {
   if (read(id).poisoned) abandon_torn(read(id), "a dict");
   Value k = need_constant(key, "is a key");
   const AObject& o = read(id);
   for (size_t i = 0; i < o.keys.size(); ++i)
-    if (runtime::equals(session, o.keys[i].known, k) == 1) return static_cast<int>(i);
+    if (is_key(o.keys[i], k)) return static_cast<int>(i);
   return -1;
 }
 

@@ -12,13 +12,55 @@ using runtime::cast_exact;
 using runtime::kind_of;
 using runtime::ObjectKind;
 
+// A dict's keys, values or pairs, as the view's type says. It is looked at in each step whether the dict is still what
+// it was.
+AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
+  if (read(view.items()[0].heap).poisoned) abandon_torn(read(view.items()[0].heap), "a dict");
+  AVal it = new_iterator(AObject::Iter::dict, view);
+  AObject& o = write(it.heap);
+  o.parts = read(view.items()[0].heap).keys;
+  o.step = AVal::of(Value::integer(reversed ? -1 : 1));
+  o.cursor = AVal::of(Value::integer(reversed ? static_cast<int64_t>(o.parts.size()) - 1 : 0));
+  return it;
+}
+
+AVal Specialiser::view_item(const AVal& view, size_t i) const {
+  const AObject& d = read(view.items()[0].heap);
+  if (view.known.same(Value::share(session.type(ObjectKind::dict_keys)))) return d.keys[i];
+  if (view.known.same(Value::share(session.type(ObjectKind::dict_values)))) return d.items[i];
+  return AVal::tuple({d.keys[i], d.items[i]});
+}
+
+AVal Specialiser::keys_view(const AVal& dict) {
+  AVal view = AVal::compound(AKind::view, {dict});
+  view.known = Value::share(session.type(ObjectKind::dict_keys));
+  return view;
+}
+
+AVal Specialiser::make_reversed(const AVal& a) {
+  if (a.is(AKind::view)) return dict_iterator(a, true);
+  if (a.is(AKind::ref)) {
+    const AObject& o = read(a.heap);
+    if (o.poisoned) abandon_torn(o, "an object");
+    if (o.kind == AObject::Kind::dict) return dict_iterator(keys_view(a), true);
+    if (o.kind != AObject::Kind::list) abandon("reversed() of an object");
+    AVal it = new_iterator(AObject::Iter::reversed, a);
+    write(it.heap).cursor = AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).items.size()) - 1));
+    return it;
+  }
+  if (a.is(AKind::dynamic) && !is_tensor(a)) abandon("reversed() of this value");
+  const std::vector<AVal> items = items_of(a, "is reversed");
+  return make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
+}
+
 AVal Specialiser::make_iterator(const AVal& a) {
+  if (a.is(AKind::view)) return dict_iterator(a, false);
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
     if (o.kind == AObject::Kind::iterator) return a;
     if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
-    if (o.kind == AObject::Kind::dict) return new_iterator(AObject::Iter::tuple, AVal::tuple(o.keys));
+    if (o.kind == AObject::Kind::dict) return dict_iterator(keys_view(a), false);
     if (o.kind == AObject::Kind::set) abandon("iteration over a set");
     if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
     abandon("iteration over an object");
@@ -57,10 +99,47 @@ AVal Specialiser::next(const AVal& it) {
       const AVal& source = read(it.heap).source;
       if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
       const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
-      if (i->as_int() >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
+      if (i->as_int() >= static_cast<int64_t>(items.size())) {
+        if (source.is(AKind::ref)) write(it.heap).source = AVal::tuple({});  // it has ended, also if the list grows
+        return AVal::marker(AKind::end);
+      }
       AVal v = items[static_cast<size_t>(i->as_int())];
       if (v.is(AKind::poison)) abandon("an item that differs between branches");
       write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      return v;
+    }
+    case AObject::Iter::reversed: {
+      const AVal source = read(it.heap).source;
+      auto i = concrete(read(it.heap).cursor);
+      if (!i) abandon("a loop over a list whose length is not followed");
+      if (read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
+      const std::vector<AVal>& items = read(source.heap).items;
+      const int64_t at = i->as_int();
+      write(it.heap).cursor =
+          AVal::of(Value::integer(at < 0 || at >= static_cast<int64_t>(items.size()) ? -1 : at - 1));
+      if (at < 0 || at >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
+      if (items[static_cast<size_t>(at)].is(AKind::poison)) abandon("an item that differs between branches");
+      return items[static_cast<size_t>(at)];
+    }
+    case AObject::Iter::dict: {
+      const AVal view = read(it.heap).source;
+      auto i = concrete(read(it.heap).cursor), step = concrete(read(it.heap).step);
+      if (!i || !step) abandon("a loop over a dict whose length is not followed");
+      if (i->as_int() == INT64_MIN) return AVal::marker(AKind::end);  // it has ended
+      const std::vector<AVal> keys = read(it.heap).parts;
+      const AObject& d = read(view.items()[0].heap);
+      if (d.poisoned) abandon_torn(d, "a dict");
+      if (d.keys.size() != keys.size()) abandon("a dict that changes its size in a loop over it");
+      const int64_t at = i->as_int();
+      if (at < 0 || at >= static_cast<int64_t>(keys.size())) {
+        write(it.heap).cursor = AVal::of(Value::integer(INT64_MIN));
+        return AVal::marker(AKind::end);
+      }
+      const auto k = static_cast<size_t>(at);
+      if (!same(d.keys[k], keys[k])) abandon("a dict whose keys change in a loop over it");
+      AVal v = view_item(view, k);
+      if (v.is(AKind::poison) || d.items[k].is(AKind::poison)) abandon("an item that differs between branches");
+      write(it.heap).cursor = AVal::of(Value::integer(at + step->as_int()));
       return v;
     }
     case AObject::Iter::range: {
@@ -134,6 +213,13 @@ std::vector<AVal> Specialiser::items_of(const AVal& a, std::string_view what) {
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
     if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items;
     if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys;
+  }
+  if (a.is(AKind::view)) {
+    const AObject& d = read(a.items()[0].heap);
+    if (d.poisoned) abandon_torn(d, "a dict");
+    std::vector<AVal> out;
+    for (size_t i = 0; i < d.keys.size(); ++i) out.push_back(view_item(a, i));
+    return out;
   }
   if (a.is(AKind::known)) {
     std::vector<AVal> out;

@@ -101,7 +101,11 @@ AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
   return total;
 }
 AVal all_any(Specialiser& s, const Arguments& a, bool all) {
-  for (const AVal& v : s.items_of(a.at(0), "is tested")) {
+  const AVal it = s.make_iterator(a.at(0));
+  for (;;) {  // no further than the first that decides
+    const AVal v = s.next(it);
+    if (v.is(AKind::end)) break;
+    if (v.is(AKind::maybe_end) || (v.is(AKind::dynamic) && !v.type)) s.abandon("all or any of computed length");
     AVal t = s.truth(v);
     if (!s.concrete(t)) s.abandon("all or any of computed values");
     if (is_bool(t, !all)) return AVal::of(Value::boolean(!all));
@@ -170,12 +174,7 @@ AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
   return d;
 }
 AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
-  AObject o;
-  o.kind = AObject::Kind::set;
-  if (!a.empty())
-    for (const AVal& v : s.items_of(a[0], "becomes a set"))
-      o.keys.push_back(AVal::of(s.need_constant(v, "is in a set")));
-  return AVal::of_heap(s.allocate(std::move(o)));
+  return s.new_set(a.empty() ? std::vector<AVal>() : s.items_of(a[0], "becomes a set"));
 }
 AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() != 1) s.abandon("a class made inside");
@@ -212,10 +211,7 @@ AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {
   }
   return m;
 }
-AVal t_reversed(Specialiser& s, const Arguments& a, const Keywords&) {
-  std::vector<AVal> items = s.items_of(a.at(0), "is reversed");
-  return s.make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
-}
+AVal t_reversed(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_reversed(a.at(0)); }
 AVal t_super(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() != 2) s.abandon("super");
   return AVal::compound(AKind::super, {a[0], a[1]});
@@ -246,18 +242,19 @@ AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
   if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
   return a.size() > 2 ? a[2] : AVal::of(Value::none());
 }
-AVal dict_view(Specialiser& s, const Arguments& a, bool keys, bool values) {
+AVal dict_view(Specialiser& s, const Arguments& a, ObjectKind kind) {
   if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
-  const AObject o = s.read(a[0].heap);
-  if (o.poisoned) s.abandon_torn(o, "a dict");
-  std::vector<AVal> out;
-  for (size_t i = 0; i < o.keys.size(); ++i)
-    out.push_back(keys && values ? AVal::tuple({o.keys[i], o.items[i]}) : keys ? o.keys[i] : o.items[i]);
-  return AVal::tuple(std::move(out));
+  AVal view = AVal::compound(AKind::view, {a[0]});
+  view.known = Value::share(s.session.type(kind));
+  return view;
 }
-AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, false); }
-AVal m_dict_values(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, false, true); }
-AVal m_dict_items(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, true, true); }
+AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, ObjectKind::dict_keys); }
+AVal m_dict_values(Specialiser& s, const Arguments& a, const Keywords&) {
+  return dict_view(s, a, ObjectKind::dict_values);
+}
+AVal m_dict_items(Specialiser& s, const Arguments& a, const Keywords&) {
+  return dict_view(s, a, ObjectKind::dict_items);
+}
 
 // Methods of a tensor that ask for its type alone. Of a tensor whose type is not known they are the runtime's.
 AVal boxed_tensor_method(Specialiser& s, const Arguments& a, const Keywords& k, std::string_view name) {

@@ -112,17 +112,13 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
     return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::list ? &read(v.heap).items : nullptr;
   };
-  if (plain == prim::add && a.is(AKind::tuple) && b.is(AKind::tuple)) {
-    std::vector<AVal> items = a.items();
-    items.insert(items.end(), b.items().begin(), b.items().end());
+  auto is_tuple = [](const AVal& v) {
+    return v.is(AKind::tuple) || (v.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(v.known));
+  };
+  if (plain == prim::add && is_tuple(a) && is_tuple(b)) {
+    std::vector<AVal> items = items_of(a, "is added to"), more = items_of(b, "is added");
+    items.insert(items.end(), more.begin(), more.end());
     return AVal::tuple(std::move(items));
-  }
-  if (plain == prim::add && (a.is(AKind::tuple) || b.is(AKind::tuple))) {
-    if ((a.is(AKind::tuple) || a.is(AKind::known)) && (b.is(AKind::tuple) || b.is(AKind::known))) {
-      std::vector<AVal> items = items_of(a, "is added to"), more = items_of(b, "is added");
-      items.insert(items.end(), more.begin(), more.end());
-      return AVal::tuple(std::move(items));
-    }
   }
   if (plain == prim::add && list_items(a) && (list_items(b) || augmented)) {
     std::vector<AVal> more = items_of(b, "is added");
@@ -142,7 +138,12 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     if (n * static_cast<int64_t>(base.size()) > 4096) abandon("a long list");
     std::vector<AVal> items;
     for (int64_t i = 0; i < n; ++i) items.insert(items.end(), base.begin(), base.end());
-    return a.is(AKind::tuple) ? AVal::tuple(std::move(items)) : new_list(std::move(items));
+    if (a.is(AKind::tuple)) return AVal::tuple(std::move(items));
+    if (!augmented) return new_list(std::move(items));
+    AObject& o = write(a.heap);
+    o.items = std::move(items);
+    o.dirty = true;
+    return a;
   }
   if (plain == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
   return boxed(op, {a, b});
@@ -296,10 +297,12 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
     Value key = need_constant(a, "is looked up");
     for (const AVal& k : read(b.heap).keys)
-      if (runtime::equals(session, k.known, key) == 1) return answer(true);
+      if (is_key(k, key)) return answer(true);
     return answer(false);
   }
-  if (b.is(AKind::tuple) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
+  if (b.is(AKind::view) && b.known.same(Value::share(session.type(runtime::ObjectKind::dict_keys))))
+    return membership(op, a, b.items()[0]);
+  if (b.is(AKind::tuple) || b.is(AKind::view) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
     for (const AVal& item : items_of(b, "is searched")) {
       if (identical(a, item) == 1) return answer(true);
       AVal e = truth(compare(prim::eq, a, item));
@@ -326,6 +329,8 @@ AVal Specialiser::truth(const AVal& a) {
   switch (a.kind) {
     case AKind::tuple:
       return AVal::of(Value::boolean(!a.items().empty()));
+    case AKind::view:
+      return truth(a.items()[0]);
     case AKind::closure:
     case AKind::bound:
     case AKind::super:

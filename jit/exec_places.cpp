@@ -104,7 +104,20 @@ AVal Specialiser::iterator_source(const AVal& it) {
   };
   switch (o.iter) {
     case AObject::Iter::list:
-      return AVal::tuple({o.source, last()});
+      return o.source.is(AKind::ref) ? AVal::tuple({o.source, last()}) : none();  // else it has ended
+    case AObject::Iter::reversed: {
+      auto at = concrete(o.cursor);
+      return AVal::tuple({o.source, number(at->as_int() + 1)});
+    }
+    case AObject::Iter::dict: {
+      const int64_t at = concrete(o.cursor)->as_int() - concrete(o.step)->as_int();
+      const AVal& dict = o.source.items()[0];
+      if (at < 0 || at >= static_cast<int64_t>(o.parts.size())) return none();
+      const AVal place = AVal::tuple({dict, o.parts[static_cast<size_t>(at)]});
+      if (o.source.known.same(Value::share(session.type(ObjectKind::dict_keys)))) return none();
+      if (o.source.known.same(Value::share(session.type(ObjectKind::dict_values)))) return place;
+      return new_list({none(), place});
+    }
     case AObject::Iter::tuple:
     case AObject::Iter::tensor:
       return AVal::tuple({it, last()});

@@ -85,12 +85,7 @@ AVal dict(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   for (size_t i = 0; i + 1 < a.size(); i += 2) s.set_item(d, a[i], a[i + 1]);
   return d;
 }
-AVal set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  AObject o;
-  o.kind = AObject::Kind::set;
-  for (const AVal& v : a) o.keys.push_back(AVal::of(s.need_constant(v, "is in a set")));
-  return AVal::of_heap(s.allocate(std::move(o)));
-}
+AVal set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.new_set(a); }
 AVal list_append(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.list_append(a[0], a[1]);
   return {};

@@ -45,11 +45,17 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   return ir::SymDim::number(need_int(a, "is a size"));
 }
 
+// What operations take as several: a tuple or a list.
+bool Specialiser::is_sequence(const AVal& a) const {
+  return a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list) ||
+         (a.is(AKind::known) && cast_exact<runtime::Tuple>(a.known));
+}
+
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
 ir::Param Specialiser::to_param(const AVal& a, int depth) {
   if (depth == 0) abandon("lists in lists as a parameter");
-  if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
+  if (is_sequence(a) && !a.is(AKind::known)) {
     ir::Param p;
     p.kind = ir::Param::Kind::list;
     for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i, depth - 1));
@@ -146,7 +152,7 @@ ir::Param Specialiser::seen_number(const AVal& a, ir::ParamKind kind) {
 ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) {
   using P = ir::Param;
   if (is_tensor(a)) return P::of_kind(P::Kind::tensor);
-  if (a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list)) {
+  if (is_sequence(a) && !a.is(AKind::known)) {
     P p = P::of_kind(depth > 0 ? P::Kind::list : P::Kind::object);
     if (depth == 0) return p.text = a.is(AKind::tuple) ? "tuple" : "list", p;
     for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(seen_param(i, kind, depth - 1));
@@ -263,11 +269,10 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
       }
   std::vector<std::optional<ir::TensorType>> inputs;
   std::vector<ir::Param> others;
-  for (size_t i = 0; i < params.size(); ++i) {
+  for (size_t i = 0, input = 0; i < params.size(); ++i) {
     if (!info.params[i].input)
       others.push_back(to_param(params[i]));
-    else if (params[i].is(AKind::tuple) ||
-             (params[i].is(AKind::ref) && read(params[i].heap).kind == AObject::Kind::list))
+    else if (info.sig->inputs[input++].many)
       for (const AVal& part : items_of(params[i], "is a list of tensors")) inputs.push_back(input_type(info, part));
     else
       inputs.push_back(input_type(info, params[i]));
@@ -364,8 +369,7 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
         places->push_back({static_cast<int>(i), static_cast<int>(k - at)});
       std::vector<AVal> rest(args.begin() + static_cast<long>(std::min(at, args.size())), args.end());
       at = args.size();
-      bool one_sequence = rest.size() == 1 && (rest[0].is(AKind::tuple) || rest[0].is(AKind::ref) ||
-                                               (rest[0].is(AKind::known) && cast_exact<runtime::Tuple>(rest[0].known)));
+      bool one_sequence = rest.size() == 1 && is_sequence(rest[0]);
       if (one_sequence)
         params[i] = AVal::tuple(items_of(rest[0], "is a shape"));
       else if (!rest.empty() || !op.params[i].has_default)

@@ -122,6 +122,10 @@ class Specialiser {
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
   void set_item(const AVal& a, const AVal& key, AVal v);
+  AVal make_reversed(const AVal& a);
+  AVal dict_iterator(const AVal& view, bool reversed);
+  AVal keys_view(const AVal& dict);
+  AVal view_item(const AVal& view, size_t i) const;
   AVal update(AFrame& f, const ir::Let& let);
   AVal update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
   AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
@@ -182,6 +186,7 @@ class Specialiser {
   const ir::Type* result_type(const ir::TensorType& t);
   AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
+  bool is_sequence(const AVal& a) const;
   ir::Param to_param(const AVal& a, int depth = 8);
   ir::Param seen_number(const AVal& a, ir::ParamKind kind);
   ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
@@ -257,6 +262,8 @@ class Specialiser {
   HeapId allocate(AObject o);
   AVal new_list(std::vector<AVal> items);
   AVal new_dict(std::vector<AVal> keys, std::vector<AVal> values);
+  AVal new_set(const std::vector<AVal>& items);
+  bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
 
   // ---- residual (materialise.cpp)

@@ -337,7 +337,7 @@ Term Meaning::scalar(Atom a, DType to) {
     const Constant& c = f_.constant(a.constant());
     switch (c.kind) {
       case Constant::Kind::integer:
-        return is_float(to) ? t_.constant(to, static_cast<double>(c.i)) : t_.number(to, c.i);
+        return is_float(to) || to == DType::boolean ? t_.constant(to, static_cast<double>(c.i)) : t_.number(to, c.i);
       case Constant::Kind::true_:
       case Constant::Kind::false_: {
         const int64_t v = c.kind == Constant::Kind::true_;
@@ -427,7 +427,7 @@ Term Meaning::elementwise(const Prepared& l, const Index& at) {
     const Param& d = l.body.params[s.index];  // None counts as 0
     if (!a.atoms(i).empty() && d.kind != Param::Kind::none) return scalar(a.atoms(i)[0], s.type);
     const double v = d.kind == Param::Kind::floating ? d.floating : static_cast<double>(d.integer.c);
-    return is_float(s.type) ? t_.constant(s.type, v) : t_.number(s.type, static_cast<int64_t>(v));
+    return t_.constant(s.type, v);
   });
 }
 
@@ -610,8 +610,7 @@ Term Meaning::view(const Args& a, const Index& at) {
     if (w < 0 || w >= static_cast<int64_t>(r)) throw Violation(a.op.name + ": an axis out of range");
     return static_cast<size_t>(w);
   };
-  const Term zero = is_float(in_registers(a.result_type())) ? t_.constant(in_registers(a.result_type()), 0)
-                                                            : t_.number(in_registers(a.result_type()), 0);
+  const Term zero = t_.constant(in_registers(a.result_type()), 0);
   if (rule == "reshape") return element(x, unflat(flat(at, out), in));
   if (rule == "permute") {
     Index from(rank);
@@ -848,7 +847,7 @@ Term Meaning::unpooled(const Args& a, const Index& at) {
     plane = plane * out[lead + k] + at[lead + k];
   }
   const DType t = in_registers(a.result_type());
-  const Term zero = is_float(t) ? t_.constant(t, 0) : t_.number(t, 0);
+  const Term zero = t_.constant(t, 0);
   if (!inside) return zero;
   const Term same[] = {element(places, from), t_.number(DType::i64, plane)};
   const Term sum[] = {zero, element(g, from)};
@@ -862,7 +861,7 @@ Term Meaning::unpooled(const Args& a, const Index& at) {
 Term Meaning::made(const Args& a, const Index& at) {
   const std::string_view symbol = a.op.def->symbol;
   const DType result = a.result_type(), t = in_registers(result);
-  auto number = [&](double v) { return is_float(t) ? t_.constant(t, v) : t_.number(t, static_cast<int64_t>(v)); };
+  auto number = [&](double v) { return t_.constant(t, v); };
   if (symbol == "zeros" || symbol == "zeros_like") return t_.rounded(number(0), result);
   if (symbol == "ones" || symbol == "ones_like") return t_.rounded(number(1), result);
   if (symbol == "full" || symbol == "full_like") return t_.rounded(scalar(a.atoms(a.at("value"))[0], t), result);

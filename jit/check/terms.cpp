@@ -65,6 +65,7 @@ Term Terms::number(DType type, int64_t value) {
 }
 
 Term Terms::constant(DType type, double value) {
+  if (type == DType::boolean) return number(type, value != 0);
   if (!is_float(type)) return number(type, static_cast<int64_t>(value));
   if (type == DType::f32) value = static_cast<float>(value);
   return make({.kind = Kind::constant, .type = type, .a = std::bit_cast<uint64_t>(value)}, {});

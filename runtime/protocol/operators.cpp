@@ -146,7 +146,13 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
     Value r = f(s, op, a, b);
     if (!r.is(Tag::not_implemented)) return r;
   }
-  Value r = try_binary(s, op, a, b);
+  // `d *= [1]` where d has a length and cannot be repeated: the sequence is not asked.
+  const auto has_length = [&](const Value& v) {
+    return !scripted(v) && kind_of(v) != ObjectKind::tensor && slots_of(s, v).length;
+  };
+  const bool asked = op != BinOp::mul || !has_length(a) || slots_of(s, a).no_reflected || !has_length(b) ||
+                     !slots_of(s, b).no_reflected;
+  Value r = asked ? try_binary(s, op, a, b) : Value::not_implemented();
   if (!r.is(Tag::not_implemented)) return r;
   return unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b);
 }
