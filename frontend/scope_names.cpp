@@ -3,6 +3,10 @@
 
 namespace ouro::frontend {
 
+// What is defined in a class body or a comprehension is named after it without `<locals>` (PEP 3155, as CPython does
+// it).
+static bool has_locals(Scope::Kind k) { return k == Scope::Kind::function || k == Scope::Kind::lambda; }
+
 Scope& Collector::enter(Scope::Kind kind, Symbol name, const Node* node) {
   Scope& s = res_.scopes.emplace_back();
   s.kind = kind;
@@ -22,7 +26,7 @@ Scope& Collector::enter(Scope::Kind kind, Symbol name, const Node* node) {
     if (cur_->kind == Scope::Kind::module || global)
       s.qualname = name;
     else
-      s.qualname = intern(cur_->qualname.str() + (cur_->kind == Scope::Kind::class_ ? "." : ".<locals>.") + name.str());
+      s.qualname = intern(cur_->qualname.str() + (has_locals(cur_->kind) ? ".<locals>." : ".") + name.str());
   } else {
     s.qualname = name;
   }

@@ -51,6 +51,11 @@ bool Specialiser::is_sequence(const AVal& a) const {
          (a.is(AKind::known) && cast_exact<runtime::Tuple>(a.known));
 }
 
+bool Specialiser::holds_list(const AVal& a) const {
+  if (a.is(AKind::tuple)) return std::ranges::any_of(a.items(), [&](const AVal& i) { return holds_list(i); });
+  return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
+}
+
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
 ir::Param Specialiser::to_param(const AVal& a, int depth) {
@@ -260,6 +265,13 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     return call_source(info, params);
   }
   if (info.def->effect == ir::OpEffect::place) abandon_whole("a tensor is placed on a device");
+  for (size_t i = 0; i < params.size(); ++i)  // a list as an index is no tuple of indices, which parameters become
+    if (info.params[i].kind == ir::ParamKind::key && holds_list(params[i])) {
+      const Value f = runtime::operation_function(session, info);
+      if (!f.is_error()) return boxed_call(AVal::of(f), params, {});
+      session.pending = Value();
+      abandon(fmt::format("{} of a list", info.name));
+    }
   for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
     if (info.params[i].name == "dtype")
       if (auto v = concrete(params[i]); v && !v->is_none()) {

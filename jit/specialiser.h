@@ -187,6 +187,7 @@ class Specialiser {
   AVal on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params);
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   bool is_sequence(const AVal& a) const;
+  bool holds_list(const AVal& a) const;
   ir::Param to_param(const AVal& a, int depth = 8);
   ir::Param seen_number(const AVal& a, ir::ParamKind kind);
   ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
