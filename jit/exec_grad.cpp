@@ -278,6 +278,7 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
     AVal total = dy.type->rank() ? tensor_op("sum", {dy}) : dy;
     return tensor_item(total);
   }
+  if (kept.is(AKind::dynamic) && !t) abandon("what was kept of an operand comes from outside");
   if (!kept.is(AKind::like)) return dy;
   AVal dtype = AVal::of(runtime::make_dtype(session, kept.type->dtype));
   std::vector<AVal> shape;
@@ -358,6 +359,7 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
     }
     return cotangent_add(sum, AVal::tuple(std::move(d)));
   }
+  if (kept.is(AKind::dynamic)) abandon("what was kept of an operand comes from outside");
   if (kept.is(AKind::ref)) shadow_add(env, kept, index, dy);
   return sum;
 }

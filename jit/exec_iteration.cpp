@@ -96,11 +96,12 @@ AVal Specialiser::next(const AVal& it) {
       AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
       auto i = concrete(at);
       if (!i) abandon("a loop over a list whose length is not followed");
+      if (i->is_none()) return AVal::marker(AKind::end);
       const AVal& source = read(it.heap).source;
       if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
       const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
       if (i->as_int() >= static_cast<int64_t>(items.size())) {
-        if (source.is(AKind::ref)) write(it.heap).source = AVal::tuple({});  // it has ended, also if the list grows
+        write(it.heap).cursor = AVal::of(Value::none());  // it has ended, also if the list grows
         return AVal::marker(AKind::end);
       }
       AVal v = items[static_cast<size_t>(i->as_int())];
@@ -125,14 +126,14 @@ AVal Specialiser::next(const AVal& it) {
       const AVal view = read(it.heap).source;
       auto i = concrete(read(it.heap).cursor), step = concrete(read(it.heap).step);
       if (!i || !step) abandon("a loop over a dict whose length is not followed");
-      if (i->as_int() == INT64_MIN) return AVal::marker(AKind::end);  // it has ended
+      if (i->is_none()) return AVal::marker(AKind::end);  // it has ended
       const std::vector<AVal> keys = read(it.heap).parts;
       const AObject& d = read(view.items()[0].heap);
       if (d.poisoned) abandon_torn(d, "a dict");
       if (d.keys.size() != keys.size()) abandon("a dict that changes its size in a loop over it");
       const int64_t at = i->as_int();
       if (at < 0 || at >= static_cast<int64_t>(keys.size())) {
-        write(it.heap).cursor = AVal::of(Value::integer(INT64_MIN));
+        write(it.heap).cursor = AVal::of(Value::none());
         return AVal::marker(AKind::end);
       }
       const auto k = static_cast<size_t>(at);

@@ -161,6 +161,7 @@ AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
   if (!a.empty()) {
     if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::dict) {
       const AObject o = s.read(a[0].heap);
+      if (o.poisoned) s.abandon_torn(o, "a dict");
       for (size_t i = 0; i < o.keys.size(); ++i) s.set_item(d, o.keys[i], o.items[i]);
     } else {
       for (const AVal& pair : s.items_of(a[0], "becomes a dict")) {

@@ -110,7 +110,9 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   // Sequences of known length.
   auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
-    return v.is(AKind::ref) && read(v.heap).kind == AObject::Kind::list ? &read(v.heap).items : nullptr;
+    if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::list) return nullptr;
+    if (read(v.heap).poisoned) abandon_torn(read(v.heap), "a list");
+    return &read(v.heap).items;
   };
   auto is_tuple = [](const AVal& v) {
     return v.is(AKind::tuple) || (v.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(v.known));

@@ -98,18 +98,26 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
 AVal Specialiser::iterator_source(const AVal& it) {
   if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) return none();
   const AObject o = read(it.heap);
+  auto has_ended = [&](const AObject& iterator) {
+    if (iterator.cursor.is(AKind::unbound)) return false;
+    auto at = concrete(iterator.cursor);
+    if (!at) abandon("an iterator whose place is not followed");
+    return at->is_none();
+  };
   auto last = [&] {
     auto at = concrete(o.cursor);
     return number(at && at->is_int() ? at->as_int() - 1 : 0);
   };
   switch (o.iter) {
     case AObject::Iter::list:
-      return o.source.is(AKind::ref) ? AVal::tuple({o.source, last()}) : none();  // else it has ended
+      return has_ended(o) ? none() : AVal::tuple({o.source, last()});
     case AObject::Iter::reversed: {
       auto at = concrete(o.cursor);
+      if (!at) abandon("an iterator whose place is not followed");
       return AVal::tuple({o.source, number(at->as_int() + 1)});
     }
     case AObject::Iter::dict: {
+      if (has_ended(o)) return none();
       const int64_t at = concrete(o.cursor)->as_int() - concrete(o.step)->as_int();
       const AVal& dict = o.source.items()[0];
       if (at < 0 || at >= static_cast<int64_t>(o.parts.size())) return none();
@@ -180,6 +188,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
         if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
           abandon("** of something that is not followed");
         const AObject d = read(v.heap);
+        if (d.poisoned) abandon_torn(d, "a dict");
         for (size_t k = 0; k < d.keys.size(); ++k)
           add_keyword(runtime::str_symbol(d.keys[k].known.as<runtime::Str>()), d.items[k]);
         atoms.push_back(entry(d.keys.size(), v));

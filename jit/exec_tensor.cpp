@@ -382,9 +382,12 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
       std::vector<AVal> rest(args.begin() + static_cast<long>(std::min(at, args.size())), args.end());
       at = args.size();
       bool one_sequence = rest.size() == 1 && is_sequence(rest[0]);
-      if (one_sequence)
-        params[i] = AVal::tuple(items_of(rest[0], "is a shape"));
-      else if (!rest.empty() || !op.params[i].has_default)
+      if (one_sequence) {
+        std::vector<AVal> items = items_of(rest[0], "is a shape");
+        if (std::ranges::any_of(items, [&](const AVal& item) { return is_sequence(item); }))
+          abandon("sizes in a list of lists");
+        params[i] = AVal::tuple(std::move(items));
+      } else if (!rest.empty() || !op.params[i].has_default)
         params[i] = AVal::tuple(std::move(rest));
     } else if (!op.params[i].keyword_only && at < args.size()) {
       params[i] = args[at++];

@@ -34,6 +34,7 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
       [[fallthrough]];
     default:
       if (a.is(AKind::maybe_end) && a.atom != b.atom) return false;
+      if (a.is(AKind::view) && !a.known.same(b.known)) return false;
       if (a.parts == b.parts) return true;
       if (a.items().size() != b.items().size()) return false;
       for (size_t i = 0; i < a.items().size(); ++i)

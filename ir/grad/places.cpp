@@ -12,7 +12,13 @@ struct Rewriter {
   Function f;
   std::vector<Let> out;  // of the block
 
+  // `place op= v` whose derivative needs what the place held: loaded, operated on and stored. (What `+=` and `-=` keep
+  // of a place has no derivative, so that they can stay one update.)
+  static bool loads(const PlacePath& p) {
+    return p.augmented && !p.loaded && !p.steps.empty() && p.in_place != prim::add && p.in_place != prim::sub;
+  }
   static bool simple(const PlacePath& p) {
+    if (loads(p)) return true;
     if (p.steps.size() > 1) return false;
     if (p.steps.empty()) return p.augmented && p.root != PlacePath::Root::value;
     return !p.steps[0].is_item || p.root != PlacePath::Root::value;
@@ -37,10 +43,32 @@ struct Rewriter {
     return l.result;
   }
 
+  // The value of a place with the operation done: what is to be assigned.
+  Atom loaded_value(const Let& l, const PlacePath& path, const std::vector<Atom>& args) {
+    using Root = PlacePath::Root;
+    size_t key = path.root == Root::global ? 0 : 1;
+    Atom at = path.root == Root::global ? Atom() : args[0];
+    if (path.root == Root::cell) at = emit(l, prim::cell_get, {args[0]}, path.name.id());
+    if (path.root == Root::global) at = emit(l, prim::global_get, {}, path.name.id());
+    for (const PlacePath::Step& step : path.steps)
+      at = step.is_item ? emit(l, prim::item_get, {at, args[key++]}) : emit(l, prim::attr_get, {at}, step.attr.id());
+    return emit(l, in_place_form(path.in_place), {at, args.back()});
+  }
+
   void take_apart(const Let& l) {
     using Root = PlacePath::Root;
-    const PlacePath path = f.paths[l.attr];
-    const std::vector<Atom> args(f.atoms.begin() + l.args_begin, f.atoms.begin() + l.args_begin + l.nargs);
+    PlacePath path = f.paths[l.attr];
+    std::vector<Atom> args(f.atoms.begin() + l.args_begin, f.atoms.begin() + l.args_begin + l.nargs);
+    if (loads(path)) {
+      args.back() = loaded_value(l, path, args);
+      path.augmented = false;
+      path.in_place = {};
+      if (!simple(path)) {
+        f.paths.push_back(path);
+        emit(l, prim::update, args, static_cast<uint32_t>(f.paths.size() - 1), l.result);
+        return;
+      }
+    }
     const Atom value = args.back(), before = path.loaded ? args[args.size() - 2] : Atom();
     Atom root = path.root == Root::global ? Atom() : args[0];
     const bool reads = !path.loaded || !path.steps.empty();  // else the variable is only written

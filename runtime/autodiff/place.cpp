@@ -217,15 +217,17 @@ Value source_of(Session& s, const Value& iterator) {
     if (!t->of_others && (k == ObjectKind::set || k == ObjectKind::frozenset)) return make_tuple({it->source, item});
     return holds_float(item) ? make_str("the items of a set that was made of other sets") : Value::none();
   }
-  if (name == "dict_valueiterator" || name == "dict_itemiterator" || name == "dict_keyiterator") {
+  const bool reversed = name.starts_with("dict_reverse");
+  const std::string_view part = !name.starts_with("dict_") ? "" : name.substr(reversed ? 12 : 5);
+  if (part == "valueiterator" || part == "itemiterator" || part == "keyiterator") {
     Dict* d = cast<Dict>(it->source);
     if (!d) return Value::none();
-    for (int64_t i = it->index - 1; i >= 0; --i) {
+    for (int64_t i = reversed ? it->index : it->index - 1; i >= 0; --i) {
       if (static_cast<uint32_t>(i) >= d->filled || d->entries[i].key.is_unbound()) continue;
       Value from_key = holds_float(d->entries[i].key) ? make_str("the keys of a dict that are floats") : Value::none();
-      if (name == "dict_keyiterator") return from_key;
+      if (part == "keyiterator") return from_key;
       Value place = make_tuple({it->source, d->entries[i].key});
-      if (name == "dict_valueiterator") return place;
+      if (part == "valueiterator") return place;
       return make_list({from_key, place});
     }
   }

@@ -147,7 +147,8 @@ bool update_loaded(Session& s, Frame& f, const Site& x, const ir::PlacePath& pat
   Value value = old.at == last.at ? operand(f, last.at) : take_operand(f, last);
   Value before = take_operand(f, old);
   const BinOp op = binary_of(path.in_place);
-  if (kind_of(before) == ObjectKind::tensor && (kind_of(value) == ObjectKind::tensor || !value.is_object())) {
+  if (kind_of(before) == ObjectKind::tensor &&
+      (kind_of(value) == ObjectKind::tensor || value.is_int() || value.is_float() || value.is_bool())) {
     if (Value* slot = slot_of_loaded(s, f, path, root, before)) {  // no script runs until it is back
       *slot = Value::none();
       const bool ok = s.tensors->update_item(s, before, {}, op, value);
