@@ -174,24 +174,28 @@ struct Operands {
   bool is_a(size_t i, AObject::Kind kind) const {
     return i < args.size() && args[i].is(AKind::ref) && s.read(args[i].heap).kind == kind;
   }
-  Symbol name() const {
-    return runtime::str_symbol(cast_exact<runtime::Str>(s.need_constant(args.at(1), "is an attribute's name")));
+  const AVal& at(size_t i) const {
+    if (i >= args.size()) s.abandon("a rule with too few operands");
+    return args[i];
   }
-  const runtime::Type* type() const { return s.read(args[0].heap).cls.as<runtime::Type>(); }
+  Symbol name() const {
+    return runtime::str_symbol(cast_exact<runtime::Str>(s.need_constant(at(1), "is an attribute's name")));
+  }
+  const runtime::Type* type() const { return s.read(at(0).heap).cls.as<runtime::Type>(); }
   // Does the class say how this attribute is had: by a property, a descriptor?
   bool computed(const AVal& found) const {
     return (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || s.is_instance(found);
   }
 
   size_t count() const { return args.size(); }
-  bool scripted(size_t i) const { return s.is_instance(args.at(i)); }
+  bool scripted(size_t i) const { return s.is_instance(at(i)); }
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
-  bool tensor(size_t i) const { return s.is_tensor(args.at(i)); }
+  bool tensor(size_t i) const { return s.is_tensor(at(i)); }
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
-    if (args[i].is(AKind::dynamic) && !args[i].type) s.abandon("items of a value whose type is not known");
+    if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
     return scripted(i) || is_a(i, AObject::Kind::iterator);
   }
   bool iterator_of_script(size_t) const { return false; }  // next() reads the protocol itself
@@ -202,11 +206,11 @@ struct Operands {
   bool data_of_class() const { return false; }  // classes are made by the interpreter
   bool load_asks() const {
     if (!scripted(0)) return false;
-    AVal found = s.class_lookup(args[0], name());
+    AVal found = s.class_lookup(at(0), name());
     return computed(found) || type()->has_getattribute ||
-           (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(args[0].heap, name()).is(AKind::unbound));
+           (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(at(0).heap, name()).is(AKind::unbound));
   }
-  bool store_asks() const { return scripted(0) && (computed(s.class_lookup(args[0], name())) || type()->has_setattr); }
+  bool store_asks() const { return scripted(0) && (computed(s.class_lookup(at(0), name())) || type()->has_setattr); }
 };
 
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {

@@ -353,31 +353,33 @@ struct Operands {
   std::span<const Value> args;
 
   size_t count() const { return args.size(); }
-  bool scripted(size_t i) const { return autodiff::scripted(args[i]); }
-  bool list(size_t i) const { return kind_of(args[i]) == ObjectKind::list; }
-  bool dict(size_t i) const { return kind_of(args[i]) == ObjectKind::dict; }
-  bool slice(size_t i) const { return i < args.size() && cast<Slice>(args[i]); }
-  bool tensor(size_t i) const { return is_tensor(args[i]); }
-  bool has(size_t i, std::string_view special) const {
-    return has_script_dunder(s, args[i], dunder_of(intern(special)));
+  const Value& at(size_t i) const {  // rules and scripts may give too few
+    static const Value absent;
+    return i < args.size() ? args[i] : absent;
   }
+  bool scripted(size_t i) const { return autodiff::scripted(at(i)); }
+  bool list(size_t i) const { return kind_of(at(i)) == ObjectKind::list; }
+  bool dict(size_t i) const { return kind_of(at(i)) == ObjectKind::dict; }
+  bool slice(size_t i) const { return cast<Slice>(at(i)); }
+  bool tensor(size_t i) const { return is_tensor(at(i)); }
+  bool has(size_t i, std::string_view special) const { return has_script_dunder(s, at(i), dunder_of(intern(special))); }
   // What has no places of its own, by index, has its items drawn.
   bool drawn(size_t i) const {
     constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
                                      ObjectKind::dict,      ObjectKind::dict_keys, ObjectKind::dict_values,
                                      ObjectKind::dict_items};
-    return scripted(i) || cast_iterator(args[i]) || std::ranges::find(kDrawn, kind_of(args[i])) != std::end(kDrawn);
+    return scripted(i) || cast_iterator(at(i)) || std::ranges::find(kDrawn, kind_of(at(i))) != std::end(kDrawn);
   }
   bool iterator_of_script(size_t i) const { return scripted(i); }
   std::string_view text(size_t i) const {
-    auto* t = i < args.size() ? cast<Str>(args[i]) : nullptr;
+    auto* t = cast<Str>(at(i));
     return t ? t->view() : std::string_view();
   }
   bool data_of_class() const {
-    return !state(s).namespaces.empty() && !namespace_of(s, args[0], intern(text(1))).is_none();
+    return !state(s).namespaces.empty() && !namespace_of(s, at(0), intern(text(1))).is_none();
   }
   bool load_asks() const {
-    Instance* i = cast_exact<Instance>(args[0]);
+    Instance* i = cast_exact<Instance>(at(0));
     if (!i || !i->type) return false;
     const Symbol name = intern(text(1));
     Value found = type_lookup(s, i->type, name);
@@ -385,7 +387,7 @@ struct Operands {
            (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, name));
   }
   bool store_asks() const {
-    Instance* i = cast_exact<Instance>(args[0]);
+    Instance* i = cast_exact<Instance>(at(0));
     if (!i || !i->type) return false;
     Value found = type_lookup(s, i->type, intern(text(1)));
     return kind_of(found) == ObjectKind::property || autodiff::scripted(found) || i->type->has_setattr;
