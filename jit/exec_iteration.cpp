@@ -24,17 +24,21 @@ AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
   return it;
 }
 
-AVal Specialiser::view_item(const AVal& view, size_t i) const {
-  const AObject& d = read(view.items()[0].heap);
-  if (view.known.same(Value::share(session.type(ObjectKind::dict_keys)))) return d.keys[i];
-  if (view.known.same(Value::share(session.type(ObjectKind::dict_values)))) return d.items[i];
-  return AVal::tuple({d.keys[i], d.items[i]});
+AVal Specialiser::view_of(const AVal& dict, ObjectKind kind) {
+  AVal view = AVal::compound(AKind::view, {dict});
+  view.known = Value::share(session.type(kind));
+  return view;
 }
 
-AVal Specialiser::keys_view(const AVal& dict) {
-  AVal view = AVal::compound(AKind::view, {dict});
-  view.known = Value::share(session.type(ObjectKind::dict_keys));
-  return view;
+bool Specialiser::is_view(const AVal& a, ObjectKind kind) const {
+  return a.is(AKind::view) && a.known.object() == session.type(kind);
+}
+
+AVal Specialiser::view_item(const AVal& view, size_t i) const {
+  const AObject& d = read(view.items()[0].heap);
+  if (is_view(view, ObjectKind::dict_keys)) return d.keys[i];
+  if (is_view(view, ObjectKind::dict_values)) return d.items[i];
+  return AVal::tuple({d.keys[i], d.items[i]});
 }
 
 AVal Specialiser::make_reversed(const AVal& a) {
@@ -42,7 +46,7 @@ AVal Specialiser::make_reversed(const AVal& a) {
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
     if (o.poisoned) abandon_torn(o, "an object");
-    if (o.kind == AObject::Kind::dict) return dict_iterator(keys_view(a), true);
+    if (o.kind == AObject::Kind::dict) return dict_iterator(view_of(a, ObjectKind::dict_keys), true);
     if (o.kind != AObject::Kind::list) abandon("reversed() of an object");
     AVal it = new_iterator(AObject::Iter::reversed, a);
     write(it.heap).cursor = AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).items.size()) - 1));
@@ -60,7 +64,7 @@ AVal Specialiser::make_iterator(const AVal& a) {
     if (o.kind == AObject::Kind::iterator) return a;
     if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
-    if (o.kind == AObject::Kind::dict) return dict_iterator(keys_view(a), false);
+    if (o.kind == AObject::Kind::dict) return dict_iterator(view_of(a, ObjectKind::dict_keys), false);
     if (o.kind == AObject::Kind::set) abandon("iteration over a set");
     if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
     abandon("iteration over an object");
@@ -127,17 +131,16 @@ AVal Specialiser::next(const AVal& it) {
       auto i = concrete(read(it.heap).cursor), step = concrete(read(it.heap).step);
       if (!i || !step) abandon("a loop over a dict whose length is not followed");
       if (i->is_none()) return AVal::marker(AKind::end);  // it has ended
-      const std::vector<AVal> keys = read(it.heap).parts;
       const AObject& d = read(view.items()[0].heap);
       if (d.poisoned) abandon_torn(d, "a dict");
-      if (d.keys.size() != keys.size()) abandon("a dict that changes its size in a loop over it");
+      if (d.keys.size() != read(it.heap).parts.size()) abandon("a dict that changes its size in a loop over it");
       const int64_t at = i->as_int();
-      if (at < 0 || at >= static_cast<int64_t>(keys.size())) {
+      if (at < 0 || at >= static_cast<int64_t>(d.keys.size())) {
         write(it.heap).cursor = AVal::of(Value::none());
         return AVal::marker(AKind::end);
       }
       const auto k = static_cast<size_t>(at);
-      if (!same(d.keys[k], keys[k])) abandon("a dict whose keys change in a loop over it");
+      if (!same(d.keys[k], read(it.heap).parts[k])) abandon("a dict whose keys change in a loop over it");
       AVal v = view_item(view, k);
       if (v.is(AKind::poison) || d.items[k].is(AKind::poison)) abandon("an item that differs between branches");
       write(it.heap).cursor = AVal::of(Value::integer(at + step->as_int()));

@@ -245,9 +245,7 @@ AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal dict_view(Specialiser& s, const Arguments& a, ObjectKind kind) {
   if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
-  AVal view = AVal::compound(AKind::view, {a[0]});
-  view.known = Value::share(s.session.type(kind));
-  return view;
+  return s.view_of(a[0], kind);
 }
 AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, ObjectKind::dict_keys); }
 AVal m_dict_values(Specialiser& s, const Arguments& a, const Keywords&) {

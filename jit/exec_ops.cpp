@@ -302,8 +302,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
       if (is_key(k, key)) return answer(true);
     return answer(false);
   }
-  if (b.is(AKind::view) && b.known.same(Value::share(session.type(runtime::ObjectKind::dict_keys))))
-    return membership(op, a, b.items()[0]);
+  if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);
   if (b.is(AKind::tuple) || b.is(AKind::view) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
     for (const AVal& item : items_of(b, "is searched")) {
       if (identical(a, item) == 1) return answer(true);

@@ -122,8 +122,8 @@ AVal Specialiser::iterator_source(const AVal& it) {
       const AVal& dict = o.source.items()[0];
       if (at < 0 || at >= static_cast<int64_t>(o.parts.size())) return none();
       const AVal place = AVal::tuple({dict, o.parts[static_cast<size_t>(at)]});
-      if (o.source.known.same(Value::share(session.type(ObjectKind::dict_keys)))) return none();
-      if (o.source.known.same(Value::share(session.type(ObjectKind::dict_values)))) return place;
+      if (is_view(o.source, ObjectKind::dict_keys)) return none();
+      if (is_view(o.source, ObjectKind::dict_values)) return place;
       return new_list({none(), place});
     }
     case AObject::Iter::tuple:

@@ -124,7 +124,8 @@ class Specialiser {
   void set_item(const AVal& a, const AVal& key, AVal v);
   AVal make_reversed(const AVal& a);
   AVal dict_iterator(const AVal& view, bool reversed);
-  AVal keys_view(const AVal& dict);
+  AVal view_of(const AVal& dict, runtime::ObjectKind kind);  // dict_keys, dict_values, dict_items
+  bool is_view(const AVal& a, runtime::ObjectKind kind) const;
   AVal view_item(const AVal& view, size_t i) const;
   AVal update(AFrame& f, const ir::Let& let);
   AVal update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);

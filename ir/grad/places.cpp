@@ -17,7 +17,7 @@ struct Rewriter {
   static bool loads(const PlacePath& p) {
     return p.augmented && !p.loaded && !p.steps.empty() && p.in_place != prim::add && p.in_place != prim::sub;
   }
-  static bool simple(const PlacePath& p) {
+  static bool taken_apart(const PlacePath& p) {
     if (loads(p)) return true;
     if (p.steps.size() > 1) return false;
     if (p.steps.empty()) return p.augmented && p.root != PlacePath::Root::value;
@@ -63,7 +63,7 @@ struct Rewriter {
       args.back() = loaded_value(l, path, args);
       path.augmented = false;
       path.in_place = {};
-      if (!simple(path)) {
+      if (!taken_apart(path)) {
         f.paths.push_back(path);
         emit(l, prim::update, args, static_cast<uint32_t>(f.paths.size() - 1), l.result);
         return;
@@ -102,7 +102,7 @@ struct Rewriter {
 }  // namespace
 
 FunctionRef with_simple_places(const Function& source) {
-  auto is_simple = [&](const Let& l) { return l.op == prim::update && Rewriter::simple(source.paths[l.attr]); };
+  auto is_simple = [&](const Let& l) { return l.op == prim::update && Rewriter::taken_apart(source.paths[l.attr]); };
   bool any = false;
   for (const Block& b : source.blocks)
     for (const Let& l : b.lets) any = any || is_simple(l);

@@ -378,6 +378,7 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
     slot = &i->slots[c.slot];
   }
   Value old;
+  if (path.loaded && slot->is_unbound()) return false;  // deleted meanwhile
   if (path.augmented) {
     const Value& before = path.loaded ? operand(f, ops[x.count - 2].at) : *slot;
     BinOp op = binary_of(path.in_place);
