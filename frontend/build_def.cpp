@@ -163,7 +163,7 @@ StmtNode* Builder::func_def(Ref n, Exprs decorators) {
 
 namespace {
 
-// `type` says nothing new, and abc's only adds to the class (stdlib/abc.ouro).
+// `type` says nothing new, and abc's only adds to the class (stdlib/python/abc.ouro).
 bool is_known_metaclass(const ExprNode& e) {
   if (auto* n = dyn<Name>(&e)) return n->id == intern("type") || n->id == intern("ABCMeta");
   auto* a = dyn<Attribute>(&e);

@@ -1,7 +1,5 @@
 #include "stdlib/native/library.h"
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -19,16 +17,17 @@ using namespace runtime;
 
 namespace {
 
-// Python's own modules that are written in Ouro.
-constexpr std::string_view kPythonModules[] = {"__future__", "_collections_abc", "abc", "typing"};
-
-// `ouro.nn` of a script is `nn` of stdlib/.
-const Session::Embedded* find_library(std::string_view dotted) {
+// `ouro.nn` of a script is `nn` of stdlib/; Python's own modules, such as `abc`, are those of stdlib/python/.
+const EmbeddedModule* find_text(std::string_view dotted) {
   constexpr std::string_view kPrefix = "ouro.";
-  const bool python =
-      std::find(std::begin(kPythonModules), std::end(kPythonModules), dotted) != std::end(kPythonModules);
-  if (!python && !dotted.starts_with(kPrefix)) return nullptr;
-  const EmbeddedModule* m = find_embedded(python ? dotted : dotted.substr(kPrefix.size()));
+  if (dotted == "ouro") return nullptr;
+  if (!dotted.starts_with(kPrefix)) return find_embedded("python." + std::string(dotted));
+  const std::string_view name = dotted.substr(kPrefix.size());
+  return name.starts_with("python.") || name == "python" ? nullptr : find_embedded(name);
+}
+
+const Session::Embedded* find_library(std::string_view dotted) {
+  const EmbeddedModule* m = find_text(dotted);
   if (!m) return nullptr;
   struct Kept {
     std::string path;  // as tracebacks show it
