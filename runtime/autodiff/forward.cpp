@@ -375,6 +375,10 @@ struct Operands {
     auto* t = cast<Str>(at(i));
     return t ? t->view() : std::string_view();
   }
+  bool value_method() const {
+    if (!is_tensor(at(0)) && !at(0).is_float()) return false;
+    return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
+  }
   bool data_of_class() const {
     return !state(s).namespaces.empty() && !namespace_of(s, at(0), intern(text(1))).is_none();
   }
