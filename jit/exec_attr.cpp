@@ -131,6 +131,15 @@ AVal Specialiser::get_attr(const AVal& a, Symbol name) {
   return v;
 }
 
+// Is v, an attribute of this known object, data of it that a script or time may change? Methods of built-in classes, what
+// values that nobody can change say of themselves, and names of modules and classes (which are guarded) are not.
+static bool may_change(const Value& object, const Value& v) {
+  const ObjectKind k = kind_of(object);
+  if (k != ObjectKind::opaque && k != ObjectKind::function && k != ObjectKind::exception && k != ObjectKind::generator)
+    return false;
+  return !runtime::cast_exact<runtime::Native>(v) && !runtime::cast_exact<runtime::BoundMethod>(v);
+}
+
 AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   std::string_view n = name.text();
   if (a.is(AKind::super)) return super_attr(a, name);
@@ -161,6 +170,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     ObjectKind k = kind_of(v);
     if (k == ObjectKind::tensor || k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::instance)
       abandon(fmt::format("attribute {} of an object that is not followed", n));
+    if (may_change(a.known, v)) return boxed(prim::attr_get, {a}, name.id());
     return AVal::of(v);
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {

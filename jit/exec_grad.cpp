@@ -189,6 +189,7 @@ struct Operands {
 
   size_t count() const { return args.size(); }
   bool scripted(size_t i) const { return s.is_instance(at(i)); }
+  bool extends_container(size_t) const { return false; }  // those are the interpreter's
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }

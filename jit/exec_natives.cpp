@@ -498,10 +498,28 @@ bool Specialiser::plain_result(const Value& v) {
   }
 }
 
-// Natives whose result depends on their (immutable) arguments alone.
+// Natives whose result depends on their (immutable) arguments alone: what their rows say, and all methods of built-in
+// values that nobody can change.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
-  return n.def->effect == runtime::NativeEffect::pure;
+  if (n.def->effect == runtime::NativeEffect::pure) return true;
+  if (!n.owner || !n.owner->builtin) return false;
+  switch (n.owner->layout) {
+    case ObjectKind::none:
+    case ObjectKind::boolean:
+    case ObjectKind::integer:
+    case ObjectKind::big_int:
+    case ObjectKind::floating:
+    case ObjectKind::str:
+    case ObjectKind::bytes:
+    case ObjectKind::tuple:
+    case ObjectKind::range:
+    case ObjectKind::slice:
+    case ObjectKind::frozenset:
+    case ObjectKind::dtype:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace ouro::jit

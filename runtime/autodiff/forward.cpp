@@ -62,18 +62,26 @@ Value find_rule(Session& s, std::string_view name) {
 
 namespace {
 
-// (y, pullback) of a callable without a rule: y as it is; an error if y's cotangent is wanted.
+// (y, pullback) of a callable without a rule: y as it is; an error if y's cotangent is wanted, or that of an item of a
+// container that it made.
 Value plain_forward(Session& s, const Args& args);
 Value plain_pullback(Session& s, const Args& args);
 constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
+
+bool holds_slots(const Value& v) {
+  const ObjectKind k = kind_of(v);
+  return k == ObjectKind::list || k == ObjectKind::dict;
+}
 
 Value plain_forward(Session& s, const Args& args) {
   Args rest{args.positional.subspan(1), args.keywords, args.names};
   OURO_TRY(y, call(s, args.positional[0], rest));
   if (kind_of(y) == ObjectKind::generator && kind_of(args.positional[0]) == ObjectKind::function)
     state(s).opaque_generators.insert(y.object());
-  Value pullback = make_native(kPlainPullback, args.positional[0]);
+  const bool made = y.is_object() && y.object()->refs == 1 && holds_slots(unwrap(y));
+  const Value& f = args.positional[0];
+  Value pullback = make_native(kPlainPullback, made ? make_tuple({f, y}) : f);
   return make_tuple({y, pullback});
 }
 
@@ -99,8 +107,10 @@ std::string callable_name(Session& s, const Value& f) {
 
 // args: the callable, dy, env
 Value plain_pullback(Session& s, const Args& args) {
-  if (all_zero(args.positional[1])) return Value::none();
-  const Value& f = args.positional[0];
+  Tuple* with_made = cast_exact<Tuple>(args.positional[0]);
+  const Value& f = with_made ? (*with_made)[0] : args.positional[0];
+  const bool wanted = with_made && has_cotangents(args.positional[2], (*with_made)[1]);
+  if (!wanted && all_zero(args.positional[1])) return Value::none();
   // A pullback that gave zero is the constant zero to the next order.
   const Value* inner = &f;
   while (cast_exact<Native>(*inner) && inner->as<Native>()->def == &kPlainForward) inner = &inner->as<Native>()->self;
@@ -198,10 +208,11 @@ Value of_class(Session& s, const Value& v) {
     const Value& own = find_dunder(s, t, Dunder::init_);
     return adapter(s, "exception", {v, kind_of(own) == ObjectKind::function ? own : Value::none()});
   }
-  if (t->builtin || t->layout != ObjectKind::instance) return plain_form(v);
+  if (t->builtin) return plain_form(v);
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
-  if (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native)) {
+  const bool extends = t->layout != ObjectKind::instance;  // a built-in class, whose __new__ and __init__ do their part
+  if (extends || (!make.is_unbound() && (!made || kind_of(made->function) != ObjectKind::native))) {
     OURO_TRY(form, protocol_function(s, "construct"));
     OURO_TRY(construct, forward_form(s, form));
     return adapter(s, "with_self", {construct, v});
@@ -359,8 +370,14 @@ struct Operands {
     return i < args.size() ? args[i] : absent;
   }
   bool scripted(size_t i) const { return autodiff::scripted(at(i)); }
-  bool list(size_t i) const { return kind_of(at(i)) == ObjectKind::list; }
-  bool dict(size_t i) const { return kind_of(at(i)) == ObjectKind::dict; }
+  bool extends_container(size_t i) const {
+    const ObjectKind k = kind_of(unwrap(at(i)));
+    const bool container = k == ObjectKind::list || k == ObjectKind::tuple || k == ObjectKind::dict ||
+                           k == ObjectKind::set || k == ObjectKind::frozenset;
+    return container && scripted(i) && kind_of(find_dunder(s, type_of(s, at(i)), Dunder::iter_)) == ObjectKind::native;
+  }
+  bool list(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::list; }
+  bool dict(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::dict; }
   bool slice(size_t i) const { return cast<Slice>(at(i)); }
   bool tensor(size_t i) const { return is_tensor(at(i)); }
   bool has(size_t i, std::string_view special) const { return has_script_dunder(s, at(i), dunder_of(intern(special))); }
@@ -369,7 +386,8 @@ struct Operands {
     constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
                                      ObjectKind::dict,      ObjectKind::dict_keys, ObjectKind::dict_values,
                                      ObjectKind::dict_items};
-    return scripted(i) || cast_iterator(at(i)) || std::ranges::find(kDrawn, kind_of(at(i))) != std::end(kDrawn);
+    const Value& v = extends_container(i) ? unwrap(at(i)) : at(i);
+    return autodiff::scripted(v) || cast_iterator(v) || std::ranges::find(kDrawn, kind_of(v)) != std::end(kDrawn);
   }
   bool iterator_of_script(size_t i) const { return scripted(i); }
   std::string_view text(size_t i) const {

@@ -47,7 +47,7 @@ Value n_close(Session&, const Args& a) { return shadow_close(a[0], a[1], a[2].as
 Value n_slot_count(Session&, const Args& a) {
   auto& objects = a[0].as<ShadowMap>()->objects;
   if (!a[1].is_object()) return Value::integer(0);
-  auto it = objects.find(a[1].object());
+  auto it = objects.find(slot_owner(a[1]).object());
   return Value::integer(it == objects.end() ? 0 : static_cast<int64_t>(it->second.list.size()));
 }
 Value n_feed(Session& s, const Args& a) { return done(feed(s, a[0], a[1], a[2])); }

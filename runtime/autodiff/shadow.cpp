@@ -112,6 +112,12 @@ const Value& slot_owner(const Value& object) {
     if (!ir::grad::is_forward_form(*f->code) || f->captures.empty() || !cast_exact<Function>(f->captures.back())) break;
     v = &f->captures.back();
   }
+  // An object of a class that extends a container has the slots of what it extends.
+  if (const Value& native = unwrap(*v); !native.same(*v)) {
+    const ObjectKind k = kind_of(native);
+    if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
+      return native;
+  }
   // Attributes that have been asked for as a dict are its items.
   if (Instance* i = cast_exact<Instance>(*v); i && !i->shape && cast_exact<Dict>(i->dict)) return i->dict;
   return *v;
@@ -153,7 +159,7 @@ bool shadow_put(Session& s, const Value& env, const Value& object, const Value& 
 
 void shadow_close(const Value& env, const Value& list, int64_t i) {
   if (!list.is_object()) return;
-  auto it = map_of(env)->objects.find(list.object());
+  auto it = map_of(env)->objects.find(slot_owner(list).object());
   if (it == map_of(env)->objects.end()) return;
   auto& slots = it->second.list;
   if (static_cast<size_t>(i) < slots.size()) slots.erase(slots.begin() + i);
@@ -161,7 +167,7 @@ void shadow_close(const Value& env, const Value& list, int64_t i) {
 
 void shadow_open(const Value& env, const Value& list, int64_t i) {
   if (!list.is_object()) return;
-  auto it = map_of(env)->objects.find(list.object());
+  auto it = map_of(env)->objects.find(slot_owner(list).object());
   if (it == map_of(env)->objects.end()) return;
   auto& slots = it->second.list;
   if (static_cast<size_t>(i) < slots.size()) slots.insert(slots.begin() + i, Value::zero_cotangent());

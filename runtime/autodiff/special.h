@@ -21,6 +21,7 @@ struct Called {
 // Operands:
 //   size_t count()
 //   bool scripted(i)             an object of a script class
+//   bool extends_container(i)    an object of a script class that extends one and is iterated over as that
 //   bool list(i), dict(i), slice(i), tensor(i)
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
@@ -77,7 +78,7 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.list(0) && on.slice(1)) return rule("update_call");
     return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
   }
-  if (op == prim::iter) return on.scripted(0) ? text("iterator") : Called{};
+  if (op == prim::iter) return on.scripted(0) && !on.extends_container(0) ? text("iterator") : Called{};
   if (op == prim::iter_next) return on.iterator_of_script(0) ? rule("step_or_end") : Called{};
   if (op == prim::move) return on.drawn(0) ? rule("drawn_list") : Called{};
   return {};

@@ -35,6 +35,19 @@ struct OnValues {
     return t < 0 ? Value::error() : Value::boolean((t == 1) == (c.op == ir::prim::in));
   }
   static Value move(Call& c) { return c.a[0]; }
+  // What compiled code reads and writes around an operation that the interpreter does (jit/materialise.cpp).
+  static Value cell_get(Call& c) {
+    auto* cell = cast<Cell>(c.a[0]);
+    if (!cell) return raise_type_error(c.s, "not a cell");
+    if (!cell->value.is_unbound()) return cell->value;
+    return raise_error(c.s, ExcKind::NameError, "cannot access a free variable that is not associated with a value");
+  }
+  static Value cell_set(Call& c) {
+    auto* cell = cast<Cell>(c.a[0]);
+    if (!cell) return raise_type_error(c.s, "not a cell");
+    cell->value = c.a[1];
+    return Value::none();
+  }
   static Value attr_get(Call& c) { return get_attr(c.s, c.a[0], c.symbol()); }
   static Value method_get(Call& c) { return method_before_call(c.s, c.a[0], c.symbol()); }
   static Value attr_set(Call& c) { return done(set_attr(c.s, c.a[0], c.symbol(), c.a[1])); }
