@@ -111,6 +111,7 @@ struct AObject {
   bool poisoned = false;  // joined branches disagree on its structure
   Span torn{};            // where they parted
   bool stale = false;     // external: the interpreter may have changed it; reads are boxed
+  bool flushed = false;   // external: something of it was written already, for an operation of the interpreter
   bool escaped = false;   // it was materialised: `box` is the residual Any that holds it, everything goes through it
   uint32_t node = kNoNode;
   Value concrete;

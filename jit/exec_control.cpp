@@ -219,7 +219,8 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     f.loops.resize(i + 1);
     if (l.residual == BlockId::none) {
       if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, head};
-      if (l.trips > kMaxUnroll * 64) throw LoopRetry{&f, head};
+      // Each turn that hangs on undecided branches is nested in the one before.
+      if (l.trips > kMaxUnroll * 64 || arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, head};
       return false;
     }
     l.back_edges->push_back({f.env, heap_, code.current(), {}});
@@ -236,7 +237,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     bool effects = effects_done_;
     size_t notes = fallbacks_.size();
     try {
-      f.loops.push_back({head, BlockId::none, 0, false, {}});
+      f.loops.push_back({head, BlockId::none, 0, false, {}, arms_});
       out = run(f, head, exit, true);
       f.loops.resize(loops);
       next = exit;

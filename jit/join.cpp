@@ -79,36 +79,65 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
   return p;
 }
 
+// An object that only one branch has reached, and maybe written to, as the other one leaves it.
+static std::shared_ptr<AObject> untouched(const AObject& x) {
+  auto o = std::make_shared<AObject>(x);
+  for (AObject::Slot& s : o->slots) s.value = s.original, s.dirty = false;
+  o->items = x.original_items;
+  o->dirty = o->stale = o->escaped = o->flushed = o->poisoned = false;
+  return o;
+}
+static bool was_touched(const AObject& x) {
+  return x.dirty || x.stale || x.escaped || x.flushed || x.poisoned ||
+         std::ranges::any_of(x.slots, [](const AObject::Slot& s) { return s.dirty; });
+}
+
+// A slot that one branch has loaded or made, and the other has not: as it was there, if that is known.
+AVal Specialiser::merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
+                                  JoinBlock& j) {
+  if (!s.dirty && other.external && !other.stale) return s.value;
+  if (!other.external || other.stale || other.flushed || s.original.is(AKind::unbound))
+    return AVal::marker(AKind::poison);
+  return other_first ? merge(s.original, s.value, a, b, j) : merge(s.value, s.original, a, b, j);
+}
+
 void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   size_t n = std::max(a.heap.size(), b.heap.size());
   a.heap.resize(n);
   b.heap.resize(n);
   heap_ = a.heap;
   for (size_t i = 0; i < n; ++i) {
-    if (!a.heap[i] || !b.heap[i] || a.heap[i] == b.heap[i]) {
-      if (!a.heap[i] && b.heap[i]) heap_.put(i, b.heap[i]);
-      continue;
+    if (a.heap[i] == b.heap[i]) continue;
+    if (!a.heap[i] || !b.heap[i]) {
+      const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
+      if (!only->external || !was_touched(*only)) {
+        heap_.put(i, only);
+        continue;
+      }
+      (a.heap[i] ? b : a).heap.put(i, untouched(*only));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
     auto o = std::make_shared<AObject>(x);
     o->dirty = x.dirty || y.dirty;
     o->escaped = x.escaped || y.escaped;
-    if (x.escaped != y.escaped) o->poisoned = true;
-    for (const AObject::Slot& s : y.slots)
-      if (!o->find(s.name)) {
-        o->slots.push_back(s);
-        if (s.dirty || !x.external) o->slots.back().value = AVal::marker(AKind::poison);
-      }
-    for (AObject::Slot& s : o->slots) {
-      AObject::Slot* in_y = b.heap[i]->find(s.name);
-      if (!in_y) {
-        if (s.dirty || !x.external) s.value = AVal::marker(AKind::poison);
-        continue;
-      }
-      AObject::Slot* in_x = a.heap[i]->find(s.name);
-      if (!in_x) continue;
-      s.dirty = in_x->dirty || in_y->dirty;
-      s.value = merge(in_x->value, in_y->value, a, b, j);
+    o->stale = x.stale || y.stale;
+    o->flushed = x.flushed || y.flushed;
+    if (x.escaped != y.escaped || y.poisoned) o->poisoned = true;
+    // What the interpreter may have changed on one side is read again; what the other side has written is lost then.
+    o->slots.clear();
+    for (const AObject::Slot& s : x.slots) {
+      const AObject::Slot* in_y = b.heap[i]->find(s.name);
+      if (!in_y && y.stale && !s.dirty) continue;
+      AObject::Slot merged = s;
+      merged.dirty = s.dirty || (in_y && in_y->dirty);
+      merged.value = in_y ? merge(s.value, in_y->value, a, b, j) : merge_one_sided(s, y, false, a, b, j);
+      o->slots.push_back(std::move(merged));
+    }
+    for (const AObject::Slot& s : y.slots) {
+      if (a.heap[i]->find(s.name) || (x.stale && !s.dirty)) continue;
+      AObject::Slot merged = s;
+      merged.value = merge_one_sided(s, x, true, a, b, j);
+      o->slots.push_back(std::move(merged));
     }
     if (x.kind == AObject::Kind::shadow) {
       merge_shadows(*o, x, y, a, b, j);
@@ -273,6 +302,8 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     if (!x || !y || x == y) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
       abandon("a cotangent that only some iterations have");
+    if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
+    if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
       look(h, b, plan.heap.count(l), [&] { plan.heap.insert(l); });

@@ -394,6 +394,7 @@ void Specialiser::flush_effects() {
       else
         code.let(prim::attr_set, {object, v}, copy.slots[i].name.id(), nullptr, span);
       o.slots[i].dirty = false;
+      o.flushed = true;
       o.slots[i].original = o.slots[i].value;
     }
     if (copy.kind == AObject::Kind::list) {
@@ -403,6 +404,7 @@ void Specialiser::flush_effects() {
         if (!same(copy.items[i], copy.original_items[i]))
           code.let(prim::item_set, {object, code.integer(static_cast<int64_t>(i)), materialise(copy.items[i])}, 0,
                    nullptr, span);
+      o.flushed = true;
       o.original_items = o.items;
       o.dirty = false;
     }

@@ -56,6 +56,7 @@ struct AFrame {
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): unrolled further than numbers are
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
+    int arms = 0;  // branches around it that were not decided
   };
   std::vector<LoopState> loops;  // entered, outermost first
 };
@@ -316,6 +317,7 @@ class Specialiser {
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   // join.cpp
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
+  AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b, struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
