@@ -42,8 +42,8 @@ const Session::Embedded* find_library(std::string_view dotted) {
   return &kept.module;
 }
 
-// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress` of the module of that
-// name. `ops` is no module, but the operations themselves.
+// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress` of the
+// module of that name. `ops` is no module, but the operations themselves.
 Value library_name(Session& s, std::string_view name) {
   constexpr std::string_view kMember = "progress";
   const EmbeddedModule* m = find_embedded(name);
