@@ -42,24 +42,19 @@ const Session::Embedded* find_library(std::string_view dotted) {
   return &kept.module;
 }
 
-// Names of module `ouro` that are modules of the library, or stand in one of the same name.
-constexpr struct {
-  std::string_view name;
-  bool is_member;  // ouro.progress is the class `progress` of the module
-} kNames[] = {{"nn", false}, {"optim", false}, {"data", false}, {"progress", true}};
-
+// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress` of the
+// module of that name. `ops` is no module, but the operations themselves.
 Value library_name(Session& s, std::string_view name) {
-  for (const auto& row : kNames) {
-    if (row.name != name) continue;
-    OURO_TRY(module, import_module(s, intern("ouro." + std::string(name))));
-    if (!row.is_member) return module;
-    OURO_TRY(member, get_attr(s, module, intern(name)));
-    // Importing bound the module under its name: `ouro.progress` is to mean what stands in it.
-    Value* ouro = s.modules.find(intern("ouro"));
-    if (ouro && !set_attr(s, *ouro, intern(name), member)) return Value::error();
-    return member;
-  }
-  return Value();
+  constexpr std::string_view kMember = "progress";
+  const EmbeddedModule* m = find_embedded(name);
+  if (!m || name == "ops" || !(m->is_package || name == kMember)) return Value();
+  OURO_TRY(module, import_module(s, intern("ouro." + std::string(name))));
+  if (name != kMember) return module;
+  OURO_TRY(member, get_attr(s, module, intern(name)));
+  // Importing bound the module under its name: `ouro.progress` is to mean what stands in it.
+  Value* ouro = s.modules.find(intern("ouro"));
+  if (ouro && !set_attr(s, *ouro, intern(name), member)) return Value::error();
+  return member;
 }
 
 constexpr NativeModule kOuroModule{.name = kOuro, .functions = {}, .attribute = library_name};

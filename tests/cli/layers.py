@@ -16,13 +16,34 @@ LAYERS = {
     "Flatten": "nn.Sequential(lambda x: x.unsqueeze(2), nn.Flatten())",
     "Embedding": "Lookup({n})",
 }
+# Each with every layer.
 OPTIMIZERS = {
     "SGD": ["lr=0.05", "lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01"],
     "Adam": ["lr=0.01"],
     "AdamW": ["lr=0.01"],
 }
+# Each with a model that has parameters of every shape.
+MORE_OPTIMIZERS = {
+    "SGD": ["lr=0.05, momentum=0.9, dampening=0.5, maximize=True"],
+    "ASGD": ["lr=0.05, t0=1.0"],
+    "Adam": ["lr=0.01, amsgrad=True, weight_decay=0.1"],
+    "AdamW": ["lr=0.01, amsgrad=True, maximize=True"],
+    "Adamax": ["lr=0.01"],
+    "NAdam": ["lr=0.01"],
+    "RAdam": ["lr=0.01, betas=(0.9, 0.8)"],
+    "Adagrad": ["lr=0.01, lr_decay=0.1"],
+    "Adadelta": [""],
+    "RMSprop": ["lr=0.01", "lr=0.01, momentum=0.9, centered=True, weight_decay=0.1"],
+    "Rprop": [""],
+    "Adafactor": ["lr=0.01, weight_decay=0.1"],
+    "LAMB": ["lr=0.01, weight_decay=0.1"],
+    "Lion": ["lr=0.01, weight_decay=0.1"],
+    "Muon": ["lr=0.01", "lr=0.01, nesterov=False, adjust_lr_fn='match_rms_adamw'"],
+}
+EVERY_SHAPE = "nn.Sequential(nn.Linear({n}, {n}), tanh, nn.LayerNorm({n}), " + LAYERS["Conv2d"] + ", Lookup({n}))"
 NO_LAYER = {"Module": "the base of layers"}
-NO_OPTIMIZER = {"Optimizer": "the base of optimizers"}
+NO_OPTIMIZER = {"Optimizer": "the base of optimizers", "LBFGS": "takes a function, with numbers that decide: tests/run/optim/lbfgs.ouro",
+                "Accumulate": "tests/run/optim/accumulation_and_loss_scaling.ouro", "GradScaler": "tests/run/optim/accumulation_and_loss_scaling.ouro"}
 
 PRELUDE = '''
 from ouro import nn, optim, jit, grad, value_and_grad
@@ -126,9 +147,10 @@ def test_every_layer_alone_and_in_pairs_has_the_interpreters_bits(t):
 
 
 def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
-    t.equal(sorted(set(names(t, "optim")) - set(NO_OPTIMIZER)), sorted(OPTIMIZERS))
+    t.equal(sorted(set(names(t, "optim")) - set(NO_OPTIMIZER)), sorted(set(OPTIMIZERS) | set(MORE_OPTIMIZERS)))
     # A layer by itself may have no parameters: a linear one stands before it.
     cases = [(f"{optimizer} {a}", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make})", f"optim.{optimizer}(model, {variant})", batch)
              for optimizer, variants in OPTIMIZERS.items() for variant in variants for a, make in LAYERS.items() for batch in (8, 3)]
+    cases += [(optimizer, EVERY_SHAPE, f"optim.{optimizer}(model, {variant})", 3) for optimizer, variants in MORE_OPTIMIZERS.items() for variant in variants]
     alike(t, "".join(FIT.format(k=k, name=name, make=make.format(n=8), optimizer=optimizer, batch=batch, n=8)
                      for k, (name, make, optimizer, batch) in enumerate(cases)))
