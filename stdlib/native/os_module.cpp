@@ -139,7 +139,7 @@ Value each_entry(Session& s, const SystemPath& p, F&& f) {
   } else {
     folder.reset(opendir(p.name.c_str()));
   }
-  if (!folder) return raise_for(s, p);
+  if (!folder) return p.is_fd() ? raise_os_error(s, errno) : raise_for(s, p);
   for (;;) {
     poll_interrupt(s);
     errno = 0;
@@ -325,10 +325,11 @@ Value f_utime(Session& s, const Args& a) {
         return Value::error();
   }
   if (p.is_fd() && !follow) return raise_value_error(s, "utime: cannot use fd and follow_symlinks together");
-  return change(s, p, [&] {
+  const int r = uninterrupted(s, [&] {
     return p.is_fd() ? futimens(p.fd, times)
                      : utimensat(AT_FDCWD, p.name.c_str(), times, follow ? 0 : AT_SYMLINK_NOFOLLOW);
   });
+  return r == 0 ? Value::none() : raise_os_error(s, errno);  // without a name: the times may be what is wrong
 }
 
 constexpr NativeDef kFunctions[] = {
