@@ -500,7 +500,8 @@ bool Specialiser::plain_result(const Value& v) {
 
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
+  if (n.owner)  // methods of immutable built-ins; a file is opaque
+    return n.owner->builtin && n.owner->layout != ObjectKind::tensor && n.owner->layout != ObjectKind::opaque;
   return n.def->effect == runtime::NativeEffect::pure;
 }
 
