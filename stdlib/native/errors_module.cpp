@@ -17,7 +17,8 @@ Value f_text(Session& s, const Args& a) {
 }
 
 constexpr NativeDef kFunctions[] = {
-    {"exception_text", "exception, /", f_text, "The exception with its traceback and those that led to it, lines of text."},
+    {"exception_text", "exception, /", f_text,
+     "The exception with its traceback and those that led to it, lines of text."},
 };
 constexpr NativeModule kErrorsModule{.name = "ouro.native.errors", .functions = kFunctions};
 

@@ -1,5 +1,5 @@
-// ouro.native.os: files and folders by name. Paths are str, bytes or os.PathLike, and where it says so open files; errors
-// are OSError's classes with the names that met.
+// ouro.native.os: files and folders by name. Paths are str, bytes or os.PathLike, and where it says so open files;
+// errors are OSError's classes with the names that met.
 #include "stdlib/native/os_module.h"
 
 #include <dirent.h>
@@ -49,8 +49,12 @@ bool flag(Session& s, const Value& v, bool& out) {
 
 // The places of os.stat_result: ten whole numbers, the times as floats, as nanoseconds, and the rest.
 Value stat_tuple(Session& s, const struct stat& st) {
-  auto seconds = [](const timespec& t) { return Value::floating(static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec)); };
-  auto ns = [](const timespec& t) { return Value::integer(static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec); };
+  auto seconds = [](const timespec& t) {
+    return Value::floating(static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec));
+  };
+  auto ns = [](const timespec& t) {
+    return Value::integer(static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
+  };
   return make_tuple({Value::integer(st.st_mode), whole(s, st.st_ino), whole(s, st.st_dev), whole(s, st.st_nlink),
                      Value::integer(st.st_uid), Value::integer(st.st_gid), Value::integer(st.st_size),
                      Value::integer(st.st_atim.tv_sec), Value::integer(st.st_mtim.tv_sec),
@@ -61,8 +65,7 @@ Value stat_tuple(Session& s, const struct stat& st) {
 Value stat_of(Session& s, const Value& path, const char* function, bool follow, PathForms forms) {
   SystemPath p;
   if (!path_argument(s, path, function, p, forms)) return Value::error();
-  if (p.is_fd() && !follow)
-    return raise_value_error(s, "%s: cannot use fd and follow_symlinks together", function);
+  if (p.is_fd() && !follow) return raise_value_error(s, "%s: cannot use fd and follow_symlinks together", function);
   struct stat st;
   const int r = uninterrupted(s, [&] {
     return p.is_fd() ? fstat(p.fd, &st) : follow ? stat(p.name.c_str(), &st) : lstat(p.name.c_str(), &st);
@@ -241,7 +244,9 @@ Value f_chown(Session& s, const Args& a) {
   const auto uid = static_cast<uid_t>(user);
   const auto gid = static_cast<gid_t>(group);
   return change(s, p, [&] {
-    return p.is_fd() ? fchown(p.fd, uid, gid) : follow ? chown(p.name.c_str(), uid, gid) : lchown(p.name.c_str(), uid, gid);
+    return p.is_fd() ? fchown(p.fd, uid, gid)
+           : follow  ? chown(p.name.c_str(), uid, gid)
+                     : lchown(p.name.c_str(), uid, gid);
   });
 }
 Value f_truncate(Session& s, const Args& a) {
@@ -260,7 +265,7 @@ Value from_to(Session& s, const Args& a, const char* function, TwoNames f) {
       !no_dir_fd(s, a[3], function, "dst_dir_fd"))
     return Value::error();
   return uninterrupted(s, [&] { return f(from.name.c_str(), to.name.c_str()); }) == 0 ? Value::none()
-                                                                                    : raise_for(s, from, to);
+                                                                                      : raise_for(s, from, to);
 }
 Value f_symlink(Session& s, const Args& a) {
   const Value shifted[] = {a[0], a[1], a[3], Value()};  // target_is_directory means something on Windows only
@@ -269,8 +274,9 @@ Value f_symlink(Session& s, const Args& a) {
 Value f_link(Session& s, const Args& a) {
   bool follow = true;
   if (!flag(s, a[4], follow)) return Value::error();
-  return from_to(s, Args{a.positional.first(4), {}, {}}, "link",
-                 follow ? link : [](const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); });
+  return from_to(
+      s, Args{a.positional.first(4), {}, {}}, "link",
+      follow ? link : [](const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); });
 }
 
 // ---------------------------------------------------------------- times
@@ -312,8 +318,7 @@ Value f_utime(Session& s, const Args& a) {
   if (!path_argument(s, a[0], "utime", p, PathForms::or_fd) || !no_dir_fd(s, a[3], "utime") || !flag(s, a[4], follow))
     return Value::error();
   const bool has_times = !a[1].is_unbound() && !a[1].is_none(), has_ns = !a[2].is_unbound();
-  if (has_times && has_ns)
-    return raise_value_error(s, "utime: you may specify either 'times' or 'ns' but not both");
+  if (has_times && has_ns) return raise_value_error(s, "utime: you may specify either 'times' or 'ns' but not both");
   timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
   if (has_times || has_ns) {
     const Tuple* pair = cast<Tuple>(has_ns ? a[2] : a[1]);

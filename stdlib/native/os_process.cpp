@@ -100,7 +100,8 @@ Value f_times(Session& s, const Args&) {
   if (now == static_cast<clock_t>(-1)) return raise_os_error(s, errno);
   const double tick = static_cast<double>(sysconf(_SC_CLK_TCK));
   auto seconds = [&](clock_t n) { return Value::floating(static_cast<double>(n) / tick); };
-  return make_tuple({seconds(t.tms_utime), seconds(t.tms_stime), seconds(t.tms_cutime), seconds(t.tms_cstime), seconds(now)});
+  return make_tuple(
+      {seconds(t.tms_utime), seconds(t.tms_stime), seconds(t.tms_cutime), seconds(t.tms_cstime), seconds(now)});
 }
 Value f_uname(Session& s, const Args&) {
   utsname u;
@@ -170,13 +171,15 @@ constexpr NativeDef kFunctions[] = {
     {.name = "cpu_count", .fn = f_cpu_count, .doc = "How many processors the machine has."},
     {"affinity", "pid, /", f_affinity, "The processors that a process may use: a list."},
     {"getloadavg", "", f_load, "How many processes want to run, over 1, 5 and 15 minutes."},
-    {"times", "", f_times, "Seconds of the process and its children: user, system, user, system; and since some moment."},
+    {"times", "", f_times,
+     "Seconds of the process and its children: user, system, user, system; and since some moment."},
     {"uname", "", f_uname, "The system: its name, the machine's, release, version, kind of machine."},
     {.name = "umask", .fn = f_umask, .doc = "Sets which rights new files do not get: the old ones."},
     {"kill", "pid, signal, /", f_kill, "Sends a signal to a process."},
     {"_exit", "status", f_exit, "Ends the process at once: nothing is written or cleaned up."},
     {"strerror", "code, /", f_strerror, "What an error number means."},
-    {"home_of", "user, /", f_home_of, "A user's home folder, that of the process's with None; None if there is no such user."},
+    {"home_of", "user, /", f_home_of,
+     "A user's home folder, that of the process's with None; None if there is no such user."},
     {"urandom", "size, /", f_urandom, "Random bytes of the system."},
 };
 

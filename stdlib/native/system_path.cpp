@@ -50,12 +50,14 @@ bool path_argument(Session& s, const Value& v, const char* function, SystemPath&
     out.object = v;
     out.as_bytes = cast<Bytes>(v);
     return system_text(s, v, out.name);
-  } else if (has(forms, PathForms::or_fd) && (is_integer(v) || !find_dunder(s, type_of(s, v), Dunder::index_).is_unbound())) {
+  } else if (has(forms, PathForms::or_fd) &&
+             (is_integer(v) || !find_dunder(s, type_of(s, v), Dunder::index_).is_unbound())) {
     out.object = v;
     const Value n = to_index_value(s, v);
     if (n.is_error()) return false;
     if (int_compare(n, Value::integer(INT_MAX)) > 0 || int_compare(n, Value::integer(INT_MIN)) < 0) {
-      raise_error(s, ExcKind::OverflowError, "fd is %s", int_sign(n) > 0 ? "greater than maximum" : "less than minimum");
+      raise_error(s, ExcKind::OverflowError, "fd is %s",
+                  int_sign(n) > 0 ? "greater than maximum" : "less than minimum");
       return false;
     }
     out.fd = static_cast<int>(n.bits());

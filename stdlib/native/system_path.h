@@ -18,7 +18,8 @@ struct SystemPath {
 
 enum class PathForms : unsigned { names = 0, or_fd = 1, or_none = 2, any = 3 };
 
-/// False with the exception set: "chdir: path should be string, bytes, os.PathLike or integer, not NoneType". None is ".".
+/// False with the exception set: "chdir: path should be string, bytes, os.PathLike or integer, not NoneType". None is
+/// ".".
 [[nodiscard]] bool path_argument(runtime::Session& s, const runtime::Value& v, const char* function, SystemPath& out,
                                  PathForms forms = PathForms::names, const char* parameter = "path");
 /// os.fspath of what is neither str nor bytes: "expected str, bytes or os.PathLike object, not int".
