@@ -48,7 +48,7 @@ Value f_read(Session& s, const Args& a) {
   else
     count = std::min<int64_t>(count, 1 << 20);
   CountedText raw(static_cast<size_t>(count), '\0');
-  wait_ready(s, fd, POLLIN);
+  if (fd >= 0) wait_ready(s, fd, POLLIN);
   const ssize_t n = uninterrupted(s, [&] { return read(fd, raw.data(), raw.size()); });
   return n < 0 ? raise_os_error(s, errno) : make_bytes(std::string_view(raw).substr(0, static_cast<size_t>(n)));
 }
@@ -72,7 +72,7 @@ Value f_write(Session& s, const Args& a) {
   const bool waits = !at_once && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
   size_t done = 0;
   do {
-    if (waits) wait_ready(s, fd, POLLOUT);
+    if (waits && fd >= 0) wait_ready(s, fd, POLLOUT);
     const std::string_view part = raw.substr(done, piece);
     const ssize_t n = uninterrupted(s, [&] { return write(fd, part.data(), part.size()); });
     if (n < 0 && done == 0) return raise_os_error(s, errno);
