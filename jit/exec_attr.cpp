@@ -88,7 +88,9 @@ AVal Specialiser::bind_descriptor(const AVal& d, const AVal& self) {
   if (auto* m = runtime::cast_exact<runtime::StaticMethod>(d.known)) return concrete_function(m->function);
   if (auto* m = runtime::cast_exact<runtime::ClassMethod>(d.known))
     return bind(concrete_function(m->function), AVal::of(class_of(self)));
-  if (runtime::cast_exact<runtime::Native>(d.known)) return bind(d, self);
+  if (auto* n =
+          runtime::cast_exact<runtime::Native>(d.known))  // a function of a module that stands in a class is no method
+    return n->owner && n->self.is_unbound() ? bind(d, self) : d;
   if (runtime::cast_exact<runtime::GetSet>(d.known) || runtime::cast_exact<runtime::Member>(d.known))
     return AVal::marker(AKind::poison);
   return d;

@@ -21,7 +21,9 @@ Value exception_str(Session& s, const Args& a) {
   if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && args->size >= 2) {
     OURO_TRY(text, str(s, (*args)[1]));
     std::string out = "[Errno " + text_of(s, (*args)[0]) + "] " + std::string(text.as<Str>()->view());
-    if (cast<Str>(e->extra2) || cast<Bytes>(e->extra2)) out += ": " + repr_text(s, e->extra2);
+    if (!e->extra2.is_unbound() && !e->extra2.is_none()) out += ": " + repr_text(s, e->extra2);
+    if (!e->extra1.is_unbound() && !e->extra1.is_none()) out += " -> " + repr_text(s, e->extra1);
+    if (s.has_error()) return Value::error();
     return make_str(out);
   }
   if (args->size >= 4)
@@ -49,7 +51,9 @@ void take_fields(Session& s, Exception* e, const Args& rest) {
     e->extra1 = p.size() == 0                                                                     ? Value::none()
                 : p.size() == 1 || is_subtype(e->type, exception_type(s, ExcKind::StopIteration)) ? p[0]
                                                                                                   : e->args;
-  } else if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && p.size() >= 3) {
+  } else if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && p.size() >= 3 && p.size() <= 5 &&
+             !p[2].is_none()) {
+    if (p.size() == 5) e->extra1 = p[4];  // filename2; p[3] is Windows' error number
     e->extra2 = p[2];
     e->args = make_tuple({p[0], p[1]});
   }
@@ -205,7 +209,8 @@ Value get_errno(Session&, const Value& v) { return os_field(v, 0); }
 Value get_strerror(Session&, const Value& v) { return os_field(v, 1); }
 constexpr GetSetDef kOsFields[] = {{"errno", get_errno},
                                    {"strerror", get_strerror},
-                                   {"filename", get_field<&Exception::extra2>, set_any<&Exception::extra2>}};
+                                   {"filename", get_field<&Exception::extra2>, set_any<&Exception::extra2>},
+                                   {"filename2", get_field<&Exception::extra1>, set_any<&Exception::extra1>}};
 // SyntaxError(msg, (filename, lineno, offset, text, ...)): the fields stand in the second argument.
 Value syntax_field(Exception* e, size_t i) {
   Tuple* args = e->args.as<Tuple>();

@@ -403,10 +403,17 @@ constexpr NativeDef kMethods[] = {
     {.name = "__enter__", .fn = m_enter},
     {.name = "__exit__", .fn = m_exit},
 };
+// A text file's mode as it was given; of a binary file what may be done with it ("w+b" is "rb+").
+std::string shown_mode(const File& f) {
+  if (f.text || !f.handle->owned) return f.mode;
+  const char made = f.mode.find('x') != f.mode.npos ? 'x' : f.mode.find('a') != f.mode.npos ? 'a' : f.read ? 'r' : 'w';
+  return std::string(1, made) + "b" + (f.read && f.write ? "+" : "");
+}
+
 constexpr GetSetDef kGetSet[] = {
     {.name = "closed", .get = [](Session&, const Value& v) { return Value::boolean(file_of(v)->handle->closed); }},
     {.name = "name", .get = [](Session&, const Value& v) { return file_of(v)->name; }},
-    {.name = "mode", .get = [](Session&, const Value& v) { return make_str(file_of(v)->mode); }},
+    {.name = "mode", .get = [](Session&, const Value& v) { return make_str(shown_mode(*file_of(v))); }},
     {.name = "encoding",
      .get = [](Session&, const Value& v) { return make_str(file_of(v)->handle->owned ? "UTF-8" : "utf-8"); }},
     {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},

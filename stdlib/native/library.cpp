@@ -6,7 +6,9 @@
 #include "runtime/object/ops.h"
 #include "stdlib/embedded.h"
 #include "stdlib/native/demand_module.h"
+#include "stdlib/native/errors_module.h"
 #include "stdlib/native/file_modules.h"
+#include "stdlib/native/os_module.h"
 #include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
 #include "support/per_thread.h"
@@ -74,6 +76,8 @@ void register_library(Session& s) {
   s.register_natives(&kTensorsModule);
   register_tensor_natives(s);
   register_file_modules(s);
+  register_os_module(s);
+  register_errors_module(s);
   register_demand_module(s);
 }
 
