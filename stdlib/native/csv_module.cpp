@@ -203,7 +203,7 @@ bool RowReader::take(uint32_t c) {
       if (ends_line(c)) return end_field(c);
       if (c == f.escape) return r_.at = At::escaped, true;
       if (c == f.delimiter) return r_.at = At::start_field, save();
-      return add(c, At::in_field);
+      return add(c, r_.at);
     case At::in_quotes:
       if (c == kEndOfLine) return true;
       if (c == f.escape) return r_.at = At::escaped_in_quotes, true;

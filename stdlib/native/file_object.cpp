@@ -444,7 +444,8 @@ Value file_class(Session& s, bool text, bool read, bool write) {
 }
 
 Value make_file(Session& s, std::shared_ptr<File> f) {
-  return make_opaque(file_class(s, f->text, f->read, f->write).as<Type>(), std::move(f));
+  Value cls = file_class(s, f->text, f->read, f->write);
+  return make_opaque(cls.as<Type>(), std::move(f));
 }
 
 // "r+b" etc.: the C library's mode. Null: invalid.
