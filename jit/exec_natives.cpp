@@ -500,7 +500,9 @@ bool Specialiser::plain_result(const Value& v) {
 
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
+  // Methods of immutable built-ins; what a native module's object is only its rows know.
+  if (n.owner && n.owner->layout != ObjectKind::opaque)
+    return n.owner->builtin && n.owner->layout != ObjectKind::tensor;
   return n.def->effect == runtime::NativeEffect::pure;
 }
 

@@ -64,6 +64,20 @@ struct CsvState {
   int64_t field_limit = 128 * 1024;
 };
 
+// Bytes that begin none of these characters.
+std::array<bool, 256> plain_bytes(std::initializer_list<uint32_t> special, std::string_view more) {
+  std::array<bool, 256> plain;
+  plain.fill(true);
+  auto mark = [&](uint32_t c) {
+    std::string bytes;
+    if (c != kNoChar) text::append(bytes, c);
+    if (c != kNoChar) plain[static_cast<unsigned char>(bytes[0])] = false;
+  };
+  for (uint32_t c : special) mark(c);
+  for (uint32_t c : text::Points(more)) mark(c);
+  return plain;
+}
+
 // values: the iterator (a writer's `write`), the dialect, the class Error.
 enum : size_t { kSource, kDialect, kError };
 
@@ -106,16 +120,6 @@ struct Reader {
   int64_t points = 0;  // of `field`
   int64_t line = 0;
   std::array<bool, 256> plain{};  // bytes that mean nothing inside of a field
-
-  void prepare() {
-    plain.fill(true);
-    for (uint32_t c : {form.delimiter, form.escape, form.quote, uint32_t{'\n'}, uint32_t{'\r'}}) {
-      if (c == kNoChar) continue;
-      std::string bytes;
-      text::append(bytes, c);
-      plain[static_cast<unsigned char>(bytes[0])] = false;
-    }
-  }
 };
 
 Reader& reader_of(const Value& v) { return *static_cast<Reader*>(v.as<Opaque>()->data.get()); }
@@ -292,7 +296,12 @@ const TypeDef kReaderDef{.name = "reader",
 
 // ---------------------------------------------------------------- writer
 
-const Form& writer_form(const Value& v) { return *static_cast<Form*>(v.as<Opaque>()->data.get()); }
+struct Writer {
+  Form form;
+  std::array<bool, 256> plain{};  // bytes that need nothing
+};
+
+const Writer& writer_of(const Value& v) { return *static_cast<Writer*>(v.as<Opaque>()->data.get()); }
 
 bool is_number(Session& s, const Value& v) {
   if (v.is_float() || is_integer(v)) return true;
@@ -304,11 +313,14 @@ bool is_number(Session& s, const Value& v) {
 
 class RowWriter {
  public:
-  RowWriter(Session& s, const Value& self) : s_(s), self_(self), f_(writer_form(self)) {}
+  RowWriter(Session& s, const Value& self) : s_(s), self_(self), w_(writer_of(self)), f_(w_.form) {}
   Value write(const Value& row);
 
  private:
   bool add(const Value& field);
+  bool is_plain(std::string_view text) const {
+    return std::all_of(text.begin(), text.end(), [this](char c) { return w_.plain[static_cast<unsigned char>(c)]; });
+  }
   bool in_terminator(uint32_t c) const {
     if (c < 0x80) return f_.terminator.find(static_cast<char>(c)) != std::string::npos;
     std::string bytes;
@@ -319,6 +331,7 @@ class RowWriter {
 
   Session& s_;
   const Value& self_;
+  const Writer& w_;
   const Form& f_;
   CountedText line_;
   size_t count_ = 0;
@@ -363,12 +376,16 @@ bool RowWriter::add(const Value& field) {
   if (text.is_error()) return false;
   if (count_++) append_char(line_, f_.delimiter);
   bool quoted = f_.quoting == Quoting::all || (f_.quoting == Quoting::nonnumeric && !is_number(s_, field));
-  bool must_quote = false;
-  CountedText out;
-  if (!add_text(cast<Str>(text)->view(), quoted, must_quote, out)) return false;
-  quoted |= must_quote;
+  const std::string_view view = cast<Str>(text)->view();
+  CountedText changed;
+  const bool plain = is_plain(view);
+  if (!plain) {
+    bool must_quote = false;
+    if (!add_text(view, quoted, must_quote, changed)) return false;
+    quoted |= must_quote;
+  }
   if (quoted) append_char(line_, f_.quote);
-  line_ += out;
+  line_ += plain ? view : std::string_view(changed);
   if (quoted) append_char(line_, f_.quote);
   return true;
 }
@@ -428,15 +445,18 @@ Value make_one(Session& s, Value& type, const TypeDef& def, std::shared_ptr<void
 Value f_reader(Session& s, const Args& a) {
   auto reader = std::make_shared<Reader>();
   if (!form_of(s, a[2], reader->form)) return Value::error();
-  reader->prepare();
+  const Form& f = reader->form;
+  reader->plain = plain_bytes({f.delimiter, f.escape, f.quote}, "\r\n");
   OURO_TRY(it, iter(s, a[0]));
   const Value with[] = {it, a[1], a[2], a[3]};
   return make_one(s, s.state<CsvState>().reader_type, kReaderDef, std::move(reader), Args{with, {}, {}});
 }
 Value f_writer(Session& s, const Args& a) {
-  auto form = std::make_shared<Form>();
-  if (!form_of(s, a[2], *form)) return Value::error();
-  return make_one(s, s.state<CsvState>().writer_type, kWriterDef, std::move(form), a);
+  auto writer = std::make_shared<Writer>();
+  const Form& f = writer->form;
+  if (!form_of(s, a[2], writer->form)) return Value::error();
+  writer->plain = plain_bytes({f.delimiter, f.escape, f.quote}, f.terminator);
+  return make_one(s, s.state<CsvState>().writer_type, kWriterDef, std::move(writer), a);
 }
 
 Value f_field_size_limit(Session& s, const Args& a) {
