@@ -101,7 +101,7 @@ void append_char(CountedText& out, uint32_t c) {
 enum class At : uint8_t {
   start_record,
   start_field,
-  escaped,        // behind an escape character
+  escaped,  // behind an escape character
   in_field,
   in_quotes,
   escaped_in_quotes,
@@ -214,7 +214,8 @@ bool RowReader::take(uint32_t c) {
       if (c == f.quote && f.quoting != Quoting::none)
         return r_.at = f.doublequote ? At::quote_in_quotes : At::in_field, true;
       return add(c, At::in_quotes);
-    case At::escaped_in_quotes: return add(c == kEndOfLine ? '\n' : c, At::in_quotes);
+    case At::escaped_in_quotes:
+      return add(c == kEndOfLine ? '\n' : c, At::in_quotes);
     case At::quote_in_quotes:
       if (c == f.quote && f.quoting != Quoting::none) return add(c, At::in_quotes);
       if (c == f.delimiter) return r_.at = At::start_field, save();
@@ -268,9 +269,9 @@ Value RowReader::row() {
     }
     Str* text = cast<Str>(line);
     if (!text)
-      return raise_csv(s_, self_,
-                       "iterator should return strings, not " + type_name(s_, line) +
-                           " (the file should be opened in text mode)");
+      return raise_csv(
+          s_, self_,
+          "iterator should return strings, not " + type_name(s_, line) + " (the file should be opened in text mode)");
     ++r_.line;
     if (!take(text->view())) return Value::error();
   } while (r_.at != At::start_record);
@@ -461,8 +462,7 @@ Value f_writer(Session& s, const Args& a) {
 
 Value f_field_size_limit(Session& s, const Args& a) {
   if (!a.keywords.empty()) return raise_type_error(s, "field_size_limit() takes no keyword arguments");
-  if (a.size() > 1)
-    return raise_type_error(s, "field_size_limit() takes at most 1 argument (%zu given)", a.size());
+  if (a.size() > 1) return raise_type_error(s, "field_size_limit() takes at most 1 argument (%zu given)", a.size());
   int64_t& limit = s.state<CsvState>().field_limit;
   const int64_t before = limit;
   if (a.size() == 1) {

@@ -433,7 +433,8 @@ constexpr TypeDef binary_def(std::string_view name) {
           .subclassable = false,
           .module = "_io"};
 }
-const TypeDef kBinaryDefs[] = {binary_def("BufferedReader"), binary_def("BufferedWriter"), binary_def("BufferedRandom")};
+const TypeDef kBinaryDefs[] = {binary_def("BufferedReader"), binary_def("BufferedWriter"),
+                               binary_def("BufferedRandom")};
 
 Value file_class(Session& s, bool text, bool read, bool write) {
   auto& st = s.state<FileState>();

@@ -28,9 +28,9 @@ struct Hooks {
 Value decode(Session& s, runtime::Str* text, size_t start, const Hooks& hooks, size_t& end);
 
 struct Style {
-  Value fallback;         // what makes a value out of one that JSON has no form for
-  Value indent;           // a str: each item on a line of its own; or None
-  Value sink;             // called with pieces of the text; None: the result is all of it
+  Value fallback;              // what makes a value out of one that JSON has no form for
+  Value indent;                // a str: each item on a line of its own; or None
+  Value sink;                  // called with pieces of the text; None: the result is all of it
   std::string_view item, key;  // the separators
   bool sort_keys = false, skip_keys = false, ascii = true, allow_nan = true, check_circular = true;
 };

@@ -1,5 +1,5 @@
-// The writer. Its text is CPython's: separators, repr of floats, keys of other types as texts, and what it says of values
-// that have no form.
+// The writer. Its text is CPython's: separators, repr of floats, keys of other types as texts, and what it says of
+// values that have no form.
 #include <algorithm>
 #include <array>
 
@@ -31,7 +31,9 @@ constexpr auto kPlain = [] {
 
 void append_quoted(CountedText& out, std::string_view text, bool ascii) {
   const char *p = text.data(), *const end = p + text.size();
-  auto stands = [ascii](char c) { return kPlain[static_cast<unsigned char>(c)] && !(ascii && (c & 0x80 || c == 0x7f)); };
+  auto stands = [ascii](char c) {
+    return kPlain[static_cast<unsigned char>(c)] && !(ascii && (c & 0x80 || c == 0x7f));
+  };
   out += '"';
   for (uint32_t polls = 0; p != end;) {
     const char* run = p;
@@ -80,8 +82,8 @@ class Writer {
   bool write_dict(const Value& v);
   bool write_member(const Value& key, const Value& value, bool& first);
   bool write_fallback(const Value& v);
-  void separate(bool first) {
-    if (!first) out += style_.item;
+  void separate() {
+    out += style_.item;
     if (!one_line_) new_line();
   }
   void new_line() {
@@ -125,9 +127,15 @@ bool Writer::write(const Value& v) {
   if (full() && !drain()) return false;
   const Value& u = unwrap(v);
   switch (kind_of(u)) {
-    case ObjectKind::none: out += "null"; return true;
-    case ObjectKind::boolean: out += u.as_bool() ? "true" : "false"; return true;
-    case ObjectKind::str: append_quoted(out, u.as<Str>()->view(), style_.ascii); return true;
+    case ObjectKind::none:
+      out += "null";
+      return true;
+    case ObjectKind::boolean:
+      out += u.as_bool() ? "true" : "false";
+      return true;
+    case ObjectKind::str:
+      append_quoted(out, u.as<Str>()->view(), style_.ascii);
+      return true;
     case ObjectKind::integer: {
       const int64_t i = u.as_int();
       out += std::to_string(i);
@@ -139,11 +147,15 @@ bool Writer::write(const Value& v) {
       out += digits.as<Str>()->view();
       return true;
     }
-    case ObjectKind::floating: return write_float(u.as_float());
+    case ObjectKind::floating:
+      return write_float(u.as_float());
     case ObjectKind::list:
-    case ObjectKind::tuple: return write_sequence(v);
-    case ObjectKind::dict: return write_dict(v);
-    default: return write_fallback(v);
+    case ObjectKind::tuple:
+      return write_sequence(v);
+    case ObjectKind::dict:
+      return write_dict(v);
+    default:
+      return write_fallback(v);
   }
 }
 
@@ -175,13 +187,21 @@ bool Writer::write_sequence(const Value& v) {
   }
   Inside inside(*this, v);
   if (!inside.ok()) return false;
+  size_t before = out.size();
   out += '[';
   ++level_;
+  if (!one_line_) new_line();
   for (size_t i = 0; i < size(); ++i) {
     poll_interrupt(s_);
-    separate(i == 0);
+    if (i) {
+      before = out.size();
+      separate();
+    }
     const Value item = list ? (*list)[i] : (*tuple)[i];
-    if (!write(item)) return false;
+    if (write(item)) continue;
+    // A number that has no text is told before what stands between it and the last item goes to the sink.
+    if (unwrap(item).is_float() || is_integer(item)) out.resize(std::min(before, out.size()));
+    return false;
   }
   --level_;
   if (!one_line_) new_line();
@@ -200,6 +220,7 @@ bool Writer::write_dict(const Value& v) {
   if (!inside.ok()) return false;
   out += '{';
   ++level_;
+  if (!one_line_) new_line();
   bool first = true;
   if (dict && !style_.sort_keys) {
     size_t pos = 0;
@@ -254,7 +275,7 @@ bool Writer::write_member(const Value& key, const Value& value, bool& first) {
       return false;
     }
   }
-  separate(first);
+  if (!first) separate();
   first = false;
   append_quoted(out, cast<Str>(name)->view(), style_.ascii);
   out += style_.key;

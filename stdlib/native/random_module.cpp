@@ -110,9 +110,9 @@ Value m_set_state(Session& s, const Args& a) {
     const Value v = unwrap((*state)[i]);
     if (!is_int_value(v)) return raise_type_error(s, "an integer is required");
     if (i == MersenneTwister::kWords && int_sign(v) < 0) return raise_value_error(s, "invalid state");
-    if (int_sign(v) < 0)
-      return raise_error(s, ExcKind::OverflowError, "can't convert negative value to unsigned int");
-    if (!is_word(v)) return raise_error(s, ExcKind::OverflowError, "Python int too large to convert to C unsigned long");
+    if (int_sign(v) < 0) return raise_error(s, ExcKind::OverflowError, "can't convert negative value to unsigned int");
+    if (!is_word(v))
+      return raise_error(s, ExcKind::OverflowError, "Python int too large to convert to C unsigned long");
     if (i < MersenneTwister::kWords) {
       words[i] = static_cast<uint32_t>(word_of(v));
       continue;
