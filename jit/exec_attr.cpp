@@ -163,6 +163,10 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       node.name = name;
       if (Value* slot = m->names.find(name); slot && !slot->is_unbound()) return wrap(*slot, node);
     }
+    // What a native module's object computes may be something else the next time.
+    if (kind_of(a.known) == ObjectKind::opaque &&
+        runtime::cast_exact<runtime::GetSet>(runtime::type_lookup(session, runtime::type_of(session, a.known), name)))
+      return boxed(prim::attr_get, {a}, name.id());
     Value v = runtime::lookup_attr(session, a.known, name);
     if (v.is_error()) {
       session.pending = Value();

@@ -46,7 +46,7 @@ struct File {
 };
 
 struct FileState {
-  Value text_type, binary_type;
+  Value text_type, binary_types[3];  // of bytes: that read, write, do both
   Value streams[3];
   Value unsupported;  // the class, once something raised it
 };
@@ -54,16 +54,19 @@ struct FileState {
 File* file_of(const Value& v) { return static_cast<File*>(v.as<Opaque>()->data.get()); }
 
 // io.UnsupportedOperation, which is an OSError and a ValueError.
-Value raise_unsupported(Session& s, std::string_view text) {
+Value unsupported_class(Session& s) {
   Value& cls = s.state<FileState>().unsupported;
-  if (cls.is_unbound()) {
-    Value bases = make_tuple(
-        {Value::share(exception_type(s, ExcKind::OSError)), Value::share(exception_type(s, ExcKind::ValueError))});
-    Value names = make_dict();
-    dict_set_str(s, names.as<Dict>(), "__module__", make_str("io"));
-    cls = make_class(s, make_str("UnsupportedOperation"), bases, names, {});
-    if (cls.is_error()) return std::exchange(cls, Value());
-  }
+  if (!cls.is_unbound()) return cls;
+  Value bases = make_tuple(
+      {Value::share(exception_type(s, ExcKind::OSError)), Value::share(exception_type(s, ExcKind::ValueError))});
+  Value names = make_dict();
+  dict_set_str(s, names.as<Dict>(), "__module__", make_str("io"));
+  cls = make_class(s, make_str("UnsupportedOperation"), bases, names, {});
+  return cls.is_error() ? std::exchange(cls, Value()) : cls;
+}
+Value raise_unsupported(Session& s, std::string_view text) {
+  Value cls = unsupported_class(s);
+  if (!cast<Type>(cls)) return Value::error();
   return set_pending(s, make_exception(s, cls.as<Type>(), make_tuple({make_str(text)})));
 }
 
@@ -428,19 +431,29 @@ const TypeDef kTextDef{.name = "TextIOWrapper",
                        .getset = kGetSet,
                        .subclassable = false,
                        .module = "_io"};
-const TypeDef kBinaryDef{.name = "BufferedReader",
-                         .kind = ObjectKind::opaque,
-                         .slots = &kSlots,
-                         .methods = kMethods,
-                         .getset = std::span(kGetSet).first(std::size(kGetSet) - 1),
-                         .subclassable = false,
-                         .module = "_io"};
+constexpr TypeDef binary_def(std::string_view name) {
+  return {.name = name,
+          .kind = ObjectKind::opaque,
+          .slots = &kSlots,
+          .methods = kMethods,
+          .getset = std::span(kGetSet).first(std::size(kGetSet) - 1),
+          .subclassable = false,
+          .module = "_io"};
+}
+const TypeDef kBinaryDefs[] = {binary_def("BufferedReader"), binary_def("BufferedWriter"),
+                               binary_def("BufferedRandom")};
+
+Value file_class(Session& s, bool text, bool read, bool write) {
+  auto& st = s.state<FileState>();
+  const size_t which = !write ? 0 : read ? 2 : 1;
+  Value& type = text ? st.text_type : st.binary_types[which];
+  if (type.is_unbound()) type = make_late_type(s, text ? kTextDef : kBinaryDefs[which]);
+  return type;
+}
 
 Value make_file(Session& s, std::shared_ptr<File> f) {
-  auto& st = s.state<FileState>();
-  Value& type = f->text ? st.text_type : st.binary_type;
-  if (type.is_unbound()) type = make_late_type(s, f->text ? kTextDef : kBinaryDef);
-  return make_opaque(type.as<Type>(), std::move(f));
+  Value cls = file_class(s, f->text, f->read, f->write);
+  return make_opaque(cls.as<Type>(), std::move(f));
 }
 
 // "r+b" etc.: the C library's mode. Null: invalid.
@@ -577,6 +590,23 @@ Value open_file(Session& s, const Args& a) {
   if (!f->handle->f) return raise_os_error(s, errno, path);
   return made();
 }
+
+static Value stream_class(Session& s, std::string_view name) {
+  if (name == "UnsupportedOperation") {
+    Value cls = unsupported_class(s);
+    return cls.is_error() ? Value() : cls;
+  }
+  if (name == "TextIOWrapper") return file_class(s, true, true, true);
+  if (name == "BufferedReader") return file_class(s, false, true, false);
+  if (name == "BufferedWriter") return file_class(s, false, false, true);
+  if (name == "BufferedRandom") return file_class(s, false, true, true);
+  return Value();
+}
+static constexpr std::string_view kStreamClasses[] = {"BufferedRandom", "BufferedReader", "BufferedWriter",
+                                                      "TextIOWrapper", "UnsupportedOperation"};
+
+const NativeModule kStreamsModule{
+    .name = "ouro.native.streams", .functions = {}, .constant = stream_class, .constants = kStreamClasses};
 
 Value standard_stream(Session& s, Stream which) {
   Value& v = s.state<FileState>().streams[static_cast<int>(which)];

@@ -73,7 +73,8 @@ void register_library(Session& s) {
   s.find_embedded = find_library;
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
-  s.register_natives(&kTensorsModule);
+  for (const NativeModule* m : {&kTensorsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
+    s.register_natives(m);
   register_tensor_natives(s);
   register_file_modules(s);
   register_os_module(s);
