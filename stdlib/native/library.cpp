@@ -77,6 +77,7 @@ void register_library(Session& s) {
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
   s.register_natives(&kTensorsModule);
+  s.register_natives(&kDefsModule);
   register_tensor_natives(s);
   register_file_modules(s);
   register_demand_module(s);

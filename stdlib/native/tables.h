@@ -24,6 +24,7 @@ std::span<const NativeDef> intrinsics();          // sys_module.cpp: what only l
 Value dict_of_locals(Session& s, const Args& a);  // builtins_object.cpp, one of them
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
 extern const NativeModule kTensorsModule;  // tensors_module.cpp
+extern const NativeModule kDefsModule;     // defs_module.cpp
 
 // A class made when it is first needed. The session keeps the first class of a kind, whoever asked the others
 // (library.cpp).
