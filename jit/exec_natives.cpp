@@ -504,7 +504,10 @@ bool Specialiser::plain_result(const Value& v) {
 
 // Natives whose result depends on their (immutable) arguments alone.
 bool Specialiser::pure_native(const runtime::Native& n) {
-  if (n.owner) return n.owner->builtin && n.owner->layout != ObjectKind::tensor;  // methods of immutable built-ins
+  if (n.owner) {  // methods of immutable built-ins; object's and type's may be of a class, which can be changed
+    const ObjectKind k = n.owner->layout;
+    return n.owner->builtin && k != ObjectKind::tensor && k != ObjectKind::instance && k != ObjectKind::type;
+  }
   return n.def->effect == runtime::NativeEffect::pure;
 }
 
