@@ -357,9 +357,9 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
         Value keep = callee;
         Gathered all(fr, ops, n, n);
         DepthGuard depth(s, " while calling a Python object");
-        return depth.ok() && store(fr, in,
-                                   t == s.type(ObjectKind::type) ? call_type_itself(s, all.args())
-                                                                 : construct(s, t, all.args()));
+        return depth.ok() &&
+               store(fr, in,
+                     t == s.type(ObjectKind::type) ? call_type_itself(s, all.args()) : construct(s, t, all.args()));
       }
       if (self || !plain_class(s, t, init)) return store(fr, in, call_with(s, fr, callee, self, ops, n));
       Value instance = new_instance(s, t);

@@ -437,8 +437,10 @@ static Value class_by(Session& s, const Value& maker, const Value& body, const V
   const Value all[] = {name, bases, ns};
   OURO_TRY(made, call(s, maker, Args{all, keywords.keywords, keywords.names}));
   if (Cell* c = cast_exact<Cell>(cell); c && cast_exact<Type>(made) && c->value.is_unbound())
-    return raise_error(s, ExcKind::RuntimeError, "__class__ not set defining '%s' as %s. Was __classcell__ propagated "
-                       "to type.__new__?", text_of(s, name).c_str(), repr_text(s, made).c_str());
+    return raise_error(s, ExcKind::RuntimeError,
+                       "__class__ not set defining '%s' as %s. Was __classcell__ propagated "
+                       "to type.__new__?",
+                       text_of(s, name).c_str(), repr_text(s, made).c_str());
   return made;
 }
 

@@ -15,7 +15,9 @@ bool scripted(const Value& v) {
   return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
 }
 // Is what `v` does to be read from the text (runtime/protocol/in_ouro.h)?
-bool by_text_of(const Value& v) { return kProtocolByText && kind_of(v) != ObjectKind::opaque && kind_of(v) != ObjectKind::type; }
+bool by_text_of(const Value& v) {
+  return kProtocolByText && kind_of(v) != ObjectKind::opaque && kind_of(v) != ObjectKind::type;
+}
 
 // iter() over an object with __getitem__ only.
 Value next_by_index(Session& s, Iterator& it) {
