@@ -161,18 +161,6 @@ StmtNode* Builder::func_def(Ref n, Exprs decorators) {
   return done(f);
 }
 
-namespace {
-
-// `type` says nothing new, and abc's only adds to the class (stdlib/python/abc.ouro).
-bool is_known_metaclass(const ExprNode& e) {
-  if (auto* n = dyn<Name>(&e)) return n->id == intern("type") || n->id == intern("ABCMeta");
-  auto* a = dyn<Attribute>(&e);
-  auto* module = a ? dyn<Name>(a->value) : nullptr;
-  return module && module->id == intern("abc") && a->attr == intern("ABCMeta");
-}
-
-}  // namespace
-
 StmtNode* Builder::class_def(Ref n, Exprs decorators) {
   auto c = list(n);
   ExprVec bases;
@@ -181,8 +169,6 @@ StmtNode* Builder::class_def(Ref n, Exprs decorators) {
   if (args)
     if (Ref generator = child(args.first(), Rule::comp_for)) invalid(generator.first());
   if (args) call_args(args, bases, keywords, child(n, Tok::RPAR));
-  for (Keyword* k : keywords)
-    if (k->arg == intern("metaclass") && !is_known_metaclass(*k->value)) refuse(grammar::Refused::metaclass, k->span);
   Stmts body = suite(c.back());
   ClassDef* d = make<ClassDef>(to_end_of(n, body));
   d->name = name(c[1]);

@@ -14,7 +14,6 @@ enum class Refused : unsigned char {
   await_expr,
   type_statement,
   except_star,
-  metaclass,
   complex_number,
   named_character,
 };
@@ -38,8 +37,6 @@ inline constexpr RefusedRow kRefused[] = {
      "type statements are not part of Ouro: assign the type to a name"},
     {Refused::except_star, "refused.except_star", "except*",
      "'except*' is not part of Ouro: catch the exceptions with a plain 'except'"},
-    {Refused::metaclass, "refused.metaclass", "metaclasses",
-     "metaclasses are not part of Ouro: use a class decorator or __init_subclass__"},
     {Refused::complex_number, "refused.complex", "complex numbers",
      "complex numbers are not part of Ouro: use two floats"},
     {Refused::named_character, "refused.named_character", "characters by name",

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::jit {
 
@@ -142,12 +144,23 @@ static bool may_change(const Value& object, const Value& v) {
   return !runtime::cast_exact<runtime::Native>(v) && !runtime::cast_exact<runtime::BoundMethod>(v);
 }
 
+// Does a metaclass that a script made say what this attribute of the class is?
+static bool of_metaclass(runtime::Session& s, runtime::Type* t, Symbol name) {
+  if (!runtime::has_metaclass(t)) return false;
+  runtime::Type* m = runtime::metaclass_of(s, t);
+  if (m->has_getattribute) return true;
+  const Value of_class = runtime::type_lookup(s, t, name), of_meta = runtime::type_lookup(s, m, name);
+  if (of_class.is_unbound()) return m->has_getattr || !of_meta.is_unbound();
+  return runtime::is_data_descriptor(s, of_meta) && kind_of(of_meta) != ObjectKind::get_set;
+}
+
 AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   std::string_view n = name.text();
   if (a.is(AKind::super)) return super_attr(a, name);
   if (is_tensor(a)) return tensor_attr(a, name);
   if (a.is(AKind::known)) {
     if (auto* t = runtime::cast_exact<runtime::Type>(a.known)) {
+      if (of_metaclass(session, t, name)) abandon(fmt::format("attribute {}, of which a metaclass says what it is", n));
       AVal v = type_attr(a.known, name);
       if (v.is(AKind::known) && runtime::cast_exact<runtime::ClassMethod>(v.known))
         return bind(concrete_function(v.known.as<runtime::ClassMethod>()->function), a);
@@ -163,10 +176,6 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       node.name = name;
       if (Value* slot = m->names.find(name); slot && !slot->is_unbound()) return wrap(*slot, node);
     }
-    // What a native module's object computes may be something else the next time.
-    if (kind_of(a.known) == ObjectKind::opaque &&
-        runtime::cast_exact<runtime::GetSet>(runtime::type_lookup(session, runtime::type_of(session, a.known), name)))
-      return boxed(prim::attr_get, {a}, name.id());
     Value v = runtime::lookup_attr(session, a.known, name);
     if (v.is_error()) {
       session.pending = Value();

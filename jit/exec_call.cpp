@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::jit {
 
@@ -153,6 +154,8 @@ AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
 AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto* t = f.known.as<runtime::Type>();
   if (t->builtin) return call_builtin_type(f, args, keywords);
+  if (runtime::called_by_metaclass(session, t))
+    abandon(fmt::format("a call of {}, whose metaclass says what it is", t->text()));
   if (t->layout != ObjectKind::instance) abandon(fmt::format("an object of class {}", t->text()));
   if (has_own_new(f.known)) {
     std::vector<AVal> all{f};

@@ -7,6 +7,7 @@
 
 #include "ir/ops/registry.h"
 #include "jit/native_table.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
@@ -35,6 +36,9 @@ bool subclass_of(Specialiser& s, const Value& cls, const Value& of) {
   }
   auto* t = cast_exact<runtime::Type>(of);
   if (!t) s.abandon("isinstance of something else than classes");
+  if (runtime::asks_metaclass(s.session, t, runtime::Dunder::instancecheck_) ||
+      runtime::asks_metaclass(s.session, t, runtime::Dunder::subclasscheck_))
+    s.abandon("isinstance of a class whose metaclass answers");
   if (!t->builtin)
     for (std::string_view hook : {"__instancecheck__", "__subclasscheck__", "__subclasshook__"}) {
       const Value m = runtime::type_lookup(s.session, t, intern(hook));

@@ -10,6 +10,7 @@
 #include "runtime/object/bind.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/tensor/tensor.h"
 
 namespace ouro::runtime::autodiff {
@@ -209,6 +210,10 @@ Value of_class(Session& s, const Value& v) {
     return adapter(s, "exception", {v, kind_of(own) == ObjectKind::function ? own : Value::none()});
   }
   if (t->builtin) return plain_form(v);
+  if (called_by_metaclass(s, t)) {
+    OURO_TRY(form, forward_form(s, find_dunder(s, metaclass_of(s, t), Dunder::call_)));
+    return adapter(s, "with_self", {form, v});
+  }
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
   const bool extends = t->layout != ObjectKind::instance;  // a built-in class, whose __new__ and __init__ do their part
@@ -284,6 +289,7 @@ Value catching_form(Session& s, const Value& f) {
     case ObjectKind::type: {
       Type* t = function.as<Type>();
       if (t->is_exception || t->builtin || t->layout != ObjectKind::instance) return Value::none();
+      if (called_by_metaclass(s, t)) return Value::none();
       if (state(s).classes.count(t)) return Value::none();
       const Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
       auto* made = cast_exact<StaticMethod>(make);

@@ -215,7 +215,16 @@ Value n_default_of(Session& s, const Args& a) {
 // namespace_body(names, cell): a class body that has run: it puts the names into the class's own namespace.
 Value ran(Session& s, const Args& a) {
   Tuple* made = a.positional[0].as<Tuple>();
-  if (!dict_merge(s, a.positional[1].as<Dict>(), (*made)[0])) return Value::error();
+  const Value& own = a.positional[1];
+  if (Dict* d = cast_exact<Dict>(own)) {
+    if (!dict_merge(s, d, (*made)[0])) return Value::error();
+    return (*made)[1];
+  }
+  Value names = dict_copy((*made)[0].as<Dict>());  // a metaclass's own namespace is told of each
+  size_t pos = 0;
+  Value *name, *v;
+  while (dict_next(names.as<Dict>(), pos, name, v))
+    if (!set_item(s, own, *name, *v)) return Value::error();
   return (*made)[1];
 }
 constexpr NativeDef kRan{.name = "class body", .params = "", .fn = ran, .doc = "", .raw = true};

@@ -9,6 +9,7 @@
 #include "runtime/object/leftovers.h"
 #include "runtime/object/limits.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -265,6 +266,7 @@ bool push_placed(Session& s, Frame& fr, const Value& fv, const Value* self, cons
 // A class of scripts with nothing special about its making: the instance, and the __init__ to run in a frame.
 bool plain_class(Session& s, Type* t, Value& init) {
   if (t->builtin || t->is_exception || t->is_abc || t->layout != ObjectKind::instance) return false;
+  if (called_by_metaclass(s, t)) return false;
   auto* made = cast_exact<StaticMethod>(find_dunder(s, t, Dunder::new_));
   if (!made || !cast_exact<Native>(made->function)) return false;
   init = find_dunder(s, t, Dunder::init_);
@@ -355,9 +357,9 @@ bool call_simple(Session& s, Frame& fr, const Instr& in, const Value& callee, co
         Value keep = callee;
         Gathered all(fr, ops, n, n);
         DepthGuard depth(s, " while calling a Python object");
-        return depth.ok() && store(fr, in,
-                                   t == s.type(ObjectKind::type) ? t->slots->construct(s, t, all.args())
-                                                                 : construct(s, t, all.args()));
+        return depth.ok() &&
+               store(fr, in,
+                     t == s.type(ObjectKind::type) ? call_type_itself(s, all.args()) : construct(s, t, all.args()));
       }
       if (self || !plain_class(s, t, init)) return store(fr, in, call_with(s, fr, callee, self, ops, n));
       Value instance = new_instance(s, t);

@@ -9,6 +9,7 @@
 #include "runtime/interpreter/slow.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/types/sequence.h"
 #include "support/diag.h"
 #include "support/forever.h"
@@ -44,12 +45,29 @@ Value builtin_get(Ctx& c, Value*, uint32_t) {
   Value v = intrinsic_or_builtin(c.s, c.name());
   return v.is_unbound() ? name_error(c.s, c.name()) : v;
 }
+// A namespace that a metaclass made may be of a class of its own, which sees to what is put into it.
+bool own_namespace(const Value& ns) { return kind_of(ns) != ObjectKind::dict; }
 Value class_get(Ctx& c, Value* a, uint32_t) {
+  if (own_namespace(a[0])) {
+    Value v = get_item(c.s, a[0], c.s.str(c.name()));
+    if (!v.is_error() || !pending_is(c.s, ExcKind::KeyError)) return v;
+    clear_pending(c.s);
+    return get_global(c);
+  }
   if (Value* v = dict_find_symbol(c.s, a[0].as<Dict>(), c.name())) return *v;
   return get_global(c);
 }
-Value class_set(Ctx& c, Value* a, uint32_t) { return ok(dict_set(c.s, a[0].as<Dict>(), c.s.str(c.name()), a[1])); }
+Value class_set(Ctx& c, Value* a, uint32_t) {
+  if (own_namespace(a[0])) return ok(set_item(c.s, a[0], c.s.str(c.name()), a[1]));
+  return ok(dict_set(c.s, a[0].as<Dict>(), c.s.str(c.name()), a[1]));
+}
 Value class_del(Ctx& c, Value* a, uint32_t) {
+  if (own_namespace(a[0])) {
+    if (del_item(c.s, a[0], c.s.str(c.name()))) return Value::none();
+    if (!pending_is(c.s, ExcKind::KeyError)) return Value::error();
+    clear_pending(c.s);
+    return name_error(c.s, c.name());
+  }
   int r = dict_delete(c.s, a[0].as<Dict>(), c.s.str(c.name()));
   return r == 1 ? Value::none() : r == 0 ? name_error(c.s, c.name()) : Value::error();
 }
@@ -378,14 +396,62 @@ static bool resolve_bases(Session& s, std::vector<Value>& bases) {
   return true;
 }
 
+// What makes a class: a metaclass of its own or of its bases, another callable, or nothing out of the ordinary
+// (unbound). abc's, which is no class of classes, only gives names to start with, put into `ns`.
+static bool find_maker(Session& s, const Value& given, const Value& name, std::span<const Value> bases, Value& maker,
+                       Value& ns) {
+  static const Symbol prepare = intern("__prepare__");
+  Type *type = s.type(ObjectKind::type), *asked = cast_exact<Type>(given);
+  if (asked && !is_subtype(asked, type)) {
+    if (!own_type_name(s, asked, prepare))
+      return !raise_type_error(s, "a metaclass that derives from abc.ABCMeta is not part of Ouro").is_error();
+    ns = call(s, get_attr(s, given, prepare), {name});
+    return !ns.is_error();
+  }
+  if (!given.is_unbound() && !asked) {
+    maker = given;
+    return true;
+  }
+  Type* found = metaclass_among(s, asked ? asked : type, bases);
+  if (found && found != type) maker = Value::share(found);
+  return found;
+}
+
+// The class that `maker` makes of what stands in the body.
+static Value class_by(Session& s, const Value& maker, const Value& body, const Value& name, const Value& given_bases,
+                      const Value& bases, const Args& keywords) {
+  static const Symbol prepare = intern("__prepare__"), orig_bases = intern("__orig_bases__"),
+                      classcell = intern("__classcell__");
+  OURO_TRY(start, lookup_attr(s, maker, prepare));
+  Value ns = make_dict();
+  const Value of_prepare[] = {name, bases};
+  if (!start.is_unbound()) ns = call(s, start, Args{of_prepare, keywords.keywords, keywords.names});
+  if (ns.is_error()) return ns;
+  if (!cast<Dict>(ns) && find_dunder(s, type_of(s, ns), Dunder::getitem_).is_unbound())
+    return raise_type_error(s, "%s.__prepare__() must return a mapping, not %s",
+                            cast_exact<Type>(maker) ? std::string(maker.as<Type>()->text()).c_str() : "<metaclass>",
+                            type_name(s, ns).c_str());
+  OURO_TRY(cell, call(s, body, {ns}));
+  if (!given_bases.is_unbound() && !set_item(s, ns, s.str(orig_bases), given_bases)) return Value::error();
+  if (cast_exact<Cell>(cell) && !set_item(s, ns, s.str(classcell), cell)) return Value::error();
+  const Value all[] = {name, bases, ns};
+  OURO_TRY(made, call(s, maker, Args{all, keywords.keywords, keywords.names}));
+  if (Cell* c = cast_exact<Cell>(cell); c && cast_exact<Type>(made) && c->value.is_unbound())
+    return raise_error(s, ExcKind::RuntimeError,
+                       "__class__ not set defining '%s' as %s. Was __classcell__ propagated "
+                       "to type.__new__?",
+                       text_of(s, name).c_str(), repr_text(s, made).c_str());
+  return made;
+}
+
 bool do_make_class(Session& s, Frame& f, const Instr& in) {
   const Site& x = f.code->sites[static_cast<size_t>(in.a)];
   const ir::CallSig& sig = f.code->function->calls[x.attr];
   const Operand* ops = f.code->operands.data() + x.first;
   Value body = take_operand(f, ops[0]), name = take_operand(f, ops[1]);
   std::vector<Value> bases, keywords, names;
-  static const Symbol metaclass = intern("metaclass"), prepare = intern("__prepare__");
-  Value ns;
+  static const Symbol metaclass = intern("metaclass");
+  Value asked, maker, ns;
   for (size_t i = 0; i < sig.args.size(); ++i) {
     Value v = take_operand(f, ops[i + 2]);
     switch (sig.args[i].kind) {
@@ -400,11 +466,8 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
           return false;
         break;
       case ir::CallSig::Kind::keyword:
-        if (sig.args[i].name == metaclass) {  // only abc's, which has __prepare__, and type itself pass the reader
-          Value make = lookup_attr(s, v, prepare);
-          if (make.is_error()) return false;
-          if (!make.is_unbound()) ns = call(s, make, {name});
-          if (ns.is_error()) return false;
+        if (sig.args[i].name == metaclass) {
+          asked = std::move(v);
           break;
         }
         names.push_back(s.str(sig.args[i].name));
@@ -414,13 +477,27 @@ bool do_make_class(Session& s, Frame& f, const Instr& in) {
         Dict* d = cast<Dict>(v);
         size_t pos = 0;
         Value *k, *item;
-        while (d && dict_next(d, pos, k, item)) names.push_back(*k), keywords.push_back(*item);
+        while (d && dict_next(d, pos, k, item)) {
+          if (cast<Str>(*k) && cast<Str>(*k)->view() == metaclass.text()) {
+            asked = *item;
+            continue;
+          }
+          names.push_back(*k), keywords.push_back(*item);
+        }
         break;
       }
     }
   }
   std::vector<Value> given = bases;
-  if (!resolve_bases(s, bases)) return false;
+  if (!resolve_bases(s, bases) || !find_maker(s, asked, name, bases, maker, ns)) return false;
+  if (!maker.is_unbound()) {
+    const bool other = !std::ranges::equal(given, bases, [](const Value& a, const Value& b) { return a.same(b); });
+    Value made = class_by(s, maker, body, name, other ? make_tuple(std::span<const Value>(given)) : Value(),
+                          make_tuple(std::span<const Value>(bases)), Args{{}, keywords, names});
+    if (made.is_error()) return false;
+    f.regs[in.dst] = std::move(made);
+    return true;
+  }
   if (ns.is_unbound()) ns = make_dict();
   Value cell = call(s, body, {ns});
   if (cell.is_error()) return false;

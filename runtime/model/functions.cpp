@@ -182,6 +182,11 @@ Value code_varnames(Session& s, const Value& v) {
   for (Symbol n : names) out.push_back(s.str(n));
   return make_tuple_moved(out);
 }
+// CPython's bits: a function with names of its own (3), *args, **kw, of another function, a generator.
+Value code_flags(Session&, const Value& v) {
+  const ir::Function& f = code_function(v);
+  return Value::integer(3 | 4 * f.sig.varargs | 8 * f.sig.varkw | 16 * !f.captures.empty() | 32 * f.is_generator);
+}
 constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name},
                                      {"co_qualname", code_qualname},
                                      {"co_argcount", code_argcount},
@@ -189,7 +194,8 @@ constexpr GetSetDef kCodeGetSet[] = {{"co_name", code_name},
                                      {"co_posonlyargcount", code_posonly},
                                      {"co_firstlineno", code_line},
                                      {"co_filename", code_file},
-                                     {"co_varnames", code_varnames}};
+                                     {"co_varnames", code_varnames},
+                                     {"co_flags", code_flags}};
 constexpr TypeSlots kCodeSlots{};
 constexpr TypeDef kCode{
     .name = "code", .kind = ObjectKind::code, .slots = &kCodeSlots, .getset = kCodeGetSet, .subclassable = false};
@@ -283,12 +289,20 @@ bool method_hash(Session& s, const Value& v, int64_t& out) {
   return true;
 }
 Value method_call(Session& s, const Value& f, const Args& a) { return call(s, f, a); }
+Value method_construct(Session& s, Type*, const Args& a) {
+  if (!a.keywords.empty()) return raise_type_error(s, "method() takes no keyword arguments");
+  if (a.size() != 2) return raise_type_error(s, "method expected 2 arguments, got %zu", a.size());
+  if (!is_callable(s, a[0])) return raise_type_error(s, "first argument must be callable");
+  if (a[1].is_none()) return raise_type_error(s, "instance must not be None");
+  return make_bound_method(a[0], a[1]);
+}
 constexpr GetSetDef kMethodGetSet[] = {{"__self__", method_self}, {"__func__", method_func}};
 constexpr TypeSlots kMethodSlots{.compare = method_compare,
                                  .hash = method_hash,
                                  .repr = method_repr,
                                  .get_attr = method_get_attr,
-                                 .call = method_call};
+                                 .call = method_call,
+                                 .construct = method_construct};
 constexpr TypeDef kMethod{.name = "method",
                           .kind = ObjectKind::bound_method,
                           .slots = &kMethodSlots,
@@ -384,8 +398,15 @@ bool set_cell_contents(Session&, const Value& v, const Value& x) {
   v.as<Cell>()->value = x;
   return true;
 }
+Value cell_construct(Session& s, Type*, const Args& a) {
+  if (!a.keywords.empty()) return raise_type_error(s, "cell() takes no keyword arguments");
+  if (a.size() > 1) return raise_type_error(s, "cell expected at most 1 argument, got %zu", a.size());
+  auto* c = new_object<Cell>(ObjectKind::cell);
+  if (a.size()) c->value = a[0];
+  return Value::steal(c);
+}
 constexpr GetSetDef kCellGetSet[] = {{"cell_contents", cell_contents, set_cell_contents}};
-constexpr TypeSlots kCellSlots{};
+constexpr TypeSlots kCellSlots{.construct = cell_construct};
 constexpr TypeDef kCell{
     .name = "cell", .kind = ObjectKind::cell, .slots = &kCellSlots, .getset = kCellGetSet, .subclassable = false};
 

@@ -66,6 +66,7 @@ Value module_construct(Session& s, Type*, const Args& a) {
   if (a.size() < 1 || !cast<Str>(a[0])) return raise_type_error(s, "module() missing required argument 'name' (pos 1)");
   Value m = make_module(s, cast<Str>(a[0])->view());
   mod(m)->names.set(intern("__name__"), a[0]);
+  mod(m)->names.set(intern("__doc__"), a.size() > 1 ? a[1] : Value::none());
   return m;
 }
 constexpr TypeSlots kModuleSlots{.repr = module_repr,
@@ -231,13 +232,22 @@ Value alias_item(Session& s, const Value& v, const Value& key) {
   made->args = make_tuple_moved(args);
   return Value::steal(made);
 }
+Value alias_construct(Session& s, Type*, const Args& a) {
+  if (!a.keywords.empty()) return raise_type_error(s, "GenericAlias() takes no keyword arguments");
+  if (a.size() != 2) return raise_type_error(s, "GenericAlias expected 2 arguments, got %zu", a.size());
+  auto* made = new_object<GenericAlias>(ObjectKind::generic_alias);
+  made->origin = a[0];
+  made->args = cast_exact<Tuple>(a[1]) ? a[1] : make_tuple({a[1]});
+  return Value::steal(made);
+}
 constexpr TypeSlots kAliasSlots{.binary = alias_binary,
                                 .compare = alias_compare,
                                 .hash = alias_hash,
                                 .repr = alias_repr,
                                 .get_item = alias_item,
                                 .get_attr = alias_attr,
-                                .call = alias_call};
+                                .call = alias_call,
+                                .construct = alias_construct};
 constexpr TypeDef kAlias{.name = "GenericAlias",
                          .kind = ObjectKind::generic_alias,
                          .slots = &kAliasSlots,

@@ -4,6 +4,7 @@
 #include "runtime/model/model.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/types/argument_name.h"
 
 namespace ouro::runtime {
@@ -41,8 +42,9 @@ Value object_hash(Session&, const Args& a) {
 Value object_format(Session& s, const Args& a) {
   Str* spec = cast<Str>(a[1]);
   const Value& native = unwrap(a[0]);
-  if (is_scripted_instance(a[0]) && spec && !spec->size) return str(s, a[0]);
-  if ((!native.same(a[0]) && slots_of(s, native).format) || !is_scripted_instance(a[0]))
+  const bool scripted = is_scripted_instance(a[0]) || is_metaclassed(a[0]);
+  if (scripted && spec && !spec->size) return str(s, a[0]);
+  if ((!native.same(a[0]) && slots_of(s, native).format) || !scripted)
     return format(s, native, spec ? spec->view() : "");
   if (spec && spec->size)
     return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, a[0]).c_str());
@@ -257,9 +259,11 @@ Value type_repr(Session& s, const Value& v) {
     name = std::string(text->view()) + "." + std::string(cast<Str>(t->qualname)->view());
   return make_str("<class '" + name + "'>");
 }
-Value type_construct(Session& s, Type*, const Args& a) {
-  if (a.size() == 1 && a.keywords.empty()) return Value::share(type_of(s, a[0]));
-  if (a.size() != 3) return raise_type_error(s, "type() takes 1 or 3 arguments");
+Value type_construct(Session& s, Type* metaclass, const Args& a) {
+  const bool plain = metaclass == s.type(ObjectKind::type);
+  if (plain && a.size() == 1 && a.keywords.empty()) return Value::share(type_of(s, a[0]));
+  if (a.size() != 3 && plain) return raise_type_error(s, "type() takes 1 or 3 arguments");
+  if (a.size() != 3) return raise_type_error(s, "type.__new__() takes exactly 3 arguments (%zu given)", a.size());
   if (!cast<Str>(a[0]))
     return raise_type_error(s, "type.__new__() argument 1 must be str, not %s", argument_name(s, a[0]).c_str());
   if (cast<Str>(a[0])->view().find('\0') != std::string_view::npos)
@@ -270,10 +274,24 @@ Value type_construct(Session& s, Type*, const Args& a) {
     return raise_type_error(s, "type.__new__() argument 3 must be dict, not %s", argument_name(s, a[2]).c_str());
   if (cast<Str>(a[0])->view().find('\0') != std::string_view::npos)
     return raise_value_error(s, "type name must not contain null characters");
+  Tuple* bases = a[1].as<Tuple>();
+  Type* winner = metaclass_among(s, metaclass, {bases->begin(), bases->size});
+  if (!winner) return Value::error();
+  if (winner != metaclass) {
+    auto* own = cast_exact<StaticMethod>(find_dunder(s, winner, Dunder::new_));
+    if (own && !cast_exact<Native>(own->function)) {
+      const Value all[] = {Value::share(winner), a[0], a[1], a[2]};
+      return call(s, own->function, Args{all, a.keywords, a.names});
+    }
+  }
   Value ns = dict_copy(cast<Dict>(a[2]));
   static const Symbol module = intern("__module__");
   if (!dict_find_symbol(s, ns.as<Dict>(), module)) dict_set_symbol(s, ns.as<Dict>(), module, make_str("__main__"));
-  return make_class(s, a[0], a[1], ns, Args{{}, a.keywords, a.names});
+  return make_class_of(s, winner, a[0], a[1], ns, Args{{}, a.keywords, a.names});
+}
+Value type_init(Session& s, const Args& a) {
+  if (a.size() == 2 || a.size() == 4) return Value::none();
+  return raise_type_error(s, "type.__init__() takes 1 or 3 arguments");
 }
 Value type_get_item(Session& s, const Value& v, const Value& key) {
   Type* t = self_type(v);
@@ -409,15 +427,27 @@ Value subclasses_method(Session&, const Args& a) {
   return make_list_moved(out);
 }
 Value instancecheck_method(Session& s, const Args& a) { return Value::boolean(is_a(s, a[1], self_type(a[0]))); }
+Value subclasscheck_method(Session& s, const Args& a) {
+  Type* t = cast_exact<Type>(a[1]);
+  if (!t) return raise_type_error(s, "issubclass() arg 1 must be a class");
+  return Value::boolean(is_subtype(t, self_type(a[0])));
+}
+// Without the metaclass's own __call__, which this may be called from.
 Value type_call(Session& s, const Args& a) {
   Args rest = a;
   rest.positional = a.positional.subspan(1);
-  return call(s, a[0], rest);
+  Type* t = self_type(a[0]);
+  return t == s.type(ObjectKind::type) ? call_type_itself(s, rest) : construct(s, t, rest);
 }
+Value type_prepare(Session&, const Args&) { return make_dict(); }
 constexpr NativeDef kTypeMethods[] = {{"__call__", "", type_call, "Call self as a function.", true},
                                       {"mro", "", mro_method, "Return a type's method resolution order."},
                                       {"__subclasses__", "", subclasses_method, ""},
-                                      {"__instancecheck__", "instance, /", instancecheck_method, ""}};
+                                      {"__init__", "", type_init, "", true},
+                                      {"__instancecheck__", "instance, /", instancecheck_method, ""},
+                                      {"__subclasscheck__", "subclass, /", subclasscheck_method, ""}};
+constexpr NativeDef kTypeClassMethods[] = {
+    {"__prepare__", "", type_prepare, "The namespace of a class statement's body.", true}};
 constexpr GetSetDef kTypeGetSet[] = {{"__name__", type_get_name, type_set_name},
                                      {"__qualname__", type_get_qualname, type_set_qualname},
                                      {"__bases__", type_get_bases, type_set_bases},
@@ -436,10 +466,19 @@ constexpr TypeDef kType{.name = "type",
                         .kind = ObjectKind::type,
                         .slots = &kTypeSlots,
                         .methods = kTypeMethods,
-                        .getset = kTypeGetSet,
-                        .subclassable = false};
+                        .class_methods = kTypeClassMethods,
+                        .getset = kTypeGetSet};
 
 }  // namespace
+
+Value call_type_itself(Session& s, const Args& args) {
+  OURO_TRY(made, type_construct(s, s.type(ObjectKind::type), args));
+  if (args.size() != 3 || !is_metaclassed(made)) return made;
+  Type* metaclass = metaclass_of(s, made.as<Type>());
+  const Value all[] = {made, args[0], args[1], args[2]};
+  OURO_TRY_DO(call(s, find_dunder(s, metaclass, Dunder::init_), Args{all, args.keywords, args.names}));
+  return made;
+}
 
 void register_object_type(Session& s) {
   define_type(s, kObject);

@@ -6,6 +6,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::runtime {
 
@@ -14,6 +15,13 @@ namespace {
 bool has_attributes(const Value& v) {
   ObjectKind k = kind_of(v);
   return k == ObjectKind::instance || k == ObjectKind::exception;
+}
+
+// The class that may say with __getattribute__, __getattr__, __setattr__ or __delattr__ what attributes of `v` are;
+// null: none.
+Type* hooks_of(Session& s, const Value& v) {
+  if (has_attributes(v)) return v.as<Instance>()->type;
+  return is_metaclassed(v) ? metaclass_of(s, v.as<Type>()) : nullptr;
 }
 
 }  // namespace
@@ -121,16 +129,19 @@ Value own_attribute(Session& s, Instance* i, Symbol name) {
 }
 
 Value type_attribute(Session& s, Type* t, Symbol name) {
-  Value meta = type_lookup(s, s.type(ObjectKind::type), name);  // __name__, __mro__, ...
+  Type* metaclass = metaclass_of(s, t);
+  Value meta = type_lookup(s, metaclass, name);  // __name__, __mro__, ...
   if (is_data_descriptor(s, meta) && kind_of(meta) == ObjectKind::get_set) {
     if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound())
       return bind_descriptor(s, meta, Value::share(t), t);
     static const Symbol doc = intern("__doc__"), module = intern("__module__"), annotations = intern("__annotations__");
     if (name != doc && name != module && name != annotations) return bind_descriptor(s, meta, Value::share(t), t);
+  } else if (has_metaclass(t) && !meta.is_unbound() && is_data_descriptor(s, meta)) {
+    return bind_descriptor(s, meta, Value::share(t), metaclass);
   }
   Value v = type_lookup(s, t, name);
   if (!v.is_unbound()) return bind_descriptor(s, v, Value(), t);
-  if (!meta.is_unbound()) return bind_descriptor(s, meta, Value::share(t), s.type(ObjectKind::type));
+  if (!meta.is_unbound()) return bind_descriptor(s, meta, Value::share(t), metaclass);
   return Value();
 }
 
@@ -210,9 +221,9 @@ Value generic_get_attr(Session& s, const Value& v, Symbol name) {
 }
 
 Value lookup_attr(Session& s, const Value& v, Symbol name) {
-  Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
+  Type* t = hooks_of(s, v);
   Value r;
-  if (t && kProtocolByText) {
+  if (t && kProtocolByText && has_attributes(v)) {
     r = by_text(s, "load", {v, s.str(name)});
     t = nullptr;
   } else if (t && t->has_getattribute) {
@@ -246,8 +257,8 @@ static Value with_context(Session& s, Value r, const Value& v, Symbol name) {
 }
 
 static Value attribute_of(Session& s, const Value& v, Symbol name) {
-  Type* t = has_attributes(v) ? v.as<Instance>()->type : nullptr;
-  if (t && kProtocolByText) return by_text(s, "load", {v, s.str(name)});
+  Type* t = hooks_of(s, v);
+  if (t && kProtocolByText && has_attributes(v)) return by_text(s, "load", {v, s.str(name)});
   if (!t || !(t->has_getattribute || t->has_getattr)) {
     Value r = find_attribute(s, v, name);
     return r.is_unbound() ? no_attribute(s, v, name) : r;
@@ -477,7 +488,9 @@ bool set_type_attribute(Session& s, Type* t, Symbol name, const Value& value) {
                      std::string(t->text()).c_str());
     return false;
   }
-  Value meta = type_lookup(s, s.type(ObjectKind::type), name);
+  Value meta = type_lookup(s, metaclass_of(s, t), name);
+  if (has_metaclass(t) && !cast_exact<GetSet>(meta) && !meta.is_unbound() && is_data_descriptor(s, meta))
+    return set_descriptor(s, meta, Value::share(t), name, value);
   if (GetSet* g = cast_exact<GetSet>(meta); g && g->def->set) return g->def->set(s, Value::share(t), value);
   static const Symbol mro = intern("__mro__"), base = intern("__base__"), dict = intern("__dict__");
   if (name == mro || name == base || name == dict) {
@@ -540,6 +553,8 @@ bool set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
     if (t->has_setattr) return !call_dunder(s, v, Dunder::setattr_, {s.str(name), value}).is_error();
     return generic_set_attr(s, v, name, value);
   }
+  if (is_metaclassed(v) && hooks_of(s, v)->has_setattr)
+    return !call_dunder(s, v, Dunder::setattr_, {s.str(name), value}).is_error();
   return set_any(s, v, name, value);
 }
 
@@ -551,6 +566,8 @@ bool del_attr(Session& s, const Value& v, Symbol name) {
       return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
     return generic_set_attr(s, v, name, Value());
   }
+  if (is_metaclassed(v) && is_overridden(find_dunder(s, hooks_of(s, v), Dunder::delattr_), Dunder::delattr_))
+    return !call_dunder(s, v, Dunder::delattr_, {s.str(name)}).is_error();
   return set_any(s, v, name, Value());
 }
 

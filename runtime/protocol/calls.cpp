@@ -3,6 +3,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -18,7 +19,14 @@ Value with_first(Session& s, const Value& f, const Value& first, const Args& arg
 }
 
 Value call_type(Session& s, Type* t, const Args& args) {
-  if (t == s.type(ObjectKind::type)) return t->slots->construct(s, t, args);
+  if (called_by_metaclass(s, t)) {
+    Value cls = Value::share(t);
+    const Value m = find_dunder(s, metaclass_of(s, t), Dunder::call_);
+    if (kind_of(m) == ObjectKind::function) return with_first(s, m, cls, args);
+    OURO_TRY(bound, bind_descriptor(s, m, cls, metaclass_of(s, t)));
+    return call(s, bound, args);
+  }
+  if (t == s.type(ObjectKind::type)) return call_type_itself(s, args);
   return construct(s, t, args);
 }
 

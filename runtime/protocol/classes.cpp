@@ -5,6 +5,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/object/os_error.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "support/small_vec.h"
 
 namespace ouro::runtime {
@@ -77,10 +78,6 @@ bool choose_layout(Session& s, Type* t) {
   const Type* places = nullptr;
   for (Value& b : t->bases) {
     Type* base = b.as<Type>();
-    if (base == s.type(ObjectKind::type)) {
-      raise_type_error(s, "metaclasses are not part of Ouro: use a class decorator or __init_subclass__");
-      return false;
-    }
     if (base->builtin && base->def && !base->def->subclassable) {
       raise_type_error(s, "type '%s' is not an acceptable base type", std::string(base->text()).c_str());
       return false;
@@ -198,7 +195,7 @@ void add_instance_descriptors(Session& s, Type* t) {
                                           ObjectKind::set,     ObjectKind::frozenset, ObjectKind::type};
   bool sized = std::find(std::begin(kSized), std::end(kSized), t->layout) != std::end(kSized);
   Value* slots = t->names.find(sym("__slots__"));
-  if (t->has_dict && !inherits_dict && !t->names.find(dict))
+  if (t->has_dict && !inherits_dict && !is_metaclass(t) && !t->names.find(dict))
     if (auto* of_object = cast_exact<GetSet>(*own_type_name(s, s.object_type(), dict))) add(dict, of_object->def);
   if (!slots && !sized && !inherits_weakref && !t->names.find(weakref)) add(weakref, &kWeakref);
 }
@@ -288,12 +285,38 @@ bool same_places(const Type* a, const Type* b) {
   return x && y && own_slots(x) == own_slots(y) && last_with_places(x, x) == last_with_places(y, y);
 }
 
+Type* metaclass_among(Session& s, Type* given, std::span<const Value> bases) {
+  for (const Value& b : bases) {
+    if (!cast_exact<Type>(b)) continue;
+    Type* of_base = metaclass_of(s, b.as<Type>());
+    if (is_subtype(given, of_base)) continue;
+    if (!is_subtype(of_base, given)) {
+      raise_type_error(s,
+                       "metaclass conflict: the metaclass of a derived class must be a (non-strict) subclass of the "
+                       "metaclasses of all its bases");
+      return nullptr;
+    }
+    given = of_base;
+  }
+  return given;
+}
+
 Value make_class(Session& s, const Value& name, const Value& bases, const Value& ns, const Args& keywords) {
+  Type* metaclass = metaclass_among(s, s.type(ObjectKind::type), {bases.as<Tuple>()->begin(), bases.as<Tuple>()->size});
+  return metaclass ? make_class_of(s, metaclass, name, bases, ns, keywords) : Value::error();
+}
+
+Value make_class_of(Session& s, Type* metaclass, const Value& name, const Value& bases, const Value& ns,
+                    const Args& keywords) {
   auto* t = new_object<Type>(ObjectKind::type);
   Value owner = Value::steal(t);
   t->name = name;
   t->version = s.next_version++;
   for (Value& d : t->dunders) d = Value::end();
+  if (metaclass != s.type(ObjectKind::type)) {
+    t->flags |= kFlagMetaclass;
+    t->dunders[kMetaclassPlace] = Value::share(metaclass);
+  }
   t->ready = true;
   Tuple* b = bases.as<Tuple>();
   for (size_t i = 0; i < b->size; ++i) {
@@ -318,6 +341,11 @@ Value make_class(Session& s, const Value& name, const Value& bases, const Value&
     if (!cast<Str>(*q)) return raise_type_error(s, "type __qualname__ must be a str, not %s", type_name(s, *q).c_str());
     t->qualname = *q;
     t->names.erase(qualname);
+  }
+  static const Symbol classcell = intern("__classcell__");
+  if (Value* cell = t->names.find(classcell)) {
+    if (Cell* c = cast_exact<Cell>(*cell)) c->value = owner;
+    t->names.erase(classcell);
   }
   if (!apply_slots(s, t)) return Value::error();
   add_instance_descriptors(s, t);
@@ -429,6 +457,7 @@ Value construct_bare(Session& s, Type* t, const Args& args) {
     Value e = make_exception(s, t, make_tuple(args.positional));
     return e;
   }
+  if (is_metaclass(t)) return t->slots->construct(s, t, args);
   if (t->layout == ObjectKind::instance) {
     if (args.size() + args.keywords.size() > 0) {
       bool own_new = !inherits_native(s, t, Dunder::new_), own_init = !inherits_native(s, t, Dunder::init_);

@@ -3,6 +3,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
@@ -11,10 +12,12 @@ namespace {
 
 bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
 }
 // Is what `v` does to be read from the text (runtime/protocol/in_ouro.h)?
-bool by_text_of(const Value& v) { return kProtocolByText && kind_of(v) != ObjectKind::opaque; }
+bool by_text_of(const Value& v) {
+  return kProtocolByText && kind_of(v) != ObjectKind::opaque && kind_of(v) != ObjectKind::type;
+}
 
 // iter() over an object with __getitem__ only.
 Value next_by_index(Session& s, Iterator& it) {
@@ -40,9 +43,8 @@ Value get_item(Session& s, const Value& v, const Value& key) {
     if (by_text_of(v)) return by_text(s, "item", {v, key});
     Value r = call_dunder(s, v, Dunder::getitem_, {key});
     if (!r.is_unbound()) return r;
-  } else if (auto f = slots_of(s, v).get_item) {
-    return f(s, v, key);
   }
+  if (auto f = slots_of(s, v).get_item; f && (!scripted(v) || kind_of(v) == ObjectKind::type)) return f(s, v, key);
   return raise_type_error(s, "'%s' object is not subscriptable", type_name(s, v).c_str());
 }
 

@@ -3,6 +3,7 @@
 // after numbers declined).
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/types/ordering.h"
 
 namespace ouro::runtime {
@@ -36,13 +37,13 @@ Dunder dunder(CmpOp op) { return static_cast<Dunder>(static_cast<int>(Dunder::eq
 
 inline bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
 }
 
 // Is what an operator does with these read from the text (runtime/protocol/in_ouro.h)?
 bool by_text_of(const Value& a, const Value& b) {
-  auto opaque = [](const Value& v) { return kind_of(v) == ObjectKind::opaque; };
-  return kProtocolByText && (scripted(a) || scripted(b)) && !opaque(a) && !opaque(b);
+  auto without = [](const Value& v) { return kind_of(v) == ObjectKind::opaque || is_metaclassed(v); };
+  return kProtocolByText && (scripted(a) || scripted(b)) && !without(a) && !without(b);
 }
 
 Value not_implemented_to_unbound(Value r) { return r; }
@@ -64,6 +65,13 @@ Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
   }
   auto f = slots_of(s, b).binary;
   return f ? f(s, op, unwrap(a), b) : Value::not_implemented();
+}
+
+// Both are `scripted`.
+bool same_class(Session& s, const Value& a, const Value& b) {
+  if (kind_of(a) == ObjectKind::instance && kind_of(b) == ObjectKind::instance)
+    return a.as<Instance>()->type == b.as<Instance>()->type;
+  return type_of(s, a) == type_of(s, b);
 }
 
 bool overrides(Session& s, Type* sub, Type* base, Dunder d) {
@@ -201,7 +209,7 @@ Value compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   if (!depth.ok()) return Value::error();
   if (by_text_of(a, b)) return by_text(s, dunder_name(dunder(op)), {a, b});
   bool right_done = false;
-  if (sb && !(sa && a.as<Instance>()->type == b.as<Instance>()->type)) {
+  if (sb && !(sa && same_class(s, a, b))) {
     Type *ta = type_of(s, a), *tb = type_of(s, b);
     if (ta != tb && is_subtype(tb, ta) && !find_dunder(s, tb, dunder(swapped(op))).is_unbound()) {
       right_done = true;

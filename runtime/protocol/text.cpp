@@ -3,6 +3,7 @@
 
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::runtime {
 
@@ -10,7 +11,7 @@ namespace {
 
 bool scripted(const Value& v) {
   ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque;
+  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
 }
 
 bool by_text_of(const Value& v) {

@@ -4,6 +4,7 @@
 
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/protocol/slot_wrappers.h"
 
 namespace ouro::runtime {
@@ -50,6 +51,8 @@ Type* type_of(Session& s, const Value& v) {
       return v.as<Instance>()->type;
     case ObjectKind::opaque:
       return v.as<Opaque>()->type;
+    case ObjectKind::type:
+      return metaclass_of(s, v.as<Type>());
     case ObjectKind::iterator:
       if (v.as<Iterator>()->def) return iterator_type(s, v.as<Iterator>()->def);
       break;
@@ -182,7 +185,7 @@ bool is_overridden(const Value& m, Dunder d) {
 
 void type_changed(Session& s, Type* t) {
   t->version = s.next_version++;
-  for (Value& d : t->dunders) d = Value::end();
+  for (int d = 0; d < kDunderCount; ++d) t->dunders[d] = Value::end();
   auto scripted = [&](Dunder d) { return is_overridden(find_dunder(s, t, d), d); };
   t->has_getattr = scripted(Dunder::getattr_);
   t->has_getattribute = scripted(Dunder::getattribute_);
@@ -236,6 +239,10 @@ int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const 
 
 int class_hook(Session& s, Type* cls, const Value& v, Dunder d) {
   if (cls->builtin) return -2;
+  if (asks_metaclass(s, cls, d)) {
+    Value r = call_dunder(s, Value::share(cls), d, {v});
+    return r.is_error() ? -1 : truth(s, r);
+  }
   const Value& hook = find_dunder(s, cls, d);
   if (hook.is_unbound() || !cast_exact<ClassMethod>(hook)) return -2;
   Value bound = bind_descriptor(s, hook, Value(), cls);
@@ -263,7 +270,8 @@ Type* claimed_class(Session& s, const Value& v) {
 int is_instance(Session& s, const Value& v, const Value& cls) {
   return any_class(s, cls, v, Dunder::instancecheck_, "isinstance() arg 2 must be a type, a tuple of types, or a union",
                    [&](Type* t) {
-                     if (is_a(s, v, t)) return 1;
+                     if (type_of(s, v) == t) return 1;
+                     if (is_a(s, v, t) && !asks_metaclass(s, t, Dunder::instancecheck_)) return 1;
                      int hook = class_hook(s, t, v, Dunder::instancecheck_);
                      if (hook != -2) return hook;
                      Type* claimed = claimed_class(s, v);
@@ -281,7 +289,7 @@ int is_subclass(Session& s, const Value& c, const Value& cls) {
           raise_type_error(s, "issubclass() arg 1 must be a class");
           return -1;
         }
-        if (is_subtype(sub, t)) return 1;
+        if (is_subtype(sub, t) && !asks_metaclass(s, t, Dunder::subclasscheck_)) return 1;
         int hook = class_hook(s, t, c, Dunder::subclasscheck_);
         return hook == -2 ? 0 : hook;
       });

@@ -207,6 +207,7 @@ Value proxy_repr(Session& s, const Value& v) {
   OURO_TRY(r, repr(s, v.as<DictView>()->dict));
   return make_str("mappingproxy(" + std::string(cast<Str>(r)->view()) + ")");
 }
+Value proxy_str(Session& s, const Value& v) { return str(s, v.as<DictView>()->dict); }
 Value proxy_get_item(Session& s, const Value& v, const Value& key) { return get_item(s, v.as<DictView>()->dict, key); }
 Value proxy_iter(Session& s, const Value& v) { return iter(s, v.as<DictView>()->dict); }
 Value proxy_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
@@ -253,13 +254,24 @@ constexpr TypeSlots kItemsSlots{.binary = view_binary,
                                 .length = view_length,
                                 .contains = items_contains};
 constexpr TypeSlots kValuesSlots{.repr = view_repr, .iter = view_iter, .length = view_length};
+Value proxy_construct(Session& s, Type*, const Args& a) {
+  if (a.size() != 1 || !a.keywords.empty())
+    return raise_type_error(s, "mappingproxy() takes exactly 1 argument (%zu given)", a.size() + a.keywords.size());
+  if (!cast<Dict>(a[0]))
+    return raise_type_error(s, "mappingproxy() argument must be a mapping, not %s", type_name(s, a[0]).c_str());
+  auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
+  p->dict = unwrap(a[0]);
+  return Value::steal(p);
+}
 constexpr TypeSlots kProxySlots{.compare = proxy_compare,
                                 .unhashable = true,
                                 .repr = proxy_repr,
+                                .str = proxy_str,
                                 .iter = proxy_iter,
                                 .length = view_length,
                                 .get_item = proxy_get_item,
-                                .contains = keys_contains};
+                                .contains = keys_contains,
+                                .construct = proxy_construct};
 const TypeDef kDefs[] = {
     {.name = "dict_keys",
      .kind = ObjectKind::dict_keys,

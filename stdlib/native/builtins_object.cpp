@@ -1,6 +1,7 @@
 // Built-in functions about objects: attributes, classes, identity, namespaces.
 #include "runtime/interpreter/frame.h"
 #include "runtime/object/ops.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
@@ -53,6 +54,7 @@ Value f_isinstance(Session& s, const Args& a) {
 }
 Value isinstance_plain(Session& s, const Value& v, const Value& t) {
   if (kind_of(t) != ObjectKind::type) return {};
+  if (has_metaclass(t.as<Type>())) return {};
   if (is_a(s, v, t.as<Type>())) return Value::boolean(true);
   return t.as<Type>()->builtin && type_of(s, v)->builtin ? Value::boolean(false) : Value();
 }

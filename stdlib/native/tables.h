@@ -25,6 +25,7 @@ Value dict_of_locals(Session& s, const Args& a);  // builtins_object.cpp, one of
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
 extern const NativeModule kTensorsModule;                          // tensors_module.cpp
 extern const NativeModule kRandomModule, kJsonModule, kCsvModule;  // what modules of python/ stand on
+extern const NativeModule kDefsModule;                             // defs_module.cpp
 extern const NativeModule kStreamsModule;                          // file_object.cpp: the classes of what open() gives
 
 // A class made when it is first needed. The session keeps the first class of a kind, whoever asked the others

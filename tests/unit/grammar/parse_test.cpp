@@ -123,7 +123,6 @@ TEST_CASE("every refused construct is refused with its sentence") {
                       {grammar::Refused::await_expr, "x = await y"},
                       {grammar::Refused::type_statement, "type X = int"},
                       {grammar::Refused::except_star, "try: pass\nexcept* A: pass"},
-                      {grammar::Refused::metaclass, "class A(metaclass=B): pass"},
                       {grammar::Refused::complex_number, "x = 1j"},
                       {grammar::Refused::named_character, "'\\N{BULLET}'"}};
   CHECK(std::size(rows) == grammar::refused_constructs().size());
