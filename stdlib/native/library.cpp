@@ -7,6 +7,7 @@
 #include "stdlib/embedded.h"
 #include "stdlib/native/demand_module.h"
 #include "stdlib/native/file_modules.h"
+#include "stdlib/native/pack_module.h"
 #include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
 #include "support/per_thread.h"
@@ -46,7 +47,8 @@ const Session::Embedded* find_library(std::string_view dotted) {
 constexpr struct {
   std::string_view name;
   bool is_member;  // ouro.progress is the class `progress` of the module
-} kNames[] = {{"nn", false}, {"optim", false}, {"data", false}, {"progress", true}};
+} kNames[] = {{"nn", false},   {"optim", false}, {"data", false},    {"metrics", false},
+              {"plot", false}, {"train", false}, {"progress", true}};
 
 Value library_name(Session& s, std::string_view name) {
   for (const auto& row : kNames) {
@@ -79,6 +81,7 @@ void register_library(Session& s) {
   s.register_natives(&kTensorsModule);
   register_tensor_natives(s);
   register_file_modules(s);
+  register_pack_module(s);
   register_demand_module(s);
 }
 
