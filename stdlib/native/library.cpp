@@ -47,7 +47,7 @@ const Session::Embedded* find_library(std::string_view dotted) {
 constexpr struct {
   std::string_view name;
   bool is_member;  // ouro.progress is the class `progress` of the module
-} kNames[] = {{"nn", false},   {"optim", false}, {"data", false},    {"metrics", false},
+} kNames[] = {{"nn", false},   {"optim", false}, {"data", false},   {"metrics", false},
               {"plot", false}, {"train", false}, {"progress", true}};
 
 Value library_name(Session& s, std::string_view name) {

@@ -170,7 +170,7 @@ bool inflate_into(Session& s, std::string_view in, int bits, char* to, size_t ro
     if (code == Z_STREAM_END) {
       if (bits != 31 || left_in < 2 || z.next_in[0] != 0x1f || z.next_in[1] != 0x8b) return true;
       inflateReset(&z);
-    } else if (code != Z_OK && !(code == Z_BUF_ERROR && left_in && made)) {
+    } else if (code != Z_OK) {
       raise_value_error(s, "damaged compressed data (%s)", code == Z_BUF_ERROR || !z.msg ? "it ends early" : z.msg);
       return false;
     }
@@ -237,13 +237,15 @@ uint8_t paeth(int a, int b, int c) {
   return static_cast<uint8_t>(pa <= pb && pa <= pc ? a : pb <= pc ? b : c);
 }
 
-// Undoes the filters of PNG (RFC 2083, 6): `height` rows of a filter byte and `stride` bytes, pixels `step` bytes apart.
+// Undoes the filters of PNG (RFC 2083, 6): `height` rows of a filter byte and `stride` bytes, pixels `step` bytes
+// apart.
 Value unfilter(Session& s, const Args& a) {
   std::string_view in;
   int64_t height, stride, step;
   if (!view_of(s, a[0], in) || !to_index(s, a[1], height) || !to_index(s, a[2], stride) || !to_index(s, a[3], step))
     return Value::error();
-  if (height < 0 || stride < 1 || step < 1 || in.size() / static_cast<uint64_t>(stride + 1) < static_cast<uint64_t>(height))
+  if (height < 0 || stride < 1 || step < 1 ||
+      in.size() / static_cast<uint64_t>(stride + 1) < static_cast<uint64_t>(height))
     return raise_value_error(s, "unfilter: rows are missing");
   const size_t n = static_cast<size_t>(stride), bpp = static_cast<size_t>(step);
   Value out = room(static_cast<size_t>(height) * n);
@@ -254,7 +256,9 @@ Value unfilter(Session& s, const Args& a) {
   for (int64_t y = 0; y < height; ++y, above = row, row += n, from += n) {
     poll_interrupt(s);
     const uint8_t filter = *from++;
-    if (filter > 4) return raise_value_error(s, "row %lld has the filter %d, which PNG does not know", static_cast<long long>(y), filter);
+    if (filter > 4)
+      return raise_value_error(s, "row %lld has the filter %d, which PNG does not know", static_cast<long long>(y),
+                               filter);
     for (size_t i = 0; i < n; ++i) {
       const int left = i >= bpp ? row[i - bpp] : 0, up = above[i], corner = i >= bpp ? above[i - bpp] : 0;
       const int guess = filter == 0   ? 0
@@ -319,7 +323,8 @@ Value remove_file(Session& s, const Args& a) {
 }
 
 constexpr NativeDef kPack[] = {
-    {"tensor_of", "data, dtype, shape, offset=0", tensor_of, "The tensor whose elements lie in bytes, from an offset on."},
+    {"tensor_of", "data, dtype, shape, offset=0", tensor_of,
+     "The tensor whose elements lie in bytes, from an offset on."},
     {"bytes_of", "x, /", bytes_of, "The elements of a tensor as bytes: row-major, little-endian."},
     {"deflate", "data, form, level=6", deflate_bytes, "Compressed bytes; the form is 'raw', 'zlib' or 'gzip'."},
     {"inflate", "data, form, size=None", inflate_bytes,
