@@ -1,7 +1,7 @@
 // ouro.native.pack   tensor_of(bytes, dtype, shape, offset=0)   bytes_of(tensor)
 //                    deflate(bytes, form, level=6)   inflate(bytes, form, size=None)
 //                    crc32(bytes, start=0)   crc32c(bytes)
-//                    unfilter(rows, height, stride, step)
+//                    unfilter(rows, height, stride, step)   jpeg_pixels(bytes)
 //                    write(path, bytes)   names(folder)   make_folder(path)   remove(path)
 //
 // What file formats need that are written in Ouro: the bytes of tensors (row-major, little-endian), zlib, check sums,
@@ -25,6 +25,7 @@
 #include "runtime/text/foreign.h"
 #include "runtime/types/text_format.h"
 #include "stdlib/native/atomic_file.h"
+#include "stdlib/native/jpeg_file.h"
 #include "stdlib/native/pack_module.h"
 #include "stdlib/native/tables.h"
 
@@ -272,6 +273,25 @@ Value unfilter(Session& s, const Args& a) {
   return out;
 }
 
+// ---------------------------------------------------------------- JPEG
+
+Value jpeg_pixels(Session& s, const Args& a) {
+  std::string_view data;
+  if (!view_of(s, a[0], data)) return Value::error();
+  jpeg::Reader reader;
+  FileProblem p = reader.open(data);
+  if (!p.ok()) return raise_text(s, ExcKind::ValueError, p.text);
+  const int64_t shape[] = {reader.height(), reader.width(), reader.channels()};
+  OURO_TRY(tensor, make_tensor(s, DType::u8, shape));
+  auto* to = tensor.as<Tensor>()->data<uint8_t>();
+  for (int64_t done = 0; done < shape[0];) {
+    poll_interrupt(s);
+    if (p = reader.read(to + done * shape[1] * shape[2], 64, done); !p.ok())
+      return raise_text(s, ExcKind::ValueError, p.text);
+  }
+  return tensor;
+}
+
 // ---------------------------------------------------------------- files
 
 Value write_file(Session& s, const Args& a) {
@@ -332,6 +352,8 @@ constexpr NativeDef kPack[] = {
     {"crc32", "data, start=0", crc32_of, "The check sum of zip, gzip and PNG."},
     {"crc32c", "data", crc32c_of, "The check sum of TFRecord files."},
     {"unfilter", "rows, height, stride, step", unfilter, "The bytes of a PNG's pixels, its rows' filters undone."},
+    {"jpeg_pixels", "data", jpeg_pixels,
+     "The pixels of a JPEG image, u8 [h, w, channels]; ValueError if it is damaged."},
     {"write", "path, data", write_file, "Writes a file: whole, or (OSError) not at all."},
     {"names", "folder", folder_names, "The names in a folder, sorted."},
     {"make_folder", "path", make_folder, "Makes a folder, and those above it, where there is none."},
