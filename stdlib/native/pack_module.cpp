@@ -245,7 +245,7 @@ Value unfilter(Session& s, const Args& a) {
   int64_t height, stride, step;
   if (!view_of(s, a[0], in) || !to_index(s, a[1], height) || !to_index(s, a[2], stride) || !to_index(s, a[3], step))
     return Value::error();
-  if (height < 0 || stride < 1 || step < 1 ||
+  if (height < 0 || step < 1 || stride < 1 || static_cast<uint64_t>(stride) >= in.size() ||
       in.size() / static_cast<uint64_t>(stride + 1) < static_cast<uint64_t>(height))
     return raise_value_error(s, "unfilter: rows are missing");
   const size_t n = static_cast<size_t>(stride), bpp = static_cast<size_t>(step);
