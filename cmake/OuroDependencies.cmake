@@ -2,6 +2,7 @@
 #   ouro_llvm   LLVM 19: ORC JIT, x86 and NVPTX code generation, passes
 #   ouro_antlr  the ANTLR 4.9 C++ run time
 #   ouro_zlib   zlib (gzip'ed data sets)
+#   ouro_jpeg   libjpeg-turbo (pictures)
 #   ouro_bigint big integers
 #   ouro_edit   libedit (the prompt)
 # oneDNN, OpenCL, CUDA and MPI are opened at run time, when first needed.
@@ -15,6 +16,13 @@ find_library(OURO_ZSTD_STATIC libzstd.a REQUIRED)
 
 add_library(ouro_zlib INTERFACE)
 target_link_libraries(ouro_zlib INTERFACE ${OURO_Z_STATIC})
+
+find_library(OURO_JPEG_STATIC libjpeg.a REQUIRED)
+find_library(OURO_JPEG_SHARED libjpeg.so REQUIRED)
+add_library(ouro_jpeg INTERFACE)
+# Debian's archive is not position independent: libouro.so needs the shared one.
+target_link_libraries(ouro_jpeg INTERFACE
+  $<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>,${OURO_JPEG_SHARED},${OURO_JPEG_STATIC}>)
 
 find_library(OURO_TOMMATH NAMES libtommath.a tommath REQUIRED)
 add_library(ouro_bigint INTERFACE)

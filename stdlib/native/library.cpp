@@ -9,6 +9,7 @@
 #include "stdlib/native/errors_module.h"
 #include "stdlib/native/file_modules.h"
 #include "stdlib/native/os_module.h"
+#include "stdlib/native/pack_module.h"
 #include "stdlib/native/tables.h"
 #include "stdlib/native/tensor.h"
 #include "support/per_thread.h"
@@ -79,6 +80,7 @@ void register_library(Session& s) {
   register_file_modules(s);
   register_os_module(s);
   register_errors_module(s);
+  register_pack_module(s);
   register_demand_module(s);
 }
 

@@ -162,7 +162,7 @@ std::string literal(std::string_view text) {
   for (unsigned char c : text) {
     if (c == '\n') {
       out += "\\n\"\n\"";
-    } else if (c == '"' || c == '\\') {
+    } else if (c == '"' || c == '\\' || c == '?') {
       out += '\\';
       out += static_cast<char>(c);
     } else if (c < 0x20 || c >= 0x7f) {
