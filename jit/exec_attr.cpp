@@ -323,12 +323,18 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
 
 // The key of a dict or the item of a set that is looked up: itself, or one that is equal.
 bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
-  return key.known.same(looked_up) || runtime::equals(session, key.known, looked_up) == 1;
+  if (key.known.same(looked_up)) return true;
+  const int equal = runtime::equals(session, key.known, looked_up);
+  if (equal < 0) {
+    session.pending = Value();
+    abandon("keys that cannot be compared");
+  }
+  return equal == 1;
 }
 
 int Specialiser::dict_position(HeapId id, const AVal& key) {
   if (read(id).poisoned) abandon_torn(read(id), "a dict");
-  Value k = need_constant(key, "is a key");
+  Value k = need_key(key, "is a key");
   const AObject& o = read(id);
   for (size_t i = 0; i < o.keys.size(); ++i)
     if (is_key(o.keys[i], k)) return static_cast<int>(i);
@@ -354,7 +360,7 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
       if (i >= 0) {
         w.items[static_cast<size_t>(i)] = std::move(v);
       } else {
-        w.keys.push_back(AVal::of(need_constant(key, "is a key")));
+        w.keys.push_back(AVal::of(need_key(key, "is a key")));
         w.items.push_back(std::move(v));
       }
       w.dirty = true;

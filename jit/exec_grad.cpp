@@ -203,6 +203,13 @@ struct Operands {
     auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
     return t ? t->view() : std::string_view();
   }
+  bool value_method() const {
+    const ir::Type* t = s.type_of(at(0));
+    const bool floating = t && t->kind == ir::TypeKind::floating;
+    if (!floating && !s.is_tensor(at(0))) return false;
+    runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
+    return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
+  }
   bool data_of_class() const { return false; }  // classes are made by the interpreter
   bool load_asks() const {
     if (!scripted(0)) return false;

@@ -297,7 +297,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
     }
   if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
-    Value key = need_constant(a, "is looked up");
+    Value key = need_key(a, "is looked up");
     for (const AVal& k : read(b.heap).keys)
       if (is_key(k, key)) return answer(true);
     return answer(false);

@@ -3,6 +3,7 @@
 
 #include "jit/exec_prims.h"
 #include "runtime/interpreter/code.h"
+#include "runtime/interpreter/modules.h"
 
 namespace ouro::jit {
 
@@ -148,9 +149,10 @@ AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 }
 AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Symbol name = Symbol::from_id(l.attr);
-  Value* m = s.session.modules.find(l.op == prim::import ? intern(name.text().substr(0, name.text().find('.'))) : name);
-  if (!m || !s.session.modules.find(name)) s.abandon("import");
-  return AVal::of(*m);
+  const Value whole = runtime::loaded_module(s.session, name);
+  const Value m = l.op != prim::import ? whole : runtime::loaded_module(s.session, intern(name.text().substr(0, name.text().find('.'))));
+  if (!cast<runtime::Module>(whole) || !cast<runtime::Module>(m)) s.abandon("import");
+  return AVal::of(m);
 }
 AVal import_from(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   return s.get_attr(a[0], Symbol::from_id(l.attr));

@@ -465,4 +465,14 @@ Value Specialiser::need_constant(const AVal& a, std::string_view why) {
   return n.witness;
 }
 
+Value Specialiser::need_key(const AVal& a, std::string_view why) {
+  Value v = need_constant(a, why);
+  int64_t hash = 0;
+  if (!runtime::hash(session, v, hash)) {
+    session.pending = Value();
+    abandon("a key that has no hash");
+  }
+  return v;
+}
+
 }  // namespace ouro::jit

@@ -100,12 +100,7 @@ AVal Specialiser::new_set(const std::vector<AVal>& items) {
   AObject o;
   o.kind = AObject::Kind::set;
   for (const AVal& v : items) {
-    const Value item = need_constant(v, "is in a set");
-    int64_t hash = 0;
-    if (!runtime::hash(session, item, hash)) {
-      session.pending = Value();
-      abandon("an item that has no hash");
-    }
+    const Value item = need_key(v, "is in a set");
     if (std::ranges::none_of(o.keys, [&](const AVal& k) { return is_key(k, item); })) o.keys.push_back(AVal::of(item));
   }
   return AVal::of_heap(allocate(std::move(o)));

@@ -239,6 +239,7 @@ class Specialiser {
   // ---- facts
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
+  Value need_key(const AVal& a, std::string_view why);                 // one that has a hash
   std::optional<Value> concrete(const AVal& a) const;  // the value if it is known (tuples of known included)
   const ir::Type* type_of(const AVal& a) const;        // null: Any or structure
   Value class_of(const AVal& a);                       // Type object, else Abandon

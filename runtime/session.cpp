@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/modules.h"
 #include "runtime/machine/buffer.h"
 #include "runtime/object/collect.h"
 #include "runtime/object/leftovers.h"
@@ -133,7 +134,7 @@ Session::~Session() {
   if (executor) executor = nullptr;
   handled = pending = stop_value = Value();
   poll = 0;
-  modules.clear();
+  drop_modules(*this);
   drop_all_leftovers(*this);
   states_.clear();
   collect(*this);

@@ -20,6 +20,7 @@ constexpr int kCheapChain = 4;      // instructions that are rather repeated tha
 constexpr int kCheapRepeat = 3;     // ... also when a broadcast repeats them many times
 constexpr size_t kMaxBuffers = 24;  // of one kernel
 constexpr int kMaxCost = 600;
+constexpr size_t kMaxReduced = 40;  // axes that a kernel's reductions run over: each is a loop with a variable (of 64) of its own
 
 bool diagonal(const Value& v) {
   const auto* read = v.get<form::Read>();
@@ -56,6 +57,7 @@ class Clusterer {
     std::vector<ValueId> anchors;
     bool rows = false;
     Polys outer, inner;  // inner is empty unless rows
+    size_t reduced = 0;  // axes that its reductions run over
     bool alive = true;
   };
 
@@ -158,7 +160,9 @@ class Clusterer {
       if (!stored_[v] && users.size() == 1) {
         ValueId c = *users.begin();
         int target = group_[c];
-        if (fits_inside(v, c, groups_[static_cast<size_t>(target)])) {
+        Group& group = groups_[static_cast<size_t>(target)];
+        if (group.reduced + reduced_axes(v) <= kMaxReduced && fits_inside(v, c, group)) {
+          group.reduced += reduced_axes(v);
           group_[v] = target;
           in_place_[v] = in_place_[c] && reads_at_own_place(c, v) == Reads::own_place;
           looped_[v] = looped_for(c);
@@ -169,6 +173,7 @@ class Clusterer {
       group_[v] = static_cast<int>(groups_.size());
       Group fresh;
       fresh.anchors = {v};
+      fresh.reduced = reduced_axes(v);
       set_domain(fresh, v);
       groups_.push_back(std::move(fresh));
     }
@@ -183,6 +188,12 @@ class Clusterer {
     } else {
       group.outer = x.dims;
     }
+  }
+
+  // How many loops of its own v takes in a kernel.
+  size_t reduced_axes(ValueId v) const {
+    const auto* r = g_[v].get<form::Reduce>();
+    return r ? std::max<size_t>(r->axes.size(), 1) : 0;
   }
 
   // A reduction over other than the last axes: it takes the group's loops for its own, and cannot stand in a row.
@@ -361,7 +372,8 @@ class Clusterer {
     Group& ga = groups_[static_cast<size_t>(a)];
     Group& gb = groups_[static_cast<size_t>(b)];
     Group joined;
-    if (!compatible(ga, gb, joined)) return false;
+    if (ga.reduced + gb.reduced > kMaxReduced || !compatible(ga, gb, joined)) return false;
+    joined.reduced = ga.reduced + gb.reduced;
     std::vector<ValueId> in_a = group_members(a), in_b = group_members(b);
     auto has_own_loops = [&](ValueId v) { return own_loops(v); };
     if (joined.rows && (std::ranges::any_of(in_a, has_own_loops) || std::ranges::any_of(in_b, has_own_loops)))

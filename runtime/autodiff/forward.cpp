@@ -171,7 +171,8 @@ Value of_native(Session& s, const Value& v) {
   auto it = state(s).natives.find(n->def);
   if (it == state(s).natives.end()) {
     const ir::OpInfo* row = operation_of(n->def);
-    if (!row && n->owner == s.object_type()) {  // object.__setattr__: what the text says
+    const bool in_text = n->owner == s.object_type() || n->owner == s.type(ObjectKind::property);
+    if (!row && in_text) {  // object.__setattr__: what the text says
       OURO_TRY_DO(protocol_function(s, "load"));
       if (Value text = text_of_native(s, n->def); !text.is_unbound()) {
         OURO_TRY(form, forward_form(s, text));
@@ -374,6 +375,10 @@ struct Operands {
   std::string_view text(size_t i) const {
     auto* t = cast<Str>(at(i));
     return t ? t->view() : std::string_view();
+  }
+  bool value_method() const {
+    if (!is_tensor(at(0)) && !at(0).is_float()) return false;
+    return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
   }
   bool data_of_class() const {
     return !state(s).namespaces.empty() && !namespace_of(s, at(0), intern(text(1))).is_none();

@@ -26,6 +26,7 @@ struct Called {
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
 //   bool load_asks(), store_asks()   attr.get and attr.set of an object run a script
+//   bool value_method()          attr.get of a tensor or a float: a method, which holds it
 //   bool data_of_class()         attr.get of what a differentiated class body made
 //   std::string_view text(i)     of a str
 template <class Operands>
@@ -63,8 +64,9 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.data_of_class()) return {By::form, "class_data_form"};
     if (on.tensor(0)) {
       const std::string_view name = on.text(1);
-      return name == "T" || name == "mT" || name == "H" ? rule("tensor_attr") : Called{};
+      if (name == "T" || name == "mT" || name == "H") return rule("tensor_attr");
     }
+    if (on.value_method()) return rule("value_method");
     return on.load_asks() ? text("load") : Called{};
   }
   if (op == prim::attr_set) return on.store_asks() ? text("store") : Called{};

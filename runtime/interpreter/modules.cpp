@@ -24,6 +24,20 @@ struct Builtins {
   bool python_indexed = false, ouro_indexed = false;
 };
 
+// sys.modules, made when a script first asks for it. From then on it is what import looks at.
+struct ShownModules {
+  Value dict;
+};
+
+void set_module(Session& s, Symbol name, const Value& m) {
+  s.modules.set(name, m);
+  const Value& shown = s.state<ShownModules>().dict;
+  if (Dict* d = cast<Dict>(shown)) {
+    if (!m.is_unbound()) return dict_set_symbol(s, d, name, m);
+    if (dict_delete(s, d, make_str(name.text())) < 0) clear_pending(s);
+  }
+}
+
 void index_half(Session& s, std::string_view module, std::unordered_map<uint32_t, const NativeDef*>& rows,
                 std::unordered_map<uint32_t, Value>& made) {
   for (const NativeModule* m : s.native_modules) {
@@ -215,10 +229,10 @@ Value run_loading(Session& s, Symbol name, Value m, Run run) {
     Symbol name;
     bool done = false;
     ~Loading() {
-      if (!done) s.modules.set(name, Value());
+      if (!done) set_module(s, name, Value());
     }
   } loading{s, name};
-  s.modules.set(name, m);
+  set_module(s, name, m);
   Value r = run(m);
   loading.done = !r.is_error();
   return loading.done ? m : r;
@@ -261,7 +275,7 @@ Value load_module(Session& s, Symbol name, Module* parent) {
     Value m = new_module(s, full, Value::none());
     m.as<Module>()->load = load_native;
     m.as<Module>()->rows = rows;
-    s.modules.set(name, m);
+    set_module(s, name, m);
     return m;
   }
   bool holds_modules = parent && (parent->is_package || text_of(s, parent->name).starts_with("ouro"));
@@ -279,15 +293,44 @@ Value run_embedded(Session& s, const Session::Embedded& e, const Value& module) 
   return run_module(s, code.function, module);
 }
 
+Value loaded_module(Session& s, Symbol dotted) {
+  if (Dict* d = cast<Dict>(s.state<ShownModules>().dict)) return dict_get_str(s, d, dotted.text());
+  Value* m = s.modules.find(dotted);
+  return m ? *m : Value();
+}
+
+Value modules_dict(Session& s) {
+  Value& shown = s.state<ShownModules>().dict;
+  if (shown.is_unbound()) {
+    Value d = make_dict();
+    for (auto& e : s.modules.entries())
+      if (e.name && !e.value.is_unbound()) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);
+    s.state<ShownModules>().dict = d;
+    return d;
+  }
+  return shown;
+}
+
+void drop_modules(Session& s) {
+  if (Dict* d = cast<Dict>(s.state<ShownModules>().dict)) dict_clear(d);
+  s.modules.clear();
+}
+
 Value import_module(Session& s, Symbol dotted) {
-  if (Value* m = s.modules.find(dotted); m && !m->is_unbound()) return *m;
+  auto halted = [&](const Value& m) {  // None says that it must not be found
+    if (!m.is_none()) return m;
+    raise_text(s, ExcKind::ModuleNotFoundError, "import of " + dotted.str() + " halted; None in sys.modules");
+    s.pending.as<Exception>()->extra1 = make_str(dotted.text());
+    return Value::error();
+  };
+  if (Value m = loaded_module(s, dotted); !m.is_unbound()) return halted(m);
   std::string_view text = dotted.text();
   size_t dot = text.rfind('.');
   Value parent;
   if (dot != text.npos) {
     parent = import_module(s, intern(text.substr(0, dot)));
     if (parent.is_error()) return parent;
-    if (Value* m = s.modules.find(dotted); m && !m->is_unbound()) return *m;
+    if (Value m = loaded_module(s, dotted); !m.is_unbound()) return halted(m);
   }
   OURO_TRY(m, load_module(s, dotted, cast<Module>(parent)));
   if (Module* p = cast<Module>(parent)) {
@@ -308,7 +351,13 @@ Value import_from(Session& s, const Value& module, Symbol name) {
   Value v = lookup_attr(s, module, name);
   if (!v.is_unbound()) return v;
   Module* m = cast<Module>(module);
-  if (!m) return raise_error(s, ExcKind::ImportError, "cannot import name '%s'", name.c_str());
+  if (!m) {  // whatever a script put into sys.modules
+    static const Symbol own = intern("__name__");
+    OURO_TRY(called, lookup_attr(s, module, own));
+    const std::string from = cast<Str>(called) ? text_of(s, called) : "<unknown module name>";
+    raise_text(s, ExcKind::ImportError, "cannot import name '" + name.str() + "' from '" + from + "' (unknown location)");
+    return Value::error();
+  }
   std::string base = text_of(s, m->name);
   Symbol full = intern(base + "." + name.str());
   if (m->is_package) {
@@ -412,16 +461,16 @@ Value make_main_module(Session& s, std::string_view file, bool ouro_names) {
   Value m = new_module(s, "__main__", file.empty() ? Value::none() : make_str(file));
   m.as<Module>()->ouro_names = ouro_names;
   static const Symbol builtins = intern("__builtins__");
-  s.modules.set(intern("__main__"), m);
+  set_module(s, intern("__main__"), m);
   (void)builtins;
   return m;
 }
 
 Value add_module(Session& s, std::string_view dotted) {
   Symbol name = intern(dotted);
-  if (Value* m = s.modules.find(name); m && !m->is_unbound()) return *m;
+  if (Value m = loaded_module(s, name); !m.is_unbound()) return m;
   Value made = new_module(s, dotted, Value::none());
-  s.modules.set(name, made);
+  set_module(s, name, made);
   if (size_t dot = dotted.rfind('.'); dot != dotted.npos) {
     Value parent = add_module(s, dotted.substr(0, dot));
     set_name(s, parent.as<Module>(), std::string(dotted.substr(dot + 1)).c_str(), made);

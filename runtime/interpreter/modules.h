@@ -19,6 +19,12 @@ Value run_source(Session& s, std::string_view file_name, std::string_view text, 
 Value run_embedded(Session& s, const Session::Embedded& library, const Value& module);
 // The module `__main__`, fresh, registered, with __name__ etc. `ouro_names`: a .ouro file (or -c, or the prompt).
 Value make_main_module(Session& s, std::string_view file, bool ouro_names);
+// The module of that dotted name where it is loaded, else unbound.
+Value loaded_module(Session& s, Symbol dotted);
+// sys.modules: a dict that follows what is imported, and that import follows. One a session.
+Value modules_dict(Session& s);
+// At the end of a session.
+void drop_modules(Session& s);
 // The loaded module of that dotted name, or an empty one made for names that come from outside, with those above it.
 Value add_module(Session& s, std::string_view dotted);
 

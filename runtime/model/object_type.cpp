@@ -16,7 +16,7 @@ Value object_repr(Session& s, const Args& a) {
   const Value& v = a[0];
   Type* t = type_of(s, v);
   const Value& native = unwrap(v);
-  if (!native.same(v)) return repr(s, native);
+  if (!native.same(v) && slots_of(s, native).repr) return repr(s, native);
   if (!is_scripted_instance(v) && slots_of(s, v).repr) return slots_of(s, v).repr(s, v);
   char buffer[48];
   std::snprintf(buffer, sizeof buffer, " object at 0x%012llx>", static_cast<unsigned long long>(v.bits()));

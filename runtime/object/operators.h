@@ -24,6 +24,10 @@ enum class CmpOp : uint8_t {
 constexpr int kBinOps = 0
 #include "ir/operators.inc"
     ;
+#define UNARY(...) +1
+constexpr int kUnOps = 0
+#include "ir/operators.inc"
+    ;
 
 constexpr uint32_t bit(BinOp op) { return 1u << static_cast<int>(op); }
 constexpr uint32_t bit(UnOp op) { return 1u << static_cast<int>(op); }

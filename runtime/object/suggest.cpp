@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/object/elsewhere.h"
 #include "runtime/object/ops.h"
 
 namespace ouro::runtime {
@@ -122,10 +123,18 @@ std::string_view nearest_name(std::string_view wrong, const std::vector<std::str
   return found;
 }
 
-// What CPython has under a name and Ouro leaves out.
-static std::string left_out(std::string_view name) {
-  if (name == "complex") return ": complex numbers are not part of Ouro: use two floats";
-  if (name == "eval" || name == "exec" || name == "compile") return ": programs as text are not part of Ouro";
+// What another system has where this attribute is missed.
+static std::string attribute_elsewhere(Session& s, const Value& object, std::string_view name) {
+  Type* t = type_of(s, object);
+  if (kind_of(object) == ObjectKind::tensor) {
+    const bool in_place = name.size() > 1 && name.ends_with('_') && !name.starts_with('_');
+    return of_another_tensor(name, in_place && !type_lookup(s, t, intern(name.substr(0, name.size() - 1))).is_unbound());
+  }
+  for (Type* b : t->mro) {
+    Value module = type_lookup(s, b, intern("__module__"));
+    Str* text = cast<Str>(module);
+    if (text && text->view().starts_with("ouro.")) return of_another_module(name);
+  }
   return {};
 }
 
@@ -133,11 +142,18 @@ std::string suggestion(Session& s, const Value& exception) {
   auto* e = exception.as<Exception>();
   Str* name = cast<Str>(e->extra1);
   if (!name) return {};
-  bool unknown_name = is_subtype(e->type, exception_type(s, ExcKind::NameError));
-  if (std::string why = unknown_name ? left_out(name->view()) : ""; !why.empty()) return why;
-  if (unknown_name) return suggest_name(s, e, name->view());
-  bool attribute = is_subtype(e->type, exception_type(s, ExcKind::AttributeError));
-  if (attribute && !e->extra2.is_unbound()) return suggest_attribute(s, e->extra2, name->view());
+  auto is = [&](ExcKind k) { return is_subtype(e->type, exception_type(s, k)); };
+  if (is(ExcKind::NameError)) {
+    for (const std::string& why : {of_another_language(name->view()), of_another_library(name->view())})
+      if (!why.empty()) return why;
+    std::string near = suggest_name(s, e, name->view());
+    return near.empty() ? of_library(name->view()) : near;
+  }
+  if (is(ExcKind::ModuleNotFoundError)) return of_another_library(name->view());
+  if (is(ExcKind::AttributeError) && !e->extra2.is_unbound()) {
+    if (std::string why = attribute_elsewhere(s, e->extra2, name->view()); !why.empty()) return why;
+    return suggest_attribute(s, e->extra2, name->view());
+  }
   return {};
 }
 

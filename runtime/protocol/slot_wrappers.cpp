@@ -89,7 +89,9 @@ Value wrap_format(Session& s, const Args& a) {
 }
 Value wrap_iter(Session& s, const Args& a) {
   OURO_SELF(0);
-  return t.iter ? t.iter(s, self) : self;
+  if (!t.iter) return a[0];
+  OURO_TRY(it, t.iter(s, self));
+  return it.same(self) ? a[0] : it;  // an iterator of a subclass is its own one
 }
 Value wrap_next(Session& s, const Args& a) {
   OURO_SELF(0);

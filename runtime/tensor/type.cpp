@@ -33,6 +33,21 @@ const ir::OpInfo& row_of(BinOp op) {
   };
   return *rows[static_cast<int>(op)];
 }
+// None: the tensor itself.
+const ir::OpInfo* row_of(UnOp op) {
+  static const ir::OpInfo* const rows[] = {
+#define UNARY(id, ast, symbol, special, row, ...) *row ? ir::find_op(row) : nullptr,
+#include "ir/operators.inc"
+  };
+  return rows[static_cast<int>(op)];
+}
+const ir::OpInfo& row_of(CmpOp op) {
+  static const ir::OpInfo* const rows[] = {
+#define COMPARE(id, ast, symbol, special, ...) ir::find_op(#special),
+#include "ir/operators.inc"
+  };
+  return *rows[static_cast<int>(op)];
+}
 
 Value binary_slot(Session& s, BinOp op, const Value& a, const Value& b) {
   if (!is_operand(a) || !is_operand(b)) return Value::not_implemented();
@@ -50,17 +65,15 @@ Value inplace_slot(Session& s, BinOp op, Value& a, const Value& b) {
   return std::move(a);
 }
 Value unary_slot(Session& s, UnOp op, const Value& v) {
-  if (op == UnOp::pos) return unwrap(v);
-  static const ir::OpInfo* const rows[] = {ir::find_op("neg"), ir::find_op("bitwise_not")};
+  const ir::OpInfo* row = row_of(op);
+  if (!row) return unwrap(v);
   Value one[1] = {unwrap(v)};
-  return run_elementwise(s, *rows[op == UnOp::invert], one, {}, false);
+  return run_elementwise(s, *row, one, {}, false);
 }
 Value compare_slot(Session& s, CmpOp op, const Value& a, const Value& b) {
-  static const ir::OpInfo* const rows[] = {ir::find_op("eq"), ir::find_op("ne"), ir::find_op("lt"),
-                                           ir::find_op("le"), ir::find_op("gt"), ir::find_op("ge")};
   if (!is_operand(b)) return Value::not_implemented();
   Value pair[2] = {unwrap(a), unwrap(b)};
-  return run_elementwise(s, *rows[static_cast<int>(op)], pair, {}, false);
+  return run_elementwise(s, row_of(op), pair, {}, false);
 }
 
 // ---------------------------------------------------------------- protocols
@@ -140,13 +153,13 @@ Value construct_slot(Session& s, Type*, const Args& args) {
   return tensor_from(s, data, dtype);
 }
 
-constexpr uint32_t kAllBinary = (1u << kBinOps) - 1;
+constexpr uint32_t kAllBinary = (1u << kBinOps) - 1, kAllUnary = (1u << kUnOps) - 1;
 constexpr TypeSlots kTensorSlots{.binary = binary_slot,
                                  .binary_ops = kAllBinary,
                                  .inplace = inplace_slot,
                                  .inplace_ops = kAllBinary,
                                  .unary = unary_slot,
-                                 .unary_ops = bit(UnOp::neg) | bit(UnOp::pos) | bit(UnOp::invert),
+                                 .unary_ops = kAllUnary,
                                  .compare = compare_slot,
                                  .ordered = true,
                                  .truth = truth_slot,

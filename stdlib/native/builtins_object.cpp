@@ -116,7 +116,10 @@ Value f_dir(Session& s, const Args& a) {
     OURO_TRY(d, local_namespace(s));
     names = list_of(s, d);
   } else {
-    names = call_dunder(s, a[0], Dunder::dir_);
+    static const Symbol dir = intern("__dir__");
+    Module* m = cast<Module>(a[0]);
+    Value* own = m ? m->names.find(dir) : nullptr;  // PEP 562
+    names = own && !own->is_unbound() ? call(s, Value(*own), std::initializer_list<Value>{}) : call_dunder(s, a[0], Dunder::dir_);
     if (!names.is_error() && !cast_exact<List>(names)) names = list_of(s, names);
   }
   if (names.is_error()) return names;
@@ -137,8 +140,31 @@ Value f_next(Session& s, const Args& a) {
   return a.size() == 2 ? a[1] : raise_stop_iteration(s, std::move(s.stop_value));
 }
 Value f_import(Session& s, const Args& a) {
-  if (a.size() < 1 || !cast<Str>(a[0])) return raise_type_error(s, "__import__() argument 1 must be str");
-  return import_top(s, str_symbol(cast<Str>(a[0])));
+  if (!cast<Str>(a[0])) return raise_type_error(s, "module name must be a string");
+  if (!a[4].is_unbound() && !a[4].same(Value::integer(0)))
+    return raise_type_error(s, "__import__() of a relative name: level must be 0");
+  const Symbol name = str_symbol(cast<Str>(a[0]));
+  const Value& wanted = a[3];
+  const int any = wanted.is_unbound() || wanted.is_none() ? 0 : truth(s, wanted);
+  if (any < 0) return Value::error();
+  if (!any) return import_top(s, name);
+  // With names: the module itself, and what of a package are modules that nobody has imported yet.
+  OURO_TRY(module, import_module(s, name));
+  if (Module* m = cast<Module>(module); !m || !m->is_package) return module;
+  const bool done = for_each(s, wanted, [&](const Value& v) {
+    Str* text = cast<Str>(v);
+    if (!text) {
+      raise_type_error(s, "Item in ``from list'' must be str, not %s", type_name(s, v).c_str());
+      return false;
+    }
+    if (text->view() == "*") return true;
+    Value found = import_from(s, module, str_symbol(text));
+    if (!found.is_error()) return true;
+    if (!pending_is(s, ExcKind::ImportError)) return false;
+    clear_pending(s);
+    return true;
+  });
+  return done ? module : Value::error();
 }
 
 constexpr NativeDef kFunctions[] = {
@@ -191,7 +217,9 @@ constexpr NativeDef kFunctions[] = {
     {.name = "dir", .fn = f_dir, .doc = "Show attributes of an object.", .effect = NativeEffect::frames},
     {.name = "iter", .fn = f_iter, .doc = "Get an iterator from an object."},
     {.name = "next", .fn = f_next, .doc = "Return the next item from the iterator."},
-    {.name = "__import__", .fn = f_import, .doc = "Import a module."},
+    {.name = "__import__",
+     .params = "name, globals=None, locals=None, fromlist=None, level=None",
+     .fn = f_import, .doc = "Import a module."},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cfloat>
 #include <climits>
 
+#include "runtime/interpreter/modules.h"
 #include "runtime/model/model.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
@@ -242,12 +243,6 @@ Value system_list(const std::vector<std::string>& items) {
   for (const std::string& t : items) l.as<List>()->push(make_str(text::from_system(t)));
   return l;
 }
-Value modules_dict(Session& s) {
-  Value d = make_dict();
-  for (auto& e : s.modules.entries())
-    if (e.name && !e.value.is_unbound()) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);
-  return d;
-}
 
 struct ConstantDef {
   std::string_view name;
@@ -308,7 +303,7 @@ Value constant(Session& s, std::string_view name) {
   for (const ConstantDef& c : kConstants) {
     if (c.name != name) continue;
     OURO_TRY(v, c.make(s));
-    if (name != "modules") s.state<Made>().values.emplace_back(c.name, v);
+    s.state<Made>().values.emplace_back(c.name, v);
     return v;
   }
   return Value();

@@ -5,9 +5,11 @@
 //
 //   api_fuzz --seed=1 --rounds=100        the same rounds in every run (but for the threads' timing)
 //   api_fuzz --seed=1 --seconds=3600      round after round; a failure names its seed
+//   ... --longest=600                     seconds after which a round hangs
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -381,6 +383,38 @@ struct Round {
   }
 };
 
+// Ends the process where a round does not end: calls have limits of milliseconds, so it waits for something that never comes.
+class Watch {
+ public:
+  explicit Watch(std::chrono::seconds longest) : longest_(longest), thread_([this] { run(); }) {}
+  ~Watch() {
+    {
+      std::lock_guard hold(lock_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  void next_round() {
+    std::lock_guard hold(lock_);
+    begun_ = std::chrono::steady_clock::now();
+  }
+
+ private:
+  void run() {
+    std::unique_lock hold(lock_);
+    while (!changed_.wait_for(hold, std::chrono::seconds(1), [this] { return over_; }))
+      if (std::chrono::steady_clock::now() - begun_ > longest_) fail("the round does not end");
+  }
+
+  const std::chrono::seconds longest_;
+  std::mutex lock_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::thread thread_;
+};
+
 uint64_t number(const char* argument, const char* option, uint64_t otherwise) {
   const size_t n = std::strlen(option);
   return std::strncmp(argument, option, n) ? otherwise : std::strtoull(argument + n, nullptr, 10);
@@ -389,19 +423,22 @@ uint64_t number(const char* argument, const char* option, uint64_t otherwise) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  uint64_t seed = 1, rounds = 100, seconds = 0;
+  uint64_t seed = 1, rounds = 100, seconds = 0, longest = 600;
   for (int i = 1; i < argc; ++i) {
     seed = number(argv[i], "--seed=", seed);
     rounds = number(argv[i], "--rounds=", rounds);
     seconds = number(argv[i], "--seconds=", seconds);
+    longest = number(argv[i], "--longest=", longest);
   }
   const auto start = std::chrono::steady_clock::now();
   auto more = [&](uint64_t n) {
     return seconds ? std::chrono::steady_clock::now() - start < std::chrono::seconds(seconds) : n < rounds;
   };
   uint64_t n = 0;
+  Watch watch{std::chrono::seconds(longest)};
   for (; more(n); ++n) {
     g_seed = seed + n;
+    watch.next_round();
     Round(g_seed).run();
   }
   std::printf("%llu rounds\n", static_cast<unsigned long long>(n));

@@ -1,0 +1,17 @@
+// Names that people bring along from other systems, and what Ouro has in their place: an error that ends in one of
+// them says so.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ouro::runtime {
+
+// Each is ": …", to stand behind the message, or "".
+std::string of_another_language(std::string_view name);                          // what CPython has and Ouro leaves out
+std::string of_another_library(std::string_view name);                           // an unknown name, or a module
+std::string of_library(std::string_view name);                                   // what is to be imported first
+std::string of_another_tensor(std::string_view attribute, bool without_is_one);  // `add` is a method, if it is `add_`
+std::string of_another_module(std::string_view attribute);  // of layers and optimizers of the library
+
+}  // namespace ouro::runtime
