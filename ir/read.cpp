@@ -149,6 +149,7 @@ class Reader {
         continue;
       }
       if (s_.accept("func")) {
+        if (s_.peek() != '&') continue;  // a keyword of a call
         s_.expect("&");
         uint32_t i = s_.number<uint32_t>();
         if (i != codes_.size()) s_.fail("inner functions must be numbered in order");

@@ -135,8 +135,8 @@ AVal Specialiser::get_attr(const AVal& a, Symbol name) {
   return v;
 }
 
-// Is v, an attribute of this known object, data of it that a script or time may change? Methods of built-in classes, what
-// values that nobody can change say of themselves, and names of modules and classes (which are guarded) are not.
+// Is v, an attribute of this known object, data of it that a script or time may change? Methods of built-in classes,
+// what values that nobody can change say of themselves, and names of modules and classes (which are guarded) are not.
 static bool may_change(const Value& object, const Value& v) {
   const ObjectKind k = kind_of(object);
   if (k != ObjectKind::opaque && k != ObjectKind::function && k != ObjectKind::exception && k != ObjectKind::generator)

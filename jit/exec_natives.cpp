@@ -60,12 +60,17 @@ void no_hook(Specialiser& s, const AVal& a, Symbol name) {
   const bool there = !s.class_lookup(a, name).is(AKind::unbound) || !s.load_slot(a.heap, name).is(AKind::unbound);
   if (t->has_getattribute || (t->has_getattr && !there)) s.abandon("an attribute that __getattr__ is asked for");
 }
+// An attribute that the interpreter would load when the call runs may be missing then.
+void known_here(Specialiser& s, const AVal& v) {
+  if (v.is(AKind::dynamic) && !v.type) s.abandon("whether an attribute is there is known when the call runs");
+}
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("getattr without a name");
   if (a.size() > 2) no_hook(s, a[0], runtime::str_symbol(str));
   AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
+  if (a.size() > 2) known_here(s, v);
   if (!v.is(AKind::unbound)) return v;
   if (a.size() < 3) s.abandon(fmt::format("attribute {} is not there", str->view()));
   return a[2];
@@ -77,7 +82,9 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   no_hook(s, a[0], runtime::str_symbol(str));
   if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
     return AVal::of(Value::boolean(true));
-  return AVal::of(Value::boolean(!s.lookup_attr(a[0], runtime::str_symbol(str)).is(AKind::unbound)));
+  const AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
+  known_here(s, v);
+  return AVal::of(Value::boolean(!v.is(AKind::unbound)));
 }
 AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(a.at(1), "is an attribute's name");
@@ -127,8 +134,12 @@ AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   return a[1];
 }
 // Only as good as an identity: the number itself differs from run to run anyway.
+// The library's walks over trees keep what they have seen by its id. Theirs is the number of the object in this
+// program, which must not leave it (Specialiser::stays_inside); a script has the real one.
 AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
-  if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer((int64_t{1} << 40) + a[0].heap));
+  const SourceFile* file = s.session.sources.file(s.span.file);
+  if (!file || !file->name().starts_with("ouro/")) s.abandon("the id of an object");
+  if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer(Specialiser::kIds + a[0].heap));
   if (a[0].is(AKind::known) && a[0].known.is_object())
     return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
   if (a[0].is(AKind::tuple) || a[0].is(AKind::closure))

@@ -150,7 +150,9 @@ AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Symbol name = Symbol::from_id(l.attr);
   const Value whole = runtime::loaded_module(s.session, name);
-  const Value m = l.op != prim::import ? whole : runtime::loaded_module(s.session, intern(name.text().substr(0, name.text().find('.'))));
+  const Value m = l.op != prim::import
+                      ? whole
+                      : runtime::loaded_module(s.session, intern(name.text().substr(0, name.text().find('.'))));
   if (!cast<runtime::Module>(whole) || !cast<runtime::Module>(m)) s.abandon("import");
   return AVal::of(m);
 }

@@ -116,7 +116,13 @@ AVal Specialiser::new_iterator(AObject::Iter kind, AVal source) {
 
 // ---------------------------------------------------------------- atoms
 
+void Specialiser::stays_inside(const Value& v) {
+  if (v.is_int() && v.as_int() >= kIds && v.as_int() < kIds + static_cast<int64_t>(heap_.size()))
+    abandon_whole("the id of an object");
+}
+
 Atom Specialiser::constant_atom(const Value& v) {
+  stays_inside(v);
   switch (kind_of(v)) {
     case ObjectKind::none:
       return code.none();

@@ -25,6 +25,7 @@ class OutputBuilder {
     OutputTree t;
     switch (a.kind) {
       case AKind::known:
+        s_.stays_inside(a.known);
         t.constant = a.known;
         return t;
       case AKind::dynamic: {

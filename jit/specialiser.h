@@ -56,7 +56,7 @@ struct AFrame {
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): unrolled further than numbers are
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
-    int arms = 0;  // branches around it that were not decided
+    int arms = 0;                                          // branches around it that were not decided
   };
   std::vector<LoopState> loops;  // entered, outermost first
 };
@@ -240,11 +240,13 @@ class Specialiser {
   // ---- facts
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
-  Value need_key(const AVal& a, std::string_view why);                 // one that has a hash
-  std::optional<Value> concrete(const AVal& a) const;  // the value if it is known (tuples of known included)
-  const ir::Type* type_of(const AVal& a) const;        // null: Any or structure
-  Value class_of(const AVal& a);                       // Type object, else Abandon
-  bool same(const AVal& a, const AVal& b) const;       // identical abstract values
+  static constexpr int64_t kIds = int64_t{0x5eb} << 44;  // of objects, in the program that is made
+  void stays_inside(const Value& v);                     // Abandon for one of those
+  Value need_key(const AVal& a, std::string_view why);   // one that has a hash
+  std::optional<Value> concrete(const AVal& a) const;    // the value if it is known (tuples of known included)
+  const ir::Type* type_of(const AVal& a) const;          // null: Any or structure
+  Value class_of(const AVal& a);                         // Type object, else Abandon
+  bool same(const AVal& a, const AVal& b) const;         // identical abstract values
 
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
@@ -317,7 +319,8 @@ class Specialiser {
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   // join.cpp
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
-  AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b, struct JoinBlock& j);
+  AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
+                       struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);

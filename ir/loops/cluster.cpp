@@ -20,7 +20,8 @@ constexpr int kCheapChain = 4;      // instructions that are rather repeated tha
 constexpr int kCheapRepeat = 3;     // ... also when a broadcast repeats them many times
 constexpr size_t kMaxBuffers = 24;  // of one kernel
 constexpr int kMaxCost = 600;
-constexpr size_t kMaxReduced = 40;  // axes that a kernel's reductions run over: each is a loop with a variable (of 64) of its own
+constexpr size_t kMaxReduced =
+    40;  // axes that a kernel's reductions run over: each is a loop with a variable (of 64) of its own
 
 bool diagonal(const Value& v) {
   const auto* read = v.get<form::Read>();

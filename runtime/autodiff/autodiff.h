@@ -114,7 +114,7 @@ const Value& slot_owner(const Value& object);
 // ---- places and calls (place.cpp, call.cpp)
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
 Value source_of(Session& s, const Value& iterator);                                                  // ad.source
-bool has_cotangents(const Value& env, const Value& object);  // in slots of it
+bool has_cotangents(const Value& env, const Value& object);                                          // in slots of it
 Value update_back(Session& s, Value dy, const Value& env, const Value& place);                       // ad.update
 [[nodiscard]] bool feed(Session& s, const Value& env, const Value& place, const Value& d);
 Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);  // ad.bind

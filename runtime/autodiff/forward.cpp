@@ -67,6 +67,11 @@ namespace {
 // container that it made.
 Value plain_forward(Session& s, const Args& args);
 Value plain_pullback(Session& s, const Args& args);
+constexpr NativeDef kConstantPullback{.name = "constant'",
+                                      .params = "",
+                                      .fn = [](Session&, const Args&) { return Value::none(); },
+                                      .doc = "",
+                                      .raw = true};
 constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
 
@@ -75,11 +80,48 @@ bool holds_slots(const Value& v) {
   return k == ObjectKind::list || k == ObjectKind::dict;
 }
 
+// Nothing in v has a derivative: what is made of such values alone is a constant.
+bool passive(const Value& v, int depth = 4) {
+  switch (kind_of(v)) {
+    case ObjectKind::none:
+    case ObjectKind::ellipsis:
+    case ObjectKind::boolean:
+    case ObjectKind::integer:
+    case ObjectKind::big_int:
+    case ObjectKind::str:
+    case ObjectKind::bytes:
+    case ObjectKind::range:
+    case ObjectKind::dtype:
+    case ObjectKind::device:
+      return true;
+    case ObjectKind::list: {
+      auto* l = v.as<List>();
+      return depth > 0 && l->size <= 64 &&
+             std::all_of(l->begin(), l->end(), [&](const Value& i) { return passive(i, depth - 1); });
+    }
+    case ObjectKind::tuple: {
+      auto* t = v.as<Tuple>();
+      return depth > 0 && t->size <= 64 &&
+             std::all_of(t->begin(), t->end(), [&](const Value& i) { return passive(i, depth - 1); });
+    }
+    default:
+      return false;
+  }
+}
+// A built-in function of such arguments, no method of an object: the time, a random number, what a text says.
+bool constant_call(const Args& args) {
+  Native* n = cast_exact<Native>(args.positional[0]);
+  if (!n || !n->self.is_unbound() || (n->owner && n->owner->layout == ObjectKind::instance)) return false;
+  return std::all_of(args.positional.begin() + 1, args.positional.end(), [](const Value& v) { return passive(v); }) &&
+         std::all_of(args.keywords.begin(), args.keywords.end(), [](const Value& v) { return passive(v); });
+}
+
 Value plain_forward(Session& s, const Args& args) {
   Args rest{args.positional.subspan(1), args.keywords, args.names};
   OURO_TRY(y, call(s, args.positional[0], rest));
   if (kind_of(y) == ObjectKind::generator && kind_of(args.positional[0]) == ObjectKind::function)
     state(s).opaque_generators.insert(y.object());
+  if (constant_call(args)) return make_tuple({y, make_native(kConstantPullback, Value())});
   const bool made = y.is_object() && y.object()->refs == 1 && holds_slots(unwrap(y));
   const Value& f = args.positional[0];
   Value pullback = make_native(kPlainPullback, made ? make_tuple({f, y}) : f);

@@ -113,8 +113,9 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
 bool has_cotangents(const Value& env, const Value& object) {
   const auto& objects = env.as<ShadowMap>()->objects;
   const auto it = objects.find(slot_owner(object).object());
-  return it != objects.end() && (std::ranges::any_of(it->second.list, [](const Value& d) { return !is_zero(d); }) ||
-                                 std::ranges::any_of(it->second.others, [](const auto& d) { return !is_zero(d.second); }));
+  return it != objects.end() &&
+         (std::ranges::any_of(it->second.list, [](const Value& d) { return !is_zero(d); }) ||
+          std::ranges::any_of(it->second.others, [](const auto& d) { return !is_zero(d.second); }));
 }
 
 Value update_back(Session& s, Value dy, const Value& env, const Value& place) {

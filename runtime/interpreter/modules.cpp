@@ -355,7 +355,8 @@ Value import_from(Session& s, const Value& module, Symbol name) {
     static const Symbol own = intern("__name__");
     OURO_TRY(called, lookup_attr(s, module, own));
     const std::string from = cast<Str>(called) ? text_of(s, called) : "<unknown module name>";
-    raise_text(s, ExcKind::ImportError, "cannot import name '" + name.str() + "' from '" + from + "' (unknown location)");
+    raise_text(s, ExcKind::ImportError,
+               "cannot import name '" + name.str() + "' from '" + from + "' (unknown location)");
     return Value::error();
   }
   std::string base = text_of(s, m->name);

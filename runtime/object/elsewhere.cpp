@@ -24,8 +24,7 @@ constexpr Row kLibraries[] = {
     {" numpy np ",
      "tensors and their operations are built in (tensor, arange, linspace, where), with NumPy's indexing; NumPy's "
      "default dtype is f64, Ouro's f32"},
-    {" jax jnp lax ",
-     "tensors and their operations are built in, and so are grad, value_and_grad, vjp and jit"},
+    {" jax jnp lax ", "tensors and their operations are built in, and so are grad, value_and_grad, vjp and jit"},
     {" tensorflow tf keras ",
      "tensors and their operations are built in; layers are in `from ouro import nn`, derivatives are grad(f)"},
     {" mindspore ms mint ",
@@ -57,17 +56,21 @@ constexpr Row kTensors[] = {
     {" data ", "tensors are values: x itself, or stop_gradient(x)"},
     {" numpy asnumpy ", "x.tolist() gives lists, x.item() a number"},
     {" cuda mps npu ", "x.to(\"opencl\") or x.to(\"cuda\") moves it; --device=NAME moves the program"},
-    {" at ", "tensors are values: y = x, then y[i] = v or y[i] += v leaves x as it is, and costs no copy where nobody else holds it"},
+    {" at ",
+     "tensors are values: y = x, then y[i] = v or y[i] += v leaves x as it is, and costs no copy where nobody else "
+     "holds it"},
     {" block_until_ready synchronize ", "results are there when they are looked at: nothing has to be waited for"},
     {" type ", "x.dtype is its dtype, x.to(f64) changes it"},
     {" storage untyped_storage data_ptr share_memory_ ", "tensors are values and show no memory"},
 };
 
 constexpr Row kModules[] = {
-    {" zero_grad ", "gradients are values that value_and_grad(f)(model) gives anew each time: nothing is to be set to zero"},
+    {" zero_grad ",
+     "gradients are values that value_and_grad(f)(model) gives anew each time: nothing is to be set to zero"},
     {" backward ", "derivatives are of functions: loss, grads = value_and_grad(f)(model), then opt.update(grads)"},
     {" cuda cpu ", "m.to(\"opencl\") moves it; --device=NAME moves the program"},
-    {" requires_grad_ requires_grad ", "what is differentiated is said where the derivative is asked for: grad(f)(model)"},
+    {" requires_grad_ requires_grad ",
+     "what is differentiated is said where the derivative is asked for: grad(f)(model)"},
     {" half double float bfloat16 ", "m.to(f16) and its kin change the dtype"},
     {" register_buffer ", "write self.name = nn.buffer(x)"},
     {" register_parameter Parameter ", "every float tensor in an attribute is a parameter: write self.name = x"},
@@ -87,7 +90,9 @@ std::string behind(std::string_view says) { return says.empty() ? std::string() 
 
 std::string of_another_language(std::string_view name) { return behind(found(kLanguage, name)); }
 
-std::string of_another_library(std::string_view name) { return behind(found(kLibraries, name.substr(0, name.find('.')))); }
+std::string of_another_library(std::string_view name) {
+  return behind(found(kLibraries, name.substr(0, name.find('.'))));
+}
 
 std::string of_library(std::string_view name) { return behind(found(kWords, name)); }
 

@@ -128,7 +128,8 @@ static std::string attribute_elsewhere(Session& s, const Value& object, std::str
   Type* t = type_of(s, object);
   if (kind_of(object) == ObjectKind::tensor) {
     const bool in_place = name.size() > 1 && name.ends_with('_') && !name.starts_with('_');
-    return of_another_tensor(name, in_place && !type_lookup(s, t, intern(name.substr(0, name.size() - 1))).is_unbound());
+    return of_another_tensor(name,
+                             in_place && !type_lookup(s, t, intern(name.substr(0, name.size() - 1))).is_unbound());
   }
   for (Type* b : t->mro) {
     Value module = type_lookup(s, b, intern("__module__"));

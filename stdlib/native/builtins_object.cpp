@@ -121,7 +121,8 @@ Value f_dir(Session& s, const Args& a) {
     static const Symbol dir = intern("__dir__");
     Module* m = cast<Module>(a[0]);
     Value* own = m ? m->names.find(dir) : nullptr;  // PEP 562
-    names = own && !own->is_unbound() ? call(s, Value(*own), std::initializer_list<Value>{}) : call_dunder(s, a[0], Dunder::dir_);
+    names = own && !own->is_unbound() ? call(s, Value(*own), std::initializer_list<Value>{})
+                                      : call_dunder(s, a[0], Dunder::dir_);
     if (!names.is_error() && !cast_exact<List>(names)) names = list_of(s, names);
   }
   if (names.is_error()) return names;
@@ -221,7 +222,8 @@ constexpr NativeDef kFunctions[] = {
     {.name = "next", .fn = f_next, .doc = "Return the next item from the iterator."},
     {.name = "__import__",
      .params = "name, globals=None, locals=None, fromlist=None, level=None",
-     .fn = f_import, .doc = "Import a module."},
+     .fn = f_import,
+     .doc = "Import a module."},
 };
 
 }  // namespace

@@ -74,7 +74,8 @@ void register_library(Session& s) {
   s.find_embedded = find_library;
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
-  for (const NativeModule* m : {&kTensorsModule, &kDefsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
+  for (const NativeModule* m :
+       {&kTensorsModule, &kDefsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
     s.register_natives(m);
   register_tensor_natives(s);
   register_file_modules(s);

@@ -383,7 +383,8 @@ struct Round {
   }
 };
 
-// Ends the process where a round does not end: calls have limits of milliseconds, so it waits for something that never comes.
+// Ends the process where a round does not end: calls have limits of milliseconds, so it waits for something that never
+// comes.
 class Watch {
  public:
   explicit Watch(std::chrono::seconds longest) : longest_(longest), thread_([this] { run(); }) {}
