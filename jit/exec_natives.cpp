@@ -100,6 +100,11 @@ AVal n_callable(Specialiser& s, const Arguments& a, const Keywords&) {
     return AVal::of(Value::boolean(!s.class_lookup(a[0], intern("__call__")).is(AKind::unbound)));
   return AVal::of(Value::boolean(false));
 }
+AVal n_is_tensor(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (auto v = s.concrete(a.at(0))) return AVal::of(Value::boolean(kind_of(*v) == ObjectKind::tensor));
+  if (a[0].is(AKind::dynamic) && !a[0].type) s.abandon("is_tensor of a value whose type is not known");
+  return AVal::of(Value::boolean(s.is_tensor(a[0])));
+}
 AVal n_abs(Specialiser& s, const Arguments& a, const Keywords&) {
   if (s.is_tensor(a.at(0))) return s.tensor_op("abs", {a[0]});
   s.abandon("abs of a computed number");
@@ -324,6 +329,7 @@ const FunctionRow kFunctions[] = {
     {"all", n_all, {1, 1}},         {"any", n_any, {1, 1}},
     {"iter", n_iter, {1, 1}},       {"next", n_next, {1, 2}},
     {"id", n_id, {1, 1}},
+    {"is_tensor", n_is_tensor, {1, 1}},
 };
 const FunctionRow kTypes[] = {
     {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
@@ -377,7 +383,7 @@ struct NativeTable {
       return reinterpret_cast<const void*>(n->def->fn);
     };
     for (const FunctionRow& r : kFunctions)
-      handlers[native(r.name, runtime::builtin(session, intern(r.name), false))] = {r.handler, r.shape};
+      handlers[native(r.name, runtime::builtin(session, intern(r.name), true))] = {r.handler, r.shape};
     for (const FunctionRow& r : kTypes) {
       Value v = runtime::builtin(session, intern(r.name), false);
       if (!cast<runtime::Type>(v)) ouro_bug("specialise: there is no class %s", std::string(r.name).c_str());
