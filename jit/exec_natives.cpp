@@ -328,8 +328,7 @@ const FunctionRow kFunctions[] = {
     {"abs", n_abs, {1, 1}},         {"sum", n_sum, {1, 2, "start"}},
     {"all", n_all, {1, 1}},         {"any", n_any, {1, 1}},
     {"iter", n_iter, {1, 1}},       {"next", n_next, {1, 2}},
-    {"id", n_id, {1, 1}},
-    {"is_tensor", n_is_tensor, {1, 1}},
+    {"id", n_id, {1, 1}},           {"is_tensor", n_is_tensor, {1, 1}},
 };
 const FunctionRow kTypes[] = {
     {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},

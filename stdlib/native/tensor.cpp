@@ -98,10 +98,12 @@ constexpr NativeDef kBeside[] = {
     {"get_rng_state", "", f_get_rng_state, "The state of the random numbers: (seed, counter)."},
     {"set_rng_state", "state", f_set_rng_state, "Puts get_rng_state() back."},
     {"finfo_max", "dtype", f_finfo_max, "The largest finite number of a float dtype.", false, NativeEffect::pure},
-    {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype.", false, NativeEffect::pure},
+    {"finfo_eps", "dtype", f_finfo_eps, "The distance from 1 to the next number of a float dtype.", false,
+     NativeEffect::pure},
     {"result_type", "", f_result_type, "The dtype that an operation on these operands has.", false, NativeEffect::pure},
     {"index_put_add", "x, key, v, /", f_index_put_add, "x with v added at key; places named twice get both."},
-    {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or v if it is the name of a device.", false, NativeEffect::pure},
+    {"dtype_or_device", "v, /", f_dtype_or_device, "The dtype that v names, or v if it is the name of a device.", false,
+     NativeEffect::pure},
     {"tensor_counters", "", f_counters, "(buffers allocated, copies made because a written tensor was shared) so far."},
 };
 
