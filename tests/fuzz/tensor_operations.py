@@ -714,9 +714,15 @@ def convolution(p):
     return f"conv{n}d({x.name}, {w.name}{b}, stride={stride}, padding={padding}, groups={groups})", "f", (x.shape[0], (o, o)) + tuple(size)
 
 
-@rule("conv3d", 0.1)
-def convolution3(p):
+@rule("conv3d conv_transpose3d max_pool3d avg_pool3d", 0.1)
+def volumes(p):
     x = p.tensor("f", ((2, 2), (2, 2), (3, 3), (4, 4), (4, 4)))
+    kind = p.range(4)
+    if kind == 0:
+        return f"{p.choice(['max', 'avg'])}_pool3d({x.name}, 2).flatten(2)", "f", ((2, 2), (2, 2), (4, 4))
+    if kind == 1:
+        w = p.tensor("f", ((2, 2), (2, 2), (2, 2), (2, 2), (2, 2)))
+        return f"conv_transpose3d({x.name}, {w.name}).flatten(2)", "f", ((2, 2), (2, 2), (100, 100))
     w = p.tensor("f", ((2, 2), (2, 2), (2, 2), (2, 2), (2, 2)))
     return f"conv3d({x.name}, {w.name}).flatten(2)", "f", ((2, 2), (2, 2), (18, 18))
 
@@ -796,6 +802,23 @@ def losses(p):
         return f"cosine_similarity({x.name}, {y.name})", "f", (x.shape[0],)
     smooth = p.choice(["", ", label_smoothing=0.1"])
     return f"cross_entropy({x.name}, argmax({y.name}, 1){smooth})", "f", ()
+
+
+@rule("margin_ranking_loss cosine_embedding_loss poisson_nll_loss gaussian_nll_loss soft_margin_loss multilabel_soft_margin_loss multi_margin_loss "
+      "pairwise_distance ctc_loss lengths_tensor", 0.3)
+def more_losses(p):
+    x = p.some("f", lambda v: len(v.shape) == 2 and min(min(d) for d in v.shape) > 1)
+    if not x:
+        return None
+    if p.chance(0.15):
+        scores = p.tensor("f", ((5, 5), (2, 2), (4, 4)))
+        return f"ctc_loss(log_softmax({scores.name}, 2), tensor([[1, 2], [3, 0]]), [5, 4], [2, 1])", "f", ()
+    y = p.tensor("f", x.shape)
+    text = p.choice(["margin_ranking_loss({0}, {1}, sign({1}) + 0.5)", "cosine_embedding_loss({0}, {1}, sign({1}.sum(1)))",
+                     "poisson_nll_loss({0}, {1} * {1})", "gaussian_nll_loss({0}, {1}, {1} * {1} + 0.5)", "soft_margin_loss({0}, sign({1}))",
+                     "multilabel_soft_margin_loss({0}, sigmoid({1}))", "multi_margin_loss({0}, argmax({1}, 1))",
+                     "pairwise_distance({0}, {1}).sum()"])
+    return text.format(x.name, y.name), "f", ()
 
 
 @rule("dropout bernoulli rand_like randn_like rand randn normal uniform multinomial randint randperm random_int", 0.5)
