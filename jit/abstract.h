@@ -124,6 +124,8 @@ struct AObject {
     AVal value;     // unbound: deleted
     AVal original;  // as loaded (external), unbound if it was not there
     bool dirty = false;
+    bool flushed =
+        false;  // `original` is what was written for an operation of the interpreter, no longer what was loaded
   };
   std::vector<Slot> slots;
   std::vector<AVal> items;           // list, seq; values of a dict; members of a set

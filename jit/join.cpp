@@ -82,9 +82,10 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
 // An object that only one branch has reached, and maybe written to, as the other one leaves it.
 static std::shared_ptr<AObject> untouched(const AObject& x) {
   auto o = std::make_shared<AObject>(x);
-  for (AObject::Slot& s : o->slots) s.value = s.original, s.dirty = false;
+  for (AObject::Slot& s : o->slots) s.value = s.flushed ? AVal::marker(AKind::poison) : s.original, s.dirty = false;
   o->items = x.original_items;
-  o->dirty = o->stale = o->escaped = o->flushed = o->poisoned = false;
+  o->dirty = o->stale = o->escaped = o->flushed = false;
+  o->poisoned = x.flushed && (x.kind == AObject::Kind::list || x.kind == AObject::Kind::dict);
   return o;
 }
 static bool was_touched(const AObject& x) {
@@ -95,9 +96,9 @@ static bool was_touched(const AObject& x) {
 // A slot that one branch has loaded or made, and the other has not: as it was there, if that is known.
 AVal Specialiser::merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                                   JoinBlock& j) {
+  if (s.flushed) return AVal::marker(AKind::poison);
   if (!s.dirty && other.external && !other.stale) return s.value;
-  if (!other.external || other.stale || other.flushed || s.original.is(AKind::unbound))
-    return AVal::marker(AKind::poison);
+  if (!other.external || other.stale || s.original.is(AKind::unbound)) return AVal::marker(AKind::poison);
   return other_first ? merge(s.original, s.value, a, b, j) : merge(s.value, s.original, a, b, j);
 }
 

@@ -400,7 +400,7 @@ void Specialiser::flush_effects() {
       else
         code.let(prim::attr_set, {object, v}, copy.slots[i].name.id(), nullptr, span);
       o.slots[i].dirty = false;
-      o.flushed = true;
+      o.slots[i].flushed = o.flushed = true;
       o.slots[i].original = o.slots[i].value;
     }
     if (copy.kind == AObject::Kind::list) {

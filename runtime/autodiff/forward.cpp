@@ -121,7 +121,8 @@ Value plain_forward(Session& s, const Args& args) {
   OURO_TRY(y, call(s, args.positional[0], rest));
   if (kind_of(y) == ObjectKind::generator && kind_of(args.positional[0]) == ObjectKind::function)
     state(s).opaque_generators.insert(y.object());
-  if (constant_call(args)) return make_tuple({y, make_native(kConstantPullback, Value())});
+  if (constant_call(args) && (passive(y) || y.is_float() || is_tensor(y)))
+    return make_tuple({y, make_native(kConstantPullback, Value())});
   const bool made = y.is_object() && y.object()->refs == 1 && holds_slots(unwrap(y));
   const Value& f = args.positional[0];
   Value pullback = make_native(kPlainPullback, made ? make_tuple({f, y}) : f);
@@ -443,6 +444,10 @@ struct Operands {
     return t ? t->view() : std::string_view();
   }
   bool value_method() const {
+    if (scripted(0) && kind_of(unwrap(at(0))) == ObjectKind::tuple) {
+      const ObjectKind k = kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1))));
+      return k == ObjectKind::function || k == ObjectKind::native;
+    }
     if (!is_tensor(at(0)) && !at(0).is_float()) return false;
     return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
   }

@@ -27,9 +27,9 @@ struct Called {
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
 //   bool load_asks(), store_asks()   attr.get and attr.set of an object run a script
-//   bool value_method()          attr.get of a tensor or a float: a method, which holds it
-//   bool data_of_class()         attr.get of what a differentiated class body made
-//   std::string_view text(i)     of a str
+//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds
+//   it bool data_of_class()         attr.get of what a differentiated class body made std::string_view text(i)     of a
+//   str
 template <class Operands>
 Called called_by(ir::Op op, const Operands& on) {
   namespace prim = ir::prim;
