@@ -147,14 +147,20 @@ void append_message(Session& s, std::string& out, const Value& exc) {
   if (!message.empty()) out += ": " + std::string(message);
   out += suggestion(s, exc);
   out += "\n";
-  if (List* notes = cast<List>(e->notes))
-    for (Value& n : *notes) out += text_of(s, n) + "\n";
+  // A note's __str__ may change the list, and raise.
+  const Value notes = e->notes;
+  for (size_t i = 0; cast<List>(notes) && i < cast<List>(notes)->size; ++i) {
+    const Value note = *(cast<List>(notes)->begin() + i);
+    out += text_of(s, note) + "\n";
+    if (!s.pending.is_unbound()) clear_pending(s);
+  }
 }
 
-void append_exception(Session& s, std::string& out, const Value& exc, std::vector<Exception*>& seen) {
+// By value: a __str__ on the way may drop the exception that holds this one.
+void append_exception(Session& s, std::string& out, const Value exc, std::vector<Exception*>& seen) {
   auto* e = exc.as<Exception>();
   seen.push_back(e);
-  auto chained = [&](const Value& other, const char* text) {
+  auto chained = [&](const Value other, const char* text) {
     if (std::find(seen.begin(), seen.end(), other.as<Exception>()) != seen.end()) return;
     append_exception(s, out, other, seen);
     out += text;

@@ -66,6 +66,17 @@ static Value raise_no_getter(Session& s, const Value& property, const Value& sel
 }
 
 // `d`, found in a class, as an attribute of `self` (unbound: of the class `owner` itself).
+// A descriptor of a built-in class reads the object's memory as its own class lays it out: of another object it is an
+// error.
+static bool applies_to(Session& s, const Value& d, const Value& self) {
+  const GetSet* g = d.as<GetSet>();
+  Type* t = type_of(s, self);
+  if (!g->owner || t == g->owner || is_subtype(t, g->owner)) return true;
+  raise_error(s, ExcKind::TypeError, "descriptor '%s' for '%s' objects doesn't apply to a '%s' object",
+              std::string(g->def->name).c_str(), std::string(g->owner->text()).c_str(), type_name(s, self).c_str());
+  return false;
+}
+
 Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner) {
   if (!d.is_object()) return d;
   switch (d.object()->object_kind()) {
@@ -104,7 +115,8 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
       return slot ? *slot : unbound_member(s, m, self);
     }
     case ObjectKind::get_set:
-      return self.is_unbound() ? d : d.as<GetSet>()->def->get(s, self);
+      if (self.is_unbound()) return d;
+      return applies_to(s, d, self) ? d.as<GetSet>()->def->get(s, self) : Value::error();
     case ObjectKind::instance: {
       Type* t = d.as<Instance>()->type;
       if (find_dunder(s, t, Dunder::get_).is_unbound()) return d;
@@ -451,6 +463,11 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
     }
     case ObjectKind::member: {
       Member* m = d.as<Member>();
+      if (!cast<Instance>(v)) {
+        raise_error(s, ExcKind::TypeError, "descriptor '%s' doesn't apply to a '%s' object", m->name.c_str(),
+                    type_name(s, v).c_str());
+        return false;
+      }
       if (!deletion) {
         set_member(s, v.as<Instance>(), m->name, value);
         return true;
@@ -469,7 +486,7 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
             name.c_str(), g->owner ? std::string(g->owner->text()).c_str() : "?");
         return false;
       }
-      return g->def->set(s, v, value);
+      return applies_to(s, d, v) && g->def->set(s, v, value);
     }
     default: {
       Value r = deletion ? call_dunder(s, d, Dunder::delete_, {v}) : call_dunder(s, d, Dunder::set_, {v, value});

@@ -186,14 +186,16 @@ bool count_argument(Session& s, const Args& a, int64_t& n) {
 Value m_read(Session& s, const Args& a) {
   if (!takes(s, a, "read", 0, 1)) return Value::error();
   int64_t n;
-  File* f = open_of(s, a, true);
-  return f && count_argument(s, a, n) ? read_some(s, f, n) : Value::error();
+  if (!open_of(s, a, true) || !count_argument(s, a, n)) return Value::error();
+  File* f = open_of(s, a, true);  // the number's __index__ may have closed it
+  return f ? read_some(s, f, n) : Value::error();
 }
 Value m_readline(Session& s, const Args& a) {
   if (!takes(s, a, "readline", 0, 1)) return Value::error();
   int64_t n;
-  File* f = open_of(s, a, true);
-  return f && count_argument(s, a, n) ? read_line(s, f, n) : Value::error();
+  if (!open_of(s, a, true) || !count_argument(s, a, n)) return Value::error();
+  File* f = open_of(s, a, true);  // the number's __index__ may have closed it
+  return f ? read_line(s, f, n) : Value::error();
 }
 bool is_empty(const Value& line) {
   if (Str* t = cast<Str>(line)) return t->size == 0;
@@ -205,6 +207,7 @@ Value m_readlines(Session& s, const Args& a) {
   if (!f) return Value::error();
   int64_t hint = -1, total = 0;  // no more lines once there are so many characters
   if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], hint)) return Value::error();
+  if (!open_of(s, a, true)) return Value::error();
   Value out = make_list();
   do {
     OURO_TRY(line, read_line(s, f));
@@ -305,7 +308,8 @@ Value m_seek(Session& s, const Args& a) {
   if (!takes(s, a, "seek", 1, 2)) return Value::error();
   File* f = open_of(s, a);
   int64_t offset, whence = 0;
-  if (!f || !to_index(s, a[1], offset) || (a.size() == 3 && !to_index(s, a[2], whence))) return Value::error();
+  if (!f || !to_index(s, a[1], offset) || (a.size() == 3 && !to_index(s, a[2], whence)) || !open_of(s, a))
+    return Value::error();
   if (f->text && whence != 0 && offset != 0)
     return raise_unsupported(
         s, whence == 1 ? "can't do nonzero cur-relative seeks" : "can't do nonzero end-relative seeks");
@@ -324,10 +328,13 @@ Value m_tell(Session& s, const Args& a) {
   return Value::integer(std::ftell(f->handle->f));
 }
 Value m_truncate(Session& s, const Args& a) {
+  if (!takes(s, a, "truncate", 0, 1)) return Value::error();
   File* f = open_of(s, a, false, true);
-  if (!f || !f->handle->f) return Value::error();
+  if (!f) return Value::error();
+  if (!f->handle->f) return raise_os_error(s, EINVAL);
   int64_t n = std::ftell(f->handle->f);
   if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], n)) return Value::error();
+  if (!open_of(s, a, false, true)) return Value::error();
   if (std::fflush(f->handle->f) != 0 || ftruncate(fileno(f->handle->f), n) != 0) return io_error(s, f);
   return Value::integer(n);
 }
