@@ -13,6 +13,11 @@ from dataclasses import dataclass, field
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TESTS = os.path.join(ROOT, "tests")
 
+# The modes that scripts run in (Suite.tier) where --modes names none. A sanitizer sees the interpreter and one way through
+# the compiler: code that it makes is not instrumented, and a script without tensors is compiled in `everything` alone.
+MODES = "eager graph auto stress text everything exits".split()
+SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "": ["eager", "stress"]}, "tsan": {"": ["graph", "auto"]}}
+
 
 @dataclass
 class Done:
@@ -47,8 +52,9 @@ class Suite:
 
     def __post_init__(self):
         self.name = os.path.basename(self.folder)
-        self.sanitized = self.name.endswith(("asan", "tsan"))
-        self.modes = [m for m in self.args.modes.split(",") if m]
+        self.sanitizer = self.name[-4:] if self.name.endswith(tuple(SANITIZED_MODES)) else ""
+        self.sanitized = bool(self.sanitizer)
+        self.modes = self.modes_of("")
         self.scratch = os.path.join(self.folder, "test-scratch")
         shutil.rmtree(self.scratch, ignore_errors=True)
         if os.path.isdir(self.folder):
@@ -80,6 +86,13 @@ class Suite:
         """The path of a built program, or None."""
         path = os.path.join(self.folder, name)
         return path if os.access(path, os.X_OK) and not os.path.isdir(path) else None
+
+    def modes_of(self, kind):
+        """In which modes tests of this kind run ("lang", …)."""
+        if self.args.modes:
+            return [m for m in self.args.modes.split(",") if m]
+        table = SANITIZED_MODES.get(self.sanitizer, {})
+        return table.get(kind) or table.get("") or MODES
 
     def wants(self, name):
         return not self.args.filter or any(f in name for f in self.args.filter)

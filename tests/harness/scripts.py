@@ -103,10 +103,8 @@ def discover(suite):
             continue
         for path in walk(folder, ".ouro"):
             script = Script(path)
-            modes = [m for m in suite.modes
-                     if not (suite.sanitized and m in ("text", "everything", "exits"))
-                     and (not script.modes or COUNTS_AS.get(m, m) in script.modes)
-                     and suite.wants(f"{script.name}[{m}]")]
+            modes = [m for m in suite.modes_of(script.kind) if not script.modes or COUNTS_AS.get(m, m) in script.modes]
+            modes = [m for m in modes or ([] if suite.args.modes else script.modes[:1]) if suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
             if suite.sanitized and not script.sanitizers:
