@@ -158,6 +158,14 @@ N(n_fields) {
 }
 N(n_fail) { s.abandon("a rule that fails"); }
 N(n_same) { return a.at(0); }
+N(n_inner_iterators) {
+  if (!a.at(0).is(AKind::ref)) return s.new_list({});
+  const AObject it = s.read(a[0].heap);
+  if (it.kind != AObject::Kind::iterator) return s.new_list({});
+  if (it.iter == AObject::Iter::map) s.abandon("the iterators of a map");
+  if (it.iter == AObject::Iter::zip) return s.new_list(it.parts);
+  return s.new_list({it.iter == AObject::Iter::enumerate ? it.source : a[0]});
+}
 N(n_place_source) { return s.iterator_source(a.at(0)); }
 N(n_special) {
   const Value name = s.need_constant(a.at(0), "names a primitive");
@@ -299,6 +307,7 @@ constexpr NativeRow kRows[] = {
     {"fields", n_fields},
     {"fail", n_fail},
     {"stop_gradient", n_same},
+    {"inner_iterators", n_inner_iterators},
     {"place_source", n_place_source},
     {"special", n_special},
     {"lost", n_lost},

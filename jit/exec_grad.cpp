@@ -353,7 +353,7 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
     AVal base = is_zero(sum) ? zero_of(kept.type, kept) : sum;
     AVal at = tensor_index(base, index);
     AVal added = is_tensor(index) ? tensor_op("index_add", {base, AVal::of(Value::integer(0)), index, dy})
-                                  : tensor_store_at(base, index, binary(prim::add, at, dy));
+                                  : tensor_store(base, index, binary(prim::add, at, dy));
     return added;
   }
   if (kept.is(AKind::tuple)) {
@@ -374,20 +374,6 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
   if (kept.is(AKind::dynamic)) abandon("what was kept of an operand comes from outside");
   if (kept.is(AKind::ref)) shadow_add(env, kept, index, dy);
   return sum;
-}
-
-// The reverse of x[key]: zeros with the value at key, added. Only basic keys come here.
-AVal Specialiser::tensor_store_at(const AVal& x, const AVal& key, const AVal& v) {
-  if (key.is(AKind::tuple) && !key.items().empty()) {
-    std::vector<AVal> rest(key.items().begin() + 1, key.items().end());
-    if (rest.empty()) return tensor_store(x, key.items()[0], v);
-    const AVal& first = key.items()[0];
-    AVal inner = tensor_index(x, first);
-    std::vector<AVal> inner_key = rest;
-    if (first.is(AKind::slice)) abandon("the derivative of an index with several slices");
-    return tensor_store(x, first, tensor_store_at(inner, AVal::tuple(std::move(inner_key)), v));
-  }
-  return tensor_store(x, key, v);
 }
 
 // ---------------------------------------------------------------- shadow maps

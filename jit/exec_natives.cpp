@@ -176,8 +176,8 @@ AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_tuple(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::tuple(a.empty() ? std::vector<AVal>{} : s.items_of(a[0], "becomes a tuple"));
 }
-AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
-  AVal d = s.new_dict({}, {});
+// What dict() and update() take: another dict or pairs, and keywords.
+void put_all(Specialiser& s, const AVal& d, const Arguments& a, const Keywords& k) {
   if (!a.empty()) {
     if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::dict) {
       const AObject o = s.read(a[0].heap);
@@ -192,6 +192,10 @@ AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
     }
   }
   for (const auto& [name, v] : k) s.set_item(d, AVal::of(s.session.str(name)), v);
+}
+AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal d = s.new_dict({}, {});
+  put_all(s, d, a, k);
   return d;
 }
 AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -246,8 +250,25 @@ AVal m_list_extend(Specialiser& s, const Arguments& a, const Keywords&) {
   for (const AVal& v : s.items_of(a.at(1), "is appended")) s.list_append(a[0], v);
   return AVal::of(Value::none());
 }
+// The list, dict or set that a method writes to.
+AObject& followed(Specialiser& s, const AVal& a, std::string_view what) {
+  if (!a.is(AKind::ref)) s.abandon(fmt::format("{} that is not followed", what));
+  if (s.read(a.heap).poisoned) s.abandon_torn(s.read(a.heap), what);
+  return s.write(a.heap);
+}
+AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
+  const int64_t at = s.need_int(a.at(1), "is an index");
+  AObject& o = followed(s, a[0], "a list");
+  const int64_t n = static_cast<int64_t>(o.items.size());
+  o.items.insert(o.items.begin() + std::clamp<int64_t>(at < 0 ? at + n : at, 0, n), a.at(2));
+  o.dirty = true;
+  return AVal::of(Value::none());
+}
+AVal m_list_copy(Specialiser& s, const Arguments& a, const Keywords&) {
+  return s.new_list(s.items_of(a.at(0), "is copied"));
+}
 AVal m_list_pop(Specialiser& s, const Arguments& a, const Keywords&) {
-  if (!a[0].is(AKind::ref)) s.abandon("pop");
+  followed(s, a.at(0), "a list");
   int64_t n = static_cast<int64_t>(s.read(a[0].heap).items.size());
   int64_t i = a.size() > 1 ? s.need_int(a[1], "is an index") : -1;
   if (i < 0) i += n;
@@ -262,6 +283,39 @@ AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
   int i = s.dict_position(a.at(0).heap, a.at(1));
   if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
   return a.size() > 2 ? a[2] : AVal::of(Value::none());
+}
+AVal m_dict_setdefault(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a dict");
+  const int i = s.dict_position(a[0].heap, a.at(1));
+  if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
+  AVal v = a.size() > 2 ? a[2] : AVal::of(Value::none());
+  s.set_item(a[0], a[1], v);
+  return v;
+}
+AVal m_dict_update(Specialiser& s, const Arguments& a, const Keywords& k) {
+  followed(s, a.at(0), "a dict");
+  put_all(s, a[0], {a.begin() + 1, a.end()}, k);
+  return AVal::of(Value::none());
+}
+AVal m_dict_copy(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a dict");
+  return t_dict(s, {a[0]}, {});
+}
+AVal m_set_add(Specialiser& s, const Arguments& a, const Keywords&) {
+  const Value item = s.need_key(a.at(1), "is in a set");
+  AObject& o = followed(s, a[0], "a set");
+  if (std::ranges::none_of(o.keys, [&](const AVal& k) { return s.is_key(k, item); })) o.keys.push_back(AVal::of(item));
+  return AVal::of(Value::none());
+}
+AVal m_set_discard(Specialiser& s, const Arguments& a, const Keywords&) {
+  const Value item = s.need_key(a.at(1), "is in a set");
+  std::erase_if(followed(s, a[0], "a set").keys, [&](const AVal& k) { return s.is_key(k, item); });
+  return AVal::of(Value::none());
+}
+AVal m_set_update(Specialiser& s, const Arguments& a, const Keywords& k) {
+  for (size_t i = 1; i < a.size(); ++i)
+    for (const AVal& v : s.items_of(a[i], "becomes a set")) m_set_add(s, {a[0], v}, k);
+  return AVal::of(Value::none());
 }
 AVal dict_view(Specialiser& s, const Arguments& a, ObjectKind kind) {
   if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
@@ -346,8 +400,16 @@ struct MethodRow {
 const MethodRow kMethods[] = {
     {ObjectKind::list, "append", m_list_append, {2, 2}},
     {ObjectKind::list, "extend", m_list_extend, {2, 2}},
+    {ObjectKind::list, "insert", m_list_insert, {3, 3}},
+    {ObjectKind::list, "copy", m_list_copy, {1, 1}},
     {ObjectKind::list, "pop", m_list_pop, {1, 2}},
     {ObjectKind::dict, "get", m_dict_get, {2, 3}},
+    {ObjectKind::dict, "setdefault", m_dict_setdefault, {2, 3}},
+    {ObjectKind::dict, "update", m_dict_update, {1, 2, "*"}},
+    {ObjectKind::dict, "copy", m_dict_copy, {1, 1}},
+    {ObjectKind::set, "add", m_set_add, {2, 2}},
+    {ObjectKind::set, "discard", m_set_discard, {2, 2}},
+    {ObjectKind::set, "update", m_set_update, {1, kAny}},
     {ObjectKind::dict, "keys", m_dict_keys, {1, 1}},
     {ObjectKind::dict, "values", m_dict_values, {1, 1}},
     {ObjectKind::dict, "items", m_dict_items, {1, 1}},

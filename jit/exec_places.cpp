@@ -84,11 +84,11 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
     d_old = cotangent_item(d, 0);
     d_value = cotangent_item(d, 1);
   }
-  if (keys.empty())
-    g = d_old;
-  else
-    g = tensor_store_at(g, keys.size() == 1 ? keys[0] : AVal::tuple(keys),
-                        cotangent_is_zero(d_old) ? AVal::of(Value::floating(0)) : d_old);
+  auto with_part = [&](auto& self, const AVal& x, size_t k) -> AVal {  // x with what is left in place of x[keys[k]]...
+    if (k == keys.size()) return cotangent_is_zero(d_old) ? AVal::of(Value::floating(0)) : d_old;
+    return tensor_store(x, keys[k], self(self, k + 1 < keys.size() ? get_item(x, keys[k]) : x, k + 1));
+  };
+  g = keys.empty() ? d_old : with_part(with_part, g, 0);
   if (root) return AVal::tuple({g, d_value});
   shadow_put(env, base, slot, g);
   return AVal::tuple({zero(), d_value});

@@ -426,9 +426,53 @@ AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, 
   return tensor_op(op.op, bind_row(op, args, keywords, nullptr));
 }
 
+AVal Specialiser::take_step(const AVal& x, const IndexStep& step) {
+  const AVal axis = AVal::of(Value::integer(step.axis));
+  switch (step.kind) {
+    case IndexStep::Kind::unsqueeze:
+      return tensor_op("unsqueeze", {x, axis});
+    case IndexStep::Kind::squeeze:
+      return tensor_op("squeeze", {x, axis});
+    case IndexStep::Kind::narrow:
+      return tensor_op("narrow", {x, axis, AVal::of(Value::integer(step.start)), AVal::of(Value::integer(step.count))});
+    case IndexStep::Kind::flip:
+      return tensor_op("flip", {x, AVal::tuple({axis})});
+  }
+  return x;
+}
+
+// x with v in place of what the steps lead to.
+AVal Specialiser::put_back(const AVal& x, std::span<const IndexStep> steps, const AVal& v) {
+  if (steps.empty()) return v;
+  using Kind = IndexStep::Kind;
+  const IndexStep& step = steps.front();
+  const AVal part = put_back(take_step(x, step), steps.subspan(1), v);
+  if (step.kind == Kind::unsqueeze) return take_step(part, {Kind::squeeze, step.axis});
+  if (step.kind == Kind::squeeze) return take_step(part, {Kind::unsqueeze, step.axis});
+  if (step.kind == Kind::flip) return take_step(part, step);
+  const int64_t n = x.type->dims[static_cast<size_t>(step.axis)].c, end = step.start + step.count;
+  if (step.count == 0) return x;
+  std::vector<AVal> parts;
+  if (step.start > 0) parts.push_back(take_step(x, {Kind::narrow, step.axis, 0, step.start}));
+  parts.push_back(part);
+  if (end < n) parts.push_back(take_step(x, {Kind::narrow, step.axis, end, n - end}));
+  return parts.size() == 1 ? part
+                           : tensor_op("cat", {AVal::tuple(std::move(parts)), AVal::of(Value::integer(step.axis))});
+}
+
 // x[key], by rows that the kernels know: narrow, flip, squeeze, unsqueeze, index_select. What is left is the runtime's.
-AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
+// With `steps` only the rows that put_back can undo, which are told there.
+AVal Specialiser::tensor_index(const AVal& x, const AVal& key, std::vector<IndexStep>* steps) {
   auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
+  auto taken = [&](const AVal& from, IndexStep step) {
+    if (steps) steps->push_back(step);
+    return take_step(from, step);
+  };
+  auto by_runtime = [&] {
+    if (steps) abandon("assignment to these items of a tensor");
+    return boxed(prim::item_get, {x, key});
+  };
+  using Kind = IndexStep::Kind;
   std::vector<AVal> keys;
   if (key.is(AKind::tuple) || (key.is(AKind::known) && cast_exact<runtime::Tuple>(key.known)))
     keys = items_of(key, "is an index");
@@ -443,19 +487,19 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
     ellipsis |= dots;
     if (is_tensor(k)) {
       ++tensors;
-      if (k.type->dtype == DType::boolean || is_float(k.type->dtype)) return boxed(prim::item_get, {x, key});
+      if (k.type->dtype == DType::boolean || is_float(k.type->dtype)) return by_runtime();
     }
-    if (is_number(k) && type_of(k)->kind == ir::TypeKind::boolean) return boxed(prim::item_get, {x, key});
+    if (is_number(k) && type_of(k)->kind == ir::TypeKind::boolean) return by_runtime();
   }
   if (tensors > 1 || used > x.type->rank()) {
-    if (tensors > 1) return boxed(prim::item_get, {x, key});
+    if (tensors > 1) return by_runtime();
     abandon("too many indices");
   }
   AVal out = x;
   int64_t axis = 0;
   for (const AVal& k : keys) {
     if (k.is(AKind::known) && k.known.is_none()) {
-      out = tensor_op("unsqueeze", {out, number(axis++)});
+      out = taken(out, {Kind::unsqueeze, axis++});
       continue;
     }
     if (k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis)) {
@@ -464,7 +508,7 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
     }
     const ir::SymDim n = out.type->dims[static_cast<size_t>(axis)];
     if (is_tensor(k)) {
-      if (tensors == 1 && used > 1 && ellipsis) return boxed(prim::item_get, {x, key});
+      if (steps || (used > 1 && ellipsis)) return by_runtime();
       AVal flat = tensor_op("reshape", {k, AVal::tuple({number(-1)})});
       std::vector<AVal> shape;
       for (size_t i = 0; i < out.type->rank(); ++i) {
@@ -495,12 +539,12 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
       int64_t count = runtime::slice_indices(session, *slice, n.c, start, stop, step);
       if (count < 0) abandon("a slice that raises");
       if (step == 1) {
-        out = tensor_op("narrow", {out, number(axis), number(start), number(count)});
+        out = taken(out, {Kind::narrow, axis, start, count});
       } else if (step == -1) {
-        out = tensor_op("narrow", {out, number(axis), number(start - count + 1), number(count)});
-        out = tensor_op("flip", {out, AVal::tuple({number(axis)})});
+        out = taken(out, {Kind::narrow, axis, start - count + 1, count});
+        out = taken(out, {Kind::flip, axis});
       } else {
-        return boxed(prim::item_get, {x, key});
+        return by_runtime();
       }
       ++axis;
       continue;
@@ -513,46 +557,28 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key) {
       abandon_symbol_ = true;
       abandon("an index into an axis whose size is a symbol");
     }
-    out = tensor_op("narrow", {out, number(axis), number(i), number(1)});
-    out = tensor_op("squeeze", {out, number(axis)});
+    out = taken(out, {Kind::narrow, axis, i, 1});
+    out = taken(out, {Kind::squeeze, axis});
   }
   return out;
 }
 
-// x with x[key] = value. Whole slices of leading axes are put together from their neighbours; the rest is the
-// runtime's.
+// x with x[key] = value, put together from its neighbours.
 AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value) {
-  auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
-  const ir::SymDim n = x.type->rank() ? x.type->dims[0] : ir::SymDim::number(0);
-  bool slice = key.is(AKind::slice), index = is_number(key);
-  if (!n.known() || (!slice && !index)) abandon("assignment to items of a tensor");
-  int64_t start = 0, stop = 0, step = 1, count = 1;
-  if (slice) {
-    Value sl = concrete_slice(key);
-    count = runtime::slice_indices(session, *sl.as<runtime::Slice>(), n.c, start, stop, step);
-    if (count < 0 || step != 1) abandon("assignment to a slice of a tensor");
-  } else {
-    start = need_int(key, "indexes a tensor");
-    if (start < 0) start += n.c;
-    if (start < 0 || start >= n.c) abandon("index out of range");
-  }
-  if (count == 0) return x;
-  std::vector<AVal> shape{number(count)};
-  for (size_t i = 1; i < x.type->rank(); ++i) shape.push_back(size(x.type->dims[i]));
+  std::vector<IndexStep> steps;
+  const AVal old = tensor_index(x, key, &steps);
+  std::vector<AVal> shape;
+  for (const ir::SymDim& d : old.type->dims) shape.push_back(size(d));
   AVal v = value;
   if (!is_tensor(v)) {
     v = tensor_op("full", {AVal::tuple(shape), v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
   } else {
+    if (v.type->rank() > old.type->rank()) abandon("assignment of a tensor of more axes");
     if (v.type->dtype != x.type->dtype)
       v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
     v = tensor_op("expand", {v, AVal::tuple(shape)});
   }
-  std::vector<AVal> parts;
-  if (start > 0) parts.push_back(tensor_op("narrow", {x, number(0), number(0), number(start)}));
-  parts.push_back(v);
-  if (start + count < n.c)
-    parts.push_back(tensor_op("narrow", {x, number(0), number(start + count), number(n.c - start - count)}));
-  return parts.size() == 1 ? v : tensor_op("cat", {AVal::tuple(std::move(parts)), number(0)});
+  return put_back(x, steps, v);
 }
 
 AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {

@@ -199,7 +199,14 @@ class Specialiser {
   AVal from_param(const ir::Param& p);
   ir::Atom parameter_atom(const AVal& a);
   AVal call_source(const ir::OpInfo& op, const std::vector<AVal>& params);  // a row that is Ouro source
-  AVal tensor_index(const AVal& a, const AVal& key);
+  // One of the rows that a basic index is made of.
+  struct IndexStep {
+    enum class Kind : uint8_t { unsqueeze, squeeze, narrow, flip } kind;
+    int64_t axis, start = 0, count = 0;
+  };
+  AVal tensor_index(const AVal& a, const AVal& key, std::vector<IndexStep>* steps = nullptr);
+  AVal put_back(const AVal& x, std::span<const IndexStep> steps, const AVal& v);
+  AVal take_step(const AVal& x, const IndexStep& step);
   AVal tensor_store(const AVal& a, const AVal& key, const AVal& value);
   bool is_tensor(const AVal& a) const;
   bool is_number(const AVal& a) const;
@@ -220,7 +227,6 @@ class Specialiser {
   AVal cotangent_add(const AVal& a, const AVal& b);
   AVal cotangent_item(const AVal& t, int64_t i);
   AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
-  AVal tensor_store_at(const AVal& x, const AVal& key, const AVal& v);
   std::string identity_text(const AVal& a);
   std::string shadow_key(const AVal& object, const AVal& slot);
   void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
