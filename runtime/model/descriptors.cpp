@@ -247,7 +247,13 @@ Value getset_repr(Session&, const Value& v) {
   return make_str("<attribute '" + std::string(g->def->name) + "' of '" + std::string(g->owner->text()) + "' objects>");
 }
 Value getset_name(Session&, const Value& v) { return make_str(v.as<GetSet>()->def->name); }
-constexpr GetSetDef kGetSetGetSet[] = {{"__name__", getset_name}};
+Value getset_doc(Session&, const Value& v) {
+  const std::string_view doc = v.as<GetSet>()->def->doc;
+  return doc.empty() ? Value::none() : make_str(doc);
+}
+Value getset_owner(Session&, const Value& v) { return Value::share(v.as<GetSet>()->owner); }
+constexpr GetSetDef kGetSetGetSet[] = {
+    {"__name__", getset_name}, {"__doc__", getset_doc}, {"__objclass__", getset_owner}};
 constexpr TypeSlots kGetSetSlots{.repr = getset_repr};
 constexpr TypeDef kGetSet{.name = "getset_descriptor",
                           .kind = ObjectKind::get_set,

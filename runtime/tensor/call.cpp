@@ -530,6 +530,14 @@ constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence
 }
 constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMaxRows>());
 
+// The parameters of a row, also where it leaves them to its signature (for documentation; rows bind on their own).
+std::string_view params_of(const ir::OpDef& row) {
+  if (!row.params.empty()) return row.params;
+  const std::string_view inputs = row.sig.substr(0, row.sig.find("->"));
+  constexpr std::string_view kPlain[] = {"", "x", "x, y", "x, y, z"};
+  return kPlain[std::min<size_t>(static_cast<size_t>(std::ranges::count(inputs, '[')), 3)];
+}
+
 }  // namespace
 
 std::span<const NativeDef> operation_natives() {
@@ -538,8 +546,11 @@ std::span<const NativeDef> operation_natives() {
     auto ops = ir::op_rows();
     if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
     for (size_t i = 0; i < ops.size(); ++i)
-      v.push_back(
-          {.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
+      v.push_back({.name = ops[i]->name,
+                   .params = params_of(*ops[i]),
+                   .fn = kRowFunctions[i],
+                   .doc = ops[i]->doc,
+                   .raw = true});
     return v;
   }());
   return rows;
