@@ -21,9 +21,9 @@ for name, (sig, alias, function, method, differentiable, why) in tensors.documen
     call = hasattr(ouro, name) and not isinstance(getattr(ouro, name), type)
     if call or name in dir(T):
         op = getattr(ops, name)
-        found[name] = {"signature": help.signature(getattr(ouro, name) if call else getattr(T, name)), "doc": help.doc(op), "types": sig, "also": alias.split(),
-                       "function": call and function, "python": call and not function, "method": method and name in dir(T),
-                       "differentiable": differentiable, "why": why, "cases": cases[name]}
+        found[name] = {"signature": help.signature(getattr(ouro, name) if call else getattr(T, name)), "doc": help.doc(op),
+                       "types": sig, "also": alias.split(), "function": call and function, "python": call and not function,
+                       "method": method and name in dir(T), "differentiable": differentiable, "why": why, "cases": cases[name]}
 aliases = {a for op in found.values() for a in op["also"]}
 for name, x in [("tensor", T), *T.__dict__.items()]:
     if name not in found and name not in aliases and not name.startswith("__"):
@@ -41,15 +41,18 @@ import ouro.nn.functional, ouro.nn.init, ouro.nn.utils, ouro.optim.lr_scheduler
 def members(cls):
     out = []
     for name, group, base, x in help.attributes(cls):
-        if base is cls and not name.startswith("_") and name not in ("extra_repr", "forward") and not (cls.__module__.startswith("ouro.nn") and group == "Static methods"):
-            how = "" if group in ("Readonly properties", "Data descriptors", "Data and other attributes") else help.signature(getattr(cls, name))
+        inner = name in ("extra_repr", "forward") or cls.__module__.startswith("ouro.nn") and group == "Static methods"
+        if base is cls and not name.startswith("_") and not inner:
+            called = group in ("Methods", "Class methods", "Static methods")
+            how = help.signature(getattr(cls, name)) if called else ""
             about = help.doc(x if group != "Static methods" and group != "Class methods" else getattr(cls, name))
             if about and group != "Data and other attributes":
                 out.append([name + how, about])
     return out
 
 def told(x):
-    return {"signature": "" if isinstance(x, type) and help.listed(x) is None else help.signature(x), "doc": help.doc(x) or (help.doc(x.__mro__[1]) if isinstance(x, type) and len(x.__mro__) > 2 else ""),
+    above = help.doc(x.__mro__[1]) if isinstance(x, type) and len(x.__mro__) > 2 else ""
+    return {"signature": "" if isinstance(x, type) and help.listed(x) is None else help.signature(x), "doc": help.doc(x) or above,
             "members": members(x) if isinstance(x, type) else []}
 
 found = {}
@@ -137,12 +140,17 @@ def text_of(doc):
     return "\n\n".join(out)
 
 
+def plain(signature):
+    """Without the addresses of functions that are default values."""
+    return re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", signature)
+
+
 def library_entry(name, entry):
-    out = [f"### `{name}{entry['signature']}`"]
+    out = [f"### `{name}{plain(entry['signature'])}`"]
     if entry["doc"]:
         out.append(text_of(entry["doc"]))
     if entry["members"]:
-        out.append("\n".join(f"- `{how}`: " + " ".join(about.split()) for how, about in entry["members"]))
+        out.append("\n".join(f"- `{plain(how)}`: " + " ".join(about.split()) for how, about in entry["members"]))
     return "\n\n".join(out)
 
 
