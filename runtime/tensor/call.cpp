@@ -10,6 +10,7 @@
 #include "ir/ops/sig_parse.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
+#include "runtime/object/elsewhere.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/route.h"
 #include "runtime/types/big_int.h"
@@ -222,7 +223,9 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
     size_t j = 0;
     while (j < op.params.size() && op.params[j].name != want) ++j;
     if (j == op.params.size())
-      return bad_call(s, op, "got an unexpected keyword argument '" + std::string(name) + "'"), false;
+      return bad_call(s, op,
+                      "got an unexpected keyword argument '" + std::string(name) + "'" + of_another_argument(name)),
+             false;
     if (!out[j].is_unbound())
       return bad_call(s, op, "got multiple values for argument '" + std::string(name) + "'"), false;
     out[j] = args.keywords[k];

@@ -45,7 +45,7 @@ def run_sessions(suite, name, text, folder, env):
     found = [(f"{name}:{text.count(chr(10), 0, m.start()) + 1}", *one) for m in session.BLOCK.finditer(text) if "skip" not in m.group(1).split()
              for one in session.statements(m.group(2))]
     results = []
-    for mode in [m for m in ("auto", *suite.modes) if found and m in ("auto", "everything", "exits")]:
+    for mode in [m for m in dict.fromkeys(("auto", *suite.modes)) if found and m in ("auto", "everything", "exits")]:
         if mode == "auto" and name in pages.PAGES:
             continue  # its outputs are just made
         option, how = suite.tier(mode)
