@@ -3,6 +3,7 @@
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/model/model.h"
+#include "runtime/model/native_help.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
@@ -248,7 +249,8 @@ Value getset_repr(Session&, const Value& v) {
 }
 Value getset_name(Session&, const Value& v) { return make_str(v.as<GetSet>()->def->name); }
 Value getset_doc(Session&, const Value& v) {
-  const std::string_view doc = v.as<GetSet>()->def->doc;
+  auto* g = v.as<GetSet>();
+  const std::string_view doc = g->def->doc.empty() ? native_help_doc(g->owner->text(), g->def->name) : g->def->doc;
   return doc.empty() ? Value::none() : make_str(doc);
 }
 Value getset_owner(Session&, const Value& v) { return Value::share(v.as<GetSet>()->owner); }

@@ -4,6 +4,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
+#include "runtime/model/native_help.h"
 #include "runtime/object/bind.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
@@ -226,8 +227,19 @@ Value native_qualname(Session& s, const Value& v) {
     name = (cast_exact<Type>(n->self) ? std::string(n->self.as<Type>()->text()) : type_name(s, n->self)) + "." + name;
   return make_str(name);
 }
-Value native_doc(Session&, const Value& v) {
-  return native(v)->def->doc.empty() ? Value::none() : make_str(native(v)->def->doc);
+// The type or module that a native is from, as runtime/model/native_help knows it: "" of built-in functions.
+std::string owner_name(Session& s, Native* n) {
+  if (n->owner) return std::string(n->owner->text());
+  if (auto* m = cast_exact<Module>(n->self)) return cast<Str>(m->name) ? text(m->name) : std::string();
+  if (!n->self.is_unbound())
+    return cast_exact<Type>(n->self) ? std::string(n->self.as<Type>()->text()) : type_name(s, n->self);
+  return cast<Str>(n->module_name) ? text(n->module_name) : std::string();
+}
+Value native_doc(Session& s, const Value& v) {
+  Native* n = native(v);
+  if (!n->def->doc.empty()) return make_str(n->def->doc);
+  const std::string_view known = native_help_doc(owner_name(s, n), n->def->name);
+  return known.empty() ? Value::none() : make_str(known);
 }
 // Position of `c` in `text` outside of brackets and quotes, or npos.
 size_t find_outside(std::string_view text, char c) {
@@ -259,14 +271,18 @@ std::string plain_parameter(std::string_view text) {
   if (equals != text.npos) out += "=" + std::string(trimmed(text.substr(equals + 1)));
   return out;
 }
-// As CPython writes it: "($module, x, /)", "($self, /, axis=None)"; None where the function parses its arguments
-// itself. What is raw with a list is a tensor operation, whose list has the receiver in it.
-Value native_text_signature(Session&, const Value& v) {
+// As CPython writes it: "($module, x, /)", "($module, /, x, y=1)", "($self, /, axis=None)"; None where the function
+// parses its arguments itself. What is raw with a list is a tensor operation, whose list has the receiver in it.
+Value native_text_signature(Session& s, const Value& v) {
   Native* n = native(v);
   const bool is_method = n->owner || (!n->self.is_unbound() && !cast_exact<Module>(n->self));
-  std::string_view rest = n->def->params;
-  if (rest.empty()) return Value::none();
   std::vector<std::string> parts{is_method ? "$self" : "$module"};
+  std::string_view rest = n->def->params;
+  if (rest.empty()) {
+    const std::string_view known = native_help_signature(owner_name(s, n), n->def->name);
+    if (known.empty()) return Value::none();
+    rest = known.substr(1, known.size() - 2);
+  }
   bool slash = false;
   for (bool first = true; !rest.empty(); first = false) {
     const size_t comma = find_outside(rest, ',');
@@ -276,7 +292,7 @@ Value native_text_signature(Session&, const Value& v) {
     slash = slash || one == "/";
     parts.push_back(std::move(one));
   }
-  if (is_method && !slash) parts.insert(parts.begin() + 1, "/");
+  if (!slash) parts.insert(parts.begin() + 1, "/");
   std::string out = "(";
   for (const std::string& p : parts) out += (out.size() > 1 ? ", " : "") + p;
   return make_str(out + ")");

@@ -235,8 +235,9 @@ bool set_dict(Session& s, const Value& v, const Value& d) {
   i->dict = unwrap(d);  // `self.__dict__ = self` of a dict's subclass shares the dict inside
   return true;
 }
-constexpr GetSetDef kObjectGetSet[] = {{"__class__", get_class, set_class, "the object's class"},
-                                       {"__dict__", get_dict, set_dict, "dictionary for instance variables"}};
+constexpr GetSetDef kObjectGetSet[] = {
+    {"__class__", get_class, set_class, "the object's class"},
+    {"__dict__", get_dict, set_dict, "dictionary for instance variables (if defined)"}};
 
 constexpr TypeSlots kObjectSlots{};
 constexpr TypeDef kObject{.name = "object",
