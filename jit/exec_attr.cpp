@@ -228,7 +228,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   // Methods of built-in containers and numbers.
   Value cls = class_of(a);
   Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
-  if (v.is_unbound()) return {};
+  if (v.is_unbound())
+    return a.is(AKind::bound) ? lookup_attr(a.items()[0], name) : AVal{};  // a method's function has it
   return bind(AVal::of(v), a);
 }
 

@@ -8,11 +8,14 @@ constexpr std::string_view kConstant = "does not depend on its input";
 
 // clang-format off
 constexpr OpDef kMake[] = {
-  {.name = "full", .doc = "Every element is value.", .sig = "-> $[@]",
+  {.name = "full", .doc = "A tensor of that size, every element of which is value, in the dtype of value.",
+   .sig = "-> $[@]",
    .params = "size: sizes, value: number, *, dtype: dtype? = None", .shape = "full", .symbol = "full", .method = false},
-  {.name = "zeros", .doc = "Zeros.", .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None", .shape = "make",
+  {.name = "zeros", .doc = "Zeros. Sizes are ints or one tuple; f32 unless dtype says otherwise.",
+   .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None", .shape = "make",
    .symbol = "zeros", .method = false},
-  {.name = "ones", .doc = "Ones.", .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None", .shape = "make",
+  {.name = "ones", .doc = "Ones. Sizes are ints or one tuple; f32 unless dtype says otherwise.",
+   .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None", .shape = "make",
    .symbol = "ones", .method = false},
   {.name = "empty", .doc = "Zeros, as `zeros` (no element is ever undefined).", .sig = "-> $[@]",
    .params = "*size: sizes, dtype: dtype? = None", .shape = "make", .symbol = "zeros", .method = false},
@@ -22,7 +25,7 @@ constexpr OpDef kMake[] = {
    .params = "x, *, dtype: dtype? = None", .symbol = "ones_like", .nondiff = kConstant, .method = false, .alias = ""},
   {.name = "full_like", .doc = "value in the shape and dtype of x.", .sig = "t[*s] -> $[*s]",
    .params = "x, value: number, *, dtype: dtype? = None", .symbol = "full_like", .nondiff = kConstant, .method = false},
-  {.name = "eye", .doc = "The identity matrix, n by m.", .sig = "-> $[@]",
+  {.name = "eye", .doc = "The identity matrix, n by m (m is n when not given).", .sig = "-> $[@]",
    .params = "n: size, m: size? = None, *, dtype: dtype? = None", .shape = "eye", .symbol = "eye", .method = false},
   {.name = "arange", .doc = "start, start + step, ... below stop; one argument: from 0.", .sig = "-> $[@]",
    .params = "start: number, stop: number? = None, step: number = 1, *, dtype: dtype? = None", .shape = "arange",

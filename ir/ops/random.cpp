@@ -8,14 +8,17 @@ namespace {
 
 // clang-format off
 constexpr OpDef kRandom[] = {
-  {.name = "rand", .doc = "Uniform in [0, 1).", .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None",
+  {.name = "rand", .doc = "Uniform in [0, 1). Sizes are ints or one tuple.",
+   .sig = "-> $[@]", .params = "*size: sizes, dtype: dtype? = None",
    .shape = "make", .symbol = "rand", .method = false, .effect = OpEffect::rng},
-  {.name = "randn", .doc = "Normal with mean 0 and variance 1.", .sig = "-> $[@]",
+  {.name = "randn", .doc = "Normal with mean 0 and variance 1. Sizes are ints or one tuple.", .sig = "-> $[@]",
    .params = "*size: sizes, dtype: dtype? = None", .shape = "make", .symbol = "randn", .method = false,
    .effect = OpEffect::rng},
-  {.name = "rand_like", .doc = "rand in the shape and dtype of x.", .sig = "f[*s] -> f[*s]", .params = "x",
+  {.name = "rand_like", .doc = "Uniform in [0, 1), in the shape and dtype of x.",
+   .sig = "f[*s] -> f[*s]", .params = "x",
    .symbol = "rand_like", .nondiff = "random", .method = false, .effect = OpEffect::rng},
-  {.name = "randn_like", .doc = "randn in the shape and dtype of x.", .sig = "f[*s] -> f[*s]", .params = "x",
+  {.name = "randn_like", .doc = "Normal with mean 0 and variance 1, in the shape and dtype of x.",
+   .sig = "f[*s] -> f[*s]", .params = "x",
    .symbol = "randn_like", .nondiff = "random", .method = false, .effect = OpEffect::rng},
   {.name = "random_int", .doc = "Uniform integers in [low, high).", .sig = "-> i64[@]",
    .params = "low: int, high: int, size: sizes", .shape = "given_size", .symbol = "random_int", .method = false,

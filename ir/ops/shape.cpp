@@ -74,7 +74,7 @@ constexpr OpDef kShape[] = {
    .vjp = "lambda g, y, x, pad, value: ouro.pad_constant(g, [-p for p in pad])",
    .jvp = "lambda t, y, x, pad, value: ouro.pad_constant(t, pad)", .method = false, .function = false,
    .test = {.cases = "f[3,4], (1, 2) | f[3,4], (1, 0, 2, 1), 0.5"}},
-  {.name = "cat", .doc = "Tensors behind each other along axis.", .sig = "t+[*] -> t[@]",
+  {.name = "cat", .doc = "Tensors behind each other along axis; their other axes agree.", .sig = "t+[*] -> t[@]",
    .params = "tensors, axis: axis = 0", .loop = moved(view::cat), .linear_in = 1,
    .vjp = "lambda g, y, tensors, axis: ouro.uncat(g, tensors, axis)", .method = false, .alias = "concat concatenate",
    .test = {.cases = "(f[2,3], f[4,3]) | (f[2,3], f[2,1]), 1"}},

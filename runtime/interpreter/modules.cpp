@@ -9,6 +9,7 @@
 #include "ir/pack.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/sweep.h"
+#include "runtime/object/elsewhere.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "support/source.h"
@@ -370,7 +371,9 @@ Value import_from(Session& s, const Value& module, Symbol name) {
     clear_pending(s);
   }
   std::string where = m->file.is_none() || m->file.is_unbound() ? "unknown location" : text_of(s, m->file);
-  raise_text(s, ExcKind::ImportError, "cannot import name '" + name.str() + "' from '" + base + "' (" + where + ")");
+  raise_text(s, ExcKind::ImportError,
+             "cannot import name '" + name.str() + "' from '" + base + "' (" + where + ")" +
+                 of_another_package(base, name.text()));
   return Value::error();
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/interpreter/frame.h"
 #include "runtime/model/model.h"
+#include "runtime/model/native_help.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 
@@ -247,7 +248,14 @@ Value getset_repr(Session&, const Value& v) {
   return make_str("<attribute '" + std::string(g->def->name) + "' of '" + std::string(g->owner->text()) + "' objects>");
 }
 Value getset_name(Session&, const Value& v) { return make_str(v.as<GetSet>()->def->name); }
-constexpr GetSetDef kGetSetGetSet[] = {{"__name__", getset_name}};
+Value getset_doc(Session&, const Value& v) {
+  auto* g = v.as<GetSet>();
+  const std::string_view doc = g->def->doc.empty() ? native_help_doc(g->owner->text(), g->def->name) : g->def->doc;
+  return doc.empty() ? Value::none() : make_str(doc);
+}
+Value getset_owner(Session&, const Value& v) { return Value::share(v.as<GetSet>()->owner); }
+constexpr GetSetDef kGetSetGetSet[] = {
+    {"__name__", getset_name}, {"__doc__", getset_doc}, {"__objclass__", getset_owner}};
 constexpr TypeSlots kGetSetSlots{.repr = getset_repr};
 constexpr TypeDef kGetSet{.name = "getset_descriptor",
                           .kind = ObjectKind::get_set,

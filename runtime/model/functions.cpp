@@ -4,6 +4,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/model/model.h"
+#include "runtime/model/native_help.h"
 #include "runtime/object/bind.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/slot_wrappers.h"
@@ -226,8 +227,75 @@ Value native_qualname(Session& s, const Value& v) {
     name = (cast_exact<Type>(n->self) ? std::string(n->self.as<Type>()->text()) : type_name(s, n->self)) + "." + name;
   return make_str(name);
 }
-Value native_doc(Session&, const Value& v) {
-  return native(v)->def->doc.empty() ? Value::none() : make_str(native(v)->def->doc);
+// The type or module that a native is from, as runtime/model/native_help knows it: "" of built-in functions.
+std::string owner_name(Session& s, Native* n) {
+  if (n->owner) return std::string(n->owner->text());
+  if (auto* m = cast_exact<Module>(n->self)) return cast<Str>(m->name) ? text(m->name) : std::string();
+  if (!n->self.is_unbound())
+    return cast_exact<Type>(n->self) ? std::string(n->self.as<Type>()->text()) : type_name(s, n->self);
+  return cast<Str>(n->module_name) ? text(n->module_name) : std::string();
+}
+Value native_doc(Session& s, const Value& v) {
+  Native* n = native(v);
+  if (!n->def->doc.empty()) return make_str(n->def->doc);
+  const std::string_view known = native_help_doc(owner_name(s, n), n->def->name);
+  return known.empty() ? Value::none() : make_str(known);
+}
+// Position of `c` in `text` outside of brackets and quotes, or npos.
+size_t find_outside(std::string_view text, char c) {
+  int depth = 0;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!quote && depth == 0 && text[i] == c) return i;
+    if (text[i] == quote)
+      quote = 0;
+    else if (!quote && (text[i] == '\'' || text[i] == '"'))
+      quote = text[i];
+    else if (!quote)
+      depth += text[i] == '(' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == ']' ? -1 : 0;
+  }
+  return text.npos;
+}
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+// "*@x: sizes = 0" → "*x=0": without what a row says about the kind of a parameter.
+std::string plain_parameter(std::string_view text) {
+  const size_t equals = find_outside(text, '=');
+  std::string_view name = trimmed(text.substr(0, std::min(find_outside(text, ':'), equals)));
+  std::string out;
+  for (char c : name)
+    if (c != '@') out += c;
+  if (equals != text.npos) out += "=" + std::string(trimmed(text.substr(equals + 1)));
+  return out;
+}
+// As CPython writes it: "($module, x, /)", "($module, /, x, y=1)", "($self, /, axis=None)"; None where the function
+// parses its arguments itself. What is raw with a list is a tensor operation, whose list has the receiver in it.
+Value native_text_signature(Session& s, const Value& v) {
+  Native* n = native(v);
+  const bool is_method = n->owner || (!n->self.is_unbound() && !cast_exact<Module>(n->self));
+  std::vector<std::string> parts{is_method ? "$self" : "$module"};
+  std::string_view rest = n->def->params;
+  if (rest.empty()) {
+    const std::string_view known = native_help_signature(owner_name(s, n), n->def->name);
+    if (known.empty()) return Value::none();
+    rest = known.substr(1, known.size() - 2);
+  }
+  bool slash = false;
+  for (bool first = true; !rest.empty(); first = false) {
+    const size_t comma = find_outside(rest, ',');
+    std::string one = plain_parameter(rest.substr(0, comma));
+    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
+    if (first && is_method && (n->def->raw || one == "self")) continue;
+    slash = slash || one == "/";
+    parts.push_back(std::move(one));
+  }
+  if (!slash) parts.insert(parts.begin() + 1, "/");
+  std::string out = "(";
+  for (const std::string& p : parts) out += (out.size() > 1 ? ", " : "") + p;
+  return make_str(out + ")");
 }
 Value native_module(Session&, const Value& v) {
   Native* n = native(v);
@@ -247,11 +315,9 @@ bool native_hash(Session&, const Value& v, int64_t& out) {
   if (out == -1) out = -2;
   return true;
 }
-constexpr GetSetDef kNativeGetSet[] = {{"__name__", native_name},
-                                       {"__qualname__", native_qualname},
-                                       {"__doc__", native_doc},
-                                       {"__module__", native_module},
-                                       {"__self__", native_self}};
+constexpr GetSetDef kNativeGetSet[] = {{"__name__", native_name},     {"__qualname__", native_qualname},
+                                       {"__doc__", native_doc},       {"__text_signature__", native_text_signature},
+                                       {"__module__", native_module}, {"__self__", native_self}};
 Value native_call(Session& s, const Value& f, const Args& a) { return call_native(s, native(f), a); }
 constexpr TypeSlots kNativeSlots{
     .compare = native_compare, .hash = native_hash, .repr = native_repr, .call = native_call};

@@ -176,7 +176,7 @@ constexpr NativeDef kObjectMethods[] = {
     {"__ge__", "value, /", object_order, "Return self>=value."},
     {"__hash__", "", object_hash, "Return hash(self)."},
     {"__format__", "format_spec, /", object_format, "Default object formatter."},
-    {"__init__", "", object_init, "Initialize self."},
+    {"__init__", "", object_init, "Initialize self.  See help(type(self)) for accurate signature."},
     {"__getattribute__", "name, /", object_getattribute_, "Return getattr(self, name)."},
     {"__setattr__", "name, value, /", object_setattr_, "Implement setattr(self, name, value)."},
     {"__delattr__", "name, /", object_delattr_, "Implement delattr(self, name)."},
@@ -235,7 +235,9 @@ bool set_dict(Session& s, const Value& v, const Value& d) {
   i->dict = unwrap(d);  // `self.__dict__ = self` of a dict's subclass shares the dict inside
   return true;
 }
-constexpr GetSetDef kObjectGetSet[] = {{"__class__", get_class, set_class}, {"__dict__", get_dict, set_dict}};
+constexpr GetSetDef kObjectGetSet[] = {
+    {"__class__", get_class, set_class, "the object's class"},
+    {"__dict__", get_dict, set_dict, "dictionary for instance variables (if defined)"}};
 
 constexpr TypeSlots kObjectSlots{};
 constexpr TypeDef kObject{.name = "object",
@@ -386,11 +388,12 @@ Value type_get_dict(Session& s, const Value& v) {
 }
 Value type_get_doc(Session& s, const Value& v) {
   const Value* d = own_type_name(s, self_type(v), intern("__doc__"));
+  if (d && cast_exact<GetSet>(*d)) return make_str("type(object) -> the object's type");  // `type` itself
   return d ? *d : Value::none();
 }
 Value type_get_module(Session& s, const Value& v) {
   Value m = type_lookup(s, self_type(v), intern("__module__"));
-  return m.is_unbound() ? make_str("builtins") : m;
+  return m.is_unbound() || cast_exact<GetSet>(m) ? make_str("builtins") : m;  // of `type`: its own descriptor
 }
 bool type_set_module(Session& s, const Value& v, const Value& m) {
   if (!deletable(s, v, "__module__", m)) return false;

@@ -131,6 +131,8 @@ static std::string attribute_elsewhere(Session& s, const Value& object, std::str
     return of_another_tensor(name,
                              in_place && !type_lookup(s, t, intern(name.substr(0, name.size() - 1))).is_unbound());
   }
+  if (Module* m = cast_exact<Module>(object))
+    return cast<Str>(m->name) ? of_another_package(cast<Str>(m->name)->view(), name) : std::string();
   for (Type* b : t->mro) {
     Value module = type_lookup(s, b, intern("__module__"));
     Str* text = cast<Str>(module);
@@ -145,7 +147,8 @@ std::string suggestion(Session& s, const Value& exception) {
   if (!name) return {};
   auto is = [&](ExcKind k) { return is_subtype(e->type, exception_type(s, k)); };
   if (is(ExcKind::NameError)) {
-    for (const std::string& why : {of_another_language(name->view()), of_another_library(name->view())})
+    for (const std::string& why :
+         {of_another_language(name->view()), of_another_library(name->view()), of_another_name(name->view())})
       if (!why.empty()) return why;
     std::string near = suggest_name(s, e, name->view());
     return near.empty() ? of_library(name->view()) : near;

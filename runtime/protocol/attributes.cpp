@@ -144,7 +144,7 @@ Value type_attribute(Session& s, Type* t, Symbol name) {
   Type* metaclass = metaclass_of(s, t);
   Value meta = type_lookup(s, metaclass, name);  // __name__, __mro__, ...
   if (is_data_descriptor(s, meta) && kind_of(meta) == ObjectKind::get_set) {
-    if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound())
+    if (const Value* own = own_type_name(s, t, name); !own || own->is_unbound() || own->same(meta))
       return bind_descriptor(s, meta, Value::share(t), t);
     static const Symbol doc = intern("__doc__"), module = intern("__module__"), annotations = intern("__annotations__");
     if (name != doc && name != module && name != annotations) return bind_descriptor(s, meta, Value::share(t), t);

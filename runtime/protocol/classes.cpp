@@ -176,7 +176,8 @@ bool apply_slots(Session& s, Type* t) {
 // `__dict__` and `__weakref__` of the first class of a line whose instances have them.
 void add_instance_descriptors(Session& s, Type* t) {
   static const Symbol dict = sym("__dict__"), weakref = sym("__weakref__");
-  static constexpr GetSetDef kWeakref{"__weakref__", [](Session&, const Value&) { return Value::none(); }};
+  static constexpr GetSetDef kWeakref{"__weakref__", [](Session&, const Value&) { return Value::none(); }, nullptr,
+                                      "list of weak references to the object (if defined)"};
   bool inherits_dict = t->is_exception, inherits_weakref = false;
   for (size_t i = 1; i < t->mro.size(); ++i) {
     Type* base = t->mro[i];

@@ -10,6 +10,7 @@
 #include "ir/ops/sig_parse.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
+#include "runtime/object/elsewhere.h"
 #include "runtime/tensor/elementwise.h"
 #include "runtime/tensor/route.h"
 #include "runtime/types/big_int.h"
@@ -222,7 +223,9 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
     size_t j = 0;
     while (j < op.params.size() && op.params[j].name != want) ++j;
     if (j == op.params.size())
-      return bad_call(s, op, "got an unexpected keyword argument '" + std::string(name) + "'"), false;
+      return bad_call(s, op,
+                      "got an unexpected keyword argument '" + std::string(name) + "'" + of_another_argument(name)),
+             false;
     if (!out[j].is_unbound())
       return bad_call(s, op, "got multiple values for argument '" + std::string(name) + "'"), false;
     out[j] = args.keywords[k];
@@ -530,6 +533,14 @@ constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence
 }
 constexpr auto kRowFunctions = row_functions(std::make_integer_sequence<int, kMaxRows>());
 
+// The parameters of a row, also where it leaves them to its signature (for documentation; rows bind on their own).
+std::string_view params_of(const ir::OpDef& row) {
+  if (!row.params.empty()) return row.params;
+  const std::string_view inputs = row.sig.substr(0, row.sig.find("->"));
+  constexpr std::string_view kPlain[] = {"", "x", "x, y", "x, y, z"};
+  return kPlain[std::min<size_t>(static_cast<size_t>(std::ranges::count(inputs, '[')), 3)];
+}
+
 }  // namespace
 
 std::span<const NativeDef> operation_natives() {
@@ -538,8 +549,11 @@ std::span<const NativeDef> operation_natives() {
     auto ops = ir::op_rows();
     if (ops.size() > kMaxRows) ouro_bug("more rows than row functions");
     for (size_t i = 0; i < ops.size(); ++i)
-      v.push_back(
-          {.name = ops[i]->name, .params = ops[i]->params, .fn = kRowFunctions[i], .doc = ops[i]->doc, .raw = true});
+      v.push_back({.name = ops[i]->name,
+                   .params = params_of(*ops[i]),
+                   .fn = kRowFunctions[i],
+                   .doc = ops[i]->doc,
+                   .raw = true});
     return v;
   }());
   return rows;

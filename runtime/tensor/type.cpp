@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/object/elsewhere.h"
 #include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/tensor_hooks.h"
@@ -144,7 +145,8 @@ Value construct_slot(Session& s, Type*, const Args& args) {
     } else if (name == "data") {
       data = args.keywords[i];
     } else {
-      return raise_type_error(s, "tensor() got an unexpected keyword argument '%s'", std::string(name).c_str());
+      return raise_type_error(s, "tensor() got an unexpected keyword argument '%s'%s", std::string(name).c_str(),
+                              of_another_argument(name).c_str());
     }
   }
   if (args.size() > 1)

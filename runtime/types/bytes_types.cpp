@@ -678,7 +678,8 @@ constexpr NativeDef kByteArrayMethods[] = {
     {.name = "reverse", .params = "self", .fn = m_reverse},
 };
 constexpr NativeDef kClassMethods[] = {{.name = "fromhex", .fn = fromhex}};
-constexpr NativeDef kStatic[] = {{.name = "maketrans", .fn = maketrans}};
+constexpr NativeDef kStatic[] = {
+    {.name = "maketrans", .fn = maketrans, .doc = "A table for translate: of two bytes objects of one length."}};
 constexpr uint32_t kOps = bit(BinOp::add) | bit(BinOp::mul) | bit(BinOp::mod);
 constexpr TypeSlots kBytesSlots{.binary = bytes_binary,
                                 .binary_ops = kOps,

@@ -45,20 +45,26 @@ const Session::Embedded* find_library(std::string_view dotted) {
   return &kept.module;
 }
 
-// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress` of the
-// module of that name. `ops` is no module, but the operations themselves.
+// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress`. Its
+// module has another name: importing a module binds it in its package. `ops` is no module, but the operations
+// themselves.
 Value library_name(Session& s, std::string_view name) {
-  constexpr std::string_view kMember = "progress";
+  constexpr std::string_view kProgress = "progress";
+  const bool progress = name == kProgress;
   const EmbeddedModule* m = find_embedded(name);
-  if (!m || name == "ops" || !(m->is_package || name == kMember)) return Value();
-  OURO_TRY(module, import_module(s, intern("ouro." + std::string(name))));
-  if (name != kMember) return module;
-  OURO_TRY(member, get_attr(s, module, intern(name)));
-  // Importing bound the module under its name: `ouro.progress` is to mean what stands in it.
-  Value* ouro = s.modules.find(intern("ouro"));
-  if (ouro && !set_attr(s, *ouro, intern(name), member)) return Value::error();
-  return member;
+  if (!progress && (!m || name == "ops" || !m->is_package)) return Value();
+  OURO_TRY(module, import_module(s, intern(progress ? "ouro.progress_bar" : "ouro." + std::string(name))));
+  return progress ? get_attr(s, module, intern(name)) : module;
 }
+
+// `help` is Ouro (stdlib/help.ouro), imported when it is first named.
+constexpr std::string_view kHelp[] = {"help"};
+Value help(Session& s, std::string_view name) {
+  if (name != kHelp[0]) return Value();
+  OURO_TRY(module, import_module(s, intern("ouro.help")));
+  return get_attr(s, module, intern(name));
+}
+constexpr NativeModule kHelpName{.name = kPython, .functions = {}, .constant = help, .constants = kHelp};
 
 constexpr NativeModule kOuroModule{.name = kOuro, .functions = {}, .attribute = library_name};
 constexpr NativeModule kNativePackage{.name = "ouro.native", .functions = {}};
@@ -75,7 +81,7 @@ void register_library(Session& s) {
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
   for (const NativeModule* m :
-       {&kTensorsModule, &kDefsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
+       {&kHelpName, &kTensorsModule, &kDefsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
     s.register_natives(m);
   register_tensor_natives(s);
   register_file_modules(s);

@@ -41,6 +41,19 @@ Value rows(Session&, const Args&) {
   return make_list(out);
 }
 
+// What a page of documentation says of a row beside its text and parameters.
+Value documentation(Session& s, const Args&) {
+  Value out = make_dict();
+  for (const ir::OpInfo* op : ir::all_ops()) {
+    const bool differentiable = ir::has_float_input(op->def->sig) && op->def->nondiff.empty();
+    Value one = make_tuple({text(op->def->sig), text(op->def->alias), Value::boolean(op->def->function),
+                            Value::boolean(op->def->method && ir::has_inputs(*op->def)), Value::boolean(differentiable),
+                            text(op->def->nondiff)});
+    if (!dict_set(s, out.as<Dict>(), make_str(op->name), one)) return Value::error();
+  }
+  return out;
+}
+
 Value tangent_rules(Session& s, const Args&) {
   Value out = make_dict();
   for (const ir::OpInfo* op : ir::all_ops()) {
@@ -58,6 +71,9 @@ constexpr NativeDef kFunctions[] = {
     {"rows", "", rows,
      "The rows of tensor operations: (name, signature, parameters, inputs, their domains in tests, tolerance, test "
      "cases, is it differentiable)."},
+    {"documentation", "", documentation,
+     "By the name of an operation: (signature, further names separated by spaces, is it a function, is it a method, is "
+     "it differentiable, else why not)."},
     {"tangent_rules", "", tangent_rules,
      "The forward-mode rules of the rows that are not linear, by name: rule(tangent, result, arguments...)."},
     {"operations", "", operations, "Every operation by name, also those that scripts cannot name."},

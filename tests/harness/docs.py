@@ -4,6 +4,8 @@
                  in the folder under that name. In the modes that compile everything it prints the same
 ```console       each `$ COMMAND` is run, and what follows it is compared with what it printed;
                  `...` stands for any text in a line, alone in a line for any lines
+```pycon         `>>> STATEMENT` and what it prints: all of a document's in one program (session.py), in the same modes
+The pages that are made by the tests (pages.py) must be what they are made of.
 Blocks marked `skip` (```console skip) are left alone: those that install, download or take long.
 """
 import glob
@@ -11,6 +13,7 @@ import os
 import re
 import shutil
 
+from . import pages, session
 from .common import ROOT, Job, Result, describe, difference, tail
 
 BLOCK = re.compile(r"^```(ouro|console)([^\n]*)\n(.*?)^```", re.M | re.S)
@@ -37,6 +40,24 @@ def matches(expected, actual):
     return re.fullmatch(pattern, actual.rstrip(), re.S) is not None
 
 
+def run_sessions(suite, name, text, folder, env):
+    """The statements of all `pycon` blocks: they print what is shown, in every mode that compiles everything, too."""
+    found = [(f"{name}:{text.count(chr(10), 0, m.start()) + 1}", *one) for m in session.BLOCK.finditer(text) if "skip" not in m.group(1).split()
+             for one in session.statements(m.group(2))]
+    results = []
+    for mode in [m for m in dict.fromkeys(("auto", *suite.modes)) if found and m in ("auto", "everything", "exits")]:
+        if mode == "auto" and name in pages.PAGES:
+            continue  # its outputs are just made
+        option, how = suite.tier(mode)
+        printed, done = session.answers(suite, [source for _, source, _ in found], folder, option, env | how, timeout=240)
+        wrong = [f"{place}: {source}\n" + difference(shown, out or "", "shown", "printed")
+                 for (place, source, shown), out in zip(found, printed) if out is None or not matches(shown, out)]
+        if done.status != 0:
+            wrong.insert(0, f"it {describe(done.status)}\n" + tail(done.err))
+        results.append(Result(f"{name} sessions[{mode}]", "\n".join(wrong[:10])))
+    return results
+
+
 def run_document(suite, path):
     name = os.path.relpath(path, ROOT)
     folder = suite.temporary()
@@ -52,6 +73,11 @@ def run_document(suite, path):
     with open(path, encoding="utf-8") as f:
         text = f.read()
     results = []
+    if name in pages.PAGES:
+        results.append(Result(f"{name} is what it is made of", pages.check(suite, name, folder)))
+        with open(path, encoding="utf-8") as f:
+            text = f.read()  # --bless may have written it
+    results += run_sessions(suite, name, text, folder, env)
     for match in BLOCK.finditer(text):
         kind, info, body = match.groups()
         place = f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -91,8 +117,9 @@ def discover(suite):
         if suite.tags or suite.sanitized or not os.path.exists(path) or not suite.wants(name):
             continue
         with open(path, encoding="utf-8") as f:
-            if not BLOCK.search(f.read()):
-                continue
+            text = f.read()
+        if not BLOCK.search(text) and not session.BLOCK.search(text) and name not in pages.PAGES:
+            continue
         if not suite.ouro:
             return [Job("docs", lambda: [Result("docs", "ouro is not built")])]
         jobs.append(Job(name, lambda p=path: run_document(suite, p), weight=5))
