@@ -175,9 +175,10 @@ Value searchsorted(OpCall& c) {
   visit_type(t, [&]<class T>(T) {
     const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
     int64_t n = a.as<Tensor>()->size;
+    auto less = [](T p, T q) { return p < q || (q != q && p == p); };  // NaN is the largest
     for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) {
       poll_interrupt(c.s, polled);
-      out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
+      out[i] = (right ? std::upper_bound(s, s + n, v[i], less) : std::lower_bound(s, s + n, v[i], less)) - s;
     }
   });
   return r;
