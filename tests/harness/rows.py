@@ -32,6 +32,16 @@ NO_TEST = dict.fromkeys("float half bfloat16 long int bool".split(), "another dt
     "tie_share": "is constant where it is not a jump",
     "bernoulli": "random",
     "multinomial": "random",
+    "poisson": "random",
+    "gumbel_softmax": "random",
+    "allclose": "gives a bool",
+    "equal": "gives a bool",
+    "heaviside": "a jump",
+    "bucketize": "counts",
+    "isin": "a predicate",
+    "signbit": "a predicate",
+    "isposinf": "a predicate",
+    "isneginf": "a predicate",
 }
 
 # Operators, by the name of their rule: expressions, and the domains of their inputs.
