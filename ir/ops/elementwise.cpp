@@ -202,7 +202,8 @@ constexpr OpDef kActivations[] = {
 // erfinv(1 - x) loses what is small: below 0.1 by Halley's steps from Hastings' approximation (Abramowitz, 26.2.23).
 S erfc_inverse(S x) {
   S u = min(x, S(2) - x), t = sqrt(log(u / 2) * -2.0);
-  S y = (t - (t * (t * 0.010328 + 0.802853) + 2.515517) / (t * (t * (t * 0.001308 + 0.189269) + 1.432788) + 1)) * kRootHalf;
+  S y = (t - (t * (t * 0.010328 + 0.802853) + 2.515517) / (t * (t * (t * 0.001308 + 0.189269) + 1.432788) + 1)) *
+        kRootHalf;
   for (int step = 0; step < 2; ++step) {
     S q = (erfc(y) - u) / (exp(-(y * y)) * -kTwoOverRootPi);
     y = y - q / (y * q + 1);

@@ -1,6 +1,6 @@
 // Linear algebra: rows only. matmul, matmul_nt (a b^T) and matmul_tn (a^T b) are each other's derivatives, so that no
-// transposed copy is made. The factorisations of runtime/tensor/decompose.cpp give one tensor each; stdlib/ops/decompose
-// says what people call, and their derivatives.
+// transposed copy is made. The factorisations of runtime/tensor/decompose.cpp give one tensor each;
+// stdlib/ops/decompose says what people call, and their derivatives.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {

@@ -552,11 +552,17 @@ Value pseudo_inverse(OpCall& c) {
   });
 }
 
-constexpr ExecutorRow kRows[] = {
-    {"solve", solve},         {"det", determinant},     {"logabsdet", log_abs_determinant},
-    {"det_sign", determinant_sign}, {"cofactors", cofactors}, {"cholesky", cholesky},
-    {"triangular", triangular}, {"orthogonal", orthogonal}, {"eigh", symmetric_eigen},
-    {"svd", singular_values}, {"pinv", pseudo_inverse}};
+constexpr ExecutorRow kRows[] = {{"solve", solve},
+                                 {"det", determinant},
+                                 {"logabsdet", log_abs_determinant},
+                                 {"det_sign", determinant_sign},
+                                 {"cofactors", cofactors},
+                                 {"cholesky", cholesky},
+                                 {"triangular", triangular},
+                                 {"orthogonal", orthogonal},
+                                 {"eigh", symmetric_eigen},
+                                 {"svd", singular_values},
+                                 {"pinv", pseudo_inverse}};
 
 }  // namespace
 

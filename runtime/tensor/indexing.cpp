@@ -691,8 +691,7 @@ Value row_index_add(OpCall& c) {
 constexpr ExecutorRow kRows[] = {
     {"gather key", row_getitem, false}, {"scatter key set", row_put},          {"scatter key add", row_put},
     {"gather axis", row_gather},        {"scatter axis set", row_scatter},     {"scatter axis add", row_scatter},
-    {"gather select", row_select},      {"scatter select add", row_index_add},
-    {"scatter_combine", row_scatter_combine},
+    {"gather select", row_select},      {"scatter select add", row_index_add}, {"scatter_combine", row_scatter_combine},
 };
 
 }  // namespace

@@ -224,7 +224,9 @@ Value bessel_i(OpCall& c) {
     const double a = std::abs(x);
     if (a != a) return a;
     constexpr double kOverflow = 713;
-    const double y = order > 10000 && a < kOverflow ? 0 : a > kOverflow ? HUGE_VAL : std::cyl_bessel_i(static_cast<double>(order), a);
+    const double y = order > 10000 && a < kOverflow ? 0
+                     : a > kOverflow                ? HUGE_VAL
+                                                    : std::cyl_bessel_i(static_cast<double>(order), a);
     return odd && x < 0 ? -y : y;
   });
 }
@@ -246,7 +248,8 @@ double polygamma_of(int64_t n, double x) {
   double sum = 0;
   for (; x < static_cast<double>(n) + 16; x += 1) sum += std::pow(x, -s);
   // B_2k / (2k)! of the formula
-  constexpr double kTerms[] = {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000., 1. / 74724249600.};
+  constexpr double kTerms[] = {
+      1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000., 1. / 74724249600.};
   double rise = s, power = std::pow(x, -s - 1);
   sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
   double k = s;
@@ -268,8 +271,8 @@ Value same_gcd(OpCall& c) {
   for (int64_t i = 0; i < r.as<Tensor>()->size; ++i) {
     poll_interrupt(c.s, polled);
     auto magnitude = [](int64_t v) { return v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v); };
-    r.as<Tensor>()->data<int64_t>()[i] =
-        static_cast<int64_t>(std::gcd(magnitude(a.as<Tensor>()->data<int64_t>()[i]), magnitude(b.as<Tensor>()->data<int64_t>()[i])));
+    r.as<Tensor>()->data<int64_t>()[i] = static_cast<int64_t>(
+        std::gcd(magnitude(a.as<Tensor>()->data<int64_t>()[i]), magnitude(b.as<Tensor>()->data<int64_t>()[i])));
   }
   return cast_tensor(c.s, r, c.dtype());
 }
@@ -278,8 +281,8 @@ constexpr ExecutorRow kMake[] = {{"full", full},        {"zeros", zeros},    {"o
                                  {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
                                  {"eye", eye},          {"arange", arange},  {"linspace", linspace}};
 constexpr ExecutorRow kOrder[] = {
-    {"argsort", argsort}, {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
-    {"bessel_i", bessel_i}, {"polygamma", polygamma}, {"same_gcd", same_gcd}};
+    {"argsort", argsort},   {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
+    {"bessel_i", bessel_i}, {"polygamma", polygamma},     {"same_gcd", same_gcd}};
 
 }  // namespace
 
