@@ -14,6 +14,7 @@ using X = OpArgs;
 
 S sign(S x) { return select(x > 0, 1, select(x < 0, -1, 0)); }
 S truth(S x) { return x != 0; }
+S erfc_inverse(S x);
 // log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 S softplus1(S x) { return max(x, 0) + log1p(exp(-abs(x))); }
 
@@ -25,7 +26,7 @@ constexpr OpDef kUnary[] = {
    .d = {[](X x, S) { return sign(x[0]); }}, .function = false, .alias = "absolute"},
   {.name = "sign", .doc = "-1, 0 or 1, as x is negative, zero or positive.",
    .sig = "t[*s] -> t[*s]", .body = [](X x) { return sign(x[0]); },
-   .nondiff = "zero almost everywhere"},
+   .nondiff = "zero almost everywhere", .alias = "sgn"},
   {.name = "exp", .doc = "e to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp(x[0]); },
    .d = {[](X, S y) { return y; }}, .test = {.tol = 4e-7}},
   {.name = "exp2", .doc = "2 to the x.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return exp2(x[0]); },
@@ -98,6 +99,8 @@ constexpr OpDef kUnary[] = {
   {.name = "erfinv", .doc = "Inverse of erf; NaN outside of [-1, 1].",
    .sig = "f[*s] -> f[*s]", .body = [](X x) { return erfinv(x[0]); },
    .d = {[](X, S y) { return exp(y * y) * (1 / kTwoOverRootPi); }}, .test = {.domain = {{-0.9, 0.9}}, .tol = 1e-6}},
+  {.name = "erfcinv", .doc = "Inverse of erfc.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return erfc_inverse(x[0]); },
+   .d = {[](X, S y) { return exp(y * y) * (-1 / kTwoOverRootPi); }}, .test = {.domain = {{0.02, 1.9}}, .tol = 1e-5}},
   {.name = "lgamma", .doc = "log |gamma(x)|.", .sig = "f[*s] -> f[*s]", .body = [](X x) { return lgamma(x[0]); },
    .d = {[](X x, S) { return digamma(x[0]); }}, .test = {.domain = {{0.3, 4}}, .tol = 1e-6}},
   {.name = "digamma", .doc = "Derivative of lgamma: gamma'(x) / gamma(x).", .sig = "f[*s] -> f[*s]",
@@ -122,6 +125,17 @@ constexpr OpDef kUnary[] = {
    .body = [](X x) { return x.integer ? x[0] == x[0] : abs(x[0]) < kInf; }, .nondiff = "a predicate"},
   {.name = "logical_not", .doc = "True where x is 0.", .sig = "t[*s] -> b[*s]", .body = [](X x) { return x[0] == 0; },
    .nondiff = "a predicate"},
+  {.name = "bessel_i", .doc = "The modified Bessel function of the first kind of a whole order.",
+   .sig = "f[*s] -> f[*s]", .params = "x, order: size", .symbol = "bessel_i",
+   .vjp = "lambda g, y, x, order: g * ouro.bessel_i_slope(x, order)",
+   .jvp = "lambda t, y, x, order: t * ouro.bessel_i_slope(x, order)", .method = false, .function = false,
+   .test = {.tol = 1e-6, .cases = "f[3,4], 0 | f[3,4], 2"}},
+  {.name = "polygamma", .doc = "The n-th derivative of digamma.", .sig = "f[*s] -> f[*s]", .params = "n: size, @x",
+   .symbol = "polygamma", .vjp = "lambda g, y, n, x: g * ouro.polygamma(n + 1, x)",
+   .jvp = "lambda t, y, n, x: t * ouro.polygamma(n + 1, x)", .method = false,
+   .test = {.domain = {{0.5, 3}}, .tol = 1e-5, .cases = "2, f[3,4] | 0, f[3]"}},
+  {.name = "same_gcd", .doc = "The greatest common divisors of two tensors of one shape.",
+   .sig = "i[*s], i[*s] -> i[*s]", .shape = "same", .symbol = "same_gcd", .method = false, .function = false},
   {.name = "bitwise_not", .doc = "Every bit flipped; of a bool: not.", .sig = "i[*s] -> i[*s]",
    .body = [](X x) { return ~x[0]; }},
 };
@@ -200,6 +214,19 @@ constexpr OpDef kActivations[] = {
 };
 // clang-format on
 
+// erfinv(1 - x) loses what is small: below 0.1 by Halley's steps from Hastings' approximation (Abramowitz, 26.2.23).
+S erfc_inverse(S x) {
+  S u = min(x, S(2) - x), t = sqrt(log(u / 2) * -2.0);
+  S y = (t - (t * (t * 0.010328 + 0.802853) + 2.515517) / (t * (t * (t * 0.001308 + 0.189269) + 1.432788) + 1)) *
+        kRootHalf;
+  for (int step = 0; step < 2; ++step) {
+    S q = (erfc(y) - u) / (exp(-(y * y)) * -kTwoOverRootPi);
+    y = y - q / (y * q + 1);
+  }
+  y = select(u == 0, kInf, select(u < 0.1, y, erfinv(S(1) - u)));
+  return select(x > 1, -y, y);
+}
+
 S floor_divide(X x) {  // C's floor of the exact quotient, as PyTorch and Python do it
   S a = x[0], b = x[1];
   if (x.integer) {
@@ -270,6 +297,10 @@ constexpr OpDef kBinary[] = {
    .body = [](X x) { S m = max(x[0], x[1]); return select(abs(m) == kInf, m, m + log1p(exp(-abs(x[0] - x[1])))); },
    .d = {[](X x, S) { return sigmoid(x[0] - x[1]); }, [](X x, S) { return sigmoid(x[1] - x[0]); }},
    .test = {.tol = 1e-6}},
+  {.name = "logaddexp2", .doc = "log2(2^x + 2^y).", .sig = "f[*s], f[*s] -> f[*s]",
+   .body = [](X x) { S m = max(x[0], x[1]); return select(abs(m) == kInf, m, m + log1p(exp2(-abs(x[0] - x[1]))) / kLn2); },
+   .d = {[](X x, S) { return sigmoid((x[0] - x[1]) * kLn2); }, [](X x, S) { return sigmoid((x[1] - x[0]) * kLn2); }},
+   .test = {.tol = 1e-6}},
   {.name = "copysign", .doc = "|x| with the sign of y.", .sig = "f[*s], f[*s] -> f[*s]",
    .body = [](X x) { S a = abs(x[0]); return select((x[1] < 0) | ((x[1] == 0) & (S(1) / x[1] < 0)), -a, a); },
    .d = {[](X x, S y) { return select(x[0] == 0, 0, y / x[0]); }, [](X, S) { return S(0); }}},
@@ -278,7 +309,7 @@ constexpr OpDef kBinary[] = {
    .d = {[](X x, S) { return select((x[0] == 0) & (x[1] <= 0), 0, log(x[1])); }, [](X x, S) { return x[0] / x[1]; }},
    .test = {.domain = {{-2, 2}, {0.3, 3}}, .tol = 1e-6}},
   {.name = "eq", .doc = "x == y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] == x[1]; },
-   .nondiff = "a predicate", .alias = "equal"},
+   .nondiff = "a predicate"},
   {.name = "ne", .doc = "x != y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] != x[1]; },
    .nondiff = "a predicate", .alias = "not_equal"},
   {.name = "lt", .doc = "x < y.", .sig = "t[*s], t[*s] -> b[*s]", .body = [](X x) { return x[0] < x[1]; },

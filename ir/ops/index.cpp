@@ -40,6 +40,20 @@ constexpr OpDef kIndex[] = {
    .loop = scatter("axis add"), .linear_in = 5,
    .vjp = "lambda g, y, x, axis, index, src: (g, None, ouro.sum_to(ouro.gather(g, axis, index), src))",
    .test = {.cases = "f[3,4], 1, tensor(((0, 3), (2, 2), (1, 1))), f[3,2]"}},
+  {.name = "scatter_combine",
+   .doc = "x with src[i][j] combined into x[index[i][j]][j] along axis, in order; without include_self the first "
+          "written to a place replaces what is there.",
+   .sig = "t[*s], i64[*], t[*] -> t[*s]",
+   .params = "@x, axis: axis, @index, @src, reduce: prod|amax|amin, include_self: flag", .shape = "scatter",
+   .symbol = "scatter_combine",
+   .vjp = "lambda g, y, x, axis, index, src, how, own: ouro.scatter_combine_back(g, x, axis, index, src, y, how, own)",
+   .jvp = "lambda t, y, x, axis, index, src, how, own: ouro.scatter_add(zeros_like(x) if t[0] is None else t[0] * "
+          "ouro.scatter_shares(x, axis, index, src, y, how, own)[0], axis, index, zeros_like(src) if t[2] is None else "
+          "t[2] * ouro.scatter_shares(x, axis, index, src, y, how, own)[1])",
+   .method = false, .function = false,
+   .test = {.domain = {{0.5, 2}, {0.5, 2}},
+            .cases = "f[3], 0, tensor((1, 1, 0)), f[3], 'prod', True | f[3,2], 0, tensor(((1, 0), (1, 2))), f[2,2], "
+                     "'amax', False"}},
   {.name = "index_select", .doc = "The slices along axis that the indices name, in their order.",
    .sig = "t[*], i64[*] -> t[@]",
    .params = "@x, axis: axis, @index", .shape = "index_select", .loop = gather("select"), .linear_in = 1,

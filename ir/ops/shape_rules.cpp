@@ -88,6 +88,63 @@ bool rule_matmul(SigCall& c) { return product_shape(c, false, false); }
 bool rule_matmul_nt(SigCall& c) { return product_shape(c, false, true); }
 bool rule_matmul_tn(SigCall& c) { return product_shape(c, true, false); }
 
+// ---------------------------------------------------------------- factorisations, of the last two axes
+
+// The sizes of a matrix, or of each of a batch.
+bool matrices(SigCall& c, const Dims& x, Dim& m, Dim& n, bool square) {
+  if (x.size() < 2)
+    return c.fail("RuntimeError", who(c) + "a matrix, or a batch of them, expected, not the shape " + to_text(x));
+  m = x[x.size() - 2], n = x[x.size() - 1];
+  return !square || !unequal(m, n) ||
+         c.fail("RuntimeError", who(c) + "square matrices expected, not the shape " + to_text(x));
+}
+Dim smaller(Dim a, Dim b) {
+  if (a.known() && b.known()) return dim(std::min(a.c, b.c));
+  return !unequal(a, b) && !differs(a, b) && a == b ? a : unknown_dim();
+}
+// The leading axes of x, and then m (and n).
+bool in_batch(SigCall& c, std::initializer_list<Dim> last) {
+  Dims d(in(c).begin(), in(c).end() - 2);
+  d.insert(d.end(), last);
+  return done(c, d);
+}
+bool rule_square(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, true) && done(c, in(c));
+}
+bool rule_det(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, true) && in_batch(c, {});
+}
+bool rule_solve(SigCall& c) {
+  Dim m, n, rows, width;
+  if (!matrices(c, in(c), m, n, true) || !matrices(c, in(c, 1), rows, width, false)) return false;
+  Dims want(in(c).begin(), in(c).end() - 1);
+  want.push_back(width);
+  return unequal(want, in(c, 1)) ? do_not_fit(c, in(c), in(c, 1)) : done(c, in(c, 1));
+}
+bool rule_qr_columns(SigCall& c) {
+  Dim m, n;
+  if (!matrices(c, in(c), m, n, false)) return false;
+  return larger(n, m) ? c.fail("RuntimeError", who(c) + "more columns than rows: " + to_text(in(c))) : done(c, in(c));
+}
+bool rule_qr_basis(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, false) && in_batch(c, {m, m});
+}
+bool rule_eigh(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, true) && in_batch(c, {n + dim(1), n});
+}
+bool rule_svd(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, false) && in_batch(c, {m + n + dim(1), smaller(m, n)});
+}
+bool rule_pinv(SigCall& c) {
+  Dim m, n;
+  return matrices(c, in(c), m, n, false) && in_batch(c, {n, m});
+}
+
 // Size of a window's walk over an axis.
 bool window(SigCall& c, Dim n, Dim k, Dim s, Dim p, Dim d, bool ceil_mode, Dim& o) {
   if (s.known() && s.c <= 0) return c.fail("ValueError", who(c) + "the stride must be positive");
@@ -311,6 +368,14 @@ constexpr Rule kRules[] = {
     {"matmul", rule_matmul},
     {"matmul_nt", rule_matmul_nt},
     {"matmul_tn", rule_matmul_tn},
+    {"square", rule_square},
+    {"det", rule_det},
+    {"solve", rule_solve},
+    {"qr_columns", rule_qr_columns},
+    {"qr_basis", rule_qr_basis},
+    {"eigh", rule_eigh},
+    {"svd", rule_svd},
+    {"pinv", rule_pinv},
     {"convolve", rule_convolve},
     {"pool", rule_pool},
     {"pool_back", rule_pool_back},

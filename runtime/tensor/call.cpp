@@ -101,7 +101,7 @@ const ExecutorRow* find_executor(const ir::OpInfo& op) {
   static const std::map<std::string, const ExecutorRow*, std::less<>>& all = support::forever([] {
     std::map<std::string, const ExecutorRow*, std::less<>> m;
     for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(),
-                      order_executors(), window_executors(), contract_executors()})
+                      order_executors(), window_executors(), contract_executors(), decompose_executors()})
       for (const ExecutorRow& r : rows) m.emplace(r.name, &r);
     return m;
   }());
@@ -526,7 +526,7 @@ template <int I>
 Value call_row(Session& s, const Args& args) {
   return call_operation(s, *ir::all_ops()[I], args);
 }
-constexpr int kMaxRows = 420;
+constexpr int kMaxRows = 1024;
 template <int... I>
 constexpr std::array<NativeFn, sizeof...(I)> row_functions(std::integer_sequence<int, I...>) {
   return {call_row<I>...};

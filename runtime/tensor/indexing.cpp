@@ -614,6 +614,37 @@ Value row_scatter(OpCall& c) {
   }
   return scatter_at(c, std::move(places), src, c.op.def->loop.index == "axis add");
 }
+// x with src combined into the places that index names, in order: prod, amax or amin (NaN wins).
+Value row_scatter_combine(OpCall& c) {
+  const Tensor *x = c.in(0), *index = c.in(1);
+  CountedVector<int64_t> places;
+  if (!axis_places(c, x, index, places)) return Value::error();
+  if (c.in(2)->size != index->size)
+    return c.raise("RuntimeError", c.op.name + ": index " + shape_text(index->shape()) + " and src " +
+                                       shape_text(c.in(2)->shape()) + " must have one shape");
+  const DType t = c.dtype(), compute = ir::compute_type(t);
+  Value target = cast_tensor(c.s, c.inputs[0], compute), source = cast_tensor(c.s, c.inputs[2], compute);
+  if (target.is_error() || source.is_error() || !make_unique(c.s, target)) return Value::error();
+  const std::string how = c.param("reduce").text;
+  uint32_t polled = 0;
+  visit_type(compute, [&]<class T>(T) {
+    T* out = target.as<Tensor>()->data<T>();
+    const T* in = source.as<Tensor>()->data<T>();
+    std::vector<bool> written(c.flag("include_self") ? 0 : static_cast<size_t>(target.as<Tensor>()->size));
+    for (size_t i = 0; i < places.size(); ++i) {
+      poll_interrupt(c.s, polled);
+      const size_t at = static_cast<size_t>(places[i]);
+      T &o = out[at], v = in[i];
+      if (!written.empty() && !written[at])
+        written[at] = true, o = v;
+      else if (how == "prod")
+        o = static_cast<T>(o * v);
+      else if (v != v || (how == "amax" ? v > o : v < o))
+        o = v;
+    }
+  });
+  return cast_tensor(c.s, target, t);
+}
 Value row_select(OpCall& c) {
   const Tensor* x = c.in(0);
   int axis = c.axis("axis", x->rank);
@@ -660,7 +691,7 @@ Value row_index_add(OpCall& c) {
 constexpr ExecutorRow kRows[] = {
     {"gather key", row_getitem, false}, {"scatter key set", row_put},          {"scatter key add", row_put},
     {"gather axis", row_gather},        {"scatter axis set", row_scatter},     {"scatter axis add", row_scatter},
-    {"gather select", row_select},      {"scatter select add", row_index_add},
+    {"gather select", row_select},      {"scatter select add", row_index_add}, {"scatter_combine", row_scatter_combine},
 };
 
 }  // namespace

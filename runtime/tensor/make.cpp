@@ -175,9 +175,10 @@ Value searchsorted(OpCall& c) {
   visit_type(t, [&]<class T>(T) {
     const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
     int64_t n = a.as<Tensor>()->size;
+    auto less = [](T p, T q) { return p < q || (q != q && p == p); };  // NaN is the largest
     for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) {
       poll_interrupt(c.s, polled);
-      out[i] = (right ? std::upper_bound(s, s + n, v[i]) : std::lower_bound(s, s + n, v[i])) - s;
+      out[i] = (right ? std::upper_bound(s, s + n, v[i], less) : std::lower_bound(s, s + n, v[i], less)) - s;
     }
   });
   return r;
@@ -202,11 +203,86 @@ Value nonzero(OpCall& c) {
   return r;
 }
 
+// ---------------------------------------------------------------- functions of one element by the C library
+
+// f(element, polled) in f64; what it gives is rounded to the dtype.
+template <class F>
+Value each_real(OpCall& c, F&& f) {
+  OURO_TRY(in, cast_tensor(c.s, c.inputs[0], DType::f64));
+  OURO_TRY(r, make_tensor(c.s, DType::f64, c.shape));
+  auto *x = in.as<Tensor>(), *y = r.as<Tensor>();
+  for (int64_t i = 0; i < x->size; ++i) {
+    if ((i & 0xff) == 0xff) poll_interrupt(c.s);
+    y->data<double>()[i] = f(x->data<double>()[i]);
+  }
+  return cast_tensor(c.s, r, c.dtype());
+}
+Value bessel_i(OpCall& c) {
+  const int64_t order = c.integer("order");
+  const bool odd = order % 2 == 1;
+  return each_real(c, [&](double x) {
+    const double a = std::abs(x);
+    if (a != a) return a;
+    constexpr double kOverflow = 713;
+    const double y = order > 10000 && a < kOverflow ? 0
+                     : a > kOverflow                ? HUGE_VAL
+                                                    : std::cyl_bessel_i(static_cast<double>(order), a);
+    return odd && x < 0 ? -y : y;
+  });
+}
+// Above 0 the sum of n! / (x + k)^(n+1): its first terms, then Euler's and Maclaurin's formula for the others.
+double polygamma_of(int64_t n, double x) {
+  if (n == 0) {
+    double y = 0;
+    if (x < 0 && x == std::floor(x)) return NAN;
+    if (x < 0) return polygamma_of(0, 1 - x) - M_PI / std::tan(M_PI * x);
+    for (; x < 16; x += 1) y -= 1 / x;
+    const double q = 1 / (x * x);
+    return y + std::log(x) - 0.5 / x -
+           q * (1. / 12 - q * (1. / 120 - q * (1. / 252 - q * (1. / 240 - q * (1. / 132 - q * (691. / 32760))))));
+  }
+  if (n > 170 || x != x) return NAN;
+  if (x <= 0 && x == std::floor(x)) return n % 2 == 1 ? HUGE_VAL : NAN;
+  if (x < -1e6) return NAN;
+  const double s = static_cast<double>(n) + 1;
+  double sum = 0;
+  for (; x < static_cast<double>(n) + 16; x += 1) sum += std::pow(x, -s);
+  // B_2k / (2k)! of the formula
+  constexpr double kTerms[] = {
+      1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000., 1. / 74724249600.};
+  double rise = s, power = std::pow(x, -s - 1);
+  sum += std::pow(x, 1 - s) / (s - 1) + 0.5 * std::pow(x, -s);
+  double k = s;
+  for (double t : kTerms) {
+    sum += t * rise * power;
+    rise *= (k + 1) * (k + 2), k += 2, power /= x * x;
+  }
+  return (n % 2 == 1 ? 1 : -1) * std::tgamma(s) * sum;
+}
+Value polygamma(OpCall& c) {
+  const int64_t n = c.integer("n");
+  return each_real(c, [&](double x) { return polygamma_of(n, x); });
+}
+Value same_gcd(OpCall& c) {
+  OURO_TRY(a, cast_tensor(c.s, c.inputs[0], DType::i64));
+  OURO_TRY(b, cast_tensor(c.s, c.inputs[1], DType::i64));
+  OURO_TRY(r, make_tensor(c.s, DType::i64, c.shape));
+  uint32_t polled = 0;
+  for (int64_t i = 0; i < r.as<Tensor>()->size; ++i) {
+    poll_interrupt(c.s, polled);
+    auto magnitude = [](int64_t v) { return v < 0 ? -static_cast<uint64_t>(v) : static_cast<uint64_t>(v); };
+    r.as<Tensor>()->data<int64_t>()[i] = static_cast<int64_t>(
+        std::gcd(magnitude(a.as<Tensor>()->data<int64_t>()[i]), magnitude(b.as<Tensor>()->data<int64_t>()[i])));
+  }
+  return cast_tensor(c.s, r, c.dtype());
+}
+
 constexpr ExecutorRow kMake[] = {{"full", full},        {"zeros", zeros},    {"ones", ones},
                                  {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
                                  {"eye", eye},          {"arange", arange},  {"linspace", linspace}};
 constexpr ExecutorRow kOrder[] = {
-    {"argsort", argsort}, {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false}};
+    {"argsort", argsort},   {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
+    {"bessel_i", bessel_i}, {"polygamma", polygamma},     {"same_gcd", same_gcd}};
 
 }  // namespace
 

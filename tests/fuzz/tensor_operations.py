@@ -14,6 +14,10 @@ NOT_DRAWN = {
     "root": "a part of norm and std", "round_even": "a part of round", "cross_entropy_of_bit": "a part of binary_cross_entropy",
     "matmul_back_a": "a part of matmul's derivative", "matmul_back_b": "a part of matmul's derivative",
     "matmul_nt_back_a": "a part of matmul_nt's derivative", "matmul_nt_back_b": "a part of matmul_nt's derivative",
+    "fitting_batches": "a part of solve", "hold_matrices": "a part of solve", "no_derivative": "refuses", "qr_basis": "has a derivative that is refused",
+    "cholesky_along": "cholesky forward", "cofactors_along": "det forward", "eigh_along": "eigh forward", "pinv_along": "pinv forward",
+    "qr_columns_along": "qr forward", "svd_along": "svd forward", "lstsq": "its residuals hang on the rank", "equal": "gives a bool",
+    "allclose": "gives a bool", "poisson": "random, by rejection",
     "place": "where a tensor is", "place_like": "where a tensor is", "cpu": "where a tensor is",
 }
 
@@ -662,6 +666,107 @@ def contraction(p):
         return f"kron({x.name}, ones(2, 2))", "f", ((a[0] * 2, a[1] * 2), (b[0] * 2, b[1] * 2))
     y = p.tensor("f", (a, (3, 3)))
     return f"cross({y.name}, {y.name} * 0.5 + 1)", "f", y.shape
+
+
+# ---- linear algebra of a small square
+SQUARES = ["inv({0} * 0.1 + {1} * 2)", "det({0} * 0.3 + {1}) * {0}", "slogdet({0} * 0.1 + {1})[1] + {0}", "logdet({0} * 0.1 + {1} * 2) * {0}",
+           "solve({0} * 0.1 + {1}, {0})", "cholesky({0} @ {0}.transpose(-1, -2) * 0.1 + {1})", "matrix_exp({0} * 0.2)", "matrix_power({0} * 0.3, 3)",
+           "cholesky_solve({0}, {0} * 0.1 + {1} * 2)", "cholesky_inverse({0} * 0.1 + {1} * 2)", "triangular_solve({0}, {0} * 0.1 + {1} * 2)[0]",
+           "solve_triangular({0} * 0.1 + {1} * 2, {0}, upper=False)", "qr({0} * 0.1 + {1})[1]", "eigvalsh({0} * 0.05 + {2})",
+           "svdvals({0} * 0.05 + {2})", "pinv({0} * 0.1 + {1} * 2)", "matrix_norm({0})", "vector_norm({0}, 3) * {0}", "cond({0} * 0.05 + {2}) + {0}",
+           "svd({0} * 0.05 + {2})[0].square()", "eigh({0} * 0.05 + {2})[1].square()", "matrix_rank({0} * 0.1 + {1} * 2) * {0}",
+           "multi_dot([{0}, {0}, {0}]) * 0.1", "addmm({0}, {0}, {0}, beta=0.5, alpha=0.1)", "addr({0}, {0}[0], {0}[1])", "corrcoef({0} + {1})"]
+
+
+@rule("inv det slogdet logdet solve cholesky matrix_exp matrix_power cholesky_solve cholesky_inverse triangular_solve solve_triangular qr eigvalsh eigh svdvals "
+      "svd pinv matrix_norm vector_norm cond matrix_rank multi_dot addmm addr corrcoef solve_square solve_back triangular triangle_times triangular_back "
+      "cholesky_lower cholesky_back cofactors cofactors_back logabsdet det_sign qr_columns qr_columns_back eigh_packed eigh_back svd_packed svd_back "
+      "pinv_cut pinv_back", 0.5, whole=False)
+def square(p):
+    n = p.range(2) + 2
+    x = p.some("f", lambda v: v.shape == ((n, n), (n, n))) or p.tensor("f", ((n, n), (n, n)))
+    text = p.choice(SQUARES)
+    apart = f"diag(tensor([{', '.join(str(3.0 * k + 2) for k in range(n))}]))"
+    shape = ((n, n),) if "vals" in text else () if "matrix_norm" in text else x.shape
+    if "cond(" in text or "matrix_rank" in text:
+        shape = x.shape
+    return text.format(f"tanh({x.name})", f"(eye({n}) * 3)", apart), "f", shape
+
+
+# ---- rows and columns of a matrix
+MATRICES = [("cdist({0}, {0} * 0.5)", "aa"), ("cov({0})", "aa"), ("normalize({0})", "ab"), ("renorm({0}, 2, 0, 1.0)", "ab"), ("dist({0}, {0} * 0.5)", ""),
+            ("quantile({0}, 0.3, 1)", "a"), ("nanquantile({0}, 0.7, 0)", "b"), ("kthvalue({0}, 1, 1)[0]", "a"), ("mode({0}, 1)[0]", "a"),
+            ("nanmedian({0}, 0)[0]", "b"), ("aminmax({0}, axis=1)[0]", "a"), ("msort({0})", "ab"), ("nansum({0}, 1)", "a"), ("nanmean({0}, 0)", "b"),
+            ("std_mean({0}, 1, False)[0]", "a"), ("var_mean({0}, 0, False)[1]", "b"), ("logcumsumexp({0}, 1)", "ab"), ("trapezoid({0}, axis=0)", "b"),
+            ("select({0}, 0, -1)", "b"), ("select_scatter({0}, {0}[0], 0, 0)", "ab"), ("slice_scatter({0}, {0}[:1], 0, 0, 1)", "ab"),
+            ("diagonal_scatter({0}, diagonal({0}) * 2)", "ab"), ("index_copy({0}, 0, tensor([0]), {0}[:1] * 2)", "ab"),
+            ("index_fill({0}, 1, tensor([0]), 0.5)", "ab"), ("masked_scatter({0}, {0} > 0, {0} * 2)", "ab"), ("fliplr({0})", "ab"), ("flipud({0})", "ab"),
+            ("addmv({0}.sum(1), {0}, {0}[0])", "a"), ("scatter_reduce({0}, 0, zeros({0}.shape, dtype=i64), {0}, 'amax')", "ab"),
+            ("scatter_reduce({0}, 0, zeros({0}.shape, dtype=i64), {0} * 0.3, 'mean')", "ab"), ("take_along_axis({0}, argsort({0}, 1), 1)", "ab"),
+            ("atleast_2d({0})", "ab"), ("block_diag({0})", "ab"), ("broadcast_tensors({0}, {0}[0])[1]", "ab"), ("vsplit({0}, (0,))[1]", "ab"),
+            ("hsplit({0}, (0,))[1]", "ab"), ("tensor_split({0}, (0,))[1]", "ab"), ("column_stack([{0}])", "ab"), ("diff({0}, 0)", "ab"),
+            ("pixel_unshuffle({0}[None, None, None], 1)[0, 0]", "1ab"), ("triplet_margin_with_distance_loss({0}, {0} * 0.5, tanh({0}))", "")]
+
+
+@rule("cdist cov normalize renorm dist quantile nanquantile quantile_by kthvalue mode nanmedian aminmax msort nansum nanmean std_mean var_mean logcumsumexp "
+      "trapezoid cumulative_trapezoid select select_scatter slice_scatter diagonal_scatter index_copy index_fill masked_scatter fliplr flipud addmv "
+      "scatter_reduce scatter_combine scatter_combine_back scatter_shares atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors vsplit hsplit dsplit "
+      "tensor_split column_stack dstack diff pixel_unshuffle triplet_margin_with_distance_loss", 0.8, whole=False)
+def matrix(p):
+    x = p.some("f", lambda v: len(v.shape) == 2 and min(min(d) for d in v.shape) > 0 and p.numel(v.shape) < 400)
+    if not x:
+        return None
+    text, shape = p.choice(MATRICES)
+    dims = {"a": x.shape[0], "b": x.shape[1], "1": (1, 1)}
+    return text.format(x.name), "f", tuple(dims[c] for c in shape)
+
+
+# ---- vectors, elements
+VECTORS = ["segment_sum({0}, arange({0}.shape[0]) // 2)", "segment_mean({0}, arange({0}.shape[0]) // 2)", "segment_max({0}, arange({0}.shape[0]) // 2)",
+           "segment_min({0}, arange({0}.shape[0]) // 2)", "segment_prod({0}, arange({0}.shape[0]) // 2)", "pdist({0}[:, None])",
+           "repeat_interleave({0}, 2)", "vander(tanh({0}), 3)", "combinations({0}[:3])", "cartesian_prod({0}[:2], {0}[:3])", "diag_embed({0})", "diagflat({0})",
+           "unique_consecutive({0})", "tril_indices(3, 4) * {0}.sum()", "triu_indices(3, 4) * {0}.sum()", "addbmm({0}[:1, None], {0}[None, :1, None], {0}[None, None, :1])",
+           "baddbmm({0}[:1, None, None], {0}[:1, None, None], {0}[:1, None, None])", "bucketize({0}, tensor([-0.5, 0.5])) * {0}"]
+
+
+@rule("segment_sum segment_mean segment_max segment_min segment_prod pdist repeat_interleave vander combinations cartesian_prod diag_embed diagflat "
+      "unique_consecutive tril_indices triu_indices addbmm baddbmm bucketize", 0.4, whole=False)
+def vector(p):
+    x = p.some("f", lambda v: len(v.shape) == 1 and min(v.shape[0]) > 2)
+    return x and (f"{p.choice(VECTORS).format(x.name)}.square().sum() + {x.name}", "f", x.shape)
+
+
+ELEMENTS = ["sinc({0})", "logit(sigmoid({0}), 1e-3)", "i0(tanh({0}))", "i1(tanh({0}))", "mvlgamma({0}.abs() + 2, 2)", "xlog1py({0}, {0}.abs())",
+            "heaviside({0}, 0.5) * {0}", "float_power({0}.abs() + 0.2, 1.5).astype({0}.dtype)", "fmax({0}, 0.1)", "fmin({0}, 0.2)", "signbit({0}) * {0}",
+            "deg2rad({0})", "rad2deg({0})", "isposinf({0}) + {0}", "isneginf({0}) + {0}", "positive({0})", "logaddexp2({0}, 0.3)", "erfcinv(sigmoid({0}) + 0.3)",
+            "polygamma(1, {0}.abs() + 0.5)", "isin({0}, tensor([0.0])) * 1.0 + {0}", "gcd(floor({0}).long(), 6) + {0}", "lcm(floor({0}).long(), 4) + {0}",
+            "gumbel_softmax({0}[None], axis=0)[0] + {0}", "exponential(0.1) + {0}"]
+
+
+@rule("sinc logit i0 i1 bessel_i bessel_i_slope mvlgamma xlog1py heaviside float_power fmax fmin signbit deg2rad rad2deg isposinf isneginf positive logaddexp2 "
+      "erfcinv polygamma isin gcd lcm same_gcd gumbel_softmax exponential", 0.5, whole=False)
+def element(p):
+    x = p.some("f", lambda v: len(v.shape) <= 3)
+    return x and (p.choice(ELEMENTS).format(x.name), "f", x.shape)
+
+
+# ---- images
+IMAGES = ["im2col({0}, 2, 1, 1, 1)", "fold(im2col({0}, 2, 1, 1, 1), {0}.shape[2:], 2, 1, 1, 1)", "grid_sample({0}, affine_grid(ones({0}.shape[0], 2, 3) * 0.4, (-1 + 1 + {0}.shape[0], 1, 3, 2)))",
+          "lp_pool2d({0}.abs() + 0.1, 2, 1)", "channel_shuffle({0}, 1)", "adaptive_avg_pool1d({0}[0], 2)", "adaptive_max_pool1d({0}[0], 2)",
+          "adaptive_avg_pool3d({0}[None], 2)", "adaptive_max_pool3d({0}[None], 2)", "lp_pool1d({0}[0].abs() + 0.1, 2, 1)",
+          "max_unpool2d({0}, zeros({0}.shape, dtype=i64), 1)", "max_unpool1d({0}[0], zeros({0}.shape[1:], dtype=i64), 1)",
+          "max_unpool3d({0}[None], zeros(({0}.shape[0],) + tuple({0}.shape[1:]), dtype=i64)[None], 1)", "interpolate({0}, (3, 4), mode='bicubic')",
+          "multilabel_margin_loss({0}[0, 0], (floor({0}[0, 0] * 0.3) * 0).long())"]
+
+
+@rule("im2col fold grid_sample affine_grid lp_pool lp_pool2d lp_pool1d channel_shuffle adaptive_pool adaptive_avg_pool1d adaptive_max_pool1d adaptive_avg_pool3d "
+      "adaptive_max_pool3d max_unpool max_unpool1d max_unpool2d max_unpool3d multilabel_margin_loss", 0.4, whole=False)
+def image(p):
+    x = p.some("f", lambda v: len(v.shape) == 4 and min(min(d) for d in v.shape) > 1 and p.numel(v.shape) < 1000)
+    if not x:
+        c = p.range(3) + 2
+        x = p.tensor("f", ((2, 2), (c, c), (3, 3), (4, 4)))
+    return f"{p.choice(IMAGES).format(x.name)}.square().sum() * 0.1", "f", ()
 
 
 # ---- networks
