@@ -109,3 +109,27 @@ def test_static_numbers_are_part_of_the_program(t):
         t.check(told.startswith("[1.5, 1.5]\n[2.5, 2.5]\n[1.5, 1.5]\n"), told)
         versions[decorate] = told.count(": compiled;")
     t.equal(list(versions.values()), [1, 2])
+
+
+@tags("jit")
+def test_a_clipped_gradient_is_part_of_the_program(t):
+    for clip in ("nn.clip_grad_norm(grads, 1.0)", "nn.clip_grad_value(grads, 0.5)", "train.clip_norm(grads, 1.0)"):
+        t.write("clip.ouro", f'''
+from ouro import nn, optim, train
+manual_seed(0)
+shared = nn.Linear(4, 4)
+model = nn.Sequential(shared, nn.Tanh(), shared, nn.Linear(4, 2))
+opt = optim.SGD(model, lr=0.1)
+x = randn(8, 4)
+@jit
+def step(x):
+    loss, grads = value_and_grad(lambda m: (m(x) * 9).square().mean())(model)
+    {clip}
+    opt.update(grads)
+    return loss
+for i in range(4): print(step(x).item())
+''')
+        told = t.run("explain", "--mode=graph", "clip.ouro").out
+        part = told[told.index("\nstep ("):]
+        t.check("\n  version 1: compiled; made because: first call" in part and "stays interpreted" not in part, clip + part)
+        t.equal(t.run("run", "--mode=eager", "clip.ouro").out, told[:told.index("\n\nstep (") + 1])
