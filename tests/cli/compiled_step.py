@@ -133,3 +133,26 @@ for i in range(4): print(step(x).item())
         part = told[told.index("\nstep ("):]
         t.check("\n  version 1: compiled; made because: first call" in part and "stays interpreted" not in part, clip + part)
         t.equal(t.run("run", "--mode=eager", "clip.ouro").out, told[:told.index("\n\nstep (") + 1])
+
+
+@tags("jit")
+def test_an_average_of_weights_is_part_of_the_program(t):
+    for made in ("decay=0.9", "decay=0.9, warmup=True"):
+        t.write("ema.ouro", f'''
+from ouro import nn, optim
+manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+opt, average = optim.SGD(model, lr=0.1), nn.EMA(model, {made})
+x = randn(8, 4)
+@jit
+def step(x):
+    loss, grads = value_and_grad(lambda m: (m(x) - 1).square().mean())(model)
+    opt.update(grads)
+    average.update()
+    return loss
+for i in range(4): print(step(x).item(), average.module[0].weight.sum().item(), average.updates)
+''')
+        told = t.run("explain", "--mode=graph", "ema.ouro").out
+        part = told[told.index("\nstep ("):]
+        t.check("\n  version 1: compiled; made because: first call" in part and "interpreted" not in part, made + part)
+        t.equal(t.run("run", "--mode=eager", "ema.ouro").out, told[:told.index("\n\nstep (") + 1])
