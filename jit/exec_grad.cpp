@@ -376,18 +376,60 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
   return sum;
 }
 
-// The reverse of x[key]: zeros with the value at key, added. Only basic keys come here.
+// x with v at a basic key, for the reverse of x[key].
 AVal Specialiser::tensor_store_at(const AVal& x, const AVal& key, const AVal& v) {
-  if (key.is(AKind::tuple) && !key.items().empty()) {
-    std::vector<AVal> rest(key.items().begin() + 1, key.items().end());
-    if (rest.empty()) return tensor_store(x, key.items()[0], v);
-    const AVal& first = key.items()[0];
-    AVal inner = tensor_index(x, first);
-    std::vector<AVal> inner_key = rest;
-    if (first.is(AKind::slice)) abandon("the derivative of an index with several slices");
-    return tensor_store(x, first, tensor_store_at(inner, AVal::tuple(std::move(inner_key)), v));
+  if (!key.is(AKind::tuple) && !(key.is(AKind::known) && cast_exact<runtime::Tuple>(key.known)))
+    return tensor_store(x, key, v);
+  return tensor_store_along(x, items_of(key, "is an index"), 0, 0, v);
+}
+
+// The same for keys[k], ..., the first of which is of `axis`: what lies before and behind it along the axis stays. v
+// has an axis for each of x before `axis`, and behind that those of x[keys].
+AVal Specialiser::tensor_store_along(const AVal& x, const std::vector<AVal>& keys, size_t k, int64_t axis, AVal v) {
+  auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
+  auto is_new = [](const AVal& a) { return is_none(a); };
+  auto is_dots = [](const AVal& a) { return a.is(AKind::known) && a.known.is(runtime::Tag::ellipsis); };
+  if (k == keys.size()) return v;
+  const AVal& key = keys[k];
+  if (is_new(key)) return tensor_store_along(x, keys, k + 1, axis, tensor_op("squeeze", {v, number(axis)}));
+  if (is_dots(key)) {
+    auto rest =
+        std::count_if(keys.begin() + static_cast<long>(k) + 1, keys.end(), [&](const AVal& a) { return !is_new(a); });
+    return tensor_store_along(x, keys, k + 1, static_cast<int64_t>(x.type->rank()) - rest, v);
   }
-  return tensor_store(x, key, v);
+  const ir::SymDim n = x.type->dims[static_cast<size_t>(axis)];
+  int64_t start = 0, count = 1;
+  if (key.is(AKind::slice) || (key.is(AKind::known) && cast_exact<runtime::Slice>(key.known))) {
+    Value sl = key.is(AKind::slice) ? concrete_slice(key) : key.known;
+    auto* slice = sl.as<runtime::Slice>();
+    if (slice->start.is_none() && slice->stop.is_none() && slice->step.is_none())
+      return tensor_store_along(x, keys, k + 1, axis + 1, v);
+    if (!n.known()) {
+      abandon_symbol_ = true;
+      abandon("a slice of an axis whose size is a symbol");
+    }
+    int64_t stop, step;
+    count = runtime::slice_indices(session, *slice, n.c, start, stop, step);
+    if (count < 0 || (step != 1 && step != -1)) abandon("the derivative of a slice with steps");
+    if (count == 0) return x;
+    if (step == -1) {
+      start -= count - 1;
+      v = tensor_op("flip", {v, AVal::tuple({number(axis)})});
+    }
+  } else {
+    if (!is_number(key) || type_of(key)->kind == ir::TypeKind::boolean || !n.known())
+      abandon("the derivative of an index of this kind");
+    start = need_int(key, "indexes a tensor");
+    if (start < 0) start += n.c;
+    v = tensor_op("unsqueeze", {v, number(axis)});
+  }
+  AVal inner = tensor_op("narrow", {x, number(axis), number(start), number(count)});
+  std::vector<AVal> parts;
+  if (start > 0) parts.push_back(tensor_op("narrow", {x, number(axis), number(0), number(start)}));
+  parts.push_back(tensor_store_along(inner, keys, k + 1, axis + 1, v));
+  const int64_t end = start + count;
+  if (end < n.c) parts.push_back(tensor_op("narrow", {x, number(axis), number(end), number(n.c - end)}));
+  return parts.size() == 1 ? parts[0] : tensor_op("cat", {AVal::tuple(std::move(parts)), number(axis)});
 }
 
 // ---------------------------------------------------------------- shadow maps

@@ -221,6 +221,7 @@ class Specialiser {
   AVal cotangent_item(const AVal& t, int64_t i);
   AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
   AVal tensor_store_at(const AVal& x, const AVal& key, const AVal& v);
+  AVal tensor_store_along(const AVal& x, const std::vector<AVal>& keys, size_t k, int64_t axis, AVal v);
   std::string identity_text(const AVal& a);
   std::string shadow_key(const AVal& object, const AVal& slot);
   void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);

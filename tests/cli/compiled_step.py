@@ -156,3 +156,31 @@ for i in range(4): print(step(x).item(), average.module[0].weight.sum().item(), 
         part = told[told.index("\nstep ("):]
         t.check("\n  version 1: compiled; made because: first call" in part and "interpreted" not in part, made + part)
         t.equal(t.run("run", "--mode=eager", "ema.ouro").out, told[:told.index("\n\nstep (") + 1])
+
+
+@tags("jit")
+def test_gradients_of_parts_of_a_tensor_are_compiled(t):
+    """Beside the first axis, and by split and chunk: the first token, the last step, half of the features."""
+    for part in ("x[:, 0]", "x[..., -1]", "x[:, 1:, :2]", "x[:, None, ::-1]", "x.split(2, 1)[1]", "x.split([1, 4], 1)[1]", "x.chunk(2, 2)[1]"):
+        t.write("part.ouro", f'''
+x = (arange(60.0) - 20.0).reshape(3, 5, 4)
+@jit
+def f(x):
+    return grad(lambda x: ({part} ** 2).sum() + x.sum())(x)
+for i in range(3): print(f(x).tolist())
+''')
+        told = t.run("explain", "--mode=graph", "part.ouro").out
+        t.check("\nf (" in told and "version 1: compiled" in told and "interpreted" not in told, part + told)
+        t.equal(t.run("run", "--mode=eager", "part.ouro").out, told[:told.index("\n\nf (") + 1])
+
+
+@tags("jit")
+def test_a_loss_of_probabilities_is_compiled(t):
+    t.write("loss.ouro", '''
+@jit
+def f(x, y):
+    return grad(lambda x: cross_entropy(x, y))(x)
+for i in range(3): print(f(ones(2, 3), eye(3)[:2]).tolist())
+''')
+    told = t.run("explain", "--mode=graph", "loss.ouro").out
+    t.check("version 1: compiled" in told and "interpreted" not in told, told)
