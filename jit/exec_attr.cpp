@@ -124,6 +124,11 @@ AVal Specialiser::concrete_function(const Value& v) {
   }
   if (auto* d = runtime::cast_exact<runtime::Tuple>(f->defaults))
     for (size_t i = 0; i < d->size; ++i) parts->defaults.push_back(AVal::of((*d)[i]));
+  if (auto* d = runtime::cast_exact<runtime::Dict>(f->kwdefaults))
+    for (uint32_t i = 0; i < d->filled; ++i)
+      if (!d->entries[i].key.is_unbound())
+        parts->kwdefaults.push_back(
+            {runtime::str_symbol(d->entries[i].key.as<runtime::Str>()), AVal::of(d->entries[i].value)});
   AVal out = AVal::marker(AKind::closure);
   out.parts = std::move(parts);
   return out;

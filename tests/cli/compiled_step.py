@@ -109,3 +109,78 @@ def test_static_numbers_are_part_of_the_program(t):
         t.check(told.startswith("[1.5, 1.5]\n[2.5, 2.5]\n[1.5, 1.5]\n"), told)
         versions[decorate] = told.count(": compiled;")
     t.equal(list(versions.values()), [1, 2])
+
+
+@tags("jit")
+def test_a_clipped_gradient_is_part_of_the_program(t):
+    for clip in ("nn.clip_grad_norm(grads, 1.0)", "nn.clip_grad_value(grads, 0.5)", "train.clip_norm(grads, 1.0)"):
+        t.write("clip.ouro", f'''
+from ouro import nn, optim, train
+manual_seed(0)
+shared = nn.Linear(4, 4)
+model = nn.Sequential(shared, nn.Tanh(), shared, nn.Linear(4, 2))
+opt = optim.SGD(model, lr=0.1)
+x = randn(8, 4)
+@jit
+def step(x):
+    loss, grads = value_and_grad(lambda m: (m(x) * 9).square().mean())(model)
+    {clip}
+    opt.update(grads)
+    return loss
+for i in range(4): print(step(x).item())
+''')
+        told = t.run("explain", "--mode=graph", "clip.ouro").out
+        part = told[told.index("\nstep ("):]
+        t.check("\n  version 1: compiled; made because: first call" in part and "stays interpreted" not in part, clip + part)
+        t.equal(t.run("run", "--mode=eager", "clip.ouro").out, told[:told.index("\n\nstep (") + 1])
+
+
+@tags("jit")
+def test_an_average_of_weights_is_part_of_the_program(t):
+    for made in ("decay=0.9", "decay=0.9, warmup=True"):
+        t.write("ema.ouro", f'''
+from ouro import nn, optim
+manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+opt, average = optim.SGD(model, lr=0.1), nn.EMA(model, {made})
+x = randn(8, 4)
+@jit
+def step(x):
+    loss, grads = value_and_grad(lambda m: (m(x) - 1).square().mean())(model)
+    opt.update(grads)
+    average.update()
+    return loss
+for i in range(4): print(step(x).item(), average.module[0].weight.sum().item(), average.updates)
+''')
+        told = t.run("explain", "--mode=graph", "ema.ouro").out
+        part = told[told.index("\nstep ("):]
+        t.check("\n  version 1: compiled; made because: first call" in part and "interpreted" not in part, made + part)
+        t.equal(t.run("run", "--mode=eager", "ema.ouro").out, told[:told.index("\n\nstep (") + 1])
+
+
+@tags("jit")
+def test_gradients_of_parts_of_a_tensor_are_compiled(t):
+    """Beside the first axis, and by split and chunk: the first token, the last step, half of the features."""
+    for part in ("x[:, 0]", "x[..., -1]", "x[:, 1:, :2]", "x[:, None, ::-1]", "x.split(2, 1)[1]", "x.split([1, 4], 1)[1]", "x.chunk(2, 2)[1]"):
+        t.write("part.ouro", f'''
+x = (arange(60.0) - 20.0).reshape(3, 5, 4)
+@jit
+def f(x):
+    return grad(lambda x: ({part} ** 2).sum() + x.sum())(x)
+for i in range(3): print(f(x).tolist())
+''')
+        told = t.run("explain", "--mode=graph", "part.ouro").out
+        t.check("\nf (" in told and "version 1: compiled" in told and "interpreted" not in told, part + told)
+        t.equal(t.run("run", "--mode=eager", "part.ouro").out, told[:told.index("\n\nf (") + 1])
+
+
+@tags("jit")
+def test_a_loss_of_probabilities_is_compiled(t):
+    t.write("loss.ouro", '''
+@jit
+def f(x, y):
+    return grad(lambda x: cross_entropy(x, y))(x)
+for i in range(3): print(f(ones(2, 3), eye(3)[:2]).tolist())
+''')
+    told = t.run("explain", "--mode=graph", "loss.ouro").out
+    t.check("version 1: compiled" in told and "interpreted" not in told, told)
