@@ -161,6 +161,10 @@ AVal Specialiser::call_plain(const AVal& f, const Args_& args, const std::vector
     return AVal::tuple({y, AVal::compound(AKind::plain_pullback, {f.items()[0]})});
   }
   if (all_zero(args.at(0))) return none();
+  // A pullback that gave zero is the constant zero to the next order.
+  const AVal* inner = &f.items()[0];
+  while (inner->is(AKind::plain_form)) inner = &inner->items()[0];
+  if (inner->is(AKind::plain_pullback)) return none();
   abandon(fmt::format("'{}' is not differentiable", callee_name(f.items()[0])));
 }
 

@@ -92,6 +92,7 @@ class OutputBuilder {
         t.kind = OutputTree::Kind::dict;
         if (first)
           for (size_t i = 0; i < o.keys.size(); ++i) {
+            s_.stays_inside(o.keys[i].known);
             t.keys.push_back(o.keys[i].known);
             t.parts.push_back(tree(o.items[i]));
           }
@@ -150,7 +151,10 @@ void Specialiser::collect_outputs(const AVal& result) {
       w.kind = o.kind == AObject::Kind::list ? WriteBack::Kind::list_contents : WriteBack::Kind::dict_contents;
       w.value.kind = o.kind == AObject::Kind::list ? OutputTree::Kind::list : OutputTree::Kind::dict;
       for (size_t i = 0; i < o.items.size(); ++i) {
-        if (o.kind == AObject::Kind::dict) w.value.keys.push_back(o.keys[i].known);
+        if (o.kind == AObject::Kind::dict) {
+          stays_inside(o.keys[i].known);
+          w.value.keys.push_back(o.keys[i].known);
+        }
         w.value.parts.push_back(b.tree(o.items[i]));
       }
       result_->writes.push_back(w);

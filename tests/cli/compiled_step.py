@@ -35,6 +35,49 @@ def test_every_optimizer_is_part_of_the_program(t):
 
 
 @tags("jit")
+def test_a_clipped_gradient_is_part_of_the_program(t):
+    for clip in ("nn.clip_grad_norm(grads, 0.1)", "nn.clip_grad_value(grads, 0.1)"):
+        t.write("step.ouro", STEP.replace("    opt.update(grads)", f"    {clip}\n    opt.update(grads)"))
+        told = t.run("explain", "--mode=graph", "step.ouro").out
+        t.check(clip in open(t.path("step.ouro")).read() and "\nstep (" in told, told)
+        part = told[told.index("\nstep ("):]
+        t.check("12 calls" in told and "stays interpreted" not in part.split("\n  12 calls")[0], clip + told)
+
+
+HIGHER = """
+def f(x): return (tanh(x) ** 3).sum()
+@jit
+def third(x): return grad(lambda u: grad(lambda v: grad(f)(v).sum())(u).sum())(x)
+def net(layers, x):
+    for w, b in layers: x = tanh(x @ w + b)
+    return x.square().mean((0, 1))
+@jit
+def meta(layers, x):
+    def outer(layers):
+        grads = grad(lambda l: net(l, x))(layers)
+        return net([[layers[i][k] - 0.1 * grads[i][k] for k in (0, 1)] for i in range(len(layers))], x)
+    return grad(outer)(layers)
+class Curve:
+    def __init__(self): self.layers = [[ones(2, 3), ones(3)], [ones(3, 1), ones(1)]]
+    def __call__(self, t, x): return net(self.layers, stack([t, x], 1))
+@jit
+def physics(t, x): return grad(lambda c: grad(lambda x: grad(lambda z: c(t, z))(x).sum())(x).sum())(curve)
+curve = Curve()
+for i in range(3):
+    third(ones(3)), meta([[ones(3, 3), ones(3)]], ones(2, 3)), physics(ones(4), ones(4))
+"""
+
+
+@tags("jit")
+def test_gradients_of_gradients_are_one_program(t):
+    t.write("higher.ouro", HIGHER)
+    told = t.run("explain", "--mode=graph", "higher.ouro").out
+    for name in ("third", "meta", "physics"):
+        t.check(f"\n{name} (" in "\n" + told, told)
+        t.check("version 1: compiled" in ("\n" + told).split(f"\n{name} (")[1].split("\n")[1], told)
+
+
+@tags("jit")
 def test_after_the_first_steps_no_tensor_is_allocated(t):
     t.write("step.ouro", STEP)
     graph = t.run("run", "--mode=graph", "step.ouro").out
