@@ -1,0 +1,47 @@
+"""Training steps with layers as people use them are one compiled program, with the numbers of the interpreter."""
+from harness.cli import tags
+
+STEP = '''
+from ouro import nn, optim, jit, value_and_grad
+manual_seed(0)
+{model}
+opt = optim.SGD(model, lr=0.1)
+@jit
+def step(x, y, state):
+    (loss, state), grads = value_and_grad(loss_of, has_aux=True)(model, x, y, state)
+    opt.update(grads)
+    return loss, state
+x, y = randn(4, 3, 5), randint(0, 6, (3,))
+for i in range(3):
+    loss, state = step(x, y, state)
+    print(loss.item())
+'''
+
+
+def check_compiled(t, model):
+    t.write("step.ouro", STEP.format(model=model))
+    told = t.run("explain", "--mode=graph", "step.ouro").out
+    part = told[told.index("\nstep ("):].split("\n", 2)[2]
+    t.check(part.startswith("  version 1: compiled; made because: first call"), model + told)
+    t.equal(t.run("run", "--mode=eager", "step.ouro").out, told[:told.index("\n\n") + 1])
+
+
+@tags("jit")
+def test_a_recurrent_layer_that_is_given_its_state(t):
+    for layer, state in (("LSTM(5, 6)", "(zeros(1, 3, 6), zeros(1, 3, 6))"), ("GRU(5, 6)", "zeros(1, 3, 6)"),
+                         ("LSTM(5, 7, 2, proj_size=6)", "(zeros(2, 3, 6), zeros(2, 3, 7))")):
+        check_compiled(t, f'''
+model, state = nn.{layer}, {state}
+def loss_of(m, x, y, state):
+    out, state = m(x, state)
+    return cross_entropy(out[-1], y), state
+''')
+
+
+@tags("jit")
+def test_cross_entropy_as_a_layer(t):
+    check_compiled(t, '''
+model, state, score = nn.Linear(5, 6), None, nn.CrossEntropyLoss()
+def loss_of(m, x, y, state):
+    return score(m(x[0]), y), state
+''')
