@@ -42,13 +42,17 @@ Reader::~Reader() {
 }
 
 FileProblem Reader::open(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileProblem::os(errno);
   struct stat st {};
   if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
     int error_number = S_ISDIR(st.st_mode) ? EISDIR : errno;
     close(fd);
     return FileProblem::os(error_number);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    close(fd);
+    return FileProblem::format("not a regular file");
   }
   file_ = gzdopen(fd, "rb");
   if (!file_) {

@@ -293,11 +293,12 @@ Reader::~Reader() {
 }
 
 FileProblem Reader::open(const std::string& path) {
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a named pipe is told below
   if (fd_ < 0) return FileProblem::os(errno);
   struct stat st {};
   if (fstat(fd_, &st) != 0) return FileProblem::os(errno);
   if (S_ISDIR(st.st_mode)) return FileProblem::os(EISDIR);
+  if (!S_ISREG(st.st_mode)) return FileProblem::format("not a regular file");
   uint64_t size = static_cast<uint64_t>(st.st_size);
   if (size < 8) return FileProblem::format(fmt::format("{} bytes are too few for a safetensors file", size));
   unsigned char raw[8];
