@@ -169,19 +169,18 @@ void Printer::message(const Value& exc) {
   auto* e = exc.as<Exception>();
   // SyntaxError(msg, (file, line, column, text, end_line, end_column)): extra2 holds the text rendered when it was
   // raised.
-  if (Str* rendered = cast<Str>(e->extra2); rendered && is_subtype(e->type, exception_type(s_, ExcKind::SyntaxError))) {
+  Str* rendered = cast<Str>(e->extra2);
+  if (rendered && is_subtype(e->type, exception_type(s_, ExcKind::SyntaxError))) {
     out_ += rendered->view();
-    return;
+    return notes(e->notes);
   }
-  std::string name = exception_class_text(s_, e->type);
-  Value text = str(s_, exc);
+  out_ += exception_class_text(s_, e->type);
+  const Value text = str(s_, exc);
   if (text.is_error()) {
     clear_pending(s_);
-    out_ += name + ": <exception str() failed>\n";
+    out_ += ": <exception str() failed>\n";
   } else {
-    std::string_view message = text.as<Str>()->view();
-    out_ += name;
-    if (!message.empty()) out_ += ": " + std::string(message);
+    if (const std::string_view message = cast<Str>(text)->view(); !message.empty()) out_ += ": ", out_ += message;
     out_ += suggestion(s_, exc);
     out_ += "\n";
   }
