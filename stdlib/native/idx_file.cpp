@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/object/interrupt.h"
+
 namespace ouro::stdlib::idx {
 namespace {
 
@@ -89,7 +91,8 @@ FileProblem Reader::fill(void* to, uint64_t size, std::string_view what) {
   auto file = static_cast<gzFile>(file_);
   char* p = static_cast<char*>(to);
   while (size > 0) {
-    int n = gzread(file, p, static_cast<unsigned>(std::min<uint64_t>(size, 1u << 30)));
+    runtime::poll_interrupt();
+    int n = gzread(file, p, static_cast<unsigned>(std::min<uint64_t>(size, 1u << 22)));
     int code = Z_OK;
     const char* text = gzerror(file, &code);
     if (n < 0 && code == Z_ERRNO) return FileProblem::os(errno);

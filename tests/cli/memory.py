@@ -260,6 +260,17 @@ def test_the_environment_counts(t):
     t.equal(t.run("--memory=16M", "-c", same).out, "end\n")
 
 
+def test_names_count(t):
+    """A name that was asked of an object once stays in the table of names."""
+    for ask in ("hasattr(o, str(i) + 'x' * 10**6)", "setattr(o, 'x' * 1000 + str(i), i)", "getattr(o, f'a{i}', None)"):
+        code = f"class A: pass\no = A()\ntry:\n    for i in range(2 * 10**6): {ask}\nexcept MemoryError: print('MemoryError')\n"
+        done = t.run("--mode=eager", "--memory=32M", "-c", code + "for l in open('/proc/self/status'):\n    if l.startswith('VmRSS'): print(int(l.split()[1]) // 1024)")
+        kind, size = done.out.split()
+        t.equal(kind, "MemoryError")
+        if not t.suite.sanitized:
+            t.check(int(size) < 250, f"{ask}: {size} MB")
+
+
 def progressive_jpeg(side, scans):
     """A grey image of one scan for the mean of each block and others that tell of 16384 blocks with two bytes."""
     def part(marker, data):
