@@ -37,6 +37,7 @@ bool Output::write(std::string_view text) {
 bool Output::flush() {
   constexpr int kWait = 20;  // milliseconds
   const Session* s = current_session();
+  waits_ = -1;  // the number may stand for another file by now (os.dup2)
   const size_t piece = may_wait() ? 4096 : size_t{1} << 20;
   size_t done = 0;
   for (int waited = 0; done < buffer_.size();) {

@@ -52,6 +52,7 @@ static bool has_finalizers(const Type* t) {
 }
 
 void end_program(Session& s) {
+  settle_files(s, -1);
   run_finalizers(s);
   if (has_finalizers(s.object_type())) {
     collect(s);
@@ -68,6 +69,7 @@ void end_program(Session& s) {
   }
   collect(s);
   run_finalizers(s);
+  settle_files(s, -1);
 }
 
 }  // namespace ouro::stdlib

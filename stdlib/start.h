@@ -15,6 +15,10 @@ void start(runtime::Session& s);
 // none.
 bool call_excepthook(runtime::Session& s, const runtime::Value& exception);
 
+// Writes out what files still hold. A full pipe is waited for until an interrupt or the end of the call's time, and at
+// most `patience` milliseconds where that is not negative; what it does not take is dropped.
+void settle_files(runtime::Session& s, int patience);
+
 // The end of a program: finalizers of what the main module still held, in order of its names.
 void end_program(runtime::Session& s);
 

@@ -256,8 +256,10 @@ int report_uncaught(Session& s) {
     return 1;
   }
   const bool interrupted = exception_is(s, e, ExcKind::KeyboardInterrupt);
-  if (ended || interrupted)
+  if (ended || interrupted) {
     for (Output* o : {&s.out, &s.err}) o->hurry(50);
+    stdlib::settle_files(s, 50);
+  }
   (void)s.out.flush();
   if (ended || !stdlib::call_excepthook(s, e)) s.err.write(text::shown_text(format_exception(s, e)));
   (void)s.out.flush();
@@ -272,12 +274,14 @@ int report_uncaught(Session& s) {
 
 // The end of a program: finalizers of what the main module still held, the rest of the output.
 int finish(Session& s, int status) {
+  bool flushed;
   {
     CallScope call(s);
     stdlib::end_program(s);
+    flushed = s.out.flush();
   }
   s.demands.close();
-  if (!s.out.flush()) {
+  if (!flushed) {
     std::fprintf(
         stderr,
         "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nOSError: [Errno %d] %s\n",

@@ -275,6 +275,7 @@ Value import_(Ctx& c, Value*, uint32_t) {
   return name ? import_top(c.s, name) : Value::error();
 }
 Value import_as(Ctx& c, Value*, uint32_t) {
+  if (Value m = internal_module(c.s, *c.f.globals, c.name()); !m.is_unbound()) return m;
   Symbol name = resolve_relative(c.s, *c.f.globals, c.name());
   return name ? import_module(c.s, name) : Value::error();
 }

@@ -2,14 +2,18 @@
 // then natives, then the library that is embedded in the program.
 #include "runtime/interpreter/modules.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "frontend/module.h"
 #include "ir/pack.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/sweep.h"
 #include "runtime/object/elsewhere.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "support/source.h"
@@ -172,8 +176,6 @@ Value load_native(Session& s, Module& m, Symbol name) {
   return Value();
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
-
 struct Found {
   std::string file;  // as the system names it
   std::string text;
@@ -181,14 +183,32 @@ struct Found {
   std::string folder;
 };
 
-// The text of a module, and the trees that it becomes.
-void require_memory_for(const std::string& path) {
-  constexpr size_t kPerByte = 32;
+// For each byte of a module: its text, and the trees that it becomes.
+constexpr size_t kTextToTrees = 32;
+
+// False: there is no such file that can be read. Only a regular file is a module, as in CPython: others may keep their
+// reader waiting, or never end.
+bool read_module(Session& s, const std::string& path, std::string& text) {
+  struct File {
+    int fd;
+    ~File() {
+      if (fd >= 0) close(fd);
+    }
+  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat st {};
-  if (stat(path.c_str(), &st) == 0 && st.st_size > 0) require_memory(kPerByte * static_cast<size_t>(st.st_size));
+  if (file.fd < 0 || fstat(file.fd, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  if (st.st_size > 0) require_memory(kTextToTrees * static_cast<size_t>(st.st_size));
+  CountedVector<char> piece(65536);
+  for (;;) {
+    poll_interrupt(s);
+    const ssize_t n = read(file.fd, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0;
+    append_text(text, {piece.data(), static_cast<size_t>(n)});
+  }
 }
 
-Found find_in(const std::string& folder, std::string_view name) {
+Found find_in(Session& s, const std::string& folder, std::string_view name) {
   Found f;
   const std::optional<std::string> leaf = text::to_system(name);
   if (!leaf) return f;
@@ -200,9 +220,8 @@ Found find_in(const std::string& folder, std::string_view name) {
   for (Form form : {Form{"/__init__.ouro", true, false}, Form{"/__init__.py", true, true}, Form{".ouro", false, false},
                     Form{".py", false, true}}) {
     std::string path = base + form.tail;
-    if (!exists(path)) continue;
-    require_memory_for(path);
-    if (!read_file(path, f.text)) continue;
+    f.text.clear();
+    if (!read_module(s, path, f.text)) continue;
     f.file = path;
     f.package = form.package;
     f.python = form.python;
@@ -249,10 +268,19 @@ Value run_found(Session& s, Symbol name, const Found& f) {
   return run_loading(s, name, m, [&](const Value& m) { return run_source(s, file, f.text, m); });
 }
 
+// What stands for the folder of a module that is embedded in the program; no folder has this name.
+constexpr std::string_view kLibrary("\0library", 8);
+bool is_library(const Module& m) { return m.search_path == kLibrary; }
+
+struct InternalModules {
+  std::vector<const NativeModule*> rows;
+};
+
 Value import_embedded(Session& s, Symbol name, const Session::Embedded& e) {
   Value m = new_module(s, name.text(), make_str(e.path));
   m.as<Module>()->ouro_names = true;
   m.as<Module>()->is_package = e.is_package;
+  m.as<Module>()->search_path = kLibrary;
   return run_loading(s, name, m, [&](const Value& m) { return run_embedded(s, e, m); });
 }
 
@@ -260,13 +288,13 @@ Value load_module(Session& s, Symbol name, Module* parent) {
   std::string_view full = name.text();
   std::string_view leaf = full.substr(full.rfind('.') == full.npos ? 0 : full.rfind('.') + 1);
   if (parent) {
-    if (parent->is_package && !parent->search_path.empty()) {
-      Found f = find_in(parent->search_path, leaf);
+    if (parent->is_package && !parent->search_path.empty() && !is_library(*parent)) {
+      Found f = find_in(s, parent->search_path, leaf);
       if (f.there) return run_found(s, name, f);
     }
   } else {
     for (const std::string& folder : s.path) {
-      Found f = find_in(folder, leaf);
+      Found f = find_in(s, folder, leaf);
       if (f.there) return run_found(s, name, f);
     }
   }
@@ -340,6 +368,22 @@ Value import_module(Session& s, Symbol dotted) {
   }
   return m;
 }
+
+Value internal_module(Session& s, const Module& importer, Symbol name) {
+  if (!is_library(importer)) return Value();
+  for (const NativeModule* rows : s.state<InternalModules>().rows) {
+    if (rows->name != name.text()) continue;
+    Value m = new_module(s, rows->name, Value::none());
+    for (const NativeDef& d : rows->functions) {
+      Value f = make_native(d);
+      f.as<Native>()->module_name = m.as<Module>()->name;
+      m.as<Module>()->names.set(intern(d.name), std::move(f));
+    }
+    return m;
+  }
+  return Value();
+}
+void register_internal(Session& s, const NativeModule* rows) { s.state<InternalModules>().rows.push_back(rows); }
 
 Value import_top(Session& s, Symbol dotted) {
   OURO_TRY(m, import_module(s, dotted));
@@ -447,6 +491,7 @@ Value raise_diagnostic(Session& s, const Diagnostic& d) {
 
 Value run_source(Session& s, std::string_view file_name, std::string_view text, const Value& module, bool interactive) {
   sweep_code(s);
+  require_memory(kTextToTrees * text.size());
   const SourceFile& file = s.sources.add(std::string(file_name), text);
   Diagnostics diags;
   ir::FunctionRef code =

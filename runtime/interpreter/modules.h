@@ -10,6 +10,11 @@ namespace ouro::runtime {
 
 // `import .x` inside a package: the frontend writes leading dots; the absolute name is found from the module's own.
 Symbol resolve_relative(Session& s, const Module& from, Symbol name);
+// Registers a native module that only the modules of the library find.
+void register_internal(Session& s, const NativeModule* rows);
+// One of those, for a module of the library; unbound for others, and where it is none. It is made each time: it stands
+// nowhere that a script looks.
+Value internal_module(Session& s, const Module& importer, Symbol name);
 [[nodiscard]] bool import_star(Session& s, const Value& module, Module& into);
 
 // Compiles text and runs it in a module. Syntax errors become SyntaxError values.

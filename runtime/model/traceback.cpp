@@ -1,8 +1,14 @@
 // The text of an uncaught exception, as CPython 3.11 prints it (Python/traceback.c, Python/pythonrun.c): frames with
 // the source line and the failing range underlined, chained exceptions, notes, "Did you mean".
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_set>
 
 #include "frontend/build_ast.h"
+#include "runtime/machine/memory.h"
+#include "runtime/object/dunder.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/suggest.h"
 #include "support/source.h"
@@ -92,19 +98,56 @@ std::string source_lines(const SourceFile& file, Span span) {
   return out + "\n";
 }
 
-void append_frames(Session& s, std::string& out, const Value& traceback) {
-  out += "Traceback (most recent call last):\n";
+// The text of one exception after the other: each place in the source is read once, and what takes long can be
+// interrupted.
+class Printer {
+ public:
+  explicit Printer(Session& s) : s_(s), asked_before_(asked()) {}
+  void chain(const Value& exc);
+  std::string take() { return std::move(out_); }
+
+ private:
+  bool asked() const { return s_.poll.load(std::memory_order_relaxed) & Session::kInterrupt; }
+  // Outside of a script, where an exception is shown that nobody caught, an interrupt ends the text.
+  bool go_on() {
+    if (!s_.memory.in_script()) return asked_before_ || !asked();
+    poll_interrupt(s_);
+    require_memory(3 * out_.size());
+    return true;
+  }
+  void exception(const Value& exc);
+  void frames(const Value& traceback);
+  void message(const Value& exc);
+  void notes(const Value& notes);
+  const std::string& lines_at(const SourceFile& file, Span span);
+
+  Session& s_;
+  const bool asked_before_;
+  std::string out_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::string> lines_;
+};
+
+const std::string& Printer::lines_at(const SourceFile& file, Span span) {
+  constexpr size_t kKept = 1000;
+  if (lines_.size() >= kKept) lines_.clear();
+  const auto [at, is_new] = lines_.try_emplace({span.file, span.begin, span.end});
+  if (is_new) at->second = source_lines(file, span);
+  return at->second;
+}
+
+void Printer::frames(const Value& traceback) {
+  out_ += "Traceback (most recent call last):\n";
   std::string last_place;
   int same = 0;
   auto flush_repeats = [&] {
     if (same > kRepeats) {
       int n = same - kRepeats;
-      out += "  [Previous line repeated " + std::to_string(n) + (n > 1 ? " more times]\n" : " more time]\n");
+      out_ += "  [Previous line repeated " + std::to_string(n) + (n > 1 ? " more times]\n" : " more time]\n");
     }
   };
-  for (const Value* at = &traceback; cast<Traceback>(*at); at = &at->as<Traceback>()->next) {
+  for (const Value* at = &traceback; cast<Traceback>(*at) && go_on(); at = &at->as<Traceback>()->next) {
     auto* t = at->as<Traceback>();
-    const SourceFile* file = s.sources.file(t->span.file);
+    const SourceFile* file = s_.sources.file(t->span.file);
     uint32_t line = file ? file->line_col(t->span.begin).line : 0;
     std::string place = "  File \"" + (file ? file->name() : std::string("<unknown>")) + "\", line " +
                         std::to_string(line) + ", in " + t->code->name.str() + "\n";
@@ -116,74 +159,95 @@ void append_frames(Session& s, std::string& out, const Value& traceback) {
       same = 1;
     }
     if (same > kRepeats) continue;
-    out += place;
-    if (file) out += source_lines(*file, t->span);
+    out_ += place;
+    if (file) out_ += lines_at(*file, t->span);
   }
   flush_repeats();
 }
 
-void append_syntax_place(Session& s, std::string& out, Exception* e) {
+void Printer::message(const Value& exc) {
+  auto* e = exc.as<Exception>();
   // SyntaxError(msg, (file, line, column, text, end_line, end_column)): extra2 holds the text rendered when it was
   // raised.
-  (void)s;
-  if (Str* rendered = cast<Str>(e->extra2)) out += rendered->view();
-}
-
-void append_message(Session& s, std::string& out, const Value& exc) {
-  auto* e = exc.as<Exception>();
-  if (is_subtype(e->type, exception_type(s, ExcKind::SyntaxError)) && cast<Str>(e->extra2)) {
-    append_syntax_place(s, out, e);
-    return;
+  Str* rendered = cast<Str>(e->extra2);
+  if (rendered && is_subtype(e->type, exception_type(s_, ExcKind::SyntaxError))) {
+    out_ += rendered->view();
+    return notes(e->notes);
   }
-  std::string name = exception_class_text(s, e->type);
-  Value text = str(s, exc);
+  out_ += exception_class_text(s_, e->type);
+  const Value text = str(s_, exc);
   if (text.is_error()) {
-    clear_pending(s);
-    out += name + ": <exception str() failed>\n";
-    return;
+    clear_pending(s_);
+    out_ += ": <exception str() failed>\n";
+  } else {
+    if (const std::string_view message = cast<Str>(text)->view(); !message.empty()) out_ += ": ", out_ += message;
+    out_ += suggestion(s_, exc);
+    out_ += "\n";
   }
-  std::string_view message = text.as<Str>()->view();
-  out += name;
-  if (!message.empty()) out += ": " + std::string(message);
-  out += suggestion(s, exc);
-  out += "\n";
-  // A note's __str__ may change the list, and raise.
-  const Value notes = e->notes;
-  for (size_t i = 0; cast<List>(notes) && i < cast<List>(notes)->size; ++i) {
-    const Value note = *(cast<List>(notes)->begin() + i);
-    out += text_of(s, note) + "\n";
-    if (!s.pending.is_unbound()) clear_pending(s);
-  }
+  notes(e->notes);
 }
 
-// By value: a __str__ on the way may drop the exception that holds this one.
-void append_exception(Session& s, std::string& out, const Value exc, std::vector<Exception*>& seen) {
-  auto* e = exc.as<Exception>();
-  seen.push_back(e);
-  auto chained = [&](const Value other, const char* text) {
-    if (std::find(seen.begin(), seen.end(), other.as<Exception>()) != seen.end()) return;
-    append_exception(s, out, other, seen);
-    out += text;
+// Whatever a script has put there. A note's __str__ may raise, and change the others.
+void Printer::notes(const Value& given) {
+  if (given.is_unbound()) return;
+  auto add = [&](const Value& text, const char* otherwise) {
+    if (text.is_error()) clear_pending(s_);
+    append_text(out_, cast<Str>(text) ? cast<Str>(text)->view() : otherwise);
   };
-  if (cast<Exception>(e->cause))
-    chained(e->cause, "\nThe above exception was the direct cause of the following exception:\n\n");
-  else if (!e->suppress_context && cast<Exception>(e->context))
-    chained(e->context, "\nDuring handling of the above exception, another exception occurred:\n\n");
-  if (cast<Traceback>(e->traceback)) append_frames(s, out, e->traceback);
-  append_message(s, out, exc);
+  const Value notes = given;
+  if (cast<Dict>(notes) || find_dunder(s_, type_of(s_, notes), Dunder::getitem_).is_unbound())
+    return add(repr(s_, notes), "<__notes__ repr() failed>");
+  const int64_t count = length(s_, notes);
+  for (int64_t i = 0; i < count && go_on(); ++i) {
+    const Value note = get_item(s_, notes, Value::integer(i));
+    if (note.is_error()) break;
+    add(str(s_, note), "<note str() failed>");
+    out_ += '\n';
+  }
+  if (s_.has_error()) clear_pending(s_);
+}
+
+void Printer::exception(const Value& exc) {
+  const Value traceback = exc.as<Exception>()->traceback;
+  if (cast<Traceback>(traceback)) frames(traceback);
+  message(exc);
+}
+
+// From the exception down to where it all began, then printed from there; whoever was met ends the way. The links are
+// values: a __str__ may drop the exception that holds another one.
+void Printer::chain(const Value& exc) {
+  struct Link {
+    Value exc;
+    const char* why;  // stands behind it
+  };
+  CountedVector<Link> links;
+  std::unordered_set<const Exception*, std::hash<const Exception*>, std::equal_to<>, CountedAllocator<const Exception*>>
+      seen;
+  const char* why = "";
+  for (Value at = exc; cast<Exception>(at) && seen.insert(at.as<Exception>()).second && go_on();) {
+    const auto* e = at.as<Exception>();
+    links.push_back({at, why});
+    const bool caused = cast<Exception>(e->cause);
+    why = caused ? "\nThe above exception was the direct cause of the following exception:\n\n"
+                 : "\nDuring handling of the above exception, another exception occurred:\n\n";
+    at = caused ? Value(e->cause) : e->suppress_context ? Value() : Value(e->context);
+  }
+  for (; !links.empty() && go_on(); links.pop_back()) {
+    exception(links.back().exc);
+    out_ += links.back().why;
+  }
 }
 
 }  // namespace
 
 std::string format_exception(Session& s, const Value& exc) {
-  std::string out;
-  if (!cast<Exception>(exc)) return out;
-  std::vector<Exception*> seen;
-  int depth = s.depth;
+  if (!cast<Exception>(exc)) return {};
+  Printer printer(s);
+  const int depth = s.depth;
   s.depth = std::min(depth, s.recursion_limit - 50);
-  append_exception(s, out, exc, seen);
+  printer.chain(exc);
   s.depth = depth;
-  return out;
+  return printer.take();
 }
 
 }  // namespace ouro::runtime

@@ -166,9 +166,17 @@ int64_t str_length(Str* s) {
   return s->points;
 }
 
+// A name that is new stays in the process's table: it is counted, and never given back.
 Symbol str_symbol(Str* s) {
-  if (!s->symbol) s->symbol = intern(s->view()).id();
-  return Symbol::from_id(s->symbol);
+  constexpr size_t kRow = 64;
+  if (s->symbol) return Symbol::from_id(s->symbol);
+  Symbol name = support::find_symbol(s->view());
+  if (!name) {
+    if (Session* session = current_session()) session->memory.charge(s->view().size() + kRow);
+    name = intern(s->view());
+  }
+  s->symbol = name.id();
+  return name;
 }
 
 Value make_bytes(std::string_view raw) {

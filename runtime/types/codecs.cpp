@@ -17,7 +17,9 @@ struct Named {
 };
 
 Named find_codec(std::string_view given) {
+  constexpr size_t kLongestName = 16;
   std::string n;
+  if (given.size() > kLongestName) return {Codec::unknown, ""};
   for (char c : given) n += c == '_' || c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   static constexpr struct {
     std::string_view name;
@@ -89,6 +91,12 @@ Value codec_error(Session& s, ExcKind kind, const char* encoding, const Value& o
   return raise_value(s, make_exception(s, exception_type(s, kind), args), Value());
 }
 
+// What text is made of grows: between two looks at memory and interrupts.
+void grow(const Session& s, const std::string& out, uint32_t& polls) {
+  poll_interrupt(s, polls);
+  if ((polls & 0xfff) == 0 || out.capacity() - out.size() < 16) require_memory(3 * out.size());
+}
+
 bool known_handler(std::string_view e) {
   for (std::string_view k : {"strict", "ignore", "replace", "backslashreplace", "xmlcharrefreplace", "namereplace",
                              "surrogateescape", "surrogatepass"})
@@ -100,6 +108,7 @@ bool known_handler(std::string_view e) {
 
 bool encode_text(Session& s, const Value& str, std::string_view encoding, std::string_view errors, std::string& out) {
   Named named = find_codec(encoding);
+  require_memory(4 * (encoding.size() + errors.size()));  // for messages
   if (named.codec == Codec::unknown) {
     raise_error(s, ExcKind::LookupError, "unknown encoding: %s", std::string(encoding).c_str());
     return false;
@@ -114,12 +123,17 @@ bool encode_text(Session& s, const Value& str, std::string_view encoding, std::s
   }
   if (named.codec == Codec::utf16) put(named.codec, 0xFEFF, out);
   if (named.codec == Codec::utf32) put(named.codec, 0xFEFF, out);
-  std::vector<uint32_t> points;
-  for (uint32_t c : text::Points(t)) points.push_back(c);
+  uint32_t polls = 0;
+  CountedVector<uint32_t> points;
+  for (uint32_t c : text::Points(t)) {
+    poll_interrupt(s, polls);
+    points.push_back(c);
+  }
   const char* reason = named.codec == Codec::ascii    ? "ordinal not in range(128)"
                        : named.codec == Codec::latin1 ? "ordinal not in range(256)"
                                                       : "surrogates not allowed";
   for (size_t i = 0; i < points.size(); ++i) {
+    grow(s, out, polls);
     uint32_t c = points[i];
     if (encodable(named.codec, c)) {
       put(named.codec, c, out);
@@ -208,7 +222,7 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
   std::string out;
   uint32_t count = 0;
   while (i < raw.size()) {
-    poll_interrupt(s, count);
+    grow(s, out, count);
     std::string_view why;
     size_t end = std::min(i + size, raw.size());
     uint32_t c = 0;
@@ -246,7 +260,9 @@ Value decode_units(Session& s, const Value& object, std::string_view raw, Named 
 Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::string_view encoding,
                    std::string_view errors) {
   Named named = find_codec(encoding);
+  require_memory(4 * (encoding.size() + errors.size()));  // for messages
   std::string out;
+  uint32_t polls = 0;
   bool handled;
   switch (named.codec) {
     case Codec::unknown:
@@ -261,6 +277,7 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
     case Codec::ascii:
       if (text::is_ascii(raw)) return make_str(raw);
       for (size_t i = 0; i < raw.size(); ++i) {
+        grow(s, out, polls);
         if (!(raw[i] & 0x80)) {
           out += raw[i];
           continue;
@@ -275,13 +292,14 @@ Value decode_bytes(Session& s, const Value& object, std::string_view raw, std::s
       for (;;) {
         text::Utf8Problem p = text::check_utf8(raw, done, errors == "surrogatepass");
         if (p.what.empty()) break;
-        out += raw.substr(done, p.start - done);
+        grow(s, out, polls);
+        append_text(out, raw.substr(done, p.start - done));
         if (!handle_decode(s, errors, raw, p.start, p.end, out, handled)) return Value::error();
         if (!handled) return codec_error(s, ExcKind::UnicodeDecodeError, "utf-8", object, p.start, p.end, p.what);
         done = p.end;
       }
       if (done == 0) return make_str(raw);
-      out += raw.substr(done);
+      append_text(out, raw.substr(done));
       return make_str(out);
     }
     default:

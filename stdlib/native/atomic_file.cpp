@@ -11,6 +11,8 @@
 
 #include <algorithm>
 
+#include "runtime/object/interrupt.h"
+
 namespace ouro::stdlib {
 namespace {
 
@@ -84,7 +86,8 @@ FileProblem AtomicFile::write(const void* data, size_t size) {
   HoldFileSizeSignal hold;
   const char* p = static_cast<const char*>(data);
   while (size > 0) {
-    ssize_t n = ::write(fd_, p, std::min(size, size_t{1} << 30));
+    runtime::poll_interrupt();
+    ssize_t n = ::write(fd_, p, std::min(size, size_t{1} << 24));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return FileProblem::os(n < 0 ? errno : ENOSPC);
     p += n;

@@ -4,8 +4,10 @@
 // quotechar, quoting, skipinitialspace, strict); characters are texts of one code point, or None.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "runtime/machine/memory.h"
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
@@ -25,7 +27,7 @@ struct Form {
   uint32_t delimiter = ',', escape = kNoChar, quote = kNoChar;
   bool doublequote = true, skip_space = false, strict = false;
   Quoting quoting = Quoting::minimal;
-  std::string terminator;
+  Value terminator;  // Str
 };
 
 bool char_of(const Value& v, uint32_t& out) {
@@ -48,7 +50,7 @@ bool form_of(Session& s, const Value& v, Form& f) {
     return false;
   }
   f.doublequote = (*t)[1].as_bool();
-  f.terminator = cast<Str>((*t)[3])->view();
+  f.terminator = (*t)[3];
   f.quoting = static_cast<Quoting>((*t)[5].as_int());
   f.skip_space = (*t)[6].as_bool();
   f.strict = (*t)[7].as_bool();
@@ -65,18 +67,39 @@ struct CsvState {
 };
 
 // Bytes that begin none of these characters.
-std::array<bool, 256> plain_bytes(std::initializer_list<uint32_t> special, std::string_view more) {
+std::array<bool, 256> plain_bytes(const Session& s, std::initializer_list<uint32_t> special, std::string_view more) {
   std::array<bool, 256> plain;
   plain.fill(true);
-  auto mark = [&](uint32_t c) {
+  for (uint32_t c : special) {
     std::string bytes;
-    if (c != kNoChar) text::append(bytes, c);
-    if (c != kNoChar) plain[static_cast<unsigned char>(bytes[0])] = false;
-  };
-  for (uint32_t c : special) mark(c);
-  for (uint32_t c : text::Points(more)) mark(c);
+    if (c == kNoChar) continue;
+    text::append(bytes, c);
+    plain[static_cast<unsigned char>(bytes[0])] = false;
+  }
+  for (uint32_t polls = 0; char c : more) {
+    poll_interrupt(s, polls);
+    if (!text::is_continuation(c)) plain[static_cast<unsigned char>(c)] = false;
+  }
   return plain;
 }
+
+// The characters of a text, which may be long: a bit for each code point up to the largest.
+class CharSet {
+ public:
+  void fill(const Session& s, std::string_view text) {
+    uint32_t polls = 0;
+    for (uint32_t c : text::Points(text)) {
+      poll_interrupt(s, polls);
+      if (c / 64 >= bits_.size()) bits_.resize(c < 0x80 ? 2 : kPoints / 64);
+      bits_[c / 64] |= uint64_t{1} << c % 64;
+    }
+  }
+  bool has(uint32_t c) const { return c / 64 < bits_.size() && bits_[c / 64] >> c % 64 & 1; }
+
+ private:
+  static constexpr size_t kPoints = 0x110000;
+  CountedVector<uint64_t> bits_;
+};
 
 // values: the iterator (a writer's `write`), the dialect, the class Error.
 enum : size_t { kSource, kDialect, kError };
@@ -299,6 +322,7 @@ const TypeDef kReaderDef{.name = "reader",
 
 struct Writer {
   Form form;
+  CharSet in_terminator;
   std::array<bool, 256> plain{};  // bytes that need nothing
 };
 
@@ -320,13 +344,11 @@ class RowWriter {
  private:
   bool add(const Value& field);
   bool is_plain(std::string_view text) const {
-    return std::all_of(text.begin(), text.end(), [this](char c) { return w_.plain[static_cast<unsigned char>(c)]; });
-  }
-  bool in_terminator(uint32_t c) const {
-    if (c < 0x80) return f_.terminator.find(static_cast<char>(c)) != std::string::npos;
-    std::string bytes;
-    text::append(bytes, c);
-    return f_.terminator.find(bytes) != std::string::npos;
+    for (uint32_t polls = 0; char c : text) {
+      poll_interrupt(s_, polls);
+      if (!w_.plain[static_cast<unsigned char>(c)]) return false;
+    }
+    return true;
   }
   bool add_text(std::string_view text, bool quoted, bool& must_quote, CountedText& out);
 
@@ -341,9 +363,11 @@ class RowWriter {
 // A field's characters, with what has to stand before them. Without quotes around it (`quoted`), `must_quote` tells
 // that there have to be some.
 bool RowWriter::add_text(std::string_view text, bool quoted, bool& must_quote, CountedText& out) {
+  uint32_t polls = 0;
   for (uint32_t c : text::Points(text)) {
+    poll_interrupt(s_, polls);
     bool escape = false;
-    if (c == f_.delimiter || c == f_.escape || c == f_.quote || in_terminator(c)) {
+    if (c == f_.delimiter || c == f_.escape || c == f_.quote || w_.in_terminator.has(c)) {
       if (f_.quoting == Quoting::none) {
         escape = true;
       } else {
@@ -405,7 +429,7 @@ Value RowWriter::write(const Value& row) {
     append_char(line_, f_.quote);
     append_char(line_, f_.quote);
   }
-  line_ += f_.terminator;
+  line_ += cast<Str>(f_.terminator)->view();
   return call(s_, self_.as<Opaque>()->values[kSource], {make_str(line_)});
 }
 
@@ -447,7 +471,7 @@ Value f_reader(Session& s, const Args& a) {
   auto reader = std::make_shared<Reader>();
   if (!form_of(s, a[2], reader->form)) return Value::error();
   const Form& f = reader->form;
-  reader->plain = plain_bytes({f.delimiter, f.escape, f.quote}, "\r\n");
+  reader->plain = plain_bytes(s, {f.delimiter, f.escape, f.quote}, "\r\n");
   OURO_TRY(it, iter(s, a[0]));
   const Value with[] = {it, a[1], a[2], a[3]};
   return make_one(s, s.state<CsvState>().reader_type, kReaderDef, std::move(reader), Args{with, {}, {}});
@@ -456,7 +480,9 @@ Value f_writer(Session& s, const Args& a) {
   auto writer = std::make_shared<Writer>();
   const Form& f = writer->form;
   if (!form_of(s, a[2], writer->form)) return Value::error();
-  writer->plain = plain_bytes({f.delimiter, f.escape, f.quote}, f.terminator);
+  const std::string_view terminator = cast<Str>(f.terminator)->view();
+  writer->plain = plain_bytes(s, {f.delimiter, f.escape, f.quote}, terminator);
+  writer->in_terminator.fill(s, terminator);
   return make_one(s, s.state<CsvState>().writer_type, kWriterDef, std::move(writer), a);
 }
 

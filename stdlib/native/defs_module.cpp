@@ -1,5 +1,5 @@
 // Module _defs: functions that the library makes from text, where their parameters are only known when the script runs
-// (stdlib/python/dataclasses.ouro).
+// (stdlib/python/dataclasses.ouro). No script can import it: it would be a way to run text.
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/dict.h"
@@ -26,7 +26,8 @@ Value define(Session& s, const Args& a) {
   OURO_TRY_DO(run_source(s, "<string>", cast<Str>(a[0])->view(), scope));
   Value made = make_dict();
   for (size_t i = given; i < m->names.size(); ++i)
-    dict_set_symbol(s, made.as<Dict>(), m->names.entries()[i].name, m->names.entries()[i].value);
+    if (const auto& e = m->names.entries()[i]; !e.value.is_unbound())  // its own text may have deleted it
+      dict_set_symbol(s, made.as<Dict>(), e.name, e.value);
   return made;
 }
 

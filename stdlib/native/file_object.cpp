@@ -1,11 +1,9 @@
 // Files and the standard streams. Text is UTF-8 with universal newlines; a buffer of the C library lies below; standard
 // output goes through the session, which hosts may redirect.
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -15,7 +13,10 @@
 #include "runtime/text/utf8.h"
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/big_int.h"
 #include "runtime/types/text_format.h"
+#include "stdlib/native/file_handle.h"
+#include "stdlib/native/system_path.h"
 #include "stdlib/native/tables.h"
 
 namespace ouro::stdlib {
@@ -23,25 +24,16 @@ namespace {
 
 using namespace runtime;
 
-// What a text file and its `buffer` have in common.
-struct Handle {
-  FILE* f = nullptr;
-  Output* out = nullptr;  // standard output and error
-  bool closed = false, owned = true;
-  enum class Waits : uint8_t { unknown, no, yes } waits = Waits::unknown;  // a read may have to: a pipe, a terminal
-};
-
 struct File {
   std::shared_ptr<Handle> handle = std::make_shared<Handle>();
   bool text = true, read = false, write = false, universal = true;
   bool closes = true;    // the handle ends with it: not so of a `buffer`
   bool skip_lf = false;  // the last character read was a carriage return given as a newline
   Value name;
-  std::string mode, encoding = "utf-8", errors = "strict", newline;
+  std::string mode, newline;
+  CountedText encoding = "utf-8", errors = "strict";
   ~File() {
-    if (!closes || !handle->f || !handle->owned || handle->closed) return;
-    handle->closed = true;
-    std::fclose(std::exchange(handle->f, nullptr));
+    if (closes && handle->owned) abandon(*handle);
   }
 };
 
@@ -89,21 +81,6 @@ File* open_of(Session& s, const Args& a, bool reading = false, bool writing = fa
 
 Value io_error(Session& s, const File* f) {
   return raise_os_error(s, errno, cast<Str>(f->name) || cast<Bytes>(f->name) ? f->name : Value());
-}
-
-bool may_wait(Handle& h) {
-  if (h.waits == Handle::Waits::unknown) {
-    struct stat st {};
-    const bool at_once = fstat(fileno(h.f), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
-    h.waits = at_once ? Handle::Waits::no : Handle::Waits::yes;
-  }
-  return h.waits == Handle::Waits::yes;
-}
-
-// What the C library has read is used up: the next read is waited for here, where an interrupt ends the waiting.
-void await_bytes(Session& s, Handle& h) {
-  poll_interrupt(s);
-  if (may_wait(h)) wait_ready(s, fileno(h.f), POLLIN);
 }
 
 // The next byte, or EOF. A signal that asks for nothing ends no read.
@@ -218,33 +195,6 @@ Value m_readlines(Session& s, const Args& a) {
   return out;
 }
 
-// In pieces, with a look for interrupts between them; of what a pipe takes at once where there is room (PIPE_BUF), as
-// the C library goes on with a longer write after a signal.
-bool write_bytes(Session& s, Handle& h, std::string_view raw) {
-  const size_t piece = may_wait(h) ? 4096 : size_t{1} << 20;
-  while (!raw.empty()) {
-    poll_interrupt(s);
-    if (may_wait(h)) wait_ready(s, fileno(h.f), POLLOUT);
-    const size_t n = std::fwrite(raw.data(), 1, std::min(piece, raw.size()), h.f);
-    raw.remove_prefix(n);
-    if (!std::ferror(h.f)) continue;
-    if (errno != EINTR) return false;
-    std::clearerr(h.f);
-  }
-  return true;
-}
-
-// The same, for what the C library still holds.
-bool flush_bytes(Session& s, Handle& h) {
-  if (may_wait(h)) wait_ready(s, fileno(h.f), POLLOUT);
-  while (std::fflush(h.f) != 0) {
-    if (errno != EINTR) return false;
-    std::clearerr(h.f);
-    poll_interrupt(s);
-  }
-  return true;
-}
-
 Value m_write(Session& s, const Args& a) {
   File* f = file_of(a[0]);
   const char* qualified = f->text ? "TextIOWrapper.write" : "BufferedWriter.write";
@@ -300,9 +250,11 @@ Value m_flush(Session& s, const Args& a) {
 Value m_close(Session& s, const Args& a) {
   File* f = file_of(a[0]);
   if (f->handle->closed) return Value::none();
-  f->handle->closed = true;
-  if (f->handle->out) return f->handle->out->flush() ? Value::none() : io_error(s, f);
-  return std::fclose(std::exchange(f->handle->f, nullptr)) == 0 ? Value::none() : io_error(s, f);
+  if (f->handle->out) {
+    f->handle->closed = true;
+    return f->handle->out->flush() ? Value::none() : io_error(s, f);
+  }
+  return close_handle(s, *f->handle) ? Value::none() : io_error(s, f);
 }
 Value m_seek(Session& s, const Args& a) {
   if (!takes(s, a, "seek", 1, 2)) return Value::error();
@@ -318,6 +270,7 @@ Value m_seek(Session& s, const Args& a) {
   if (offset < 0 && whence == 0)
     return raise_value_error(s, "negative seek position %lld", static_cast<long long>(offset));
   f->skip_lf = false;
+  if (f->write && f->handle->f && !flush_bytes(s, *f->handle)) return io_error(s, f);
   if (!f->handle->f || std::fseek(f->handle->f, offset, static_cast<int>(whence)) != 0) return io_error(s, f);
   return Value::integer(std::ftell(f->handle->f));
 }
@@ -335,7 +288,7 @@ Value m_truncate(Session& s, const Args& a) {
   int64_t n = std::ftell(f->handle->f);
   if (a.size() == 2 && !a[1].is_none() && !to_index(s, a[1], n)) return Value::error();
   if (!open_of(s, a, false, true)) return Value::error();
-  if (std::fflush(f->handle->f) != 0 || ftruncate(fileno(f->handle->f), n) != 0) return io_error(s, f);
+  if (!flush_bytes(s, *f->handle) || ftruncate(fileno(f->handle->f), n) != 0) return io_error(s, f);
   return Value::integer(n);
 }
 Value m_fileno(Session& s, const Args& a) {
@@ -371,7 +324,7 @@ Value file_repr(Session& s, const Value& v) {
   std::string name = f->name.is_unbound() ? "None" : repr_text(s, f->name);
   if (f->text)
     return make_str("<_io.TextIOWrapper name=" + name + " mode='" + f->mode + "' encoding='" +
-                    (f->encoding == "utf-8" && f->handle->owned ? "UTF-8" : f->encoding) + "'>");
+                    (f->encoding == "utf-8" && f->handle->owned ? "UTF-8" : std::string(f->encoding)) + "'>");
   return make_str(std::string("<_io.Buffered") +
                   (f->read && f->write ? "Random"
                    : f->read           ? "Reader"
@@ -426,7 +379,7 @@ constexpr GetSetDef kGetSet[] = {
     {.name = "mode", .get = [](Session&, const Value& v) { return make_str(shown_mode(*file_of(v))); }},
     {.name = "encoding",
      .get = [](Session&, const Value& v) { return make_str(file_of(v)->handle->owned ? "UTF-8" : "utf-8"); }},
-    {.name = "errors", .get = [](Session&, const Value& v) { return make_str(file_of(v)->errors); }},
+    {.name = "errors", .get = [](Session&, const Value& v) { return make_str(std::string_view(file_of(v)->errors)); }},
     {.name = "newlines", .get = [](Session&, const Value&) { return Value::none(); }},
     {.name = "buffer", .get = get_buffer},  // of text only: the last row
 };
@@ -463,8 +416,8 @@ Value make_file(Session& s, std::shared_ptr<File> f) {
   return make_opaque(cls.as<Type>(), std::move(f));
 }
 
-// "r+b" etc.: the C library's mode. Null: invalid.
-bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) {
+// "r+b" etc.: how the system opens it, and the C library's mode for what is open.
+bool parse_mode(Session& s, std::string_view mode, File& f, int& flags, std::string& stdio) {
   char main = 0;
   bool plus = false, binary = false, text = false, valid = true;
   for (char c : mode) {
@@ -488,42 +441,36 @@ bool parse_mode(Session& s, std::string_view mode, File& f, std::string& flags) 
   f.text = !binary;
   f.read = main == 'r' || plus;
   f.write = main != 'r' || plus;
-  flags = std::string(1, main == 'x' ? 'w' : main) + (plus ? "+" : "") + (main == 'x' ? "x" : "") + "e";
+  flags = O_CLOEXEC | (plus ? O_RDWR : f.read ? O_RDONLY : O_WRONLY);
+  if (main == 'w') flags |= O_CREAT | O_TRUNC;
+  if (main == 'a') flags |= O_CREAT | O_APPEND;
+  if (main == 'x') flags |= O_CREAT | O_EXCL;
+  stdio = std::string(1, main == 'x' ? 'w' : main) + (plus ? "+" : "");
   return true;
 }
 
-// Opening a named pipe waits for its other end. A writer that finds none is told so at once (ENXIO) and asks again. A
-// reader is there at once; whether there is a writer shows in what a read gives that does not wait: EAGAIN, where it
-// would be the end of the file.
-FILE* open_fifo(Session& s, const std::string& name, const std::string& flags) {
-  if (flags.find_first_of("+x") != flags.npos) return std::fopen(name.c_str(), flags.c_str());
-  const bool reads = flags[0] == 'r';
-  constexpr timespec kPiece{0, 5'000'000};
-  struct Descriptor {
-    int fd = -1;
-    ~Descriptor() {
-      if (fd >= 0) ::close(fd);
-    }
-  } d;
-  while ((d.fd = ::open(name.c_str(), (reads ? O_RDONLY : O_WRONLY) | O_NONBLOCK | O_CLOEXEC)) < 0) {
-    if (errno != ENXIO && errno != EINTR) return nullptr;
-    poll_interrupt(s);
-    nanosleep(&kPiece, nullptr);
+// The number of the open file, as an int: the one that was given, what `opener` answers, or the system.
+Value descriptor_of(Session& s, const Value& path, int flags, bool closes, const Value& opener) {
+  if (is_integer(path)) {
+    const Value n = unwrap(path);
+    if (!is_word(n) || n.bits() != static_cast<int>(n.bits()))
+      return raise_type_error(s, "expected str, bytes or os.PathLike object, not %s", type_name(s, path).c_str());
+    return n.bits() < 0 ? raise_value_error(s, "negative file descriptor") : Value::integer(n.bits());
   }
-  int first = EOF;  // a byte that came while we asked
-  for (pollfd p{d.fd, POLLIN, 0}; reads && ::poll(&p, 1, 0) <= 0; nanosleep(&kPiece, nullptr)) {
-    unsigned char byte;
-    const ssize_t n = ::read(d.fd, &byte, 1);
-    if (n > 0) first = byte;
-    if (n > 0 || (n < 0 && errno == EAGAIN)) break;
-    poll_interrupt(s);
+  std::string name;
+  if (!system_text(s, path, name)) return Value::error();
+  if (!closes) return raise_value_error(s, "Cannot use closefd=False with file name");
+  if (opener.is_unbound() || opener.is_none()) {
+    struct stat st {};
+    if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, path);
+    const int fd = open_waiting(s, name.c_str(), flags, 0666);
+    return fd < 0 ? raise_os_error(s, errno, path) : Value::integer(fd);
   }
-  if (fcntl(d.fd, F_SETFL, fcntl(d.fd, F_GETFL) & ~O_NONBLOCK) < 0) return nullptr;
-  FILE* f = fdopen(d.fd, flags.c_str());
-  if (!f) return nullptr;
-  d.fd = -1;
-  if (first != EOF) std::ungetc(first, f);
-  return f;
+  OURO_TRY(answer, call(s, opener, {path, Value::integer(flags)}));
+  if (!is_integer(answer)) return raise_type_error(s, "expected integer from opener");
+  int fd;
+  if (!int_argument(s, answer, fd)) return Value::error();
+  return fd < 0 ? raise_value_error(s, "opener returned %d", fd) : Value::integer(fd);
 }
 
 }  // namespace
@@ -534,8 +481,9 @@ Value open_file(Session& s, const Args& a) {
                    8, v, 0))
     return Value::error();
   auto f = std::make_shared<File>();
-  std::string flags;
-  auto option = [&](const Value& x, const char* name, std::string& to) {
+  int flags = 0;
+  std::string stdio;
+  auto option = [&](const Value& x, const char* name, auto& to) {
     if (x.is_unbound() || x.is_none()) return true;
     Str* t = cast<Str>(x);
     if (!t)
@@ -560,7 +508,7 @@ Value open_file(Session& s, const Args& a) {
       return raise_type_error(s, "expected %s.__fspath__() to return str or bytes, not %s", type_name(s, v[0]).c_str(),
                               type_name(s, path).c_str());
   }
-  if (!parse_mode(s, f->mode, *f, flags)) return Value::error();
+  if (!parse_mode(s, f->mode, *f, flags, stdio)) return Value::error();
   if (!f->text) {
     for (int i = 3; i < 6; ++i)
       if (!v[i].is_unbound() && !v[i].is_none())
@@ -576,26 +524,25 @@ Value open_file(Session& s, const Args& a) {
   int64_t buffering = -1;
   if (!v[2].is_unbound() && !to_index(s, v[2], buffering)) return Value::error();
   if (buffering == 0 && f->text) return raise_value_error(s, "can't have unbuffered text I/O");
-  auto made = [&] {
-    if (buffering == 0 && f->write) std::setvbuf(f->handle->f, nullptr, _IONBF, 0);
-    if (buffering == 1 && f->text) std::setvbuf(f->handle->f, nullptr, _IOLBF, BUFSIZ);
-    bool known = !f->text || !decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error();
-    return known ? make_file(s, std::move(f)) : Value::error();
-  };
-  if (is_integer(path)) {
-    int64_t fd;
-    if (!to_index(s, path, fd)) return Value::error();
-    f->handle->f = fdopen(static_cast<int>(fd), flags.c_str());
-    if (!f->handle->f) return raise_os_error(s, errno);
-    return made();
-  }
-  std::string name;
-  if (!system_text(s, path, name)) return Value::error();
+  const int closes = v[6].is_unbound() ? 1 : truth(s, v[6]);
+  if (closes < 0) return Value::error();
+  OURO_TRY(number, descriptor_of(s, path, flags, closes, v[7]));
+  const int fd = static_cast<int>(number.as_int());
   struct stat st {};
-  if (stat(name.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return raise_os_error(s, EISDIR, path);
-  f->handle->f = S_ISFIFO(st.st_mode) ? open_fifo(s, name, flags) : std::fopen(name.c_str(), flags.c_str());
-  if (!f->handle->f) return raise_os_error(s, errno, path);
-  return made();
+  const bool folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+  f->handle->f = folder ? nullptr : fdopen(fd, stdio.c_str());
+  f->handle->closes_fd = closes;
+  if (!f->handle->f) {
+    const int why = folder ? EISDIR : errno;
+    if (closes && !is_integer(path)) close(fd);
+    return raise_os_error(s, why, !is_integer(path) || folder ? path : Value());
+  }
+  if (!is_integer(path)) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  remember(s, f->handle);
+  if (buffering == 0 && f->write) std::setvbuf(f->handle->f, nullptr, _IONBF, 0);
+  if (buffering == 1 && f->text) std::setvbuf(f->handle->f, nullptr, _IOLBF, BUFSIZ);
+  const bool known = !f->text || !decode_bytes(s, make_bytes(""), "", f->encoding, f->errors).is_error();
+  return known ? make_file(s, std::move(f)) : Value::error();
 }
 
 static Value stream_class(Session& s, std::string_view name) {

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/object/interrupt.h"
+
 namespace ouro::stdlib::idx {
 namespace {
 
@@ -42,13 +44,17 @@ Reader::~Reader() {
 }
 
 FileProblem Reader::open(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return FileProblem::os(errno);
   struct stat st {};
   if (fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
     int error_number = S_ISDIR(st.st_mode) ? EISDIR : errno;
     close(fd);
     return FileProblem::os(error_number);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    close(fd);
+    return FileProblem::format("not a regular file");
   }
   file_ = gzdopen(fd, "rb");
   if (!file_) {
@@ -85,7 +91,8 @@ FileProblem Reader::fill(void* to, uint64_t size, std::string_view what) {
   auto file = static_cast<gzFile>(file_);
   char* p = static_cast<char*>(to);
   while (size > 0) {
-    int n = gzread(file, p, static_cast<unsigned>(std::min<uint64_t>(size, 1u << 30)));
+    runtime::poll_interrupt();
+    int n = gzread(file, p, static_cast<unsigned>(std::min<uint64_t>(size, 1u << 22)));
     int code = Z_OK;
     const char* text = gzerror(file, &code);
     if (n < 0 && code == Z_ERRNO) return FileProblem::os(errno);

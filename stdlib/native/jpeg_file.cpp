@@ -17,6 +17,7 @@ struct Decoder {
   char text[JMSG_LENGTH_MAX] = "";
   jpeg_progress_mgr watcher{};
   bool begun = false, ended = false;
+  runtime::PollWord poll = nullptr;
 };
 
 namespace {
@@ -39,10 +40,15 @@ void message(j_common_ptr info, int level) {
   if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE)) leave(info);
 }
 
+// At each row of blocks of each scan.
 void watch(j_common_ptr info) {
-  if (!info->is_decompressor || reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostScans) return;
   Decoder& d = of(info);
-  std::snprintf(d.text, sizeof d.text, "more than %d scans", kMostScans);
+  if (runtime::stop_asked(d.poll))
+    std::snprintf(d.text, sizeof d.text, "interrupted");
+  else if (info->is_decompressor && reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans)
+    std::snprintf(d.text, sizeof d.text, "more than %d scans", kMostScans);
+  else
+    return;
   std::longjmp(d.jump, 1);
 }
 
@@ -96,8 +102,9 @@ Reader::Reader() : decoder_(std::make_unique<Decoder>()) {
 
 Reader::~Reader() { jpeg_destroy_decompress(&decoder_->info); }
 
-FileProblem Reader::open(std::string_view data) {
+FileProblem Reader::open(std::string_view data, runtime::PollWord poll) {
   Decoder& d = *decoder_;
+  d.poll = poll;
   if (!start(d, reinterpret_cast<const unsigned char*>(data.data()), data.size())) return damaged(d);
   if (uint64_t{d.info.output_width} * d.info.output_height / kMostExpansion > data.size())
     return FileProblem::format("damaged JPEG data (its header tells of more pixels than the file can hold)");
@@ -107,6 +114,20 @@ FileProblem Reader::open(std::string_view data) {
 int64_t Reader::height() const { return decoder_->info.output_height; }
 int64_t Reader::width() const { return decoder_->info.output_width; }
 int64_t Reader::channels() const { return decoder_->info.out_color_space == JCS_GRAYSCALE ? 1 : 3; }
+
+// The coefficients of an image of several scans are all kept; else a few rows of blocks.
+size_t Reader::memory() const {
+  constexpr size_t kTables = size_t{1} << 17, kRows = 64;
+  jpeg_decompress_struct& info = decoder_->info;
+  size_t bytes = kTables + kRows * info.output_width * static_cast<size_t>(info.num_components);
+  if (!jpeg_has_multiple_scans(&info)) return bytes;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& c = info.comp_info[i];
+    auto whole = [](size_t blocks, int factor) { return blocks + static_cast<size_t>(factor); };
+    bytes += whole(c.width_in_blocks, c.h_samp_factor) * whole(c.height_in_blocks, c.v_samp_factor) * sizeof(JBLOCK);
+  }
+  return bytes;
+}
 
 FileProblem Reader::read(uint8_t* to, int64_t rows, int64_t& done) {
   return rows_of(*decoder_, to, rows, done) ? FileProblem{} : damaged(*decoder_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "runtime/machine/client.h"
 #include "stdlib/native/file_problem.h"
 
 namespace ouro::stdlib::jpeg {
@@ -18,7 +19,10 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
   ~Reader();
   // Reads the header; `data` must outlive this. Grey images have one channel, all others become RGB.
-  [[nodiscard]] FileProblem open(std::string_view data);
+  // Reading ends early, as a problem, where it is asked to stop.
+  [[nodiscard]] FileProblem open(std::string_view data, runtime::PollWord poll = nullptr);
+  // Bytes that libjpeg takes to read it, at most.
+  size_t memory() const;
   int64_t height() const;
   int64_t width() const;
   int64_t channels() const;

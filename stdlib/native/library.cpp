@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "runtime/interpreter/modules.h"
 #include "runtime/object/ops.h"
 #include "stdlib/embedded.h"
 #include "stdlib/native/demand_module.h"
@@ -81,8 +82,9 @@ void register_library(Session& s) {
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
   for (const NativeModule* m :
-       {&kHelpName, &kTensorsModule, &kDefsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
+       {&kHelpName, &kTensorsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
     s.register_natives(m);
+  register_internal(s, &kDefsModule);
   register_tensor_natives(s);
   register_file_modules(s);
   register_os_module(s);

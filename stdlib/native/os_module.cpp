@@ -305,11 +305,15 @@ bool seconds_argument(Session& s, const Value& v, timespec& out) {
   return true;
 }
 bool nanoseconds_argument(Session& s, const Value& v, timespec& out) {
-  int64_t n;
-  if (!to_index(s, v, n)) return false;
-  int64_t rest = n % 1'000'000'000;
-  if (rest < 0) rest += 1'000'000'000;
-  out = {static_cast<time_t>((n - rest) / 1'000'000'000), static_cast<long>(rest)};
+  const Value n = to_index_value(s, v);
+  if (n.is_error()) return false;
+  Value seconds, rest;
+  if (!int_divmod(s, n, Value::integer(1'000'000'000), &seconds, &rest, "divmod")) return false;
+  if (!is_word(seconds)) {
+    raise_error(s, ExcKind::OverflowError, "timestamp out of range for platform time_t");
+    return false;
+  }
+  out = {static_cast<time_t>(seconds.bits()), static_cast<long>(rest.bits())};
   return true;
 }
 Value f_utime(Session& s, const Args& a) {

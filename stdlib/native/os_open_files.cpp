@@ -9,6 +9,7 @@
 
 #include "runtime/machine/memory.h"
 #include "runtime/types/memory_view.h"
+#include "stdlib/native/file_handle.h"
 #include "stdlib/native/os_tables.h"
 #include "stdlib/native/system_path.h"
 
@@ -27,7 +28,7 @@ Value f_open(Session& s, const Args& a) {
     return Value::error();
   if (!a[3].is_unbound() && !a[3].is_none())
     return raise_error(s, ExcKind::NotImplementedError, "open: dir_fd unavailable on this platform");
-  const int fd = uninterrupted(s, [&] { return open(p.name.c_str(), flags | O_CLOEXEC, mode); });
+  const int fd = open_waiting(s, p.name.c_str(), flags, static_cast<unsigned>(mode));
   return fd < 0 ? raise_for(s, p) : Value::integer(fd);
 }
 // The number is free after an error, too: closed once, whatever the answer is.
@@ -48,7 +49,7 @@ Value f_read(Session& s, const Args& a) {
   else
     count = std::min<int64_t>(count, 1 << 20);
   CountedText raw(static_cast<size_t>(count), '\0');
-  if (fd >= 0) wait_ready(s, fd, POLLIN);
+  if (fd >= 0 && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) wait_ready(s, fd, POLLIN);
   const ssize_t n = uninterrupted(s, [&] { return read(fd, raw.data(), raw.size()); });
   return n < 0 ? raise_os_error(s, errno) : make_bytes(std::string_view(raw).substr(0, static_cast<size_t>(n)));
 }
@@ -66,8 +67,7 @@ Value f_write(Session& s, const Args& a) {
   int fd;
   std::string_view raw;
   if (!int_argument(s, a[0], fd) || !bytes_argument(s, a[1], raw)) return Value::error();
-  struct stat st;
-  const bool at_once = fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+  const bool at_once = !may_wait(fd);
   const size_t piece = at_once ? size_t{1} << 20 : 4096;
   const bool waits = !at_once && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
   size_t done = 0;

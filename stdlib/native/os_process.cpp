@@ -12,7 +12,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <mutex>
+#include <string_view>
+#include <unordered_set>
 
 #include "runtime/machine/memory.h"
 #include "runtime/text/foreign.h"
@@ -35,13 +39,13 @@ std::mutex& environment_lock() {
 }
 
 Value f_environment(Session& s, const Args&) {
-  std::vector<std::string> rows;
+  CountedVector<CountedText> rows;
   {
     const std::lock_guard hold(environment_lock());
     for (char** e = environ; e && *e; ++e) rows.emplace_back(*e);
   }
   Value out = make_dict();
-  for (const std::string& row : rows) {
+  for (const CountedText& row : rows) {
     const size_t at = row.find('=', 1);
     if (at == row.npos) continue;
     const Value name = make_str(text::from_system(std::string_view(row).substr(0, at)));
@@ -53,10 +57,27 @@ Value f_environment(Session& s, const Args&) {
   }
   return out;
 }
+// The C library never gives back what it was told once (setenv(3) keeps each different NAME=VALUE): it stays counted as
+// long as the session lives.
+struct KeptVariables {
+  std::unordered_set<size_t, std::hash<size_t>, std::equal_to<>, CountedAllocator<size_t>> told;  // hashes
+  std::deque<HeldMemory> held;
+};
+void count_variable(Session& s, std::string_view name, std::string_view value) {
+  constexpr size_t kAround = 128;  // the library's row and ours
+  auto& kept = s.state<KeptVariables>();
+  const size_t hash = std::hash<std::string_view>()(name) * 31 + std::hash<std::string_view>()(value);
+  if (kept.told.contains(hash)) return;
+  HeldMemory bytes(name.size() + value.size() + kAround);
+  kept.told.insert(hash);
+  kept.held.push_back(std::move(bytes));
+}
+
 Value f_putenv(Session& s, const Args& a) {
   std::string name, value;
   if (!fs_text(s, a[0], name) || !fs_text(s, a[1], value)) return Value::error();
   if (name.find('=') != name.npos) return raise_value_error(s, "illegal environment variable name");
+  count_variable(s, name, value);
   const std::lock_guard hold(environment_lock());
   return setenv(name.c_str(), value.c_str(), 1) == 0 ? Value::none() : raise_os_error(s, errno);
 }

@@ -279,15 +279,18 @@ Value jpeg_pixels(Session& s, const Args& a) {
   std::string_view data;
   if (!view_of(s, a[0], data)) return Value::error();
   jpeg::Reader reader;
-  FileProblem p = reader.open(data);
+  FileProblem p = reader.open(data, poll_word(s));
   if (!p.ok()) return raise_text(s, ExcKind::ValueError, p.text);
+  const HeldMemory held(reader.memory());
   const int64_t shape[] = {reader.height(), reader.width(), reader.channels()};
   OURO_TRY(tensor, make_tensor(s, DType::u8, shape));
   auto* to = tensor.as<Tensor>()->data<uint8_t>();
   for (int64_t done = 0; done < shape[0];) {
     poll_interrupt(s);
-    if (p = reader.read(to + done * shape[1] * shape[2], 64, done); !p.ok())
+    if (p = reader.read(to + done * shape[1] * shape[2], 64, done); !p.ok()) {
+      poll_interrupt(s);
       return raise_text(s, ExcKind::ValueError, p.text);
+    }
   }
   return tensor;
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "runtime/object/interrupt.h"
 #include "runtime/text/utf8.h"
 #include "stdlib/native/atomic_file.h"
 
@@ -193,7 +194,8 @@ std::optional<uint64_t> bytes_of(const Entry& e) {
 FileProblem read_at(int fd, uint64_t offset, void* to, uint64_t size) {
   char* p = static_cast<char*>(to);
   while (size > 0) {
-    size_t want = static_cast<size_t>(std::min<uint64_t>(size, uint64_t{1} << 30));
+    runtime::poll_interrupt();
+    size_t want = static_cast<size_t>(std::min<uint64_t>(size, uint64_t{1} << 24));
     ssize_t n = pread(fd, p, want, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FileProblem::os(errno);
@@ -293,11 +295,12 @@ Reader::~Reader() {
 }
 
 FileProblem Reader::open(const std::string& path) {
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a named pipe is told below
   if (fd_ < 0) return FileProblem::os(errno);
   struct stat st {};
   if (fstat(fd_, &st) != 0) return FileProblem::os(errno);
   if (S_ISDIR(st.st_mode)) return FileProblem::os(EISDIR);
+  if (!S_ISREG(st.st_mode)) return FileProblem::format("not a regular file");
   uint64_t size = static_cast<uint64_t>(st.st_size);
   if (size < 8) return FileProblem::format(fmt::format("{} bytes are too few for a safetensors file", size));
   unsigned char raw[8];

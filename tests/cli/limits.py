@@ -38,3 +38,39 @@ def test_limits_that_are_none_are_refused(t):
         done = t.run(option, "-c", "print(1)", status=2)
         t.equal(done.out, "")
         t.has(done.err, option.split("=")[0])
+
+
+def test_a_long_chain_of_exceptions_is_told(t):
+    chain = "e = None\nfor i in range(200000):\n  n = ValueError(i)\n  n.__{}__ = e\n  e = n\n"
+    for link, words in (("context", "During handling of the above exception, another"), ("cause", "The above exception was the direct cause of the following")):
+        start = time.monotonic()
+        done = t.run("--mode=eager", "-c", chain.format(link) + "raise e", status=1)
+        if not t.suite.sanitized:
+            t.check(time.monotonic() - start < 10, f"{link}: {time.monotonic() - start} s")
+        t.check(done.err.startswith(f"ValueError: 0\n\n{words} exception"), done.err[:200])
+        t.check(done.err.endswith("raise e\nValueError: 199999\n"), done.err[-200:])
+        t.equal(done.err.count("ValueError: "), 200000)
+    start = time.monotonic()
+    text = "import ouro.native.errors as errors\n" + chain.format("context") + "print('go', flush=True)\nwhile True: errors.exception_text(e)"
+    done = t.run("--time=0.7", "-c", text, status=1)
+    t.has(done.err, "TimeoutError: the time limit of 0.7 s is over")
+    t.check(time.monotonic() - start < 20, str(time.monotonic() - start))
+    text = chain.format("context").replace("200000", "1000000000") + "raise e"
+    t.has(t.run("--memory=16M", "-c", text, status=1).err, "MemoryError")
+
+
+def test_natives_of_long_texts_count_their_steps(t):
+    """Beside the loop's own steps: a piece of a text is one."""
+    for code in ("import csv, io\ncsv.writer(io.StringIO(), lineterminator='é' * 10**6).writerow(['x' * 10**7])",
+                 "import csv, io\ncsv.writer(io.StringIO()).writerow([',' * 10**7])",
+                 "import csv, io\ncsv.writer(io.StringIO(), lineterminator='é' * 10**7)",
+                 "('é' * 10**7).encode('utf-16')", "(b'\\xff' * 10**7).decode('ascii', 'replace')", "(b'\\xff' * 10**7).decode('utf-8', 'replace')"):
+        done = t.run("--mode=eager", "--steps=100", "-c", code, status=1)
+        t.has(done.err, "TimeoutError: the limit of 100 steps is reached")
+
+
+def test_a_long_line_terminator_is_looked_up_at_once(t):
+    code = "import csv, io\nf = io.StringIO()\ncsv.writer(f, lineterminator='é' * 10**6).writerow(['è' * 10**6, 'é'])\nprint(len(f.getvalue()), f.getvalue()[10**6:10**6 + 5])"
+    start = time.monotonic()
+    t.equal(t.run("-c", code).out, "2000004 ,\"é\"é\n")
+    t.check(time.monotonic() - start < 10, str(time.monotonic() - start))

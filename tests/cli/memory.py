@@ -61,6 +61,10 @@ EATERS = {
     "a large read": "open('/dev/zero', 'rb').read(10**9)",
     "frames": "import sys\nbefore = sys.getrecursionlimit()\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1\n"
               "try: f(0)\nfinally: sys.setrecursionlimit(before)",
+    "errors of files": "a = []\nwhile True: a.append(open('/dev/null', errors='x' * 10**6))",
+    "csv terminators": "import csv, io\na = []\nwhile True: a.append(csv.writer(io.StringIO(), lineterminator='x' * 10**6))",
+    "decoded with escapes": "(b'\\xff' * 10**7).decode('ascii', 'backslashreplace')",
+    "encoded with references": "('é' * (6 * 10**6)).encode('ascii', 'xmlcharrefreplace')",
     "mask": "x = ones(6000000)\nx[x > 0]",
     "tensors": "a = []\nwhile True: a.append(zeros(1000, 100))",
     "one tensor": "zeros(10**6, 10**5)",
@@ -245,3 +249,64 @@ for turn in range(3):
     print(all(b > a * 0.8 for a, b in zip(first, again)), min(first) > 100)
 """)
     t.equal(t.run("run", "--memory=32M", "turns.ouro", timeout=120).out, "True True\n" * 3)
+
+
+def test_the_environment_counts(t):
+    """The C library keeps every value that a variable ever had."""
+    code = ("import os\ndef f(put):\n    for i in range(1000):\n        put('OURO_TEST', str(i) + 'x' * 10**6)\n"
+            "for put in (os.putenv, os.environ.__setitem__):\n    try: f(put)\n    except MemoryError: print('MemoryError')\n")
+    t.equal(t.run("--memory=48M", "-c", code).out, "MemoryError\nMemoryError\n")
+    same = "import os\nfor i in range(300000): os.putenv('OURO_TEST', str(i % 2))\nprint('end')"
+    t.equal(t.run("--memory=16M", "-c", same).out, "end\n")
+
+
+def test_names_count(t):
+    """A name that was asked of an object once stays in the table of names."""
+    for ask in ("hasattr(o, str(i) + 'x' * 10**6)", "setattr(o, 'x' * 1000 + str(i), i)", "getattr(o, f'a{i}', None)"):
+        code = f"class A: pass\no = A()\ntry:\n    for i in range(2 * 10**6): {ask}\nexcept MemoryError: print('MemoryError')\n"
+        done = t.run("--mode=eager", "--memory=32M", "-c", code + "for l in open('/proc/self/status'):\n    if l.startswith('VmRSS'): print(int(l.split()[1]) // 1024)")
+        kind, size = done.out.split()
+        t.equal(kind, "MemoryError")
+        if not t.suite.sanitized:
+            t.check(int(size) < 250, f"{ask}: {size} MB")
+
+
+def progressive_jpeg(side, scans):
+    """A grey image of one scan for the mean of each block and others that tell of 16384 blocks with two bytes."""
+    def part(marker, data):
+        return bytes([255, marker]) + (len(data) + 2).to_bytes(2, "big") + data
+    size = side.to_bytes(2, "big")
+    head = b"\xff\xd8" + part(0xDB, b"\0" + b"\1" * 64) + part(0xC2, b"\x08" + size + size + b"\1\1\x11\0")
+    head += part(0xC4, b"\0\1" + b"\0" * 15 + b"\0") + part(0xC4, b"\x10\1" + b"\0" * 15 + b"\xe0")
+    blocks = (side // 8) ** 2
+    means = part(0xDA, b"\1\1\0\0\0\0") + b"\0" * (blocks // 8 + 1)
+    rest = part(0xDA, b"\1\1\0\1\x3f\0") + b"\0" * (blocks // 8192 + 4)
+    return head + means + rest * scans + b"\xff\xd9"
+
+
+READ = """
+import ouro.native.pack as pack
+data = open('p.jpg', 'rb').read()
+try: x = pack.jpeg_pixels(data); print(tuple(x.shape), x.max().item())
+except MemoryError: print('MemoryError')
+"""
+
+
+def test_what_a_picture_takes_counts(t):
+    with open(t.path("p.jpg"), "wb") as f:
+        f.write(progressive_jpeg(4000, 2))
+    t.write("read.ouro", READ)
+    t.equal(t.run("--memory=40M", "read.ouro").out, "MemoryError\n")
+    t.equal(t.run("--memory=80M", "read.ouro").out, "(4000, 4000, 1) 128\n")
+
+
+def test_a_picture_of_many_scans_can_be_interrupted(t):
+    import time
+    with open(t.path("p.jpg"), "wb") as f:
+        f.write(progressive_jpeg(8000, 480))
+    t.write("read.ouro", READ)
+    start = time.monotonic()
+    done = t.run("--time=0.3", "read.ouro", status=1, timeout=120)
+    t.has(done.err, "TimeoutError: the time limit of 0.3 s is over")
+    if not t.suite.sanitized:
+        t.check(time.monotonic() - start < 2, str(time.monotonic() - start))

@@ -2,7 +2,7 @@
 """Everything that scripts can call, internal names too, called with hostile arguments (_hostile_calls.ouro): no crash, no
 refusal to be interrupted, no error of the sanitizers.
 
-    tests/fuzz/natives.py [--seed N] [--batches N | --seconds N] [--calls N] [--each] [--modes eager,graph] [--ouro build/ouro]
+    tests/fuzz/natives.py [--seed N] [--batches N | --seconds N] [--calls N] [--each] [--descriptors] [--modes eager,graph] [--ouro build/ouro]
 
 A batch is one process with thousands of calls, all drawn from its seed. A call that works for long (a walk over all objects
 there are) is interrupted, as Ctrl-C would, and the batch goes on; one that goes on regardless is a failure.
@@ -35,9 +35,9 @@ def batch(given, seed, mode):
     """(seed, what is wrong or "", calls, interrupts)."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log")
-        command = [given.ouro, "run", "--memory=400M", f"--mode={mode}", "--threads=1", SCRIPT, str(seed), str(given.calls), log]
-        if given.each:
-            command.append("each")
+        command = [given.ouro, "run", "--memory=400M", f"--mode={mode}", "--threads=1", *given.options.split(), SCRIPT, str(seed), str(given.calls), log]
+        if given.each or given.descriptors:
+            command.append("each" if given.each else "descriptors")
         with open(os.path.join(folder, "errors"), "w+b") as errors:
             process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                                        env=dict(os.environ, XDG_RUNTIME_DIR=folder, OURO_CACHE="off"))
@@ -72,6 +72,8 @@ def main():
     options.add_argument("--calls", type=int, default=3000)
     options.add_argument("--seconds", type=float)
     options.add_argument("--each", action="store_true")
+    options.add_argument("--descriptors", action="store_true", help="those of built-in classes on objects of every kind: 16 batches are all")
+    options.add_argument("--options", default="", help="more options for the program, such as --time=2")
     options.add_argument("--modes", default="eager")
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--most", type=int, default=10, help="stop after so many failures")

@@ -19,6 +19,7 @@ OTHERS = {
     "interrupts of lists": ([f"--seed={FIRST_SEED}", "--moments=60", "--longest=60", "--limit=1000", "tolist"], None),
     "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
     "natives at random": (["--batches=8"], ["--batches=4"]),
+    "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
     "gradients": ([f"--seed={FIRST_SEED}", "--count=120", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
