@@ -211,7 +211,18 @@ struct Operands {
     runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
     return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
   }
-  bool data_of_class() const { return false; }  // classes are made by the interpreter
+  // Classes are made and written to by the interpreter; what extends a built-in class is its, too.
+  bool identified() const { return false; }
+  bool data_of_class() const { return false; }
+  bool load_of_class_asks() const { return false; }
+  bool stores_in_class() const { return false; }
+  bool missing() const { return false; }
+  bool dict_of_class() const { return false; }
+  bool made_generic() const { return false; }
+  bool computed() const {
+    const ir::Type* t = s.type_of(at(0));
+    return t && t->kind == ir::TypeKind::floating;
+  }
   bool load_asks() const {
     if (!scripted(0)) return false;
     AVal found = s.class_lookup(at(0), name());

@@ -233,14 +233,13 @@ Value n_constant_keyword(Session& s, const Args& a) {
   if (!active(s, a[0])) return Value::none();
   return raise_type_error(s, "cannot differentiate through a keyword of a class statement yet");
 }
-Value n_local_class(Session& s, const Args& a) {
-  if (auto* t = cast_exact<Type>(a[0])) {
-    t->flags |= kFlagUser;
-    state(s).namespaces[t] = a[1];
-  }
+Value n_mark_class(Session& s, const Args& a) {
+  if (auto* t = cast_exact<Type>(a[0])) mark_class(s, t);
   return Value::none();
 }
-Value n_namespace_of(Session& s, const Args& a) { return namespace_of(s, a[0], str_symbol(a[1].as<Str>())); }
+Value n_class_of_slot(Session& s, const Args& a) { return class_of_slot(s, a[0], str_symbol(a[1].as<Str>())); }
+Value n_constructing(Session& s, const Args& a) { return constructing_form(s, a[0]); }
+Value n_inner(Session&, const Args& a) { return unwrap(a[0]); }
 Value n_end(Session&, const Args&) { return Value::end(); }
 Value n_catching(Session& s, const Args& a) { return catching_form(s, a[0]); }
 // caught(f, *args, **kw): (what f gives, None), or (None, the exception that it raises).
@@ -273,14 +272,19 @@ constexpr NativeDef kFunctions[] = {
         .fn = n_constant_keyword,
         .doc = "TypeError if a keyword of a class statement could have a cotangent.",
     },
-    {.name = "local_class",
-     .params = "made, names: dict, /",
-     .fn = n_local_class,
-     .doc = "Differentiated code made a class of these names."},
-    {.name = "namespace_of",
+    {.name = "mark_class",
+     .params = "made, /",
+     .fn = n_mark_class,
+     .doc = "What stands in a class may have a derivative from now on."},
+    {.name = "class_of_slot",
      .params = "x, name: str, /",
-     .fn = n_namespace_of,
-     .doc = "Where a class attribute has its slot, or None."},
+     .fn = n_class_of_slot,
+     .doc = "Which class has the slot of an attribute of x, or None."},
+    {.name = "constructing",
+     .params = "made: type, /",
+     .fn = n_constructing,
+     .doc = "The forward form of a class, without what its metaclass says of calls."},
+    {.name = "inner", .params = "x, /", .fn = n_inner, .doc = "The built-in value of an object that extends one."},
     {.name = "default_of",
      .params = "f, which, /",
      .fn = n_default_of,

@@ -18,7 +18,7 @@ struct State {
   std::unordered_map<const ir::Function*, Pair> pairs;
   std::unordered_map<const NativeDef*, Value> natives;  // forward forms in grad_rules
   std::unordered_map<const Type*, Value> classes;
-  std::unordered_map<const Type*, Value> namespaces;    // of classes that differentiated code made: slots of their data
+  bool classes_hold = false;                            // differentiated code wrote to a class, or made one
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
   Value rules;                                          // module grad_rules
   Value table;                                          // its RULES
