@@ -199,7 +199,10 @@ struct Operands {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
     return scripted(i) || is_a(i, AObject::Kind::iterator);
   }
-  bool iterator_of_script(size_t) const { return false; }  // next() reads the protocol itself
+  // A generator in differentiated code; next() reads the protocol of others itself.
+  bool iterator_of_script(size_t i) const {
+    return s.is_instance(at(i)) && s.read(at(i).heap).cls.same(ad::rules_function(s.session, "generator"));
+  }
   std::string_view text(size_t i) const {
     auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
     return t ? t->view() : std::string_view();

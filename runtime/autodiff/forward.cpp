@@ -493,9 +493,7 @@ struct Operands {
     return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
   }
   bool identified() const { return true; }
-  bool data_of_class() const {
-    return state(s).classes_hold && !class_of_slot(s, at(0), intern(text(1))).is_none();
-  }
+  bool data_of_class() const { return state(s).classes_hold && !class_of_slot(s, at(0), intern(text(1))).is_none(); }
   bool load_asks() const {
     Instance* i = cast_exact<Instance>(at(0));
     if (!i || !i->type) return false;

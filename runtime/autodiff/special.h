@@ -29,14 +29,12 @@ struct Called {
 //   bool load_asks(), store_asks()   attr.get and attr.set of an object (attr.set of a class, too) run a script
 //   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
 //   bool stores_in_class()       attr.set of a script class
-//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds it
-//   bool identified()            such a method is an object, with places of its own
-//   bool data_of_class()         attr.get of what differentiated code put into a class
-//   bool dict_of_class()         attr.get of a class's __dict__, which is made for it
-//   bool computed()              attr.get of what a built-in class computes
-//   bool missing()               a dict whose class has __missing__
-//   bool made_generic()          a class with __class_getitem__
-//   std::string_view text(i)     of a str
+//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds
+//   it bool identified()            such a method is an object, with places of its own bool data_of_class() attr.get of
+//   what differentiated code put into a class bool dict_of_class()         attr.get of a class's __dict__, which is
+//   made for it bool computed()              attr.get of what a built-in class computes bool missing()               a
+//   dict whose class has __missing__ bool made_generic()          a class with __class_getitem__ std::string_view
+//   text(i)     of a str
 template <class Operands>
 Called called_by(ir::Op op, const Operands& on) {
   namespace prim = ir::prim;
@@ -97,7 +95,8 @@ Called called_by(ir::Op op, const Operands& on) {
     return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
   }
   if (op == prim::iter) return on.scripted(0) && !on.extends_container(0) ? text("iterator") : Called{};
-  if (op == prim::iter_next) return on.iterator_of_script(0) ? rule("step_or_end") : Called{};
+  if (op == prim::iter_next)
+    return on.iterator_of_script(0) ? rule(on.identified() ? "step_or_end" : "next_of_generator") : Called{};
   if (op == prim::move) return on.drawn(0) ? rule("drawn_list") : Called{};
   return {};
 }

@@ -3,8 +3,6 @@
 A way is an expression of `v`, which is x * x, or a text with a function `way(x)`; the test differentiates `way(x) * x` at a number and at a
 tensor, compares with central differences, and all modes with each other, bit for bit. A new way is one line of the table.
 """
-from concurrent.futures import ThreadPoolExecutor
-
 HEAD = '''
 import builtins, collections, contextlib, copy, dataclasses, enum, functools, itertools, math, operator, random, sys, time, types, typing
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
@@ -1850,3 +1848,30 @@ def program(ways, kinds):
         part = PART.format(n=n, name=name, code=code.strip().replace("way(", f"way_{n}("))
         parts.append("\n".join(line for line in part.splitlines() if not line.startswith("show(") or kinds in line))
     return "\n".join(parts)
+
+
+# What the compiler itself reads differently, with or without a derivative: only interpreted here.
+INTERPRETED = ("a made module", "sys.modules", "sys.modules and getattr", "vars of a module", "__dict__ of a module",
+               "super().__call__ in a metaclass", "a property subclass", "__name__ of a method")
+MODES = {"graph": {}, "auto": {}, "everything": {"OURO_COMPILE": "everything"}, "text": {"OURO_PROTOCOL": "text"}}
+
+
+def check(t, ways, kinds):
+    t.write("ways.ouro", program(ways, kinds))
+    expected = t.run("--mode=eager", "ways.ouro").out
+    wrong = [line for line in expected.splitlines() if " right" not in line and " refused " not in line]
+    t.check(expected.count("\n") >= len(ways) and not wrong, "\n".join(wrong) or expected)
+    t.write("compiled.ouro", program({a: b for a, b in ways.items() if a not in INTERPRETED}, kinds))
+    expected = t.run("--mode=eager", "compiled.ouro").out
+    for mode, env in MODES.items():
+        actual = t.run("--mode=eager" if mode == "text" else "--mode=graph" if env else f"--mode={mode}", "compiled.ouro", env=env).out
+        differ = [f"{a}  not  {e}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]
+        t.check(actual == expected, f"{mode}:\n" + "\n".join(differ))
+
+
+def test_values_keep_their_derivative(t):
+    check(t, WAYS, ", a ")
+
+
+def test_tensors_keep_their_derivative(t):
+    check(t, TENSORS, ", a tensor")
