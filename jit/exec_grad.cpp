@@ -203,7 +203,10 @@ struct Operands {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
     return scripted(i) || is_a(i, AObject::Kind::iterator);
   }
-  bool iterator_of_script(size_t) const { return false; }  // next() reads the protocol itself
+  // A generator in differentiated code; next() reads the protocol of others itself.
+  bool iterator_of_script(size_t i) const {
+    return s.is_instance(at(i)) && s.read(at(i).heap).cls.same(ad::rules_function(s.session, "generator"));
+  }
   std::string_view text(size_t i) const {
     auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
     return t ? t->view() : std::string_view();
@@ -215,7 +218,18 @@ struct Operands {
     runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
     return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
   }
-  bool data_of_class() const { return false; }  // classes are made by the interpreter
+  // Classes are made and written to by the interpreter; what extends a built-in class is its, too.
+  bool identified() const { return false; }
+  bool data_of_class() const { return false; }
+  bool load_of_class_asks() const { return false; }
+  bool stores_in_class() const { return false; }
+  bool missing() const { return false; }
+  bool dict_of_class() const { return false; }
+  bool made_generic() const { return false; }
+  bool computed() const {
+    const ir::Type* t = s.type_of(at(0));
+    return t && t->kind == ir::TypeKind::floating;
+  }
   bool load_asks() const {
     if (!scripted(0)) return false;
     AVal found = s.class_lookup(at(0), name());
