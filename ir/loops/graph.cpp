@@ -194,13 +194,14 @@ class Builder {
     return true;
   }
 
-  // Integers: a divisor or exponent that is not known to be a good one is left to the row that looks at it.
+  // Integers: a divisor that is not known to be a good one is left to the row that looks at it, and every power: the leaf
+  // is one of floats.
   static bool may_raise(const OpInfo& op, const Value& v) {
+    if (op.name == "pow") return true;
     if (v.inputs.size() < 2) return false;
     const Use& second = v.inputs[1];
     const bool number = second.kind == Use::Kind::number;
-    if (op.def->integer_zero_raises) return !number || second.i == 0;
-    return op.name == "pow" && (!number || second.i < 0);
+    return op.def->integer_zero_raises && (!number || second.i == 0);
   }
 
   // astype, cast_back: one cast.
