@@ -166,6 +166,7 @@ N(n_special) {
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
 N(n_lost) { return none(); }  // exceptions are not made here
+N(n_guarded) { return AVal::of(Value::integer(0)); }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
 N(n_rows_of) {
@@ -302,6 +303,8 @@ constexpr NativeRow kRows[] = {
     {"place_source", n_place_source},
     {"special", n_special},
     {"lost", n_lost},
+    {"guarded", n_guarded},
+    {"left_open", n_lost},
     {"plain", n_plain},
     {"add_item", n_add_item},
     {"rows_of", n_rows_of},

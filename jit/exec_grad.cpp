@@ -8,6 +8,7 @@
 #include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
@@ -104,6 +105,7 @@ AVal Specialiser::forward_form(const AVal& f) {
         return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
       if (k == ObjectKind::type) {
         auto* t = f.known.as<runtime::Type>();
+        if (runtime::has_metaclass(t)) abandon("the derivative of a class whose metaclass may say what a call is");
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
@@ -199,7 +201,10 @@ struct Operands {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
     return scripted(i) || is_a(i, AObject::Kind::iterator);
   }
-  bool iterator_of_script(size_t) const { return false; }  // next() reads the protocol itself
+  // A generator in differentiated code; next() reads the protocol of others itself.
+  bool iterator_of_script(size_t i) const {
+    return s.is_instance(at(i)) && s.read(at(i).heap).cls.same(ad::rules_function(s.session, "generator"));
+  }
   std::string_view text(size_t i) const {
     auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
     return t ? t->view() : std::string_view();
@@ -211,7 +216,18 @@ struct Operands {
     runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
     return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
   }
-  bool data_of_class() const { return false; }  // classes are made by the interpreter
+  // Classes are made and written to by the interpreter; what extends a built-in class is its, too.
+  bool identified() const { return false; }
+  bool data_of_class() const { return false; }
+  bool load_of_class_asks() const { return false; }
+  bool stores_in_class() const { return false; }
+  bool missing() const { return false; }
+  bool dict_of_class() const { return false; }
+  bool made_generic() const { return false; }
+  bool computed() const {
+    const ir::Type* t = s.type_of(at(0));
+    return t && t->kind == ir::TypeKind::floating;
+  }
   bool load_asks() const {
     if (!scripted(0)) return false;
     AVal found = s.class_lookup(at(0), name());

@@ -145,7 +145,7 @@ AVal iter_next(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { 
 AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   if (a[0].is(AKind::maybe_end)) return AVal::dynamic(a[0].atom, ir::types::boolean());
   if (a[0].is(AKind::dynamic) && !a[0].type) return s.emit(prim::is_end, a, ir::types::boolean());
-  return AVal::of(Value::boolean(a[0].is(AKind::end)));
+  return AVal::of(Value::boolean(a[0].is(AKind::end) || (a[0].is(AKind::known) && a[0].known.is_end())));
 }
 AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Symbol name = Symbol::from_id(l.attr);

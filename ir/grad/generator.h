@@ -4,11 +4,13 @@
 
 namespace ouro::ir::grad {
 
-/// A generator as a function that runs to its end and gives an iterator over the list of what it yielded. This is how
-/// reverse mode takes generators that differentiated code makes: generator expressions are consumed whole anyway. What
-/// a `def` raises on the way comes behind what it yielded, as it does step by step (grad_rules.late). What is not kept
-/// is the order of the generator's effects and its consumer's; a generator that yields without end is an error at a
-/// million values. Null: it wants what is sent to it, or what another one returns to it.
-FunctionRef run_generator_at_once(const Function& f);
+/// A generator as a function that makes an object of grad_rules.generator, and the *step* that the object calls for
+/// each value: step(object, at, sent, error) goes on behind the yield number `at` (0: from the start), gives what is
+/// yielded next and leaves the number of that yield in object.at; a return leaves object.at below zero and
+/// object.value. Names that are bound in one block and used in another are attributes of the object, so a step is an
+/// ordinary function, which reverse mode differentiates as any other, in the order in which the values are asked for.
+///
+/// This is how generators of other languages are compiled: a switch on where to go on, locals in a frame on the heap.
+FunctionRef as_steps(const Function& f);
 
 }  // namespace ouro::ir::grad

@@ -12,7 +12,7 @@ namespace ouro::ir::grad {
 namespace {
 
 bool in_try(const Let& l) {
-  return l.handover != Let::kNoHandover && (l.op == prim::call || l.op == prim::call_method);
+  return l.handover != Let::kNoHandover && (l.op == prim::call || l.op == prim::call_method || l.op == prim::iter_next);
 }
 
 struct Rewriter {
@@ -73,8 +73,28 @@ struct Rewriter {
     out.back().handover = l.handover;
     out.push_back(let(prim::tuple_get, {both}, 0, l.span));
     out.back().result = l.result;
-    const NameId e = add(prim::tuple_get, {both}, 1);
-    const NameId calm = add(prim::is, {e, none()}, 0);
+    return raise_behind(l, add(prim::tuple_get, {both}, 1), at, out);
+  }
+
+  // A generator's step keeps what it raises (grad_rules.generator), which is raised behind it.
+  BlockId stepped(const Let& l, BlockId at, std::vector<Let>& out) {
+    const Atom it = f.args(l)[0];
+    auto rule = [&](std::string_view name) {
+      out.push_back(let(prim::import_as, {}, intern("ouro.grad_rules").id(), l.span));
+      out.push_back(let(prim::attr_get, {out.back().result}, intern(name).id(), l.span));
+      f.calls.push_back({.args = {CallSig::Arg{}}, .method = {}});
+      out.push_back(let(prim::call, {out.back().result, it}, static_cast<uint32_t>(f.calls.size() - 1), l.span));
+      return out.back().result;
+    };
+    rule("keep_errors");
+    out.push_back(l);
+    return raise_behind(l, rule("kept_error"), at, out);
+  }
+
+  // The end of a block whose last let raises e unless that is None, and what follows it.
+  BlockId raise_behind(const Let& l, NameId e, BlockId at, std::vector<Let>& out) {
+    out.push_back(let(prim::is, {e, none()}, 0, l.span));
+    const NameId calm = out.back().result;
 
     const BlockId raises = new_block(), goes_on = new_block();
     Terminator& back = f.blocks[index(raises)].term;
@@ -107,7 +127,7 @@ FunctionRef with_caught_calls(const Function& source) {
     std::vector<Let> out;
     for (const Let& l : lets) {
       if (in_try(l))
-        at = r.caught(l, at, out);
+        at = l.op == prim::iter_next ? r.stepped(l, at, out) : r.caught(l, at, out);
       else
         out.push_back(l);
     }

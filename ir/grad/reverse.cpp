@@ -42,15 +42,15 @@
 namespace ouro::ir::grad {
 
 FunctionRef reverse(const Function& f, bool flat, std::string* error) {
-  FunctionRef at_once = f.is_generator ? run_generator_at_once(f) : nullptr;
-  const Function& runs = at_once ? *at_once : f;
+  FunctionRef made = f.is_generator ? as_steps(f) : nullptr;
+  const Function& runs = made ? *made : f;
   FunctionRef simple = with_simple_places(runs);
   const Function& plain = simple ? *simple : runs;
   // Of higher order: the calls of a forward form have been made so.
   FunctionRef calm = is_forward_form(f) ? nullptr : with_caught_calls(plain);
 #ifdef OURO_ASSERTS
-  for (const FunctionRef& made : {at_once, simple, calm})
-    if (made) check(*made);
+  for (const FunctionRef& g : {made, simple, calm})
+    if (g) check(*g);
 #endif
   return Reverse(calm ? *calm : plain, flat).run(error);
 }

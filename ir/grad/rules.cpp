@@ -542,10 +542,14 @@ void Reverse::make_class_let(const Let& l) {
     if (sig.args[i].kind == CallSig::Kind::keyword && args[i + 2].is_name())
       call_f(native("constant_keyword"), {args[i + 2]});
   const NameId cls = fwd_.let(l.op, args, fwd_.add_call(sig));
-  call_f(native("local_class"), {cls, names});
+  call_f(native("mark_class"), {cls});
   bind(l, cls);
-  const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1));
-  adjoint([=, this] { call_b(get(back), {bwd_.zero(), env_}); });
+  const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1)), made = save(cls), of = save(names);
+  adjoint([=, this] {
+    const NameId rules = bwd_.let(prim::import_as, std::vector<Atom>{}, attr("ouro.grad_rules"));
+    call_b(bwd_.let(prim::attr_get, {rules}, attr("class_to_names")), {env_, get(made), get(of)});
+    call_b(get(back), {bwd_.zero(), env_});
+  });
 }
 
 void Reverse::class_set_let(const Let& l) {

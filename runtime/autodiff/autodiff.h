@@ -68,9 +68,13 @@ struct Like : Object {
 Value forward_form(Session& s, const Value& f);  // ad.forward
 // Its default values were computed by differentiated code: its forward form brings their cotangents.
 void mark_computed_defaults(Function* f);
-// The dict that a class attribute has its slot in, if differentiated code made the class that has it; else None. `v` is
-// an object or a class.
-Value namespace_of(Session& s, const Value& v, Symbol name);
+// The class that has the slot of a class attribute, if differentiated code made the class or wrote to it; else None.
+// `v` is an object or a class.
+Value class_of_slot(Session& s, const Value& v, Symbol name);
+// What stands in it may have a derivative from now on.
+void mark_class(Session& s, Type* t);
+// Of a class, without what its metaclass says of calls.
+Value constructing_form(Session& s, const Value& cls);
 // Of the variant of f that gives (y, None), or (None, e) where f raises e; None where f is no script function.
 Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first

@@ -57,6 +57,13 @@ bool collect(Session& s, const ir::CallSig& sig, std::span<const Value> args, Gi
         if (!cast<Dict>(v)) {
           dict = make_dict();
           if (!dict_merge(s, dict.as<Dict>(), v)) return false;
+          size_t at = 0;
+          for (Value *name, *held; dict_next(dict.as<Dict>(), at, name, held);)
+            if (active(s, *held)) {
+              raise_type_error(s, "cannot differentiate through a call with ** of a '%s' yet: take dict() of it first",
+                               type_name(s, v).c_str());
+              return false;
+            }
         }
         size_t pos = 0, n = 0;
         Value *k, *x;

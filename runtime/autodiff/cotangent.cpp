@@ -117,9 +117,12 @@ Value add_item(Session& s, Value sum, const Value& dy, const Value& index, const
     return add_at(s, std::move(sum), index, dy);
   }
   if (Tuple* t = cast<Tuple>(kept)) return add_tuple_item(s, sum, dy, index, t);
-  if (kind_of(unwrap(kept)) == ObjectKind::list || kind_of(unwrap(kept)) == ObjectKind::dict)
+  const ObjectKind k = kind_of(unwrap(kept));
+  const bool names = k == ObjectKind::opaque && !slot_owner(kept).same(kept);  // globals()
+  if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::mapping_proxy || names)
     return shadow_add(s, env, kept, index, dy) ? sum : Value::error();
-  return sum;
+  return raise_error(s, ExcKind::TypeError, "cannot differentiate through the items of a '%s' yet",
+                     type_name(s, kept).c_str());
 }
 
 Value dense(Session& s, const Value& dy, const Value& y) {

@@ -72,6 +72,16 @@ constexpr NativeDef kConstantPullback{.name = "constant'",
                                       .fn = [](Session&, const Args&) { return Value::none(); },
                                       .doc = "",
                                       .raw = true};
+// type(x) has no derivative, a class made of names has that of what stands in it.
+Value type_forward(Session& s, const Args& args) {
+  if (args.size() != 1 || !args.keywords.empty()) {
+    OURO_TRY(form, rules_function(s, "made_class_form"));
+    return call(s, form, args);
+  }
+  OURO_TRY(y, call(s, Value::share(s.type(ObjectKind::type)), args));
+  return make_tuple({y, make_native(kConstantPullback, Value())});
+}
+constexpr NativeDef kTypeForward{.name = "type", .params = "", .fn = type_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
 
@@ -158,7 +168,8 @@ Value plain_pullback(Session& s, const Args& args) {
   // A pullback that gave zero is the constant zero to the next order.
   const Value* inner = &f;
   while (cast_exact<Native>(*inner) && inner->as<Native>()->def == &kPlainForward) inner = &inner->as<Native>()->self;
-  if (Native* n = cast_exact<Native>(*inner); n && n->def == &kPlainPullback) return Value::none();
+  if (Native* n = cast_exact<Native>(*inner); n && (n->def == &kPlainPullback || n->def == &kConstantPullback))
+    return Value::none();
   if (Function* g = cast_exact<Function>(f)) {
     auto it = state(s).pairs.find(g->code.get());
     if (it != state(s).pairs.end() && !it->second.error.empty())
@@ -239,7 +250,7 @@ Value of_native(Session& s, const Value& v) {
     it = state(s).natives.emplace(n->def, form).first;
   }
   if (n->self.is_unbound()) return it->second;
-  return adapter(s, "with_self", {it->second, n->self});
+  return adapter(s, "with_holder", {it->second, n->self, v});
 }
 
 // Classes made by scripts: a bare instance, then __init__ under differentiation.
@@ -252,11 +263,19 @@ Value of_class(Session& s, const Value& v) {
     const Value& own = find_dunder(s, t, Dunder::init_);
     return adapter(s, "exception", {v, kind_of(own) == ObjectKind::function ? own : Value::none()});
   }
+  if (t == s.type(ObjectKind::type)) return make_native(kTypeForward, Value());
   if (t->builtin) return plain_form(v);
   if (called_by_metaclass(s, t)) {
     OURO_TRY(form, forward_form(s, find_dunder(s, metaclass_of(s, t), Dunder::call_)));
     return adapter(s, "with_self", {form, v});
   }
+  return constructing_form(s, v);
+}
+
+}  // namespace
+
+Value constructing_form(Session& s, const Value& v) {
+  Type* t = v.as<Type>();
   Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   StaticMethod* made = cast_exact<StaticMethod>(make);
   const bool extends = t->layout != ObjectKind::instance;  // a built-in class, whose __new__ and __init__ do their part
@@ -268,6 +287,8 @@ Value of_class(Session& s, const Value& v) {
   if (kind_of(init) != ObjectKind::function) return plain_form(v);
   return adapter(s, "constructor", {v, init});
 }
+
+namespace {
 
 // What custom_vjp, checkpoint and jit say of themselves (library classes). A script's __getattr__ is not asked.
 constexpr std::string_view kOwnForm = "__forward_form__", kDifferentiatesAs = "__differentiates_as__";
@@ -287,7 +308,7 @@ Value of_instance(Session& s, const Value& v) {
   Value method = find_dunder(s, type_of(s, v), Dunder::call_);
   if (kind_of(method) != ObjectKind::function) return plain_form(v);
   OURO_TRY(form, of_function(s, method));
-  return adapter(s, "with_self", {form, v});
+  return adapter(s, "with_holder", {form, v, Value::none()});
 }
 
 }  // namespace
@@ -307,11 +328,12 @@ Value forward_form(Session& s, const Value& f) {
     case ObjectKind::bound_method: {
       auto* m = f.as<BoundMethod>();
       OURO_TRY(form, forward_form(s, m->function));
-      return adapter(s, "with_self", {form, m->self});
+      return adapter(s, "with_holder", {form, m->self, f});
     }
     case ObjectKind::static_method:
       return forward_form(s, f.as<StaticMethod>()->function);
     case ObjectKind::instance:
+    case ObjectKind::exception:
     case ObjectKind::opaque:
       return of_instance(s, f);
     default:
@@ -327,7 +349,7 @@ Value catching_form(Session& s, const Value& f) {
     case ObjectKind::bound_method: {
       auto* m = function.as<BoundMethod>();
       OURO_TRY(form, catching_form(s, m->function));
-      return form.is_none() ? form : adapter(s, "with_self", {form, m->self});
+      return form.is_none() ? form : adapter(s, "with_holder", {form, m->self, function});
     }
     case ObjectKind::type: {
       Type* t = function.as<Type>();
@@ -353,6 +375,14 @@ Value catching_form(Session& s, const Value& f) {
 }
 
 Value forward_method(Session& s, const Value& receiver, Symbol name) {
+  static const Symbol called = intern("__call__");
+  if (name == called) {
+    const ObjectKind k = kind_of(receiver);
+    if (k == ObjectKind::function || k == ObjectKind::native || k == ObjectKind::bound_method) {
+      OURO_TRY(form, forward_form(s, receiver));
+      return adapter(s, "without_self", {form});
+    }
+  }
   if (Instance* i = cast_exact<Instance>(receiver); i && i->type && !i->type->has_getattribute) {
     Value method = type_lookup(s, i->type, name);
     if (kind_of(method) == ObjectKind::function && !instance_slot(s, i, name)) return of_function(s, method);
@@ -370,17 +400,24 @@ Value forward_method(Session& s, const Value& receiver, Symbol name) {
 
 void mark_computed_defaults(Function* f) { f->flags |= kComputedDefaults; }
 
-Value namespace_of(Session& s, const Value& v, Symbol name) {
+Value class_of_slot(Session& s, const Value& v, Symbol name) {
   Instance* i = cast<Instance>(v);
   Type* t = i ? i->type : cast_exact<Type>(v);
   if (!t || (i && instance_slot(s, i, name))) return Value::none();
-  for (Type* b : t->mro) {
-    if (!own_type_name(s, b, name)) continue;
-    const auto it = b->flags & kFlagUser ? state(s).namespaces.find(b) : state(s).namespaces.end();
-    const bool data = it != state(s).namespaces.end() && active(s, type_lookup(s, t, name));
-    return data ? it->second : Value::none();
-  }
-  return Value::none();
+  const auto among = [&](Type* line) {
+    for (Type* b : line->mro)
+      if (const Value* held = own_type_name(s, b, name))
+        return b->flags & kFlagUser && active(s, *held) ? Value::share(b) : Value::none();
+    return Value();
+  };
+  Value owner = among(t);
+  if (owner.is_unbound() && !i && has_metaclass(t)) owner = among(metaclass_of(s, t));
+  return owner.is_unbound() ? Value::none() : owner;
+}
+
+void mark_class(Session& s, Type* t) {
+  t->flags |= kFlagUser;
+  state(s).classes_hold = true;
 }
 
 Value flat_form(Session& s, const Value& form) {
@@ -402,7 +439,11 @@ Value flat_form(Session& s, const Value& form) {
 
 namespace {
 
-bool scripted(const Value& v) { return kind_of(v) == ObjectKind::instance || kind_of(v) == ObjectKind::exception; }
+// A class whose metaclass a script made has special methods as an object has.
+bool scripted(const Value& v) {
+  const ObjectKind k = kind_of(v);
+  return k == ObjectKind::instance || k == ObjectKind::exception || is_metaclassed(v);
+}
 
 bool has_script_dunder(Session& s, const Value& v, Dunder d) {
   return scripted(v) && kind_of(find_dunder(s, type_of(s, v), d)) == ObjectKind::function;
@@ -451,9 +492,8 @@ struct Operands {
     if (!is_tensor(at(0)) && !at(0).is_float()) return false;
     return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
   }
-  bool data_of_class() const {
-    return !state(s).namespaces.empty() && !namespace_of(s, at(0), intern(text(1))).is_none();
-  }
+  bool identified() const { return true; }
+  bool data_of_class() const { return state(s).classes_hold && !class_of_slot(s, at(0), intern(text(1))).is_none(); }
   bool load_asks() const {
     Instance* i = cast_exact<Instance>(at(0));
     if (!i || !i->type) return false;
@@ -462,11 +502,64 @@ struct Operands {
     return kind_of(found) == ObjectKind::property || autodiff::scripted(found) || i->type->has_getattribute ||
            (i->type->has_getattr && found.is_unbound() && !instance_slot(s, i, name));
   }
+  bool load_of_class_asks() const {
+    Type* t = cast_exact<Type>(at(0));
+    if (!t || t->builtin) return false;
+    const Symbol name = intern(text(1));
+    const Value found = type_lookup(s, t, name);
+    if (kind_of(found) == ObjectKind::instance) return true;  // a descriptor
+    if (!has_metaclass(t)) return false;
+    Type* m = metaclass_of(s, t);
+    const Value above = type_lookup(s, m, name);
+    return kind_of(above) == ObjectKind::property || kind_of(above) == ObjectKind::instance || m->has_getattribute ||
+           (m->has_getattr && found.is_unbound() && above.is_unbound());
+  }
   bool store_asks() const {
-    Instance* i = cast_exact<Instance>(at(0));
-    if (!i || !i->type) return false;
-    Value found = type_lookup(s, i->type, intern(text(1)));
-    return kind_of(found) == ObjectKind::property || autodiff::scripted(found) || i->type->has_setattr;
+    Type* t = nullptr;
+    if (Instance* i = cast_exact<Instance>(at(0)))
+      t = i->type;
+    else if (is_metaclassed(at(0)))
+      t = metaclass_of(s, at(0).as<Type>());
+    if (!t) return false;
+    Value found = type_lookup(s, t, intern(text(1)));
+    return kind_of(found) == ObjectKind::property || kind_of(found) == ObjectKind::instance || t->has_setattr;
+  }
+  bool stores_in_class() const {
+    Type* t = cast_exact<Type>(at(0));
+    return t && !t->builtin;
+  }
+  bool computed() const {
+    const Value& v = at(0);
+    switch (kind_of(v)) {
+      case ObjectKind::module:
+      case ObjectKind::type:
+      case ObjectKind::record:
+      case ObjectKind::opaque:
+      case ObjectKind::super:
+        return false;
+      case ObjectKind::exception:
+        if (text(1) != "value") return false;
+        break;
+      case ObjectKind::instance:
+        if (v.as<Instance>()->native.is_unbound()) return false;
+        break;
+      case ObjectKind::tensor:
+        return false;  // sizes and kinds; what is a view of it has a rule
+      default:
+        break;
+    }
+    return kind_of(type_lookup(s, type_of(s, v), intern(text(1)))) == ObjectKind::get_set;
+  }
+  bool missing() const {
+    return kind_of(unwrap(at(0))) == ObjectKind::dict && has_script_dunder(s, at(0), dunder_of(intern("__missing__")));
+  }
+  bool dict_of_class() const { return kind_of(at(0)) == ObjectKind::type && text(1) == "__dict__"; }
+  bool made_generic() const {
+    Type* t = cast_exact<Type>(at(0));
+    if (!t || t->builtin) return false;
+    const Value found = type_lookup(s, t, intern("__class_getitem__"));
+    const auto* m = cast_exact<ClassMethod>(found);
+    return kind_of(m ? m->function : found) == ObjectKind::function;
   }
 };
 

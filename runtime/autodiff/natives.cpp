@@ -1,6 +1,8 @@
 // Module `_ad`: what the rules in Ouro (stdlib/grad_rules.ouro) are written with.
 #include "runtime/autodiff/natives.h"
 
+#include <algorithm>
+
 #include "runtime/autodiff/state.h"
 #include "runtime/autodiff/tensor_access.h"
 #include "runtime/object/bind.h"
@@ -233,14 +235,30 @@ Value n_constant_keyword(Session& s, const Args& a) {
   if (!active(s, a[0])) return Value::none();
   return raise_type_error(s, "cannot differentiate through a keyword of a class statement yet");
 }
-Value n_local_class(Session& s, const Args& a) {
-  if (auto* t = cast_exact<Type>(a[0])) {
-    t->flags |= kFlagUser;
-    state(s).namespaces[t] = a[1];
+Value n_mark_class(Session& s, const Args& a) {
+  if (auto* t = cast_exact<Type>(a[0])) mark_class(s, t);
+  return Value::none();
+}
+Value n_class_of_slot(Session& s, const Args& a) { return class_of_slot(s, a[0], str_symbol(a[1].as<Str>())); }
+Value n_constructing(Session& s, const Args& a) { return constructing_form(s, a[0]); }
+Value n_inner(Session&, const Args& a) { return unwrap(a[0]); }
+Value n_guard(Session& s, const Args& a) { return state(s).guarded.push_back(a[0]), Value::none(); }
+Value n_guarded(Session& s, const Args&) { return Value::integer(static_cast<int64_t>(state(s).guarded.size())); }
+Value n_left_open(Session& s, const Args& a) {
+  auto& all = state(s).guarded;
+  const auto before = std::min(static_cast<size_t>(std::max<int64_t>(a[0].as_int(), 0)), all.size());
+  const std::vector<Value> mine(all.begin() + static_cast<ptrdiff_t>(before), all.end());
+  all.resize(before);
+  for (const Value& g : mine) {
+    OURO_TRY(at, get_attr(s, g, intern("at")));
+    OURO_TRY(within, get_attr(s, g, intern("within")));
+    if (at.is_int() && at.as_int() > 0 && within.same(Value::boolean(true)))
+      return raise_type_error(s,
+                              "cannot differentiate through a generator that is left inside of a try or with "
+                              "statement yet: run it to its end");
   }
   return Value::none();
 }
-Value n_namespace_of(Session& s, const Args& a) { return namespace_of(s, a[0], str_symbol(a[1].as<Str>())); }
 Value n_end(Session&, const Args&) { return Value::end(); }
 Value n_catching(Session& s, const Args& a) { return catching_form(s, a[0]); }
 // caught(f, *args, **kw): (what f gives, None), or (None, the exception that it raises).
@@ -273,14 +291,20 @@ constexpr NativeDef kFunctions[] = {
         .fn = n_constant_keyword,
         .doc = "TypeError if a keyword of a class statement could have a cotangent.",
     },
-    {.name = "local_class",
-     .params = "made, names: dict, /",
-     .fn = n_local_class,
-     .doc = "Differentiated code made a class of these names."},
-    {.name = "namespace_of",
+    {.name = "mark_class",
+     .params = "made, /",
+     .fn = n_mark_class,
+     .doc = "What stands in a class may have a derivative from now on."},
+    {.name = "class_of_slot",
      .params = "x, name: str, /",
-     .fn = n_namespace_of,
-     .doc = "Where a class attribute has its slot, or None."},
+     .fn = n_class_of_slot,
+     .doc = "Which class has the slot of an attribute of x, or None.",
+     .effect = NativeEffect::pure},
+    {.name = "constructing",
+     .params = "made: type, /",
+     .fn = n_constructing,
+     .doc = "The forward form of a class, without what its metaclass says of calls."},
+    {.name = "inner", .params = "x, /", .fn = n_inner, .doc = "The built-in value of an object that extends one."},
     {.name = "default_of",
      .params = "f, which, /",
      .fn = n_default_of,
@@ -289,7 +313,18 @@ constexpr NativeDef kFunctions[] = {
      .params = "f, /",
      .fn = n_default_places,
      .doc = "Which parameters have default values, by position and by name."},
-    {.name = "end", .params = "", .fn = n_end, .doc = "What an iterator at its end gives.", .raw = true},
+    {.name = "guard", .params = "g, /", .fn = n_guard, .doc = "A generator with a yield inside of a try was made."},
+    {.name = "guarded", .params = "", .fn = n_guarded, .doc = "How many of them were made.", .raw = true},
+    {.name = "left_open",
+     .params = "before: int, /",
+     .fn = n_left_open,
+     .doc = "TypeError if one made after the first `before` was left inside of its try."},
+    {.name = "end",
+     .params = "",
+     .fn = n_end,
+     .doc = "What an iterator at its end gives.",
+     .raw = true,
+     .effect = NativeEffect::pure},
     {.name = "catching",
      .params = "f, /",
      .fn = n_catching,

@@ -118,10 +118,27 @@ const Value& slot_owner(const Value& object) {
     if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
       return native;
   }
+  if (kind_of(*v) == ObjectKind::mapping_proxy) return v->as<DictView>()->dict;
+  // globals() and __dict__ of a module: its names.
+  if (auto* o = cast_exact<Opaque>(*v); o && o->values.size() == 1 && kind_of(o->values[0]) == ObjectKind::module)
+    return o->values[0];
   // Attributes that have been asked for as a dict are its items.
   if (Instance* i = cast_exact<Instance>(*v); i && !i->shape && cast_exact<Dict>(i->dict)) return i->dict;
   return *v;
 }
+
+namespace {
+
+// Attributes of a function are items of its dict; what it captures and its default values are its own.
+const Value& owner_of(const Value& object, const Value& slot) {
+  const Value& owner = slot_owner(object);
+  if (Function* f = cast_exact<Function>(owner))
+    if (Str* name = cast_exact<Str>(slot); name && name->view() != "defaults" && cast_exact<Dict>(f->dict))
+      return f->dict;
+  return owner;
+}
+
+}  // namespace
 
 bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {
   if (is_zero(d)) return true;
@@ -130,29 +147,29 @@ bool shadow_add(Session& s, const Value& env, const Value& object, const Value& 
       const Value* global = m->names.find(str_symbol(name));
       if (global && is_zero(*global)) return true;
     }
-  Value* v = find(s, map_of(env), slot_owner(object), slot, true);
+  Value* v = find(s, map_of(env), owner_of(object, slot), slot, true);
   if (!v) return true;
   Value sum = add(s, std::move(*v), d);
   if (sum.is_error()) return false;
-  v = find(s, map_of(env), slot_owner(object), slot, true);  // a script's __add__ may have changed the map
+  v = find(s, map_of(env), owner_of(object, slot), slot, true);  // a script's __add__ may have changed the map
   if (v) *v = std::move(sum);
   return true;
 }
 
 Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot) {
-  Value* v = find(s, map_of(env), slot_owner(object), slot, false);
+  Value* v = find(s, map_of(env), owner_of(object, slot), slot, false);
   if (!v || v->is_unbound()) return Value::zero_cotangent();
   return std::exchange(*v, Value::zero_cotangent());
 }
 
 Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot) {
-  Value* v = find(s, map_of(env), slot_owner(object), slot, false);
+  Value* v = find(s, map_of(env), owner_of(object, slot), slot, false);
   return v && !v->is_unbound() ? *v : Value::zero_cotangent();
 }
 
 bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d) {
   bool zero = is_zero(d);
-  Value* v = find(s, map_of(env), slot_owner(object), slot, !zero);
+  Value* v = find(s, map_of(env), owner_of(object, slot), slot, !zero);
   if (v) *v = zero ? Value::zero_cotangent() : std::move(d);
   return true;
 }

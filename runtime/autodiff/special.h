@@ -26,10 +26,15 @@ struct Called {
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
-//   bool load_asks(), store_asks()   attr.get and attr.set of an object run a script
+//   bool load_asks(), store_asks()   attr.get and attr.set of an object (attr.set of a class, too) run a script
+//   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
+//   bool stores_in_class()       attr.set of a script class
 //   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds
-//   it bool data_of_class()         attr.get of what a differentiated class body made std::string_view text(i)     of a
-//   str
+//   it bool identified()            such a method is an object, with places of its own bool data_of_class() attr.get of
+//   what differentiated code put into a class bool dict_of_class()         attr.get of a class's __dict__, which is
+//   made for it bool computed()              attr.get of what a built-in class computes bool missing()               a
+//   dict whose class has __missing__ bool made_generic()          a class with __class_getitem__ std::string_view
+//   text(i)     of a str
 template <class Operands>
 Called called_by(ir::Op op, const Operands& on) {
   namespace prim = ir::prim;
@@ -65,21 +70,33 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.data_of_class()) return {By::form, "class_data_form"};
     if (on.tensor(0)) {
       const std::string_view name = on.text(1);
-      if (name == "T" || name == "mT" || name == "H") return rule("tensor_attr");
+      if (name == "T" || name == "mT") return rule("tensor_attr");
     }
-    if (on.value_method()) return rule("value_method");
-    return on.load_asks() ? text("load") : Called{};
+    if (on.value_method()) return on.identified() ? Called{By::form, "value_method_form"} : rule("value_method");
+    if (on.dict_of_class()) return {By::form, "class_dict_form"};
+    if (on.load_of_class_asks()) return text("load_of_class");
+    if (on.load_asks()) return text("load");
+    return on.computed() ? Called{By::form, "computed_form"} : Called{};
   }
-  if (op == prim::attr_set) return on.store_asks() ? text("store") : Called{};
+  if (op == prim::attr_set) {
+    if (on.store_asks()) return text("store");
+    return on.stores_in_class() ? Called{By::form, "class_store_form"} : Called{};
+  }
+  if (op == prim::item_get && !on.has(0, "__getitem__")) {
+    if (on.missing()) return rule("item_or_missing");
+    if (on.made_generic()) return rule("class_item");
+  }
   if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
   if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
   if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
   if (op == prim::update) {
     if (on.list(0) && on.slice(1)) return rule("update_call");
+    if (!on.text(3).empty() && on.missing()) return rule("update_call");
     return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
   }
   if (op == prim::iter) return on.scripted(0) && !on.extends_container(0) ? text("iterator") : Called{};
-  if (op == prim::iter_next) return on.iterator_of_script(0) ? rule("step_or_end") : Called{};
+  if (op == prim::iter_next)
+    return on.iterator_of_script(0) ? rule(on.identified() ? "step_or_end" : "next_of_generator") : Called{};
   if (op == prim::move) return on.drawn(0) ? rule("drawn_list") : Called{};
   return {};
 }

@@ -18,8 +18,9 @@ struct State {
   std::unordered_map<const ir::Function*, Pair> pairs;
   std::unordered_map<const NativeDef*, Value> natives;  // forward forms in grad_rules
   std::unordered_map<const Type*, Value> classes;
-  std::unordered_map<const Type*, Value> namespaces;    // of classes that differentiated code made: slots of their data
+  bool classes_hold = false;                            // differentiated code wrote to a class, or made one
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
+  std::vector<Value> guarded;                           // generators with a yield inside of a try
   Value rules;                                          // module grad_rules
   Value table;                                          // its RULES
   std::unordered_map<std::string, Value> found;         // rules and functions by name

@@ -8,6 +8,7 @@
 
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
+#include "runtime/protocol/metaclass.h"
 
 namespace ouro::runtime {
 
@@ -20,7 +21,7 @@ struct ProtocolText {
 
 bool is_scripted(const Value& v) {
   const ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception;
+  return k == ObjectKind::instance || k == ObjectKind::exception || is_metaclassed(v);
 }
 Symbol name_of(const Value& v) { return str_symbol(v.as<Str>()); }
 
@@ -61,8 +62,12 @@ Value n_own(Session& s, const Args& a) {
   }
   return v && !v->is_unbound() ? *v : a[2];
 }
+Value n_native_store(Session& s, const Args& a) {
+  return object_setattr(s, a[0], name_of(a[1]), a[2]) ? Value::none() : Value::error();
+}
 Value n_set_own(Session& s, const Args& a) {
   if (!is_scripted(a[0])) return no_object(s, a[0]);
+  if (is_metaclassed(a[0])) return n_native_store(s, a);
   return generic_set_attr(s, a[0], name_of(a[1]), a[2]) ? Value::none() : Value::error();
 }
 Value n_drop_own(Session& s, const Args& a) {
@@ -77,9 +82,6 @@ Value n_bare(Session& s, const Args& a) {
   return new_instance(s, t);
 }
 Value n_native_load(Session& s, const Args& a) { return object_getattribute(s, a[0], name_of(a[1])); }
-Value n_native_store(Session& s, const Args& a) {
-  return object_setattr(s, a[0], name_of(a[1]), a[2]) ? Value::none() : Value::error();
-}
 Value n_scripted(Session&, const Args& a) { return Value::boolean(is_scripted(a[0])); }
 Value n_bound(Session& s, const Args& a) {
   if (!belongs(s, a[0], a[1]))
