@@ -8,6 +8,7 @@
 #include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
+#include "runtime/protocol/metaclass.h"
 #include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
@@ -104,6 +105,7 @@ AVal Specialiser::forward_form(const AVal& f) {
         return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
       if (k == ObjectKind::type) {
         auto* t = f.known.as<runtime::Type>();
+        if (runtime::has_metaclass(t)) abandon("the derivative of a class whose metaclass may say what a call is");
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);

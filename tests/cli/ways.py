@@ -1852,7 +1852,7 @@ def program(ways, kinds):
 
 # What the compiler itself reads differently, with or without a derivative: only interpreted here.
 INTERPRETED = ("a made module", "sys.modules", "sys.modules and getattr", "vars of a module", "__dict__ of a module",
-               "super().__call__ in a metaclass", "a property subclass", "__name__ of a method")
+               "a property subclass", "__name__ of a method")
 MODES = {"graph": {}, "auto": {}, "everything": {"OURO_COMPILE": "everything"}, "text": {"OURO_PROTOCOL": "text"}}
 
 
