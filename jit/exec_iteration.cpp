@@ -54,7 +54,9 @@ AVal Specialiser::make_reversed(const AVal& a) {
   }
   if (a.is(AKind::dynamic) && !is_tensor(a)) abandon("reversed() of this value");
   const std::vector<AVal> items = items_of(a, "is reversed");
-  return make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
+  AVal it = make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
+  write(it.heap).step = AVal::of(Value::integer(-1));  // its places count from the end: iterator_source
+  return it;
 }
 
 AVal Specialiser::make_iterator(const AVal& a) {

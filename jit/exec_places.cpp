@@ -127,6 +127,8 @@ AVal Specialiser::iterator_source(const AVal& it) {
       return new_list({none(), place});
     }
     case AObject::Iter::tuple:
+      if (o.step.is(AKind::unbound)) return AVal::tuple({it, last()});
+      return AVal::tuple({it, number(static_cast<int64_t>(o.source.items().size()) - 1 - concrete(last())->as_int())});
     case AObject::Iter::tensor:
       return AVal::tuple({it, last()});
     case AObject::Iter::zip: {

@@ -194,8 +194,8 @@ class Builder {
     return true;
   }
 
-  // Integers: a divisor that is not known to be a good one is left to the row that looks at it, and every power: the leaf
-  // is one of floats.
+  // Integers: a divisor that is not known to be a good one is left to the row that looks at it, and every power: the
+  // leaf is one of floats.
   static bool may_raise(const OpInfo& op, const Value& v) {
     if (op.name == "pow") return true;
     if (v.inputs.size() < 2) return false;

@@ -91,9 +91,9 @@ CONSTRUCTS = {
 }
 LATER = {"enumerate over a ModuleList", "a generator expression", "rows by an index", "max of numbers", "math.exp of an attribute", "kwargs", 
          "an embedding", "weight decay by hand", "cross entropy of two shapes", "with a context", "functools.reduce", "a named tuple", 
-         "zip of ModuleLists", "chunk", "einsum", "min of two floats", "an int to a negative power",
+         "zip of ModuleLists", "einsum", "min of two floats", "an int to a negative power",
          "to another dtype", "astype", "dropout with an attribute", "a write to a row", "repeat",
-         "if on data", "named parameters", "a list's insert and pop", "sorted numbers", "gradient of the input"}
+         "if on data", "named parameters", "a list's insert and pop", "sorted numbers"}
 
 PRELUDE = """
 import functools, math
