@@ -184,7 +184,7 @@ class Builder {
     }
     SigCall call{.op = &op, .inputs = types, .params = params};
     if (!infer(call)) return false;
-    if (!is_float(call.compute) && may_raise(op, v)) return false;
+    if (!is_float(call.compute) && may_raise(op, v, call.compute)) return false;
     for (size_t i = 0; i < types.size(); ++i) {
       // A Python number becomes one of the type that it takes part as.
       stored.push_back(types[i]->scalar ? compute_type(call.input_types[i]) : types[i]->dtype);
