@@ -195,9 +195,10 @@ class Builder {
   }
 
   // Integers: a divisor that is not known to be a good one is left to the row that looks at it, and every power: the
-  // leaf is one of floats.
-  static bool may_raise(const OpInfo& op, const Value& v) {
+  // leaf is one of floats. Bools are not shifted.
+  static bool may_raise(const OpInfo& op, const Value& v, DType compute) {
     if (op.name == "pow") return true;
+    if (compute == DType::boolean && (op.name == "bitwise_left_shift" || op.name == "bitwise_right_shift")) return true;
     if (v.inputs.size() < 2) return false;
     const Use& second = v.inputs[1];
     const bool number = second.kind == Use::Kind::number;
