@@ -357,7 +357,7 @@ bool type_set_name(Session& s, const Value& v, const Value& n) {
                 .is_error();
   if (cast<Str>(n)->view().find('\0') != std::string_view::npos)
     return !raise_value_error(s, "type name must not contain null characters").is_error();
-  self_type(v)->name = n;
+  self_type(v)->name = unwrap(n);
   return true;
 }
 Value type_get_qualname(Session&, const Value& v) { return self_type(v)->qualname; }
@@ -367,7 +367,7 @@ bool type_set_qualname(Session& s, const Value& v, const Value& n) {
     return !raise_type_error(s, "can only assign string to %s.__qualname__, not '%s'",
                              std::string(self_type(v)->text()).c_str(), type_name(s, n).c_str())
                 .is_error();
-  self_type(v)->qualname = n;
+  self_type(v)->qualname = unwrap(n);
   return true;
 }
 bool type_set_bases(Session& s, const Value& v, const Value& bases) { return set_bases(s, self_type(v), bases); }

@@ -311,7 +311,7 @@ Value make_class_of(Session& s, Type* metaclass, const Value& name, const Value&
                     const Args& keywords) {
   auto* t = new_object<Type>(ObjectKind::type);
   Value owner = Value::steal(t);
-  t->name = name;
+  t->name = unwrap(name);
   t->version = s.next_version++;
   for (Value& d : t->dunders) d = Value::end();
   if (metaclass != s.type(ObjectKind::type)) {
@@ -337,10 +337,10 @@ Value make_class_of(Session& s, Type* metaclass, const Value& name, const Value&
   while (dict_next(d, pos, k, v))
     if (Str* n = cast<Str>(*k)) t->names.add(str_symbol(n), *v);
   static const Symbol qualname = sym("__qualname__"), doc = sym("__doc__");
-  t->qualname = name;
+  t->qualname = t->name;
   if (Value* q = t->names.find(qualname)) {
     if (!cast<Str>(*q)) return raise_type_error(s, "type __qualname__ must be a str, not %s", type_name(s, *q).c_str());
-    t->qualname = *q;
+    t->qualname = unwrap(*q);
     t->names.erase(qualname);
   }
   static const Symbol classcell = intern("__classcell__");
