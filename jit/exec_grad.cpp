@@ -203,7 +203,8 @@ struct Operands {
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
-    return scripted(i) || is_a(i, AObject::Kind::iterator);
+    return scripted(i) || is_a(i, AObject::Kind::iterator) || dict(i) || is_a(i, AObject::Kind::set) ||
+           at(i).is(AKind::view);
   }
   // A generator in differentiated code; next() reads the protocol of others itself.
   bool iterator_of_script(size_t i) const {
