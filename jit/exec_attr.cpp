@@ -223,6 +223,9 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     return {};
   }
   if (a.is(AKind::closure)) {
+    // One that exists outside may have been given another name, or may be at any time.
+    if ((n == "__name__" || n == "__qualname__") && !a.parts->function.is_unbound())
+      return boxed(prim::attr_get, {a}, name.id());
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
     abandon(fmt::format("attribute {} of a function", n));
