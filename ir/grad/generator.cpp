@@ -202,6 +202,23 @@ struct Steps {
     }
   }
 
+  // A loop whose every way round passes a yield is none any more.
+  bool returns_to_itself(BlockId head) {
+    std::vector<bool> seen(f.blocks.size(), false);
+    std::vector<BlockId> work{head};
+    while (!work.empty()) {
+      const Block& b = block(work.back());
+      work.pop_back();
+      const auto go = [&](BlockId to) {
+        if (!seen[index(to)]) work.push_back(to);
+        seen[index(to)] = true;
+      };
+      for (const Target& t : b.term.targets) go(t.block);
+      for_each_handover(f, b, [&](uint32_t, const Handover& h) { go(h.handler); });
+    }
+    return seen[index(head)];
+  }
+
   FunctionRef step() {
     const std::vector<NameId> params = f.blocks[0].params;
     const size_t own = f.sig.count();
@@ -238,6 +255,8 @@ struct Steps {
     entry.term.span = f.span;
     for (BlockId b : goes_on) f.blocks[0].term.targets.push_back({b, 0, 0});
     spill();
+    for (uint32_t b = 0; b < f.blocks.size(); ++b)
+      f.blocks[b].loop_head = f.blocks[b].loop_head && returns_to_itself(BlockId{b});
     for (Symbol name : f.sig.names) f.captures.push_back({name, false});
     f.sig = {};
     f.sig.positional = 4;
