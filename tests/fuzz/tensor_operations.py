@@ -607,7 +607,7 @@ def made(p):
 
 
 # ---- contractions
-@rule("matmul linear bmm mv dot outer matmul_nt matmul_tn", 4)
+@rule("matmul linear bmm mv dot inner outer matmul_nt matmul_tn", 4)
 def product(p):
     x = p.some("f", lambda v: 1 <= len(v.shape) <= 3)
     if not x:
@@ -622,6 +622,8 @@ def product(p):
     if kind == 3 and len(x.shape) >= 2:
         m = x.shape[-2]
         y = p.tensor("f", (p.dim(), k))
+        if p.chance(0.3):
+            return f"inner({x.name}, {y.name}){scale}", "f", x.shape[:-1] + (y.shape[0],)
         return f"{x.name} @ transpose({y.name}, 0, 1){scale}", "f", x.shape[:-1] + (y.shape[0],)
     if kind == 4 and len(x.shape) == 3:
         n = p.dim()
@@ -737,13 +739,13 @@ def vector(p):
 
 
 ELEMENTS = ["sinc({0})", "logit(sigmoid({0}), 1e-3)", "i0(tanh({0}))", "i1(tanh({0}))", "mvlgamma({0}.abs() + 2, 2)", "xlog1py({0}, {0}.abs())",
-            "heaviside({0}, 0.5) * {0}", "float_power({0}.abs() + 0.2, 1.5).astype({0}.dtype)", "fmax({0}, 0.1)", "fmin({0}, 0.2)", "signbit({0}) * {0}",
+            "heaviside({0}, 0.5) * {0}", "float_power({0}.abs() + 0.2, 1.5).astype({0}.dtype)", "fmax({0}, 0.1)", "fmin({0}, 0.2)", "ldexp({0}, -1)", "signbit({0}) * {0}",
             "deg2rad({0})", "rad2deg({0})", "isposinf({0}) + {0}", "isneginf({0}) + {0}", "positive({0})", "logaddexp2({0}, 0.3)", "erfcinv(sigmoid({0}) + 0.3)",
             "polygamma(1, {0}.abs() + 0.5)", "isin({0}, tensor([0.0])) * 1.0 + {0}", "gcd(floor({0}).long(), 6) + {0}", "lcm(floor({0}).long(), 4) + {0}",
             "gumbel_softmax({0}[None], axis=0)[0] + {0}", "exponential(0.1) + {0}"]
 
 
-@rule("sinc logit i0 i1 bessel_i bessel_i_slope mvlgamma xlog1py heaviside float_power fmax fmin signbit deg2rad rad2deg isposinf isneginf positive logaddexp2 "
+@rule("sinc logit i0 i1 bessel_i bessel_i_slope mvlgamma xlog1py heaviside float_power ldexp fmax fmin signbit deg2rad rad2deg isposinf isneginf positive logaddexp2 "
       "erfcinv polygamma isin gcd lcm same_gcd gumbel_softmax exponential", 0.5, whole=False)
 def element(p):
     x = p.some("f", lambda v: len(v.shape) <= 3)

@@ -20,7 +20,10 @@ FUNCTIONAL = """softplus gelu silu mish elu selu celu leaky_relu hardtanh hardsi
 one_hot embedding linear conv2d conv1d conv_transpose2d max_pool2d avg_pool2d adaptive_avg_pool2d max_pool1d batch_norm layer_norm
 group_norm instance_norm local_response_norm cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy
 binary_cross_entropy_with_logits kl_div cosine_similarity triplet_margin_loss hinge_embedding_loss glu interpolate pixel_shuffle
-prelu bilinear softmax log_softmax"""
+prelu bilinear softmax log_softmax grid_sample affine_grid fold lp_pool1d lp_pool2d adaptive_avg_pool1d adaptive_max_pool1d
+adaptive_max_pool2d adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d max_pool3d pixel_unshuffle channel_shuffle
+multilabel_margin_loss multi_margin_loss multilabel_soft_margin_loss soft_margin_loss margin_ranking_loss cosine_embedding_loss
+poisson_nll_loss gaussian_nll_loss normalize pairwise_distance pdist"""
 NAMES = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "bool": "bool", "uint8": "u8"}
 
 
@@ -52,6 +55,8 @@ def main():
     env.update({k: getattr(F, k) for k in FUNCTIONAL.split()})
     env.update(torch=torch, abs=abs, float=builtins.float)
     env["scaled_dot_product_attention"] = lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), -1) @ v
+    env["im2col"] = F.unfold  # the name of Tensor.unfold is taken
+    env.update(solve=torch.linalg.solve, multi_dot=torch.linalg.multi_dot)
     env.update(inputs())
     out = ["# Values of tensor operations by PyTorch " + torch.__version__.split("a")[0] + ". Written by make_torch_reference.py.",
            "import ouro as torch", "", "bad = []", "count = 0", "", ""]
