@@ -184,25 +184,27 @@ class Builder {
     }
     SigCall call{.op = &op, .inputs = types, .params = params};
     if (!infer(call)) return false;
-    if (!is_float(call.compute) && may_raise(op, v, call.compute)) return false;
+    if (!is_float(call.compute) && may_raise(op, v)) return false;
     for (size_t i = 0; i < types.size(); ++i) {
       // A Python number becomes one of the type that it takes part as.
       stored.push_back(types[i]->scalar ? compute_type(call.input_types[i]) : types[i]->dtype);
     }
     e.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
+    if (!std::ranges::all_of(e.program.steps, defined)) return false;
     v.form = std::move(e);
     return true;
   }
 
-  // Integers: a divisor that is not known to be a good one is left to the row that looks at it, and every power: the
-  // leaf is one of floats. Bools are not shifted.
-  static bool may_raise(const OpInfo& op, const Value& v, DType compute) {
-    if (op.name == "pow") return true;
-    if (compute == DType::boolean && (op.name == "bitwise_left_shift" || op.name == "bitwise_right_shift")) return true;
-    if (v.inputs.size() < 2) return false;
+  // Integers: a divisor that is not known to be a good one is left to the row that looks at it.
+  static bool may_raise(const OpInfo& op, const Value& v) {
+    if (!op.def->integer_zero_raises || v.inputs.size() < 2) return false;
     const Use& second = v.inputs[1];
-    const bool number = second.kind == Use::Kind::number;
-    return op.def->integer_zero_raises && (!number || second.i == 0);
+    return second.kind != Use::Kind::number || second.i == 0;
+  }
+  // A leaf that its type does not have is the row's, which has another way (powers of integers) or says so.
+  static bool defined(const ExprStep& s) {
+    if (ir::info(s.leaf).function) return is_float(s.operand_type);
+    return s.operand_type != DType::boolean || (s.leaf != Leaf::shl && s.leaf != Leaf::shr);
   }
 
   // astype, cast_back: one cast.
