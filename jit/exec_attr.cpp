@@ -226,6 +226,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     // One that exists outside may have been given another name, or may be at any time.
     if ((n == "__name__" || n == "__qualname__") && !a.parts->function.is_unbound())
       return boxed(prim::attr_get, {a}, name.id());
+    const SourceFile* file = session.sources.file(a.parts->code->span.file);
+    if (file && file->name() == "ouro/grad_rules.ouro") abandon("the name of what stands for a method under grad");
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
     abandon(fmt::format("attribute {} of a function", n));
