@@ -20,6 +20,11 @@ AVal Specialiser::class_lookup(const AVal& a, Symbol name) {
 AVal Specialiser::type_attr(const Value& cls, Symbol name) {
   Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
   if (v.is_unbound()) return {};
+  if (kind_of(v) == ObjectKind::instance) {
+    const ObjectKind inside = runtime::type_of(session, v)->layout;
+    if (inside == ObjectKind::property || inside == ObjectKind::static_method || inside == ObjectKind::class_method)
+      abandon("an object of a class that extends a built-in descriptor");
+  }
   AccessNode n;
   n.step = AccessNode::Step::class_attr;
   n.object = cls;
