@@ -180,6 +180,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       (void)t;
     }
     if (auto* m = runtime::cast_exact<runtime::Module>(a.known)) {
+      if (heap_[module_object(a.known)]->find(name)) return global(a.known, name);  // what was written here
       AccessNode node;
       node.step = AccessNode::Step::global;
       node.object = a.known;
