@@ -9,7 +9,9 @@ bench/NAME.ouro and bench/NAME_torch.py are two programs that answer each line o
 seconds of one step (serve.ouro). They are asked in turn, so that whatever else the machine does
 meets both; the ratio is the median of the pairs' ratios. Both have one thread. Comments of the
 .ouro file give its title, its mode, the ratio aimed at, and the seconds its first step may take: where
-nothing is in the disk cache of compiled code (first), and in the next process (second).
+nothing is in the disk cache of compiled code (first), and in the next process (second). One with depths
+takes one of them as its argument: its step must be compiled whole at each, and a layer must not
+take its first step longer the more there are (layers says how many a depth makes).
 bench/script/*.py are plain scripts, interpreted beside CPython; what counts is the processor's time
 of the whole run, and the geometric mean of the ratios.
 PyTorch is Debian's python3-torch; without it only Ouro's own times are shown.
@@ -31,7 +33,7 @@ from corpus import measure_corpus  # noqa: E402
 CACHE = tempfile.TemporaryDirectory()  # empty at first
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
-COMMENT = re.compile(r"^# (title|mode|target|first|second): *(.*)$", re.M)
+COMMENT = re.compile(r"^# (title|mode|target|first|second|depths|layers): *(.*)$", re.M)
 
 
 def environment():
@@ -134,6 +136,25 @@ def measure(title, target, ouro, other, other_name, pairs, starts=(), ratios=Non
     return good
 
 
+def measure_depths(ouro, path, header):
+    """Prints the first step's time by layers, nothing in the disk cache; false when more layers make a layer dearer."""
+    layers, times = [], []
+    command = [ouro, "explain", "--cache=off", "--threads=1", f"--mode={header['mode']}", path]
+    for depth in header["depths"].split():
+        layers.append(eval(header["layers"], {"depth": int(depth)}))
+        told = [subprocess.run(command + [depth], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=HERE,
+                               env=environment()).stdout for _ in range(3)]
+        if not all(t.startswith("ready ") and ": compiled;" in t for t in told) or "interpreted" in told[0]:
+            raise RuntimeError(f"{layers[-1]} layers are not compiled whole")
+        times.append(min(float(t.split()[1]) for t in told))
+    slopes = [(b - a) / (n - m) for a, b, m, n in zip(times, times[1:], layers, layers[1:])]
+    grows = slopes[-1] / ((times[-2] - times[0]) / (layers[-2] - layers[0]))
+    steps = ", ".join(f"{n}: {seconds(t).strip()}" for n, t in zip(layers, times))
+    print(f"{header['title']:<52} first step by layers {steps}; of the last ones {seconds(slopes[-1]).strip()} each, "
+          f"{grows:.2f} of those before ({'at most' if grows <= 1.5 else 'MISSES'} 1.5)", flush=True)
+    return grows <= 1.5
+
+
 def measure_host(program):
     """Prints what bench/host_call.cpp measured; false when a target is missed."""
     good = True
@@ -204,6 +225,8 @@ def main():
         if "title" not in header or args.filter not in name:
             continue
         try:
+            if "depths" in header:
+                good &= measure_depths(ouro, path, header)
             command = [ouro, "run", "--threads=1", f"--mode={header.get('mode', 'auto')}", path]
             starts = []
             for key, what in (("first", "first step"), ("second", "in the next process")):

@@ -30,8 +30,6 @@ target_link_libraries(ouro_bigint INTERFACE ${OURO_TOMMATH})
 
 add_library(ouro_llvm INTERFACE)
 target_include_directories(ouro_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-separate_arguments(llvm_definitions UNIX_COMMAND "${LLVM_DEFINITIONS}")
-target_compile_definitions(ouro_llvm INTERFACE ${llvm_definitions})
 if(OURO_LLVM_STATIC)
   # llvm-config's own list: the CMake targets would add z3 and libxml2, which are not needed.
   execute_process(

@@ -5,6 +5,7 @@ option(OURO_LIBRARY "Build libouro.so too, for programs that embed Ouro" OFF)
 option(OURO_STRIP "Strip symbols at link time" OFF)
 option(OURO_FIXED_ADDRESS "Link programs at a fixed address: no relocations when they start" OFF)
 option(OURO_ASSERTS "Internal checks: assert, the verifier after every pass, _GLIBCXX_ASSERTIONS" ON)
+option(OURO_PRECOMPILE "Precompile the headers that most sources include" ON)
 option(OURO_WERROR "Warnings are errors" OFF)
 set(OURO_SANITIZE "" CACHE STRING "Value of -fsanitize=, or empty")
 
@@ -37,7 +38,6 @@ if(OURO_ASSERTS)
 else()
   add_compile_definitions(NDEBUG)
 endif()
-add_compile_definitions(FMT_HEADER_ONLY)
 
 # -B: plain -fuse-ld=lld would take Debian's default lld 14.
 if(EXISTS /usr/lib/llvm-19/bin/ld.lld)
@@ -63,6 +63,11 @@ if(OURO_SANITIZE)
   add_compile_options(-fsanitize=${OURO_SANITIZE} -fno-sanitize=vptr,null,alignment
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${OURO_SANITIZE})
+endif()
+
+if(OURO_PRECOMPILE)
+  # ccache reads from the preprocessed text which precompiled header was taken.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
 
 # `#include "ir/anf.h"`: the include root is the repository.

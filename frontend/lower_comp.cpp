@@ -10,7 +10,7 @@ Atom Lowerer::comprehension_expr(const ExprNode& e, Seq<Comprehension> generator
   Scope& inner = names_.of(&e);
   FunctionRef code = Lowerer(names_, inner, e.span).comprehension(e, generators, elt, value);
   Atom f = closure(inner, std::move(code), b_.tuple_const({}), b_.none(), b_.none(), e.span);
-  Atom iterable = expr(generators[0]->iter);
+  Atom iterable = read_only(generators[0]->iter);
   Atom iterator = let(e.span, prim::iter, {iterable});
   b_.set_span(e.span);
   return b_.call(f, {iterator});
@@ -57,7 +57,7 @@ void Lowerer::generator(Seq<Comprehension> generators, size_t i, Atom iterator, 
   }
   const Comprehension& g = *generators[i];
   if (i > 0) {
-    Atom iterable = expr(g.iter);
+    Atom iterable = read_only(g.iter);
     iterator = let(g.iter->span, prim::iter, {iterable});
   }
   BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block();

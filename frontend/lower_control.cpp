@@ -187,7 +187,7 @@ void Lowerer::while_(const While& s) {
 void Lowerer::for_(const For& s) {
   BlockId head = b_.new_block(), body = b_.new_block(), done = b_.new_block(), after = b_.new_block();
   Frame loop{.kind = Frame::Kind::loop, .handlers = b_.handler_depth(), .on_break = after, .on_continue = head};
-  Atom iterable = expr(s.iter);
+  Atom iterable = read_only(s.iter);
   Atom iterator = let(s.span, prim::iter, {iterable});
   b_.jump(head, {});
   b_.switch_to(head);

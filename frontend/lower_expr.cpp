@@ -52,7 +52,7 @@ Atom Lowerer::expr(const ExprNode* e) {
     case Kind::List:
       return list_or_set(*e, as<List>(e).elts, false);
     case Kind::Set:
-      return list_or_set(*e, as<Set>(e).elts, true);
+      return set(as<Set>(e));
     case Kind::Tuple:
       return tuple(as<Tuple>(e));
     case Kind::Dict:
@@ -113,17 +113,22 @@ Atom Lowerer::bool_op(const BoolOp& e) {
   return result;
 }
 
+Atom Lowerer::compared(const Compare& e, size_t i) {
+  const bool looked_into = e.ops[i] == CmpOperator::In || e.ops[i] == CmpOperator::NotIn;
+  return looked_into ? read_only(e.comparators[i]) : expr(e.comparators[i]);
+}
+
 Atom Lowerer::compare(const Compare& e) {
   Atom l = expr(e.left);
   if (e.ops.size() == 1) {
-    Atom r = expr(e.comparators[0]);
+    Atom r = compared(e, 0);
     return let(e.span, op_of(e.ops[0]), {l, r});
   }
   BlockId join = b_.new_block();
   NameId result = b_.block_param(join, {});
   Assigned first;
   for (size_t i = 0; i < e.ops.size(); ++i) {
-    Atom r = expr(e.comparators[i]);
+    Atom r = compared(e, i);
     if (i == 0) first = assigned_;
     Atom c = let(e.span, op_of(e.ops[i]), {l, r});
     l = r;
@@ -228,7 +233,7 @@ Lowerer::Outcome Lowerer::condition_compare(const Compare& e, BlockId if_true, B
   Atom l = expr(e.left);
   Outcome all;
   for (size_t i = 0; i < e.ops.size(); ++i) {
-    Atom r = expr(e.comparators[i]);
+    Atom r = compared(e, i);
     Atom c = let(e.span, op_of(e.ops[i]), {l, r});
     l = r;
     BlockId next = i + 1 == e.ops.size() ? if_true : b_.new_block();

@@ -50,9 +50,9 @@ void Lowerer::begin_params(const Arguments& args) {
     b_.write_var(slots_[i].var, b_.entry_param(name));
     assigned_.add(i);
   };
-  sig.posonly = static_cast<uint16_t>(args.posonlyargs.size());
-  sig.positional = static_cast<uint16_t>(args.posonlyargs.size() + args.args.size());
-  sig.kwonly = static_cast<uint16_t>(args.kwonlyargs.size());
+  sig.posonly = static_cast<uint32_t>(args.posonlyargs.size());
+  sig.positional = static_cast<uint32_t>(args.posonlyargs.size() + args.args.size());
+  sig.kwonly = static_cast<uint32_t>(args.kwonlyargs.size());
   sig.varargs = args.vararg;
   sig.varkw = args.kwarg;
   for (const Arg* a : args.posonlyargs) param(a);

@@ -1,6 +1,7 @@
 // Literals and displays.
 #include <cmath>
 
+#include "frontend/constant_set.h"
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -82,6 +83,20 @@ Atom Lowerer::list_or_set(const ExprNode& e, Exprs elts, bool set) {
       let(e.span, set ? prim::set_add : prim::list_append, {result, expr(elts[i])});
   }
   return result;
+}
+
+Atom Lowerer::set(const Set& e) {
+  if (!is_copied_set(e)) return list_or_set(e, e.elts, true);
+  Atom whole = read_only(&e);
+  NameId result = let(e.span, prim::set);
+  let(e.span, prim::set_update, {result, whole});
+  return result;
+}
+
+Atom Lowerer::read_only(const ExprNode* e) {
+  auto* s = dyn<Set>(e);
+  if (!s || !is_constant_set(*s)) return expr(e);
+  return list_or_set(*e, is_copied_set(*s) ? names_.shared(*s).elts : s->elts, true);
 }
 
 Atom Lowerer::dict(const Dict& e) {

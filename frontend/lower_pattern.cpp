@@ -109,9 +109,8 @@ void Lowerer::pattern_sequence(const MatchSequence& p, Atom subject, BlockId fai
     }
     return;
   }
-  NameId items = star == n
-                     ? let(p.span, prim::unpack, {subject}, static_cast<uint32_t>(n))
-                     : let(p.span, prim::unpack_star, {subject}, static_cast<uint32_t>(star | (n - star - 1) << 16));
+  NameId items = star == n ? let(p.span, prim::unpack, {subject}, static_cast<uint32_t>(n))
+                           : let(p.span, prim::unpack_star, {subject}, ir::star_attr(star, n - star - 1));
   for (size_t i = 0; i < n; ++i) {
     if (is_wildcard(p.patterns[i])) continue;
     pattern(*p.patterns[i], let(p.patterns[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)), fail, out);

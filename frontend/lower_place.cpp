@@ -35,9 +35,8 @@ void Lowerer::unpack(const ExprNode& target, Exprs elts, Atom value) {
   size_t n = elts.size(), star = n;
   for (size_t i = 0; i < n; ++i)
     if (is<Starred>(elts[i])) star = i;
-  NameId items = star == n
-                     ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
-                     : let(target.span, prim::unpack_star, {value}, static_cast<uint32_t>(star | (n - star - 1) << 16));
+  NameId items = star == n ? let(target.span, prim::unpack, {value}, static_cast<uint32_t>(n))
+                           : let(target.span, prim::unpack_star, {value}, ir::star_attr(star, n - star - 1));
   for (size_t i = 0; i < n; ++i) store(elts[i], let(elts[i]->span, prim::tuple_get, {items}, static_cast<uint32_t>(i)));
 }
 

@@ -42,7 +42,7 @@ class Assigned {
 };
 
 using Atoms = SmallVec<Atom, 6>;
-/// Longer lists of operands are built up piece by piece (a let counts its arguments in 16 bits).
+/// Longer lists of operands are built up piece by piece, so that not all of them have a register at the same time.
 inline constexpr size_t kMaxOperands = 1 << 14;
 inline std::span<const Atom> view(const Atoms& a) { return {a.data(), a.size()}; }
 
@@ -130,6 +130,7 @@ class Lowerer {
   bool constant_tuple(ast::Exprs elts, Atom& out);
   Atom bool_op(const ast::BoolOp& e);
   Atom compare(const ast::Compare& e);
+  Atom compared(const ast::Compare& e, size_t i);
   Atom if_exp(const ast::IfExp& e);
   Atom call(const ast::Call& e);
   bool is_calm(const ast::ExprNode* e);
@@ -142,6 +143,9 @@ class Lowerer {
   Atom call_locals(const ast::Call& e);
   void arguments(ast::Exprs args, ast::Seq<ast::Keyword> keywords, CallArgs& out);
   Atom list_or_set(const ast::ExprNode& e, ast::Exprs elts, bool set);
+  Atom set(const ast::Set& e);
+  /// What a loop runs over, or `in` looks into: a set of constants need not be copied.
+  Atom read_only(const ast::ExprNode* e);
   Atom tuple(const ast::Tuple& e);
   Atom dict(const ast::Dict& e);
   Atom joined_str(const ast::JoinedStr& e);

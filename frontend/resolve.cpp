@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/constant_set.h"
 #include "frontend/scope_collector.h"
 
 namespace ouro::frontend {
@@ -183,6 +184,11 @@ class Analyser {
 };
 
 }  // namespace
+
+const Set& Resolution::shared(const Set& s) const {
+  auto first = constant_sets.find(constant_set_key(s));
+  return first == constant_sets.end() ? s : *first->second;
+}
 
 std::unique_ptr<Resolution> resolve(const Module& module, Diagnostics& diags) {
   auto res = std::make_unique<Resolution>();

@@ -24,6 +24,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -113,7 +114,7 @@ struct Scope {
   Binding created;
   std::vector<uint32_t> region_parent;
   // Bookkeeping of the walk.
-  uint16_t comp_iter_expr = 0;
+  uint32_t comp_iter_expr = 0;
   bool comp_iter_target = false;
   std::vector<std::pair<Symbol, Span>> directives;
   std::unordered_map<Symbol, uint32_t> index;  // used once there are many vars
@@ -123,7 +124,10 @@ struct Resolution {
   std::deque<Scope> scopes;  // the first is the module
   std::unordered_map<const ast::Node*, Scope*> by_node;
   bool future_annotations = false;
+  std::unordered_map<std::string, const ast::Set*> constant_sets;  // the first display of its items, by its key
 
+  /// The display whose items, in its order, stand for those of `s`, a display of constants.
+  const ast::Set& shared(const ast::Set& s) const;
   Scope& module() { return scopes.front(); }
   Scope& of(const ast::Node* n) const { return *by_node.at(n); }
 };

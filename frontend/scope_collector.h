@@ -79,6 +79,22 @@ class Collector {
     ~Region() { c.region_ = saved; }
   };
 
+  // A part that a loop, `with` or `try` holds `levels` of CPython's blocks around. More than kMostBlocks are refused,
+  // and what stands in them is not looked at.
+  static constexpr int kMostBlocks = 20;
+  struct Block {
+    Collector& c;
+    int levels;
+    Block(Collector& c, Span where, int levels = 1) : c(c), levels(levels) {
+      c.blocks_ += levels;
+      if (too_deep()) c.fail_late(where, "too many statically nested blocks");
+    }
+    ~Block() { c.blocks_ -= levels; }
+    bool too_deep() const { return c.blocks_ > kMostBlocks; }
+  };
+  void star_target(const ExprNode& e, Exprs elts);
+  void star_pattern(const MatchSequence& p);
+
   // ---- the walk
   void statements(Stmts body) {
     for (const StmtNode* s : body) statement(*s);
@@ -91,9 +107,10 @@ class Collector {
   void annotation(const ExprNode* e);
   void plain_annotation(const Node* n);
   void ann_assign(const AnnAssign& s);
-  void loop_body(Stmts body);
+  void loop_body(const StmtNode& loop, Stmts body);
   void with_item(const With& s, size_t i);
   void try_(const Try& s);
+  void try_except(const Try& s);
   void import(const Import& s);
   void import_from(const ImportFrom& s);
   void expressions(Exprs list) {
@@ -112,10 +129,10 @@ class Collector {
   Diagnostic late_;
   Scope* cur_ = nullptr;
   uint32_t region_ = 0, order_ = 0;
-  int loops_ = 0;  // of the current scope
+  int loops_ = 0, blocks_ = 0;  // of the current scope
   struct Saved {
     uint32_t region, order;
-    int loops;
+    int loops, blocks;
   };
   std::vector<Saved> stack_;
 };

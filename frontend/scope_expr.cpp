@@ -1,5 +1,7 @@
 // The walk over expressions, comprehensions and patterns, in the order of evaluation.
+#include "frontend/constant_set.h"
 #include "frontend/scope_collector.h"
+#include "ir/prim.h"
 
 namespace ouro::frontend {
 
@@ -119,6 +121,7 @@ void Collector::expression(const ExprNode* e) {
       return;
     }
     case Kind::Set:
+      if (auto& s = as<Set>(e); is_copied_set(s)) res_.constant_sets.emplace(constant_set_key(s), &s);
       return expressions(as<Set>(e).elts);
     case Kind::ListComp: {
       auto& c = as<ListComp>(e);
@@ -171,8 +174,10 @@ void Collector::expression(const ExprNode* e) {
     case Kind::Starred:
       return expression(as<Starred>(e).value);
     case Kind::List:
+      if (as<List>(e).ctx == Context::Store) star_target(*e, as<List>(e).elts);
       return expressions(as<List>(e).elts);
     case Kind::Tuple:
+      if (as<Tuple>(e).ctx == Context::Store) star_target(*e, as<Tuple>(e).elts);
       return expressions(as<Tuple>(e).elts);
     case Kind::Slice: {
       auto& s = as<Slice>(e);
@@ -185,6 +190,23 @@ void Collector::expression(const ExprNode* e) {
   }
 }
 
+// More around a star than CPython can take apart at once.
+static bool too_many_around(size_t before, size_t of) {
+  return before > ir::kMostBeforeStar || of - before - 1 > ir::kMostBehindStar;
+}
+
+void Collector::star_target(const ExprNode& e, Exprs elts) {
+  for (size_t i = 0; i < elts.size(); ++i)
+    if (is<Starred>(elts[i]) && too_many_around(i, elts.size()))
+      fail_late(e.span, "too many expressions in star-unpacking assignment");
+}
+
+void Collector::star_pattern(const MatchSequence& p) {
+  for (size_t i = 0; i < p.patterns.size(); ++i)
+    if (auto* star = dyn<MatchStar>(p.patterns[i]); star && star->name && too_many_around(i, p.patterns.size()))
+      fail_late(p.span, "too many expressions in star-unpacking sequence pattern");
+}
+
 void Collector::pattern(const PatternNode& p) {
   auto all = [&](Seq<PatternNode> list) {
     for (const PatternNode* q : list) pattern(*q);
@@ -193,6 +215,7 @@ void Collector::pattern(const PatternNode& p) {
     case Kind::MatchValue:
       return expression(as<MatchValue>(&p).value);
     case Kind::MatchSequence:
+      star_pattern(as<MatchSequence>(&p));
       return all(as<MatchSequence>(&p).patterns);
     case Kind::MatchMapping: {
       auto& m = as<MatchMapping>(&p);

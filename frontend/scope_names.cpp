@@ -30,10 +30,10 @@ Scope& Collector::enter(Scope::Kind kind, Symbol name, const Node* node) {
   } else {
     s.qualname = name;
   }
-  stack_.push_back({region_, order_, loops_});
+  stack_.push_back({region_, order_, loops_, blocks_});
   cur_ = &s;
   region_ = order_ = 0;
-  loops_ = 0;
+  loops_ = blocks_ = 0;
   return s;
 }
 
@@ -42,6 +42,7 @@ void Collector::leave() {
   region_ = stack_.back().region;
   order_ = stack_.back().order;
   loops_ = stack_.back().loops;
+  blocks_ = stack_.back().blocks;
   stack_.pop_back();
 }
 

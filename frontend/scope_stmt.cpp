@@ -101,7 +101,9 @@ void Collector::ann_assign(const AnnAssign& s) {
   annotation(s.annotation);
 }
 
-void Collector::loop_body(Stmts body) {
+void Collector::loop_body(const StmtNode& loop, Stmts body) {
+  Block block(*this, loop.span);
+  if (block.too_deep()) return;
   ++loops_;
   statements(body);
   --loops_;
@@ -111,14 +113,28 @@ void Collector::with_item(const With& s, size_t i) {
   if (i == s.items.size()) return statements(s.body);
   expression(s.items[i]->context_expr);
   Region r(*this);
+  Block block(*this, s.span);
+  if (block.too_deep()) return;
   if (s.items[i]->optional_vars) expression(s.items[i]->optional_vars);
   with_item(s, i + 1);
 }
 
 void Collector::try_(const Try& s) {
   {
+    Block whole(*this, s.span, s.finalbody.empty() ? 0 : 1);
+    if (!whole.too_deep()) try_except(s);
+  }
+  Block last(*this, s.span, s.finalbody.empty() ? 0 : 1);
+  if (!last.too_deep()) statements(s.finalbody);
+}
+
+void Collector::try_except(const Try& s) {
+  {
     Region r(*this);
-    statements(s.body);
+    {
+      Block body(*this, s.span, s.handlers.empty() ? 0 : 1);
+      if (!body.too_deep()) statements(s.body);
+    }
     if (!s.orelse.empty()) {
       Region e(*this);
       statements(s.orelse);
@@ -126,11 +142,12 @@ void Collector::try_(const Try& s) {
   }
   for (const ExceptHandler* h : s.handlers) {
     Region r(*this);
+    Block handler(*this, h->span, 2);  // the exception that is handled, and its name
+    if (handler.too_deep()) return;
     if (h->type) expression(h->type);
     if (h->name) bind(h->name, h->span, Variable::kDeleted);
     statements(h->body);
   }
-  statements(s.finalbody);
 }
 
 void Collector::import(const Import& s) {
@@ -193,7 +210,7 @@ void Collector::statement(const StmtNode& s) {
         ++loops_;
         expression(f.target);
         --loops_;
-        loop_body(f.body);
+        loop_body(s, f.body);
       }
       Region r(*this);
       return statements(f.orelse);
@@ -205,7 +222,7 @@ void Collector::statement(const StmtNode& s) {
       --loops_;
       {
         Region r(*this);
-        loop_body(w.body);
+        loop_body(s, w.body);
       }
       Region r(*this);
       return statements(w.orelse);

@@ -154,7 +154,7 @@ struct Let {
   Op op{};
   NameId result = NameId::none;
   uint32_t args_begin = 0;  // into Function::atoms
-  uint16_t nargs = 0;
+  uint32_t nargs = 0;
   uint32_t attr = 0;                // symbol id | integer | ConstId | index into calls | index into paths
   uint32_t handover = kNoHandover;  // index into Function::handovers
   bool effect = false;              // of typed programs: what is outside has been changed, or seen, once it ran
@@ -211,7 +211,7 @@ struct NameInfo {
 // Python's parameter list. The entry block's parameters are, in order: positional-only, positional-or-keyword, `*args`
 // if any, keyword-only, `**kwargs` if any, then the captures.
 struct Signature {
-  uint16_t posonly = 0, positional = 0 /* includes posonly */, kwonly = 0;
+  uint32_t posonly = 0, positional = 0 /* includes posonly */, kwonly = 0;
   bool varargs = false, varkw = false;
   std::vector<Symbol> names;  // one per entry parameter, captures excluded
   size_t count() const { return names.size(); }

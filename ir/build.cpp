@@ -20,7 +20,7 @@ struct FunctionBuilder::LetData {
   Op op;
   NameId result;
   uint32_t args_begin;
-  uint16_t nargs;
+  uint32_t nargs;
   uint32_t attr;
   EdgeId handover;
   Span span;
@@ -282,7 +282,7 @@ NameId FunctionBuilder::let(Op op, std::span<const Atom> args, uint32_t attr) {
   if (!reachable()) return result;
   OpFacts info = op_facts(op);
   if (info.attr == AttrKind::none) attr = 0;
-  LetData l{op,      result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint16_t>(args.size()), attr,
+  LetData l{op,      result, static_cast<uint32_t>(f_.atoms.size()), static_cast<uint32_t>(args.size()), attr,
             kNoEdge, span_};
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
   bool splits = may_fail(info.effects) && !handlers_.empty();

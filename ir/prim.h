@@ -70,6 +70,12 @@ constexpr bool is_operator(Op op) {
   }
 }
 
+// What unpack.star takes, in its attr: items before the star (as in CPython at most 255) and behind it.
+constexpr uint32_t kMostBeforeStar = 255, kMostBehindStar = (1 << 23) - 2;
+constexpr uint32_t star_attr(size_t before, size_t behind) { return static_cast<uint32_t>(before | behind << 8); }
+constexpr uint32_t before_star(uint32_t attr) { return attr & 0xff; }
+constexpr uint32_t behind_star(uint32_t attr) { return attr >> 8; }
+
 // The arguments of a call's let before those that its CallSig tells of.
 constexpr uint32_t call_lead(Op op) { return op == prim::make_class || op == prim::call_loaded ? 2 : 1; }
 

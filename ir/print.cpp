@@ -217,7 +217,7 @@ class Printer {
     } else if (s.kwonly) {
       comma(), out_ += "*";
     }
-    for (uint16_t k = 0; k < s.kwonly; ++k, ++i) comma(), parameter(params[i], s.names[i]);
+    for (uint32_t k = 0; k < s.kwonly; ++k, ++i) comma(), parameter(params[i], s.names[i]);
     if (s.varkw) comma(), out_ += "**", parameter(params[i], s.names[i]), ++i;
     for (size_t k = 0; k < f_.captures.size(); ++k, ++i) {
       out_ += k ? ", " : (first ? "; " : "; ");

@@ -529,7 +529,7 @@ class Reader {
       }
     }
     l.args_begin = pool(args);
-    l.nargs = static_cast<uint16_t>(args.size());
+    l.nargs = static_cast<uint32_t>(args.size());
     l.handover = handover();
     l.span = span();
     return l;

@@ -162,14 +162,12 @@ class Unpacker {
     f.is_generator = bits & kGenerator, f.is_method = bits & kMethod;
     Signature& s = f.sig;
     s.varargs = bits & kVarargs, s.varkw = bits & kVarkw;
-    uint32_t posonly = below(number(), 0x10000, "too many parameters"),
-             positional = below(number(), 0x10000, "too many parameters"),
-             kwonly = below(number(), 0x10000, "too many parameters");
-    s.posonly = static_cast<uint16_t>(posonly), s.positional = static_cast<uint16_t>(positional),
-    s.kwonly = static_cast<uint16_t>(kwonly);
+    s.posonly = below(number(), UINT32_MAX, "too many parameters");
+    s.positional = below(number(), UINT32_MAX, "too many parameters");
+    s.kwonly = below(number(), UINT32_MAX, "too many parameters");
     s.names = list<Symbol>();
     for (Symbol& n : s.names) n = symbol();
-    if (posonly > positional || s.names.size() != size_t{positional} + kwonly + s.varargs + s.varkw)
+    if (s.posonly > s.positional || s.names.size() != size_t{s.positional} + s.kwonly + s.varargs + s.varkw)
       fail("the signature does not add up");
     f.captures = list<Capture>();
     for (Capture& c : f.captures) {

@@ -11,6 +11,8 @@
 
 #include "ir/anf.h"
 #include "ir/type.h"
+#include "jit/abstract_keys.h"
+#include "jit/persistent_array.h"
 #include "runtime/object/object.h"
 #include "runtime/object/value.h"
 
@@ -111,8 +113,7 @@ struct AObject {
   bool poisoned = false;  // joined branches disagree on its structure
   Span torn{};            // where they parted
   bool stale = false;     // external: the interpreter may have changed it; reads are boxed
-  bool flushed = false;   // external: something of it was written already, for an operation of the interpreter
-  bool escaped = false;   // it was materialised: `box` is the residual Any that holds it, everything goes through it
+  bool escaped = false;   // it was materialised: `boxed` is the residual Any that holds it
   uint32_t node = kNoNode;
   Value concrete;
   Value cls;  // Type of an instance
@@ -121,29 +122,31 @@ struct AObject {
   // instance: attributes by name, in order of first assignment; cell: one slot with the default Symbol.
   struct Slot {
     Symbol name{};
-    AVal value;     // unbound: deleted
-    AVal original;  // as loaded (external), unbound if it was not there
-    bool dirty = false;
-    bool flushed =
-        false;  // `original` is what was written for an operation of the interpreter, no longer what was loaded
+    AVal value;          // unbound: deleted
+    AVal memory;         // external: what stands there now, while `dirty` says that `value` is to be written
+    bool dirty = false;  // of an external object: not written yet
+    AVal loaded;         // external: as the call found it, unbound if it was not there or nobody knows
   };
   std::vector<Slot> slots;
-  std::vector<AVal> items;           // list, seq; values of a dict; members of a set
-  std::vector<AVal> keys;            // dict, set: known
-  std::vector<AVal> original_items;  // external list/dict as loaded
-  bool dirty = false;                // list, dict: contents differ from outside
+  PersistentArray<AVal> items;  // list, seq; values of a dict
+  Keys<AVal> keys;              // dict, set: known
+  // Of a list or dict that is outside (external, or escaped): what stands there now, and as the call found it.
+  PersistentArray<AVal> memory, loaded;
+  Keys<AVal> memory_keys, loaded_keys;
+  bool dirty = false;  // list, dict: not written yet
 
   // iterator
   enum class Iter : uint8_t { none, list, tuple, range, zip, enumerate, map, tensor, dict, reversed } iter = Iter::none;
-  AVal source;              // what it runs over
-  AVal cursor, stop, step;  // numbers
-  std::vector<AVal> parts;  // zip, map: iterators (and the function first, of map); dict: the keys at the start
+  AVal source;                  // what it runs over
+  AVal cursor, stop, step;      // numbers
+  PersistentArray<AVal> parts;  // zip, map: iterators (and the function first, of map); dict: the keys at the start
 
   Slot* find(Symbol name) {
     for (Slot& s : slots)
       if (s.name == name) return &s;
     return nullptr;
   }
+  bool outside() const { return external || escaped; }
 };
 
 // Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays

@@ -46,6 +46,23 @@ std::string AccessNode::text() const {
   return "?";
 }
 
+std::string AccessProgram::path(uint32_t id) const {
+  using S = AccessNode::Step;
+  const AccessNode& n = nodes[id];
+  if (!n.has_parent()) return n.text();
+  const AccessNode& from = nodes[n.parent];
+  std::string before = from.step == S::function ? std::string()
+                       : from.step == S::global ? std::string(from.name.text())
+                                                : path(n.parent);
+  if (n.step == S::capture && from.code && n.index < from.code->captures.size()) {
+    if (!before.empty()) before += '.';
+    return before + std::string(from.code->captures[n.index].name.text());
+  }
+  if (n.step == S::cell) return before;
+  const std::string text = n.text();
+  return before + text.substr(text.find_first_not_of("0123456789"));
+}
+
 Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
                   std::span<const Value> args) {
   using S = AccessNode::Step;
@@ -64,8 +81,9 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
     }
     case S::kwdefault: {
       auto* d = cast_exact<runtime::Dict>(parent.as<runtime::Function>()->kwdefaults);
-      if (!d) return Value();
-      return runtime::dict_get_str(s, d, n.name.text());
+      bool asks = false;
+      auto* e = d ? runtime::dict_plain_entry(d, s.str(n.name), asks) : nullptr;
+      return e ? e->value : Value();
     }
     case S::global: {
       Value* v = n.object.as<runtime::Module>()->names.find(n.name);
@@ -150,6 +168,8 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
       return v.is_float();
     case G::boolean:
       return v.is_bool();
+    case G::text:
+      return cast_exact<runtime::Str>(v) != nullptr;
   }
   return false;
 }
@@ -224,10 +244,7 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     const AccessNode& n = nodes[i];
     static const Value kNothing;
-    const Value& parent = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
-                                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr
-                              ? kNothing
-                              : values[n.parent];
+    const Value& parent = n.has_parent() ? values[n.parent] : kNothing;
     values[i] = access_step(s, n, parent, function, args);
     if (values[i].is_unbound() && n.guard != AccessNode::Guard::absent) return fail(i, false);
     if (!access_guard(s, n, values[i])) return fail(i, false);
@@ -274,17 +291,23 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
   return true;
 }
 
-std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const AccessProgram& access,
-                                                              const Value& function, std::span<const Value> args) {
-  std::map<std::string, std::map<int, uint32_t>> out;
+Differences differences(Session& s, const AccessProgram& access, const Value& function, std::span<const Value> args) {
+  Differences out;
   std::map<std::pair<std::string, int64_t>, uint32_t> classes;
-  std::vector<Value> values(access.nodes.size());
+  std::vector<Value> values(access.nodes.size());  // unbound: not reached
   for (uint32_t i = 0; i < values.size(); ++i) {
     const AccessNode& n = access.nodes[i];
-    bool rooted = n.step == AccessNode::Step::argument || n.step == AccessNode::Step::function ||
-                  n.step == AccessNode::Step::global || n.step == AccessNode::Step::class_attr;
-    values[i] = access_step(s, n, rooted ? Value() : values[n.parent], function, args);
-    if (values[i].is_unbound() || !access_guard(s, n, values[i])) return {};
+    if (n.has_parent() && values[n.parent].is_unbound()) continue;
+    Value v = access_step(s, n, n.has_parent() ? values[n.parent] : Value(), function, args);
+    const bool there = !v.is_unbound() || n.guard == AccessNode::Guard::absent;
+    if (!there || !access_guard(s, n, v)) {
+      if (there && n.pin != AccessNode::Pin::none && runtime::kind_of(v) == runtime::kind_of(n.expected))
+        out.pins.push_back(i);
+      else
+        out.structure = true;
+      continue;
+    }
+    values[i] = std::move(v);
     if (n.guard != AccessNode::Guard::tensor) continue;
     const int64_t* dims = values[i].as<runtime::Tensor>()->dims();
     for (size_t k = 0; k < n.type->dims.size(); ++k) {
@@ -292,9 +315,10 @@ std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const 
       if (d.known() && d.c == dims[k]) continue;
       auto key = std::make_pair(d.known() ? fmt::format("{}", d.c) : fmt::format("s{}", d.symbol), dims[k]);
       auto at = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first;
-      out[n.text()][static_cast<int>(k)] = at->second;
+      out.dims[access.path(i)][static_cast<int>(k)] = at->second;
     }
   }
+  if (out.structure) out.dims.clear();
   return out;
 }
 

@@ -54,11 +54,19 @@ struct AccessNode {
     integer,
     floating,
     boolean,
+    text,    // a str
     any,     // no condition; passed on boxed
     absent,  // the attribute or cell has no value
   };
+  // Of a number, bool, text or None that is a constant of the version (guard `same`), why it is one.
+  enum class Pin : uint8_t {
+    none,
+    first,   // nobody has seen it change
+    needed,  // an operation had to know it
+  };
   Step step = Step::argument;
   Guard guard = Guard::none;
+  Pin pin = Pin::none;
   bool distinct = false;  // a mutable object: must differ from all other distinct nodes
   uint32_t parent = 0, index = 0;
   Symbol name{};
@@ -71,7 +79,10 @@ struct AccessNode {
   std::vector<Value> keys;
   const ir::Type* type = nullptr;
   int input = -1;            // entry parameter of the typed function this value is passed to, or -1
-  std::string text() const;  // "model.c1.weight"
+  std::string text() const;  // "3.weight": of node 3
+  bool has_parent() const {
+    return step != Step::argument && step != Step::function && step != Step::global && step != Step::class_attr;
+  }
 };
 
 // What did not hold: shown by explain.
@@ -105,6 +116,9 @@ class AccessProgram {
   // window fits. So the operations are inferred again with the numbers, whenever these change.
   std::vector<ShapeCheck> checks;
 
+  /// "model.c1.weight"; it names the same place in every version of a function.
+  std::string path(uint32_t node) const;
+
   /// Loads every node for a call. False when a guard fails. `values[i]` is node i's value, `inputs` are filled by
   /// position.
   bool load(Session& s, const Value& function, std::span<const Value> args, std::vector<Value>& values,
@@ -121,9 +135,14 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
 /// Does the guard hold (dims excepted)?
 bool access_guard(Session& s, const AccessNode& n, const Value& v);
 
-/// The dims that a call's tensors have otherwise than those a program was made for, by path and axis, in classes of
-/// equal sizes: they are to be symbols (SpecialiseRequest::symbolic). Empty when more than dims differs.
-std::map<std::string, std::map<int, uint32_t>> differing_dims(Session& s, const AccessProgram& access,
-                                                              const Value& function, std::span<const Value> args);
+/// What a call has otherwise than the program was made for.
+struct Differences {
+  bool structure = false;      // more than the values of constants and sizes
+  std::vector<uint32_t> pins;  // nodes whose constant (AccessNode::pin) has another value of its type now
+  /// The dims of tensors, by path and axis, in classes of equal sizes: they are to be symbols
+  /// (SpecialiseRequest::symbolic). Empty where `structure`.
+  std::map<std::string, std::map<int, uint32_t>> dims;
+};
+Differences differences(Session& s, const AccessProgram& access, const Value& function, std::span<const Value> args);
 
 }  // namespace ouro::jit

@@ -85,7 +85,7 @@ RowVersion make_version(Session& s, Device& device, const RowVersions& row, std:
   request.function = row.function;
   request.args.assign(args.begin(), args.end());
   if (!row.versions.empty())
-    request.symbolic = differing_dims(s, row.versions.front().made->access, row.function, args);
+    request.symbolic = differences(s, row.versions.front().made->access, row.function, args).dims;
   v.made = std::make_shared<SpecialiseResult>(specialise_sizes(s, request));
   s.pending = Value();
   if (!v.made->ok || v.made->has_effects || !v.made->writes.empty()) return v;

@@ -124,7 +124,7 @@ N(n_bind) {
   if (a.at(2).is(AKind::ref)) {
     const AObject d = s.read(a[2].heap);
     for (size_t i = 0; i < d.keys.size(); ++i) {
-      sig.args.push_back({ir::CallSig::Kind::keyword, runtime::str_symbol(d.keys[i].known.as<runtime::Str>())});
+      sig.args.push_back({ir::CallSig::Kind::keyword, s.keyword_name(d.keys[i])});
       args.push_back(d.items[i]);
     }
   }
@@ -154,6 +154,8 @@ N(n_fields) {
   std::vector<AVal> names;
   if (a.at(0).is(AKind::ref))
     for (Symbol name : s.field_names(a[0].heap)) names.push_back(AVal::of(s.session.str(name)));
+  else if (a[0].is(AKind::dynamic) && !a[0].type)
+    s.abandon("the attributes of an object that is not followed");
   return s.new_list(std::move(names));
 }
 N(n_fail) { s.abandon("a rule that fails"); }
@@ -163,7 +165,7 @@ N(n_inner_iterators) {
   const AObject it = s.read(a[0].heap);
   if (it.kind != AObject::Kind::iterator) return s.new_list({});
   if (it.iter == AObject::Iter::map) s.abandon("the iterators of a map");
-  if (it.iter == AObject::Iter::zip) return s.new_list(it.parts);
+  if (it.iter == AObject::Iter::zip) return s.new_list(it.parts.items());
   return s.new_list({it.iter == AObject::Iter::enumerate ? it.source : a[0]});
 }
 N(n_place_source) { return s.iterator_source(a.at(0)); }
@@ -190,8 +192,7 @@ Keywords keywords_of(Specialiser& s, const AVal& dict) {
   Keywords keywords;
   if (dict.is(AKind::ref)) {
     const AObject d = s.read(dict.heap);
-    for (size_t i = 0; i < d.keys.size(); ++i)
-      keywords.push_back({runtime::str_symbol(d.keys[i].known.as<runtime::Str>()), d.items[i]});
+    for (size_t i = 0; i < d.keys.size(); ++i) keywords.push_back({s.keyword_name(d.keys[i]), d.items[i]});
   }
   return keywords;
 }
@@ -214,8 +215,7 @@ N(r_keywords) {
   AVal out = s.new_dict({}, {});
   const AObject d = s.read(a.at(1).heap);
   for (size_t i = 0; i < d.keys.size(); ++i)
-    s.set_item(out,
-               AVal::of(runtime::make_str(runtime::operation_keyword(op, d.keys[i].known.as<runtime::Str>()->view()))),
+    s.set_item(out, AVal::of(runtime::make_str(runtime::operation_keyword(op, s.keyword_name(d.keys[i]).text()))),
                d.items[i]);
   return out;
 }

@@ -40,8 +40,11 @@ Value Specialiser::class_of(const AVal& a) {
       return Value::share(session.type(ObjectKind::tuple));
     case AKind::closure:
       return Value::share(session.type(ObjectKind::function));
-    case AKind::bound:
-      return Value::share(session.type(ObjectKind::bound_method));
+    case AKind::bound: {
+      const AVal& f = a.items()[0];
+      const bool native = f.is(AKind::known) && kind_of(f.known) == ObjectKind::native;
+      return Value::share(session.type(native ? ObjectKind::native : ObjectKind::bound_method));
+    }
     case AKind::slice:
       return Value::share(session.type(ObjectKind::slice));
     case AKind::view:
@@ -57,6 +60,8 @@ Value Specialiser::class_of(const AVal& a) {
           return Value::share(session.type(ObjectKind::floating));
         case ir::TypeKind::boolean:
           return Value::share(session.type(ObjectKind::boolean));
+        case ir::TypeKind::string:
+          return Value::share(session.type(ObjectKind::str));
         default:
           abandon("the class of a computed value");
       }
@@ -123,7 +128,7 @@ AVal Specialiser::concrete_function(const Value& v) {
       cell.kind = AObject::Kind::cell;
       const Value& inside = c.as<runtime::Cell>()->value;
       if (kind_of(inside) != ObjectKind::type) abandon("a descriptor's function with captures");
-      cell.slots.push_back({Symbol{}, AVal::of(inside), AVal::of(inside), false});
+      cell.slots.push_back({.value = AVal::of(inside)});
       parts->items.push_back(AVal::of_heap(allocate(std::move(cell))));
     }
   }
@@ -132,8 +137,7 @@ AVal Specialiser::concrete_function(const Value& v) {
   if (auto* d = runtime::cast_exact<runtime::Dict>(f->kwdefaults))
     for (uint32_t i = 0; i < d->filled; ++i)
       if (!d->entries[i].key.is_unbound())
-        parts->kwdefaults.push_back(
-            {runtime::str_symbol(d->entries[i].key.as<runtime::Str>()), AVal::of(d->entries[i].value)});
+        parts->kwdefaults.push_back({keyword_name(AVal::of(d->entries[i].key)), AVal::of(d->entries[i].value)});
   AVal out = AVal::marker(AKind::closure);
   out.parts = std::move(parts);
   return out;
@@ -164,6 +168,15 @@ static bool of_metaclass(runtime::Session& s, runtime::Type* t, Symbol name) {
   return runtime::is_data_descriptor(s, of_meta) && kind_of(of_meta) != ObjectKind::get_set;
 }
 
+// An attribute that was found in a class: read again where it is data that the interpreter may have set.
+AVal Specialiser::class_data(const Value& cls, Symbol name, AVal found) {
+  const bool data =
+      found.is(AKind::dynamic) || found.is(AKind::tuple) || found.is(AKind::ref) ||
+      (found.is(AKind::known) && (!found.known.is_object() || runtime::cast_exact<runtime::Str>(found.known)));
+  if (!data || !is_changeable(name)) return found;
+  return AVal::dynamic(code.let(prim::attr_get, {pool(cls)}, name.id(), nullptr, span), nullptr);
+}
+
 AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   std::string_view n = name.text();
   if (a.is(AKind::super)) return super_attr(a, name);
@@ -176,16 +189,14 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
         return bind(concrete_function(v.known.as<runtime::ClassMethod>()->function), a);
       if (v.is(AKind::known) && runtime::cast_exact<runtime::StaticMethod>(v.known))
         return concrete_function(v.known.as<runtime::StaticMethod>()->function);
-      if (!v.is(AKind::unbound) && !(v.is(AKind::known) && runtime::cast_exact<runtime::GetSet>(v.known))) return v;
-      (void)t;
+      if (is_instance(v) && !class_lookup(v, intern("__get__")).is(AKind::unbound))
+        return by_protocol("load_of_class", prim::attr_get, {a, AVal::of(session.str(name))}, {a}, name.id());
+      if (!v.is(AKind::unbound) && !(v.is(AKind::known) && runtime::cast_exact<runtime::GetSet>(v.known)))
+        return class_data(a.known, name, v);
     }
     if (auto* m = runtime::cast_exact<runtime::Module>(a.known)) {
-      if (heap_[module_object(a.known)]->find(name)) return global(a.known, name);  // what was written here
-      AccessNode node;
-      node.step = AccessNode::Step::global;
-      node.object = a.known;
-      node.name = name;
-      if (Value* slot = m->names.find(name); slot && !slot->is_unbound()) return wrap(*slot, node);
+      const Value* slot = m->names.find(name);
+      if (heap_[module_object(a.known)]->find(name) || (slot && !slot->is_unbound())) return global(a.known, name);
     }
     Value v = runtime::lookup_attr(session, a.known, name);
     if (v.is_error()) {
@@ -206,7 +217,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (t->has_getattribute || is_instance(cls_attr)) return loaded_by_text(a, name);
     // Data descriptors of the class come first.
     if (cls_attr.is(AKind::known)) {
-      if (runtime::cast_exact<runtime::Property>(cls_attr.known)) return bind_descriptor(cls_attr, a);
+      if (runtime::cast_exact<runtime::Property>(cls_attr.known))  // whose AttributeError __getattr__ may answer
+        return t->has_getattr ? loaded_by_text(a, name) : bind_descriptor(cls_attr, a);
       if (runtime::cast_exact<runtime::Member>(cls_attr.known)) return load_slot(a.heap, name);
     }
     AVal own = load_slot(a.heap, name);
@@ -216,7 +228,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     }
     if (n == "__class__") return AVal::of(read(a.heap).cls);
     if (!cls_attr.is(AKind::unbound)) {
-      AVal bound = bind_descriptor(cls_attr, a);
+      AVal bound = bind_descriptor(class_data(read(a.heap).cls, name, cls_attr), a);
       if (bound.is(AKind::poison)) abandon(fmt::format("attribute {}", n));
       return bound;
     }
@@ -244,8 +256,10 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   // Methods of built-in containers and numbers.
   Value cls = class_of(a);
   Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
+  if (n == "__class__") return AVal::of(cls);
   if (v.is_unbound())
     return a.is(AKind::bound) ? lookup_attr(a.items()[0], name) : AVal{};  // a method's function has it
+  if (kind_of(v) == ObjectKind::get_set) return boxed(prim::attr_get, {a}, name.id());
   return bind(AVal::of(v), a);
 }
 
@@ -258,6 +272,9 @@ AVal Specialiser::super_attr(const AVal& a, Symbol name) {
   for (runtime::Type* m : t->mro) {
     if (after) {
       if (Value* v = m->names.find(name)) {
+        if (kind_of(*v) == ObjectKind::instance &&
+            !runtime::type_lookup(session, runtime::type_of(session, *v), intern("__get__")).is_unbound())
+          abandon("a descriptor that super() finds");
         AVal d = concrete_function(*v);
         if (!self.is(AKind::known) || !self.known.same(cls)) return bind_descriptor(d, self);
         // Of a class: as an attribute of the class itself.
@@ -282,7 +299,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     if (AObject::Slot* s = o.find(name))
       s->value = std::move(v);
     else
-      o.slots.push_back({name, std::move(v), {}, true});
+      o.slots.push_back({.name = name, .value = std::move(v)});
     return;
   }
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance)
@@ -315,13 +332,7 @@ void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
     abandon(fmt::format("attribute {} of an object without a __dict__", name.text()));
   // What was there is not asked of an object that the interpreter may have changed: it may be nothing.
   if (!(read(id).external && read(id).stale)) load_slot(id, name);
-  AObject& o = write(id);
-  if (AObject::Slot* s = o.find(name)) {
-    s->value = std::move(v);
-    s->dirty = true;
-  } else {
-    o.slots.push_back({name, std::move(v), {}, true});
-  }
+  assign(id, name, std::move(v));
 }
 
 AVal Specialiser::get_item(const AVal& a, const AVal& key) {
@@ -338,8 +349,8 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
   bool is_list = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
   if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
     if (is_list && read(a.heap).poisoned) abandon_torn(read(a.heap), "a list");
-    std::vector<AVal> items = items_of(a, "is indexed");
     if (key.is(AKind::slice)) {
+      std::vector<AVal> items = items_of(a, "is indexed");
       auto sl = concrete_slice(key);
       int64_t start, stop, step;
       int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start,
@@ -349,10 +360,12 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
       for (int64_t i = 0; i < n; ++i) out.push_back(items[static_cast<size_t>(start + i * step)]);
       return is_list ? new_list(std::move(out)) : AVal::tuple(std::move(out));
     }
+    const int64_t n = length(a).known.as_int();
     int64_t i = need_int(key, "is an index");
-    if (i < 0) i += static_cast<int64_t>(items.size());
-    if (i < 0 || i >= static_cast<int64_t>(items.size())) abandon("index out of range");
-    return items[static_cast<size_t>(i)];
+    if (i < 0) i += n;
+    if (i < 0 || i >= n) abandon("index out of range");
+    const auto at = static_cast<size_t>(i);
+    return is_list ? read(a.heap).items[at] : a.is(AKind::tuple) ? a.items()[at] : items_of(a, "is indexed")[at];
   }
   if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict) {
     int i = dict_position(a.heap, key);
@@ -377,38 +390,48 @@ bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
 int Specialiser::dict_position(HeapId id, const AVal& key) {
   if (read(id).poisoned) abandon_torn(read(id), "a dict");
   Value k = need_key(key, "is a key");
-  const AObject& o = read(id);
-  for (size_t i = 0; i < o.keys.size(); ++i)
-    if (is_key(o.keys[i], k)) return static_cast<int>(i);
-  return -1;
+  return key_position(read(id).keys, k);
+}
+
+int Specialiser::key_position(const Keys<AVal>& keys, const Value& looked_up) {
+  auto hash = [&](const Value& v) {
+    int64_t h = 0;
+    if (!runtime::hash(session, v, h)) {
+      session.pending = Value();
+      abandon("a key that has no hash");
+    }
+    return static_cast<size_t>(h);
+  };
+  return keys.find(
+      hash(looked_up), [&](const AVal& key) { return hash(key.known); },
+      [&](const AVal& key) { return is_key(key, looked_up); });
 }
 
 void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
   if (a.is(AKind::ref)) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
-    AObject& o = write(a.heap);
-    if (o.kind == AObject::Kind::list) {
+    const AObject::Kind kind = read(a.heap).kind;
+    if (kind == AObject::Kind::list) {
       if (key.is(AKind::slice)) abandon("assignment to a slice of a list");
       int64_t i = need_int(key, "is an index");
+      AObject& o = change(a.heap);
       if (i < 0) i += static_cast<int64_t>(o.items.size());
       if (i < 0 || i >= static_cast<int64_t>(o.items.size())) abandon("index out of range");
-      o.items[static_cast<size_t>(i)] = std::move(v);
-      o.dirty = true;
+      o.items.edit(static_cast<size_t>(i)) = std::move(v);
       return;
     }
-    if (o.kind == AObject::Kind::dict) {
+    if (kind == AObject::Kind::dict) {
       int i = dict_position(a.heap, key);
-      AObject& w = write(a.heap);
+      AObject& w = change(a.heap);
       if (i >= 0) {
-        w.items[static_cast<size_t>(i)] = std::move(v);
+        w.items.edit(static_cast<size_t>(i)) = std::move(v);
       } else {
         w.keys.push_back(AVal::of(need_key(key, "is a key")));
         w.items.push_back(std::move(v));
       }
-      w.dirty = true;
       return;
     }
-    if (o.kind == AObject::Kind::instance) {
+    if (kind == AObject::Kind::instance) {
       by_protocol("set_item", prim::item_set, {a, key, v}, {a, key, v});
       return;
     }
@@ -512,11 +535,8 @@ AVal Specialiser::cell_get(const AVal& cell) {
 
 void Specialiser::cell_set(const AVal& cell, AVal v) {
   if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
-  load_slot(cell.heap, Symbol{});
-  AObject& o = write(cell.heap);
-  if (o.slots.empty()) o.slots.push_back({Symbol{}, {}, {}, false});
-  o.slots[0].value = std::move(v);
-  o.slots[0].dirty = true;
+  if (!read(cell.heap).stale) load_slot(cell.heap, Symbol{});
+  assign(cell.heap, Symbol{}, std::move(v));
 }
 
 HeapId Specialiser::module_object(const Value& module) {
@@ -528,20 +548,19 @@ HeapId Specialiser::module_object(const Value& module) {
     o->kind = AObject::Kind::globals;
     o->external = true;
     o->concrete = module;
+    o->stale = effects_.unknown;
+    external_info_[at->second] = {module, kNoNode};
     heap_.put(at->second, std::move(o));
   }
   return at->second;
 }
 
 void Specialiser::set_global(const Value& module, Symbol name, AVal v) {
-  AObject& o = write(module_object(module));
-  AObject::Slot* s = o.find(name);
-  if (!s) {
-    o.slots.push_back({name, {}, {}, false});
-    s = &o.slots.back();
-  }
-  s->value = std::move(v);
-  s->dirty = true;
+  const HeapId id = module_object(module);
+  if (!heap_[id]->find(name))
+    if (const AVal found = found_global(module, name); !found.is(AKind::unbound))
+      write(id).slots.push_back({.name = name, .value = found, .memory = found, .loaded = found});
+  assign(id, name, std::move(v));
 }
 
 }  // namespace ouro::jit

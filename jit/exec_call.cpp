@@ -65,7 +65,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
   Residual::Mark mark = code.mark();
   AHeap saved = heap_;
   size_t notes = fallbacks_.size();
-  bool effects = effects_done_;
+  const Effects effects = effects_;
   try {
     return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, here);
   } catch (const Abandon& a) {
@@ -76,7 +76,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
     code.rollback(mark);
     restore_heap(saved);
     fallbacks_.resize(notes);
-    effects_done_ = effects;
+    effects_ = effects;
     span = here;
     AVal out = boxed_call(f, args, keywords);
     fallbacks_.push_back({a.reason, a.span.known() ? a.span : here, f.parts->code->name});
@@ -131,7 +131,9 @@ AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywo
   abandon("a call of something that is not followed");
 }
 
-AVal Specialiser::call_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords) {
+AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vector<AVal>& args,
+                              const Keywords& keywords) {
+  const AVal a = settled(receiver);
   if (a.is(AKind::dynamic) && !a.type) return boxed_method(a, name, args, keywords);
   return call(get_attr(a, name), args, keywords);
 }
@@ -157,6 +159,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   if (runtime::called_by_metaclass(session, t))
     abandon(fmt::format("a call of {}, whose metaclass says what it is", t->text()));
   if (t->layout != ObjectKind::instance) abandon(fmt::format("an object of class {}", t->text()));
+  if (t->is_abc && !runtime::abstract_names(session, t).empty())
+    abandon(fmt::format("an object of the abstract class {}", t->text()));
   if (has_own_new(f.known)) {
     std::vector<AVal> all{f};
     all.insert(all.end(), args.begin(), args.end());
@@ -178,6 +182,12 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   return self;
 }
 
+Symbol Specialiser::keyword_name(const AVal& key) {
+  auto* text = runtime::cast_exact<runtime::Str>(key.known);
+  if (!text) abandon("keywords must be strings");
+  return runtime::str_symbol(text);
+}
+
 AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
   const ir::CallSig& sig = f.code->calls[let.attr];
   const ir::Atom* atoms = f.code->args(let);
@@ -193,7 +203,7 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         args.push_back(std::move(v));
         break;
       case ir::CallSig::Kind::star:
-        for (AVal& item : items_of(v, "is spread over arguments")) args.push_back(std::move(item));
+        for (AVal& item : sized_items_of(v, "is spread over arguments")) args.push_back(std::move(item));
         break;
       case ir::CallSig::Kind::keyword:
         keywords.push_back({sig.args[i].name, std::move(v)});
@@ -203,9 +213,7 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
           abandon("** of something that is not followed");
         const AObject o = read(v.heap);
         for (size_t k = 0; k < o.keys.size(); ++k) {
-          auto* s = runtime::cast_exact<runtime::Str>(o.keys[k].known);
-          if (!s) abandon("keywords must be strings");
-          const Symbol name = runtime::str_symbol(s);
+          const Symbol name = keyword_name(o.keys[k]);
           if (std::ranges::any_of(keywords, [&](const auto& k) { return k.first == name; }))
             abandon(fmt::format("argument {} twice", name.text()));
           keywords.push_back({name, o.items[k]});

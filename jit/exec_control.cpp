@@ -1,9 +1,10 @@
 // Control flow of abstract execution: blocks, branches, joins and loops.
 //
 // A branch on a known value takes one arm. On a dynamic one both arms run, each on its own copy of the state, up to the
-// nearest common post-dominator, where the copies are joined. A loop is unrolled while its condition is known, and made
-// a residual loop otherwise: its head is generalised until the state at the back edges fits (abstract interpretation
-// with widening; Cousot, Cousot 1977).
+// nearest common post-dominator, where the copies are joined. A loop whose condition is not known becomes a loop of the
+// residual program: its head is generalised until the state at the back edges fits (abstract interpretation with
+// widening; Cousot, Cousot 1977). One whose condition is known is unrolled: all of its turns if it runs over structure,
+// or does to structure what only turn by turn can be followed; a loop over numbers that has many turns stays one.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,16 +19,25 @@ using ir::BlockId;
 using ir::index;
 
 namespace {
-constexpr int kMaxUnroll = 64;
+constexpr int kMaxUnroll = 64;  // turns of a loop over numbers that are written out before it is kept as a loop
 constexpr int kMaxDepth = 120;
 constexpr int kMaxUndecided = 4;  // branches around a recursion
 constexpr int kMaxRounds = 16;
-constexpr size_t kMaxSteps = 4'000'000;
+// What a program may come to while loops are written out turn by turn: a step of a model with thousands of parameters
+// has some ten thousand operations.
+constexpr size_t kMaxProgram = 400'000;
+constexpr size_t kMaxSteps = 10'000'000;
 
-// A loop that was being unrolled turns out not to end by itself.
+// A loop that was being unrolled is to be a loop of the program.
 struct LoopRetry {
+  enum class Why : uint8_t {
+    undecided,  // it turns out not to end by itself
+    many,       // it has many turns
+    large,      // the program has become large
+  };
   AFrame* frame;
   BlockId head;
+  Why why;
 };
 }  // namespace
 
@@ -49,6 +59,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   AFrame f;
   f.code = fn;
   f.flow = &flow_of(fn);
+  written_names_.insert(f.flow->written.begin(), f.flow->written.end());
   f.env.resize(fn->names.size());
   f.globals = globals;
   f.caller = frames_.empty() ? nullptr : frames_.back();
@@ -101,6 +112,8 @@ void Specialiser::take_edge(AFrame& f, const ir::Target& t) {
 // `entered`: `from` is a loop head that enter_loop has dealt with.
 Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
   BlockId at = from;
+  char here;  // branches that are not decided stand inside each other
+  if (reinterpret_cast<uintptr_t>(&here) < session.stack_limit) abandon("too many branches inside each other");
   for (;;) {
     if (at == stop && !entered) return {Outcome::Kind::reached, {}};
     const ir::Block& block = f.code->block(at);
@@ -114,8 +127,9 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
       }
     }
     entered = false;
+    steps_ += 1 + block.lets.size();
+    if (steps_ > 2 * kMaxSteps) abandon_whole(fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
     for (const ir::Let& let : block.lets) {
-      if (++steps_ > kMaxSteps) abandon("too large");
       span = let.span;
       AVal v = exec_let(f, let);
       if (let.result != ir::NameId::none) f.env[index(let.result)] = std::move(v);
@@ -130,13 +144,14 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
         at = t.targets[0].block;
         break;
       case ir::Terminator::Kind::switch_: {
-        int64_t i = need_int(atom_value(f, t.a), "chooses a way");
-        take_edge(f, t.targets[static_cast<size_t>(i)]);
-        at = t.targets[static_cast<size_t>(i)].block;
+        const auto i = static_cast<size_t>(need_int(atom_value(f, t.a), "chooses a way"));
+        if (i >= t.targets.size()) abandon("there is no way on");
+        take_edge(f, t.targets[i]);
+        at = t.targets[i].block;
         break;
       }
       case ir::Terminator::Kind::branch: {
-        AVal c = atom_value(f, t.a);
+        AVal c = settled_condition(atom_value(f, t.a));
         if (auto known = concrete(c)) {
           const ir::Target& way = t.targets[known->as_bool() ? 0 : 1];
           take_edge(f, way);
@@ -151,7 +166,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
       }
       case ir::Terminator::Kind::raise:
         // Rare or wrong: leave, and let the interpreter raise it.
-        if (effects_done_) abandon("raise after an effect");
+        if (effects_.done) abandon("raise after an effect");
         ++redone_;
         code.leave("raise");
         return {Outcome::Kind::dead, {}};
@@ -168,7 +183,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
                                 BlockId& next) {
   // A loop that is being unrolled must not be left by a dynamic condition of its own head: it would never end.
   if (!f.loops.empty() && f.loops.back().residual == BlockId::none && f.loops.back().head == from)
-    throw LoopRetry{&f, from};
+    throw LoopRetry{&f, from, LoopRetry::Why::undecided};
   BlockId meet = f.flow->post_dominator[index(from)];
   // Inside a residual loop the way on may be its back edge: then arms end there, and the meeting point is the caller's.
   if (meet == BlockId::none) meet = stop;
@@ -177,7 +192,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   Fork forks[2];
   Fork start{f.env, heap_, BlockId::none, {}};
   const Span parted = span;
-  bool effects = effects_done_;
+  const Effects effects = effects_;
   const auto loops = f.loops;
   struct Arms {
     int& n;
@@ -189,11 +204,12 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
       f.env = start.env;
       f.loops = loops;
       restore_heap(start.heap);
+      effects_ = effects;
     }
     code.switch_to(blocks[i]);
     try {
       // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
-      if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_done_) {
+      if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) {
         ++redone_;
         code.leave("raise");
         throw DeadPath{};
@@ -206,12 +222,23 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
     forks[i].env = f.env;
     forks[i].heap = heap_;
     forks[i].end = code.current();
-    std::swap(effects, effects_done_);
-    if (i == 1) effects_done_ = effects_done_ || effects;
+    forks[i].effects = effects_;
   }
   f.loops = loops;
   next = meet;
   return join(f, forks[0], forks[1], meet, parted);
+}
+
+// At a back edge of a loop that is being unrolled: may another turn be written out?
+void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
+  using Why = LoopRetry::Why;
+  // Each turn that hangs on undecided branches is nested in the one before.
+  if (arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, l.head, Why::undecided};
+  if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
+  if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
+  for (AFrame* outer : frames_)
+    for (const AFrame::LoopState& o : outer->loops)
+      if (o.residual == BlockId::none) throw LoopRetry{outer, o.head, Why::large};
 }
 
 bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out, BlockId& next) {
@@ -221,43 +248,66 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     // A back edge. Inner loops that were being unrolled have been left by it.
     f.loops.resize(i + 1);
     if (l.residual == BlockId::none) {
-      if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, head};
-      // Each turn that hangs on undecided branches is nested in the one before.
-      if (l.trips > kMaxUnroll * 64 || arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, head};
+      next_turn(f, f.loops[i]);
       return false;
     }
     l.back_edges->push_back({f.env, heap_, code.current(), {}});
     out = {Outcome::Kind::dead, {}};
     return true;
   }
-  BlockId exit = f.flow->post_dominator[index(head)];
-  if (exit == BlockId::none) exit = stop;
-  Fork start{f.env, heap_, code.current(), {}};
-  size_t loops = f.loops.size();
-  auto key = std::make_pair(static_cast<const void*>(f.code.get()), index(head));
-  if (!forced_.count(key)) {
-    Residual::Mark mark = code.mark();
-    bool effects = effects_done_;
-    size_t notes = fallbacks_.size();
+  next = f.flow->loop_exit[index(head)];
+  if (next == BlockId::none) next = stop;
+  const Fork start{f.env, heap_, code.current(), {}};
+  const Residual::Mark mark = code.mark();
+  const size_t loops = f.loops.size(), notes = fallbacks_.size();
+  const Effects effects = effects_;
+  const bool symbol = abandon_symbol_;
+  auto restart = [&] {
+    f.loops.resize(loops);
+    f.env = start.env;
+    restore_heap(start.heap);
+    code.rollback(mark);
+    effects_ = effects;
+    abandon_symbol_ = symbol;
+    fallbacks_.resize(notes);
+  };
+  LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
+  auto unrolled = [&] {
     try {
-      f.loops.push_back({head, BlockId::none, 0, false, {}, arms_});
-      out = run(f, head, exit, true);
+      f.loops.push_back({head, BlockId::none, 0, way.kind == LoopWay::Kind::unrolled, {}, arms_});
+      out = run(f, head, next, true);
       f.loops.resize(loops);
-      next = exit;
       return true;
     } catch (const LoopRetry& r) {
       if (r.frame != &f || r.head != head) throw;
-      forced_.insert(key);
-      f.loops.resize(loops);
-      f.env = start.env;
-      restore_heap(start.heap);
-      code.rollback(mark);
-      effects_done_ = effects;
-      fallbacks_.resize(notes);
+      way.boxes |= fallbacks_.size() > notes;
+      way.kind = r.why == LoopRetry::Why::undecided ? LoopWay::Kind::undecided
+                 : r.why == LoopRetry::Why::large   ? LoopWay::Kind::large
+                                                    : LoopWay::Kind::loop;
+      restart();
+      return false;
     }
+  };
+  if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
+  if (way.kind == LoopWay::Kind::loop) {
+    // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
+    try {
+      out = residual_loop(f, head, next, start);
+      if (way.boxes || fallbacks_.size() == notes) return true;
+    } catch (const Abandon& a) {
+      if (a.whole) throw;
+    }
+    restart();
+    way.kind = LoopWay::Kind::unrolled;
+    if (unrolled()) return true;
   }
-  out = residual_loop(f, head, exit, start);
-  next = exit;
+  try {
+    out = residual_loop(f, head, next, start);
+  } catch (Abandon& a) {
+    if (way.kind == LoopWay::Kind::large)
+      a.reason += fmt::format(", whose turns, written out, are a program of more than {} operations", kMaxProgram);
+    throw;
+  }
   return true;
 }
 
@@ -265,7 +315,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
   Residual::Mark mark = code.mark();
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
   size_t loops = f.loops.size(), notes = fallbacks_.size();
-  bool effects = effects_done_;
+  const Effects at_entry = effects_;
+  Effects before = at_entry;  // as the head has them
   const size_t redone = redone_;
   // What the back edge always changes: the head's parameters.
   for (ir::NameId p : f.code->block(head).params) plan.names.insert(index(p));
@@ -274,11 +325,13 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     restore_heap(start.heap);
     code.rollback(mark);
     fallbacks_.resize(notes);
-    effects_done_ = effects;
+    effects_ = at_entry;
     BlockId rh = code.new_block();
     LoopHead lh{rh, {}, {}};
-    for (auto [object, name] : preload_)
+    for (HeapId object : preload_.objects) reach(object);
+    for (auto [object, name] : preload_.slots)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
+    if (before.done) write_all();  // of what was to be written before the loop
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);
@@ -292,8 +345,14 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     Fork after{f.env, heap_, code.current(), o};
     bool stable = true;
     for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);
+    // An iteration begins as the one before it has left the world.
+    if (effects_.unknown && !before.unknown) abandon("what the interpreter may change in a loop");
+    if (effects_.done && !before.done) {
+      before.done = true;
+      continue;
+    }
     if (!stable) continue;
-    if (effects_done_ && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
+    if (effects_.done && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
     for (Fork& e : edges) {
       code.switch_to(e.end);
       code.jump(rh, back_edge_arguments(plan, at_head, e, lh));

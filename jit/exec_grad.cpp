@@ -243,18 +243,23 @@ struct Operands {
 };
 
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
+  const bool caught = name.starts_with(ad::kCaught);
+  if (caught) name.remove_prefix(ad::kCaught.size());
   const auto op = ir::op_by_name(name);
   if (!op || ir::is_tensor_op(*op)) return none();
   const ad::Called called = ad::called_by(*op, Operands{*this, args});
+  const auto form_of = [&](const AVal& f) {
+    return caught ? AVal::compound(AKind::bound, {rules_value("caught"), f}) : forward_form(f);
+  };
   switch (called.by) {
     case ad::Called::By::nothing:
       return none();
     case ad::Called::By::text:
-      return forward_form(protocol_function(called.function));
+      return form_of(protocol_function(called.function));
     case ad::Called::By::form:
-      return rules_value(called.function);
+      return caught ? adapter("formed", {rules_value(called.function)}) : rules_value(called.function);
     case ad::Called::By::rule:
-      return forward_form(rules_value(called.function));
+      return form_of(rules_value(called.function));
   }
   return none();
 }
@@ -438,24 +443,18 @@ std::string Specialiser::identity_text(const AVal& a) {
   }
 }
 
-static int find_slot(const AObject& env, const std::string& key) {
-  for (size_t i = 0; i < env.keys.size(); ++i)
-    if (env.keys[i].known.as<runtime::Str>()->view() == key) return static_cast<int>(i);
-  return -1;
-}
-
-std::string Specialiser::shadow_key(const AVal& object, const AVal& slot) {
-  return identity_text(object) + "|" + identity_text(slot);
+Value Specialiser::shadow_key(const AVal& object, const AVal& slot) {
+  return runtime::make_str(identity_text(object) + "|" + identity_text(slot));
 }
 
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
-  if (cotangent_is_zero(d)) return;
+  if (cotangent_is_zero(d) || all_zero(d)) return;  // of a tensor's shape, too, which is a tuple
   shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
 }
 
 AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
   if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
-  int i = find_slot(read(env.heap), shadow_key(object, slot));
+  const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
   if (v.is(AKind::poison)) abandon("a cotangent that differs between branches");
@@ -470,13 +469,13 @@ AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& s
 
 void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
   if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
-  std::string key = shadow_key(object, slot);
+  const Value key = shadow_key(object, slot);
   AObject& e = write(env.heap);
-  int i = find_slot(e, key);
+  const int i = key_position(e.keys, key);
   if (i >= 0) {
-    e.items[static_cast<size_t>(i)] = d;
+    e.items.edit(static_cast<size_t>(i)) = d;
   } else if (!is_zero(d)) {
-    e.keys.push_back(AVal::of(runtime::make_str(key)));
+    e.keys.push_back(AVal::of(key));
     e.items.push_back(d);
   }
 }
@@ -523,7 +522,7 @@ AVal g_seq_push(S& s, const Args_& a) {
   int64_t width = static_cast<int64_t>(a.size()) - 1;
   q.cursor = AVal::of(Value::integer(width));
   int64_t at = width ? static_cast<int64_t>(q.items.size()) / width : 0;
-  q.items.insert(q.items.end(), a.begin() + 1, a.end());
+  q.items.append(a.begin() + 1, a.end());
   return AVal::of(Value::integer(at));
 }
 
@@ -614,6 +613,9 @@ AVal ad_source(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { 
 AVal ad_globals(Specialiser&, AFrame& f, const ir::Let&, std::vector<AVal>&) { return AVal::of(f.globals); }
 AVal ad_place(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   return s.place_of(f.code->paths[l.attr], f.globals, a);
+}
+AVal ad_update(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  return s.update_back(a[0], a[1], a[2]);
 }
 AVal ad_fail(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   if (is_zero(a[0])) return none();

@@ -18,7 +18,7 @@ AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
   if (read(view.items()[0].heap).poisoned) abandon_torn(read(view.items()[0].heap), "a dict");
   AVal it = new_iterator(AObject::Iter::dict, view);
   AObject& o = write(it.heap);
-  o.parts = read(view.items()[0].heap).keys;
+  o.parts = read(view.items()[0].heap).keys.array();
   o.step = AVal::of(Value::integer(reversed ? -1 : 1));
   o.cursor = AVal::of(Value::integer(reversed ? static_cast<int64_t>(o.parts.size()) - 1 : 0));
   return it;
@@ -59,7 +59,8 @@ AVal Specialiser::make_reversed(const AVal& a) {
   return it;
 }
 
-AVal Specialiser::make_iterator(const AVal& a) {
+AVal Specialiser::make_iterator(const AVal& given) {
+  const AVal a = settled(given);
   if (a.is(AKind::view)) return dict_iterator(a, false);
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
@@ -92,6 +93,14 @@ AVal Specialiser::make_iterator(const AVal& a) {
   abandon("iteration over this value");
 }
 
+// Does an iterator go from one known item to the next, so that where it stands must be known?
+bool Specialiser::over_structure(const AVal& it) const {
+  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) return false;
+  const AObject& o = read(it.heap);
+  if (o.iter == AObject::Iter::enumerate) return over_structure(o.source);
+  return o.iter != AObject::Iter::range && o.iter != AObject::Iter::none;
+}
+
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
   if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) abandon("next of this value");
@@ -105,12 +114,14 @@ AVal Specialiser::next(const AVal& it) {
       if (i->is_none()) return AVal::marker(AKind::end);
       const AVal& source = read(it.heap).source;
       if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
-      const std::vector<AVal>& items = source.is(AKind::ref) ? read(source.heap).items : source.items();
-      if (i->as_int() >= static_cast<int64_t>(items.size())) {
+      const bool list = source.is(AKind::ref);
+      const size_t n = list ? read(source.heap).items.size() : source.items().size();
+      if (i->as_int() >= static_cast<int64_t>(n)) {
         write(it.heap).cursor = AVal::of(Value::none());  // it has ended, also if the list grows
         return AVal::marker(AKind::end);
       }
-      AVal v = items[static_cast<size_t>(i->as_int())];
+      const auto k = static_cast<size_t>(i->as_int());
+      AVal v = list ? read(source.heap).items[k] : source.items()[k];
       if (v.is(AKind::poison)) abandon("an item that differs between branches");
       write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
       return v;
@@ -120,7 +131,7 @@ AVal Specialiser::next(const AVal& it) {
       auto i = concrete(read(it.heap).cursor);
       if (!i) abandon("a loop over a list whose length is not followed");
       if (read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
-      const std::vector<AVal>& items = read(source.heap).items;
+      const PersistentArray<AVal>& items = read(source.heap).items;
       const int64_t at = i->as_int();
       write(it.heap).cursor =
           AVal::of(Value::integer(at < 0 || at >= static_cast<int64_t>(items.size()) ? -1 : at - 1));
@@ -165,7 +176,7 @@ AVal Specialiser::next(const AVal& it) {
     }
     case AObject::Iter::zip: {
       std::vector<AVal> items;
-      std::vector<AVal> parts = read(it.heap).parts;
+      std::vector<AVal> parts = read(it.heap).parts.items();
       if (parts.empty()) return AVal::marker(AKind::end);
       for (const AVal& p : parts) {
         AVal v = next(p);
@@ -190,7 +201,7 @@ AVal Specialiser::next(const AVal& it) {
       return AVal::tuple({n, v});
     }
     case AObject::Iter::map: {
-      std::vector<AVal> parts = read(it.heap).parts, items;
+      std::vector<AVal> parts = read(it.heap).parts.items(), items;
       for (size_t i = 1; i < parts.size(); ++i) {
         AVal v = next(parts[i]);
         if (v.is(AKind::end)) return v;
@@ -214,11 +225,12 @@ AVal Specialiser::next(const AVal& it) {
   }
 }
 
-std::vector<AVal> Specialiser::items_of(const AVal& a, std::string_view what) {
+std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what) {
+  const AVal a = settled(given);
   if (a.is(AKind::tuple)) return a.items();
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
-    if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items;
-    if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys;
+    if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items.items();
+    if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys.items();
   }
   if (a.is(AKind::view)) {
     const AObject& d = read(a.items()[0].heap);
@@ -241,20 +253,56 @@ std::vector<AVal> Specialiser::items_of(const AVal& a, std::string_view what) {
       return out;
     }
   }
-  if (a.is(AKind::ref) || a.is(AKind::range) || is_tensor(a)) {
-    AVal it = make_iterator(a);
-    std::vector<AVal> out;
-    for (;;) {
-      AVal v = next(it);
-      if (v.is(AKind::end)) return out;
-      if (v.is(AKind::maybe_end) || out.size() > 4096) abandon(fmt::format("a sequence of computed length {}", what));
-      out.push_back(std::move(v));
-    }
-  }
+  if (a.is(AKind::ref) || a.is(AKind::range) || is_tensor(a)) return items_from(make_iterator(a), what);
   abandon(fmt::format("a value that {} is not followed", what));
 }
 
-AVal Specialiser::length(const AVal& a) {
+std::vector<AVal> Specialiser::items_from(const AVal& iterator, std::string_view what) {
+  std::vector<AVal> out;
+  each_item_from(iterator, what, [&](const AVal& v) {
+    out.push_back(v);
+    return true;
+  });
+  return out;
+}
+
+void Specialiser::each_item(const AVal& a, std::string_view what, const std::function<bool(const AVal&)>& f) {
+  const auto steps = [&] {
+    const AObject::Kind k = read(a.heap).kind;
+    return k == AObject::Kind::iterator || k == AObject::Kind::list || k == AObject::Kind::instance;
+  };
+  if (!a.is(AKind::ref) || !steps()) {
+    for (const AVal& v : items_of(a, what))
+      if (!f(v)) return;
+    return;
+  }
+  each_item_from(make_iterator(a), what, f);
+}
+
+void Specialiser::each_item_from(const AVal& iterator, std::string_view what,
+                                 const std::function<bool(const AVal&)>& f) {
+  if (iterator.is(AKind::dynamic)) abandon(fmt::format("a sequence of computed length {}", what));
+  for (size_t n = 0;; ++n) {
+    const AVal v = next(iterator);
+    if (v.is(AKind::end)) return;
+    if (v.is(AKind::maybe_end) || n > 100000) abandon(fmt::format("a sequence of computed length {}", what));
+    if (!f(v)) return;
+  }
+}
+
+AVal Specialiser::sized_iterator(const AVal& instance) {
+  AVal it = make_iterator(instance);
+  call(protocol_function("length_hint"), {instance});
+  return it;
+}
+
+std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_view what) {
+  const AVal a = settled(given);
+  return is_instance(a) ? items_from(sized_iterator(a), what) : items_of(a, what);
+}
+
+AVal Specialiser::length(const AVal& given) {
+  const AVal a = settled(given);
   if (auto v = concrete(a)) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {
@@ -268,8 +316,13 @@ AVal Specialiser::length(const AVal& a) {
     return size(a.type->dims[0]);
   }
   if (is_instance(a)) return by_protocol("length", prim::length, {a}, {a});
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::set)
-    return AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).keys.size())));
+  if (a.is(AKind::ref) && !read(a.heap).poisoned) {
+    const AObject& o = read(a.heap);
+    if (o.kind == AObject::Kind::set || o.kind == AObject::Kind::dict)
+      return AVal::of(Value::integer(static_cast<int64_t>(o.keys.size())));
+    if (o.kind == AObject::Kind::list) return AVal::of(Value::integer(static_cast<int64_t>(o.items.size())));
+  }
+  if (a.is(AKind::tuple)) return AVal::of(Value::integer(static_cast<int64_t>(a.items().size())));
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});
   return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
 }
@@ -281,9 +334,20 @@ void Specialiser::list_append(const AVal& list, AVal v) {
   }
   if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list || read(list.heap).poisoned)
     abandon("append to a list that is not followed");
-  AObject& o = write(list.heap);
-  o.items.push_back(std::move(v));
-  o.dirty = true;
+  change(list.heap).items.push_back(std::move(v));
+}
+
+void Specialiser::list_extend(const AVal& list, const AVal& from) {
+  if (from.is(AKind::ref) && read(from.heap).kind == AObject::Kind::list) {  // it may be the list itself
+    for (const AVal& v : items_of(from, "is appended")) list_append(list, v);
+    return;
+  }
+  const auto add = [&](const AVal& v) {
+    list_append(list, v);
+    return true;
+  };
+  if (is_instance(from)) return each_item_from(sized_iterator(from), "is appended", add);
+  each_item(from, "is appended", add);
 }
 
 }  // namespace ouro::jit

@@ -81,7 +81,7 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   if (!str) s.abandon("hasattr without a name");
   no_hook(s, a[0], runtime::str_symbol(str));
   if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
-    return AVal::of(Value::boolean(true));
+    return AVal::of(Value::boolean(s.class_of(a[0]).as<runtime::Type>()->has_dict));
   const AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
   known_here(s, v);
   return AVal::of(Value::boolean(!v.is(AKind::unbound)));
@@ -113,7 +113,10 @@ AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal total = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
   if (total.is(AKind::known) && total.known.is_object() && !cast_exact<runtime::Tuple>(total.known))
     s.abandon("sum of something else than numbers");
-  for (const AVal& v : s.items_of(a.at(0), "is summed")) total = s.binary(prim::add, total, v);
+  s.each_item(a.at(0), "is summed", [&](const AVal& v) {
+    total = s.binary(prim::add, total, v);
+    return true;
+  });
   return total;
 }
 AVal all_any(Specialiser& s, const Arguments& a, bool all) {
@@ -130,6 +133,60 @@ AVal all_any(Specialiser& s, const Arguments& a, bool all) {
 }
 AVal n_all(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, true); }
 AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, false); }
+// max() and min(). Which one it is is known where the comparisons are; of numbers of one type the interpreter's
+// function tells when the call runs.
+AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
+  AVal key = AVal::of(Value::none()), otherwise;
+  for (const auto& [name, v] : k) {
+    if (name.text() != "key" && name.text() != "default") s.abandon("max or min is called with other arguments");
+    (name.text() == "key" ? key : otherwise) = v;
+  }
+  const bool by_itself = key.is(AKind::known) && key.known.is_none();
+  const std::vector<AVal> items = a.size() > 1 ? a : s.items_of(a.at(0), "is compared");
+  if (items.empty() && otherwise.is(AKind::unbound)) s.abandon("max or min of nothing");
+  if (items.empty()) return otherwise;
+  std::vector<AVal> keys;
+  for (const AVal& item : items) keys.push_back(by_itself ? item : s.call(key, {item}));
+  const ir::Type* type = s.type_of(items[0]);
+  const bool alike = by_itself && std::ranges::all_of(items, [&](const AVal& item) {
+                       return s.is_number(item) && s.type_of(item) == type;
+                     });
+  size_t best = 0;
+  for (size_t i = 1; i < items.size(); ++i) {
+    const AVal better = s.truth(s.compare(most ? prim::gt : prim::lt, keys[i], keys[best]));
+    if (!s.concrete(better) && alike)
+      return s.number_call(AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false)), items, type);
+    if (s.need_constant(better, "decides which is more").as_bool()) best = i;
+  }
+  return items[best];
+}
+AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
+AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, false); }
+// The order of numbers and texts, as far as it is known or can be.
+AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal key = AVal::of(Value::none()), reverse = AVal::of(Value::boolean(false));
+  for (const auto& [name, v] : k) {
+    if (name.text() != "key" && name.text() != "reverse") s.abandon("sorted is called with other arguments");
+    (name.text() == "key" ? key : reverse) = v;
+  }
+  const AVal backwards = s.truth(reverse);
+  if (!s.concrete(backwards)) s.abandon("sorted in a computed direction");
+  std::vector<AVal> items = s.sized_items_of(a.at(0), "is sorted");
+  std::vector<std::pair<AVal, size_t>> keys;
+  for (const AVal& item : items) {
+    const AVal of = key.is(AKind::known) && key.known.is_none() ? item : s.call(key, {item});
+    if (!s.concrete(of) && !s.is_number(of)) s.abandon("sorted by something else than numbers and texts");
+    keys.emplace_back(of, keys.size());
+  }
+  if (is_bool(backwards, true)) std::ranges::reverse(keys);  // equal ones keep their order
+  std::ranges::stable_sort(keys, [&](const auto& x, const auto& y) {
+    return s.need_constant(s.truth(s.compare(prim::lt, x.first, y.first)), "decides an order").as_bool();
+  });
+  if (is_bool(backwards, true)) std::ranges::reverse(keys);
+  std::vector<AVal> out;
+  for (const auto& [of, at] : keys) out.push_back(items[at]);
+  return s.new_list(std::move(out));
+}
 AVal n_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
 AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal v = s.next(a.at(0));
@@ -171,10 +228,10 @@ AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
   return a.empty() ? AVal::of(Value::boolean(false)) : s.truth(a[0]);
 }
 AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
-  return s.new_list(a.empty() ? std::vector<AVal>{} : s.items_of(a[0], "becomes a list"));
+  return s.new_list(a.empty() ? std::vector<AVal>{} : s.sized_items_of(a[0], "becomes a list"));
 }
 AVal t_tuple(Specialiser& s, const Arguments& a, const Keywords&) {
-  return AVal::tuple(a.empty() ? std::vector<AVal>{} : s.items_of(a[0], "becomes a tuple"));
+  return AVal::tuple(a.empty() ? std::vector<AVal>{} : s.sized_items_of(a[0], "becomes a tuple"));
 }
 // What dict() and update() take: another dict or pairs, and keywords.
 void put_all(Specialiser& s, const AVal& d, const Arguments& a, const Keywords& k) {
@@ -184,11 +241,12 @@ void put_all(Specialiser& s, const AVal& d, const Arguments& a, const Keywords& 
       if (o.poisoned) s.abandon_torn(o, "a dict");
       for (size_t i = 0; i < o.keys.size(); ++i) s.set_item(d, o.keys[i], o.items[i]);
     } else {
-      for (const AVal& pair : s.items_of(a[0], "becomes a dict")) {
+      s.each_item(a[0], "becomes a dict", [&](const AVal& pair) {
         auto kv = s.items_of(pair, "is a pair");
         if (kv.size() != 2) s.abandon("a pair of another length");
         s.set_item(d, kv[0], kv[1]);
-      }
+        return true;
+      });
     }
   }
   for (const auto& [name, v] : k) s.set_item(d, AVal::of(s.session.str(name)), v);
@@ -247,7 +305,7 @@ AVal m_list_append(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::none());
 }
 AVal m_list_extend(Specialiser& s, const Arguments& a, const Keywords&) {
-  for (const AVal& v : s.items_of(a.at(1), "is appended")) s.list_append(a[0], v);
+  s.list_extend(a[0], a.at(1));
   return AVal::of(Value::none());
 }
 // The list, dict or set that a method writes to.
@@ -258,12 +316,15 @@ AObject& followed(Specialiser& s, const AVal& a, std::string_view what) {
 }
 AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
   const int64_t at = s.need_int(a.at(1), "is an index");
-  AObject& o = followed(s, a[0], "a list");
+  followed(s, a[0], "a list");
+  AObject& o = s.change(a[0].heap);
   const int64_t n = static_cast<int64_t>(o.items.size());
-  o.items.insert(o.items.begin() + std::clamp<int64_t>(at < 0 ? at + n : at, 0, n), a.at(2));
-  o.dirty = true;
+  std::vector<AVal> items = o.items.items();
+  items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + n : at, 0, n), a.at(2));
+  o.items = std::move(items);
   return AVal::of(Value::none());
 }
+AVal m_getitem(Specialiser& s, const Arguments& a, const Keywords&) { return s.get_item(a.at(0), a.at(1)); }
 AVal m_list_copy(Specialiser& s, const Arguments& a, const Keywords&) {
   return s.new_list(s.items_of(a.at(0), "is copied"));
 }
@@ -273,10 +334,15 @@ AVal m_list_pop(Specialiser& s, const Arguments& a, const Keywords&) {
   int64_t i = a.size() > 1 ? s.need_int(a[1], "is an index") : -1;
   if (i < 0) i += n;
   if (i < 0 || i >= n) s.abandon("pop from another length");
-  AObject& o = s.write(a[0].heap);
+  AObject& o = s.change(a[0].heap);
   AVal v = o.items[static_cast<size_t>(i)];
-  o.items.erase(o.items.begin() + i);
-  o.dirty = true;
+  if (i == n - 1) {
+    o.items.pop_back();
+  } else {
+    std::vector<AVal> left = o.items.items();
+    left.erase(left.begin() + i);
+    o.items = std::move(left);
+  }
   return v;
 }
 AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -302,19 +368,16 @@ AVal m_dict_copy(Specialiser& s, const Arguments& a, const Keywords&) {
   return t_dict(s, {a[0]}, {});
 }
 AVal m_set_add(Specialiser& s, const Arguments& a, const Keywords&) {
-  const Value item = s.need_key(a.at(1), "is in a set");
-  AObject& o = followed(s, a[0], "a set");
-  if (std::ranges::none_of(o.keys, [&](const AVal& k) { return s.is_key(k, item); })) o.keys.push_back(AVal::of(item));
+  s.set_add(a[0], a.at(1));
   return AVal::of(Value::none());
 }
 AVal m_set_discard(Specialiser& s, const Arguments& a, const Keywords&) {
   const Value item = s.need_key(a.at(1), "is in a set");
-  std::erase_if(followed(s, a[0], "a set").keys, [&](const AVal& k) { return s.is_key(k, item); });
+  followed(s, a[0], "a set").keys.erase_if([&](const AVal& k) { return s.is_key(k, item); });
   return AVal::of(Value::none());
 }
-AVal m_set_update(Specialiser& s, const Arguments& a, const Keywords& k) {
-  for (size_t i = 1; i < a.size(); ++i)
-    for (const AVal& v : s.items_of(a[i], "becomes a set")) m_set_add(s, {a[0], v}, k);
+AVal m_set_update(Specialiser& s, const Arguments& a, const Keywords&) {
+  for (size_t i = 1; i < a.size(); ++i) s.set_update(a[0], a[i]);
   return AVal::of(Value::none());
 }
 AVal dict_view(Specialiser& s, const Arguments& a, ObjectKind kind) {
@@ -376,21 +439,37 @@ struct FunctionRow {
   Shape shape;
 };
 const FunctionRow kFunctions[] = {
-    {"len", n_len, {1, 1}},         {"isinstance", n_isinstance, {2, 2}},
-    {"getattr", n_getattr, {2, 3}}, {"hasattr", n_hasattr, {2, 2}},
-    {"setattr", n_setattr, {3, 3}}, {"callable", n_callable, {1, 1}},
-    {"abs", n_abs, {1, 1}},         {"sum", n_sum, {1, 2, "start"}},
-    {"all", n_all, {1, 1}},         {"any", n_any, {1, 1}},
-    {"iter", n_iter, {1, 1}},       {"next", n_next, {1, 2}},
-    {"id", n_id, {1, 1}},           {"is_tensor", n_is_tensor, {1, 1}},
+    {"len", n_len, {1, 1}},
+    {"isinstance", n_isinstance, {2, 2}},
+    {"getattr", n_getattr, {2, 3}},
+    {"hasattr", n_hasattr, {2, 2}},
+    {"setattr", n_setattr, {3, 3}},
+    {"callable", n_callable, {1, 1}},
+    {"abs", n_abs, {1, 1}},
+    {"sum", n_sum, {1, 2, "start"}},
+    {"all", n_all, {1, 1}},
+    {"any", n_any, {1, 1}},
+    {"iter", n_iter, {1, 1}},
+    {"next", n_next, {1, 2}},
+    {"id", n_id, {1, 1}},
+    {"is_tensor", n_is_tensor, {1, 1}},
+    {"max", n_max, {1, kAny, "*"}},
+    {"min", n_min, {1, kAny, "*"}},
+    {"sorted", n_sorted, {1, 1, "*"}},
 };
 const FunctionRow kTypes[] = {
     {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
     {"list", t_list, {0, 1}},         {"tuple", t_tuple, {0, 1}}, {"dict", t_dict, {0, 1, "*"}},
     {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
-    {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}},
+    {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
 };
+// Of module math: floats of numbers.
+constexpr std::string_view kFloatsOfNumbers[] = {"acos",    "acosh",     "asin",  "asinh", "atan",    "atan2", "atanh",
+                                                 "cbrt",    "copysign",  "cos",   "cosh",  "degrees", "erf",   "erfc",
+                                                 "exp",     "exp2",      "expm1", "fabs",  "fmod",    "gamma", "hypot",
+                                                 "ldexp",   "lgamma",    "log",   "log10", "log1p",   "log2",  "pow",
+                                                 "radians", "remainder", "sin",   "sinh",  "sqrt",    "tan",   "tanh"};
 struct MethodRow {
   ObjectKind kind;
   std::string_view name;
@@ -402,6 +481,9 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "extend", m_list_extend, {2, 2}},
     {ObjectKind::list, "insert", m_list_insert, {3, 3}},
     {ObjectKind::list, "copy", m_list_copy, {1, 1}},
+    {ObjectKind::list, "__getitem__", m_getitem, {2, 2}},
+    {ObjectKind::tuple, "__getitem__", m_getitem, {2, 2}},
+    {ObjectKind::dict, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::list, "pop", m_list_pop, {1, 2}},
     {ObjectKind::dict, "get", m_dict_get, {2, 3}},
     {ObjectKind::dict, "setdefault", m_dict_setdefault, {2, 3}},
@@ -433,6 +515,7 @@ struct NativeTable {
     Shape shape{0, kAny, "*"};
   };
   std::unordered_map<const void*, Entry> handlers;
+  std::unordered_set<const void*> floats_of_numbers;
   bool filled = false;
   // (Not whole where memory is refused on the way: then the next one fills it.)
   void fill(Session& session) {
@@ -446,7 +529,7 @@ struct NativeTable {
     for (const FunctionRow& r : kFunctions)
       handlers[native(r.name, runtime::builtin(session, intern(r.name), true))] = {r.handler, r.shape};
     for (const FunctionRow& r : kTypes) {
-      Value v = runtime::builtin(session, intern(r.name), false);
+      Value v = runtime::builtin(session, intern(r.name), r.name == "tensor");
       if (!cast<runtime::Type>(v)) ouro_bug("specialise: there is no class %s", std::string(r.name).c_str());
       handlers[v.object()] = {r.handler, r.shape};
     }
@@ -463,6 +546,14 @@ struct NativeTable {
           handlers[native(r.name, v)] = {r.handler};
       }
     };
+    const Value math = runtime::import_module(session, intern("math"));
+    for (std::string_view name : kFloatsOfNumbers) {
+      const Value v = math.is_error() ? Value::error() : runtime::get_attr(session, math, name);
+      if (v.is_error())
+        whole = false;
+      else
+        floats_of_numbers.insert(native(name, v));
+    }
     module_rows("_ad", autodiff_natives());
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
@@ -491,14 +582,37 @@ AVal Specialiser::handled(const Entry& entry, std::string_view name, const Argum
   }
 }
 
-AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywords& keywords) {
+std::optional<Value> Specialiser::known_list(const AVal& a) const {
+  const AObject& o = read(a.heap);
+  if (o.kind != AObject::Kind::list || o.poisoned || o.escaped || o.stale) return std::nullopt;
+  Value out = runtime::make_list();
+  for (const AVal& item : o.items) {
+    auto v = concrete(item);
+    if (!v) return std::nullopt;
+    out.as<runtime::List>()->push(std::move(*v));
+  }
+  return out;
+}
+
+AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywords& given_keywords) {
   auto* n = f.known.as<runtime::Native>();
+  Arguments args = given;
+  Keywords keywords = given_keywords;
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
   auto h = natives().handlers.find(reinterpret_cast<const void*>(n->def->fn));
+  if (h == natives().handlers.end() && n->def->effect != runtime::NativeEffect::output) {
+    for (AVal& a : args) a = settled(a);
+    for (auto& [name, v] : keywords) v = settled(v);
+  }
+  // Where only the runtime knows what it does, lists of what is known are known, too: made for this call.
+  const auto value_of = [&](const AVal& a) -> std::optional<Value> {
+    if (h != natives().handlers.end() || !a.is(AKind::ref)) return concrete(a);
+    return known_list(a);
+  };
   bool all_known = true;
-  for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
-  for (const auto& k : keywords) all_known = all_known && concrete(k.second).has_value();
+  for (const AVal& a : args) all_known = all_known && value_of(a).has_value();
+  for (const auto& k : keywords) all_known = all_known && value_of(k.second).has_value();
   // A bound method has its receiver already.
   const Arguments rest = n->self.is_unbound() ? args : Arguments(args.begin() + 1, args.end());
   const auto large = [&](const AVal& a) {
@@ -510,9 +624,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
   const auto may_be_large = [&] { return (n->owner || n->def->name == "pow") && std::ranges::any_of(args, large); };
   if (all_known && pure_native(*n) && !may_be_large()) {
     std::vector<Value> values, kw, names;
-    for (const AVal& a : rest) values.push_back(*concrete(a));
+    for (const AVal& a : rest) values.push_back(*value_of(a));
     for (const auto& [name, v] : keywords) {
-      kw.push_back(*concrete(v));
+      kw.push_back(*value_of(v));
       names.push_back(session.str(name));
     }
     Value out = runtime::call(session, Value::share(n), Args{values, kw, names});
@@ -521,16 +635,31 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& args, const Keywor
       abandon(fmt::format("{} raises", n->def->name));
     }
     if (plain_result(out)) return AVal::of(out);
+    if (auto* list = cast_exact<runtime::List>(out);
+        list && std::all_of(list->items, list->items + list->size, [&](const Value& v) { return plain_result(v); })) {
+      std::vector<AVal> items;
+      for (size_t i = 0; i < list->size; ++i) items.push_back(AVal::of(list->items[i]));
+      return new_list(std::move(items));
+    }
   }
-  if (h != natives().handlers.end()) return handled(h->second, n->def->name, args, keywords);
-  if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
+  // `dict.__getitem__(d, k)` is the built-in method, not what the class of `d` makes of it.
+  const auto scripts = [&](const AVal& a) { return is_instance(a) || (a.is(AKind::dynamic) && !a.type); };
+  const bool of_base = n->owner && n->owner->layout != ObjectKind::instance && !args.empty() && scripts(args[0]);
+  if (h != natives().handlers.end() && !of_base) return handled(h->second, n->def->name, args, keywords);
+  if (keywords.empty() && natives().floats_of_numbers.count(reinterpret_cast<const void*>(n->def->fn)) &&
+      std::ranges::all_of(args, [&](const AVal& a) { return is_number(a); }))
+    return number_call(f, args, ir::types::floating());
+  if (n->owner || keywords.empty())
+    if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
   if (n->def->effect == runtime::NativeEffect::frames)
     abandon_whole(fmt::format("{}() looks at the calls that run", n->def->name));
   if (n->def->effect == runtime::NativeEffect::output) return boxed_output(f, rest, keywords);
   return boxed_call(f, rest, keywords);
 }
 
-AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const Keywords& keywords) {
+AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const Keywords& keywords) {
+  Arguments args = given;
+  for (AVal& a : args) a = settled(a);
   bool all_known = keywords.empty();
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
   ObjectKind layout = f.known.as<runtime::Type>()->layout;
@@ -552,7 +681,9 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& args, const 
     return AVal::of(out);
   }
   auto h = natives().handlers.find(f.known.object());
-  if (h != natives().handlers.end()) return handled(h->second, f.known.as<runtime::Type>()->text(), args, keywords);
+  if (h != natives().handlers.end())
+    if (AVal out = handled(h->second, f.known.as<runtime::Type>()->text(), args, keywords); !out.is(AKind::unbound))
+      return out;
   return boxed_call(f, args, keywords);
 }
 

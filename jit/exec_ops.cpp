@@ -109,7 +109,7 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
   if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(plain, of_runtime, a, b, ta, tb);
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   // Sequences of known length.
-  auto list_items = [&](const AVal& v) -> const std::vector<AVal>* {
+  auto list_items = [&](const AVal& v) -> const PersistentArray<AVal>* {
     if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::list) return nullptr;
     if (read(v.heap).poisoned) abandon_torn(read(v.heap), "a list");
     return &read(v.heap).items;
@@ -123,28 +123,24 @@ AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
     return AVal::tuple(std::move(items));
   }
   if (plain == prim::add && list_items(a) && (list_items(b) || augmented)) {
-    std::vector<AVal> more = items_of(b, "is added");
     if (augmented) {
-      AObject& o = write(a.heap);
-      o.items.insert(o.items.end(), more.begin(), more.end());
-      o.dirty = true;
+      list_extend(a, b);
       return a;
     }
-    std::vector<AVal> items = *list_items(a);
+    std::vector<AVal> more = items_of(b, "is added");
+    std::vector<AVal> items = list_items(a)->items();
     items.insert(items.end(), more.begin(), more.end());
     return new_list(std::move(items));
   }
   if (plain == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
     int64_t n = need_int(b, "is the length of a sequence");
-    const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : *list_items(a);
+    const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : list_items(a)->items();
     if (n * static_cast<int64_t>(base.size()) > 4096) abandon("a long list");
     std::vector<AVal> items;
     for (int64_t i = 0; i < n; ++i) items.insert(items.end(), base.begin(), base.end());
     if (a.is(AKind::tuple)) return AVal::tuple(std::move(items));
     if (!augmented) return new_list(std::move(items));
-    AObject& o = write(a.heap);
-    o.items = std::move(items);
-    o.dirty = true;
+    change(a.heap).items = std::move(items);
     return a;
   }
   if (plain == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
@@ -190,7 +186,9 @@ AVal Specialiser::unary(Op op, const AVal& a) {
   if (op == prim::not_) {
     AVal t = truth(a);
     if (auto v = concrete(t)) return AVal::of(Value::boolean(!v->as_bool()));
-    return emit(prim::not_, {t}, ir::types::boolean());
+    AVal out = emit(prim::not_, {t}, ir::types::boolean());
+    if (auto w = witness(t); w && w->is_bool()) derive_witness(out, {&t}, Value::boolean(!w->as_bool()));
+    return out;
   }
   const runtime::UnOp rop = runtime::unary_of(op);
   if (auto v = concrete(a)) return computed(*this, runtime::unary(session, rop, *v));
@@ -211,7 +209,8 @@ AVal Specialiser::unary(Op op, const AVal& a) {
   return is_instance(a) ? by_protocol(op, {a}) : boxed(op, {a});
 }
 
-AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
+AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
+  const AVal a = settled(left), b = settled(right);
   if (op == prim::is || op == prim::is_not) {
     int r = identical(a, b);
     if (r < 0) abandon("identity of computed values");
@@ -231,8 +230,9 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
   }
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   if (is_scalar(ta) && is_scalar(tb)) {
-    // A size against a number, both symbolic alike, is settled.
     AVal out = emit(op, {a, b}, ir::types::boolean());
+    if (auto x = witness(a), y = witness(b); x && y)
+      derive_witness(out, {&a, &b}, runtime::compare(session, runtime::compare_of(op), *x, *y));
     return out;
   }
   bool equality = op == prim::eq || op == prim::ne;
@@ -241,15 +241,8 @@ AVal Specialiser::compare(Op op, const AVal& a, const AVal& b) {
       return AVal::of(Value::boolean(op == prim::ne));
     std::vector<AVal> x = a.items(), y = items_of(b, "is compared");
     if (x.size() != y.size()) return AVal::of(Value::boolean(op == prim::ne));
-    for (size_t i = 0; i < x.size(); ++i) {
-      AVal e = truth(compare(prim::eq, x[i], y[i]));
-      auto known = concrete(e);
-      if (!known) {  // sizes and the like: their values decide
-        Value c = need_constant(e, "is compared");
-        known = c;
-      }
-      if (!known->as_bool()) return AVal::of(Value::boolean(op == prim::ne));
-    }
+    for (size_t i = 0; i < x.size(); ++i)
+      if (!same_or_equal(x[i], y[i], "is compared")) return AVal::of(Value::boolean(op == prim::ne));
     return AVal::of(Value::boolean(op == prim::eq));
   }
   if (equality && b.is(AKind::tuple) && a.is(AKind::known)) return compare(op, b, a);
@@ -284,6 +277,13 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
   return -1;
 }
 
+// As containers compare what they hold: a nan is in a list that holds it. (Sizes and the like are known from here on.)
+bool Specialiser::same_or_equal(const AVal& a, const AVal& b, std::string_view why) {
+  if (identical(a, b) == 1 || need_constant(truth(compare(prim::eq, a, b)), why).as_bool()) return true;
+  const auto x = witness(a), y = witness(b);
+  return x && y && runtime::is_same(*x, *y);
+}
+
 AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
   auto answer = [&](bool in) { return AVal::of(Value::boolean(in == (op == prim::in))); };
   if (auto x = concrete(a))
@@ -298,18 +298,16 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
   if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
     Value key = need_key(a, "is looked up");
-    for (const AVal& k : read(b.heap).keys)
-      if (is_key(k, key)) return answer(true);
-    return answer(false);
+    return answer(key_position(read(b.heap).keys, key) >= 0);
   }
   if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);
   if (b.is(AKind::tuple) || b.is(AKind::view) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
-    for (const AVal& item : items_of(b, "is searched")) {
-      if (identical(a, item) == 1) return answer(true);
-      AVal e = truth(compare(prim::eq, a, item));
-      if (need_constant(e, "decides membership").as_bool()) return answer(true);
-    }
-    return answer(false);
+    bool found = false;
+    each_item(b, "is searched", [&](const AVal& item) {
+      found = same_or_equal(item, a, "decides membership");
+      return !found;
+    });
+    return answer(found);
   }
   if (is_instance(b)) {
     AVal found = truth(by_protocol("contains", op, {b, a}, {a, b}));
@@ -351,7 +349,8 @@ AVal Specialiser::truth(const AVal& a) {
       if (t && t->kind == TypeKind::boolean) return a;
       if (is_scalar(t)) return emit(prim::truth, {a}, ir::types::boolean());
       // A tensor of one element, or anything boxed: the runtime decides.
-      return emit(prim::truth, {a}, ir::types::boolean());
+      return is_tensor(a) ? emit(prim::truth, {a}, ir::types::boolean())
+                          : boxed(prim::truth, {a}, 0, ir::types::boolean());
     }
     default:
       abandon("truth of a value that is not known");

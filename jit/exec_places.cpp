@@ -64,7 +64,7 @@ AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, cons
 }
 
 AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place) {
-  if (is_none(place)) return none();
+  if (is_none(place) || place.is(AKind::kept)) return none();  // kept: a method was called
   const std::vector<AVal> p = items_of(place, "is a place");
   const AVal &base = p[0], &slot = p[1], &index = p[2], &op = p[3], &old = p[4], &value = p[5];
   bool root = is_none(base);
@@ -148,7 +148,7 @@ void Specialiser::feed(const AVal& env, const AVal& place, const AVal& d) {
   if (place.is(AKind::tuple)) {
     shadow_add(env, place.items()[0], place.items()[1], d);
   } else if (place.is(AKind::ref) && read(place.heap).kind == AObject::Kind::list) {
-    const std::vector<AVal> parts = read(place.heap).items;
+    const std::vector<AVal> parts = read(place.heap).items.items();
     for (size_t i = 0; i < parts.size(); ++i) feed(env, parts[i], cotangent_item(d, static_cast<int64_t>(i)));
   } else {
     abandon("the derivative through this iterator");
@@ -181,7 +181,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
         add_keyword(sig.args[i].name, v), atoms.push_back(entry(1, none()));
         break;
       case Kind::star: {
-        std::vector<AVal> items = items_of(v, "is spread over arguments");
+        std::vector<AVal> items = sized_items_of(v, "is spread over arguments");
         for (const AVal& x : items) add_positional(x);
         atoms.push_back(entry(items.size(), v));
         break;
@@ -191,8 +191,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
           abandon("** of something that is not followed");
         const AObject d = read(v.heap);
         if (d.poisoned) abandon_torn(d, "a dict");
-        for (size_t k = 0; k < d.keys.size(); ++k)
-          add_keyword(runtime::str_symbol(d.keys[k].known.as<runtime::Str>()), d.items[k]);
+        for (size_t k = 0; k < d.keys.size(); ++k) add_keyword(keyword_name(d.keys[k]), d.items[k]);
         atoms.push_back(entry(d.keys.size(), v));
       }
     }
@@ -262,7 +261,7 @@ AVal Specialiser::unbind_call(const AVal& plan, const AVal& d, const AVal& env) 
     }
     bool dict = source.is(AKind::ref) && read(source.heap).kind == AObject::Kind::dict;
     bool tuple = source.is(AKind::tuple) || source.is(AKind::known);
-    std::vector<AVal> keys = dict ? read(source.heap).keys : std::vector<AVal>{}, items;
+    std::vector<AVal> keys = dict ? read(source.heap).keys.items() : std::vector<AVal>{}, items;
     for (size_t i = 0; i < n; ++i) {
       AVal v = cotangent_at(p[next++]);
       if (tuple)

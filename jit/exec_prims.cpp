@@ -36,7 +36,7 @@ AVal builtin_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) 
 AVal cell_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   AObject o;
   o.kind = AObject::Kind::cell;
-  o.slots.push_back({Symbol{}, a[0], {}, false});
+  o.slots.push_back({.value = a[0]});
   return AVal::of_heap(s.allocate(std::move(o)));
 }
 AVal cell_get(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.cell_get(a[0]); }
@@ -51,8 +51,7 @@ AVal function(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a)
   if (!(a[0].is(AKind::known) && a[0].known.is_none())) parts->defaults = s.items_of(a[0], "are defaults");
   if (a[1].is(AKind::ref)) {
     const AObject& o = s.read(a[1].heap);
-    for (size_t i = 0; i < o.keys.size(); ++i)
-      parts->kwdefaults.push_back({runtime::str_symbol(o.keys[i].known.as<runtime::Str>()), o.items[i]});
+    for (size_t i = 0; i < o.keys.size(); ++i) parts->kwdefaults.push_back({s.keyword_name(o.keys[i]), o.items[i]});
   }
   parts->items.assign(a.begin() + 3, a.end());
   AVal out = AVal::marker(AKind::closure);
@@ -87,12 +86,20 @@ AVal dict(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   return d;
 }
 AVal set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.new_set(a); }
+AVal set_add(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  s.set_add(a[0], a[1]);
+  return {};
+}
+AVal set_update(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  s.set_update(a[0], a[1]);
+  return {};
+}
 AVal list_append(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.list_append(a[0], a[1]);
   return {};
 }
 AVal list_extend(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  for (const AVal& v : s.items_of(a[1], "is spread")) s.list_append(a[0], v);
+  s.list_extend(a[0], a[1]);
   return {};
 }
 AVal list_to_tuple(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
@@ -110,7 +117,7 @@ AVal unpack(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
 }
 AVal unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   std::vector<AVal> items = s.items_of(a[0], "is unpacked");
-  size_t before = l.attr & 0xffff, after = l.attr >> 16;
+  size_t before = ir::before_star(l.attr), after = ir::behind_star(l.attr);
   if (items.size() < before + after) s.abandon("unpacking of another length");
   std::vector<AVal> out(items.begin(), items.begin() + static_cast<long>(before));
   out.push_back(s.new_list({items.begin() + static_cast<long>(before), items.end() - static_cast<long>(after)}));
@@ -141,7 +148,10 @@ AVal match_kind(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a)
   return AVal::of(Value::boolean(l.op == prim::match_sequence ? sequence : mapping));
 }
 AVal match(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.pattern(l.op, a, l.attr); }
-AVal iter_next(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.next(a[0]); }
+AVal iter_next(Specialiser& s, AFrame& f, const ir::Let&, std::vector<AVal>& a) {
+  if (!f.loops.empty() && s.over_structure(a[0])) f.loops.back().structural = true;
+  return s.next(a[0]);
+}
 AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   if (a[0].is(AKind::maybe_end)) return AVal::dynamic(a[0].atom, ir::types::boolean());
   if (a[0].is(AKind::dynamic) && !a[0].type) return s.emit(prim::is_end, a, ir::types::boolean());
@@ -181,6 +191,14 @@ const PrimRow& handler_of(ir::Op prim) {
   return kRows[static_cast<size_t>(prim)];
 }
 
+// Primitives that look at none of their operands.
+static bool passes_on(ir::Op op) {
+  return op == prim::move || op == prim::tuple || op == prim::list || op == prim::dict || op == prim::cell_new ||
+         op == prim::cell_set || op == prim::global_set || op == prim::attr_set || op == prim::list_append ||
+         op == prim::function || op == prim::format || op == prim::str_concat || op == prim::is || op == prim::is_not ||
+         (op >= prim::ad_forward && op <= prim::seq_prev);
+}
+
 AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   // call and update read their own atoms.
   std::vector<AVal> args;
@@ -188,14 +206,17 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   if (let.op != prim::call && let.op != prim::call_method && let.op != prim::call_loaded && let.op != prim::update)
     for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
   testing_end_ = false;
+  if (!passes_on(let.op))
+    for (AVal& a : args) a = settled(a);
   in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
   const size_t before = code.size();
   auto done = [&](AVal v) {
+    write_pending();
     in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
     // What raises there is done again by the interpreter, from the start of the call.
     if (in_try_ && code.size() != before) {
       ++redone_;
-      if (effects_done_) abandon("an operation inside try, after an effect");
+      if (effects_.done) abandon("an operation inside try, after an effect");
     }
     return v;
   };

@@ -31,6 +31,15 @@ AVal Specialiser::protocol_function(std::string_view name) {
   return concrete_function(f);
 }
 
+// One of the text's own natives.
+AVal Specialiser::protocol_native(std::string_view name) {
+  const Value module = runtime::import_module(session, intern("_protocol"));
+  const Value f = module.is_error() ? module : runtime::get_attr(session, module, intern(name));
+  if (!f.is_error()) return AVal::of(f);
+  session.pending = Value();
+  abandon("the text of the protocol is not there");
+}
+
 // The text's function, executed; where that cannot be done, `boxed_form` of the whole (the interpreter does it).
 template <class F>
 AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed_form) {
@@ -38,7 +47,7 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
   const Residual::Mark mark = code.mark();
   const AHeap saved = heap_;
   const size_t notes = fallbacks_.size();
-  const bool effects = effects_done_;
+  const Effects effects = effects_;
   try {
     return call(protocol_function(name), args);
   } catch (const Abandon& a) {
@@ -47,7 +56,7 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
     code.rollback(mark);
     restore_heap(saved);
     fallbacks_.resize(notes);
-    effects_done_ = effects;
+    effects_ = effects;
     span = here;
     for (const AVal& v : args)
       if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
@@ -112,11 +121,18 @@ AVal Specialiser::special_method(const AVal& a, std::string_view name) {
   return call(protocol_function("through"), {m, a, AVal::of(class_of(a))});
 }
 
-// A method of `object` on an object of a script class: what the text says it is. Unbound if there is no such text.
+// A method of `object` on an object of a script class, and object.__new__: what the text says it is. Unbound if there
+// is no such text, or the call may raise.
 AVal Specialiser::text_of_native(const runtime::Native& n, const Arguments& args) {
-  if (args.empty() || n.owner != session.object_type()) return {};
-  const bool made = n.def->name == "__new__";
-  if (made ? !args[0].is(AKind::known) : !is_instance(args[0])) return {};
+  const bool made = !n.owner && n.def->name == "__new__";  // a static method
+  if (args.empty() || !(made || n.owner == session.object_type())) return {};
+  if (made) {
+    auto* cls = args[0].is(AKind::known) ? cast_exact<runtime::Type>(args[0].known) : nullptr;
+    if (!cls || args.size() > 1 || cls->builtin || cls->layout != ObjectKind::instance || cls->has_del || cls->is_abc)
+      return {};
+  } else if (!is_instance(args[0])) {
+    return {};
+  }
   if (n.def->name == "__init__" && args.size() > 1 && !has_own_new(class_of(args[0]))) return {};  // that raises
   protocol_function("load");                                                                       // the text is there
   Value f = runtime::text_of_native(session, n.def);

@@ -254,6 +254,12 @@ AVal Specialiser::tensor_op(std::string_view row, std::vector<AVal> params) {
   return tensor_op(op->op, std::move(params));
 }
 
+// Is it an int that becomes an element, and no size? (How many elements `arange` has is of its numbers.)
+static bool is_value(const ir::OpInfo& info, size_t param, const AVal& a) {
+  return info.params[param].kind == ir::ParamKind::number && info.def->shape != "arange" && a.is(AKind::dynamic) &&
+         a.type && a.type->kind == ir::TypeKind::integer;
+}
+
 AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   const ir::OpInfo& info = ir::op_info(op);
   for (size_t i = params.size(); i < info.params.size(); ++i) {
@@ -283,7 +289,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   std::vector<ir::Param> others;
   for (size_t i = 0, input = 0; i < params.size(); ++i) {
     if (!info.params[i].input)
-      others.push_back(to_param(params[i]));
+      others.push_back(is_value(info, i, params[i]) ? ir::Param::of_dim(ir::unknown_dim()) : to_param(params[i]));
     else if (info.sig->inputs[input++].many)
       for (const AVal& part : items_of(params[i], "is a list of tensors")) inputs.push_back(input_type(info, part));
     else
@@ -484,6 +490,7 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key, std::vector<Index
     bool none = k.is(AKind::known) && k.known.is_none(),
          dots = k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis);
     used += !none && !dots;
+    if (dots && ellipsis) abandon("an index with two ellipses");
     ellipsis |= dots;
     if (is_tensor(k)) {
       ++tensors;
@@ -611,6 +618,7 @@ AVal Specialiser::tensor_attr(const AVal& a, Symbol name) {
   if (n == "T" || n == "mT") {
     std::vector<AVal> order;
     int64_t r = static_cast<int64_t>(a.type->rank());
+    if (n == "mT" && r < 2) abandon("an operation that raises");
     for (int64_t i = 0; i < r; ++i) {
       int64_t axis = n == "T" ? r - 1 - i : i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
       order.push_back(AVal::of(Value::integer(axis)));

@@ -127,7 +127,7 @@ bool JitExecutor::follow_demands(Session& s) {
   for (auto& f : order_) {
     std::vector<std::shared_ptr<Version>> there = f->versions;
     for (auto& v : there) {
-      if (!(v->demands == now) || v->state != Version::State::ready || v->calls == 0) continue;
+      if (!(v->demands == now) || v->state != Version::State::ready || v->calls == 0 || v->superseded) continue;
       follows = true;
       derive(s, *f, *v, next);
     }
@@ -196,8 +196,8 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
   runtime::ExecutionPlan plan = s.demands.plan();
   uint8_t place = 0;
-  const Version* missed = nullptr;  // the last one whose guards failed, and where
-  Miss miss;
+  const Version* missed = nullptr;  // the newest one whose guards failed, and where
+  Miss miss, first_miss;
   auto fits = [&](const std::shared_ptr<Version>& v) {
     return v->made->access.load(s, function, x.args, x.nodes, x.inputs, &miss);
   };
@@ -220,7 +220,7 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         continue;
       }
       if (!fits(v)) {
-        missed = v.get();
+        if (!missed) missed = v.get(), first_miss = miss;
         continue;
       }
       if (state == Version::State::ready) return run_version(s, f, *v, place, result);
@@ -241,7 +241,8 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         break;
       }
     if (compiling || attempt == 1) break;
-    std::string why = missed ? fmt::format("{} changed", missed->made->access.nodes[miss.node].text()) : "first call";
+    if (!f.full.empty()) break;
+    std::string why = missed ? fmt::format("{} changed", missed->made->access.path(first_miss.node)) : "first call";
     auto made = make_version(s, frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
   }
@@ -311,24 +312,48 @@ void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std:
   code->call_trigger = UINT32_MAX;
 }
 
+// What the call has otherwise than the version that is nearest to it: sizes that are to be symbols, numbers that are no
+// constants from now on.
+void JitExecutor::learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request) {
+  Differences nearest;
+  const Version* of = nullptr;
+  for (const auto& v : f.versions) {
+    Differences d = differences(s, v->made->access, request.function, request.args);
+    const auto far = [](const Differences& d) { return std::tuple(d.structure, d.pins.size(), d.dims.size()); };
+    if (of && far(d) >= far(nearest)) continue;
+    nearest = std::move(d);
+    of = v.get();
+  }
+  if (!of) return;
+  request.symbolic = std::move(nearest.dims);
+  f.pins.changed(of->made->access, nearest.pins);
+}
+
+// Those of this plan, but for superseded ones, of which the oldest are dropped when there are many.
+size_t JitExecutor::count_versions(Session& s, FunctionVersions& f) {
+  for (const auto& v : f.versions) v->superseded = v->superseded || f.pins.superseded(v->made->access);
+  for (size_t i = f.versions.size(); i-- > 0 && f.versions.size() > 2 * kMaxVersions;)
+    if (f.versions[i]->superseded && f.versions[i]->state != Version::State::compiling)
+      f.versions.erase(f.versions.begin() + static_cast<ptrdiff_t>(i));
+  return static_cast<size_t>(std::ranges::count_if(
+      f.versions, [&](const auto& v) { return !v->superseded && (v->placed || v->demands == s.demands.plan()); }));
+}
+
 std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
                                                    const std::vector<Value>& args, const std::string& why) {
-  const auto of_this_plan =
-      std::ranges::count_if(f.versions, [&](const auto& v) { return v->placed || v->demands == s.demands.plan(); });
-  if (static_cast<size_t>(of_this_plan) >= kMaxVersions) {
-    refuse(s, frame, f, fmt::format("{} versions; last: {}", kMaxVersions, why));
-    return nullptr;
-  }
   SpecialiseRequest request;
   request.function = Value::share(runtime::frame_closure(frame));
   request.args = args;
   request.fixed = f.fixed;
-  if (!f.versions.empty())
-    request.symbolic = differing_dims(s, f.versions.front()->made->access, request.function, args);
+  learn_differences(s, f, request);
+  if (count_versions(s, f) >= kMaxVersions) {
+    f.full = fmt::format("{} versions; last: {}", kMaxVersions, why);
+    return nullptr;
+  }
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
   v->demands = s.demands.plan();
-  v->made = std::make_shared<SpecialiseResult>(specialise_sizes(s, request));
+  v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
   v->specialise_ms = ms_since(start);
   v->why = why;
   if (v->made->ok && s.devices.used()) {

@@ -64,6 +64,8 @@ class JitExecutor final : public runtime::Executor {
   // The version for another plan, compiled beside the running one; null if there is one already.
   std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
                                   bool placed = false, bool wait = false);
+  static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
+  static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   bool wants(Session& s, const std::vector<Value>& args) const;

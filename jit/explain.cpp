@@ -88,6 +88,12 @@ std::string explain(runtime::Session& s) {
       }
     }
     if (f->interpreted_calls) out += fmt::format("  {} calls interpreted\n", f->interpreted_calls);
+    if (!f->pins.varying().empty()) {
+      std::string names;
+      for (const std::string& path : f->pins.varying()) names += (names.empty() ? "" : ", ") + path;
+      out += fmt::format("  numbers that change: {}\n", names);
+    }
+    if (!f->full.empty()) out += fmt::format("  other calls are interpreted: {}\n", f->full);
     if (!f->refused.empty()) out += fmt::format("  stays interpreted: {}\n", f->refused);
     if (!f->failures.empty()) {
       out += "  not compiled because:\n";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/interpreter/names_set.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor/tensor.h"
 
@@ -15,14 +16,23 @@ using runtime::kind_of;
 using runtime::ObjectKind;
 
 namespace {
-constexpr size_t kMaxItems = 1024;  // a longer list is data: passed on boxed
+// A longer list is data: passed on boxed. One of numbers is data much earlier than one of layers or tensors, as deep
+// models have them.
+constexpr size_t kMaxNumbers = 1024, kMaxItems = 32 * 1024;
 
-std::string key_of(const AccessNode& n) {
-  return fmt::format("{}.{}.{}.{}.{:x}", static_cast<int>(n.step), n.parent, n.index, n.name.id(),
-                     static_cast<uint64_t>(n.object.bits()));
+std::array<uint64_t, 5> key_of(const AccessNode& n) {
+  return {static_cast<uint64_t>(n.step), n.parent, n.index, n.name.id(), static_cast<uint64_t>(n.object.bits())};
+}
+bool number_or_text(const Value& v) {
+  return v.is_int() || v.is_float() || v.is_bool() || runtime::cast_exact<runtime::Str>(v);
 }
 bool plain_key(const Value& k) { return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k); }
 }  // namespace
+
+uint32_t Specialiser::find_node(const AccessNode& n) const {
+  auto at = node_index_.find(key_of(n));
+  return at == node_index_.end() ? kNoNode : at->second;
+}
 
 uint32_t Specialiser::add_node(AccessNode n, bool* fresh) {
   auto [at, added] = node_index_.try_emplace(key_of(n), static_cast<uint32_t>(access.nodes.size()));
@@ -55,6 +65,14 @@ bool Specialiser::is_fixed(uint32_t id) const {
   }
 }
 
+// Is it an argument, or an item of one?
+bool Specialiser::is_data(uint32_t id) const {
+  using Step = AccessNode::Step;
+  const AccessNode* n = &access.nodes[id];
+  while (n->step == Step::item || n->step == Step::dict_value) n = &access.nodes[n->parent];
+  return n->step == Step::argument;
+}
+
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
   bool fresh = false;
   uint32_t id = add_node(std::move(step), &fresh);
@@ -66,19 +84,12 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   AVal out;
   switch (kind_of(v)) {
     case ObjectKind::integer:
-    case ObjectKind::floating: {
-      // Defaults, what stands in classes and static arguments are part of the program, not of its data.
-      AccessNode::Step how = access.nodes[id].step;
-      if (how == AccessNode::Step::default_ || how == AccessNode::Step::kwdefault ||
-          how == AccessNode::Step::class_attr || is_fixed(id)) {
-        access.nodes[id].guard = G::same;
-        access.nodes[id].expected = v;
-        out = AVal::of(v);
-      } else {
-        out = wrap_number(v, id);
-      }
+    case ObjectKind::floating:
+    case ObjectKind::boolean:
+    case ObjectKind::none:
+    case ObjectKind::str:
+      out = wrap_plain(v, id);
       break;
-    }
     case ObjectKind::tensor:
       out = wrap_tensor(v, id);
       break;
@@ -122,11 +133,8 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       access.nodes[id].expected = v;
       out = AVal::marker(AKind::zero);
       break;
-    case ObjectKind::none:
-    case ObjectKind::boolean:
     case ObjectKind::ellipsis:
     case ObjectKind::not_implemented:
-    case ObjectKind::str:
     case ObjectKind::bytes:
     case ObjectKind::native:
     case ObjectKind::type:
@@ -159,8 +167,7 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
 void Specialiser::ensure(const AVal& a) {
   if (a.is(AKind::ref)) {
     if (a.heap < heap_.size() && heap_[a.heap]) return;
-    auto at = external_info_.find(a.heap);
-    if (at != external_info_.end()) wrap_object(at->second.first, at->second.second);
+    reach(a.heap);
     return;
   }
   if (!a.parts) return;
@@ -169,16 +176,60 @@ void Specialiser::ensure(const AVal& a) {
   for (const auto& [name, v] : a.parts->kwdefaults) ensure(v);
 }
 
-AVal Specialiser::wrap_number(const Value& v, uint32_t node) {
-  bool is_int = v.is_int();
-  access.nodes[node].guard = is_int ? AccessNode::Guard::integer : AccessNode::Guard::floating;
-  return input(is_int ? ir::types::integer() : ir::types::floating(), node, v);
+void Specialiser::reach(HeapId id) {
+  if (id < heap_.size() && heap_[id]) return;
+  const auto at = external_info_.find(id);
+  if (at == external_info_.end()) return;
+  const auto [v, node] = at->second;
+  if (kind_of(v) == ObjectKind::module)
+    module_object(v);
+  else
+    wrap_object(v, node);
+}
+
+// Is a number, bool, text or None a constant of this version? (Defaults, what stands in classes and static arguments
+// are part of the program, not of its data, if there are to be no other constants.)
+bool Specialiser::is_constant(uint32_t node, const Value& v) const {
+  using Step = AccessNode::Step;
+  const AccessNode& n = access.nodes[node];
+  if (v.is_none() || is_fixed(node)) return true;
+  if (!request_.varying.empty() && request_.varying.count(access.path(node))) return false;
+  const bool number = v.is_int() || v.is_float();
+  if (v.is_bool() || (!number && !request_.constants)) return true;
+  if (n.step == Step::default_ || n.step == Step::kwdefault || n.step == Step::class_attr) return true;
+  if (!request_.constants || (v.is_float() && is_data(node))) return false;
+  return (n.step != Step::attribute && n.step != Step::global) || !written_names_.count(n.name);
+}
+
+AVal Specialiser::wrap_plain(const Value& v, uint32_t node) {
+  using G = AccessNode::Guard;
+  AccessNode& n = access.nodes[node];
+  if (is_constant(node, v)) {
+    n.guard = G::same;
+    n.expected = v;
+    if (!is_fixed(node)) n.pin = AccessNode::Pin::first;
+    return AVal::of(v);
+  }
+  switch (kind_of(v)) {
+    case ObjectKind::integer:
+      n.guard = G::integer;
+      return input(ir::types::integer(), node, v);
+    case ObjectKind::floating:
+      n.guard = G::floating;
+      return input(ir::types::floating(), node, v);
+    case ObjectKind::boolean:
+      n.guard = G::boolean;
+      return input(ir::types::boolean(), node, v);
+    default:
+      n.guard = G::text;
+      return input(ir::types::string(), node, v);
+  }
 }
 
 AVal Specialiser::wrap_tensor(const Value& v, uint32_t node) {
   const auto* t = v.as<runtime::Tensor>();
   std::vector<ir::SymDim> dims;
-  auto wanted = request_.symbolic.find(access.nodes[node].text());
+  auto wanted = request_.symbolic.empty() ? request_.symbolic.end() : request_.symbolic.find(access.path(node));
   for (int i = 0; i < t->rank; ++i) {
     int64_t n = t->dims()[i];
     bool symbolic = wanted != request_.symbolic.end() && wanted->second.count(i);
@@ -243,7 +294,7 @@ AVal Specialiser::wrap_function(const Value& v, uint32_t node) {
   if (auto* d = runtime::cast_exact<runtime::Dict>(fn->kwdefaults))
     for (uint32_t i = 0; i < d->filled; ++i) {
       if (d->entries[i].key.is_unbound()) continue;
-      Symbol name = runtime::str_symbol(d->entries[i].key.as<runtime::Str>());
+      const Symbol name = keyword_name(AVal::of(d->entries[i].key));
       AccessNode c;
       c.step = AccessNode::Step::kwdefault;
       c.parent = node;
@@ -280,12 +331,21 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   o->node = node;
   o->concrete = v;
   ObjectKind kind = kind_of(v);
-  if (kind == ObjectKind::list && v.as<runtime::List>()->size > kMaxItems) return boxed();
+  if (kind == ObjectKind::list) {
+    auto* l = v.as<runtime::List>();
+    const bool data = l->size > kMaxNumbers && std::all_of(l->begin(), l->end(), number_or_text);
+    if (data || l->size > kMaxItems) return boxed();
+  }
   if (kind == ObjectKind::dict) {
     auto* d = v.as<runtime::Dict>();
     if (d->used > kMaxItems) return boxed();
-    for (uint32_t i = 0; i < d->filled; ++i)
-      if (!d->entries[i].key.is_unbound() && !plain_key(d->entries[i].key)) return boxed();
+    bool data = d->used > kMaxNumbers;
+    for (uint32_t i = 0; i < d->filled; ++i) {
+      if (d->entries[i].key.is_unbound()) continue;
+      if (!plain_key(d->entries[i].key)) return boxed();
+      data &= number_or_text(d->entries[i].value);
+    }
+    if (data) return boxed();
   }
   if (kind == ObjectKind::instance) {
     auto* i = v.as<runtime::Instance>();
@@ -321,7 +381,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
         AVal item = wrap(l->items[i], n);
         o->items.push_back(item);
       }
-      o->original_items = o->items;
+      o->memory = o->loaded = o->items;
       break;
     }
     case ObjectKind::dict: {
@@ -339,7 +399,8 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
         AVal item = wrap(d->entries[i].value, n);
         o->items.push_back(item);
       }
-      o->original_items = o->items;
+      o->memory = o->loaded = o->items;
+      o->memory_keys = o->loaded_keys = o->keys;
       break;
     }
     case ObjectKind::cell:
@@ -356,6 +417,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       access.nodes[node].expected = o->cls;  // kept alive: its version is compared
     }
   }
+  if (effects_.unknown) forget(*o);  // the call found it so, but now it may be otherwise
   return out;
 }
 
@@ -364,9 +426,17 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
   if (const AObject::Slot* s = heap_[id]->find(name)) return s->value;
   if (!heap_[id]->external) return {};
   const AObject& o = *heap_[id];
+  if (o.kind == AObject::Kind::globals) {
+    if (o.stale) return {};
+    const AVal v = global(o.concrete, name);
+    write(id).slots.push_back({.name = name, .value = v, .memory = v, .loaded = v});
+    return v;
+  }
   if (o.stale) {
     if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattribute)
       abandon("an object with __getattribute__ that the interpreter may have changed");
+    if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattr)
+      return boxed(ir::prim::attr_get, {AVal::of_heap(id)}, name.id());
     if (o.kind == AObject::Kind::cell)
       return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
     return AVal::dynamic(code.let(ir::prim::attr_get, {node_input(o.node)}, name.id(), nullptr, span), nullptr);
@@ -394,7 +464,7 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
   }
   AVal out = wrap(v, n);
   AObject& w = write(id);
-  if (!w.find(name)) w.slots.push_back({name, out, out, false});
+  if (!w.find(name)) w.slots.push_back({.name = name, .value = out, .memory = out, .loaded = out});
   return out;
 }
 
@@ -428,6 +498,11 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   n.object = module;
   n.name = name;
   Value* slot = m->names.find(name);
+  if (is_changeable(name)) {
+    if (!slot || slot->is_unbound())
+      abandon(fmt::format("global {}, which the interpreter may have made", name.text()));
+    return AVal::dynamic(code.let(ir::prim::attr_get, {pool(module)}, name.id(), nullptr, span), nullptr);
+  }
   if (slot && !slot->is_unbound()) return wrap(*slot, n);
   bool fresh;
   uint32_t node = add_node(n, &fresh);  // a new global of that name would shadow the builtin
@@ -436,6 +511,21 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   if (b.is_error()) session.pending = Value();
   if (b.is_unbound() || b.is_error()) abandon(fmt::format("name {} is not defined", name.text()));
   return AVal::of(b);
+}
+
+// May a global or an attribute of a class of this name have been set since the call began?
+bool Specialiser::is_changeable(Symbol name) { return effects_.unknown && runtime::is_set_by_functions(session, name); }
+
+// What stands in a global, where it was read already.
+AVal Specialiser::found_global(const Value& module, Symbol name) {
+  AccessNode n;
+  n.step = AccessNode::Step::global;
+  n.object = module;
+  n.name = name;
+  const uint32_t node = find_node(n);
+  if (node == kNoNode || heap_[module_object(module)]->stale) return {};
+  ensure(node_values_[node]);
+  return node_values_[node];
 }
 
 // ---------------------------------------------------------------- values that must be known
@@ -458,11 +548,41 @@ Value Specialiser::need_constant(const AVal& a, std::string_view why) {
       abandon_symbol_ = true;  // a size: ask for a version with numbers
       abandon(fmt::format("a size {}", why));
     }
+    if (!request_.spent.empty() && request_.spent.count(access.path(leaf)))
+      abandon(fmt::format("{} changes and {}", access.path(leaf), why));
+  }
+  for (uint32_t leaf : n.leaves) {
+    AccessNode& node = access.nodes[leaf];
     node.guard = AccessNode::Guard::same;
-    const ir::NameId input = node_values_[leaf].atom.name();
-    node.expected = code.name(input).witness;
+    node.pin = AccessNode::Pin::needed;
+    node.expected = code.name(node_values_[leaf].atom.name()).witness;
   }
   return n.witness;
+}
+
+bool Specialiser::may_pin(const AVal& a) const {
+  if (!a.is(AKind::dynamic) || !a.atom.is_name()) return false;
+  const Residual::Name& n = code.name(a.atom.name());
+  return !n.witness.is_unbound() && std::ranges::all_of(n.leaves, [&](uint32_t leaf) {
+    return access.nodes[leaf].guard != AccessNode::Guard::tensor &&
+           (request_.spent.empty() || !request_.spent.count(access.path(leaf)));
+  });
+}
+
+AVal Specialiser::settled(const AVal& a) {
+  if (!a.is(AKind::dynamic) || !a.type || a.type->kind != ir::TypeKind::string || !may_pin(a)) return a;
+  return AVal::of(need_constant(a, "decides"));
+}
+
+// With the flag as a constant there is one way to go, and nothing to join. What a flag was computed of (numbers that
+// are compared) is no flag.
+AVal Specialiser::settled_condition(const AVal& a) {
+  if (!may_pin(a)) return a;
+  const std::vector<uint32_t>& leaves = code.name(a.atom.name()).leaves;
+  const bool flags = std::ranges::all_of(leaves, [&](uint32_t leaf) {
+    return node_values_[leaf].is(AKind::dynamic) && node_values_[leaf].type == ir::types::boolean();
+  });
+  return flags ? AVal::of(need_constant(a, "decides")) : a;
 }
 
 Value Specialiser::need_key(const AVal& a, std::string_view why) {

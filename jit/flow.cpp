@@ -157,6 +157,36 @@ std::vector<std::vector<BlockId>> loops_of(const ir::Function& f) {
   return out;
 }
 
+// Of each loop's head: the block where all ways out of the loop meet. (A head's own post-dominator may be a further
+// test of the loop's condition, inside of it.)
+std::vector<BlockId> loop_exits(const FlowInfo& flow) {
+  std::vector<BlockId> out = flow.post_dominator;
+  for (size_t head = 0; head < out.size(); ++head) {
+    auto inside = [&](BlockId b) {
+      const auto& loops = flow.loops[index(b)];
+      return std::ranges::find(loops, BlockId{static_cast<uint32_t>(head)}) != loops.end();
+    };
+    while (out[head] != BlockId::none && inside(out[head])) out[head] = flow.post_dominator[index(out[head])];
+  }
+  return out;
+}
+
+std::vector<Symbol> written_by(const ir::Function& f) {
+  namespace prim = ir::prim;
+  std::vector<Symbol> out;
+  if (const std::string_view name = f.name.text(); name == "__init__" || name == "__new__") return out;
+  for (const ir::Block& b : f.blocks)
+    for (const ir::Let& l : b.lets) {
+      if (l.op == prim::attr_set || l.op == prim::global_set) out.push_back(Symbol::from_id(l.attr));
+      if (l.op != prim::update) continue;
+      const ir::PlacePath& path = f.paths[l.attr];
+      if (path.root == ir::PlacePath::Root::global) out.push_back(path.name);
+      for (const ir::PlacePath::Step& step : path.steps)
+        if (!step.is_item) out.push_back(step.attr);
+    }
+  return out;
+}
+
 }  // namespace
 
 const FlowInfo& flow_of(const ir::FunctionRef& f) {
@@ -178,6 +208,8 @@ const FlowInfo& flow_of(const ir::FunctionRef& f) {
     info->post_dominator = post_dominators(*f);
     info->live_in = liveness(*f);
     info->loops = loops_of(*f);
+    info->loop_exit = loop_exits(*info);
+    info->written = written_by(*f);
     slot = {f, std::move(info)};
   }
   return *slot.second;

@@ -79,27 +79,22 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
   return p;
 }
 
-// An object that only one branch has reached, and maybe written to, as the other one leaves it.
-static std::shared_ptr<AObject> untouched(const AObject& x) {
+// An external object as the call found it: as a branch leaves it that has not reached it.
+static std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) {
   auto o = std::make_shared<AObject>(x);
-  for (AObject::Slot& s : o->slots) s.value = s.flushed ? AVal::marker(AKind::poison) : s.original, s.dirty = false;
-  o->items = x.original_items;
-  o->dirty = o->stale = o->escaped = o->flushed = false;
-  o->poisoned = x.flushed && (x.kind == AObject::Kind::list || x.kind == AObject::Kind::dict);
+  for (AObject::Slot& s : o->slots) s.value = s.memory = s.loaded, s.dirty = false;
+  o->items = o->memory = o->loaded;
+  o->keys = o->memory_keys = o->loaded_keys;
+  o->dirty = o->stale = o->poisoned = false;
+  if (there.unknown) forget(*o);
   return o;
 }
-static bool was_touched(const AObject& x) {
-  return x.dirty || x.stale || x.escaped || x.flushed || x.poisoned ||
-         std::ranges::any_of(x.slots, [](const AObject::Slot& s) { return s.dirty; });
-}
 
-// A slot that one branch has loaded or made, and the other has not: as it was there, if that is known.
+// A slot that one branch has loaded or made, and the other has not: as the call found it, if that is known.
 AVal Specialiser::merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                                   JoinBlock& j) {
-  if (s.flushed) return AVal::marker(AKind::poison);
-  if (!s.dirty && other.external && !other.stale) return s.value;
-  if (!other.external || other.stale || s.original.is(AKind::unbound)) return AVal::marker(AKind::poison);
-  return other_first ? merge(s.original, s.value, a, b, j) : merge(s.value, s.original, a, b, j);
+  if (!other.external || other.stale || s.loaded.is(AKind::unbound)) return AVal::marker(AKind::poison);
+  return other_first ? merge(s.loaded, s.value, a, b, j) : merge(s.value, s.loaded, a, b, j);
 }
 
 void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
@@ -107,37 +102,43 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   a.heap.resize(n);
   b.heap.resize(n);
   heap_ = a.heap;
-  for (size_t i = 0; i < n; ++i) {
-    if (a.heap[i] == b.heap[i]) continue;
+  std::vector<size_t> differing;
+  AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
+  for (size_t i : differing) {
     if (!a.heap[i] || !b.heap[i]) {
       const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
-      if (!only->external || !was_touched(*only)) {
+      Fork& other = a.heap[i] ? b : a;
+      if (!only->external || (!changed_inside(*only) && !other.effects.unknown)) {
         heap_.put(i, only);
         continue;
       }
-      (a.heap[i] ? b : a).heap.put(i, untouched(*only));
+      other.heap.put(i, untouched(*only, other.effects));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
     auto o = std::make_shared<AObject>(x);
     o->dirty = x.dirty || y.dirty;
     o->escaped = x.escaped || y.escaped;
     o->stale = x.stale || y.stale;
-    o->flushed = x.flushed || y.flushed;
     if (x.escaped != y.escaped || y.poisoned) o->poisoned = true;
-    // What the interpreter may have changed on one side is read again; what the other side has written is lost then.
+    if (x.escaped && y.escaped)
+      o->boxed = merge(AVal::dynamic(x.boxed, nullptr), AVal::dynamic(y.boxed, nullptr), a, b, j).atom;
+    // What is not written yet was not written when they parted (join). What the interpreter may have changed on one
+    // side is read again: nothing of it is left to write.
     o->slots.clear();
     for (const AObject::Slot& s : x.slots) {
       const AObject::Slot* in_y = b.heap[i]->find(s.name);
-      if (!in_y && y.stale && !s.dirty) continue;
+      if (!in_y && y.stale) continue;
       AObject::Slot merged = s;
       merged.dirty = s.dirty || (in_y && in_y->dirty);
       merged.value = in_y ? merge(s.value, in_y->value, a, b, j) : merge_one_sided(s, y, false, a, b, j);
+      if (!merged.dirty) merged.memory = merged.value;
       o->slots.push_back(std::move(merged));
     }
     for (const AObject::Slot& s : y.slots) {
-      if (a.heap[i]->find(s.name) || (x.stale && !s.dirty)) continue;
+      if (a.heap[i]->find(s.name) || x.stale) continue;
       AObject::Slot merged = s;
       merged.value = merge_one_sided(s, x, true, a, b, j);
+      if (!merged.dirty) merged.memory = merged.value;
       o->slots.push_back(std::move(merged));
     }
     if (x.kind == AObject::Kind::shadow) {
@@ -148,11 +149,16 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     if (x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) {
       o->poisoned = true;
     } else {
-      for (size_t k = 0; k < x.items.size(); ++k) o->items[k] = merge(x.items[k], y.items[k], a, b, j);
+      std::vector<size_t> changed;
+      PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t k) {
+        if (k < x.items.size()) changed.push_back(k);
+      });
+      for (size_t k : changed) o->items.edit(k) = merge(x.items[k], y.items[k], a, b, j);
       for (size_t k = 0; k < x.keys.size(); ++k)
         if (!same(x.keys[k], y.keys[k])) o->poisoned = true;
     }
     if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
+    if (!o->dirty) o->memory = o->items, o->memory_keys = o->keys;
     if (o->poisoned && !o->torn.known()) o->torn = j.parted;
     heap_.put(i, std::move(o));
   }
@@ -160,12 +166,9 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
 
 // A slot that only one side has is zero on the other.
 void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
-  auto find = [](const AObject& m, const AVal& key) -> AVal {
-    for (size_t i = 0; i < m.keys.size(); ++i)
-      if (runtime::cast_exact<runtime::Str>(m.keys[i].known)->view() ==
-          runtime::cast_exact<runtime::Str>(key.known)->view())
-        return m.items[i];
-    return AVal::marker(AKind::zero);
+  auto find = [&](const AObject& m, const AVal& key) -> AVal {
+    const int i = key_position(m.keys, key.known);
+    return i < 0 ? AVal::marker(AKind::zero) : m.items[static_cast<size_t>(i)];
   };
   o.keys.clear();
   o.items.clear();
@@ -192,7 +195,20 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
     code.switch_to(x.end);
     return x.outcome;
   };
+  const Effects both = a.effects | b.effects;
+  effects_ = both;
   if (a.outcome.kind == K::dead && b.outcome.kind == K::dead) return {};
+  // Where one side has written outside, so does the other: from here on nothing is left to write.
+  for (Fork* x : {&a, &b}) {
+    if (x->outcome.kind == K::dead || x->effects.done || !both.done) continue;
+    heap_ = x->heap;
+    effects_ = x->effects;
+    code.switch_to(x->end);
+    write_all();
+    x->heap = heap_;
+    x->end = code.current();
+  }
+  effects_ = both;
   if (a.outcome.kind == K::dead) return adopt(b);
   if (b.outcome.kind == K::dead) return adopt(a);
   if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
@@ -248,7 +264,7 @@ static AVal* part_of(AObject& o, const HeapLocation& l) {
       return s ? &s->value : nullptr;
     }
     case HeapLocation::Part::item:
-      return l.index < o.items.size() ? &o.items[l.index] : nullptr;
+      return l.index < o.items.size() ? &o.items.edit(l.index) : nullptr;
     case HeapLocation::Part::cursor:
       return &o.cursor;
   }
@@ -262,8 +278,16 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
     AVal* v = part_of(o, l);
     if (!v) abandon("an attribute that a loop makes");
     *v = generalise(*v, lh);
-    if (l.part == HeapLocation::Part::slot) o.find(Symbol::from_id(l.index))->dirty = true;
-    if (l.part == HeapLocation::Part::item) o.dirty = true;
+    // As at the end of every iteration: everything is written, or nothing is.
+    const bool slot = l.part == HeapLocation::Part::slot, item = l.part == HeapLocation::Part::item;
+    AObject::Slot* s = slot ? o.find(Symbol::from_id(l.index)) : nullptr;
+    if (effects_.done || o.escaped) {
+      if (slot) s->memory = *v;
+      if (item && o.outside()) o.memory.edit(l.index) = *v;
+    } else {
+      if (slot) s->dirty = true;
+      if (item) o.dirty = true;
+    }
   }
 }
 
@@ -298,9 +322,16 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   };
   for (uint32_t n = 0; n < live.size(); ++n)
     if (live[n]) look(at_head.env[n], edge.env[n], plan.names.count(n), [&] { plan.names.insert(n); });
-  for (HeapId id = 0; id < at_head.heap.size(); ++id) {
+  std::vector<size_t> differing;
+  AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
+  for (size_t at : differing) {
+    const auto id = static_cast<HeapId>(at);
     const auto &x = at_head.heap[id], &y = edge.heap[id];
-    if (!x || !y || x == y) continue;
+    if (!x && y && y->external && changed_inside(*y)) {
+      preload_.objects.insert(id);  // first reached inside: the head is to have it
+      ok = false;
+    }
+    if (!x || !y) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
       abandon("a cotangent that only some iterations have");
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
@@ -309,16 +340,19 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
       look(h, b, plan.heap.count(l), [&] { plan.heap.insert(l); });
     };
-    for (size_t k = 0; k < x->items.size(); ++k)
-      heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
+    PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
+      if (k < x->items.size())
+        heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
+    });
     for (const AObject::Slot& s : y->slots) {
       AObject::Slot* before = x->find(s.name);
       if (before)
         heap_look(before->value, s.value, {id, HeapLocation::Part::slot, s.name.id()});
-      else if (s.dirty || !x->external) {
+      else if (!x->stale && (!x->external || !same(s.value, s.loaded))) {
         // First assigned inside: load it before the loop, so that the head has it.
-        if (x->external && !s.original.is(AKind::unbound)) {
-          preload_.insert({id, s.name.id()});
+        const bool there = !s.loaded.is(AKind::unbound) || x->kind == AObject::Kind::globals;
+        if (x->external && there && !preload_.slots.count({id, s.name.id()})) {
+          preload_.slots.insert({id, s.name.id()});
           ok = false;
         } else {
           abandon(fmt::format("attribute {} is made in a loop", s.name.text()));

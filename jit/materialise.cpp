@@ -95,15 +95,28 @@ AVal Specialiser::new_dict(std::vector<AVal> keys, std::vector<AVal> values) {
   return AVal::of_heap(allocate(std::move(o)));
 }
 
-// Of equal items the first stays.
 AVal Specialiser::new_set(const std::vector<AVal>& items) {
   AObject o;
   o.kind = AObject::Kind::set;
-  for (const AVal& v : items) {
-    const Value item = need_key(v, "is in a set");
-    if (std::ranges::none_of(o.keys, [&](const AVal& k) { return is_key(k, item); })) o.keys.push_back(AVal::of(item));
-  }
-  return AVal::of_heap(allocate(std::move(o)));
+  AVal set = AVal::of_heap(allocate(std::move(o)));
+  for (const AVal& v : items) set_add(set, v);
+  return set;
+}
+
+// Of equal items the first stays.
+void Specialiser::set_add(const AVal& set, const AVal& item) {
+  const Value key = need_key(item, "is in a set");
+  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
+  AObject& o = write(set.heap);
+  if (key_position(o.keys, key) < 0) o.keys.push_back(AVal::of(key));
+}
+
+void Specialiser::set_update(const AVal& set, const AVal& items) {
+  each_item(items, "becomes a set", [&](const AVal& v) {
+    set_add(set, v);
+    return true;
+  });
 }
 
 AVal Specialiser::new_iterator(AObject::Iter kind, AVal source) {
@@ -199,21 +212,50 @@ Atom Specialiser::materialise(const AVal& a) {
       if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
       if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)
         abandon("an object made inside is passed to the interpreter");
-      std::vector<Atom> items;
-      const AObject copy = o;
-      for (size_t i = 0; i < copy.items.size(); ++i) {
-        if (copy.kind == AObject::Kind::dict) items.push_back(materialise(copy.keys[i]));
-        items.push_back(materialise(copy.items[i]));
-      }
-      Atom made = code.let(copy.kind == AObject::Kind::list ? prim::list : prim::dict, items, 0, nullptr, span);
-      AObject& w = write(a.heap);
-      w.escaped = true;
-      w.boxed = made;
-      return made;
+      return made_object(a.heap);
     }
     default:
       abandon("a value that cannot be passed to the interpreter");
   }
+}
+
+// Is it reached from its own parts?
+bool Specialiser::holds_itself(HeapId id) const {
+  std::set<HeapId> seen;
+  auto reaches = [&](auto& self, const AVal& a) -> bool {
+    if (a.is(AKind::tuple) || a.is(AKind::slice))
+      return std::ranges::any_of(a.items(), [&](const AVal& i) { return self(self, i); });
+    if (!a.is(AKind::ref)) return false;
+    if (a.heap == id) return true;
+    const AObject& o = read(a.heap);
+    return !o.outside() && seen.insert(a.heap).second &&
+           std::ranges::any_of(o.items, [&](const AVal& i) { return self(self, i); });
+  };
+  return std::ranges::any_of(read(id).items, [&](const AVal& i) { return reaches(reaches, i); });
+}
+
+// Makes a list or dict. One that holds itself is there before its parts are.
+Atom Specialiser::made_object(HeapId id) {
+  const AObject o = read(id);
+  const bool list = o.kind == AObject::Kind::list, parts_first = !holds_itself(id);
+  std::vector<Atom> items;
+  for (size_t i = 0; parts_first && i < o.items.size(); ++i) {
+    if (!list) items.push_back(materialise(o.keys[i]));
+    items.push_back(materialise(o.items[i]));
+  }
+  const Atom made = code.let(list ? prim::list : prim::dict, items, 0, nullptr, span);
+  AObject& w = write(id);
+  w.escaped = true;
+  w.boxed = made;
+  if (parts_first) {
+    w.memory = w.items;
+    w.memory_keys = w.keys;
+    w.dirty = false;
+  } else {
+    w.dirty = true;
+    write_object(id);
+  }
+  return made;
 }
 
 // The boxed input that holds an access node's value.
@@ -235,47 +277,13 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 
 // ---------------------------------------------------------------- the runtime's operations
 
-// What an operation with unknown effects needs: everything the script can see is as it would be.
-void Specialiser::before_unknown(const std::vector<AVal>& args) {
-  if (in_try_) abandon("an operation of the interpreter inside try");
-  (void)args;
-  code.effect(true);
-  flush_effects();
-}
-
-// Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.
-static bool may_run_scripts(const AVal& a) {
-  if (a.is(AKind::tuple) || a.is(AKind::slice)) return std::ranges::any_of(a.items(), may_run_scripts);
-  if (a.is(AKind::dynamic)) return !a.type;
-  if (!a.is(AKind::known)) return true;
-  switch (kind_of(a.known)) {
-    case ObjectKind::none:
-    case ObjectKind::ellipsis:
-    case ObjectKind::boolean:
-    case ObjectKind::integer:
-    case ObjectKind::big_int:
-    case ObjectKind::floating:
-    case ObjectKind::str:
-    case ObjectKind::bytes:
-    case ObjectKind::range:
-    case ObjectKind::dtype:
-    case ObjectKind::device:
-      return false;
-    case ObjectKind::tuple:
-      return std::any_of(a.known.as<runtime::Tuple>()->begin(), a.known.as<runtime::Tuple>()->end(),
-                         [](const Value& v) { return may_run_scripts(AVal::of(v)); });
-    default:
-      return true;
-  }
-}
-
-AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr) {
+AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
   if (!is_runnable(op)) abandon(fmt::format("{} on values whose types are not known", ir::op_name(op)));
-  const bool touches_objects = std::ranges::any_of(args, may_run_scripts);
-  if (touches_objects) before_unknown(args);
+  const bool touches_objects = std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
+  if (touches_objects) before_unknown();
   std::vector<Atom> atoms;
   for (const AVal& a : args) atoms.push_back(materialise(a));
-  AVal out = AVal::dynamic(code.let(op, atoms, attr, nullptr, span), nullptr);
+  AVal out = AVal::dynamic(code.let(op, atoms, attr, type, span), type);
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
@@ -307,23 +315,36 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
 AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   if (!can_box(f, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
-  before_unknown(args);
+  before_unknown();
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
   after_unknown();
   return out;
 }
 
-// A call that only writes output.
+// A call that only writes output, unless scripts say what the output is.
 AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  const bool scripts = effects_.unknown || output_is_replaced() ||
+                       std::ranges::any_of(args, [&](const AVal& a) { return shown_by_scripts(a); }) ||
+                       std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
+  if (scripts) return boxed_call(f, args, keywords);
   if (!can_box(f, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
-  before_unknown(args);
+  before_unknown();
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
-  effects_done_ = true;
   code.effect(false);
   return out;
+}
+
+AVal Specialiser::number_call(const AVal& f, const std::vector<AVal>& args, const ir::Type* type) {
+  std::vector<Atom> atoms{materialise(f)};
+  ir::CallSig sig;
+  for (const AVal& a : args) {
+    atoms.push_back(atom(a));
+    sig.args.push_back({ir::CallSig::Kind::positional, {}});
+  }
+  return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), type, span), type);
 }
 
 AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
@@ -346,7 +367,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   all.insert(all.end(), args.begin(), args.end());
   if (!can_box(a, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
-  before_unknown(all);
+  before_unknown();
   std::vector<Atom> atoms;
   ir::CallSig sig;
   sig.method = name;
@@ -374,62 +395,6 @@ std::string Specialiser::callee_name(const AVal& f) {
 }
 
 Symbol Specialiser::current_function() const { return frames_.empty() ? function_name : frames_.back()->code->name; }
-
-// Carry out the writes that the interpreter would have done by now.
-void Specialiser::flush_effects() {
-  for (HeapId id = 0; id < heap_.size(); ++id) {
-    if (!heap_[id] || !heap_[id]->external) continue;
-    bool dirty = heap_[id]->dirty;
-    for (const AObject::Slot& s : heap_[id]->slots) dirty |= s.dirty;
-    if (!dirty) continue;
-    if (heap_[id]->poisoned) abandon_torn(*heap_[id], "an object");
-    if (heap_[id]->kind != AObject::Kind::instance && heap_[id]->kind != AObject::Kind::cell &&
-        heap_[id]->kind != AObject::Kind::list)
-      abandon("a write before an operation of the interpreter");
-    AObject copy = *heap_[id];
-    AObject& o = write(id);
-    if (copy.kind == AObject::Kind::globals) abandon("a global is written before an operation of the interpreter");
-    if (copy.kind == AObject::Kind::instance && copy.cls.as<runtime::Type>()->has_setattr)
-      abandon("an object with __setattr__ is passed to the interpreter after a write");
-    Atom object = node_input(copy.node);
-    for (size_t i = 0; i < copy.slots.size(); ++i) {
-      if (!copy.slots[i].dirty) continue;
-      Atom v = materialise(copy.slots[i].value);
-      if (copy.kind == AObject::Kind::cell)
-        code.let(prim::cell_set, {object, v}, 0, nullptr, span);
-      else
-        code.let(prim::attr_set, {object, v}, copy.slots[i].name.id(), nullptr, span);
-      o.slots[i].dirty = false;
-      o.slots[i].flushed = o.flushed = true;
-      o.slots[i].original = o.slots[i].value;
-    }
-    if (copy.kind == AObject::Kind::list) {
-      if (copy.items.size() != copy.original_items.size())
-        abandon("a list grows before an operation of the interpreter");
-      for (size_t i = 0; i < copy.items.size(); ++i)
-        if (!same(copy.items[i], copy.original_items[i]))
-          code.let(prim::item_set, {object, code.integer(static_cast<int64_t>(i)), materialise(copy.items[i])}, 0,
-                   nullptr, span);
-      o.flushed = true;
-      o.original_items = o.items;
-      o.dirty = false;
-    }
-    effects_done_ = true;
-  }
-}
-
-// The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
-void Specialiser::after_unknown() {
-  effects_done_ = true;
-  code.effect(false);
-  for (HeapId id = 0; id < heap_.size(); ++id)
-    if (heap_[id] && (heap_[id]->external || heap_[id]->escaped)) {
-      AObject& o = write(id);
-      o.stale = true;
-      o.slots.clear();
-      if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
-    }
-}
 
 void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), span}; }
 void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), span, true}; }

@@ -1,6 +1,9 @@
 #include "jit/residual.h"
 
 #include <bit>
+#include <cstdint>
+
+#include "jit/abstract.h"
 
 namespace ouro::jit {
 
@@ -15,7 +18,12 @@ NameId Residual::new_name(const ir::Type* type, Symbol hint) {
   names_.push_back({type, hint, {}, {}});
   return NameId{static_cast<uint32_t>(names_.size() - 1)};
 }
-NameId Residual::entry_param(const ir::Type* type, Symbol hint) { return block_param(BlockId{0}, type, hint); }
+// These stay when what was written is taken back: inputs that were loaded once are loaded.
+NameId Residual::entry_param(const ir::Type* type, Symbol hint) {
+  NameId n = new_name(type, hint);
+  blocks_[0].params.push_back(n);
+  return n;
+}
 BlockId Residual::new_block() {
   blocks_.emplace_back();
   return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
@@ -23,11 +31,14 @@ BlockId Residual::new_block() {
 NameId Residual::block_param(BlockId b, const ir::Type* type, Symbol hint) {
   NameId n = new_name(type, hint);
   blocks_[ir::index(b)].params.push_back(n);
+  written_.push_back({Written::What::param, b});
   return n;
 }
 NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, const ir::Type* type, Span span) {
+  if (args.size() > UINT16_MAX) throw Abandon{"an operation with more than 65535 operands", span, true};
   NameId n = new_name(type, {});
   blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_});
+  written_.push_back({Written::What::let, current_});
   ++let_count_;
   return n;
 }
@@ -37,26 +48,31 @@ NameId Residual::let_call(ir::Op op, const std::vector<Atom>& args, ir::CallSig 
   calls_.push_back(std::move(sig));
   return n;
 }
-void Residual::jump(BlockId to, const std::vector<Atom>& args) {
+void Residual::end_block(ir::Terminator::Kind kind) {
   auto& b = blocks_[ir::index(current_)];
-  b.term = ir::Terminator::Kind::jump;
+  if (b.term == ir::Terminator::Kind::none) written_.push_back({Written::What::terminator, current_});
+  b.term = kind;
+}
+void Residual::jump(BlockId to, const std::vector<Atom>& args) {
+  end_block(ir::Terminator::Kind::jump);
+  auto& b = blocks_[ir::index(current_)];
   b.targets = {{to, args}};
 }
 void Residual::branch(Atom condition, BlockId if_true, BlockId if_false) {
+  end_block(ir::Terminator::Kind::branch);
   auto& b = blocks_[ir::index(current_)];
-  b.term = ir::Terminator::Kind::branch;
   b.a = condition;
   b.targets = {{if_true, {}}, {if_false, {}}};
 }
 void Residual::return_(Atom value) {
+  end_block(ir::Terminator::Kind::return_);
   auto& b = blocks_[ir::index(current_)];
-  b.term = ir::Terminator::Kind::return_;
   b.a = value;
 }
 void Residual::leave(std::string_view why) {
   Atom reason = string(why);
+  end_block(ir::Terminator::Kind::raise);
   auto& b = blocks_[ir::index(current_)];
-  b.term = ir::Terminator::Kind::raise;
   b.a = reason;
 }
 void Residual::mark_loop_head(BlockId b) { blocks_[ir::index(b)].loop_head = true; }
@@ -107,27 +123,25 @@ Atom Residual::tuple(const std::vector<Atom>& constants) {
   return constant(std::move(c));
 }
 
-Residual::Mark Residual::mark() const {
-  Mark m{names_.size(), blocks_.size(), let_count_, blocks_[0].params.size(), current_, {}, {}, {}};
-  for (const RBlock& b : blocks_) {
-    m.block_lets.push_back(b.lets.size());
-    m.block_params.push_back(b.params.size());
-    m.terminated.push_back(b.term != ir::Terminator::Kind::none);
-  }
-  return m;
-}
+Residual::Mark Residual::mark() const { return {blocks_.size(), let_count_, written_.size(), current_}; }
 
-// Entry parameters made since the mark stay (inputs that were loaded once are loaded), and so do their names.
 void Residual::rollback(const Mark& m) {
-  blocks_.resize(m.blocks);
-  for (size_t i = 0; i < m.blocks; ++i) {
-    blocks_[i].lets.resize(m.block_lets[i]);
-    if (i > 0) blocks_[i].params.resize(m.block_params[i]);
-    if (!m.terminated[i]) {
-      blocks_[i].term = ir::Terminator::Kind::none;
-      blocks_[i].targets.clear();
+  for (; written_.size() > m.written; written_.pop_back()) {
+    if (ir::index(written_.back().block) >= m.blocks) continue;
+    RBlock& b = blocks_[ir::index(written_.back().block)];
+    switch (written_.back().what) {
+      case Written::What::let:
+        b.lets.pop_back();
+        break;
+      case Written::What::param:
+        b.params.pop_back();
+        break;
+      case Written::What::terminator:
+        b.term = ir::Terminator::Kind::none;
+        b.targets.clear();
     }
   }
+  blocks_.resize(m.blocks);
   let_count_ = m.lets;
   effect_ = false;
   current_ = m.current;
@@ -166,7 +180,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       let.op = l.op;
       let.result = renumber[ir::index(l.result)];
       let.args_begin = pool(l.args);
-      let.nargs = static_cast<uint16_t>(l.args.size());
+      let.nargs = static_cast<uint32_t>(l.args.size());
       let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : ir::is_tensor_op(l.op) ? ir::kNoAttr : l.attr;
       let.span = l.span;
       let.effect = l.effect;
@@ -178,7 +192,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       out.term.targets.push_back({t.block, pool(t.args), static_cast<uint32_t>(t.args.size())});
     f->blocks.push_back(std::move(out));
   }
-  f->sig.positional = static_cast<uint16_t>(blocks_[0].params.size());
+  f->sig.positional = static_cast<uint32_t>(blocks_[0].params.size());
   for (size_t i = 0; i < blocks_[0].params.size(); ++i) f->sig.names.push_back(intern("x" + std::to_string(i)));
   f->constants = constants_;
   f->calls = calls_;

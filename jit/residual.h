@@ -52,11 +52,8 @@ class Residual {
 
   // Everything since a mark can be forgotten.
   struct Mark {
-    size_t names, blocks, lets, entry_params;
+    size_t blocks, lets, written;
     ir::BlockId current;
-    std::vector<size_t> block_lets;
-    std::vector<size_t> block_params;
-    std::vector<bool> terminated;
   };
   Mark mark() const;
   void rollback(const Mark& m);
@@ -90,11 +87,18 @@ class Residual {
     std::vector<RTarget> targets;
     bool loop_head = false;
   };
+  // What was written to which block, in order: a rollback takes it back from the end.
+  struct Written {
+    enum class What : uint8_t { let, param, terminator } what;
+    ir::BlockId block;
+  };
   ir::NameId new_name(const ir::Type* type, Symbol hint);
+  void end_block(ir::Terminator::Kind kind);
 
   std::vector<Name> names_;
   std::map<uint32_t, ir::Atom> replaced_;
   std::vector<RBlock> blocks_;
+  std::vector<Written> written_;
   std::vector<ir::Constant> constants_;
   std::map<std::string, uint32_t> constant_index_;
   std::vector<ir::CallSig> calls_;

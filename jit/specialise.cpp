@@ -33,13 +33,9 @@ class OutputBuilder {
           t.kind = OutputTree::Kind::output;
         }
         t.kind = OutputTree::Kind::output;
-        for (size_t i = 0; i < outputs.size(); ++i)
-          if (outputs[i] == a.atom) {
-            t.index = static_cast<int>(i);
-            return t;
-          }
-        t.index = static_cast<int>(outputs.size());
-        outputs.push_back(a.atom);
+        auto [at, fresh] = places_.try_emplace(index_of(a.atom), outputs.size());
+        if (fresh) outputs.push_back(a.atom);
+        t.index = static_cast<int>(at->second);
         return t;
       }
       case AKind::tuple:
@@ -112,8 +108,14 @@ class OutputBuilder {
     }
   }
 
+  // Of a name, or of a constant.
+  static std::pair<bool, uint32_t> index_of(Atom a) {
+    return {a.is_name(), a.is_name() ? ir::index(a.name()) : ir::index(a.constant())};
+  }
+
   Specialiser& s_;
   std::set<HeapId> made_;
+  std::map<std::pair<bool, uint32_t>, size_t> places_;  // among the outputs
 };
 
 }  // namespace
@@ -127,7 +129,8 @@ void Specialiser::collect_outputs(const AVal& result) {
     WriteBack w;
     w.node = o.node;
     for (const AObject::Slot& slot : o.slots) {
-      if (!slot.dirty || same(slot.value, slot.original)) continue;
+      if (!slot.dirty || same(slot.value, slot.memory)) continue;
+      note_written(o, slot);
       if (slot.value.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", slot.name.text()));
       w.name = slot.name;
       w.kind = o.kind == AObject::Kind::cell      ? WriteBack::Kind::cell
@@ -139,10 +142,11 @@ void Specialiser::collect_outputs(const AVal& result) {
     }
     if (!o.dirty) continue;
     if (o.poisoned) abandon_torn(o, "an object");
-    if (o.kind == AObject::Kind::list && o.items.size() == o.original_items.size()) {
+    if (o.kind == AObject::Kind::list && o.items.size() == o.memory.size()) {
       w.kind = WriteBack::Kind::item;
       for (size_t i = 0; i < o.items.size(); ++i) {
-        if (same(o.items[i], o.original_items[i])) continue;
+        if (same(o.items[i], o.memory[i])) continue;
+        note_written(o.loaded[i]);
         w.index = static_cast<uint32_t>(i);
         w.value = b.tree(o.items[i]);
         result_->writes.push_back(w);
@@ -151,6 +155,7 @@ void Specialiser::collect_outputs(const AVal& result) {
       w.kind = o.kind == AObject::Kind::list ? WriteBack::Kind::list_contents : WriteBack::Kind::dict_contents;
       w.value.kind = o.kind == AObject::Kind::list ? OutputTree::Kind::list : OutputTree::Kind::dict;
       for (size_t i = 0; i < o.items.size(); ++i) {
+        if (i < o.loaded.size() && !same(o.items[i], o.loaded[i])) note_written(o.loaded[i]);
         if (o.kind == AObject::Kind::dict) {
           stays_inside(o.keys[i].known);
           w.value.keys.push_back(o.keys[i].known);
@@ -162,6 +167,24 @@ void Specialiser::collect_outputs(const AVal& result) {
   }
   Atom t = code.let(prim::tuple, b.outputs, 0, nullptr, span);
   code.return_(t);
+}
+
+// What stood in a slot that is written to: a number or text there is no constant, or each call would have another one.
+// (A bool or None is: a program sets it, and goes another way from then on.)
+void Specialiser::note_written(const AVal& loaded) {
+  if (loaded.node == kNoNode || !loaded.is(AKind::known)) return;
+  if (access.nodes[loaded.node].pin != AccessNode::Pin::first) return;
+  const Value& v = loaded.known;
+  if (v.is_int() || v.is_float() || runtime::cast_exact<runtime::Str>(v))
+    result_->written.insert(access.path(loaded.node));
+}
+void Specialiser::note_written(const AObject& o, const AObject::Slot& slot) {
+  if (o.kind != AObject::Kind::globals) return note_written(slot.loaded);
+  AccessNode n;
+  n.step = AccessNode::Step::global;
+  n.object = o.concrete;
+  n.name = slot.name;
+  if (const uint32_t node = find_node(n); node != kNoNode) note_written(node_values_[node]);
 }
 
 // A number that some use needed to know (need_constant) is guarded, so that every use may know it.
@@ -200,14 +223,13 @@ SpecialiseResult Specialiser::run() {
     r.typed = code.finish(fn->code->name, fn->code->span);
     r.access = std::move(access);
     r.makes_tensors = makes_tensors;
-    r.has_effects = effects_done_;
+    r.has_effects = effects_.done;
     for (const ir::Block& b : r.typed->blocks)
       for (const ir::Let& l : b.lets)
         r.draws |= ir::is_tensor_op(l.op) && ir::op_info(l.op).def->effect == ir::OpEffect::rng;
     r.ok = true;
   } catch (const Abandon& a) {
     r.failure = {a.reason, a.reason, a.span, function_name};
-    r.needs_number = abandon_symbol_;
   } catch (const DeadPath&) {
     r.failure = {"every path raises", "every path raises", span, function_name};
   } catch (const InternalError& bug) {
@@ -219,14 +241,26 @@ SpecialiseResult Specialiser::run() {
   return r;
 }
 
-SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) { return Specialiser(s, request).run(); }
+SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) {
+  constexpr int kMostRounds = 4;  // without this one and that, it may write to others
+  std::set<std::string> written;
+  SpecialiseRequest asked = request;
+  for (int round = 0;; ++round) {
+    SpecialiseResult made = Specialiser(s, asked).run();
+    const bool settled = made.written.empty() || round == kMostRounds;
+    written.insert(made.written.begin(), made.written.end());
+    asked.varying.insert(made.written.begin(), made.written.end());
+    if (!settled) continue;
+    made.written = std::move(written);
+    return made;
+  }
+}
 
 SpecialiseResult specialise_sizes(Session& s, SpecialiseRequest& request) {
   SpecialiseResult made = specialise(s, request);
   if (request.symbolic.empty()) return made;
   std::vector<Value> nodes, inputs;
-  if (made.ok ? made.access.load(s, request.function, request.args, nodes, inputs, nullptr) : !made.needs_number)
-    return made;
+  if (made.ok && made.access.load(s, request.function, request.args, nodes, inputs, nullptr)) return made;
   request.symbolic.clear();
   return specialise(s, request);
 }

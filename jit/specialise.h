@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct SpecialiseRequest {
       fixed;  // by argument: numbers in it are part of the program (`jit(static=)`); what is missing: false
   std::map<std::string, std::map<int, uint32_t>>
       symbolic;  // path → axis → symbol class (equal classes are equal sizes)
+  // Numbers, bools and texts from outside are constants of the program (AccessNode::Pin::first), but for those at the
+  // paths that vary. An operation that has to know such a one makes it a constant, but for those that are spent.
+  bool constants = false;
+  std::set<std::string> varying, spent;
 };
 
 // How a result is made from the typed function's outputs.
@@ -56,12 +61,13 @@ struct SpecialiseResult {
   OutputTree result;
   std::vector<WriteBack> writes;  // in order of first write
   std::vector<SpecialiseNote> fallbacks;
-  bool needs_number = false;   // failed because a size had to be a number
-  bool makes_tensors = false;  // the script makes tensors of nothing: zeros(3)
-  bool has_effects = false;    // boxed operations with effects stand inside
-  bool draws = false;          // random numbers
+  std::set<std::string> written;  // paths of numbers that the function writes itself: no constants
+  bool makes_tensors = false;     // the script makes tensors of nothing: zeros(3)
+  bool has_effects = false;       // boxed operations with effects stand inside
+  bool draws = false;             // random numbers
 };
 
+/// Numbers that turn out to be written are no constants of what is made.
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);
 /// As specialise(); with numbers for the symbols where sizes have to be numbers, or where these are not what symbols
 /// are taken for (AccessProgram::checks): then `request.symbolic` is empty.

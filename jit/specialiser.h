@@ -6,11 +6,14 @@
 //   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
 //   exec_tensor.cpp   rows of tensor operations             exec_grad.cpp     autodiff's primitives
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
-//   materialise.cpp   making virtual things real
+//   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
+//   exec_make.cpp     tensors of numbers and lists
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -37,6 +40,8 @@ struct FlowInfo {
   std::vector<ir::BlockId> post_dominator;      // nearest common one of each block; none: the exit
   std::vector<std::vector<bool>> live_in;       // [block][name]
   std::vector<std::vector<ir::BlockId>> loops;  // [block]: heads of the loops it is in, outermost first
+  std::vector<ir::BlockId> loop_exit;           // [head]: where the ways out of its loop meet; none: the exit
+  std::vector<Symbol> written;                  // attributes and globals that it assigns to, of what exists before
 };
 const FlowInfo& flow_of(const ir::FunctionRef& f);
 
@@ -54,12 +59,21 @@ struct AFrame {
     ir::BlockId head{};
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
     int trips = 0;
-    bool structural = false;  // runs over structure (modules, parameters): unrolled further than numbers are
+    bool structural = false;  // runs over structure (modules, parameters): every turn is written out
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     int arms = 0;                                          // branches around it that were not decided
   };
   std::vector<LoopState> loops;  // entered, outermost first
 };
+
+// What a way through the program has done to the world outside.
+struct Effects {
+  bool done = false;     // written, or made output: nothing is left to write, and nobody else can do the call again
+  bool unknown = false;  // run what is not known: all that is outside may be another than the call found
+  Effects operator|(const Effects& o) const { return {done || o.done, unknown || o.unknown}; }
+};
+// The interpreter may have changed it.
+void forget(AObject& o);
 
 struct Outcome {
   enum class Kind : uint8_t { reached, returned, dead } kind = Kind::dead;
@@ -72,10 +86,23 @@ struct Fork {
   AHeap heap;
   ir::BlockId end = ir::BlockId::none;  // residual block it stands in
   Outcome outcome;
+  Effects effects{};
 };
 
 // Every path of the code being executed leaves the version.
 struct DeadPath {};
+
+// How a loop of a function is made, as was found where it was met before.
+struct LoopWay {
+  enum class Kind : uint8_t {
+    open,       // not known: unrolled, as long as it has few turns
+    loop,       // it has many turns: a loop of the program, if that can be made
+    unrolled,   // ... and it cannot: every turn is written out
+    undecided,  // its condition is not known: a loop of the program
+    large,      // written out, the program is too large
+  } kind = Kind::open;
+  bool boxes = false;  // turns that are written out have operations of the interpreter, too
+};
 
 struct Fallback {
   std::string reason;
@@ -99,6 +126,7 @@ class Specialiser {
   AVal unary(ir::Op op, const AVal& a);
   AVal membership(ir::Op op, const AVal& a, const AVal& b);
   int identical(const AVal& a, const AVal& b);
+  bool same_or_equal(const AVal& a, const AVal& b, std::string_view why);
   std::optional<Value> witness(const AVal& a) const;
   void derive_witness(const AVal& out, const std::vector<const AVal*>& from, Value v);
   AVal class_lookup(const AVal& a, Symbol name);  // by the MRO of a's class, unbound if absent
@@ -109,6 +137,7 @@ class Specialiser {
   AVal super_attr(const AVal& a, Symbol name);
   AVal loaded_by_text(const AVal& a, Symbol name);
   int dict_position(HeapId id, const AVal& key);  // -1: not there
+  int key_position(const Keys<AVal>& keys, const Value& looked_up);
   Value concrete_slice(const AVal& a);
   AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
                    size_t item, const AVal& value);
@@ -151,10 +180,14 @@ class Specialiser {
                              std::vector<std::pair<int, int>>* places);
   AVal call_row(const ir::OpInfo& op, const std::vector<AVal>& args,
                 const std::vector<std::pair<Symbol, AVal>>& keywords);
+  std::optional<Value> known_list(const AVal& a) const;  // a new one
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);
+  // Of a native that gives a number of this type for numbers, and has no effect.
+  AVal number_call(const AVal& f, const std::vector<AVal>& args, const ir::Type* type);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   void list_append(const AVal& list, AVal v);
+  void list_extend(const AVal& list, const AVal& from);
   AVal method_before_call(const AVal& a, Symbol name);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
@@ -163,7 +196,17 @@ class Specialiser {
   AVal pattern(ir::Op op, const std::vector<AVal>& args, uint32_t count);
   AVal make_iterator(const AVal& a);
   AVal next(const AVal& iterator);
+  bool over_structure(const AVal& iterator) const;
+  Symbol keyword_name(const AVal& key);                              // of a dict that is spread over arguments
   std::vector<AVal> items_of(const AVal& a, std::string_view what);  // of known length, else Abandon
+  // The same for list(a), [*a], f(*a) and their like: they ask an object for its length once they have its iterator.
+  std::vector<AVal> sized_items_of(const AVal& a, std::string_view what);
+  // The same, one after the other: the script that gives the next item, or that f calls, sees what f has done, and f
+  // sees what it has done. f returns whether to go on.
+  void each_item(const AVal& a, std::string_view what, const std::function<bool(const AVal&)>& f);
+  void each_item_from(const AVal& iterator, std::string_view what, const std::function<bool(const AVal&)>& f);
+  std::vector<AVal> items_from(const AVal& iterator, std::string_view what);
+  AVal sized_iterator(const AVal& instance);
   AVal length(const AVal& a);
   AVal global(const Value& module, Symbol name);
 
@@ -173,6 +216,7 @@ class Specialiser {
   AVal by_protocol(std::string_view name, ir::Op op, const std::vector<AVal>& args, const std::vector<AVal>& operands,
                    uint32_t attr = 0);  // `name` of the text; `op` on `operands` is the same
   AVal protocol_function(std::string_view name);
+  AVal protocol_native(std::string_view name);
   bool has_own_new(const Value& cls);  // a __new__ that a script wrote
   AVal special_method(const AVal& a, std::string_view name);
   AVal text_of_native(const runtime::Native& n, const std::vector<AVal>& args);
@@ -182,6 +226,7 @@ class Specialiser {
   // A row applied to its parameters in the order of its signature (absent ones: unbound or None as declared).
   AVal tensor_op(ir::Op op, std::vector<AVal> params);
   AVal tensor_op(std::string_view row, std::vector<AVal> params);
+  AVal constant_tensor(const Value& v);
   AVal zero_of(const ir::Type* t, const AVal& like);  // zeros of that type
   AVal tensor_attr(const AVal& a, Symbol name);
   AVal tensor_item(const AVal& a);  // the number in a tensor of one element
@@ -228,7 +273,7 @@ class Specialiser {
   AVal cotangent_item(const AVal& t, int64_t i);
   AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
   std::string identity_text(const AVal& a);
-  std::string shadow_key(const AVal& object, const AVal& slot);
+  Value shadow_key(const AVal& object, const AVal& slot);
   void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
   AVal shadow_peek(const AVal& env, const AVal& object, const AVal& slot);
   AVal shadow_take(const AVal& env, const AVal& object, const AVal& slot);
@@ -246,6 +291,9 @@ class Specialiser {
   // ---- facts
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
+  bool may_pin(const AVal& a) const;                     // a dynamic value that need_constant would give
+  AVal settled(const AVal& a);                           // a text, known if it can be: what is done with it decides
+  AVal settled_condition(const AVal& a);                 // likewise a flag from outside that a branch asks for
   static constexpr int64_t kIds = int64_t{0x5eb} << 44;  // of objects, in the program that is made
   void stays_inside(const Value& v);                     // Abandon for one of those
   Value need_key(const AVal& a, std::string_view why);   // one that has a hash
@@ -257,9 +305,11 @@ class Specialiser {
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
   bool is_fixed(uint32_t node) const;
+  bool is_data(uint32_t node) const;
+  bool is_constant(uint32_t node, const Value& v) const;
+  AVal wrap_plain(const Value& v, uint32_t node);
   AVal load_slot(HeapId id, Symbol name);  // of an external instance; unbound if absent
   void ensure(const AVal& a);
-  AVal wrap_number(const Value& v, uint32_t node);
   AVal wrap_tensor(const Value& v, uint32_t node);
   AVal wrap_function(const Value& v, uint32_t node);
   AVal wrap_object(const Value& v, uint32_t node);
@@ -267,14 +317,19 @@ class Specialiser {
   AVal size(ir::SymDim d);           // a dim as a number
   ir::SymDim dim_of(const AVal& a);  // a number as a dim: symbolic if it came from one
   uint32_t add_node(AccessNode n, bool* fresh);
+  uint32_t find_node(const AccessNode& n) const;  // kNoNode: it was not loaded
 
   // ---- heap
   AObject& write(HeapId id);
+  AObject& change(HeapId id);  // to be written also where it stands outside: a list or dict
+  void assign(HeapId id, Symbol name, AVal v);
   const AObject& read(HeapId id) const { return *heap_[id]; }
   HeapId allocate(AObject o);
   AVal new_list(std::vector<AVal> items);
   AVal new_dict(std::vector<AVal> keys, std::vector<AVal> values);
   AVal new_set(const std::vector<AVal>& items);
+  void set_add(const AVal& set, const AVal& item);
+  void set_update(const AVal& set, const AVal& items);
   bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
 
@@ -282,14 +337,28 @@ class Specialiser {
   ir::Atom atom(const AVal& a);         // of a number, or materialised
   ir::Atom materialise(const AVal& a);  // as a boxed value
   AVal emit(ir::Op op, const std::vector<AVal>& args, const ir::Type* type, uint32_t attr = 0);
-  AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0);  // executed by the runtime; effects unknown
+  // Executed by the runtime; effects unknown.
+  AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0, const ir::Type* type = nullptr);
   AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  ir::Atom pool(const Value& v);  // a concrete object as a boxed input
-  void flush_effects();           // carry out writes to external objects now
-  void before_unknown(const std::vector<AVal>& args);
-  void after_unknown();                    // forget what the interpreter may have changed
+  ir::Atom pool(const Value& v);           // a concrete object as a boxed input
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);
+  ir::Atom made_object(HeapId id);
+  bool holds_itself(HeapId id) const;
+
+  // ---- the world outside (effects.cpp)
+  void before_unknown();
+  void after_unknown();                         // forget what the interpreter may have changed
+  bool changed_inside(const AObject& o) const;  // an external object that is no longer as the call found it
+  void write_all();                             // everything outside is as it would be
+  void write_pending();                         // the same, after each step, where that is to be so
+  void write_object(HeapId id);
+  void write_items(HeapId id, ir::Atom place);
+  ir::Atom place_of_object(HeapId id);
+  bool may_run_scripts(const AVal& a) const;
+  bool shown_by_scripts(const AVal& a, int depth = 8) const;
+  bool output_is_replaced();
+
   AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   std::string callee_name(const AVal& f);
   Symbol current_function() const;
@@ -319,10 +388,15 @@ class Specialiser {
   Outcome run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, ir::BlockId from, ir::BlockId stop,
                      ir::BlockId& next);
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
+  void next_turn(AFrame& f, AFrame::LoopState& l);
   Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start);
   void take_edge(AFrame& f, const ir::Target& t);
   AVal atom_value(AFrame& f, ir::Atom a);
   AVal constant_value(const ir::Function& f, ir::ConstId c);
+  bool is_changeable(Symbol name);
+  AVal class_data(const Value& cls, Symbol name, AVal found);
+  AVal found_global(const Value& module, Symbol name);  // unbound where it was not read
+  void reach(HeapId id);                                // an external object that this state has not
   // join.cpp
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
@@ -340,12 +414,14 @@ class Specialiser {
 
   // results
   void collect_outputs(const AVal& result);
+  void note_written(const AVal& loaded);
+  void note_written(const AObject& o, const AObject::Slot& slot);
 
   const SpecialiseRequest& request_;
   AHeap heap_;
   std::unordered_map<const void*, HeapId> external_;  // concrete object → its abstract one
   std::unordered_map<const void*, ir::Atom> pooled_;
-  std::unordered_map<std::string, uint32_t> node_index_;
+  std::map<std::array<uint64_t, 5>, uint32_t> node_index_;                // by what tells a node from others
   std::unordered_map<HeapId, std::pair<Value, uint32_t>> external_info_;  // the witness and node of an external object
   std::unordered_map<uint32_t, ir::Atom> node_inputs_;                    // nodes passed on boxed
   std::vector<AVal> node_values_;                                         // of nodes that are no heap objects
@@ -360,14 +436,19 @@ class Specialiser {
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;
-  bool effects_done_ = false;
+  Effects effects_;
+  std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
   bool testing_end_ = false;                           // the operand is read by is.end
-  std::set<std::pair<HeapId, uint32_t>> preload_;      // attributes a loop head must have
-  std::set<std::pair<const void*, uint32_t>> forced_;  // loop heads that must not be unrolled
+  struct {
+    std::set<HeapId> objects;
+    std::set<std::pair<HeapId, uint32_t>> slots;
+  } preload_;                                                      // what a loop head must have
+  std::map<std::pair<const void*, uint32_t>, LoopWay> loop_ways_;  // by function and loop head
+  std::set<Symbol> written_names_;  // FlowInfo::written of all functions that were entered
 };
 
 }  // namespace ouro::jit

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/pins.h"
 #include "jit/plan/plan.h"
 #include "jit/specialise.h"
 
@@ -22,8 +23,9 @@ struct Version {
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
-  bool placed = false;  // made for tensors placed on its plan's device; serves no others
-  std::string why;      // which guard of the versions before it failed
+  bool placed = false;      // made for tensors placed on its plan's device; serves no others
+  bool superseded = false;  // it holds constants that are dynamic in those made after it (Pins): it serves, uncounted
+  std::string why;          // which guard of the versions before it failed
   bool symbolic = false;
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
 };
@@ -34,9 +36,11 @@ struct FunctionVersions {
   bool marked = false;                             // @jit, or --mode=graph: as soon as possible
   std::vector<bool> fixed;                         // by parameter: `jit(static=)`
   std::vector<std::shared_ptr<Version>> versions;  // newest first
+  Pins pins;
   std::vector<SpecialiseNote> failures;
   std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then
   std::string refused;                         // why it stays interpreted, once decided
+  std::string full;                            // why there will be no more versions, once decided
   uint64_t interpreted_calls = 0;
 };
 

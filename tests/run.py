@@ -29,6 +29,7 @@ def arguments():
     p.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     p.add_argument("--list", action="store_true", help="show the names, run nothing")
     p.add_argument("--bless", action="store_true", help="rewrite the golden output of tests/ir, and the pages of docs/ that are made")
+    p.add_argument("--parts", action="store_true", help="show how long each kind of test took in each suite")
     p.add_argument("--slow", type=int, default=0, metavar="N", help="show the N slowest tests")
     return p.parse_args()
 

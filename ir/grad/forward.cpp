@@ -23,7 +23,7 @@ void Reverse::head() {
   if (flat_) {
     h.sig = {};
     h.sig.names = f_.sig.names;
-    h.sig.posonly = h.sig.positional = static_cast<uint16_t>(f_.sig.count());
+    h.sig.posonly = h.sig.positional = static_cast<uint32_t>(f_.sig.count());
   }
   if (f_.doc != ConstId::none) h.doc = fwd_.constant_from(f_, f_.doc).constant();
   map_.resize(f_.names.size());

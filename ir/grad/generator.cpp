@@ -40,7 +40,7 @@ struct Steps {
     l.op = op;
     l.result = new_name();
     l.args_begin = pool(args);
-    l.nargs = static_cast<uint16_t>(args.size());
+    l.nargs = static_cast<uint32_t>(args.size());
     l.attr = attr;
     l.span = span;
     return l;
@@ -292,7 +292,7 @@ FunctionRef as_steps(const Function& source) {
     l.op = op;
     l.result = NameId{static_cast<uint32_t>(f.names.size() - 1)};
     l.args_begin = static_cast<uint32_t>(f.atoms.size());
-    l.nargs = static_cast<uint16_t>(args.size());
+    l.nargs = static_cast<uint32_t>(args.size());
     l.attr = attr;
     l.span = source.span;
     f.atoms.insert(f.atoms.end(), args.begin(), args.end());

@@ -37,13 +37,28 @@ void Reverse::value_let(const Let& l) {
     });
     return;
   }
-  // The others (attr.get, item.get, ...) on plain operands: a rule of the same name behind "value."
+  if (name == "item.get") {  // added to in place, as item_get_let does
+    const Atom a = f_.args(l)[1];
+    Residual rx = save(like(fwd_.none(), fatom(a))), ri = save(index);
+    adjoint([=, this] {
+      Atom dy = cotangent(result);
+      if (is_zero(dy)) return;
+      set_cotangent(result, bwd_.zero());
+      Atom p = get(rp), own = bwd_.let(prim::ad_select, {p, dy}, 0);
+      accumulate(pair, bwd_.let(prim::ad_one_hot, {bwd_.let(prim::ad_select, {p, dy}, 1)}, 0));
+      const Atom sum = a.is_name() ? Atom(cotangent(a.name())) : Atom(bwd_.zero());
+      const NameId d = bwd_.let(prim::ad_item, {sum, own, get(ri), get(rx), env_});
+      if (a.is_name()) set_cotangent(a.name(), d);
+    });
+    return;
+  }
+  // The others (attr.get, item.set, ...) on plain operands: a rule of the same name behind "value."
   std::vector<Residual> residuals;
   for (uint32_t i = 1; i < l.nargs; ++i)
     residuals.push_back(save(i == 2 && !index.is_none() ? index : fatom(f_.args(l)[i])));
   residuals.push_back(
       save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
-  residuals.push_back(save(y));
+  residuals.push_back(save(name == "iter" ? Atom(y) : fwd_.none()));
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
   adjoint([=, this] {
     Atom dy = cotangent(result);

@@ -34,7 +34,7 @@ struct Rewriter {
     l.op = op;
     l.result = result == NameId::none ? new_name() : result;
     l.args_begin = static_cast<uint32_t>(f.atoms.size());
-    l.nargs = static_cast<uint16_t>(args.size());
+    l.nargs = static_cast<uint32_t>(args.size());
     l.attr = attr;
     l.span = of.span;
     f.atoms.insert(f.atoms.end(), args.begin(), args.end());

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,8 +14,30 @@
 namespace ouro::ir::grad {
 namespace {
 
-bool in_try(const Let& l) {
-  return l.handover != Let::kNoHandover && (l.op == prim::call || l.op == prim::call_method || l.op == prim::iter_next);
+bool is_call(Op op) { return op == prim::call || op == prim::call_method || op == prim::call_loaded; }
+
+// Which operand is taken apart at once: a list, or what its items are drawn from.
+std::optional<uint32_t> taken_apart(Op op) {
+  if (op == prim::list_extend) return 1;
+  if (op == prim::unpack || op == prim::unpack_star) return 0;
+  return std::nullopt;
+}
+
+// What may call a script's methods, which is found out when it runs (ad.special).
+bool may_call(const Function& f, const Let& l) {
+  constexpr Op kOps[] = {prim::attr_get,   prim::attr_set,   prim::item_get,    prim::item_set,
+                         prim::item_del,   prim::iter,       prim::iter_next,   prim::with_methods,
+                         prim::match_keys, prim::match_rest, prim::match_class, prim::format};
+  if (l.op == prim::update) {
+    const PlacePath& path = f.paths[l.attr];
+    return path.root == PlacePath::Root::value && path.steps.size() == 1 && path.steps[0].is_item;
+  }
+  if (!is_operator(l.op) && !taken_apart(l.op) && std::ranges::find(kOps, l.op) == std::end(kOps)) return false;
+  return std::any_of(f.args(l), f.args(l) + l.nargs, [](Atom a) { return a.is_name(); });
+}
+
+bool in_try(const Function& f, const Let& l) {
+  return l.handover != Let::kNoHandover && (is_call(l.op) || l.op == prim::method_get || may_call(f, l));
 }
 
 struct Rewriter {
@@ -22,10 +47,12 @@ struct Rewriter {
     f.names.push_back({});
     return NameId{static_cast<uint32_t>(f.names.size() - 1)};
   }
-  Atom none() {
-    f.constants.push_back({});
+  Atom constant(Constant c) {
+    f.constants.push_back(std::move(c));
     return ConstId{static_cast<uint32_t>(f.constants.size() - 1)};
   }
+  Atom none() { return constant({}); }
+  Atom string(std::string_view text) { return constant({.kind = Constant::Kind::string, .text = std::string(text)}); }
   BlockId new_block() {
     f.blocks.emplace_back();
     return BlockId{static_cast<uint32_t>(f.blocks.size() - 1)};
@@ -44,7 +71,7 @@ struct Rewriter {
     l.op = op;
     l.result = new_name();
     l.args_begin = static_cast<uint32_t>(f.atoms.size());
-    l.nargs = static_cast<uint16_t>(args.size());
+    l.nargs = static_cast<uint32_t>(args.size());
     l.attr = attr;
     l.span = span;
     f.atoms.insert(f.atoms.end(), args.begin(), args.end());
@@ -62,8 +89,9 @@ struct Rewriter {
     if (l.op == prim::call_method) {
       args[0] = add(prim::attr_get, {args[0]}, sig.method.id());
       out.back().handover = handover_like(l.handover);
-      sig.method = {};
     }
+    if (l.op == prim::call_loaded) args.erase(args.begin() + 1);  // what was loaded is bound to its receiver
+    sig.method = {};
     static const Symbol module = intern("_ad"), name = intern("caught");
     const NameId caught = add(prim::attr_get, {add(prim::import_as, {}, module.id())}, name.id());
     sig.args.insert(sig.args.begin(), CallSig::Arg{});
@@ -76,19 +104,93 @@ struct Rewriter {
     return raise_behind(l, add(prim::tuple_get, {both}, 1), at, out);
   }
 
-  // A generator's step keeps what it raises (grad_rules.generator), which is raised behind it.
-  BlockId stepped(const Let& l, BlockId at, std::vector<Let>& out) {
-    const Atom it = f.args(l)[0];
-    auto rule = [&](std::string_view name) {
-      out.push_back(let(prim::import_as, {}, intern("ouro.grad_rules").id(), l.span));
-      out.push_back(let(prim::attr_get, {out.back().result}, intern(name).id(), l.span));
-      f.calls.push_back({.args = {CallSig::Arg{}}, .method = {}});
-      out.push_back(let(prim::call, {out.back().result, it}, static_cast<uint32_t>(f.calls.size() - 1), l.span));
-      return out.back().result;
-    };
-    rule("keep_errors");
+  // A method that is loaded before the arguments of its call are computed, bound to its receiver.
+  void loaded(const Let& l, std::vector<Let>& out) {
     out.push_back(l);
-    return raise_behind(l, rule("kept_error"), at, out);
+    out.back().op = prim::attr_get;
+  }
+
+  // The operands of l as ad.special and ad.value take them: a name second, a number last.
+  std::vector<Atom> operands(const Let& l) {
+    std::vector<Atom> args(f.args(l), f.args(l) + l.nargs);
+    const AttrKind attr = op_facts(l.op).attr;
+    if (attr == AttrKind::symbol) args.insert(args.begin() + 1, string(Symbol::from_id(l.attr).text()));
+    if (attr == AttrKind::integer) args.push_back(constant({.kind = Constant::Kind::integer, .i = l.attr}));
+    return args;
+  }
+
+  // In the place of l, with its handler.
+  NameId handed(const Let& l, Op op, const std::vector<Atom>& args, uint32_t attr, std::vector<Let>& out) {
+    out.push_back(let(op, args, attr, l.span));
+    out.back().handover = handover_like(l.handover);
+    return out.back().result;
+  }
+  NameId special(const Let& l, std::string_view name, const std::vector<Atom>& args, std::vector<Let>& out) {
+    return handed(l, prim::ad_special, args, intern("caught." + std::string(name)).id(), out);
+  }
+  NameId try_call(const Let& l, NameId callee, std::vector<Atom> args, std::vector<Let>& out) {
+    CallSig sig;
+    sig.args.resize(args.size());
+    f.calls.push_back(std::move(sig));
+    args.insert(args.begin(), callee);
+    return handed(l, prim::ad_try_call, args, static_cast<uint32_t>(f.calls.size() - 1), out);
+  }
+
+  // Primitive `name` on these operands: what it calls, or itself.
+  NameId asked(const Let& l, std::string_view name, std::vector<Atom> args, std::vector<Let>& out) {
+    const NameId both = try_call(l, special(l, name, args, out), args, out);
+    args.insert(args.begin(), both);
+    return handed(l, prim::ad_value, args, intern(name).id(), out);
+  }
+
+  // Drawing the items, and then l on the list of them.
+  void drawn(const Let& l, uint32_t operand, std::vector<Let>& out) {
+    std::vector<Atom> args(f.args(l), f.args(l) + l.nargs);
+    args[operand] = asked(l, op_name(prim::move), {args[operand]}, out);
+    out.push_back(let(l.op, args, l.attr, l.span));
+    out.back().result = l.result;
+    out.back().handover = l.handover;
+  }
+
+  // root[key] = v and root[key] op= v: a call, or the update itself; what follows is in a block of its own.
+  BlockId updated(const Let& l, BlockId at, std::vector<Let>& out) {
+    const PlacePath& path = f.paths[l.attr];
+    const std::vector<Atom> args{f.args(l)[0], f.args(l)[1], f.args(l)[2],
+                                 string(path.augmented ? op_name(path.in_place) : "")};
+    const NameId callee = special(l, op_name(prim::update), args, out);
+    const NameId plain = handed(l, prim::is, {callee, none()}, 0, out);
+    out.back().handover = Let::kNoHandover;
+    const BlockId itself = new_block(), called = new_block(), goes_on = new_block();
+    end(at, out, plain, itself, called, l.span);
+
+    out.push_back(l);
+    out.back().result = new_name();
+    const NameId updated = out.back().result;
+    jump(itself, out, goes_on, updated, l.span);
+
+    const NameId both = try_call(l, callee, args, out);
+    jump(called, out, goes_on, handed(l, prim::ad_value, {both, args[0]}, intern(op_name(prim::move)).id(), out),
+         l.span);
+    f.blocks[index(goes_on)].params = {l.result};
+    return goes_on;
+  }
+
+  void jump(BlockId from, std::vector<Let>& lets, BlockId to, Atom arg, Span span) {
+    Block& block = f.blocks[index(from)];
+    block.lets = std::exchange(lets, {});
+    block.term.kind = Terminator::Kind::jump;
+    f.atoms.push_back(arg);
+    block.term.targets = {Target{to, static_cast<uint32_t>(f.atoms.size() - 1), 1}};
+    block.term.span = span;
+  }
+  void end(BlockId at, std::vector<Let>& lets, NameId condition, BlockId yes, BlockId no, Span span) {
+    Block& block = f.blocks[index(at)];
+    block.lets = std::exchange(lets, {});
+    block.term = {};
+    block.term.kind = Terminator::Kind::branch;
+    block.term.a = condition;
+    block.term.targets = {Target{yes, 0, 0}, Target{no, 0, 0}};
+    block.term.span = span;
   }
 
   // The end of a block whose last let raises e unless that is None, and what follows it.
@@ -102,13 +204,7 @@ struct Rewriter {
     back.a = e;
     back.handover = handover_like(l.handover);
     back.span = l.span;
-    Block& block = f.blocks[index(at)];
-    block.lets = std::exchange(out, {});
-    block.term = {};
-    block.term.kind = Terminator::Kind::branch;
-    block.term.a = calm;
-    block.term.targets = {Target{goes_on, 0, 0}, Target{raises, 0, 0}};
-    block.term.span = l.span;
+    end(at, out, calm, goes_on, raises, l.span);
     return goes_on;
   }
 };
@@ -116,20 +212,32 @@ struct Rewriter {
 }  // namespace
 
 FunctionRef with_caught_calls(const Function& source) {
-  if (std::ranges::none_of(source.blocks, [](const Block& b) { return std::ranges::any_of(b.lets, in_try); }))
+  const auto rewritten = [&](const Let& l) { return in_try(source, l); };
+  if (std::ranges::none_of(source.blocks, [&](const Block& b) { return std::ranges::any_of(b.lets, rewritten); }))
     return nullptr;
   Rewriter r{source};
   for (uint32_t b = 0; b < source.blocks.size(); ++b) {
     const std::vector<Let>& lets = source.blocks[b].lets;
-    if (std::ranges::none_of(lets, in_try)) continue;
+    if (std::ranges::none_of(lets, rewritten)) continue;
     Terminator end = std::move(r.f.blocks[b].term);
     BlockId at{b};
     std::vector<Let> out;
     for (const Let& l : lets) {
-      if (in_try(l))
-        at = l.op == prim::iter_next ? r.stepped(l, at, out) : r.caught(l, at, out);
-      else
+      if (!rewritten(l))
         out.push_back(l);
+      else if (is_call(l.op))
+        at = r.caught(l, at, out);
+      else if (l.op == prim::method_get)
+        r.loaded(l, out);
+      else if (l.op == prim::update)
+        at = r.updated(l, at, out);
+      else if (const auto operand = taken_apart(l.op))
+        r.drawn(l, *operand, out);
+      else {
+        const std::string name(op_name(l.op));
+        r.asked(l, name, r.operands(l), out);
+        out.back().result = l.result;
+      }
     }
     r.f.blocks[index(at)].lets = std::move(out);
     r.f.blocks[index(at)].term = std::move(end);

@@ -394,7 +394,7 @@ void Reverse::unpack_star_let(const Let& l) {
   Special s = spread(fatom(a));
   Residual r = save(like(fwd_.none(), s.value)), rs = save(keep(s.pair, fwd_.none()));
   bind(l, copy(l, {s.value}));
-  uint32_t before = l.attr & 0xffff, after = l.attr >> 16;
+  uint32_t before = before_star(l.attr), after = behind_star(l.attr);
   Residual middle = save(fwd_.let(prim::tuple_get, {map_[index(l.result)]}, before));
   NameId y = l.result;
   adjoint([=, this] {
@@ -542,12 +542,13 @@ void Reverse::make_class_let(const Let& l) {
     if (sig.args[i].kind == CallSig::Kind::keyword && args[i + 2].is_name())
       call_f(native("constant_keyword"), {args[i + 2]});
   const NameId cls = fwd_.let(l.op, args, fwd_.add_call(sig));
-  call_f(native("mark_class"), {cls});
+  const NameId text = fwd_.let(prim::import_as, std::vector<Atom>{}, attr("ouro.grad_rules"));
+  const NameId own = call_f(fwd_.let(prim::attr_get, {text}, attr("names_of_class")), {cls});
   bind(l, cls);
-  const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1)), made = save(cls), of = save(names);
+  const Residual back = save(fwd_.let(prim::ad_part, {pair}, 1)), made = save(cls), held = save(own), of = save(names);
   adjoint([=, this] {
     const NameId rules = bwd_.let(prim::import_as, std::vector<Atom>{}, attr("ouro.grad_rules"));
-    call_b(bwd_.let(prim::attr_get, {rules}, attr("class_to_names")), {env_, get(made), get(of)});
+    call_b(bwd_.let(prim::attr_get, {rules}, attr("class_to_names")), {env_, get(made), get(held), get(of)});
     call_b(get(back), {bwd_.zero(), env_});
   });
 }

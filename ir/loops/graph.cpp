@@ -28,7 +28,9 @@ std::optional<int> wrap_axis(int64_t axis, size_t rank) {
 
 class Builder {
  public:
-  Builder(const Function& f, BlockId block) : f_(f) {
+  Builder(const Function& f, BlockId block, size_t most_joined)
+      : f_(f), most_joined_(most_joined), made_by_(f.names.size(), nullptr) {
+    for (const Let& l : f.block(block).lets) made_by_[index(l.result)] = &l;
     g_.function = &f;
     g_.block = block;
     g_.of_name.assign(f.names.size(), kNoValue);
@@ -399,6 +401,8 @@ class Builder {
   }
 
   const Function& f_;
+  size_t most_joined_;
+  std::vector<const Let*> made_by_;   // by name: the let of this block
   std::set<uint32_t> entry_symbols_;  // sizes that the function's arguments tell
   Graph g_;
 };
@@ -500,6 +504,7 @@ bool Builder::gather(const LetArgs& args, Value& v, std::string_view rule) {
 bool Builder::scatter(const LetArgs& args, Value& v, std::string_view rule) {
   if (rule == "plane add") return unpool(args, v);
   if (rule != "axis add" && rule != "axis set") return false;
+  if (rule == "axis add" && v.type == DType::boolean) return false;  // the sum of bytes would be no bool
   Use x, places, source;
   auto axis = args.known_integer("axis");
   if (!axis || !input(args, 0, x) || !input(args, 1, places) || !input(args, 2, source)) return false;
@@ -636,15 +641,13 @@ bool Builder::concatenate(const LetArgs& args, Value& v) {
   std::vector<Atom> parts = list.atoms;
   if (parts.size() == 1 && parts[0].is_name() && !is_tensor(f_, parts[0].name())) {
     // A tuple or list made in this block.
-    const Let* maker = nullptr;
-    for (const Let& l : f_.block(g_.block).lets)
-      if (l.result == parts[0].name()) maker = &l;
+    const Let* maker = made_by_[index(parts[0].name())];
     if (!maker || (maker->op != prim::tuple && maker->op != prim::list)) return false;
     parts.assign(f_.args(*maker), f_.args(*maker) + maker->nargs);
   }
   auto axis = args.known_integer("axis");
   auto w = axis ? wrap_axis(*axis, v.dims.size()) : std::nullopt;
-  if (!w) return false;
+  if (!w || parts.size() > most_joined_) return false;
   for (Atom a : parts) {
     if (!a.is_name() || !is_tensor(f_, a.name())) return false;
     Use u = Use::of(value_of(a.name()));
@@ -657,7 +660,7 @@ bool Builder::concatenate(const LetArgs& args, Value& v) {
 
 }  // namespace
 
-Graph build_graph(const Function& f, BlockId block) { return Builder(f, block).run(); }
+Graph build_graph(const Function& f, BlockId block, size_t most_joined) { return Builder(f, block, most_joined).run(); }
 
 namespace {
 

@@ -142,8 +142,9 @@ struct Graph {
   const Value& operator[](ValueId v) const { return values[v]; }
 };
 
-/// The graph of a block. Effects of lets are not looked at: tensor lets are pure.
-Graph build_graph(const Function& f, BlockId block);
+/// The graph of a block. Effects of lets are not looked at: tensor lets are pure. What joins more than `most_joined`
+/// tensors stays opaque: a kernel would ask for each element which of them it is in.
+Graph build_graph(const Function& f, BlockId block, size_t most_joined = SIZE_MAX);
 
 /// Run by a library on buffers.
 inline bool is_contraction(const Value& v) { return v.is<form::Matmul>() || v.is<form::Convolve>(); }

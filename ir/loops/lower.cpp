@@ -81,12 +81,14 @@ class Lowering {
   }
 
   // ---- parameters
-  NodeId size(const Poly& p) {
-    if (p.known() && p.number() <= kBakeLimit) return b_.ix(p.number());
-    for (size_t i = 0; i < out_.sizes.size(); ++i)
-      if (out_.sizes[i] == p) return b_.size(static_cast<uint32_t>(i));
-    out_.sizes.push_back(p);
-    return b_.size(static_cast<uint32_t>(out_.sizes.size() - 1));
+  NodeId size(const Poly& p) { return p.known() && p.number() <= kBakeLimit ? b_.ix(p.number()) : offset(p); }
+  // Where a slice begins is a parameter, so that the slices of a sequence, one after the other, are one kernel.
+  NodeId offset(const Poly& p) {
+    if (p.is(0)) return b_.ix(0);
+    const auto at = std::find(out_.sizes.begin(), out_.sizes.end(), p);
+    const auto i = static_cast<uint32_t>(at - out_.sizes.begin());
+    if (at == out_.sizes.end()) out_.sizes.push_back(p);
+    return b_.size(i);
   }
   // Divisors are always baked where they are known.
   NodeId divisor(const Poly& p) { return p.known() ? b_.ix(p.number()) : size(p); }
@@ -173,13 +175,13 @@ class Lowering {
     for (const AxisAt& a : read.at) {
       const Poly start = a.start;
       if (a.axis < 0)
-        in.push_back(size(start));
+        in.push_back(offset(start));
       else if (a.step < 0)
-        in.push_back(b_.ix(Leaf::sub, size(start), at[static_cast<size_t>(a.axis)]));
+        in.push_back(b_.ix(Leaf::sub, offset(start), at[static_cast<size_t>(a.axis)]));
       else if (start.is(0))
         in.push_back(at[static_cast<size_t>(a.axis)]);
       else
-        in.push_back(b_.ix_add(at[static_cast<size_t>(a.axis)], size(start)));
+        in.push_back(b_.ix_add(at[static_cast<size_t>(a.axis)], offset(start)));
     }
     return element(v.inputs[0].value, in);
   }
@@ -295,18 +297,18 @@ class Lowering {
     for (size_t a = 0; a < place.at.size(); ++a) {
       const Poly start = place.at[a].start;
       if (place.at[a].axis < 0) {
-        inside = both(inside, compare(Leaf::eq, at[a], size(start)));
+        inside = both(inside, compare(Leaf::eq, at[a], offset(start)));
         continue;
       }
       const size_t k = static_cast<size_t>(place.at[a].axis);
-      const NodeId here = start.is(0) ? at[a] : b_.ix(Leaf::sub, at[a], size(start));
+      const NodeId here = start.is(0) ? at[a] : b_.ix(Leaf::sub, at[a], offset(start));
       if (sub[k] != NodeId::none) {
         inside = both(inside, compare(Leaf::eq, sub[k], here));
         continue;
       }
       sub[k] = here;
       if (start.is(0) && in.dims[k] == v.dims[a]) continue;
-      inside = both(inside, compare(Leaf::ge, at[a], size(start)));
+      inside = both(inside, compare(Leaf::ge, at[a], offset(start)));
       inside = both(inside, compare(Leaf::lt, here, size(in.dims[k])));
     }
     if (inside == NodeId::none) return element(v.inputs[0].value, sub);

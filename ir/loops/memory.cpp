@@ -9,52 +9,67 @@ namespace {
 constexpr int64_t kAlign = 64;
 int64_t rounded(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
-bool overlap(const ArenaItem& a, const ArenaItem& b) { return a.first <= b.last && b.first <= a.last; }
+// An item that has its place.
+struct Placed {
+  int64_t begin, end;
+  uint32_t first, last;
+  size_t item;
+};
+
+class ArenaPlan {
+ public:
+  explicit ArenaPlan(std::span<ArenaItem> items) : items_(items) {}
+
+  int64_t run() {
+    std::vector<size_t> order(items_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return items_[a].bytes > items_[b].bytes; });
+    int64_t total = 0;
+    placed_.reserve(items_.size());
+    for (size_t i : order) {
+      ArenaItem& item = items_[i];
+      item.offset = lowest_place(i);
+      const Placed p{item.offset, item.offset + rounded(item.bytes), item.first, item.last, i};
+      placed_.insert(std::ranges::upper_bound(placed_, p.begin, {}, &Placed::begin), p);
+      total = std::max(total, p.end);
+    }
+    return total;
+  }
+
+ private:
+  // One that takes the other's place as it is computed.
+  bool partners(size_t a, size_t b) const {
+    auto takes = [&](const ArenaItem& x, size_t of) {
+      return x.in_place_of == static_cast<int32_t>(of) && items_[of].last == x.first;
+    };
+    return takes(items_[a], b) || takes(items_[b], a);
+  }
+
+  int64_t lowest_place(size_t i) const {
+    const ArenaItem& item = items_[i];
+    const int64_t bytes = rounded(item.bytes);
+    int64_t at = 0;
+    // Behind what is in the way, as long as something is: partners are at one offset or apart, never shifted.
+    for (int64_t before = -1; before != at;) {
+      before = at;
+      for (const Placed& p : placed_) {
+        if (p.begin >= at + bytes) break;
+        if (p.end <= at || p.first > item.last || item.first > p.last) continue;
+        if (!partners(i, p.item))
+          at = p.end;
+        else if (p.begin != at)
+          at = p.begin > at ? p.begin : p.end;
+      }
+    }
+    return at;
+  }
+
+  std::span<ArenaItem> items_;
+  std::vector<Placed> placed_;  // by offset
+};
 
 }  // namespace
 
-int64_t plan_arena(std::span<ArenaItem> items) {
-  std::vector<size_t> order(items.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
-  std::vector<size_t> placed;
-  int64_t total = 0;
-  for (size_t i : order) {
-    ArenaItem& item = items[i];
-    auto conflicts = [&](size_t j) {
-      if (!overlap(item, items[j])) return false;
-      bool takes = item.in_place_of == static_cast<int32_t>(j) && items[j].last == item.first;
-      bool is_taken = items[j].in_place_of == static_cast<int32_t>(i) && item.last == items[j].first;
-      return !takes && !is_taken;
-    };
-    std::vector<std::pair<int64_t, int64_t>> used;
-    for (size_t j : placed)
-      if (conflicts(j)) used.emplace_back(items[j].offset, items[j].offset + rounded(items[j].bytes));
-    auto fits = [&](int64_t at) {
-      return std::all_of(used.begin(), used.end(),
-                         [&](auto u) { return at + rounded(item.bytes) <= u.first || at >= u.second; });
-    };
-    // An in-place partner is at the same offset exactly or apart, never shifted against it.
-    auto partner_ok = [&](int64_t at) {
-      return std::all_of(placed.begin(), placed.end(), [&](size_t j) {
-        bool partners = overlap(item, items[j]) && !conflicts(j);
-        return !partners || at == items[j].offset || at + rounded(item.bytes) <= items[j].offset ||
-               at >= items[j].offset + rounded(items[j].bytes);
-      });
-    };
-    std::vector<int64_t> candidates{0};
-    for (size_t j : placed)
-      candidates.push_back(items[j].offset), candidates.push_back(items[j].offset + rounded(items[j].bytes));
-    std::sort(candidates.begin(), candidates.end());
-    for (int64_t at : candidates)
-      if (fits(at) && partner_ok(at)) {
-        item.offset = at;
-        break;
-      }
-    total = std::max(total, item.offset + rounded(item.bytes));
-    placed.push_back(i);
-  }
-  return total;
-}
+int64_t plan_arena(std::span<ArenaItem> items) { return ArenaPlan(items).run(); }
 
 }  // namespace ouro::ir::loops

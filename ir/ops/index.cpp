@@ -77,6 +77,11 @@ constexpr OpDef kIndex[] = {
   {.name = "searchsorted", .doc = "Where each value would be inserted to keep a sorted vector sorted.",
    .sig = "t[n], t[*s] -> i64[*s]", .params = "x, values, right: flag = False", .symbol = "searchsorted",
    .nondiff = "an index"},
+  {.name = "whole_in_range",
+   .doc = "x; a RuntimeError that starts with `what` if a number of it is below `low` or above `high`.",
+   .sig = "i64[*s] -> i64[*s]", .params = "x, low: int, high: int, what: text", .symbol = "whole_in_range",
+   .nondiff = "whole numbers", .method = false, .function = false,
+   .test = {.cases = "tensor((2, 0, 3)), 0, 3, 'lengths'"}},
 };
 // clang-format on
 static_assert(complete(kIndex));

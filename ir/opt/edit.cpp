@@ -33,7 +33,7 @@ void Edit::rewrite(BlockId block, uint32_t let, Op op, std::span<const Atom> arg
   l.op = op;
   l.attr = attr;
   l.args_begin = static_cast<uint32_t>(f_.atoms.size());
-  l.nargs = static_cast<uint16_t>(args.size());
+  l.nargs = static_cast<uint32_t>(args.size());
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
   changed_ = true;
 }
@@ -41,6 +41,23 @@ void Edit::rewrite(BlockId block, uint32_t let, Op op, std::span<const Atom> arg
 Atom Edit::constant(Constant c) {
   f_.constants.push_back(std::move(c));
   return Atom(ConstId{static_cast<uint32_t>(f_.constants.size() - 1)});
+}
+
+Atom Edit::insert(BlockId block, uint32_t before, Op op, std::span<const Atom> args, const Type* type) {
+  f_.names.push_back({{}, type});
+  const NameId result{static_cast<uint32_t>(f_.names.size() - 1)};
+  becomes_.push_back(Atom(result));
+  Let l;
+  l.op = op;
+  l.result = result;
+  l.args_begin = static_cast<uint32_t>(f_.atoms.size());
+  l.nargs = static_cast<uint16_t>(args.size());
+  l.attr = is_tensor_op(op) ? kNoAttr : 0;
+  l.span = source_->block(block).lets[before].span;
+  f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
+  inserted_[{index(block), before}].push_back(l);
+  changed_ = true;
+  return result;
 }
 
 // Blocks that nothing reaches any more go (V3); the others keep their order.
@@ -71,8 +88,11 @@ FunctionRef Edit::finish() {
     if (!block.term.a.is_none()) block.term.a = resolve(block.term.a);
     if (!block.term.b.is_none()) block.term.b = resolve(block.term.b);
     std::vector<Let> kept;
-    for (uint32_t i = 0; i < block.lets.size(); ++i)
+    for (uint32_t i = 0; i < block.lets.size(); ++i) {
+      if (auto added = inserted_.find({b, i}); added != inserted_.end())
+        kept.insert(kept.end(), added->second.begin(), added->second.end());
       if (i >= removed_[b].size() || !removed_[b][i]) kept.push_back(block.lets[i]);
+    }
     block.lets = std::move(kept);
   }
   drop_unreachable(f_);

@@ -2,6 +2,7 @@
 // touched.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,8 @@ class Edit {
   /// The let stays, with another operation and arguments.
   void rewrite(BlockId block, uint32_t let, Op op, std::span<const Atom> args, uint32_t attr);
   Atom constant(Constant c);
+  /// A new let in front of that one (those in front of one let: in this order); its result. Rows have no attribute.
+  Atom insert(BlockId block, uint32_t before, Op op, std::span<const Atom> args, const Type* type);
   bool changed() const { return changed_; }
   void mark_changed() { changed_ = true; }
   /// The new function (the source itself if nothing changed); dead after this.
@@ -35,6 +38,7 @@ class Edit {
   Function f_;
   std::vector<Atom> becomes_;
   std::vector<std::vector<bool>> removed_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Let>> inserted_;  // by block and let
   bool changed_ = false;
 };
 

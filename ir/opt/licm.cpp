@@ -49,19 +49,14 @@ FunctionRef hoist_invariants(const FunctionRef& source) {
     }
     for (BlockId b : reverse_postorder(*source)) {
       if (!in[index(b)]) continue;
-      auto& lets = f->blocks[index(b)].lets;
-      for (size_t i = 0; i < lets.size();) {
-        bool fixed = is_pure(*f, lets[i]);
-        for_each_arg(*f, lets[i], [&](Atom a) { fixed = fixed && !(a.is_name() && inside[index(a.name())]); });
-        if (!fixed) {
-          ++i;
-          continue;
-        }
-        inside[index(lets[i].result)] = false;
-        f->blocks[index(entry)].lets.push_back(lets[i]);
-        lets.erase(lets.begin() + static_cast<std::ptrdiff_t>(i));
-        changed = true;
-      }
+      std::erase_if(f->blocks[index(b)].lets, [&](const Let& l) {
+        bool fixed = is_pure(*f, l);
+        for_each_arg(*f, l, [&](Atom a) { fixed = fixed && !(a.is_name() && inside[index(a.name())]); });
+        if (!fixed) return false;
+        inside[index(l.result)] = false;
+        f->blocks[index(entry)].lets.push_back(l);
+        return changed = true;
+      });
     }
   }
   if (!changed) return source;

@@ -1,6 +1,7 @@
 #include "ir/opt/pass.h"
 
 #include "ir/grad/reverse.h"
+#include "ir/opt/passes.h"
 #include "ir/opt/pipeline.h"
 #include "ir/print.h"
 #include "ir/read.h"
@@ -42,6 +43,7 @@ std::vector<Pass>& table() {
       {"roundtrip", roundtrip, "printed and read back"},
       {"reverse", reverse, "the forward form, with the pullback in it"},
       {"optimise", optimise, "the optimiser's whole list, on typed functions"},
+      {"split-joins", opt::split_joins, "joins of many tensors in steps, for devices"},
   });
   return t;
 }

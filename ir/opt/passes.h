@@ -19,5 +19,11 @@ FunctionRef merge_blocks(const FunctionRef& f);
 FunctionRef simplify(const FunctionRef& f);
 /// Pure lets whose operands a loop does not change move in front of it.
 FunctionRef hoist_invariants(const FunctionRef& f);
+/// A tensor that is written slice by slice, or added up of slices in zeros, is one join: a loop over an axis, unrolled,
+/// and its gradient take time and memory in proportion to the tensor, not to its square.
+FunctionRef gather_slices(const FunctionRef& f);
+/// What joins many tensors joins few, in steps: a kernel that did it at once would ask for each element which of them
+/// it is in. (The host copies them; this is for devices, and not in the list.)
+FunctionRef split_joins(const FunctionRef& f);
 
 }  // namespace ouro::ir::opt

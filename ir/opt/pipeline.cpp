@@ -13,6 +13,7 @@ constexpr Pass kPipeline[] = {
     {"simplify", simplify, "laws that keep every bit"},
     {"cse", share_equal, "one let for equal ones"},
     {"simplify", simplify, "what sharing has made visible"},
+    {"slices", gather_slices, "what is made slice by slice, at once"},
     {"licm", hoist_invariants, "out of loops"},
     {"dce", drop_dead, "what nobody uses"},
 };

@@ -5,6 +5,7 @@
 
 #include "ir/loops/contraction.h"
 #include "ir/loops/overlap.h"
+#include "ir/opt/passes.h"
 #include "ir/opt/pipeline.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
@@ -19,6 +20,8 @@ using ir::Atom;
 using ir::BlockId;
 using ir::Let;
 using ir::NameId;
+
+constexpr size_t kJoined = 8;  // tensors that a kernel of the host joins: more are copied
 
 class BlockBuilder;
 
@@ -75,7 +78,7 @@ class BlockBuilder {
         f_(b.function()),
         p_(b.program()),
         id_(id),
-        g_(build_graph(f_, id)),
+        g_(build_graph(f_, id, on_host() ? kJoined : SIZE_MAX)),
         c_(cluster(g_)),
         first_(p_.code.size()) {}
 
@@ -598,7 +601,9 @@ Program ProgramBuilder::run() {
 }  // namespace
 
 Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan) {
-  return ProgramBuilder(ir::opt::optimise(std::move(typed)), plan).run();
+  typed = ir::opt::optimise(std::move(typed));
+  if (plan.device != runtime::DeviceId::cpu) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
+  return ProgramBuilder(std::move(typed), plan).run();
 }
 
 }  // namespace ouro::jit

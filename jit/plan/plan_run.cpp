@@ -149,6 +149,7 @@ struct Runner {
   Session& s;
   std::shared_ptr<runtime::Device> device{};  // where the kernels run; null: the host
   uint32_t at = UINT32_MAX;                   // the instruction; none yet
+  bool leaves = false;                        // the instruction asks the interpreter to do the call
 
   Value& reg(Reg r) { return a.regs[r]; }
   int64_t size(SizeId id) const { return a.sizes[id]; }
@@ -358,7 +359,10 @@ struct Runner {
     a.numbers.clear();
     for (SizeId id : k.sizes) a.numbers.push_back(size(id));
     a.scalars.clear();
-    for (const ScalarRef& r : k.scalars) a.scalars.push_back(scalar(reg(r.reg), r.is_float));
+    for (const ScalarRef& r : k.scalars) {
+      if (reg(r.reg).is_object()) return too_long();
+      a.scalars.push_back(scalar(reg(r.reg), r.is_float));
+    }
     return launch(i, k.kernel, size(k.range), size(k.work));
   }
 
@@ -378,6 +382,14 @@ struct Runner {
     if (error.empty()) throw runtime::Interrupted();
     if (device) error = fmt::format("device '{}': {}", runtime::device_name(device->id), error);
     runtime::raise_text(s, runtime::ExcKind::RuntimeError, error);
+    return false;
+  }
+
+  // An int of more than 64 bits, which others became: the interpreter knows what it is among tensors.
+  bool too_long() {
+    leaves = !ctx.effects;
+    leave_text = "an int of more than 64 bits";
+    if (!leaves) runtime::raise_text(s, runtime::ExcKind::OverflowError, "int too large for compiled code");
     return false;
   }
 
@@ -570,7 +582,8 @@ struct Runner {
         leave_text = leave->why;
         return PlanExit::left;
       }
-      if (!std::visit([&](const auto& work) { return step(work, i); }, i.work)) return PlanExit::raised;
+      if (!std::visit([&](const auto& work) { return step(work, i); }, i.work))
+        return leaves ? PlanExit::left : PlanExit::raised;
       if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;

@@ -75,11 +75,15 @@ Value class_of_slot(Session& s, const Value& v, Symbol name);
 void mark_class(Session& s, Type* t);
 // Of a class, without what its metaclass says of calls.
 Value constructing_form(Session& s, const Value& cls);
-// Of the variant of f that gives (y, None), or (None, e) where f raises e; None where f is no script function.
+// Of the variant of f that gives (y, None), or (None, e) where f raises e; None where f runs no script
+// (catching.cpp).
 Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
-Value flat_form(Session& s, const Value& form);                                         // ad.flat
+// Before a primitive's name in ad.special: not the form, but what is to be called, and gives (y, None) or (None, e)
+// where it raises e (ir/grad/raising.h).
+constexpr std::string_view kCaught = "caught.";
+Value flat_form(Session& s, const Value& form);  // ad.flat
 // A function of grad_rules by name (unbound if absent), and a rule of its RULES.
 Value rules_function(Session& s, std::string_view name);
 Value find_rule(Session& s, std::string_view name);
@@ -114,6 +118,10 @@ void shadow_open(const Value& env, const Value& list, int64_t i);
 // The object that has an object's slots: of a derived closure the function it was made of, of an object whose
 // attributes are a dict that.
 const Value& slot_owner(const Value& object);
+// A mappingproxy of a plain dict, which is the owner of its items.
+inline bool is_dict_proxy(const Value& v) {
+  return kind_of(v) == ObjectKind::mapping_proxy && cast<Dict>(v.as<DictView>()->dict);
+}
 
 // ---- places and calls (place.cpp, call.cpp)
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place

@@ -119,7 +119,7 @@ Value add_item(Session& s, Value sum, const Value& dy, const Value& index, const
   if (Tuple* t = cast<Tuple>(kept)) return add_tuple_item(s, sum, dy, index, t);
   const ObjectKind k = kind_of(unwrap(kept));
   const bool names = k == ObjectKind::opaque && !slot_owner(kept).same(kept);  // globals()
-  if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::mapping_proxy || names)
+  if (k == ObjectKind::list || k == ObjectKind::dict || is_dict_proxy(kept) || names)
     return shadow_add(s, env, kept, index, dy) ? sum : Value::error();
   return raise_error(s, ExcKind::TypeError, "cannot differentiate through the items of a '%s' yet",
                      type_name(s, kept).c_str());

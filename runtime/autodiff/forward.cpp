@@ -3,10 +3,9 @@
 #include <iterator>
 
 #include "ir/effect.h"
-#include "ir/grad/raising.h"
 #include "ir/grad/reverse.h"
+#include "runtime/autodiff/forms.h"
 #include "runtime/autodiff/special.h"
-#include "runtime/autodiff/state.h"
 #include "runtime/object/bind.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
@@ -72,16 +71,6 @@ constexpr NativeDef kConstantPullback{.name = "constant'",
                                       .fn = [](Session&, const Args&) { return Value::none(); },
                                       .doc = "",
                                       .raw = true};
-// type(x) has no derivative, a class made of names has that of what stands in it.
-Value type_forward(Session& s, const Args& args) {
-  if (args.size() != 1 || !args.keywords.empty()) {
-    OURO_TRY(form, rules_function(s, "made_class_form"));
-    return call(s, form, args);
-  }
-  OURO_TRY(y, call(s, Value::share(s.type(ObjectKind::type)), args));
-  return make_tuple({y, make_native(kConstantPullback, Value())});
-}
-constexpr NativeDef kTypeForward{.name = "type", .params = "", .fn = type_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
 
@@ -180,6 +169,8 @@ Value plain_pullback(Session& s, const Args& args) {
 
 Value plain_form(const Value& f) { return make_native(kPlainForward, f); }
 
+}  // namespace
+
 State::Pair& pair_of(Session& s, const ir::FunctionRef& code) {
   State::Pair& p = state(s).pairs[code.get()];
   if (!p.source) p.source = code;
@@ -191,8 +182,6 @@ Value adapter(Session& s, std::string_view name, std::initializer_list<Value> ar
   return call(s, f, args);
 }
 
-// Its default values were computed by differentiated code (function_let of ir/grad/rules.cpp).
-constexpr uint8_t kComputedDefaults = kFlagUser;
 Value with_defaults(Session& s, Value form, const Function* f) {
   return f->flags & kComputedDefaults ? adapter(s, "with_defaults", {form, Value::share(const_cast<Function*>(f))})
                                       : form;
@@ -211,17 +200,7 @@ Value derived_function(Function* f, const ir::FunctionRef& code) {
   return v;
 }
 
-// Of the variant that returns what it raises; None if there is none.
-Value of_catching_function(Session& s, const Value& v) {
-  Function* f = v.as<Function>();
-  if (f->code->is_generator || ir::grad::is_forward_form(*f->code)) return Value::none();
-  State::Pair& p = pair_of(s, f->code);
-  if (!p.catching) p.catching = ir::grad::catching(*f->code);
-  const ir::FunctionRef code = p.catching;
-  State::Pair& caught = pair_of(s, code);
-  if (!caught.forward && caught.error.empty()) caught.forward = ir::grad::reverse(*code, false, &caught.error);
-  return caught.forward ? with_defaults(s, derived_function(f, caught.forward), f) : Value::none();
-}
+namespace {
 
 Value of_function(Session& s, const Value& v) {
   Function* f = v.as<Function>();
@@ -263,7 +242,7 @@ Value of_class(Session& s, const Value& v) {
     const Value& own = find_dunder(s, t, Dunder::init_);
     return adapter(s, "exception", {v, kind_of(own) == ObjectKind::function ? own : Value::none()});
   }
-  if (t == s.type(ObjectKind::type)) return make_native(kTypeForward, Value());
+  if (t == s.type(ObjectKind::type)) return rules_function(s, "type_form");
   if (t->builtin) return plain_form(v);
   if (called_by_metaclass(s, t)) {
     OURO_TRY(form, forward_form(s, find_dunder(s, metaclass_of(s, t), Dunder::call_)));
@@ -289,13 +268,6 @@ Value constructing_form(Session& s, const Value& v) {
 }
 
 namespace {
-
-// What custom_vjp, checkpoint and jit say of themselves (library classes). A script's __getattr__ is not asked.
-constexpr std::string_view kOwnForm = "__forward_form__", kDifferentiatesAs = "__differentiates_as__";
-bool has_own(Session& s, const Value& v, std::string_view name) {
-  return !type_lookup(s, type_of(s, v), intern(name)).is_unbound() ||
-         (cast<Instance>(v) && instance_slot(s, v.as<Instance>(), intern(name)));
-}
 
 Value of_instance(Session& s, const Value& v) {
   auto asked = [&](std::string_view name) { return has_own(s, v, name) ? lookup_attr(s, v, intern(name)) : Value(); };
@@ -338,39 +310,6 @@ Value forward_form(Session& s, const Value& f) {
       return of_instance(s, f);
     default:
       return plain_form(f);
-  }
-}
-
-Value catching_form(Session& s, const Value& f) {
-  const Value& function = kind_of(f) == ObjectKind::static_method ? f.as<StaticMethod>()->function : f;
-  switch (kind_of(function)) {
-    case ObjectKind::function:
-      return of_catching_function(s, function);
-    case ObjectKind::bound_method: {
-      auto* m = function.as<BoundMethod>();
-      OURO_TRY(form, catching_form(s, m->function));
-      return form.is_none() ? form : adapter(s, "with_holder", {form, m->self, function});
-    }
-    case ObjectKind::type: {
-      Type* t = function.as<Type>();
-      if (t->is_exception || t->builtin || t->layout != ObjectKind::instance) return Value::none();
-      if (called_by_metaclass(s, t)) return Value::none();
-      if (state(s).classes.count(t)) return Value::none();
-      const Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
-      auto* made = cast_exact<StaticMethod>(make);
-      const bool bare = make.is_unbound() || (made && kind_of(made->function) == ObjectKind::native);
-      if (!bare || kind_of(init) != ObjectKind::function) return Value::none();
-      return adapter(s, "catching_constructor", {function, init});
-    }
-    case ObjectKind::instance: {
-      if (has_own(s, function, kOwnForm) || has_own(s, function, kDifferentiatesAs)) return Value::none();
-      const Value method = find_dunder(s, type_of(s, function), Dunder::call_);
-      if (kind_of(method) != ObjectKind::function) return Value::none();
-      OURO_TRY(form, of_catching_function(s, method));
-      return form.is_none() ? form : adapter(s, "with_self", {form, function});
-    }
-    default:
-      return Value::none();
   }
 }
 
@@ -563,9 +502,17 @@ struct Operands {
   }
 };
 
+// caught(f, ...) of the arguments that f is to have.
+Value catching(Session& s, const Value& f) {
+  OURO_TRY(caught, rules_function(s, "caught"));
+  return make_bound_method(std::move(caught), f);
+}
+
 }  // namespace
 
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args) {
+  const bool caught = prim.starts_with(kCaught);
+  if (caught) prim.remove_prefix(kCaught.size());
   const auto op = ir::op_by_name(prim);
   if (!op || ir::is_tensor_op(*op)) return Value::none();
   if (ir::is_operator(*op) && std::ranges::all_of(args, [](const Value& a) { return !a.is_object() || is_tensor(a); }))
@@ -574,15 +521,17 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
   switch (called.by) {
     case Called::By::nothing:
       return Value::none();
-    case Called::By::form:
-      return rules_function(s, called.function);
+    case Called::By::form: {
+      OURO_TRY(form, rules_function(s, called.function));
+      return caught ? adapter(s, "formed", {form}) : form;
+    }
     case Called::By::rule: {
       OURO_TRY(f, rules_function(s, called.function));
-      return forward_form(s, f);
+      return caught ? catching(s, f) : forward_form(s, f);
     }
     case Called::By::text: {
       OURO_TRY(f, protocol_function(s, called.function));
-      return forward_form(s, f);
+      return caught ? catching(s, f) : forward_form(s, f);
     }
   }
   return Value::none();

@@ -90,6 +90,17 @@ Value n_define(Session& s, const Args& a) {
     return raise_type_error(s, "define: a native or a class is expected");
   return Value::none();
 }
+// define_catching(callable, form): that of the variant which gives what it raises, of one whose forward form is no
+// function's.
+Value n_define_catching(Session& s, const Args& a) {
+  if (Native* n = cast_exact<Native>(a[0]))
+    state(s).catching[n->def] = a[1];
+  else if (Type* t = cast_exact<Type>(a[0]))
+    state(s).catching[t] = a[1];
+  else
+    return raise_type_error(s, "define_catching: a native or a class is expected");
+  return Value::none();
+}
 
 // bind(form, args, keywords) and unbind, rebind: see call.cpp.
 Value n_bind(Session& s, const Args& a) {
@@ -135,10 +146,13 @@ Value n_fields(Session& s, const Args& a) {
   if (i->shape) {
     for (const auto& e : i->shape->slots.entries())
       if (e.name && !i->slots[e.value].is_unbound()) names.as<List>()->push(s.str(e.name));
-  } else if (Dict* d = cast<Dict>(i->dict)) {
+    return names;
+  }
+  for (Dict* d : {instance_members(i), cast<Dict>(i->dict)}) {
     size_t pos = 0;
     Value *k, *v;
-    while (dict_next(d, pos, k, v)) names.as<List>()->push(*k);
+    while (d && dict_next(d, pos, k, v))
+      if (!v->is_unbound()) names.as<List>()->push(*k);
   }
   return names;
 }
@@ -371,6 +385,10 @@ constexpr NativeDef kFunctions[] = {
     {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
+    {.name = "define_catching",
+     .params = "f, form, /",
+     .fn = n_define_catching,
+     .doc = "Set the form of a native or class that returns what it raises."},
     {.name = "bind",
      .params = "form, args: tuple, keywords: dict, /",
      .fn = n_bind,

@@ -32,8 +32,12 @@ Value ad_keep(Call& c) {
 }
 Value ad_like(Call& c) { return c.args[0].is_none() ? like(c.s, c.args[1]) : ad_keep(c); }
 
+// The pair may be that of a form that gives what it raises: (value, None or the exception).
 Value ad_value(Call& c) {
-  if (!c.args[0].is_none()) return pair_item(c.args[0], 0);
+  if (!c.args[0].is_none()) {
+    const Value raised = pair_item(c.args[0], 1);
+    return cast<Exception>(raised) ? raise_value(c.s, raised, Value()) : pair_item(c.args[0], 0);
+  }
   return plain_primitive(c.s, c.symbol().text(), c.args.subspan(1));
 }
 

@@ -118,7 +118,7 @@ const Value& slot_owner(const Value& object) {
     if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
       return native;
   }
-  if (kind_of(*v) == ObjectKind::mapping_proxy) return v->as<DictView>()->dict;
+  if (is_dict_proxy(*v)) return unwrap(v->as<DictView>()->dict);
   // globals() and __dict__ of a module: its names.
   if (auto* o = cast_exact<Opaque>(*v); o && o->values.size() == 1 && kind_of(o->values[0]) == ObjectKind::module)
     return o->values[0];

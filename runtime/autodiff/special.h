@@ -18,6 +18,7 @@ struct Called {
   std::string function{};
 };
 
+// clang-format off
 // Operands:
 //   size_t count()
 //   bool scripted(i)             an object of a script class
@@ -29,12 +30,15 @@ struct Called {
 //   bool load_asks(), store_asks()   attr.get and attr.set of an object (attr.set of a class, too) run a script
 //   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
 //   bool stores_in_class()       attr.set of a script class
-//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds
-//   it bool identified()            such a method is an object, with places of its own bool data_of_class() attr.get of
-//   what differentiated code put into a class bool dict_of_class()         attr.get of a class's __dict__, which is
-//   made for it bool computed()              attr.get of what a built-in class computes bool missing()               a
-//   dict whose class has __missing__ bool made_generic()          a class with __class_getitem__ std::string_view
-//   text(i)     of a str
+//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds it
+//   bool identified()            such a method is an object, with places of its own
+//   bool data_of_class()         attr.get of what differentiated code put into a class
+//   bool dict_of_class()         attr.get of a class's __dict__, which is made for it
+//   bool computed()              attr.get of what a built-in class computes
+//   bool missing()               a dict whose class has __missing__
+//   bool made_generic()          a class with __class_getitem__
+//   std::string_view text(i)     of a str
+// clang-format on
 template <class Operands>
 Called called_by(ir::Op op, const Operands& on) {
   namespace prim = ir::prim;

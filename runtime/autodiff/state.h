@@ -18,6 +18,7 @@ struct State {
   std::unordered_map<const ir::Function*, Pair> pairs;
   std::unordered_map<const NativeDef*, Value> natives;  // forward forms in grad_rules
   std::unordered_map<const Type*, Value> classes;
+  std::unordered_map<const void*, Value> catching;      // of those whose form is no function's: what they do, catching
   bool classes_hold = false;                            // differentiated code wrote to a class, or made one
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
   std::vector<Value> guarded;                           // generators with a yield inside of a try

@@ -1,7 +1,11 @@
 // Calls from the interpreter's loop: script functions get a frame (their arguments moved in where they die), everything
 // else is called.
+#include <string_view>
+#include <unordered_set>
+
 #include "ir/prim.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/names_set.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/object/bind.h"
 #include "runtime/object/collect.h"
@@ -43,6 +47,20 @@ Value make_generator(Session& s, Frame* top_of_stack_frame, const Value& functio
 // A call's arguments, evaluated into Values: positional ones, then keyword ones with names.
 struct Collected {
   Values positional, keywords, names;
+  std::unordered_set<std::string_view> seen;  // the first `nseen` of `names`, where there are many
+  size_t nseen = 0;
+
+  bool is_among(const Value& name, size_t before) {
+    constexpr size_t kFew = 32;
+    const std::string_view text = name.as<Str>()->view();
+    if (before <= kFew) {
+      for (size_t i = 0; i < before; ++i)
+        if (names[i].same(name) || names[i].as<Str>()->view() == text) return true;
+      return false;
+    }
+    while (nseen < before) seen.insert(names[nseen++].as<Str>()->view());
+    return seen.contains(text);
+  }
   Args args() const {
     return {{positional.data(), positional.size()}, {keywords.data(), keywords.size()}, {names.data(), names.size()}};
   }
@@ -74,12 +92,11 @@ std::string module_prefix(Session& s, const Value& f) {
 
 // `name` must not be among the first `before` names: those from elsewhere than the mapping it is from.
 bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v, size_t before) {
-  for (const Value& n : std::span(out.names.data(), before))
-    if (n.same(name) || n.as<Str>()->view() == name.as<Str>()->view()) {
-      raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
-                       callee_text(s, f).c_str(), name.as<Str>()->data);
-      return false;
-    }
+  if (out.is_among(name, before)) {
+    raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
+                     callee_text(s, f).c_str(), name.as<Str>()->data);
+    return false;
+  }
   out.names.push_back(name);
   out.keywords.push_back(std::move(v));
   return true;
@@ -212,6 +229,12 @@ struct Places {
   uint8_t of[kMost];         // the register of each argument
   const Value* rest[kMost];  // of each parameter behind `self`: its default, or null if given or a star
 
+  // Null too where a script would have to be asked, which might take the others away.
+  static const Value* plain_value(Dict* d, const Value& key) {
+    bool asks = false;
+    Dict::Entry* e = dict_plain_entry(d, key, asks);
+    return e ? &e->value : nullptr;
+  }
   bool find(Session& s, const Function* fn, const ir::CallSig& call, uint32_t self) {
     const ir::Signature& sig = fn->code->sig;
     if (call.args.size() > kMost || sig.count() > kMost || fn->code->is_generator) return false;
@@ -239,7 +262,7 @@ struct Places {
       if (at < sig.positional)
         rest[at] = at >= first ? &(*defaults)[at - first] : nullptr;
       else if (at >= stars && kwdefaults)
-        rest[at] = dict_find_symbol(s, kwdefaults, sig.names[at]);
+        rest[at] = plain_value(kwdefaults, s.str(sig.names[at]));
       if (!rest[at]) return false;
     }
     return true;
@@ -555,6 +578,7 @@ Value make_function(Session& s, const ir::FunctionRef& code, const Value& global
 }
 
 Value run_module(Session& s, const ir::FunctionRef& code, const Value& module) {
+  note_names_set(s, *code);
   Value f = make_function(s, code, module, {});
   return call_function(s, f, {});
 }

@@ -1,6 +1,7 @@
 #include "runtime/interpreter/on_values.h"
 
 #include "ir/prim.h"
+#include "runtime/interpreter/unpack.h"
 #include "runtime/object/ops.h"
 #include "support/diag.h"
 
@@ -71,13 +72,7 @@ struct OnValues {
       return get_item(c.s, c.a[0], Value::integer(c.attr));
     return (*t)[c.attr];
   }
-  static Value unpack(Call& c) {
-    OURO_TRY(t, tuple_of(c.s, c.a[0]));
-    const size_t n = t.as<Tuple>()->size;
-    if (n == c.attr) return t;
-    if (n < c.attr) return raise_value_error(c.s, "not enough values to unpack (expected %u, got %zu)", c.attr, n);
-    return raise_value_error(c.s, "too many values to unpack (expected %u)", c.attr);
-  }
+  static Value unpack(Call& c) { return runtime::unpack(c.s, c.a[0], c.attr); }
   static Value length(Call& c) {
     const int64_t n = runtime::length(c.s, c.a[0]);
     return n < 0 ? Value::error() : Value::integer(n);
@@ -94,7 +89,7 @@ struct OnValues {
   }
   static Value str_concat(Call& c) {
     std::string text;
-    for (const Value& v : c.a) text += v.as<Str>()->view();
+    for (const Value& v : c.a) text += cast<Str>(v)->view();
     return make_str(text);
   }
   static Value iter(Call& c) { return runtime::iter(c.s, c.a[0]); }

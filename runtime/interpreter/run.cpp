@@ -235,8 +235,16 @@ L_branch:
 L_branch_not:
   if (OURO_A.as_bool()) OURO_NEXT;
   OURO_GO(pc->dst);
-L_switch_:
-  OURO_GO(f->code->switches[static_cast<size_t>(pc->dst)][static_cast<size_t>(OURO_A.as_int())]);
+L_switch_ : {
+  const auto& ways = f->code->switches[static_cast<size_t>(pc->dst)];
+  const auto way = static_cast<size_t>(OURO_A.as_int());
+  if (way >= ways.size()) [[unlikely]] {  // a number that a script may have written (grad_rules.generator)
+    f->pc = pc;
+    raise_error(s, ExcKind::RuntimeError, "a generator has no such step");
+    goto failed;
+  }
+  OURO_GO(ways[way]);
+}
 
 return_stop_value:
   returned = std::move(s.stop_value);

@@ -3,6 +3,7 @@
 
 #include "ir/prim.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/unpack.h"
 #include "runtime/object/bind.h"
 #include "runtime/object/collect.h"
 #include "runtime/object/tensor_hooks.h"
@@ -254,7 +255,7 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       size_t size = 0;
       int64_t points = 0;
       for (uint32_t i = 0; i < n; ++i) {
-        Str* part = operand(f, ops[i].at).as<Str>();
+        Str* part = cast<Str>(operand(f, ops[i].at));  // of a subclass, where a __format__ gave it
         size += part->size;
         points = points < 0 || part->points < 0 ? -1 : points + part->points;
       }
@@ -262,7 +263,7 @@ bool do_container(Session& s, Frame& f, const Instr& in) {
       out->points = points;
       char* to = out->data;
       for (uint32_t i = 0; i < n; ++i) {
-        Str* part = operand(f, ops[i].at).as<Str>();
+        Str* part = cast<Str>(operand(f, ops[i].at));
         std::memcpy(to, part->data, part->size);
         to += part->size;
       }
@@ -325,52 +326,11 @@ bool quick_slice(Session& s, Frame& f, const Instr& in) {
 bool do_iter(Session& s, Frame& f, const Instr& in) { return finish(f, in, iter(s, operand(f, in.a))); }
 
 bool do_unpack(Session& s, Frame& f, const Instr& in) {
-  Site& x = site_of(f, in.b);
-  const Value& a = operand(f, in.a);
-  bool star = in.op == I::unpack_star;
-  size_t before = star ? x.attr & 0xffff : x.attr, after = star ? x.attr >> 16 : 0;
-  if (Tuple* t = cast_exact<Tuple>(a); t && !star && t->size == before) return finish(f, in, a);
-  if (List* l = cast_exact<List>(a); l && !star && l->size == before)
-    return finish(f, in, make_tuple(std::span<const Value>(l->items, l->size)));
-  Value it = iter(s, a);
-  if (it.is_error()) {
-    ObjectKind k = kind_of(a);
-    bool scripted = k == ObjectKind::instance || k == ObjectKind::exception;
-    if (pending_is(s, ExcKind::TypeError) &&
-        (!scripted || (find_dunder(s, type_of(s, a), Dunder::iter_).is_unbound()))) {
-      clear_pending(s);
-      raise_type_error(s, "cannot unpack non-iterable %s object", type_name(s, a).c_str());
-    }
-    return false;
-  }
-  Value held = make_list();
-  List& items = *held.as<List>();
-  for (;;) {
-    if (!star && items.size == before) {
-      Value extra = next(s, it);
-      if (extra.is_error()) return false;
-      if (extra.is_end()) break;
-      raise_value_error(s, "too many values to unpack (expected %zu)", before);
-      return false;
-    }
-    Value v = next(s, it);
-    if (v.is_error()) return false;
-    if (v.is_end()) break;
-    items.push(std::move(v));
-  }
-  if (items.size < before + after) {
-    raise_value_error(s, "not enough values to unpack (expected %s%zu, got %zu)", star ? "at least " : "",
-                      before + after, items.size);
-    return false;
-  }
-  if (!star) return finish(f, in, make_tuple_moved(std::span(items.items, items.size)));
-  Value r = alloc_tuple(before + 1 + after);
-  Tuple& t = *r.as<Tuple>();
-  size_t middle = items.size - before - after;
-  for (size_t i = 0; i < before; ++i) t[i] = std::move(items[i]);
-  t[before] = make_list_moved(std::span(items.items + before, middle));
-  for (size_t i = 0; i < after; ++i) t[before + 1 + i] = std::move(items[before + middle + i]);
-  return finish(f, in, std::move(r));
+  const uint32_t attr = site_of(f, in.b).attr;
+  const Value a = operand(f, in.a);
+  return finish(
+      f, in,
+      in.op == I::unpack_star ? unpack_star(s, a, ir::before_star(attr), ir::behind_star(attr)) : unpack(s, a, attr));
 }
 
 }  // namespace ouro::runtime

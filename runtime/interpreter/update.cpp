@@ -14,11 +14,35 @@ namespace ouro::runtime {
 
 namespace {
 
+// Where an instance has its own attribute, in which no script notices a write; else null.
+Value* own_slot(Session& s, Instance* i, Symbol name) {
+  if (i->type->has_setattr) return nullptr;
+  const Value d = type_lookup(s, i->type, name);
+  if (kind_of(d) != ObjectKind::member && is_data_descriptor(s, d)) return nullptr;
+  if (Value* slot = instance_slot(s, i, name)) return slot;
+  if (i->shape || !i->dict.is_object() || kind_of(d) == ObjectKind::member) return nullptr;
+  bool asks = false;
+  Dict::Entry* e = dict_plain_entry(i->dict.as<Dict>(), s.str(name), asks);
+  return e ? &e->value : nullptr;
+}
+
+// A value out of its slot while it is written, so that its count can be 1. It is back at the end, also where an
+// interrupt or a lack of memory comes between; no script runs meanwhile.
+class Taken {
+ public:
+  explicit Taken(Value& slot) : value(std::move(slot)), slot_(slot) { slot_ = Value::none(); }
+  ~Taken() { slot_ = std::move(value); }
+  Taken(const Taken&) = delete;
+  Value value;
+
+ private:
+  Value& slot_;
+};
+
 struct PlaceWrite {
   Session& s;
   const ir::PlacePath& path;
-  const Value* items;  // one per item step
-  const Value& value;
+  Value& value;
   BinOp op;
   size_t failed =
       SIZE_MAX;  // the step that could not be read (number of steps: the target not written); else the operation failed
@@ -32,57 +56,77 @@ struct PlaceWrite {
     return true;
   }
 
-  bool tensor(Value& place, size_t step, const Value* keys) {
-    size_t n = path.steps.size() - step;
+  std::span<Value> remaining(size_t step, Value* keys) const { return {keys, path.steps.size() - step}; }
+
+  // Do the steps from `step` on lead into a tensor that stands there?
+  bool enters_tensor(const Value& place, size_t step) const {
+    return kind_of(place) == ObjectKind::tensor && step < path.steps.size() && path.steps[step].is_item;
+  }
+  // Reads what of the indices of a tensor, and of the value, a script has to be asked for. It comes before the tensor
+  // is looked for: the script may put something else into its place.
+  bool settle(size_t step, Value* keys) {
     for (size_t i = step; i < path.steps.size(); ++i)
       if (!path.steps[i].is_item) {
         raise_error(s, ExcKind::AttributeError, "cannot set attribute '%s' of a tensor's element",
                     path.steps[i].attr.c_str());
         return false;
       }
-    std::span<const Value> all(keys, n);
-    return path.augmented ? s.tensors->update_item(s, place, all, op, value)
-                          : s.tensors->set_item(s, place, all, value);
+    return s.tensors->settle(s, remaining(step, keys), value);
+  }
+  bool tensor(Value& place, size_t step, Value* keys) {
+    if (!settle(step, keys)) return false;
+    return path.augmented ? s.tensors->update_item(s, place, remaining(step, keys), op, value)
+                          : s.tensors->set_item(s, place, remaining(step, keys), value);
   }
 
   // Writes through steps `step`... of `place`; `place` is rebound only if it is a tensor. `keys`: the items of the
-  // remaining steps.
-  bool write(Value& place, size_t step, const Value* keys) {
+  // remaining steps. No script may rebind `place` itself.
+  bool write(Value& place, size_t step, Value* keys) {
     if (step == path.steps.size()) return whole(place);
-    if (kind_of(place) == ObjectKind::tensor && path.steps[step].is_item) return tensor(place, step, keys);
+    if (enters_tensor(place, step)) return tensor(place, step, keys);
     bool last = step + 1 == path.steps.size();
     return path.steps[step].is_item ? write_item(place, step, keys, last)
                                     : write_attr(place, path.steps[step].attr, step, keys, last);
   }
 
-  // A tensor inside a list, dict or attribute is taken out while it is written, so that its count can be 1.
-  static Value* inner_slot(Session& s, const Value& place, const Value& key) {
-    if (List* l = cast_exact<List>(place); l && key.is_int()) {
-      int64_t i = key.as_int() < 0 ? key.as_int() + static_cast<int64_t>(l->size) : key.as_int();
-      return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
-    }
-    if (Dict* d = cast_exact<Dict>(place)) {
-      Value* v = dict_find(s, d, key);
-      if (s.has_error()) clear_pending(s);
-      return v;
-    }
-    return nullptr;
-  }
-  // `find` gives the slot again: a key's __index__ may have moved it.
+  // The same in the tensor that stands in the slot which `find` gives (null: there is none, or an exception is
+  // pending). Once the indices are read it is looked for again; where no tensor stands there any more, nobody would see
+  // the write.
   template <class Find>
-  bool write_taken(Value* slot, size_t step, const Value* keys, Find&& find) {
-    Value child = std::move(*slot);
-    *slot = Value::none();
-    bool ok = write(child, step, keys);
-    if (Value* again = find()) *again = std::move(child);
-    return ok;
+  bool write_slot(size_t step, Value* keys, Find&& find) {
+    if (step < path.steps.size() && !settle(step, keys)) return false;
+    Value* slot = find();
+    if (!slot || kind_of(*slot) != ObjectKind::tensor) return !s.has_error();
+    Taken child(*slot);
+    return write(child.value, step, keys);
   }
 
-  bool write_item(Value& place, size_t step, const Value* keys, bool last) {
+  bool write_item(Value& place, size_t step, Value* keys, bool last) {
     if (last && !path.augmented) return set_item(s, place, keys[0], value);
-    if (Value* slot = inner_slot(s, place, keys[0]); slot && kind_of(*slot) == ObjectKind::tensor)
-      return write_taken(slot, step + 1, keys + 1, [&] { return inner_slot(s, place, keys[0]); });
-    Value child = get_item(s, place, keys[0]);
+    Value child;
+    if (Dict* d = cast_exact<Dict>(place)) {
+      auto find = [&]() -> Value* {
+        Dict::Entry* e = dict_entry(s, d, keys[0]);
+        if (!e) return nullptr;
+        keys[0] = e->key;  // which is found again by its identity
+        return &e->value;
+      };
+      Value* slot = find();
+      if (!slot) {
+        if (!s.has_error()) raise_key_error(s, keys[0]);
+        return failed = step, false;
+      }
+      if (kind_of(*slot) == ObjectKind::tensor) return write_slot(step + 1, keys + 1, find);
+      child = *slot;
+    } else if (List* l = cast_exact<List>(place); l && keys[0].is_int()) {
+      auto find = [&]() -> Value* {
+        int64_t i = keys[0].as_int() < 0 ? keys[0].as_int() + static_cast<int64_t>(l->size) : keys[0].as_int();
+        return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
+      };
+      if (Value* slot = find(); slot && kind_of(*slot) == ObjectKind::tensor)
+        return write_slot(step + 1, keys + 1, find);
+    }
+    if (child.is_unbound()) child = get_item(s, place, keys[0]);
     if (child.is_error()) return failed = step, false;
     bool put_back = last || kind_of(child) == ObjectKind::tensor;
     if (!write(child, step + 1, keys + 1)) return false;
@@ -91,13 +135,12 @@ struct PlaceWrite {
     return false;
   }
 
-  bool write_attr(Value& place, Symbol name, size_t step, const Value* keys, bool last) {
+  bool write_attr(Value& place, Symbol name, size_t step, Value* keys, bool last) {
     if (last && !path.augmented) return set_attr(s, place, name, value);
     if (Instance* i = cast<Instance>(place)) {
-      Value* slot = instance_slot(s, i, name);
-      if (slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_setattr && !i->type->has_getattribute &&
-          !is_data_descriptor(s, type_lookup(s, i->type, name)))
-        return write_taken(slot, step + 1, keys, [&] { return i->shape ? i->slots + i->shape->find(name) : nullptr; });
+      auto find = [&] { return own_slot(s, i, name); };
+      if (Value* slot = find(); slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_getattribute)
+        return write_slot(step + 1, keys, find);
     }
     Value child = get_attr(s, place, name);
     if (child.is_error()) return failed = step, false;
@@ -131,9 +174,8 @@ Value* slot_of_loaded(Session& s, Frame& f, const ir::PlacePath& path, const Val
     slot = f.globals->names.find(path.name);
   } else if (path.root == ir::PlacePath::Root::cell) {
     slot = &root.as<Cell>()->value;
-  } else if (Instance* i = cast<Instance>(root); i && !i->type->has_setattr) {
-    slot = instance_slot(s, i, path.steps[0].attr);
-    if (slot && is_data_descriptor(s, type_lookup(s, i->type, path.steps[0].attr))) return nullptr;
+  } else if (Instance* i = cast<Instance>(root)) {
+    slot = own_slot(s, i, path.steps[0].attr);
   }
   return slot && slot->same(before) ? slot : nullptr;
 }
@@ -149,11 +191,10 @@ bool update_loaded(Session& s, Frame& f, const Site& x, const ir::PlacePath& pat
   const BinOp op = binary_of(path.in_place);
   if (kind_of(before) == ObjectKind::tensor &&
       (kind_of(value) == ObjectKind::tensor || value.is_int() || value.is_float() || value.is_bool())) {
-    if (Value* slot = slot_of_loaded(s, f, path, root, before)) {  // no script runs until it is back
-      *slot = Value::none();
-      const bool ok = s.tensors->update_item(s, before, {}, op, value);
-      *slot = std::move(before);
-      return ok;
+    if (Value* slot = slot_of_loaded(s, f, path, root, before)) {
+      before = Value();
+      Taken taken(*slot);
+      return s.tensors->update_item(s, taken.value, {}, op, value);
     }
   }
   Value result = inplace(s, op, before, value);
@@ -186,32 +227,25 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   const bool of_itself = path.root == ir::PlacePath::Root::value && last.at >= 0 && last.at == ops[0].at;
   Value value = of_itself ? operand(f, last.at) : take_operand(f, last);
   BinOp op = path.augmented ? binary_of(path.in_place) : BinOp::add;
-  PlaceWrite w{s, path, keys.data(), value, op};
+  PlaceWrite w{s, path, value, op};
   auto write = [&](Value& place) {
     bool ok = w.write(place, 0, keys.data());
     failed = w.failed;
     return ok;
   };
-  Value* root = nullptr;
   Value copy;
-  switch (path.root) {
-    case ir::PlacePath::Root::value:
-      if (ops[0].at >= 0 && (ops[0].use != Use::keep || (of_itself && last.use != Use::keep)))
-        root = &f.regs[ops[0].at];
-      else
-        root = &(copy = operand(f, ops[0].at));
-      if (!write(*root)) return false;
-      if (root != &f.regs[in.dst]) f.regs[in.dst] = root == &copy ? std::move(copy) : std::move(*root);
-      return true;
-    case ir::PlacePath::Root::cell:
-      root = &operand(f, ops[0].at).as<Cell>()->value;
-      break;
-    case ir::PlacePath::Root::global:
-      root = f.globals->names.find(path.name);
-      break;
+  if (path.root == ir::PlacePath::Root::value) {
+    const bool own = ops[0].at >= 0 && (ops[0].use != Use::keep || (of_itself && last.use != Use::keep));
+    Value& root = own ? f.regs[ops[0].at] : (copy = operand(f, ops[0].at));
+    if (!write(root)) return false;
+    if (&root != &f.regs[in.dst]) f.regs[in.dst] = std::move(root);
+    return true;
   }
+  const bool cell = path.root == ir::PlacePath::Root::cell;
+  auto find = [&] { return cell ? &operand(f, ops[0].at).as<Cell>()->value : f.globals->names.find(path.name); };
+  Value* root = find();
   if (!root || root->is_unbound()) {
-    if (path.root == ir::PlacePath::Root::cell)
+    if (cell)
       return unbound_variable(
           s, ExcKind::UnboundLocalError,
           "cannot access local variable '" + path.name.str() + "' where it is not associated with a value", path.name);
@@ -222,12 +256,16 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
     if (path.steps.empty()) f.globals->names.set(path.name, b);
     return true;
   }
-  if (kind_of(*root) == ObjectKind::tensor) return write(*root);
+  if (kind_of(*root) == ObjectKind::tensor) {
+    const bool ok = w.write_slot(0, keys.data(), find);
+    failed = w.failed;
+    return ok;
+  }
   Value held = *root;  // a script may rebind the variable meanwhile
   if (!write(held)) return false;
   if (path.steps.empty()) {
-    if (path.root == ir::PlacePath::Root::cell)
-      operand(f, ops[0].at).as<Cell>()->value = std::move(held);
+    if (cell)
+      *find() = std::move(held);
     else
       f.globals->names.set(path.name, std::move(held));
   }
@@ -284,20 +322,17 @@ Value* update_root(Session& s, Frame& f, const ir::PlacePath& path, const Operan
   return f.globals->names.find(path.name);
 }
 
-// Keys whose hash and equality run no script.
-bool plain_key(const Value& k) { return k.is_int() || cast_exact<Str>(k); }
-
-// Where the item of a list or the value of a dict's plain key is; null: not there, or not so simple.
-Value* item_slot(Session& s, const Value& container, const Value& k) {
+// Where the item of a list or the value of a dict's key is; null: not there, or a script would have to be asked
+// (`asks`).
+Value* item_slot(const Value& container, const Value& k, bool& asks) {
   if (List* l = cast_exact<List>(container)) {
     if (!k.is_int()) return nullptr;
     int64_t i = k.as_int() < 0 ? k.as_int() + static_cast<int64_t>(l->size) : k.as_int();
     return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
   }
-  Dict* d = plain_key(k) ? cast_exact<Dict>(container) : nullptr;
-  Value* v = d ? dict_find(s, d, k) : nullptr;
-  if (d && !v && s.has_error()) clear_pending(s);
-  return v;
+  Dict* d = cast_exact<Dict>(container);
+  Dict::Entry* e = d ? dict_plain_entry(d, k, asks) : nullptr;
+  return e ? &e->value : nullptr;
 }
 
 // a[i][j] = v, a[i][j] op= v, self.a[i] = v and deeper: lists, dicts and attributes of instances on the way.
@@ -307,9 +342,10 @@ bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, cons
   const Operand &last = ops[x.count - 1], *key = ops + 1;
   if (ops[0].at < 0 || last.at == ops[0].at) return false;
   Value* slot = &f.regs[ops[0].at];
+  bool asks = false;
   for (const auto& step : path.steps) {
     if (step.is_item) {
-      slot = item_slot(s, *slot, operand(f, (key++)->at));
+      slot = item_slot(*slot, operand(f, (key++)->at), asks);
     } else {
       Instance* i = kind_of(*slot) == ObjectKind::instance ? slot->as<Instance>() : nullptr;
       int at = i && i->shape && !i->type->has_setattr && !i->type->has_getattribute ? i->shape->find(step.attr) : -1;
@@ -349,13 +385,11 @@ bool fast_update(Session& s, Frame& f, const Instr& in) {
   if (!path.steps.empty() && path.steps[0].is_item) {
     key = ops + x.count - 2;
     const Value& k = operand(f, key->at);
-    slot = item_slot(s, *root, k);
+    bool asks = false;
+    slot = item_slot(*root, k, asks);
     if (!slot) {  // a new key of a dict
-      Dict* d = path.augmented || !plain_key(k) ? nullptr : cast_exact<Dict>(*root);
-      if (!d || !dict_set(s, d, k, operand(f, last.at))) {
-        clear_pending(s);
-        return false;
-      }
+      Dict* d = path.augmented || asks ? nullptr : cast_exact<Dict>(*root);
+      if (!d || !dict_set(s, d, k, operand(f, last.at))) return false;
       drop_operand(f, last.at, static_cast<uint8_t>(last.use));
       drop_operand(f, key->at, static_cast<uint8_t>(key->use));
       if (of_value) pass_root(f, in, ops[0]);

@@ -70,6 +70,8 @@ Value property_field(Session&, const Value& v) {
 }
 Value descriptor_get(Session& s, const Args& a) {
   Type* owner = a.size() > 2 ? cast_exact<Type>(a[2]) : nullptr;
+  if (a[1].is_none() && (a.size() < 3 || a[2].is_none() || a[2].is_unbound()))
+    return raise_type_error(s, "__get__(None, None) is invalid");
   if (!owner) owner = type_of(s, a[1]);
   return a[1].is_none() && cast<Property>(a[0])
              ? a[0]
@@ -215,6 +217,7 @@ Value super_construct(Session& s, Type*, const Args& a) {
     x->self_type = type_of(s, a[1]);
   else
     return raise_type_error(s, "super(type, obj): obj must be an instance or subtype of type");
+  ++x->self_type->refs;  // the object may become one of another class
   return v;
 }
 Value super_repr(Session& s, const Value& v) {
@@ -234,12 +237,29 @@ Value member_repr(Session&, const Value& v) {
   return make_str("<member '" + m->name.str() + "' of '" + std::string(m->owner->text()) + "' objects>");
 }
 Value member_name(Session& s, const Value& v) { return s.str(v.as<Member>()->name); }
-constexpr GetSetDef kMemberGetSet[] = {{"__name__", member_name}};
+Value member_owner(Session&, const Value& v) { return Value::share(v.as<Member>()->owner); }
+Value qualified(const Type* owner, std::string_view name) {
+  return make_str(std::string(owner->qualname.as<Str>()->view()) + "." + std::string(name));
+}
+Value member_qualname(Session&, const Value& v) {
+  return qualified(v.as<Member>()->owner, v.as<Member>()->name.text());
+}
+constexpr GetSetDef kMemberGetSet[] = {
+    {"__name__", member_name}, {"__qualname__", member_qualname}, {"__objclass__", member_owner}};
+Value data_set(Session& s, const Args& a) {
+  return write_descriptor(s, a[0], a[1], a[2]) ? Value::none() : Value::error();
+}
+Value data_delete(Session& s, const Args& a) {
+  return write_descriptor(s, a[0], a[1], Value()) ? Value::none() : Value::error();
+}
+constexpr NativeDef kDataMethods[] = {{"__get__", "instance, owner=None, /", descriptor_get, ""},
+                                      {"__set__", "instance, value, /", data_set, "Set an attribute of instance."},
+                                      {"__delete__", "instance, /", data_delete, "Delete an attribute of instance."}};
 constexpr TypeSlots kMemberSlots{.repr = member_repr};
 constexpr TypeDef kMember{.name = "member_descriptor",
                           .kind = ObjectKind::member,
                           .slots = &kMemberSlots,
-                          .methods = kGetMethods,
+                          .methods = kDataMethods,
                           .getset = kMemberGetSet,
                           .subclassable = false};
 
@@ -254,13 +274,16 @@ Value getset_doc(Session&, const Value& v) {
   return doc.empty() ? Value::none() : make_str(doc);
 }
 Value getset_owner(Session&, const Value& v) { return Value::share(v.as<GetSet>()->owner); }
-constexpr GetSetDef kGetSetGetSet[] = {
-    {"__name__", getset_name}, {"__doc__", getset_doc}, {"__objclass__", getset_owner}};
+Value getset_qualname(Session&, const Value& v) { return qualified(v.as<GetSet>()->owner, v.as<GetSet>()->def->name); }
+constexpr GetSetDef kGetSetGetSet[] = {{"__name__", getset_name},
+                                       {"__qualname__", getset_qualname},
+                                       {"__doc__", getset_doc},
+                                       {"__objclass__", getset_owner}};
 constexpr TypeSlots kGetSetSlots{.repr = getset_repr};
 constexpr TypeDef kGetSet{.name = "getset_descriptor",
                           .kind = ObjectKind::get_set,
                           .slots = &kGetSetSlots,
-                          .methods = kGetMethods,
+                          .methods = kDataMethods,
                           .getset = kGetSetGetSet,
                           .subclassable = false};
 

@@ -16,11 +16,12 @@ Value syntax_error_str(Session& s, Exception* e);
 
 Value exception_str(Session& s, const Args& a) {
   auto* e = self_of(a[0]);
-  Tuple* args = e->args.as<Tuple>();
+  const Value held = e->args;  // a __str__ may assign others
+  Tuple* args = held.as<Tuple>();
   if (is_subtype(e->type, exception_type(s, ExcKind::SyntaxError))) return syntax_error_str(s, e);
   if (is_subtype(e->type, exception_type(s, ExcKind::OSError)) && args->size >= 2) {
     OURO_TRY(text, str(s, (*args)[1]));
-    std::string out = "[Errno " + text_of(s, (*args)[0]) + "] " + std::string(text.as<Str>()->view());
+    std::string out = "[Errno " + text_of(s, (*args)[0]) + "] " + std::string(cast<Str>(text)->view());
     if (!e->extra2.is_unbound() && !e->extra2.is_none()) out += ": " + repr_text(s, e->extra2);
     if (!e->extra1.is_unbound() && !e->extra1.is_none()) out += " -> " + repr_text(s, e->extra1);
     if (s.has_error()) return Value::error();
@@ -29,7 +30,7 @@ Value exception_str(Session& s, const Args& a) {
   if (args->size >= 4)
     if (Value text = unicode_error_text(s, e); !text.is_unbound()) return text;
   if (args->size == 0) return make_str("");
-  if (args->size > 1) return repr(s, e->args);
+  if (args->size > 1) return repr(s, held);
   return is_subtype(e->type, exception_type(s, ExcKind::KeyError)) ? repr(s, (*args)[0]) : str(s, (*args)[0]);
 }
 
@@ -222,7 +223,8 @@ Value get_syntax_field(Session&, const Value& v) {
   return syntax_field(self_of(v), i);
 }
 Value syntax_error_str(Session& s, Exception* e) {
-  Tuple* args = e->args.as<Tuple>();
+  const Value held = e->args;
+  Tuple* args = held.as<Tuple>();
   std::string out = text_of(s, args->size ? (*args)[0] : Value::none());
   Value file = syntax_field(e, 0), line = syntax_field(e, 1);
   std::string place;
@@ -314,6 +316,22 @@ constexpr TypeDef kTraceback{.name = "traceback",
                              .getset = kTracebackGetSet,
                              .subclassable = false};
 
+// Those that CPython keeps more in than their base does.
+bool has_own_places(ExcKind k) {
+  static constexpr ExcKind kOwn[] = {ExcKind::BaseException,
+                                     ExcKind::SystemExit,
+                                     ExcKind::StopIteration,
+                                     ExcKind::AttributeError,
+                                     ExcKind::ImportError,
+                                     ExcKind::NameError,
+                                     ExcKind::OSError,
+                                     ExcKind::SyntaxError,
+                                     ExcKind::UnicodeDecodeError,
+                                     ExcKind::UnicodeEncodeError,
+                                     ExcKind::UnicodeTranslateError};
+  return std::find(std::begin(kOwn), std::end(kOwn), k) != std::end(kOwn);
+}
+
 }  // namespace
 
 void register_exception_types(Session& s) {
@@ -332,6 +350,8 @@ void register_exception_types(Session& s) {
     for (Value& d : t->dunders) d = Value::end();
     Type* base = r.kind == ExcKind::BaseException ? s.object_type() : exception_type(s, r.base);
     t->bases.push_back(Value::share(base));
+    t->base = base;
+    t->solid = has_own_places(r.kind) ? t : base->solid;
     base->subclasses.push_back(t);
     t->mro.push_back(t);
     for (Type* m : base->mro) t->mro.push_back(m);

@@ -32,18 +32,19 @@ Value function_repr(Session&, const Value& v) {
 }
 Value function_get_attr(Session& s, const Value& v, Symbol name) {
   Function* f = fn(v);
-  if (!f->dict.is_object()) return Value();
-  Value* x = dict_find_symbol(s, f->dict.as<Dict>(), name);
+  const Value names = f->dict;
+  Value* x = names.is_object() ? dict_find_symbol(s, names.as<Dict>(), name) : nullptr;
   return x ? *x : Value();
 }
 bool function_set_attr(Session& s, const Value& v, Symbol name, const Value& x) {
   Function* f = fn(v);
   if (!f->dict.is_object()) f->dict = make_dict();
+  const Value names = f->dict;
   if (!x.is_unbound()) {
-    dict_set_symbol(s, f->dict.as<Dict>(), name, x);
+    dict_set_symbol(s, names.as<Dict>(), name, x);
     return true;
   }
-  if (dict_delete(s, f->dict.as<Dict>(), s.str(name)) == 1) return true;
+  if (dict_delete(s, names.as<Dict>(), s.str(name)) == 1) return true;
   raise_error(s, ExcKind::AttributeError, "'function' object has no attribute '%s'", name.c_str());
   return false;
 }
@@ -138,8 +139,9 @@ constexpr GetSetDef kFunctionGetSet[] = {
 };
 Value function_call(Session& s, const Value& f, const Args& a) { return call_function(s, f, a); }
 Value function_get(Session& s, const Args& a) {
-  (void)s;
-  return a[1].is_none() ? a[0] : make_bound_method(a[0], a[1]);
+  if (!a[1].is_none()) return make_bound_method(a[0], a[1]);
+  const bool of_class = a.size() > 2 && !a[2].is_none() && !a[2].is_unbound();
+  return of_class ? a[0] : raise_type_error(s, "__get__(None, None) is invalid");
 }
 constexpr NativeDef kFunctionMethods[] = {{"__get__", "instance, owner=None, /", function_get, ""}};
 constexpr TypeSlots kFunctionSlots{
@@ -338,9 +340,16 @@ Value method_repr(Session& s, const Value& v) {
   OURO_TRY(self, repr(s, m->self));
   return make_str("<bound method " + name + " of " + text(self) + ">");
 }
-Value method_get_attr(Session& s, const Value& v, Symbol name) { return lookup_attr(s, method(v)->function, name); }
 Value method_self(Session&, const Value& v) { return method(v)->self; }
 Value method_func(Session&, const Value& v) { return method(v)->function; }
+constexpr GetSetDef kMethodGetSet[] = {{"__self__", method_self}, {"__func__", method_func}};
+// Its own go before those of the function, which may have a __self__, too.
+Value method_get_attr(Session& s, const Value& v, Symbol name) {
+  if (name.text() == "__class__") return Value::share(type_of(s, v));
+  for (const GetSetDef& own : kMethodGetSet)
+    if (own.name == name.text()) return own.get(s, v);
+  return lookup_attr(s, method(v)->function, name);
+}
 Value method_compare(Session&, CmpOp op, const Value& a, const Value& b) {
   if (!cast_exact<BoundMethod>(b) || (op != CmpOp::eq && op != CmpOp::ne)) return Value::not_implemented();
   bool same = method(a)->function.same(method(b)->function) && method(a)->self.same(method(b)->self);
@@ -362,7 +371,6 @@ Value method_construct(Session& s, Type*, const Args& a) {
   if (a[1].is_none()) return raise_type_error(s, "instance must not be None");
   return make_bound_method(a[0], a[1]);
 }
-constexpr GetSetDef kMethodGetSet[] = {{"__self__", method_self}, {"__func__", method_func}};
 constexpr TypeSlots kMethodSlots{.compare = method_compare,
                                  .hash = method_hash,
                                  .repr = method_repr,

@@ -33,7 +33,7 @@ Value module_get_attr(Session& s, const Value& v, Symbol name) {
 bool module_set_attr(Session& s, const Value& v, Symbol name, const Value& x) {
   Module* m = mod(v);
   if (x.is_unbound() && (!m->names.find(name) || m->names.find(name)->is_unbound())) {
-    raise_error(s, ExcKind::AttributeError, "%s", name.c_str());
+    raise_error(s, ExcKind::AttributeError, "'module' object has no attribute '%s'", name.c_str());
     return false;
   }
   Value old = x;

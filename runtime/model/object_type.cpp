@@ -6,6 +6,7 @@
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
 #include "runtime/types/argument_name.h"
+#include "runtime/types/dict_type.h"
 
 namespace ouro::runtime {
 
@@ -199,7 +200,7 @@ bool set_class(Session& s, const Value& v, const Value& cls) {
     raise_type_error(s, "__class__ must be set to a class, not '%s' object", type_name(s, cls).c_str());
     return false;
   }
-  if (!i || t->builtin) {
+  if (!i || t->builtin || i->type->builtin) {
     raise_type_error(s, "__class__ assignment only supported for mutable types or ModuleType subclasses");
     return false;
   }
@@ -222,6 +223,7 @@ Value get_dict(Session& s, const Value& v) {
 }
 bool set_dict(Session& s, const Value& v, const Value& d) {
   Instance* i = cast<Instance>(v);
+  if (i && !i->type->has_dict && !i->type->is_exception) return !get_dict(s, v).is_error();
   if (i && d.is_unbound()) {
     instance_dict(s, i);
     i->dict = make_dict();
@@ -373,7 +375,7 @@ bool type_set_qualname(Session& s, const Value& v, const Value& n) {
 bool type_set_bases(Session& s, const Value& v, const Value& bases) { return set_bases(s, self_type(v), bases); }
 Value type_get_bases(Session&, const Value& v) { return make_tuple(std::span<const Value>(self_type(v)->bases)); }
 Value type_get_base(Session&, const Value& v) {
-  return self_type(v)->bases.empty() ? Value::none() : self_type(v)->bases[0];
+  return self_type(v)->base ? Value::share(self_type(v)->base) : Value::none();
 }
 Value type_get_dict(Session& s, const Value& v) {
   Type* t = self_type(v);
@@ -382,9 +384,7 @@ Value type_get_dict(Session& s, const Value& v) {
   for (auto& e : t->names.entries())
     if (e.name) dict_set_symbol(s, d.as<Dict>(), e.name, e.value);
   if (!s.type(ObjectKind::mapping_proxy)) return d;
-  auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
-  p->dict = std::move(d);
-  return Value::steal(p);
+  return make_mapping_proxy(std::move(d));
 }
 Value type_get_doc(Session& s, const Value& v) {
   const Value* d = own_type_name(s, self_type(v), intern("__doc__"));

@@ -183,40 +183,107 @@ void dict_reserve(Dict* d, size_t n) {
   if (n > d->capacity) resize(d, n);
 }
 
-Value* dict_find(Session& s, Dict* d, const Value& key) {
+Dict::Entry* dict_entry(Session& s, Dict* d, const Value& key) {
   int64_t h;
   if (!hash_key(s, key, h)) return nullptr;
   int32_t i = lookup(s, d, key, h);
-  return i < 0 ? nullptr : &d->entries[i].value;
+  return i < 0 ? nullptr : d->entries + i;
+}
+Value* dict_find(Session& s, Dict* d, const Value& key) {
+  Dict::Entry* e = dict_entry(s, d, key);
+  return e ? &e->value : nullptr;
+}
+
+Dict::Entry* dict_plain_entry(Dict* d, const Value& key, bool& asks) {
+  Str* text = cast_exact<Str>(key);
+  asks = !text && !key.is_int();
+  if (asks || !d->index) return nullptr;
+  const int64_t hash = text ? str_hash(text) : hash_int(key.as_int());
+  auto perturb = static_cast<uint64_t>(hash);
+  for (uint64_t at = perturb & d->mask;; perturb >>= 5, at = (at * 5 + perturb + 1) & d->mask) {
+    const int32_t i = d->index[at];
+    if (i == kFree) return nullptr;
+    if (i < 0 || d->entries[i].hash != hash) continue;
+    Dict::Entry* e = d->entries + i;
+    if (e->key.same(key)) return e;
+    if (Str* other = cast_exact<Str>(e->key); other && text) {
+      if (other->view() == text->view()) return e;
+    } else if (!(other && key.is_int()) && !(e->key.is_int() && (text || key.is_int()))) {
+      asks = true;  // of another kind
+      return nullptr;
+    }
+  }
 }
 
 Value dict_get(Session& s, Dict* d, const Value& key) {
   int64_t h;
-  if (!hash_key(s, key, h)) return Value::error();
-  int32_t i = lookup(s, d, key, h);
+  return hash_key(s, key, h) ? dict_get_hashed(s, d, key, h) : Value::error();
+}
+Value dict_get_hashed(Session& s, Dict* d, const Value& key, int64_t hash) {
+  int32_t i = lookup(s, d, key, hash);
   if (i == -3) return Value::error();
   return i < 0 ? Value() : d->entries[i].value;
 }
 
-bool dict_set(Session& s, Dict* d, const Value& key, Value v) {
-  int64_t h;
-  if (!hash_key(s, key, h)) return false;
-  int32_t i = lookup(s, d, key, h);
+static bool set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value v) {
+  int32_t i = lookup(s, d, key, hash);
   if (i == -3) return false;
   if (i >= 0) {
     Value old = std::move(d->entries[i].value);
     d->entries[i].value = std::move(v);
     return true;
   }
-  append(d, key, h, std::move(v));
+  append(d, key, hash, std::move(v));
   return true;
+}
+bool dict_set(Session& s, Dict* d, const Value& key, Value v) {
+  int64_t h;
+  return hash_key(s, key, h) && set_hashed(s, d, key, h, std::move(v));
+}
+
+Value dict_set_default(Session& s, Dict* d, const Value& key, const Value& v) {
+  int64_t h;
+  if (!hash_key(s, key, h)) return Value::error();
+  int32_t i = lookup(s, d, key, h);
+  if (i == -3) return Value::error();
+  if (i >= 0) return d->entries[i].value;
+  append(d, key, h, v);
+  return v;
 }
 
 int dict_contains(Session& s, Dict* d, const Value& key) {
   int64_t h;
-  if (!hash_key(s, key, h)) return -1;
-  int32_t i = lookup(s, d, key, h);
+  return hash_key(s, key, h) ? dict_contains_hashed(s, d, key, h) : -1;
+}
+int dict_contains_hashed(Session& s, Dict* d, const Value& key, int64_t hash) {
+  int32_t i = lookup(s, d, key, hash);
   return i == -3 ? -1 : i >= 0;
+}
+
+// Of the entry i, which `index[slot]` names.
+static void remove_entry(Dict* d, uint64_t slot, uint32_t i, Value& key, Value& value) {
+  d->index[slot] = kDeleted;
+  --d->used;
+  ++d->version;
+  key = std::move(d->entries[i].key);
+  value = std::move(d->entries[i].value);
+  // Deleted entries at the end are given back (popitem works from there); index slots stay marked until the next
+  // rebuild.
+  while (d->filled && d->entries[d->filled - 1].key.is_unbound()) d->entries[--d->filled].~Entry();
+}
+
+bool dict_take_last(Dict* d, Value& key, Value& value) {
+  if (d->used == 0) return false;
+  uint32_t i = d->filled;
+  while (d->entries[--i].key.is_unbound()) continue;
+  auto perturb = static_cast<uint64_t>(d->entries[i].hash);
+  uint64_t at = perturb & d->mask;
+  while (d->index[at] != static_cast<int32_t>(i)) {
+    perturb >>= 5;
+    at = (at * 5 + perturb + 1) & d->mask;
+  }
+  remove_entry(d, at, i, key, value);
+  return true;
 }
 
 int dict_delete(Session& s, Dict* d, const Value& key, Value* removed) {
@@ -226,14 +293,9 @@ int dict_delete(Session& s, Dict* d, const Value& key, Value* removed) {
   int32_t i = lookup(s, d, key, h, &slot);
   if (i == -3) return -1;
   if (i < 0) return 0;
-  d->index[slot] = kDeleted;
-  --d->used;
-  ++d->version;
-  Value old_key = std::move(d->entries[i].key), old = std::move(d->entries[i].value);
+  Value old_key, old;
+  remove_entry(d, slot, static_cast<uint32_t>(i), old_key, old);
   if (removed) *removed = std::move(old);
-  // Deleted entries at the end are given back (popitem works from there); index slots stay marked until the next
-  // rebuild.
-  while (d->filled && d->entries[d->filled - 1].key.is_unbound()) d->entries[--d->filled].~Entry();
   return 1;
 }
 
@@ -257,12 +319,13 @@ void dict_set_symbol(Session& s, Dict* d, Symbol key, Value v) {
 }
 Value* dict_find_symbol(Session& s, Dict* d, Symbol key) { return dict_find(s, d, s.str(key)); }
 
-bool dict_next(const Dict* d, size_t& pos, Value*& key, Value*& value) {
+bool dict_next(const Dict* d, size_t& pos, Value*& key, Value*& value, int64_t* hash) {
   while (pos < d->filled) {
     Dict::Entry& e = d->entries[pos++];
     if (e.key.is_unbound()) continue;
     key = &e.key;
     value = &e.value;
+    if (hash) *hash = e.hash;
     return true;
   }
   return false;
@@ -290,15 +353,21 @@ static bool iterates_itself(Session& s, const Value& mapping) {
 bool dict_merge(Session& s, Dict* into, const Value& mapping) {
   if (Dict* d = cast<Dict>(mapping); d && !iterates_itself(s, mapping)) {
     if (d == into) return true;
-    Value keep = mapping;
+    const Value keep = Value::share(d);
+    const bool copies = into->used == 0 && d->used == d->filled;  // no key is asked
+    if (copies) dict_reserve(into, d->used);
+    const uint32_t filled = d->filled;
     size_t pos = 0;
+    int64_t hash = 0;
     Value *k, *v;
-    while (dict_next(d, pos, k, v)) {
+    while (dict_next(d, pos, k, v, &hash)) {
       if ((pos & 0xffff) == 0xffff) poll_interrupt(s);
-      uint64_t version = d->version;
-      Value key = *k, value = *v;
-      if (!dict_set(s, into, key, value)) return false;
-      if (version != d->version) {
+      const Value key = *k;
+      if (copies)
+        append(into, key, hash, *v);
+      else if (!set_hashed(s, into, key, hash, *v))
+        return false;
+      if (d->filled > filled || !d->entries) {
         raise_error(s, ExcKind::RuntimeError, "dict mutated during update");
         return false;
       }

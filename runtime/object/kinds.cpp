@@ -154,7 +154,12 @@ void visit_static(Object* o, V& v) { v.visit(static_cast<StaticMethod*>(o)->func
 void visit_class_method(Object* o, V& v) { v.visit(static_cast<ClassMethod*>(o)->function); }
 void visit_super(Object* o, V& v) {
   auto* x = static_cast<Super*>(o);
-  v.visit(x->type), v.visit(x->self);
+  v.visit(x->type), v.visit(x->self), v.visit(x->self_type);
+}
+void destroy_super(Object* o) {
+  Type* t = static_cast<Super*>(o)->self_type;
+  destroy_object<Super>(o);
+  if (t) Value drop = Value::steal(t);
 }
 template <class T>
 void visit_owner(Object* o, V& v) {
@@ -232,7 +237,7 @@ void register_core_kinds() {
   register_kind(K::property, {destroy_object<Property>, visit_property});
   register_kind(K::static_method, {destroy_object<StaticMethod>, visit_static});
   register_kind(K::class_method, {destroy_object<ClassMethod>, visit_class_method});
-  register_kind(K::super, {destroy_object<Super>, visit_super});
+  register_kind(K::super, {destroy_super, visit_super});
   register_kind(K::member, {destroy_object<Member>, visit_owner<Member>});
   register_kind(K::get_set, {destroy_object<GetSet>, visit_owner<GetSet>});
   register_kind(K::traceback, {destroy_object<Traceback>, visit_traceback});

@@ -373,6 +373,8 @@ struct Type : GcObject {
   Value name, qualname;          // Str
   std::vector<Value> bases;      // Types
   std::vector<Type*> mro;        // this first; the bases hold the references
+  Type* base = nullptr;          // the base whose objects this class's extend: __base__; `bases` holds it
+  const Type* solid = nullptr;   // of this and what it derives from by `base`, the first with places of its own
   NameTable<Value> names;        // the namespace, in order of definition
   const TypeDef* def = nullptr;  // of a built-in type
   const TypeSlots* slots = nullptr;

@@ -100,7 +100,7 @@ restart:
         Value stored = e->key;
         int same = key_equals(s, stored, key);
         if (same < 0) return -1;
-        if (table != t->table || !e->key.same(stored)) goto restart;
+        if (table != t->table || mask != t->mask || !e->key.same(stored)) goto restart;
         if (same) {
           entry = e;
           return 1;
@@ -168,24 +168,28 @@ Value make_frozenset() { return Value::steal(new_object<Set>(ObjectKind::frozens
 
 int set_contains(Session& s, Set* t, const Value& key) {
   int64_t h;
-  if (!hash(s, key, h)) return -1;
+  return hash(s, key, h) ? set_contains_hashed(s, t, key, h) : -1;
+}
+int set_contains_hashed(Session& s, Set* t, const Value& key, int64_t hash) {
   if (!t->table) return 0;
   Set::Entry* e = nullptr;
-  return find(s, t, key, h, e);
+  return find(s, t, key, hash, e);
 }
 
 int set_add(Session& s, Set* t, const Value& key) {
   int64_t h;
-  if (!hash(s, key, h)) return -1;
-  return add_entry(s, t, key, h);
+  return hash(s, key, h) ? add_entry(s, t, key, h) : -1;
 }
+int set_add_hashed(Session& s, Set* t, const Value& key, int64_t hash) { return add_entry(s, t, key, hash); }
 
 int set_discard(Session& s, Set* t, const Value& key) {
   int64_t h;
-  if (!hash(s, key, h)) return -1;
+  return hash(s, key, h) ? set_discard_hashed(s, t, key, h) : -1;
+}
+int set_discard_hashed(Session& s, Set* t, const Value& key, int64_t hash) {
   if (!t->table) return 0;
   Set::Entry* e = nullptr;
-  int found = find(s, t, key, h, e);
+  int found = find(s, t, key, hash, e);
   if (found <= 0) return found;
   Value old = std::move(e->key);
   e->key = Value::end();
@@ -216,12 +220,13 @@ void set_clear(Set* t) {
   drop_items<false>(table, mask + 1, table, (mask + 1) * sizeof(Set::Entry));
 }
 
-bool set_next(const Set* t, size_t& pos, Value*& key) {
+bool set_next(const Set* t, size_t& pos, Value*& key, int64_t* hash) {
   if (!t->table) return false;
   while (pos <= t->mask) {
     Set::Entry& e = t->table[pos++];
     if (is_free(e) || is_dummy(e)) continue;
     key = &e.key;
+    if (hash) *hash = e.hash;
     return true;
   }
   return false;

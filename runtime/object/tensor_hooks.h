@@ -11,6 +11,9 @@
 namespace ouro::runtime {
 
 struct TensorHooks {
+  // Replaces what a script has to be asked for (an __index__ among the keys or in a slice, the items of a value that is
+  // iterated) by what it says: set_item and update_item of these run no script.
+  bool (*settle)(Session&, std::span<Value> keys, Value& v) = nullptr;
   // tensor[keys[0]][keys[1]]... = v. `tensor` is in and out: written in place if its count is 1, else a written copy
   // takes its place. On failure (false) it is unchanged.
   bool (*set_item)(Session&, Value& tensor, std::span<const Value> keys, const Value& v) = nullptr;

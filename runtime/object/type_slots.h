@@ -67,10 +67,10 @@ struct GetSetDef {
 };
 
 // The right operand as `binary` of the left one's kind sees it: unwrapped, except of `text % values`, which asks the
-// values for their own str, format and items.
+// values for their own str, format and items, and of a mappingproxy, which hands the operator on.
 inline const Value& other_operand(BinOp op, const Value& self, const Value& other) {
   bool formats = op == BinOp::mod && kind_of(self) >= ObjectKind::str && kind_of(self) <= ObjectKind::bytearray;
-  return formats ? other : unwrap(other);
+  return formats || kind_of(self) == ObjectKind::mapping_proxy ? other : unwrap(other);
 }
 
 // One row per built-in class. Methods get self as argument 0 (its kind checked already: "descriptor 'append' for ...").

@@ -47,7 +47,7 @@ Value unbound_member(Session& s, Member* m, const Value& self) { return no_attri
 
 Value* instance_slot(Session& s, Instance* i, Symbol name) {
   if (!i->shape) {
-    Dict* members = i->slots ? cast<Dict>(i->slots[0]) : nullptr;
+    Dict* members = instance_members(i);
     Value* v = members ? dict_find_symbol(s, members, name) : nullptr;
     return v && !v->is_unbound() ? v : nullptr;
   }
@@ -69,11 +69,12 @@ static Value raise_no_getter(Session& s, const Value& property, const Value& sel
 // A descriptor of a built-in class reads the object's memory as its own class lays it out: of another object it is an
 // error.
 static bool applies_to(Session& s, const Value& d, const Value& self) {
-  const GetSet* g = d.as<GetSet>();
-  Type* t = type_of(s, self);
-  if (!g->owner || t == g->owner || is_subtype(t, g->owner)) return true;
+  const Member* m = cast_exact<Member>(d);
+  const Type *owner = m ? m->owner : d.as<GetSet>()->owner, *t = type_of(s, self);
+  if (!owner || t == owner || is_subtype(t, owner)) return true;
   raise_error(s, ExcKind::TypeError, "descriptor '%s' for '%s' objects doesn't apply to a '%s' object",
-              std::string(g->def->name).c_str(), std::string(g->owner->text()).c_str(), type_name(s, self).c_str());
+              m ? m->name.c_str() : std::string(d.as<GetSet>()->def->name).c_str(), std::string(owner->text()).c_str(),
+              type_name(s, self).c_str());
   return false;
 }
 
@@ -110,6 +111,7 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
     }
     case ObjectKind::member: {
       if (self.is_unbound()) return d;
+      if (!applies_to(s, d, self)) return Value::error();
       Member* m = d.as<Member>();
       Value* slot = cast<Instance>(self) ? instance_slot(s, self.as<Instance>(), m->name) : nullptr;
       return slot ? *slot : unbound_member(s, m, self);
@@ -135,8 +137,8 @@ Value own_attribute(Session& s, Instance* i, Symbol name) {
     int at = i->shape->find(name);
     return at < 0 ? Value() : i->slots[at];
   }
-  Dict* d = i->dict.is_object() ? i->dict.as<Dict>() : nullptr;
-  Value* v = d ? dict_find_symbol(s, d, name) : nullptr;
+  const Value hold = i->dict;  // a key of a script's class may be asked, and __dict__ assigned
+  Value* v = hold.is_object() ? dict_find_symbol(s, hold.as<Dict>(), name) : nullptr;
   return v ? *v : Value();
 }
 
@@ -358,7 +360,12 @@ void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v) {
       return;
     }
   }
-  dict_set_symbol(s, instance_dict(s, i), name, v);
+  const Value hold = Value::share(instance_dict(s, i));
+  dict_set_symbol(s, hold.as<Dict>(), name, v);
+}
+
+bool has_own_attribute(Session& s, Instance* i, Symbol name) {
+  return i->shape ? i->shape->find(name) >= 0 : !own_attribute(s, i, name).is_unbound();
 }
 
 // Turns the instance's attributes into a Dict, for __dict__, deletion and instances with very many attributes.
@@ -463,11 +470,7 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
     }
     case ObjectKind::member: {
       Member* m = d.as<Member>();
-      if (!cast<Instance>(v)) {
-        raise_error(s, ExcKind::TypeError, "descriptor '%s' doesn't apply to a '%s' object", m->name.c_str(),
-                    type_name(s, v).c_str());
-        return false;
-      }
+      if (!applies_to(s, d, v) || !cast<Instance>(v)) return false;
       if (!deletion) {
         set_member(s, v.as<Instance>(), m->name, value);
         return true;
@@ -532,6 +535,12 @@ bool set_any(Session& s, const Value& v, Symbol name, const Value& value);
 
 }  // namespace
 
+bool write_descriptor(Session& s, const Value& d, const Value& self, const Value& value) {
+  const Member* m = cast_exact<Member>(d);
+  const GetSet* g = cast_exact<GetSet>(d);
+  return set_descriptor(s, d, self, m ? m->name : g ? intern(g->def->name) : Symbol(), value);
+}
+
 bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& value) {
   Instance* i = v.as<Instance>();
   Value d = type_lookup(s, i->type, name);
@@ -542,8 +551,8 @@ bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& valu
     return true;
   }
   if (own_attribute(s, i, name).is_unbound()) return no_set(s, v, name, true, false);
-  Dict* names = instance_dict(s, i);  // first: it may move the strings of symbols
-  return dict_delete(s, names, s.str(name)) >= 0;
+  const Value names = Value::share(instance_dict(s, i));  // first: it may move the strings of symbols
+  return dict_delete(s, names.as<Dict>(), s.str(name)) >= 0;
 }
 
 bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value) { return set_any(s, v, name, value); }

@@ -56,7 +56,33 @@ bool missing(Session& s, Function* f, const char* kind, const std::vector<std::s
 // Position in `out` of parameter i of the named ones (positional, then keyword-only).
 size_t slot_of(const ir::Signature& sig, size_t named) { return named < sig.positional ? named : named + sig.varargs; }
 
+// Which named parameter (slot_of) a keyword is for; the number of them: none. Looked up where there are many of both.
+class NamedParameters {
+ public:
+  NamedParameters(const ir::Signature& sig, size_t keywords) : sig_(sig), count_(sig.positional + sig.kwonly) {
+    constexpr size_t kFew = 64;
+    if (keywords < kFew || count_ < kFew) return;
+    for (size_t i = sig.posonly; i < count_; ++i) by_name_.emplace(sig.names[slot_of(sig, i)].id(), i);
+  }
+  size_t count() const { return count_; }
+  size_t find(Symbol name) const {
+    if (!by_name_.empty()) {
+      auto at = by_name_.find(name.id());
+      return at == by_name_.end() ? count_ : at->second;
+    }
+    size_t i = sig_.posonly;
+    while (i < count_ && sig_.names[slot_of(sig_, i)] != name) ++i;
+    return i;
+  }
+
+ private:
+  const ir::Signature& sig_;
+  size_t count_;
+  std::unordered_map<uint32_t, size_t> by_name_;
+};
+
 bool bind_keywords(Session& s, Function* f, const ir::Signature& sig, const Args& args, Value* out, Dict* kw) {
+  const NamedParameters parameters(sig, args.keywords.size());
   for (size_t k = 0; k < args.keywords.size(); ++k) {
     Str* name = cast<Str>(args.names[k]);
     if (!name) {
@@ -64,9 +90,8 @@ bool bind_keywords(Session& s, Function* f, const ir::Signature& sig, const Args
       return false;
     }
     Symbol symbol = str_symbol(name);
-    size_t named = sig.positional + sig.kwonly, i = sig.posonly;
-    while (i < named && sig.names[slot_of(sig, i)] != symbol) ++i;
-    if (i < named) {
+    const size_t i = parameters.find(symbol);
+    if (i < parameters.count()) {
       Value& to = out[slot_of(sig, i)];
       if (!to.is_unbound()) {
         raise_type_error(s, "%s() got multiple values for argument '%s'", function_name(f).c_str(), name->data);
@@ -93,7 +118,9 @@ bool bind_keywords(Session& s, Function* f, const ir::Signature& sig, const Args
 }
 
 bool fill_defaults(Session& s, Function* f, const ir::Signature& sig, size_t given, Value* out) {
-  Tuple* defaults = cast<Tuple>(f->defaults);
+  const Value held = f->defaults,
+              held_by_name = f->kwdefaults;  // a key of a script's class may be asked, and assign others
+  Tuple* defaults = cast<Tuple>(held);
   size_t n = defaults ? defaults->size : 0, first = sig.positional - n;
   std::vector<std::string_view> absent;
   for (size_t i = given; i < sig.positional; ++i) {
@@ -104,7 +131,7 @@ bool fill_defaults(Session& s, Function* f, const ir::Signature& sig, size_t giv
       absent.push_back(sig.names[i].text());
   }
   if (!absent.empty()) return missing(s, f, "positional", absent);
-  Dict* kwdefaults = cast<Dict>(f->kwdefaults);
+  Dict* kwdefaults = cast<Dict>(held_by_name);
   for (size_t i = 0; i < sig.kwonly; ++i) {
     size_t at = slot_of(sig, sig.positional + i);
     if (!out[at].is_unbound()) continue;

@@ -51,11 +51,14 @@ Value call(Session& s, const Value& f, const Args& args) {
       return with_first(s, m->function, m->self, args);
     }
     case ObjectKind::type: {
+      Value keep = f;
       DepthGuard depth(s, " while calling a Python object");
       return depth.ok() ? call_type(s, f.as<Type>(), args) : Value::error();
     }
-    case ObjectKind::static_method:
-      return call(s, f.as<StaticMethod>()->function, args);
+    case ObjectKind::static_method: {
+      const Value function = f.as<StaticMethod>()->function;
+      return call(s, function, args);
+    }
     case ObjectKind::instance:
     case ObjectKind::exception:
     case ObjectKind::opaque: {
@@ -92,8 +95,7 @@ Value find_method(Session& s, const Value& v, Symbol name) {
   if (k == ObjectKind::instance || k == ObjectKind::exception) {
     if (t->has_getattribute) return Value();
     Instance* i = v.as<Instance>();
-    if (i->shape ? i->shape->find(name) >= 0 : i->dict.is_object() && dict_find_symbol(s, i->dict.as<Dict>(), name))
-      return Value();
+    if (has_own_attribute(s, i, name)) return Value();
   } else if (slots_of(s, v).get_attr) {
     return Value();
   }

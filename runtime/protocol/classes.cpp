@@ -4,6 +4,7 @@
 
 #include "runtime/object/ops.h"
 #include "runtime/object/os_error.h"
+#include "runtime/protocol/layout.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
 #include "support/small_vec.h"
@@ -54,153 +55,6 @@ bool merge_mro(Session& s, Type* t) {
   }
 }
 
-// The names of a class's own __slots__, in order.
-std::vector<Symbol> own_slots(const Type* t) {
-  std::vector<Symbol> out;
-  if (!t->builtin)
-    for (const auto& e : t->names.entries())
-      if (const Member* m = cast_exact<Member>(e.value); m && m->owner == t) out.push_back(m->name);
-  return out;
-}
-// The class of t's line that last gave instances a place of their own (CPython's solid base), `after` left out; null:
-// none did.
-const Type* last_with_places(const Type* t, const Type* after = nullptr) {
-  for (const Type* c : t->mro)
-    if (c != after && (!own_slots(c).empty() || (c->builtin && c->layout != ObjectKind::instance && !c->is_exception)))
-      return c;
-  return nullptr;
-}
-
-// The class of built-in layout that instances contain, from the bases.
-bool choose_layout(Session& s, Type* t) {
-  t->layout = ObjectKind::instance;
-  t->has_dict = true;
-  const Type* places = nullptr;
-  for (Value& b : t->bases) {
-    Type* base = b.as<Type>();
-    if (base->builtin && base->def && !base->def->subclassable) {
-      raise_type_error(s, "type '%s' is not an acceptable base type", std::string(base->text()).c_str());
-      return false;
-    }
-    t->is_exception |= base->is_exception;
-    const Type* of_base = last_with_places(base);
-    bool conflict = places && of_base && !is_subtype(places, of_base) && !is_subtype(of_base, places);
-    if (of_base && (!places || is_subtype(of_base, places))) places = of_base;
-    if (base->layout == ObjectKind::instance && !conflict) continue;
-    if (conflict || (t->layout != ObjectKind::instance && t->layout != base->layout)) {
-      raise_type_error(s, "multiple bases have instance lay-out conflict");
-      return false;
-    }
-    t->layout = base->layout;
-  }
-  return true;
-}
-
-bool is_identifier(std::string_view t) {
-  auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; };
-  return !t.empty() && letter(static_cast<unsigned char>(t[0])) && std::all_of(t.begin(), t.end(), [&](char c) {
-    auto u = static_cast<unsigned char>(c);
-    return letter(u) || std::isdigit(u);
-  });
-}
-
-// `__x` in a class `_C` is the attribute `_C__x`, as wherever the class's text names it.
-Symbol slot_name(Type* t, Str* name) {
-  std::string_view n = name->view(), cls = t->text();
-  while (cls.starts_with('_')) cls.remove_prefix(1);
-  if (!n.starts_with("__") || n.ends_with("__") || cls.empty()) return str_symbol(name);
-  return intern("_" + std::string(cls) + std::string(n));
-}
-
-// __slots__ become Member descriptors; without "__dict__" among them (or in a base) other attributes are refused.
-bool apply_slots(Session& s, Type* t) {
-  Value* slots = t->names.find(sym("__slots__"));
-  if (!slots) return true;
-  std::vector<Symbol> names;
-  if (Str* one = cast<Str>(*slots))
-    names.push_back(slot_name(t, one));
-  else if (!for_each(s, Value(*slots), [&](Value& v) {
-             Str* n = cast<Str>(v);
-             if (!n) {
-               raise_type_error(s, "__slots__ items must be strings, not '%s'", type_name(s, v).c_str());
-               return false;
-             }
-             names.push_back(slot_name(t, n));
-             return true;
-           }))
-    return false;
-  static constexpr ObjectKind kSized[] = {ObjectKind::integer, ObjectKind::tuple, ObjectKind::bytes};
-  if (!names.empty() && std::find(std::begin(kSized), std::end(kSized), t->layout) != std::end(kSized)) {
-    raise_type_error(s, "nonempty __slots__ not supported for subtype of '%s'",
-                     std::string(t->bases[0].as<Type>()->text()).c_str());
-    return false;
-  }
-  bool dict = std::any_of(t->bases.begin(), t->bases.end(), [&](Value& b) {
-    Type* base = b.as<Type>();
-    return base->has_dict && base != s.object_type() && !base->builtin;
-  });
-  bool weakref = false;
-  for (Symbol n : names) {
-    if (n.text() == "__dict__") {
-      if (dict) return !raise_type_error(s, "__dict__ slot disallowed: we already got one").is_error();
-      dict = true;
-      continue;
-    }
-    if (n.text() == "__weakref__") {
-      if (weakref)
-        return !raise_type_error(s, "__weakref__ slot disallowed: either we already got one, or __itemsize__ != 0")
-                    .is_error();
-      weakref = true;
-      continue;
-    }
-    if (!is_identifier(n.text())) {
-      raise_type_error(s, "__slots__ must be identifiers");
-      return false;
-    }
-    const Value* there = t->names.find(n);
-    if (there && cast_exact<Member>(*there) && there->as<Member>()->owner == t) continue;  // named twice
-    if (there) {
-      raise_value_error(s, "'%s' in __slots__ conflicts with class variable", n.c_str());
-      return false;
-    }
-    auto* m = new_object<Member>(ObjectKind::member);
-    m->name = n;
-    m->owner = t;
-    m->keeps_owner = Value::share(t);
-    t->names.add(n, Value::steal(m));
-  }
-  t->has_dict = dict || t->is_exception;
-  return true;
-}
-
-// `__dict__` and `__weakref__` of the first class of a line whose instances have them.
-void add_instance_descriptors(Session& s, Type* t) {
-  static const Symbol dict = sym("__dict__"), weakref = sym("__weakref__");
-  static constexpr GetSetDef kWeakref{"__weakref__", [](Session&, const Value&) { return Value::none(); }, nullptr,
-                                      "list of weak references to the object (if defined)"};
-  bool inherits_dict = t->is_exception, inherits_weakref = false;
-  for (size_t i = 1; i < t->mro.size(); ++i) {
-    Type* base = t->mro[i];
-    if (base->builtin) continue;
-    inherits_dict |= base->has_dict;
-    inherits_weakref |= base->names.find(weakref) != nullptr;
-  }
-  auto add = [&](Symbol name, const GetSetDef* def) {
-    auto* g = new_object<GetSet>(ObjectKind::get_set);
-    g->def = def;
-    g->owner = t;
-    g->keeps_owner = Value::share(t);
-    t->names.add(name, Value::steal(g));
-  };
-  static constexpr ObjectKind kSized[] = {ObjectKind::integer, ObjectKind::tuple,     ObjectKind::bytes,
-                                          ObjectKind::set,     ObjectKind::frozenset, ObjectKind::type};
-  bool sized = std::find(std::begin(kSized), std::end(kSized), t->layout) != std::end(kSized);
-  Value* slots = t->names.find(sym("__slots__"));
-  if (t->has_dict && !inherits_dict && !is_metaclass(t) && !t->names.find(dict))
-    if (auto* of_object = cast_exact<GetSet>(*own_type_name(s, s.object_type(), dict))) add(dict, of_object->def);
-  if (!slots && !sized && !inherits_weakref && !t->names.find(weakref)) add(weakref, &kWeakref);
-}
-
 void wrap_implicit(Type* t, const char* name, ObjectKind kind) {
   Value* f = t->names.find(sym(name));
   if (!f || !cast_exact<Function>(*f)) return;
@@ -246,7 +100,8 @@ bool call_init_subclass(Session& s, Type* t, const Args& keywords) {
   return true;
 }
 
-// Names of abstract methods that a class of abc.ABC still has to define, in alphabetical order.
+}  // namespace
+
 std::string abstract_names(Session& s, Type* t) {
   static const Symbol mark = sym("__isabstractmethod__");
   std::vector<std::string_view> names;
@@ -272,19 +127,14 @@ std::string abstract_names(Session& s, Type* t) {
   return names.size() > 1 ? "s " + out : out.empty() ? out : " " + out;
 }
 
+namespace {
+
 bool is_abc(Session& s, Type* t) {
   static const Symbol mark = sym("_abc_impl");
   return !type_lookup(s, t, mark).is_unbound();
 }
 
 }  // namespace
-
-bool same_places(const Type* a, const Type* b) {
-  const Type *x = last_with_places(a), *y = last_with_places(b);
-  if (a->has_dict != b->has_dict || a->layout != b->layout) return false;
-  if (x == y) return true;
-  return x && y && own_slots(x) == own_slots(y) && last_with_places(x, x) == last_with_places(y, y);
-}
 
 Type* metaclass_among(Session& s, Type* given, std::span<const Value> bases) {
   for (const Value& b : bases) {
@@ -349,6 +199,7 @@ Value make_class_of(Session& s, Type* metaclass, const Value& name, const Value&
     t->names.erase(classcell);
   }
   if (!apply_slots(s, t)) return Value::error();
+  settle_solid(t);
   add_instance_descriptors(s, t);
   if (!t->names.find(doc)) t->names.add(doc, Value::none());
   wrap_implicit(t, "__init_subclass__", ObjectKind::class_method);
@@ -372,11 +223,20 @@ Value make_class_of(Session& s, Type* metaclass, const Value& name, const Value&
 
 namespace {
 
-// What a class with other bases must have in common with what it was.
-bool same_layout(Session& s, Type* t, Type* base) {
-  Type* before = t->bases[0].as<Type>();
-  const bool same_end = (base->builtin && !base->is_exception) == (before->builtin && !before->is_exception);
-  if (same_end && base->layout == before->layout && base->is_exception == before->is_exception) return true;
+// Does CPython's collector know the objects of a class? That decides how their memory is freed.
+bool is_collected(const Type* t) {
+  static constexpr ObjectKind kWithout[] = {ObjectKind::instance, ObjectKind::boolean, ObjectKind::integer,
+                                            ObjectKind::floating, ObjectKind::str,     ObjectKind::bytes,
+                                            ObjectKind::bytearray};
+  for (; !t->builtin; t = t->base)
+    if (t->has_dict || t->solid == t) return true;
+  return std::find(std::begin(kWithout), std::end(kWithout), t->layout) == std::end(kWithout);
+}
+
+// What a class with another base must have in common with what it was.
+bool same_layout(Session& s, const Type* before, const Type* base) {
+  const bool same_end = is_collected(base) == is_collected(before);
+  if (same_end && same_places(base, before)) return true;
   raise_type_error(s, "__bases__ assignment: '%s' %s differs from '%s'", std::string(base->text()).c_str(),
                    same_end ? "object layout" : "deallocator", std::string(before->text()).c_str());
   return false;
@@ -386,6 +246,7 @@ bool same_layout(Session& s, Type* t, Type* base) {
 bool renew_lines(Session& s, Type* t, std::vector<std::pair<Type*, std::vector<Type*>>>& before) {
   before.emplace_back(t, t->mro);
   if (!merge_mro(s, t)) return false;
+  settle_solid(t);
   for (Type* below : t->subclasses)
     if (!renew_lines(s, below, before)) return false;
   return true;
@@ -411,8 +272,8 @@ bool set_bases(Session& s, Type* t, const Value& bases) {
                                       type_name(s, v).c_str()));
     if (is_subtype(base, t)) return refused(raise_type_error(s, "a __bases__ item causes an inheritance cycle"));
   }
-  for (Value& v : *given)
-    if (!same_layout(s, t, v.as<Type>())) return false;
+  Type* const base = best_base(s, {given->begin(), given->size});
+  if (!base || !same_layout(s, t->base, base)) return false;
   for (size_t i = 0; i < given->size; ++i)
     for (size_t k = 0; k < i; ++k)
       if ((*given)[i].same((*given)[k]))
@@ -420,9 +281,12 @@ bool set_bases(Session& s, Type* t, const Value& bases) {
             raise_type_error(s, "duplicate base class %s", std::string((*given)[i].as<Type>()->text()).c_str()));
   std::vector<Value> old(given->begin(), given->end());
   std::swap(old, t->bases);
+  Type* const base_before = std::exchange(t->base, base);
   std::vector<std::pair<Type*, std::vector<Type*>>> lines;
   if (!renew_lines(s, t, lines)) {
     std::swap(old, t->bases);
+    t->base = base_before;
+    for (auto& [of, line] : lines) settle_solid(of);
     for (auto& [of, line] : lines) of->mro = std::move(line);
     return false;
   }
@@ -494,7 +358,7 @@ Value construct(Session& s, Type* t, const Args& args) {
     if (t->slots->construct && t->layout != ObjectKind::instance) return t->slots->construct(s, t, args);
     return construct_bare(s, t, args);
   }
-  const Value& make = find_dunder(s, t, Dunder::new_);
+  const Value make = find_dunder(s, t, Dunder::new_);
   auto* st = cast_exact<StaticMethod>(make);
   Value v;
   if (st && !cast_exact<Native>(st->function)) {

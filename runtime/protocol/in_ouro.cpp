@@ -57,8 +57,9 @@ Value n_own(Session& s, const Args& a) {
   if (i->shape) {
     const int at = i->shape->find(name_of(a[1]));
     if (at >= 0) v = &i->slots[at];
-  } else if (auto* d = cast<Dict>(i->dict)) {
-    v = dict_find_symbol(s, d, name_of(a[1]));
+  } else {
+    if (auto* d = cast<Dict>(i->dict)) v = dict_find_symbol(s, d, name_of(a[1]));
+    if (!v) v = instance_slot(s, i, name_of(a[1]));
   }
   return v && !v->is_unbound() ? *v : a[2];
 }

@@ -1,4 +1,6 @@
 // Subscripts, lengths and iteration.
+#include <algorithm>
+
 #include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
@@ -32,7 +34,13 @@ Value next_by_index(Session& s, Iterator& it) {
   ++it.index;
   return v;
 }
-const IterDef kIndexIterator{"iterator", next_by_index};
+Value hint_by_index(Session& s, Iterator& it) {
+  if (it.source.is_unbound()) return Value::integer(0);
+  if (find_dunder(s, type_of(s, it.source), Dunder::len_).is_unbound()) return Value::not_implemented();
+  const int64_t n = length(s, it.source);
+  return n < 0 ? Value::error() : Value::integer(std::max<int64_t>(n - it.index, 0));
+}
+const IterDef kIndexIterator{"iterator", next_by_index, hint_by_index};
 
 }  // namespace
 
@@ -50,7 +58,7 @@ Value get_item(Session& s, const Value& v, const Value& key) {
 
 // CPython asks what has a length for the item of that number, where the key is one, before it refuses.
 static bool asks_by_number(Session& s, const Value& v, const Value& key) {
-  return (scripted(v) || slots_of(s, v).length) && is_integer(key);
+  return ((scripted(v) && !type_of(s, v)->builtin) || slots_of(s, v).length) && is_integer(key);
 }
 static bool index_fits(Session& s, const Value& key) {
   int64_t index = 0;
@@ -60,11 +68,19 @@ static bool index_fits(Session& s, const Value& key) {
   return false;
 }
 
+// Where a class has but one of __setitem__ and __delitem__, the other is missed by its name.
+static bool has_other(Session& s, const Value& v, Dunder other, const char* missing) {
+  if (find_dunder(s, type_of(s, v), other).is_unbound()) return false;
+  raise_error(s, ExcKind::AttributeError, "%s", missing);
+  return true;
+}
+
 bool set_item(Session& s, const Value& v, const Value& key, const Value& value) {
   if (scripted(v)) {
     if (by_text_of(v)) return !by_text(s, "set_item", {v, key, value}).is_error();
     Value r = call_dunder(s, v, Dunder::setitem_, {key, value});
     if (!r.is_unbound()) return !r.is_error();
+    if (has_other(s, v, Dunder::delitem_, "__setitem__")) return false;
   } else if (auto f = slots_of(s, v).set_item) {
     return f(s, v, key, value);
   }
@@ -78,6 +94,7 @@ bool del_item(Session& s, const Value& v, const Value& key) {
     if (by_text_of(v)) return !by_text(s, "delete_item", {v, key}).is_error();
     Value r = call_dunder(s, v, Dunder::delitem_, {key});
     if (!r.is_unbound()) return !r.is_error();
+    if (has_other(s, v, Dunder::setitem_, "__delitem__")) return false;
   } else if (auto f = slots_of(s, v).del_item) {
     return f(s, v, key);
   }
@@ -213,6 +230,10 @@ int64_t length_hint(Session& s, const Value& v) {
     auto f = slots_of(s, v).length;
     return f ? f(s, v) : 0;
   }
+  if (by_text_of(v)) {
+    const Value n = by_text(s, "length_hint", {v});
+    return n.is_error() ? -1 : n.as_int();
+  }
   auto unknown = [&]() -> int64_t {
     if (!pending_is(s, ExcKind::TypeError)) return -1;
     clear_pending(s);
@@ -236,6 +257,10 @@ int64_t length_hint(Session& s, const Value& v) {
   return -1;
 }
 
-bool ask_length(Session& s, const Value& iterable) { return !scripted(iterable) || length_hint(s, iterable) >= 0; }
+bool ask_length(Session& s, const Value& iterable) {
+  const Iterator* it = cast_iterator(iterable);
+  const bool asks = scripted(iterable) || (it && it->def == &kIndexIterator);
+  return !asks || length_hint(s, iterable) >= 0;
+}
 
 }  // namespace ouro::runtime

@@ -10,6 +10,8 @@ bool is_data_descriptor(Session& s, const Value& d);
 inline bool takes_receiver(const Native* n) { return n->owner && n->self.is_unbound(); }
 // `d`, found in class `owner`, as an attribute of `self`; with `self` unbound, of the class itself.
 Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner);
+// Sets the attribute of `self` that a data descriptor stands for; unbound: deletes it.
+bool write_descriptor(Session& s, const Value& d, const Value& self, const Value& value);
 // The name in the class's own namespace (built-in rows filled in), or null.
 std::string class_path(Session& s, const Value& v);  // the __qualname__ of its class
 const Value* own_type_name(Session& s, Type* t, Symbol name);
@@ -22,7 +24,10 @@ bool generic_set_attr(Session& s, const Value& v, Symbol name, const Value& valu
 Value object_getattribute(Session& s, const Value& v, Symbol name);
 bool object_setattr(Session& s, const Value& v, Symbol name, const Value& value);
 
+// Where an instance without a shape has the values of its __slots__, or null.
+inline Dict* instance_members(const Instance* i) { return !i->shape && i->slots ? cast<Dict>(i->slots[0]) : nullptr; }
 Value* instance_slot(Session& s, Instance* i, Symbol name);
+bool has_own_attribute(Session& s, Instance* i, Symbol name);
 void set_own_attribute(Session& s, Instance* i, Symbol name, const Value& v);
 Dict* instance_dict(Session& s, Instance* i);
 // The way back, when nobody else holds the dict and all names fit a shape; false if it stays.

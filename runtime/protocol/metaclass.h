@@ -5,6 +5,8 @@
 // (stdlib/python/abc.ouro) is none of them: it only adds names to the class.
 #pragma once
 
+#include <string>
+
 #include "runtime/object/dunder.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/session.h"
@@ -34,6 +36,9 @@ inline bool called_by_metaclass(Session& s, Type* t) { return asks_metaclass(s, 
 // The metaclass of a class with these bases, asked to be of `given`: the one that derives from all of theirs. Null,
 // with the error, if none does.
 Type* metaclass_among(Session& s, Type* given, std::span<const Value> bases);
+// The methods that a class of abc.ABC still has to define, in alphabetical order, as the message names them; empty:
+// none.
+std::string abstract_names(Session& s, Type* t);
 // type(x), and type(name, bases, names): a class, also of the metaclass of its bases.
 Value call_type_itself(Session& s, const Args& args);
 // make_class, with the metaclass.

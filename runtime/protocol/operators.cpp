@@ -64,7 +64,7 @@ Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
     return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
   }
   auto f = slots_of(s, b).binary;
-  return f ? f(s, op, unwrap(a), b) : Value::not_implemented();
+  return f ? f(s, op, kind_of(b) == ObjectKind::mapping_proxy ? a : unwrap(a), b) : Value::not_implemented();
 }
 
 // Both are `scripted`.

@@ -17,7 +17,7 @@ bool count_is(Session& s, const Args& a, size_t n) {
   if (n == 1)
     raise_type_error(s, "expected 1 argument, got %zu", a.size() - 1);
   else
-    raise_type_error(s, "expected %zu arguments, got %zu", n, a.size() - 1);
+    raise_type_error(s, "%sexpected %zu arguments, got %zu", n ? " " : "", n, a.size() - 1);
   return false;
 }
 

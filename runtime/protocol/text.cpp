@@ -53,6 +53,7 @@ Value repr(Session& s, const Value& v) {
   }
   DepthGuard depth(s, " while getting the repr of an object");
   if (!depth.ok()) return Value::error();
+  const Value hold = v;  // where it stands, a script may put something else
   if (by_text_of(v)) return by_text(s, "repr_of", {v});
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::repr_);
@@ -64,6 +65,7 @@ Value repr(Session& s, const Value& v) {
 
 Value str(Session& s, const Value& v) {
   if (cast_exact<Str>(v)) return v;
+  const Value hold = v;
   if (scripted(v)) {
     DepthGuard depth(s, " while getting the str of an object");
     if (!depth.ok()) return Value::error();
@@ -98,6 +100,7 @@ Value ascii(Session& s, const Value& v) {
 }
 
 Value format(Session& s, const Value& v, std::string_view spec) {
+  const Value hold = v;
   if (by_text_of(v)) return by_text(s, "formatted", {v, make_str(spec)});
   if (scripted(v)) {
     Value r = call_dunder(s, v, Dunder::format_, {make_str(spec)});

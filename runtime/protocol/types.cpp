@@ -23,6 +23,8 @@ Type* iterator_type(Session& s, const IterDef* def) {
     Type* base = s.type(ObjectKind::iterator);
     t->name = t->qualname = make_str(def->type_name);
     t->bases = {Value::share(s.object_type())};
+    t->base = s.object_type();
+    t->solid = t;
     t->def = base->def;
     t->slots = base->slots;
     t->layout = ObjectKind::iterator;
@@ -90,6 +92,8 @@ Type* define_type(Session& s, const TypeDef& def) {
   if (def.kind != ObjectKind::instance) {
     Type* base = s.type(def.base);
     t->bases.push_back(Value::share(base));
+    t->base = base;
+    t->solid = t;
     base->subclasses.push_back(t);
     for (Type* m : base->mro) t->mro.push_back(m);
     if (!t->slots) t->slots = base->slots;
@@ -243,7 +247,7 @@ int class_hook(Session& s, Type* cls, const Value& v, Dunder d) {
     Value r = call_dunder(s, Value::share(cls), d, {v});
     return r.is_error() ? -1 : truth(s, r);
   }
-  const Value& hook = find_dunder(s, cls, d);
+  const Value hook = find_dunder(s, cls, d);
   if (hook.is_unbound() || !cast_exact<ClassMethod>(hook)) return -2;
   Value bound = bind_descriptor(s, hook, Value(), cls);
   if (bound.is_error()) return -1;
@@ -256,13 +260,12 @@ int class_hook(Session& s, Type* cls, const Value& v, Dunder d) {
 namespace {
 
 // What an object says its class is, if that is not what it is of: proxies answer for what they stand for.
-Type* claimed_class(Session& s, const Value& v) {
+Value claimed_class(Session& s, const Value& v) {
   static const Symbol name = intern("__class__");
   Type* t = type_of(s, v);
-  if (t->builtin || kind_of(v) == ObjectKind::type) return nullptr;
-  if (!t->has_getattribute && cast_exact<GetSet>(type_lookup(s, t, name))) return nullptr;
-  Value c = lookup_attr(s, v, name);
-  return c.is_error() ? nullptr : cast_exact<Type>(c);
+  if (t->builtin || kind_of(v) == ObjectKind::type) return {};
+  if (!t->has_getattribute && cast_exact<GetSet>(type_lookup(s, t, name))) return {};
+  return lookup_attr(s, v, name);
 }
 
 }  // namespace
@@ -274,8 +277,9 @@ int is_instance(Session& s, const Value& v, const Value& cls) {
                      if (is_a(s, v, t) && !asks_metaclass(s, t, Dunder::instancecheck_)) return 1;
                      int hook = class_hook(s, t, v, Dunder::instancecheck_);
                      if (hook != -2) return hook;
-                     Type* claimed = claimed_class(s, v);
-                     return s.has_error() ? -1 : static_cast<int>(claimed && is_subtype(claimed, t));
+                     const Value claimed = claimed_class(s, v);
+                     Type* of = cast_exact<Type>(claimed);
+                     return claimed.is_error() ? -1 : static_cast<int>(of && is_subtype(of, t));
                    });
 }
 

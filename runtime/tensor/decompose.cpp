@@ -6,6 +6,7 @@
 // one-sided Jacobi rotations (Golub and Van Loan, 8.6.3), which find small singular values to full relative accuracy.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "runtime/machine/memory.h"
@@ -47,6 +48,20 @@ Value each_matrix(OpCall& c, F&& f) {
       return Value::error();
   }
   return cast_tensor(c.s, r, c.dtype());
+}
+
+bool finite(const double* a, int64_t n) {
+  return std::all_of(a, a + n, [](double v) { return std::isfinite(v); });
+}
+// a, finite, times 2^-e so that its largest element is in [0.5, 1): no sum of squares overflows. Gives e.
+int scaled(Reals& a) {
+  double largest = 0;
+  for (double x : a) largest = std::max(largest, std::abs(x));
+  int e = 0;
+  std::frexp(largest, &e);
+  if (e != 0)
+    for (double& x : a) x = std::ldexp(x, -e);
+  return e;
 }
 
 // ---------------------------------------------------------------- LU
@@ -107,7 +122,7 @@ struct Lu {
 Value solve(OpCall& c) {
   return each_matrix(c, [&](const Batch& m, const double* a, const double* b, double* y) {
     Lu lu(c.s, a, m.rows);
-    if (lu.singular) return c.raise("RuntimeError", "solve: the matrix is singular"), false;
+    if (lu.singular) return c.raise("RuntimeError", "the matrix is singular: it has no inverse"), false;
     lu.solve(c.s, b, y, m.rows ? c.in(1)->dim(c.in(1)->rank - 1) : 0);
     return true;
   });
@@ -255,23 +270,23 @@ Value triangular(OpCall& c) {
 
 // ---------------------------------------------------------------- QR
 
-// The reflection 1 - tau v v^T, v[0] = 1, that takes x[n] to (beta, 0, ...): v overwrites x, but for x[0] = beta.
+// The reflection 1 - tau v v^T, v[0] = 1, that takes x[n] to (beta, 0, ...): v overwrites x, but for x[0] = beta. All
+// is computed of x / max |x|, whose squares neither overflow nor vanish.
 double reflect(double* x, int64_t n, int64_t step) {
-  double largest = 0;
-  for (int64_t i = 1; i < n; ++i) largest = std::max(largest, std::abs(x[i * step]));
-  if (!(largest > 0)) return 0;
-  double norm = std::abs(x[0]) / largest;
-  norm *= norm;
-  for (int64_t i = 1; i < n; ++i) {
+  double below = 0;
+  for (int64_t i = 1; i < n; ++i) below = std::max(below, std::abs(x[i * step]));
+  if (!(below > 0)) return 0;
+  const double largest = std::max(below, std::abs(x[0])), first = x[0] / largest;
+  double norm = 0;
+  for (int64_t i = 0; i < n; ++i) {
     const double v = x[i * step] / largest;
     norm += v * v;
   }
   // Of both signs the one without cancellation.
-  const double beta = -std::copysign(std::sqrt(norm) * largest, x[0]), tau = (beta - x[0]) / beta;
-  const double scale = 1 / (x[0] - beta);
-  for (int64_t i = 1; i < n; ++i) x[i * step] *= scale;
-  x[0] = beta;
-  return tau;
+  const double beta = -std::copysign(std::sqrt(norm), first);
+  for (int64_t i = 1; i < n; ++i) x[i * step] = x[i * step] / largest / (first - beta);
+  x[0] = beta * largest;
+  return (beta - first) / beta;
 }
 // q[m, k]: the first k columns of the orthogonal factor of a[m, n].
 void orthogonal_factor(Session& s, Reals& a, int64_t m, int64_t n, double* q, int64_t k) {
@@ -304,8 +319,11 @@ void orthogonal_factor(Session& s, Reals& a, int64_t m, int64_t n, double* q, in
 Value orthogonal(OpCall& c) {
   const bool complete = c.op.name == "qr_basis";
   return each_matrix(c, [&](const Batch& m, const double* a, const double*, double* q) {
+    const int64_t k = complete ? m.rows : std::min(m.rows, m.cols);
+    if (!finite(a, m.size())) return std::fill_n(q, m.rows * k, std::numeric_limits<double>::quiet_NaN()), true;
     Reals work(a, a + m.size());
-    orthogonal_factor(c.s, work, m.rows, m.cols, q, complete ? m.rows : std::min(m.rows, m.cols));
+    scaled(work);
+    orthogonal_factor(c.s, work, m.rows, m.cols, q, k);
     return true;
   });
 }
@@ -400,20 +418,17 @@ Value symmetric_eigen(OpCall& c) {
     const int64_t n = m.rows;
     const auto size = static_cast<size_t>(n);
     Reals a(size * size), v(size * size), d(size), e(size);
-    bool finite = true;
     for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j <= i; ++j) {
-        a[i * n + j] = a[j * n + i] = from[i * n + j];
-        finite = finite && std::isfinite(from[i * n + j]);
-      }
-    if (!finite) return c.raise("RuntimeError", "eigh: the matrix holds nan or inf"), false;
+      for (int64_t j = 0; j <= i; ++j) a[i * n + j] = a[j * n + i] = from[i * n + j];
+    if (!finite(a.data(), n * n)) return c.raise("RuntimeError", "eigh: the matrix holds nan or inf"), false;
+    const int exponent = scaled(a);
     tridiagonal(c.s, a, n, v, d, e);
     if (!ql_steps(c.s, n, d, e, v)) return c.raise("RuntimeError", "eigh: no convergence"), false;
     CountedVector<int64_t> order(size);
     std::iota(order.begin(), order.end(), int64_t{0});
     std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return d[i] < d[j]; });
     for (int64_t j = 0; j < n; ++j) {
-      y[j] = d[order[j]];
+      y[j] = std::ldexp(d[order[j]], exponent);
       for (int64_t i = 0; i < n; ++i) y[(i + 1) * n + j] = v[order[j] * n + i];
     }
     return true;
@@ -438,10 +453,7 @@ struct Svd {
       v[j * n + j] = 1;
       for (int64_t i = 0; i < m; ++i) u[j * m + i] = rows >= cols ? a[i * cols + j] : a[j * cols + i];
     }
-    double largest = 0;  // so that no square overflows
-    for (double x : u) largest = std::max(largest, std::abs(x));
-    if (largest > 0)
-      for (double& x : u) x /= largest;
+    const int exponent = scaled(u);
     turn(session);
     for (int64_t j = 0; j < n; ++j) s[j] = length(&u[j * m]);
     std::iota(order.begin(), order.end(), int64_t{0});
@@ -451,7 +463,7 @@ struct Svd {
         for (int64_t i = 0; i < m; ++i) u[j * m + i] /= s[j];
     for (size_t k = 0; k < order.size(); ++k)
       if (!(s[order[k]] > 0)) complete(k);
-    for (double& x : s) x *= largest;
+    for (double& x : s) x = std::ldexp(x, exponent);
   }
   double length(const double* x) const {
     double largest = 0, sum = 0;
@@ -459,6 +471,22 @@ struct Svd {
     if (!(largest > 0)) return 0;
     for (int64_t i = 0; i < m; ++i) sum += (x[i] / largest) * (x[i] / largest);
     return std::sqrt(sum) * largest;
+  }
+  // cot 2a of the rotation by a that makes x and y orthogonal; infinite if they are, but for `enough`.
+  double cotangent(const double* x, const double* y, double enough) const {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    constexpr double kSmall = 1e-280;  // below, squares have lost digits or vanished
+    double a = 0, b = 0, g = 0;
+    for (int64_t i = 0; i < m; ++i) a += x[i] * x[i], b += y[i] * y[i], g += x[i] * y[i];
+    if (a > kSmall && b > kSmall) {
+      if (!(std::abs(g) > enough * std::sqrt(a) * std::sqrt(b))) return kInf;
+      return (b - a) / (2 * g);
+    }
+    a = length(x), b = length(y), g = 0;
+    if (a == 0 || b == 0) return kInf;
+    for (int64_t i = 0; i < m; ++i) g += (x[i] / a) * (y[i] / b);
+    if (!(std::abs(g) > enough)) return kInf;
+    return (b / a - a / b) / (2 * g);
   }
   // Rotations of pairs of columns until all are orthogonal.
   void turn(Session& session) {
@@ -470,11 +498,10 @@ struct Svd {
       for (int64_t p = 0; p + 1 < n; ++p) {
         poll_interrupt(session);
         for (int64_t q = p + 1; q < n; ++q) {
-          double *x = &u[p * m], *y = &u[q * m], a = 0, b = 0, g = 0;
-          for (int64_t i = 0; i < m; ++i) a += x[i] * x[i], b += y[i] * y[i], g += x[i] * y[i];
-          if (!(std::abs(g) > enough * std::sqrt(a) * std::sqrt(b))) continue;
+          double *x = &u[p * m], *y = &u[q * m];
+          const double zeta = cotangent(x, y, enough);
+          if (std::isinf(zeta)) continue;
           turned = true;
-          const double zeta = (b - a) / (2 * g);
           const double t = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));
           const double cosine = 1 / std::hypot(1.0, t), sine = cosine * t;
           rotate(x, y, m, cosine, sine);
@@ -513,7 +540,7 @@ struct Svd {
   }
 };
 bool all_finite(OpCall& c, const double* a, int64_t n) {
-  if (std::all_of(a, a + n, [](double v) { return std::isfinite(v); })) return true;
+  if (finite(a, n)) return true;
   c.raise("RuntimeError", std::string(c.op.name == "pinv_cut" ? "pinv" : "svd") + ": the matrix holds nan or inf");
   return false;
 }

@@ -370,6 +370,36 @@ bool IndexMap::basic_whole(const Tensor* x) const {
   return n == x->size;
 }
 
+// What is no number and has no __index__ stays: where it is read it is an error.
+static bool settle_number(Session& s, Value& v) {
+  if (kind_of(v) != ObjectKind::instance || is_integer(v) || cast<List>(v)) return true;
+  Value i = call_dunder(s, v, Dunder::index_);
+  if (i.is_error()) return false;
+  if (!i.is_unbound() && !is_integer(i))
+    return fail(s, ExcKind::TypeError, "__index__ returned non-int (type " + type_name(s, i) + ")");
+  if (!i.is_unbound()) v = unwrap(i);
+  return true;
+}
+static bool settle_item(Session& s, Value& v) {
+  Slice* sl = cast_exact<Slice>(v);
+  if (!sl) return settle_number(s, v);
+  Value start = sl->start, stop = sl->stop, step = sl->step;
+  if (!settle_number(s, step) || !settle_number(s, start) || !settle_number(s, stop)) return false;
+  if (!start.same(sl->start) || !stop.same(sl->stop) || !step.same(sl->step))
+    v = make_slice(std::move(start), std::move(stop), std::move(step));
+  return true;
+}
+bool settle_index(Session& s, Value& key) {
+  Tuple* t = cast<Tuple>(key);
+  if (!t) return settle_item(s, key);
+  std::vector<Value> items(t->begin(), t->end());
+  for (Value& item : items)
+    if (!settle_item(s, item)) return false;
+  if (!std::ranges::equal(items, *t, [](const Value& a, const Value& b) { return a.same(b); }))
+    key = make_tuple_moved(items);
+  return true;
+}
+
 bool make_index_map(Session& s, const Tensor* x, const Value& key, IndexMap& map) {
   KeyReader r{s, x, map, row_major(x->shape()), {}, {}};
   std::span<const Value> items(&key, 1);
@@ -587,6 +617,8 @@ Value scatter_at(OpCall& c, CountedVector<int64_t> places, const Value& src, boo
     T* out = x.as<Tensor>()->data<T>();
     const T* in = v.as<Tensor>()->data<T>();
     for (size_t i = 0; i < m.places.size(); ++i) out[m.places[i]] = static_cast<T>(out[m.places[i]] + in[i]);
+    if (t == DType::boolean)  // a sum of truths is one
+      for (int64_t at : m.places) out[at] = static_cast<T>(out[at] != T{});
   };
   visit_type(compute, go);
   return cast_tensor(c.s, x, t);

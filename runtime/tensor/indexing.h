@@ -24,6 +24,9 @@ struct IndexMap {
   bool basic_whole(const Tensor* x) const;  // x[key] is all of x in order
 };
 
+// Puts the ints in place of what has an __index__, in slices and tuples too: such a key is read without a script.
+[[nodiscard]] bool settle_index(Session& s, Value& key);
+
 // False with IndexError (or TypeError) set.
 [[nodiscard]] bool make_index_map(Session& s, const Tensor* x, const Value& key, IndexMap& map);
 

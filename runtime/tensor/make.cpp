@@ -183,6 +183,20 @@ Value searchsorted(OpCall& c) {
   });
   return r;
 }
+Value whole_in_range(OpCall& c) {
+  const int64_t low = c.integer("low"), high = c.integer("high");
+  const Tensor* x = c.in();
+  uint32_t polled = 0;
+  for (int64_t i = 0; i < x->size; ++i) {
+    poll_interrupt(c.s, polled);
+    const int64_t v = x->data<int64_t>()[i];
+    if (v >= low && v <= high) continue;
+    std::string expected = low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+    std::string what(c.argument("what").as<Str>()->view());
+    return c.raise("RuntimeError", what + ": " + std::to_string(v) + " where " + expected + " is expected");
+  }
+  return c.inputs[0];
+}
 Value nonzero(OpCall& c) {
   OURO_TRY(mask, cast_tensor(c.s, c.inputs[0], DType::boolean));
   auto* m = mask.as<Tensor>();
@@ -212,7 +226,7 @@ Value each_real(OpCall& c, F&& f) {
   OURO_TRY(r, make_tensor(c.s, DType::f64, c.shape));
   auto *x = in.as<Tensor>(), *y = r.as<Tensor>();
   for (int64_t i = 0; i < x->size; ++i) {
-    if ((i & 0xff) == 0xff) poll_interrupt(c.s);
+    poll_interrupt(c.s);  // one element may take tens of milliseconds
     y->data<double>()[i] = f(x->data<double>()[i]);
   }
   return cast_tensor(c.s, r, c.dtype());
@@ -280,9 +294,10 @@ Value same_gcd(OpCall& c) {
 constexpr ExecutorRow kMake[] = {{"full", full},        {"zeros", zeros},    {"ones", ones},
                                  {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
                                  {"eye", eye},          {"arange", arange},  {"linspace", linspace}};
-constexpr ExecutorRow kOrder[] = {
-    {"argsort", argsort},   {"running_arg", running_arg}, {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
-    {"bessel_i", bessel_i}, {"polygamma", polygamma},     {"same_gcd", same_gcd}};
+constexpr ExecutorRow kOrder[] = {{"argsort", argsort},           {"running_arg", running_arg},
+                                  {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
+                                  {"bessel_i", bessel_i},         {"polygamma", polygamma},
+                                  {"same_gcd", same_gcd},         {"whole_in_range", whole_in_range}};
 
 }  // namespace
 

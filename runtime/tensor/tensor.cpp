@@ -268,18 +268,25 @@ struct Nested {
 
 }  // namespace
 
-Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype) {
-  if (cast<Tensor>(data)) return dtype ? cast_tensor(s, unwrap(data), *dtype) : unwrap(data);
+bool settle_data(Session& s, Value& data) {
   bool sequence;
   Nested::items(data, sequence);
-  Value list = data;
-  if (!sequence && !data.is_bool() && !data.is_int() && !data.is_float() && !cast<BigInt>(data)) {
-    if (!slots_of(s, data).iter && !slots_of(s, data).length)
-      return raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'",
-                              type_name(s, data).c_str());
-    list = list_of(s, data);  // ranges and other iterables
-    if (list.is_error()) return list;
+  if (sequence || cast<Tensor>(data) || data.is_bool() || data.is_int() || data.is_float() || cast<BigInt>(data))
+    return true;
+  if (!slots_of(s, data).iter && !slots_of(s, data).length) {
+    raise_type_error(s, "tensor: a number, list, tuple or tensor expected, not '%s'", type_name(s, data).c_str());
+    return false;
   }
+  Value list = list_of(s, data);  // ranges and other iterables
+  if (list.is_error()) return false;
+  data = std::move(list);
+  return true;
+}
+
+Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype) {
+  if (cast<Tensor>(data)) return dtype ? cast_tensor(s, unwrap(data), *dtype) : unwrap(data);
+  Value list = data;
+  if (!settle_data(s, list)) return Value::error();
   Nested n{s, {}, -1, {}};
   if (!n.measure(list, 0)) return Value::error();
   DType t = kDefaultFloat;

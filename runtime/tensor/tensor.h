@@ -81,6 +81,8 @@ Value make_filled(Session& s, DType dtype, std::span<const int64_t> shape, doubl
 Value make_scalar_tensor(Session& s, DType dtype, double value);
 // A tensor of a Python number, bool, nested list or tuple, or tensor; dtype nullopt: what torch.tensor takes.
 Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype);
+// Lists what is iterated: such data becomes a tensor without a script.
+[[nodiscard]] bool settle_data(Session& s, Value& data);
 Value cast_tensor(Session& s, const Value& tensor, DType to);
 // A tensor that only this value holds: itself if so, else a copy (counted).
 [[nodiscard]] bool make_unique(Session& s, Value& tensor);

@@ -322,6 +322,11 @@ constexpr GetSetDef kDTypeAttributes[] = {{"itemsize", dtype_itemsize, nullptr, 
 
 // ---------------------------------------------------------------- places
 
+bool hook_settle(Session& s, std::span<Value> keys, Value& v) {
+  for (Value& k : keys)
+    if (!settle_index(s, k)) return false;
+  return settle_data(s, v);
+}
 bool hook_set_item(Session& s, Value& tensor, std::span<const Value> keys, const Value& v) {
   if (keys.size() == 1) return index_set(s, tensor, keys[0], v, false);
   Value part = index_get(s, tensor, keys[0]);
@@ -359,7 +364,8 @@ Value hook_operation(Session& s, ir::Op op, std::span<Value> args, const Value& 
   return run_operation(s, row, all);
 }
 Value hook_make_dtype(Session& s, int64_t dtype) { return make_dtype(s, static_cast<DType>(dtype)); }
-constexpr TensorHooks kHooks{.set_item = hook_set_item,
+constexpr TensorHooks kHooks{.settle = hook_settle,
+                             .set_item = hook_set_item,
                              .update_item = hook_update_item,
                              .operation = hook_operation,
                              .make_dtype = hook_make_dtype};

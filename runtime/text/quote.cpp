@@ -60,13 +60,18 @@ std::string quote(std::string_view s, bool ascii_only) {
   return out;
 }
 
-std::string quote_bytes(std::string_view s) {
+std::string quote_bytes(std::string_view s, bool apostrophes) {
   char sign = choose_quote(s);
   std::string out = "b";
   out += sign;
   uint32_t count = 0;
   for (unsigned char c : s) {
     if ((++count & 0xffff) == 0) poll_interrupt();
+    if (apostrophes && (c == '\'' || c == '"')) {
+      if (c == '\'') out += '\\';
+      out += static_cast<char>(c);
+      continue;
+    }
     if (append_simple(out, c, sign)) continue;
     if (c >= 32 && c < 127)
       out += static_cast<char>(c);

@@ -65,9 +65,8 @@ bool takes_named(Session& s, const Args& a, const char* name, std::initializer_l
   if (given + a.keywords.size() > total) {
     bool only_positional = a.keywords.empty() && positional == 0;
     if (!only_positional)
-      return fail(raise_type_error(s, "%s() takes %s %zu %sargument%s (%zu given)", name,
-                                   required == total ? "exactly" : "at most", total, given == 0 ? "keyword " : "",
-                                   total == 1 ? "" : "s", given + a.keywords.size()));
+      return fail(raise_type_error(s, "%s() takes at most %zu %sargument%s (%zu given)", name, total,
+                                   given == 0 ? "keyword " : "", total == 1 ? "" : "s", given + a.keywords.size()));
   }
   if (given > positional) {
     if (positional == 0) return fail(raise_type_error(s, "%s() takes no positional arguments", name));

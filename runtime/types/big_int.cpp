@@ -120,68 +120,46 @@ unsigned __int128 top_bits(const mp_int& v, int64_t& shift, bool& sticky) {
   return q;
 }
 
-// value / 10^18 in place on `n` digits of 60 bits; returns the remainder.
-uint64_t divide_by_1e18(mp_digit* d, int n) {
-  constexpr uint64_t kBase = 1000000000000000000ull;
-  uint64_t rem = 0;
-  for (int i = n - 1; i >= 0; --i) {
-#if defined(__x86_64__)
-    uint64_t high = rem >> 4, low = rem << 60 | d[i], q;
-    asm("divq %4" : "=a"(q), "=d"(rem) : "a"(low), "d"(high), "r"(kBase) : "cc");
-    d[i] = q;
-#else
-    unsigned __int128 x = static_cast<unsigned __int128>(rem) << 60 | d[i];
-    d[i] = static_cast<mp_digit>(x / kBase);
-    rem = static_cast<uint64_t>(x % kBase);
-#endif
-  }
-  return rem;
-}
+constexpr size_t kBetweenLooks = 1 << 18;  // characters
 
-std::string decimal_text(const mp_int& v) {
-  std::vector<mp_digit> d(v.dp, v.dp + v.used);
-  std::string out;  // reversed
-  int n = v.used;
-  while (n > 0) {
-    poll_interrupt();
-    uint64_t chunk = divide_by_1e18(d.data(), n);
-    while (n > 0 && d[static_cast<size_t>(n - 1)] == 0) --n;
-    for (int k = 0; k < 18 && (n > 0 || chunk); ++k, chunk /= 10) out += static_cast<char>('0' + chunk % 10);
-  }
-  if (v.sign == MP_NEG) out += '-';
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
-std::string radix_text(const mp_int& v, int base) {
+// The digits of a magnitude that is not 0, behind `head`. They are made from the last on.
+std::string with_digits(std::string head, const mp_int& v, int base) {
   static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-  std::string out;
-  if ((base & (base - 1)) == 0) {
-    int per = std::countr_zero(static_cast<unsigned>(base)),
-        total = (v.used - 1) * kDigitBits + std::bit_width(v.dp[v.used - 1]);
-    for (int at = 0; at < total; at += per) {
-      int i = at / kDigitBits, off = at % kDigitBits;
+  const auto bits =
+      static_cast<size_t>(v.used - 1) * kDigitBits + static_cast<size_t>(std::bit_width(v.dp[v.used - 1]));
+  const bool power = std::has_single_bit(static_cast<unsigned>(base));
+  const auto per = static_cast<size_t>(std::countr_zero(static_cast<unsigned>(base)));
+  const size_t before = head.size(), most = power
+                                                ? (bits + per - 1) / per
+                                                : static_cast<size_t>(static_cast<double>(bits) / std::log2(base)) + 2;
+  append_fill(head, most, '0');
+  size_t at = head.size();
+  auto put = [&](uint64_t digit) {
+    if (at % kBetweenLooks == 0) poll_interrupt();
+    head[--at] = kDigits[digit];
+  };
+  if (power) {
+    for (size_t bit = 0; bit < bits; bit += per) {
+      const size_t i = bit / kDigitBits;
       unsigned __int128 w = v.dp[i];
-      if (i + 1 < v.used) w |= static_cast<unsigned __int128>(v.dp[i + 1]) << kDigitBits;
-      out += kDigits[static_cast<unsigned>(w >> off) & static_cast<unsigned>(base - 1)];
+      if (i + 1 < static_cast<size_t>(v.used)) w |= static_cast<unsigned __int128>(v.dp[i + 1]) << kDigitBits;
+      put(static_cast<uint64_t>(w >> bit % kDigitBits) & static_cast<uint64_t>(base - 1));
     }
-  } else {
-    std::vector<mp_digit> d(v.dp, v.dp + v.used);
-    for (size_t n = d.size(); n > 0;) {
-      poll_interrupt();
-      unsigned __int128 rem = 0;
-      for (size_t i = n; i-- > 0;) {
-        rem = rem << kDigitBits | d[i];
-        d[i] = static_cast<mp_digit>(rem / static_cast<unsigned>(base));
-        rem %= static_cast<unsigned>(base);
-      }
-      out += kDigits[static_cast<unsigned>(rem)];
-      while (n > 0 && d[n - 1] == 0) --n;
-    }
+    return head;
   }
-  if (v.sign == MP_NEG) out += '-';
-  std::reverse(out.begin(), out.end());
-  return out;
+  int count = 1;  // of digits that a chunk of below 2^60 has
+  auto chunk = static_cast<uint64_t>(base);
+  for (; chunk <= MP_MASK / static_cast<uint64_t>(base); ++count) chunk *= static_cast<uint64_t>(base);
+  CountedVector<mp_digit> d(v.dp, v.dp + v.used);
+  for (int n = v.used; n > 0;) {
+    poll_interrupt();
+    uint64_t rest = divide_by_digit(d.data(), n, chunk);
+    while (n > 0 && d[static_cast<size_t>(n - 1)] == 0) --n;
+    for (int k = 0; k < count && (n > 0 || rest); ++k, rest /= static_cast<uint64_t>(base))
+      put(rest % static_cast<uint64_t>(base));
+  }
+  head.erase(before, at - before);
+  return head;
 }
 
 int digit_value(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
@@ -267,16 +245,7 @@ bool int_divmod(Session& s, const Value& a, const Value& b, Value* quotient, Val
     return false;
   };
   if (!q.ok || !r.ok) return fail();
-  if (y.v.used == 1) {  // a single digit
-    mp_digit rem = 0;
-    if (mp_div_d(x, y.v.dp[0], quotient ? static_cast<mp_int*>(q) : nullptr, &rem) != MP_OKAY) return fail();
-    if (quotient && y.v.sign == MP_NEG && q.v.used) q.v.sign = q.v.sign == MP_NEG ? MP_ZPOS : MP_NEG;
-    r.v.dp[0] = rem;
-    r.v.used = rem != 0;
-    r.v.sign = rem != 0 ? x.v.sign : MP_ZPOS;
-  } else if (divide(x, y, quotient ? static_cast<mp_int*>(q) : nullptr, r) != MP_OKAY) {
-    return fail();
-  }
+  if (divide(x, y, quotient ? static_cast<mp_int*>(q) : nullptr, r) != MP_OKAY) return fail();
   if (r.v.used != 0 && r.v.sign != y.v.sign) {
     if (mp_add(r, y, r) != MP_OKAY) return fail();
     if (quotient && mp_sub_d(q, 1, q) != MP_OKAY) return fail();
@@ -363,17 +332,15 @@ Value int_pow_mod(Session& s, const Value& a, const Value& b, const Value& m) {
   Value result;
   if (is_word(modulus) && word_of(modulus) == 1) return Value::integer(0);
   if (int_sign(b) < 0) {
-    Value g = int_gcd(s, a, modulus);
-    if (g.is_error()) return g;
-    if (!(g.is_int() && g.as_int() == 1))
-      return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
     exponent = int_neg(s, b);
     Value reduced;
     if (!int_divmod(s, a, modulus, nullptr, &reduced, "")) return Value::error();
     View x(reduced), y(modulus);
-    Mp inverse(y.v.used + 1);
-    if (!inverse.ok) return out_of_memory(s);
-    OURO_MP(mp_invmod(x, y, inverse));
+    Mp inverse(y.v.used + 1), divisor;
+    if (!inverse.ok || !divisor.ok) return out_of_memory(s);
+    OURO_MP(greatest_divisor(x, y, divisor, inverse));
+    if (divisor.v.used != 1 || divisor.v.dp[0] != 1)
+      return raise_text(s, ExcKind::ValueError, "base is not invertible for the given modulus");
     base = finish(inverse);
   }
   Value reduced;
@@ -600,11 +567,16 @@ double int_frexp(const Value& a, int64_t& exponent) {
   return x.v.sign == MP_NEG ? -m : m;
 }
 
-std::string int_text(const Value& a, int base) {
-  if (base == 10 && is_word(a)) return std::to_string(word_of(a));
+std::string int_text(const Value& a, int base, std::string_view prefix) {
+  if (base == 10 && prefix.empty() && is_word(a)) return std::to_string(word_of(a));
   View x(a);
-  if (x.v.used == 0) return "0";
-  return base == 10 ? decimal_text(x.v) : radix_text(x.v, base);
+  std::string head(x.v.sign == MP_NEG ? "-" : "");
+  head += prefix;
+  return x.v.used == 0 ? head + '0' : with_digits(std::move(head), x.v, base);
+}
+std::string int_digits(const Value& a, int base) {
+  View x(a);
+  return x.v.used == 0 ? "0" : with_digits({}, x.v, base);
 }
 
 namespace {
@@ -685,6 +657,7 @@ bool int_to_bytes(const Value& a, size_t size, bool is_signed, std::string& out)
   View x(a);
   size_t n = (bits + 7) / 8;
   for (size_t k = 0; k < n; ++k) {
+    if (k % kBetweenLooks == 0) poll_interrupt();
     size_t at = k * 8, i = at / kDigitBits, off = at % kDigitBits;
     unsigned __int128 w = x.v.dp[i];
     if (i + 1 < static_cast<size_t>(x.v.used)) w |= static_cast<unsigned __int128>(x.v.dp[i + 1]) << kDigitBits;

@@ -52,8 +52,9 @@ Value int_from_double(Session& s, double d);  // truncates; d is finite
                                  double& out);        // OverflowError: int too large to convert to float
 double int_frexp(const Value& a, int64_t& exponent);  // a = m * 2^exponent, 0.5 <= |m| < 1, rounded to even
 
-// Digits in base 2..36, lower case, with a minus sign and no prefix.
-std::string int_text(const Value& a, int base = 10);
+// Digits in base 2..36, lower case, with a minus sign and a prefix behind it; and without both.
+std::string int_text(const Value& a, int base = 10, std::string_view prefix = {});
+std::string int_digits(const Value& a, int base);
 // Magnitude from digits that are known to be valid in `base`.
 Value int_from_digits(Session& s, std::string_view digits, int base, bool negative);
 

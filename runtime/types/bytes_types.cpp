@@ -90,7 +90,7 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     case BinOp::mul: {
       int64_t n;
       if (!repeat_count(s, left ? b : a, n)) return Value::error();
-      std::string_view t = left ? x : y;
+      std::string_view t = view_of(left ? a : b);  // an __index__ may have changed it
       if (n > 0 && !t.empty() && static_cast<uint64_t>(n) > (uint64_t{1} << 36) / t.size())
         return raise_memory_error(s);
       const size_t total = n > 0 ? static_cast<size_t>(n) * t.size() : 0;
@@ -101,7 +101,9 @@ Value bytes_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     case BinOp::mod: {
       if (!left) return Value::not_implemented();
       std::string out;
-      return percent_format(s, x, b, true, out) ? make_like(a, out) : Value::error();
+      const Value format = is_mutable(a) ? make_bytes(x) : Value();  // while scripts may change it
+      return percent_format(s, format.is_unbound() ? x : view_of(format), b, true, out) ? make_like(a, out)
+                                                                                        : Value::error();
     }
     default:
       return Value::not_implemented();
@@ -178,7 +180,9 @@ bool bytes_hash(Session&, const Value& v, int64_t& h) {
   return true;
 }
 Value bytes_repr(Session&, const Value& v) { return make_str(text::quote_bytes(view_of(v))); }
-Value bytearray_repr(Session&, const Value& v) { return make_str("bytearray(" + text::quote_bytes(view_of(v)) + ")"); }
+Value bytearray_repr(Session&, const Value& v) {
+  return make_str("bytearray(" + text::quote_bytes(view_of(v), true) + ")");
+}
 
 // ---- construction: bytes(n), bytes(iterable of ints), bytes(str, encoding), bytes(object with __bytes__)
 
@@ -316,7 +320,7 @@ Value decode(Session& s, const Args& a) {
 Value hex(Session& s, const Args& a) {
   Value v[2];
   if (!takes_named(s, a, "hex", {"sep", "bytes_per_sep"}, 0, 2, v)) return Value::error();
-  std::string_view sep, t = view_of(a[0]);
+  std::string_view sep;
   if (!v[0].is_unbound()) {
     Str* x = cast<Str>(v[0]);
     if (x)
@@ -325,14 +329,16 @@ Value hex(Session& s, const Args& a) {
       return raise_type_error(s, "sep must be str or bytes.");
     if (sep.size() != 1) return raise_value_error(s, "sep must be length 1.");
   }
+  const std::string between(sep);  // an __index__ may change what it is a part of
   int64_t per = 1;
   if (!v[1].is_unbound() && !to_index(s, v[1], per)) return Value::error();
+  const std::string_view t = view_of(a[0]);
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   auto size = static_cast<int64_t>(t.size());
   int64_t group = per < 0 ? -per : per;
   for (int64_t i = 0; i < size; ++i) {
-    if (i && group && !sep.empty() && (per > 0 ? (size - i) % group == 0 : i % group == 0)) out += sep;
+    if (i && group && !between.empty() && (per > 0 ? (size - i) % group == 0 : i % group == 0)) out += between;
     auto c = static_cast<unsigned char>(t[static_cast<size_t>(i)]);
     out += kDigits[c >> 4];
     out += kDigits[c & 15];
@@ -496,22 +502,32 @@ constexpr NativeDef kBytesMethods[] = {
 
 // ---- bytearray
 
+// Has it an __index__, __int__ or __float__?
+bool is_number(Session& s, const Value& v) {
+  Type* t = type_of(s, v);
+  for (Dunder d : {Dunder::index_, Dunder::int_, Dunder::float_})
+    if (!find_dunder(s, t, d).is_unbound()) return true;
+  return false;
+}
+
 std::string& data_of(const Args& a) { return cast<ByteArray>(a[0])->data; }
 
 bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Value& value) {
   std::string& d = cast<ByteArray>(v)->data;
   auto n = static_cast<int64_t>(d.size());
   if (Slice* sl = cast_exact<Slice>(key)) {
+    int64_t start, stop, step;
+    if (!slice_bounds(s, *sl, start, stop, step)) return false;
     std::string fresh;
     std::string_view t;
     if (bytes_view(value, t))
       fresh = t;
-    else if (is_integer(value) || cast<Str>(value))
+    else if (is_number(s, value) || cast<Str>(value))
       return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
     else if (!from_iterable(s, value, fresh, "byte must be in range(0, 256)"))
       return false;
-    int64_t start, stop, step;
-    if (!slice_bounds(s, *sl, start, stop, step)) return false;
+    // What is no bytearray becomes one, with which CPython begins anew.
+    if ((!cast<ByteArray>(value) || value.same(v)) && !slice_bounds(s, *sl, start, stop, step)) return false;
     int64_t count = adjust_slice(static_cast<int64_t>(d.size()), start, stop, step);
     if (step == 1) {
       const auto gone = static_cast<size_t>(std::max(start, stop) - start);
@@ -662,7 +678,7 @@ Value m_reverse(Session&, const Args& a) {
 }
 
 Value m_repr(Session& s, const Args& a) {
-  return make_str(type_name(s, a[0]) + "(" + text::quote_bytes(data_of(a)) + ")");
+  return make_str(type_name(s, a[0]) + "(" + text::quote_bytes(data_of(a), true) + ")");
 }
 
 constexpr NativeDef kByteArrayMethods[] = {

@@ -2,6 +2,7 @@
 #include "runtime/types/dict_type.h"
 #include "runtime/object/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/generic_alias.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 
@@ -66,9 +67,10 @@ Value dict_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   if (!y || (op != CmpOp::eq && op != CmpOp::ne)) return Value::not_implemented();
   bool same = x->used == y->used;
   size_t pos = 0;
-  for (Value *k, *v; same && dict_next(x, pos, k, v);) {
+  int64_t hash = 0;
+  for (Value *k, *v; same && dict_next(x, pos, k, v, &hash);) {
     Value key = *k, value = *v;
-    Value other = dict_get(s, y, key);
+    Value other = dict_get_hashed(s, y, key, hash);
     if (other.is_error()) return other;
     if (other.is_unbound()) {
       same = false;
@@ -163,10 +165,7 @@ Value get_or_plain(Session& s, const Value& dict, const Value& key, const Value&
 }
 Value m_setdefault(Session& s, const Args& a) {
   if (!takes(s, a, "setdefault", 1, 2, 1, "dict.setdefault")) return Value::error();
-  Value v = dict_get(s, self_of(a), a[1]);
-  if (!v.is_unbound()) return v;
-  v = a.size() == 3 ? a[2] : Value::none();
-  return dict_set(s, self_of(a), a[1], v) ? v : Value::error();
+  return dict_set_default(s, self_of(a), a[1], a.size() == 3 ? a[2] : Value::none());
 }
 Value m_pop(Session& s, const Args& a) {
   if (!takes(s, a, "pop", 1, 2, 1, "dict.pop")) return Value::error();
@@ -179,12 +178,8 @@ Value m_pop(Session& s, const Args& a) {
 }
 Value m_popitem(Session& s, const Args& a) {
   if (!takes_none(s, a, "dict.popitem")) return Value::error();
-  Dict* d = self_of(a);
-  if (d->used == 0) return raise_key_error(s, make_str("popitem(): dictionary is empty"));
-  uint32_t i = d->filled;
-  while (d->entries[i - 1].key.is_unbound()) --i;
-  Value key = d->entries[i - 1].key, value;
-  if (dict_delete(s, d, key, &value) < 0) return Value::error();
+  Value key, value;
+  if (!dict_take_last(self_of(a), key, value)) return raise_key_error(s, make_str("popitem(): dictionary is empty"));
   return make_tuple({key, value});
 }
 Value m_clear(Session& s, const Args& a) {
@@ -229,12 +224,6 @@ Value c_fromkeys(Session& s, const Args& a) {
       s, a[1], [&](Value& key) { return plain && d ? dict_set(s, d, key, value) : set_item(s, out, key, value); });
   return ok ? out : Value::error();
 }
-Value c_getitem(Session&, const Args& a) {
-  auto* g = new_object<GenericAlias>(ObjectKind::generic_alias);
-  g->origin = a[0];
-  g->args = cast_exact<Tuple>(a[1]) ? a[1] : make_tuple({a[1]});
-  return Value::steal(g);
-}
 Value dict_iter(Session&, const Value& v) { return make_dict_iterator(v, DictPart::keys, false); }
 
 constexpr NativeDef kMethods[] = {
@@ -260,7 +249,7 @@ constexpr NativeDef kClassMethods[] = {
     {.name = "fromkeys",
      .fn = c_fromkeys,
      .doc = "Create a new dictionary with keys from iterable and values set to value."},
-    {.name = "__class_getitem__", .params = "item, /", .fn = c_getitem},
+    kClassGetItem,
 };
 constexpr TypeSlots kSlots{
     .binary = dict_binary,
@@ -292,6 +281,7 @@ const TypeDef kDef{.name = "dict",
 void register_dict_types(Session& s) {
   define_type(s, kDef);
   register_dict_views(s);
+  register_mapping_proxy(s);
 }
 
 }  // namespace ouro::runtime

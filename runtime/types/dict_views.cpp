@@ -102,12 +102,9 @@ bool is_set_like(const Value& v) {
 // Is everything of a in b? 1, 0, -1.
 int all_in(Session& s, const Value& a, const Value& b) {
   int result = 1;
-  bool ok = for_each(s, a, [&](Value& x) {
-    if (result != 1) return true;
-    int c = contains(s, b, x);
-    if (c < 0) return false;
-    if (!c) result = 0;
-    return true;
+  bool ok = for_each_until(s, a, [&](Value& x) {
+    result = contains(s, b, x);
+    return result < 0 ? Go::failed : result ? Go::on : Go::enough;
   });
   return ok ? result : -1;
 }
@@ -191,49 +188,20 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
 Value m_isdisjoint(Session& s, const Args& a) {
   if (!takes_one(s, a, "dict_keys.isdisjoint")) return Value::error();
   bool disjoint = true;
-  bool ok = for_each(s, a[1], [&](Value& x) {
-    if (!disjoint) return true;
+  bool ok = for_each_until(s, a[1], [&](Value& x) {
     int c = contains(s, a[0], x);
-    if (c > 0) disjoint = false;
-    return c >= 0;
+    disjoint = c == 0;
+    return c < 0 ? Go::failed : c ? Go::enough : Go::on;
   });
   return ok ? Value::boolean(disjoint) : Value::error();
 }
 Value m_reversed(Session&, const Args& a) { return make_dict_iterator(a[0].as<DictView>()->dict, part_of(a[0]), true); }
 
-// ---- mappingproxy
-
-Value proxy_repr(Session& s, const Value& v) {
-  OURO_TRY(r, repr(s, v.as<DictView>()->dict));
-  return make_str("mappingproxy(" + std::string(cast<Str>(r)->view()) + ")");
-}
-Value proxy_str(Session& s, const Value& v) { return str(s, v.as<DictView>()->dict); }
-Value proxy_get_item(Session& s, const Value& v, const Value& key) { return get_item(s, v.as<DictView>()->dict, key); }
-Value proxy_iter(Session& s, const Value& v) { return iter(s, v.as<DictView>()->dict); }
-Value proxy_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
-  return compare(s, op, a.as<DictView>()->dict, b);
-}
-template <int which>
-Value m_proxy(Session& s, const Args& a) {
-  static constexpr const char* kNames[] = {"get", "keys", "values", "items", "copy"};
-  Args rest = a;
-  rest.positional = a.positional.subspan(1);
-  return call_method(s, a[0].as<DictView>()->dict, intern(kNames[which]), rest);
-}
-
 constexpr NativeDef kSetMethods[] = {{.name = "isdisjoint", .fn = m_isdisjoint},
                                      {.name = "__reversed__", .fn = m_reversed}};
 constexpr NativeDef kValueMethods[] = {{.name = "__reversed__", .fn = m_reversed}};
-constexpr NativeDef kProxyMethods[] = {{.name = "get", .fn = m_proxy<0>},
-                                       {.name = "keys", .fn = m_proxy<1>},
-                                       {.name = "values", .fn = m_proxy<2>},
-                                       {.name = "items", .fn = m_proxy<3>},
-                                       {.name = "copy", .fn = m_proxy<4>}};
-constexpr GetSetDef kGetSet[] = {{.name = "mapping", .get = [](Session&, const Value& v) {
-                                    auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
-                                    p->dict = v.as<DictView>()->dict;
-                                    return Value::steal(p);
-                                  }}};
+constexpr GetSetDef kGetSet[] = {
+    {.name = "mapping", .get = [](Session&, const Value& v) { return make_mapping_proxy(v.as<DictView>()->dict); }}};
 constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
 constexpr TypeSlots kKeysSlots{.binary = view_binary,
                                .binary_ops = kSetOps,
@@ -254,24 +222,6 @@ constexpr TypeSlots kItemsSlots{.binary = view_binary,
                                 .length = view_length,
                                 .contains = items_contains};
 constexpr TypeSlots kValuesSlots{.repr = view_repr, .iter = view_iter, .length = view_length};
-Value proxy_construct(Session& s, Type*, const Args& a) {
-  if (a.size() != 1 || !a.keywords.empty())
-    return raise_type_error(s, "mappingproxy() takes exactly 1 argument (%zu given)", a.size() + a.keywords.size());
-  if (!cast<Dict>(a[0]))
-    return raise_type_error(s, "mappingproxy() argument must be a mapping, not %s", type_name(s, a[0]).c_str());
-  auto* p = new_object<DictView>(ObjectKind::mapping_proxy);
-  p->dict = unwrap(a[0]);
-  return Value::steal(p);
-}
-constexpr TypeSlots kProxySlots{.compare = proxy_compare,
-                                .unhashable = true,
-                                .repr = proxy_repr,
-                                .str = proxy_str,
-                                .iter = proxy_iter,
-                                .length = view_length,
-                                .get_item = proxy_get_item,
-                                .contains = keys_contains,
-                                .construct = proxy_construct};
 const TypeDef kDefs[] = {
     {.name = "dict_keys",
      .kind = ObjectKind::dict_keys,
@@ -290,11 +240,6 @@ const TypeDef kDefs[] = {
      .slots = &kItemsSlots,
      .methods = kSetMethods,
      .getset = kGetSet,
-     .subclassable = false},
-    {.name = "mappingproxy",
-     .kind = ObjectKind::mapping_proxy,
-     .slots = &kProxySlots,
-     .methods = kProxyMethods,
      .subclassable = false},
 };
 

@@ -401,9 +401,12 @@ Value int_from_text(Session& s, std::string_view source, int base, const Value& 
   }
   bool zero_only = base == 0 && !prefixed && t.size() > 1 && t[0] == '0';  // "00" is fine, "01" is not
   if (base == 0) base = 10;
-  std::string plain;
+  std::string plain;  // where digits are parted by underscores: without these
+  const bool parted = t.find('_') != t.npos;
   bool after_digit = false;
+  uint32_t count = 0;
   for (char c : t) {
+    poll_interrupt(s, count);
     if (c == '_') {
       if (!after_digit) return invalid_literal(s, given, shown);
       after_digit = false;
@@ -411,13 +414,13 @@ Value int_from_text(Session& s, std::string_view source, int base, const Value& 
     }
     int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'z' ? (c | 32) - 'a' + 10 : 99;
     if (d >= base || (zero_only && d != 0)) return invalid_literal(s, given, shown);
-    plain += c;
+    if (parted) plain += c;
     after_digit = true;
   }
   if (!after_digit) return invalid_literal(s, given, shown);
-  if ((base & (base - 1)) != 0 && plain.size() > 640 && !check_digit_limit(s, plain.size(), true))
-    return Value::error();
-  return int_from_digits(s, plain, base, negative);
+  if (parted) t = plain;
+  if ((base & (base - 1)) != 0 && t.size() > 640 && !check_digit_limit(s, t.size(), true)) return Value::error();
+  return int_from_digits(s, t, base, negative);
 }
 
 Value to_index_value(Session& s, const Value& v) {
@@ -494,10 +497,7 @@ Value format_number(Session& s, const Value& given, std::string_view spec_text) 
     return make_str(out);
   }
   if (base == 10 && !is_word(v) && int_str(s, v).is_error()) return Value::error();  // too many digits
-  std::string digits = int_text(v, base);
-  bool negative = digits[0] == '-';
-  if (negative) digits.erase(0, 1);
-  text::format_int(out, negative, std::move(digits), spec);
+  text::format_int(out, int_sign(v) < 0, int_digits(v, base), spec);
   return make_str(out);
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/object/ops.h"
 #include "runtime/types/args.h"
+#include "runtime/types/generic_alias.h"
 #include "runtime/types/iterator_types.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -143,10 +144,11 @@ Value list_get_item(Session& s, const Value& v, const Value& key) {
 
 // Replaces [from, to) by the items of `fresh`.
 void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
-  SmallVec<Value, 8> dropped;
-  for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
   size_t tail = l->size - to, size = from + n + tail;
+  SmallVec<Value, 8> dropped;
+  dropped.reserve(to - from);
   l->reserve(size);
+  for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
   std::memmove(static_cast<void*>(l->items + from + n), l->items + to, tail * sizeof(Value));
   for (size_t i = 0; i < n; ++i) new (l->items + from + i) Value(std::move(fresh[i]));
   l->size = size;
@@ -167,6 +169,9 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
     }
     return true;
   }
+  if (!slice_bounds(s, sl, start, stop, step)) return false;
+  int64_t first = start, last = stop;
+  adjust_slice(static_cast<int64_t>(l->size), first, last, step);
   Value fresh;
   if (List* o = cast_exact<List>(value); o || cast_exact<Tuple>(value)) {
     fresh = o ? list_of_span(o->items, o->size) : list_of_items(s, value);
@@ -182,13 +187,15 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
       return false;
     }
   }
-  if (!slice_bounds(s, sl, start, stop, step)) return false;
-  count = adjust_slice(static_cast<int64_t>(l->size), start, stop, step);
+  const auto n = static_cast<int64_t>(l->size);  // the items may have changed the list
   List* f = fresh.as<List>();
   if (step == 1) {
-    replace_range(l, static_cast<size_t>(start), static_cast<size_t>(std::max(start, stop)), f->items, f->size);
+    first = std::min(first, n);
+    last = std::clamp(last, first, n);
+    replace_range(l, static_cast<size_t>(first), static_cast<size_t>(last), f->items, f->size);
     return true;
   }
+  count = adjust_slice(n, start, stop, step);
   if (static_cast<int64_t>(f->size) != count) {
     raise_value_error(s, "attempt to assign sequence of size %zu to extended slice of size %lld", f->size,
                       static_cast<long long>(count));
@@ -393,12 +400,6 @@ Value m_reversed(Session& s, const Args& a) {
   return reversed_list_iterator(unwrap(a[0]));
 }
 Value m_sizeof(Session&, const Args& a) { return Value::integer(static_cast<int64_t>(40 + 8 * self_of(a)->capacity)); }
-Value c_getitem(Session&, const Args& a) {
-  auto* g = new_object<GenericAlias>(ObjectKind::generic_alias);
-  g->origin = a[0];
-  g->args = cast_exact<Tuple>(a[1]) ? a[1] : make_tuple({a[1]});
-  return Value::steal(g);
-}
 
 // ---- iteration
 
@@ -461,7 +462,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "__reversed__", .fn = m_reversed},
     {.name = "__sizeof__", .fn = m_sizeof},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {kClassGetItem};
 constexpr TypeSlots kSlots{
     .binary = list_binary,
     .binary_ops = bit(BinOp::add) | bit(BinOp::mul),

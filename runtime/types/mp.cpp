@@ -1,5 +1,7 @@
 #include "runtime/types/mp.h"
 
+#include <bit>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,9 @@ namespace {
   if (mp_err e_ = (expr); e_ != MP_OKAY) return e_
 
 constexpr int kLeaf = 4000;            // digits whose product takes milliseconds
-constexpr int64_t kPairs = 1'000'000;  // digit by digit, in a step of division
+constexpr int64_t kPairs = 1'000'000;  // of digits, between two looks for an interrupt
+constexpr int kFewDigits = 60;         // of a modulus that the library's powers are fast for
+constexpr int kManyDigits = 20'000;    // that a number is not kept many times
 
 // The digits [from, from + n) of a, borrowed.
 mp_int part_of(const mp_int* a, int from, int n) {
@@ -107,15 +111,142 @@ mp_err power(const mp_int* a, uint32_t e, mp_int* r) {
   return MP_OKAY;
 }
 
-// The exponent is taken in pieces, from the top: r = r^(2^k) * a^piece.
-mp_err power_mod(const mp_int* a, const mp_int* e, const mp_int* m, mp_int* r) {
-  const int64_t pairs = static_cast<int64_t>(m->used + 4) * (m->used + 4), bits = mp_count_bits(e);
-  const int piece = static_cast<int>(std::clamp<int64_t>(4 * kPairs / pairs, 1, 1 << 20));
-  if (bits <= piece) return mp_exptmod(a, e, m, r);
+namespace {
+
+// The digits at x, n of them, divided by one digit in place; what is left. `high` is left from digits above.
+mp_digit divide_piece(mp_digit* x, int n, mp_digit by, mp_digit high) {
+  for (int i = n - 1; i >= 0; --i) {
+#if defined(__x86_64__)
+    uint64_t q;
+    asm("divq %4"
+        : "=a"(q), "=d"(high)
+        : "a"(high << MP_DIGIT_BIT | x[i]), "d"(high >> (64 - MP_DIGIT_BIT)), "r"(by)
+        : "cc");
+    x[i] = q;
+#else
+    const auto w = static_cast<unsigned __int128>(high) << MP_DIGIT_BIT | x[i];
+    x[i] = static_cast<mp_digit>(w / by);
+    high = static_cast<mp_digit>(w % by);
+#endif
+  }
+  return high;
+}
+
+// u -= q * v for n digits of v and the n + 1 of u above them; whether it got below zero, and B^(n+1) was added.
+bool subtract_product(mp_digit* u, const mp_digit* v, int n, mp_digit q) {
+  unsigned __int128 carry = 0;
+  mp_digit borrow = 0;
+  for (int i = 0; i < n; ++i) {
+    carry += static_cast<unsigned __int128>(q) * v[i];
+    const mp_digit d = u[i] - (static_cast<mp_digit>(carry) & MP_MASK) - borrow;
+    u[i] = d & MP_MASK;
+    borrow = d >> 63;
+    carry >>= MP_DIGIT_BIT;
+  }
+  const mp_digit d = u[n] - static_cast<mp_digit>(carry) - borrow;
+  u[n] = d & MP_MASK;
+  return d >> 63;
+}
+void add_back(mp_digit* u, const mp_digit* v, int n) {
+  mp_digit carry = 0;
+  for (int i = 0; i < n; ++i) {
+    carry += u[i] + v[i];
+    u[i] = carry & MP_MASK;
+    carry >>= MP_DIGIT_BIT;
+  }
+  u[n] = (u[n] + carry) & MP_MASK;
+}
+
+// A digit of the quotient, at most one too large: of the three leading digits of what is left and the two of the
+// divisor.
+mp_digit quotient_digit(const mp_digit* u, const mp_digit* v) {
+  const auto top = static_cast<unsigned __int128>(u[0]) << MP_DIGIT_BIT | u[-1];
+  unsigned __int128 q = top / v[0], rest = top - q * v[0];
+  while (q > MP_MASK || q * v[-1] > (rest << MP_DIGIT_BIT | u[-2])) {
+    --q;
+    rest += v[0];
+    if (rest > MP_MASK) break;
+  }
+  return static_cast<mp_digit>(q);
+}
+
+}  // namespace
+
+mp_digit divide_by_digit(mp_digit* x, int n, mp_digit by) {
+  constexpr int kPiece = 1 << 18;
+  mp_digit rest = 0;
+  for (int end = n; end > 0; end -= kPiece) {
+    if (end < n) poll_interrupt();
+    const int from = std::max(0, end - kPiece);
+    rest = divide_piece(x + from, end - from, by, rest);
+  }
+  return rest;
+}
+
+// As with paper and pencil (Knuth 4.3.1 D).
+mp_err divide(const mp_int* a, const mp_int* b, mp_int* q, mp_int* r) {
+  const mp_sign sign = a->sign == b->sign ? MP_ZPOS : MP_NEG, sign_of_rest = a->sign;
+  const int n = b->used, steps = a->used - n;
+  if (steps < 0) {
+    if (q) mp_zero(q);
+    return mp_copy(a, r);
+  }
+  const int shift = std::countl_zero(b->dp[n - 1]) - (64 - MP_DIGIT_BIT);  // so that the divisor's first bit is set
+  Mp u(a->used + 2), v(n + 1);
+  if (!u.ok || !v.ok) return MP_MEM;
+  OURO_MP(mp_mul_2d(a, shift, u));
+  OURO_MP(mp_mul_2d(b, shift, v));
+  std::fill(u.v.dp + u.v.used, u.v.dp + u.v.alloc, mp_digit{0});
+  mp_digit *rest = u.v.dp, *by = v.v.dp;
+  if (q) {
+    OURO_MP(mp_grow(q, steps + 1));
+    mp_zero(q);
+  }
+  if (n == 1) {
+    const mp_digit left = divide_by_digit(rest, a->used + 1, by[0]);
+    if (q) std::copy_n(rest, steps + 1, q->dp);
+    rest[0] = left;
+  } else {
+    int64_t done = 0;
+    for (int at = steps; at >= 0; --at) {
+      if ((done += n) > kPairs) {
+        done = 0;
+        poll_interrupt();
+      }
+      mp_digit digit = quotient_digit(rest + at + n, by + n - 1);
+      if (digit && subtract_product(rest + at, by, n, digit)) {
+        --digit;
+        add_back(rest + at, by, n);
+      }
+      if (q) q->dp[at] = digit;
+    }
+  }
+  if (q) {
+    q->used = steps + 1;
+    q->sign = sign;
+    mp_clamp(q);
+  }
+  u.v.used = n;
+  u.v.sign = MP_ZPOS;
+  mp_clamp(u);
+  OURO_MP(mp_div_2d(u, shift, r, nullptr));
+  r->sign = r->used ? sign_of_rest : MP_ZPOS;
+  return MP_OKAY;
+}
+
+namespace {
+
+bool bit_of(const mp_int* a, int64_t i) {
+  const int64_t digit = i / MP_DIGIT_BIT;
+  return digit < a->used && a->dp[digit] >> (i % MP_DIGIT_BIT) & 1;
+}
+
+// By the library, a piece of the exponent at a time, from the top: r = r^(2^k) * a^piece.
+mp_err power_mod_in_pieces(const mp_int* a, const mp_int* e, const mp_int* m, int piece, mp_int* r) {
   Mp x, y, z, part, rest;
   if (!x.ok || !y.ok || !z.ok || !part.ok || !rest.ok) return MP_MEM;
   mp_set(x, 1);
-  for (int64_t from = (bits - 1) / piece * piece; from >= 0; from -= piece) {
+  for (int64_t from = (mp_count_bits(e) - 1) / piece * piece; from >= 0; from -= piece) {
     poll_interrupt();
     OURO_MP(mp_div_2d(e, static_cast<int>(from), rest, nullptr));
     OURO_MP(mp_mod_2d(rest, piece, part));
@@ -125,6 +256,40 @@ mp_err power_mod(const mp_int* a, const mp_int* e, const mp_int* m, mp_int* r) {
     OURO_MP(mp_exptmod(x, part, m, z));
     poll_interrupt();
     OURO_MP(mp_mulmod(y, z, m, x));
+  }
+  mp_exch(x, r);
+  return MP_OKAY;
+}
+
+}  // namespace
+
+// By windows of the exponent's bits, from the top.
+mp_err power_mod(const mp_int* a, const mp_int* e, const mp_int* m, mp_int* r) {
+  const int64_t pairs = static_cast<int64_t>(m->used + 4) * (m->used + 4), bits = mp_count_bits(e);
+  if (bits * pairs <= 4 * kPairs) return mp_exptmod(a, e, m, r);
+  if (m->used <= kFewDigits) return power_mod_in_pieces(a, e, m, static_cast<int>(4 * kPairs / pairs), r);
+  const int width = m->used > kManyDigits ? 1 : 4;  // of a window: a table of a^0 ... is kept
+  std::vector<std::unique_ptr<Mp>> table;
+  Mp x, y, q;
+  if (!x.ok || !y.ok || !q.ok) return MP_MEM;
+  auto times = [&](const mp_int* by) -> mp_err {  // x = x * by mod m
+    poll_interrupt();
+    OURO_MP(multiply(x, by, y));
+    return divide(y, m, nullptr, x);
+  };
+  mp_set(x, 1);
+  for (int k = 0; k < 1 << width; ++k) {
+    table.push_back(std::make_unique<Mp>(m->used + 1));
+    if (!table.back()->ok) return MP_MEM;
+    OURO_MP(mp_copy(x, *table.back()));
+    OURO_MP(times(a));
+  }
+  mp_set(x, 1);
+  for (int64_t from = (bits - 1) / width * width; from >= 0; from -= width) {
+    for (int k = 0; k < width; ++k) OURO_MP(times(x));
+    unsigned window = 0;
+    for (int k = 0; k < width; ++k) window |= static_cast<unsigned>(bit_of(e, from + k)) << k;
+    if (window) OURO_MP(times(*table[window]));
   }
   mp_exch(x, r);
   return MP_OKAY;
@@ -160,26 +325,14 @@ void take_digits(mp_int* x, const std::vector<mp_digit>& digits, int n) {
   mp_clamp(x);
 }
 
-}  // namespace
+// Of the matrix of some steps of Euclid's algorithm: what stands in a number's place, from 62 leading bits of both.
+struct Steps {
+  int64_t p = 1, q = 0, s = 0, t = 1;
+  int count = 0;
 
-// Euclid's algorithm as Lehmer does it (1938; Knuth 4.5.2 L; Collins' condition, as in CPython): as long as quotients
-// follow from the leading 62 bits alone, the steps are gathered in a matrix of words, which is then applied at once.
-mp_err greatest_divisor(const mp_int* a, const mp_int* b, mp_int* r) {
-  const int size = std::max(a->used, b->used) + 1;
-  Mp x(size), y(size), rest(size);
-  if (!x.ok || !y.ok || !rest.ok) return MP_MEM;
-  OURO_MP(mp_copy(a, x));
-  OURO_MP(mp_copy(b, y));
-  OURO_MP(mp_grow(x, size));
-  OURO_MP(mp_grow(y, size));
-  if (mp_cmp_mag(x, y) == MP_LT) mp_exch(x, y);
-  std::vector<mp_digit> next_x(static_cast<size_t>(size)), next_y(next_x.size());
-  while (y.v.used > 0) {
-    poll_interrupt();
-    const int shift = std::max(0, mp_count_bits(x) - 62);
-    int64_t u = bits_at(x, shift), v = bits_at(y, shift), p = 1, q = 0, s = 0, t = 1;
-    int steps = 0;
-    for (; v != s; ++steps) {
+  // As long as quotients follow from the leading bits alone (Collins' condition, as in CPython).
+  Steps(int64_t u, int64_t v) {
+    for (; v != s; ++count) {
       const int64_t quotient = (u + p - 1) / (v - s), next_s = q + quotient * t, next_v = u - quotient * v;
       if (next_s > next_v) break;
       u = std::exchange(v, next_v);
@@ -187,55 +340,98 @@ mp_err greatest_divisor(const mp_int* a, const mp_int* b, mp_int* r) {
       p = std::exchange(t, next_t);
       q = std::exchange(s, next_s);
     }
-    if (steps == 0) {
-      OURO_MP(divide(x, y, nullptr, rest));
+    if (count % 2) p = -std::exchange(q, -p), s = -std::exchange(t, -s);
+  }
+};
+
+// The multiples of a that are x and y modulo b, for x and y of Euclid's algorithm: their signs alternate from step to
+// step.
+struct Multiples {
+  Mp x, y;
+  bool odd = false;  // an odd number of steps was done
+  std::vector<mp_digit> next_x, next_y;
+
+  explicit Multiples(int digits) : x(digits), y(digits), next_x(static_cast<size_t>(digits)), next_y(next_x) {
+    if (x.ok && y.ok) mp_set(y, 1);
+  }
+  bool ok() const { return x.ok && y.ok; }
+
+  mp_err divided(const mp_int* quotient) {
+    Mp product(quotient->used + y.v.used + 1);
+    if (!product.ok) return MP_MEM;
+    OURO_MP(multiply(quotient, y, product));
+    OURO_MP(mp_add(x, product, x));
+    mp_exch(x, y);
+    odd = !odd;
+    return MP_OKAY;
+  }
+  mp_err stepped(const Steps& m) {
+    const int n = std::max(x.v.used, y.v.used) + 2;
+    OURO_MP(mp_grow(x, n));
+    OURO_MP(mp_grow(y, n));
+    if (static_cast<size_t>(n) > next_x.size())
+      next_x.resize(static_cast<size_t>(n)), next_y.resize(static_cast<size_t>(n));
+    add_multiples(std::abs(m.p), std::abs(m.q), n, next_x.data());
+    add_multiples(std::abs(m.s), std::abs(m.t), n, next_y.data());
+    take_digits(x, next_x, n);
+    take_digits(y, next_y, n);
+    odd ^= m.count % 2;
+    return MP_OKAY;
+  }
+  // That of x, between 0 and b.
+  mp_err of_x(const mp_int* b, mp_int* r) {
+    OURO_MP(divide(x, b, nullptr, r));
+    return !odd && r->used ? mp_sub(b, r, r) : MP_OKAY;
+  }
+
+ private:
+  void add_multiples(int64_t p, int64_t q, int n, mp_digit* out) {
+    unsigned __int128 carry = 0;
+    for (int i = 0; i < n; ++i) {
+      if (i < x.v.used) carry += static_cast<unsigned __int128>(p) * x.v.dp[i];
+      if (i < y.v.used) carry += static_cast<unsigned __int128>(q) * y.v.dp[i];
+      out[i] = static_cast<mp_digit>(carry) & MP_MASK;
+      carry >>= MP_DIGIT_BIT;
+    }
+  }
+};
+
+}  // namespace
+
+// Euclid's algorithm as Lehmer does it (1938; Knuth 4.5.2 L): steps that follow from the leading bits are gathered in a
+// matrix of words, which is then applied at once.
+mp_err greatest_divisor(const mp_int* a, const mp_int* b, mp_int* r, mp_int* inverse) {
+  const int size = std::max(a->used, b->used) + 1;
+  Mp x(size), y(size), rest(size), quotient;
+  Multiples of_a(inverse ? b->used + 3 : 2);
+  if (!x.ok || !y.ok || !rest.ok || !quotient.ok || !of_a.ok()) return MP_MEM;
+  OURO_MP(mp_copy(b, x));
+  OURO_MP(mp_copy(a, y));
+  OURO_MP(mp_grow(x, size));
+  OURO_MP(mp_grow(y, size));
+  if (!inverse && mp_cmp_mag(x, y) == MP_LT) mp_exch(x, y);
+  std::vector<mp_digit> next_x(static_cast<size_t>(size)), next_y(next_x.size());
+  while (y.v.used > 0) {
+    poll_interrupt();
+    const int shift = std::max(0, mp_count_bits(x) - 62);
+    const Steps steps(bits_at(x, shift), bits_at(y, shift));
+    if (steps.count == 0) {
+      OURO_MP(divide(x, y, inverse ? static_cast<mp_int*>(quotient) : nullptr, rest));
       mp_exch(x, y);
       mp_exch(y, rest);
       OURO_MP(mp_grow(y, size));
+      if (inverse) OURO_MP(of_a.divided(quotient));
       continue;
     }
-    if (steps % 2) p = -std::exchange(q, -p), s = -std::exchange(t, -s);
     const int n = x.v.used;
-    combine(x, p, y, q, next_x.data());
-    combine(x, -s, y, -t, next_y.data());
+    combine(x, steps.p, y, steps.q, next_x.data());
+    combine(x, -steps.s, y, -steps.t, next_y.data());
     take_digits(x, next_x, n);
     take_digits(y, next_y, n);
+    if (inverse) OURO_MP(of_a.stepped(steps));
   }
   mp_exch(x, r);
-  return MP_OKAY;
-}
-
-// By pieces of the dividend, from the top, as with paper and pencil.
-mp_err divide(const mp_int* a, const mp_int* b, mp_int* q, mp_int* r) {
-  const int64_t steps = std::max(0, a->used - b->used);
-  if (steps * b->used <= kPairs) return mp_div(a, b, q, r);
-  const int piece = static_cast<int>(std::max<int64_t>(1, kPairs / b->used));
-  const mp_int y = part_of(b, 0, b->used);
-  const mp_sign sign = a->sign == b->sign ? MP_ZPOS : MP_NEG;
-  Mp rest(b->used + piece + 2), x(b->used + piece + 2), part(piece + 3);
-  if (!rest.ok || !x.ok || !part.ok) return MP_MEM;
-  if (q) {
-    OURO_MP(mp_grow(q, a->used + 1));
-    mp_zero(q);
-    std::fill(q->dp, q->dp + a->used, mp_digit{0});
-  }
-  for (int from = (a->used - 1) / piece * piece; from >= 0; from -= piece) {
-    poll_interrupt();
-    const mp_int next = part_of(a, from, piece);
-    OURO_MP(mp_copy(rest, x));
-    OURO_MP(mp_lshd(x, piece));
-    OURO_MP(mp_add(x, &next, x));
-    OURO_MP(mp_div(x, &y, part, rest));
-    if (q) std::copy(part.v.dp, part.v.dp + part.v.used, q->dp + from);
-  }
-  if (q) {
-    q->used = a->used;
-    q->sign = sign;
-    mp_clamp(q);
-  }
-  mp_exch(rest, r);
-  r->sign = r->used ? a->sign : MP_ZPOS;
-  return MP_OKAY;
+  return inverse ? of_a.of_x(b, inverse) : MP_OKAY;
 }
 
 }  // namespace ouro::runtime

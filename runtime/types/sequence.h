@@ -92,6 +92,14 @@ template <class F>
   return !it.is_error() && ask_length(s, iterable) && for_each_of(s, it, std::forward<F>(f));
 }
 
+// for_each() that ends where `f` has seen enough; false: it failed.
+enum class Go : uint8_t { on, enough, failed };
+template <class F>
+[[nodiscard]] bool for_each_until(Session& s, const Value& iterable, F&& f) {
+  Go go = Go::on;
+  return for_each(s, iterable, [&](Value& v) { return (go = f(v)) == Go::on; }) || go == Go::enough;
+}
+
 // A list of the items, of whose number a script is not asked.
 inline Value list_of_items(Session& s, const Value& iterable) {
   if (cast_exact<List>(iterable) || cast_exact<Tuple>(iterable)) return list_of(s, iterable);

@@ -3,6 +3,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
+#include "runtime/types/generic_alias.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
 
@@ -15,16 +16,33 @@ bool is_set(const Value& v) { return cast<Set>(v) != nullptr; }
 
 Value new_set(ObjectKind kind) { return kind == ObjectKind::frozenset ? make_frozenset() : make_set(); }
 
-// Is the key (with its stored hash looked up again) in t? Walks `from` by position so that scripts may change it
-// meanwhile.
+// f(key, its hash) for each key of a set, by position so that scripts may change it meanwhile. It is the caller's to
+// hold.
 template <class F>
 bool each_key(const Set* from, F f) {
   size_t pos = 0;
-  for (Value* k; set_next(from, pos, k);) {
-    Value key = *k;
-    if (!f(key)) return false;
+  int64_t hash = 0;
+  for (Value* k; set_next(from, pos, k, &hash);) {
+    const Value key = *k;
+    if (!f(key, hash)) return false;
   }
   return true;
+}
+// The same of any iterable, whose items are asked for their hash.
+template <class F>
+bool each_item(Session& s, const Value& iterable, F f) {
+  return for_each(s, iterable, [&](Value& key) {
+    int64_t h;
+    return hash(s, key, h) && f(key, h);
+  });
+}
+// Of a set, else of any iterable.
+template <class F>
+bool each_of(Session& s, const Value& keys, F f) {
+  Set* t = cast<Set>(keys);
+  if (!t) return each_item(s, keys, f);
+  const Value hold = Value::share(t);
+  return each_key(t, f);
 }
 
 // ---- algebra; `other` may be any iterable
@@ -41,15 +59,15 @@ Value intersection(Session& s, const Value& a, const Value& other) {
   if (y) {
     if (y->used > x->used) std::swap(x, y);
     Value hold_x = Value::share(x), hold_y = Value::share(y);
-    bool ok = each_key(y, [&](Value& k) {
-      int c = set_contains(s, x, k);
-      return c >= 0 && (!c || set_add(s, r, k) >= 0);
+    bool ok = each_key(y, [&](const Value& k, int64_t h) {
+      int c = set_contains_hashed(s, x, k, h);
+      return c >= 0 && (!c || set_add_hashed(s, r, k, h) >= 0);
     });
     return ok ? out : Value::error();
   }
-  bool ok = for_each(s, other, [&](Value& k) {
-    int c = set_contains(s, x, k);
-    return c >= 0 && (!c || set_add(s, r, k) >= 0);
+  bool ok = each_item(s, other, [&](const Value& k, int64_t h) {
+    int c = set_contains_hashed(s, x, k, h);
+    return c >= 0 && (!c || set_add_hashed(s, r, k, h) >= 0);
   });
   return ok ? out : Value::error();
 }
@@ -59,11 +77,7 @@ bool difference_update(Session& s, Set* t, const Value& other) {
     set_clear(t);
     return true;
   }
-  if (Set* o = cast<Set>(other)) {
-    Value hold = Value::share(o);
-    return each_key(o, [&](Value& k) { return set_discard(s, t, k) >= 0; });
-  }
-  return for_each(s, other, [&](Value& k) { return set_discard(s, t, k) >= 0; });
+  return each_of(s, other, [&](const Value& k, int64_t h) { return set_discard_hashed(s, t, k, h) >= 0; });
 }
 
 Value difference(Session& s, const Value& a, const Value& other) {
@@ -79,9 +93,9 @@ Value difference(Session& s, const Value& a, const Value& other) {
     return difference_update(s, out.as<Set>(), other) ? out : Value::error();
   }
   Value out = of_others(new_set(kind_of_set(a))), hold = Value::share(x);
-  bool ok = each_key(x, [&](Value& k) {
-    int c = y ? set_contains(s, y, k) : dict_contains(s, d, k);
-    return c >= 0 && (c || set_add(s, out.as<Set>(), k) >= 0);
+  bool ok = each_key(x, [&](const Value& k, int64_t h) {
+    int c = y ? set_contains_hashed(s, y, k, h) : dict_contains_hashed(s, d, k, h);
+    return c >= 0 && (c || set_add_hashed(s, out.as<Set>(), k, h) >= 0);
   });
   return ok ? out : Value::error();
 }
@@ -97,10 +111,9 @@ bool symmetric_update(Session& s, Set* t, const Value& other) {
     from = make_set();
     if (!set_update(s, from.as<Set>(), other)) return false;
   }
-  Set* o = cast<Set>(from);
-  return each_key(o, [&](Value& k) {
-    int r = set_discard(s, t, k);
-    return r >= 0 && (r || set_add(s, t, k) >= 0);
+  return each_of(s, from, [&](const Value& k, int64_t h) {
+    int r = set_discard_hashed(s, t, k, h);
+    return r >= 0 && (r || set_add_hashed(s, t, k, h) >= 0);
   });
 }
 
@@ -114,8 +127,9 @@ int is_subset(Session& s, const Value& a, const Value& b) {  // both sets
   Set *x = cast<Set>(a), *y = cast<Set>(b);
   if (x->used > y->used) return 0;
   int result = 1;
-  bool ok = each_key(x, [&](Value& k) {
-    int c = set_contains(s, y, k);
+  const Value hold_x = Value::share(x), hold_y = Value::share(y);
+  bool ok = each_key(x, [&](const Value& k, int64_t h) {
+    int c = set_contains_hashed(s, y, k, h);
     if (c == 0) result = 0;
     return c > 0;
   });
@@ -203,19 +217,14 @@ Value set_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   return r < 0 ? Value::error() : Value::boolean(op == CmpOp::ne ? !r : r);
 }
 
-bool frozenset_hash(Session& s, const Value& v, int64_t& out) {
+bool frozenset_hash(Session&, const Value& v, int64_t& out) {
   Set* t = cast<Set>(v);
   if (t->hash != -1) {
     out = t->hash;
     return true;
   }
   text::SetHash h;
-  size_t pos = 0;
-  for (Value* k; set_next(t, pos, k);) {
-    int64_t one;
-    if (!hash(s, *k, one)) return false;
-    h.add(one);
-  }
+  each_key(t, [&](const Value&, int64_t one) { return h.add(one), true; });
   out = t->hash = h.finish(t->used);
   return true;
 }
@@ -385,28 +394,33 @@ Value as_set(Session& s, const Value& v) {
 template <bool superset>
 Value m_subset(Session& s, const Args& a) {
   if (!takes_one(s, a, superset ? "set.issuperset" : "set.issubset")) return Value::error();
+  if (superset && !is_set(a[1])) {
+    int there = 1;
+    const bool all = each_item(
+        s, a[1], [&](const Value& k, int64_t h) { return (there = set_contains_hashed(s, self_of(a), k, h)) > 0; });
+    return all ? Value::boolean(true) : there == 0 ? Value::boolean(false) : Value::error();
+  }
   OURO_TRY(other, as_set(s, a[1]));
   int r = superset ? is_subset(s, other, a[0]) : is_subset(s, a[0], other);
   return r < 0 ? Value::error() : Value::boolean(r);
 }
 Value m_isdisjoint(Session& s, const Args& a) {
   if (!takes_one(s, a, "set.isdisjoint")) return Value::error();
-  bool found = false, ok = for_each(s, a[1], [&](Value&k) {
-                        if (found) return true;
-                        int c = set_contains(s, self_of(a), k);
-                        found = c > 0;
-                        return c >= 0;
-                      });
-  return ok ? Value::boolean(!found) : Value::error();
+  Set *t = self_of(a), *other = cast<Set>(a[1]);
+  int found = 0;
+  auto absent = [&](Set* from, const Value& k, int64_t h) { return (found = set_contains_hashed(s, from, k, h)) == 0; };
+  bool all = false;
+  if (other) {  // the smaller one is walked
+    const Value hold = Value::share(t), hold_other = Value::share(other);
+    if (other->used > t->used) std::swap(other, t);
+    all = each_key(other, [&](const Value& k, int64_t h) { return absent(t, k, h); });
+  } else {
+    all = each_item(s, a[1], [&](const Value& k, int64_t h) { return absent(t, k, h); });
+  }
+  return all ? Value::boolean(true) : found > 0 ? Value::boolean(false) : Value::error();
 }
 Value m_repr(Session& s, const Args& a) { return repr_as(s, a[0], type_name(s, a[0])); }
 Value m_sizeof(Session&, const Args& a) { return Value::integer(200 + 16 * static_cast<int64_t>(self_of(a)->mask)); }
-Value c_getitem(Session&, const Args& a) {
-  auto* g = new_object<GenericAlias>(ObjectKind::generic_alias);
-  g->origin = a[0];
-  g->args = cast_exact<Tuple>(a[1]) ? a[1] : make_tuple({a[1]});
-  return Value::steal(g);
-}
 
 #define OURO_COMMON_SET_METHODS                                                                                    \
   {.name = "copy", .fn = m_copy}, {.name = "union", .fn = m_union},                                                \
@@ -430,7 +444,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "difference_update", .fn = m_difference_update},
     {.name = "symmetric_difference_update", .fn = m_symmetric_update},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {kClassGetItem};
 constexpr uint32_t kSetOps = bit(BinOp::and_) | bit(BinOp::or_) | bit(BinOp::sub) | bit(BinOp::xor_);
 constexpr TypeSlots kSetSlots{.binary = set_binary,
                               .binary_ops = kSetOps,

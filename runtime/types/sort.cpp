@@ -3,6 +3,7 @@
 // relocated as raw words; comparisons of uniform keys (all words, all floats, all strings) run no script.
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 #include "runtime/object/interrupt.h"
@@ -197,6 +198,8 @@ template <class E>
 bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
   auto run = [&](auto less) { Merger<E, decltype(less)>(s, cells, n, less).sort(); };
   bool failed = false;
+  std::exception_ptr
+      thrown;  // an interrupt, or no memory: nothing is thrown through the merger, which has items in hand
   switch (kind) {
     case KeyKind::words:
       run([](const E& a, const E& b) { return a.key().bits() < b.key().bits(); });
@@ -213,11 +216,17 @@ bool sort_cells(Session& s, E* cells, size_t n, KeyKind kind) {
       // After a failure everything counts as in order, so the rest is quick and leaves a permutation.
       run([&](const E& a, const E& b) {
         if (failed) return false;
-        int r = less_items(s, a.key(), b.key());
+        int r = -1;
+        try {
+          r = less_items(s, a.key(), b.key());
+        } catch (...) {
+          thrown = std::current_exception();
+        }
         if (r < 0) failed = true;
         return r > 0;
       });
   }
+  if (thrown) std::rethrow_exception(thrown);
   if (!failed && s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) {
     raise_interrupt(s);
     failed = true;

@@ -281,9 +281,8 @@ class Percent {
     }
     int base = spec.type == 'o' ? 8 : (spec.type | 32) == 'x' ? 16 : 10;
     if (base == 10 && !is_word(i) && int_str(s_, i).is_error()) return false;
-    std::string digits = int_text(i, base);
-    bool negative = digits[0] == '-';
-    if (negative) digits.erase(0, 1);
+    std::string digits = int_digits(i, base);
+    const bool negative = int_sign(i) < 0;
     if (spec.precision > 0) require_memory(3 * static_cast<size_t>(spec.precision));  // of what follows
     if (spec.precision > 0 && digits.size() < static_cast<size_t>(spec.precision))
       digits.insert(0, static_cast<size_t>(spec.precision) - digits.size(), '0');

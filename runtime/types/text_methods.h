@@ -89,10 +89,24 @@ struct TextMethods {
       return 1;
   }
 
-  // start and end arguments as byte offsets of the receiver; `empty`: start is beyond the end, so nothing can be found.
-  static bool range(Session& s, const Args& a, size_t first, size_t& from, size_t& to, bool& empty) {
-    const Value& self = a[0];
-    int64_t n = units(self), start = 0, stop = n;
+  // start and end arguments, and what they come to as byte offsets of the receiver. They are read before anything else
+  // is looked at: an __index__ may change the receiver, and what is looked for.
+  struct Range {
+    int64_t start = 0, stop = INT64_MAX;
+    size_t from = 0, to = 0;
+    bool empty = false;  // start is beyond the end, so nothing can be found
+    void place(const Value& self) {
+      const int64_t n = units(self);
+      if (stop > n) stop = n;
+      if (stop < 0) stop = std::max<int64_t>(0, stop + n);
+      if (start < 0) start = std::max<int64_t>(0, start + n);
+      empty = start > stop;
+      if (empty) return;
+      from = offset(self, start);
+      to = offset(self, stop);
+    }
+  };
+  static bool read_range(Session& s, const Args& a, size_t first, Range& out) {
     auto read = [&](size_t i, int64_t& out) {
       const Value& v = argument(a, i);
       if (v.is_unbound() || v.is_none()) return true;
@@ -102,15 +116,7 @@ struct TextMethods {
       }
       return to_index(s, v, out, true);
     };
-    if (!read(first, start) || !read(first + 1, stop)) return false;
-    if (stop > n) stop = n;
-    if (stop < 0) stop = std::max<int64_t>(0, stop + n);
-    if (start < 0) start = std::max<int64_t>(0, start + n);
-    empty = start > stop;
-    if (empty) return from = to = 0, true;
-    from = offset(self, start);
-    to = offset(self, stop);
-    return true;
+    return read(first, out.start) && read(first + 1, out.stop);
   }
 
   // ---- searching
@@ -124,17 +130,17 @@ struct TextMethods {
     if (!takes_count(s, a, name, 1, 3)) return Value::error();
     std::string_view needle;
     std::string store;
-    if (!P::search_needle(s, a[1], needle, store)) return Value::error();
-    size_t from, to, at = kNone;
-    bool empty;
-    if (!range(s, a, 2, from, to, empty)) return Value::error();
-    if (!empty) {
-      std::string_view h = P::view(a[0]).substr(0, to);
+    Range range;
+    if (!read_range(s, a, 2, range) || !P::search_needle(s, a[1], needle, store)) return Value::error();
+    range.place(a[0]);
+    size_t at = kNone;
+    if (!range.empty) {
+      std::string_view h = P::view(a[0]).substr(0, range.to);
       if constexpr (kind == Search::find || kind == Search::index) {
-        at = find_bytes(h, needle, from);
+        at = find_bytes(h, needle, range.from);
       } else {
-        at = rfind_bytes(h.substr(from), needle);
-        if (at != kNone) at += from;
+        at = rfind_bytes(h.substr(range.from), needle);
+        if (at != kNone) at += range.from;
       }
     }
     if (at != kNone) return Value::integer(unit_at(a[0], at));
@@ -147,15 +153,14 @@ struct TextMethods {
     if (!takes_count(s, a, "count", 1, 3)) return Value::error();
     std::string_view needle;
     std::string store;
-    if (!P::search_needle(s, a[1], needle, store)) return Value::error();
-    size_t from, to;
-    bool empty;
-    if (!range(s, a, 2, from, to, empty)) return Value::error();
-    if (empty) return Value::integer(0);
-    std::string_view h = P::view(a[0]).substr(0, to);
-    if (needle.empty()) return Value::integer(count_units(h.substr(from)) + 1);
+    Range range;
+    if (!read_range(s, a, 2, range) || !P::search_needle(s, a[1], needle, store)) return Value::error();
+    range.place(a[0]);
+    if (range.empty) return Value::integer(0);
+    std::string_view h = P::view(a[0]).substr(0, range.to);
+    if (needle.empty()) return Value::integer(count_units(h.substr(range.from)) + 1);
     int64_t n = 0;
-    for (size_t at = find_bytes(h, needle, from); at != kNone; at = find_bytes(h, needle, at + needle.size())) {
+    for (size_t at = find_bytes(h, needle, range.from); at != kNone; at = find_bytes(h, needle, at + needle.size())) {
       poll_interrupt(s);
       ++n;
     }
@@ -166,12 +171,13 @@ struct TextMethods {
   static Value affix(Session& s, const Args& a) {
     const char* name = front ? "startswith" : "endswith";
     if (!takes_count(s, a, name, 1, 3)) return Value::error();
-    size_t from, to;
-    bool empty;
-    if (!range(s, a, 2, from, to, empty)) return Value::error();
-    std::string_view h = empty ? std::string_view() : P::view(a[0]).substr(from, to - from);
+    Range range;
+    if (!read_range(s, a, 2, range)) return Value::error();
+    range.place(a[0]);
+    std::string_view h = range.empty ? std::string_view() : P::view(a[0]).substr(range.from, range.to - range.from);
     auto matches = [&](std::string_view n) {
-      return !empty && n.size() <= h.size() && (front ? h.substr(0, n.size()) : h.substr(h.size() - n.size())) == n;
+      return !range.empty && n.size() <= h.size() &&
+             (front ? h.substr(0, n.size()) : h.substr(h.size() - n.size())) == n;
     };
     std::string_view n;
     if (P::plain_needle(a[1], n)) return Value::boolean(matches(n));
@@ -358,20 +364,26 @@ struct TextMethods {
 
   static Value replace(Session& s, const Args& a) {
     if (!takes(s, a, "replace", 2, 3)) return Value::error();
-    std::string_view from, to, h = P::view(a[0]);
-    for (size_t i = 1; i <= 2; ++i) {
-      if (P::plain_needle(a[i], i == 1 ? from : to)) continue;
+    std::string_view from, to;
+    auto needles = [&](size_t& wrong) {
+      for (wrong = 1; wrong <= 2; ++wrong)
+        if (!P::plain_needle(a[wrong], wrong == 1 ? from : to)) return false;
+      return true;
+    };
+    size_t i = 0;
+    if (!needles(i)) {
       if constexpr (P::kText)
         return raise_type_error(s, "replace() argument %zu must be str, not %s", i, argument_name(s, a[i]).c_str());
       else
         return raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, a[i]).c_str());
     }
     int64_t max = -1;
-    if (a.size() == 4 && !to_index(s, a[3], max)) return Value::error();
+    if (a.size() == 4 && (!to_index(s, a[3], max) || !needles(i))) return Value::error();
     if (max < 0) max = INT64_MAX;
+    std::string_view h = P::view(a[0]);
     std::string out;
     if (from.empty()) {  // between all units, and at both ends
-      size_t i = 0;
+      i = 0;
       for (; max > 0; --max) {
         poll_interrupt(s);
         append_text(out, to);

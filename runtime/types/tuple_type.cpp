@@ -2,6 +2,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/text/hash.h"
 #include "runtime/types/args.h"
+#include "runtime/types/generic_alias.h"
 #include "runtime/types/iterator_types.h"
 #include "runtime/types/register.h"
 #include "runtime/types/sequence.h"
@@ -135,12 +136,6 @@ Value m_index(Session& s, const Args& a) {
   return raise_value_error(s, "tuple.index(x): x not in tuple");
 }
 Value m_getnewargs(Session&, const Args& a) { return make_tuple({plain(a[0])}); }
-Value c_getitem(Session&, const Args& a) {
-  auto* g = new_object<GenericAlias>(ObjectKind::generic_alias);
-  g->origin = a[0];
-  g->args = cast_exact<Tuple>(a[1]) ? a[1] : make_tuple({a[1]});
-  return Value::steal(g);
-}
 
 Value tuple_next(Session&, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
@@ -166,7 +161,7 @@ constexpr NativeDef kMethods[] = {
     {.name = "index", .fn = m_index, .doc = "Return first index of value."},
     {.name = "__getnewargs__", .fn = m_getnewargs},
 };
-constexpr NativeDef kClassMethods[] = {{.name = "__class_getitem__", .params = "item, /", .fn = c_getitem}};
+constexpr NativeDef kClassMethods[] = {kClassGetItem};
 constexpr TypeSlots kSlots{
     .binary = tuple_binary,
     .binary_ops = bit(BinOp::add) | bit(BinOp::mul),

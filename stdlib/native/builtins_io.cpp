@@ -70,6 +70,10 @@ Value f_print(Session& s, const Args& a) {
     if (!text::is_ascii(sep) && a.size() > 1 && !printable(s, v[0], sep)) return Value::error();
     for (size_t i = 0; i < a.size(); ++i) {
       if (i) line += sep;
+      if (a[i].is_object() && !cast_exact<Str>(a[i]) && !line.empty()) {  // whose text a script may make, and print
+        if (!s.out.write(line)) return raise_os_error(s, errno);
+        line.clear();
+      }
       if (!write_value(s, a[i], line)) {
         s.out.write(line);
         return Value::error();

@@ -72,9 +72,7 @@ Value f_radix(Session& s, const Args& a) {
   constexpr const char* prefix = base == 2 ? "0b" : base == 8 ? "0o" : "0x";
   if (!takes_one(s, a, name, 0)) return Value::error();
   OURO_TRY(i, to_index_value(s, a[0]));
-  std::string t = int_text(i, base);
-  t.insert(t[0] == '-' ? 1 : 0, prefix);
-  return make_str(t);
+  return make_str(int_text(i, base, prefix));
 }
 
 Value f_chr(Session& s, const Args& a) {

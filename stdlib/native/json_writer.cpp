@@ -223,10 +223,24 @@ bool Writer::write_dict(const Value& v) {
   if (!one_line_) new_line();
   bool first = true;
   if (dict && !style_.sort_keys) {
-    size_t pos = 0;
-    for (Value *k, *x; dict_next(dict, pos, k, x);) {
+    // A script that is asked for a value may change the dict. CPython writes the items that there were at first, or,
+    // where its text in Python does it, finds that the size has changed.
+    const bool copies = one_line_ && style_.sink.is_none();
+    const uint32_t used = dict->used;
+    Value copy;
+    size_t pos = 0, written = 0;
+    for (Value *k, *x; dict_next(dict, pos, k, x); ++written) {
+      if (copies && copy.is_unbound() && x->is_object() && !cast_exact<Str>(*x)) {
+        copy = dict_copy(dict);
+        dict = copy.as<Dict>();
+        pos = written;  // nothing is deleted there
+        dict_next(dict, pos, k, x);
+      }
       const Value key = *k, value = *x;
       if (!write_member(key, value, first)) return false;
+      if (dict->used == used) continue;
+      raise_text(s_, ExcKind::RuntimeError, "dictionary changed size during iteration");
+      return false;
     }
   } else {
     Value items = call_method(s_, v, items_name);

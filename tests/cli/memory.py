@@ -166,6 +166,19 @@ def test_the_request_that_is_to_fail_does(t):
         t.equal(t.run("fails.ouro", env={"OURO_FAIL_ALLOCATION": str(n)}).out, "refused\n1999\n")
 
 
+def test_a_picture_that_does_not_fit_is_named(t):
+    t.write("picture.ouro", """
+from ouro import data
+import sys
+if sys.argv[1] == "write": data.write_png("large.png", zeros(4000, 6000, dtype=u8))
+else:
+    try: data.read_image("large.png")
+    except MemoryError as e: print(e)
+""")
+    t.run("run", "picture.ouro", "write")
+    t.has(t.run("run", "--memory=40M", "picture.ouro", "read").out, "large.png: ")
+
+
 def test_an_import_that_memory_ended_is_done_again(t):
     t.write("again.ouro", "for i in range(2):\n    try: print(grad(lambda a: a * a)(3.0))\n    except MemoryError: print('refused')\n")
     if t.suite.sanitized:

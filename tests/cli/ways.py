@@ -1864,6 +1864,8 @@ def check(t, ways, kinds):
     t.write("compiled.ouro", program({a: b for a, b in ways.items() if a not in INTERPRETED}, kinds))
     expected = t.run("--mode=eager", "compiled.ouro").out
     for mode, env in MODES.items():
+        if t.suite.sanitized and mode != "everything":
+            continue  # it compiles what the others do
         actual = t.run("--mode=eager" if mode == "text" else "--mode=graph" if env else f"--mode={mode}", "compiled.ouro", env=env).out
         differ = [f"{a}  not  {e}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]
         t.check(actual == expected, f"{mode}:\n" + "\n".join(differ))

@@ -5,7 +5,8 @@
 A program is sixty calls. An operation of the tables is drawn, and for each parameter a value that its kind lets through
 (`axis: axes?`, ir/ops/param_kinds.h), or one near the edge of it, or one of any kind at all; tensors of all dtypes and
 shapes, empty ones and places that lie outside among them. The calls are compiled where the mode says so: each is a
-function of its tensors. Compared are what comes out, to the bit, and the exception's type and text (of MemoryError the
+function of its tensors. Every fifteenth call is one of JUDGED, whose arguments fit or miss by a little: that it is refused
+where it does not fit, and only there, is told by itself. Compared are what comes out, to the bit, and the exception's type and text (of MemoryError the
 type). With a program that is built for the address sanitizer a read outside of memory ends the run.
 """
 import random
@@ -69,6 +70,20 @@ def call(tag, f, *tensors):
         print(tag, "|", shown, flush=True)
 
 
+def judged(tag, fits, f, *tensors):
+    """Whether f refuses its arguments: a program that takes what does not fit, or refuses what does, ends with status 1."""
+    try:
+        f(*tensors)
+    except Exception as e:
+        if fits:
+            raise
+        print(tag, "|", type(e).__name__ + ":", e, flush=True)
+    else:
+        if not fits:
+            raise SystemExit(f"{tag}: taken, though it does not fit")
+        print(tag, "| taken", flush=True)
+
+
 '''
 
 EDGES = ["-1", "0", "1", "2", "3", "-2", "-3", "5", "64", "65", "-64", "2**31 - 1", "2**31", "2**32", "-2**31", "2**47", "2**48 + 1", "2**53",
@@ -79,16 +94,86 @@ ODD = ["None", "True", "False", "''", "'mean'", "'fro'", "'same'", "'\\ud800'", 
        "len", "f32", "'f64'", "int", "slice(None)", "slice(5, -9, -2)", "...", "range(3)", "'cpu'", "'tpu'", "lambda: 0"]
 
 
+# Each draws arguments, and gives the tensors (t0, t1, ...), the call and whether they fit.
+JUDGED = []
+
+
+def judge(fn):
+    JUDGED.append(fn)
+    return fn
+
+
+@judge
+def weight_of_classes(p):
+    n, c, w = p.small(1, 4), p.small(1, 5), p.shape_near((p.small(1, 5),))
+    loss = p.some(["cross_entropy", "nll_loss", "multi_margin_loss"])
+    return [f"T(f32, 'normal', {n}, {c})", f"T(i64, 'count', {n}) % {c}", f"T(f32, 1, {p.sizes(w)})"], f"{loss}(t0, t1, t2)", w == (c,)
+
+
+@judge
+def bias_of_channels(p):
+    c, b, turned = p.small(1, 4), p.shape_near((p.small(1, 4),)), p.chance(0.5)
+    call = "conv_transpose1d(t0, t1, t2)" if turned else "conv1d(t0, t1, t2)"
+    return [f"T(f32, 'normal', 2, 3, 5)", f"T(f32, 'normal', {f'3, {c}' if turned else f'{c}, 3'}, 2)", f"T(f32, 1, {p.sizes(b)})"], call, b == (c,)
+
+
+@judge
+def bits(p):
+    a = (p.small(1, 3), p.small(1, 3))
+    b = p.shape_near(a)
+    loss = p.some(["binary_cross_entropy", "binary_cross_entropy_with_logits"])
+    return [f"T(f32, 0.5, {p.sizes(a)})", f"T(f32, 1, {p.sizes(b)})"], f"{loss}(t0, t1)", a == b
+
+
+@judge
+def lengths_of_ctc(p):
+    t, n, c, s = p.small(1, 4), p.small(1, 3), p.small(2, 4), p.small(1, 3)
+    long, short = [p.small(-1, t + 1) if p.chance(0.2) else t for _ in range(n)], [p.small(-1, s + 1) if p.chance(0.2) else p.small(0, s) for _ in range(n)]
+    flat, blank = p.chance(0.4), p.some([0, 0, 0, c - 1, c])
+    size = max(0, sum(short) + p.some([0, 0, 1, -1])) if flat else n * s
+    targets = f"(T(i64, 'count', {size}) % {c}){'' if flat else f'.reshape({n}, {s})'}"
+    fits = all(0 <= k <= t for k in long) and all(0 <= k <= (size if flat else s) for k in short) and blank < c and (not flat or sum(short) == size)
+    in_tensors = p.chance(0.5)
+    tensors = [f"T(f32, 'normal', {t}, {n}, {c})", targets] + ([f"tensor({long})", f"tensor({short})"] if in_tensors else [])
+    return tensors, f"ctc_loss(t0, t1, {'t2, t3' if in_tensors else f'{long}, {short}'}, blank={blank})", fits
+
+
+@judge
+def repeats(p):
+    n = p.small(1, 4)
+    each = [p.some([0, 1, 2, 3]) for _ in range(n)]
+    if p.chance(0.3):
+        each[p.small(0, n - 1)] = p.some([-1, 2**62, 2**63 - 1, -2**63])
+    told = p.some([None, None, sum(each), p.small(0, 6)])
+    return [f"T(f32, 1, {n})", f"tensor({each}, dtype=i64)"], f"repeat_interleave(t0, t1{'' if told is None else f', output_size={told}'})", (
+        all(0 <= k < 2**62 for k in each) and told in (None, sum(each)))
+
+
+@judge
+def padding(p):
+    n, left, right = p.small(0, 4), p.small(-2, 5), p.small(-2, 5)
+    mode = p.some(["circular", "reflect", "replicate", "constant"])
+    most = {"circular": n, "reflect": n - 1 if n else 0}.get(mode, 9)
+    fits = n + left + right >= 0 and max(left, right) <= most and (n > 0 or mode == "constant" or max(left, right) <= 0)
+    return [f"T(f32, 'normal', 2, 2, {n})"], f"pad(t0, ({left}, {right}), {mode!r})", fits
+
+
+@judge
+def norms_of_pools(p):
+    norm, axes = p.some(["0", "0.0", "-0.0", "1", "2.0", "-1", "3"]), p.small(1, 2)
+    return [f"T(f32, 1, 1, 2, {', '.join(['4'] * axes)})"], f"lp_pool{axes}d(t0, {norm}, 2)", float(norm) != 0
+
+
 class Program:
     """Calls; the rows of the tables are RAW: name, signature, parameters, names of the inputs."""
 
     def __init__(self, seed):
         self.seed = seed
         self.dice = random.Random(f"arguments {seed}")
-        self.calls = [self.call(k) for k in range(CALLS)]
+        self.calls = [self.judged(k) if k % 15 == 14 else self.call(k) for k in range(CALLS)]
 
     def text(self):
-        return "".join(f"call('{self.seed} {k}', lambda {names}: {body}{''.join(', ' + t for t in tensors)})\n" for k, names, body, tensors in self.calls)
+        return "".join(f"{how}lambda {names}: {body}{''.join(', ' + t for t in tensors)})\n" for how, names, body, tensors in self.calls)
 
     def smaller(self):
         """Halves, then single calls."""
@@ -182,7 +267,19 @@ class Program:
                                  f"slice(None, {self.integer()}, {self.integer(-3, 3)})", "tensor([0, 1])", "tensor([-1, 5])", "tensor([True, False])", "[0, 1]", "True"])
         return one() if self.chance(0.5) else "(" + ", ".join(one() for _ in range(self.small(1, 3))) + ",)"
 
+    def shape_near(self, shape):
+        """The shape, or one of other sizes or with an axis of 1 more."""
+        kind = self.dice.random()
+        return shape if kind < 0.5 else tuple(self.small(1, 5) for _ in shape) if kind < 0.9 else (1, *shape)
+
+    def sizes(self, shape):
+        return ", ".join(map(str, shape))
+
     # ---- calls
+    def judged(self, k):
+        tensors, body, fits = self.some(JUDGED)(self)
+        return f"judged('{self.seed} {k}', {fits}, ", ", ".join(f"t{i}" for i in range(len(tensors))), body, tensors
+
     def call(self, k):
         name, signature, parameters, inputs = self.some(ROWS)
         classes = [part.strip()[0] for part in signature.split("->")[0].replace("], ", "]; ").split(";") if part.strip()]
@@ -219,7 +316,7 @@ class Program:
         if self.chance(0.02) and words:
             words.pop(0)
         body = f"operations.{name}({', '.join(words)})"
-        return k, ", ".join(f"t{i}" for i in range(len(tensors))), body, tensors
+        return f"call('{self.seed} {k}', ", ", ".join(f"t{i}" for i in range(len(tensors))), body, tensors
 
 
 def read_rows(ouro):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Files that Ouro reads, truncated and mutated: checkpoints (safetensors), data sets (IDX, plain and gzip), entries of the
-code cache. A loader gives what is there, or an error that names the file; the cache's user gets the right number. Never a
+"""Files that Ouro reads, truncated and mutated: checkpoints (safetensors), data sets (IDX, plain and gzip), pictures (PNG,
+JPEG), arrays of NumPy, tables (CSV, JSON lines), entries of the code cache. A loader gives what is there, or an error that names the file; the cache's user gets the right number. Never a
 crash, and no more memory than the limit.
 
     tests/fuzz/file_formats.py [--seed N] [--count N | --seconds N] [--ouro build/ouro] [--keep FOLDER]
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXTREMES = [0, 1, 7, 8, 127, 255, 256, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1]
@@ -30,11 +31,15 @@ class M:
         self.w, self.b, self.flags, self.n, self.name = ones(3, 4), zeros(5), tensor([True, False]), 7, "text"
         self.parts = [ones(2) * 2.0, {"k": tensor([1, 2, 3])}]
 nn.save("checkpoint", m=M(), step=3, done=False, text="é")
+from ouro import data
+data.write_npy("npy", arange(12).reshape(3, 4))
+data.write_npz("npz", a=ones(3), b=arange(4))
 """
 # Reads each file of its kind twice; the model must be whole after an error.
 LOAD = """
 import sys
 from ouro import nn
+from ouro import data
 import ouro.native.idx as idx
 import ouro.native.safetensors as safetensors
 class M:
@@ -55,13 +60,15 @@ def load_all(path):
 def load_idx(path):
     t = idx.read(path)
     return t.shape, t.sum()
+READ = {"checkpoint": (load_model, load_all), "idx": (load_idx,), "idx.gz": (load_idx,), "npy": (data.read_npy,), "npz": (data.read_npz,),
+        "csv": (data.read_csv,), "jsonl": (data.read_jsonl,), "png": (data.read_image,), "palette.png": (data.read_image,), "jpg": (data.read_image,)}
 for line in open("list"):
     kind, path = line.split()
-    for f in (load_model, load_all) if kind == "checkpoint" else (load_idx,):
+    for f in READ[kind]:
         try:
             repr(f(path))
         except (ValueError, OSError, MemoryError) as e:
-            if path not in str(e) and not isinstance(e, MemoryError): print("no name in:", path, type(e).__name__, e)
+            if path not in str(e) and (not isinstance(e, MemoryError) or "png" in kind or kind == "jpg"): print("no name in:", path, type(e).__name__, e)
         except BaseException as e:
             print("not an error of files:", path, type(e).__name__, e)
     print("read", path, flush=True)
@@ -101,6 +108,52 @@ def mutated(rng, data):
     return bytes(data)
 
 
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png(chunks):
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(kind, body) for kind, body in chunks)
+
+
+# A picture of 5 by 4 in colours, and an interlaced one of 3 by 3 with a palette.
+COLOURS = [(b"IHDR", struct.pack(">IIBBBBB", 5, 4, 8, 2, 0, 0, 0)), (b"tEXt", b"a text"),
+           (b"IDAT", zlib.compress(b"".join(bytes([f, *range(15)]) for f in (0, 1, 2, 4)))), (b"IEND", b"")]
+PALETTE = [(b"IHDR", struct.pack(">IIBBBBB", 3, 3, 8, 3, 0, 0, 1)), (b"PLTE", bytes(range(30))), (b"tRNS", b"\x80"),
+           (b"IDAT", zlib.compress(bytes([0, 1, 0, 3, 0, 7, 9, 0, 2, 0, 8, 0, 4, 5, 6]))), (b"IEND", b"")]
+PICTURES = {"png": COLOURS, "palette.png": PALETTE}
+JPEG = bytes.fromhex(
+    "ffd8ffe000104a46494600010100000100010000ffdb004300020101010101020101010202020202040302020202050404030406050606060506060607090806070907060608"
+    "0b08090a0a0a0a0a06080b0c0b0a0c090a0a0affc0000b080008000801011100ffc40014000100000000000000000000000000000003ffc4001a100000070000000000000000"
+    "00000000000003060a3171c1ffda0008010100003f0036b3ca76cac1ffd9")
+
+
+def mutated_png(rng, chunks):
+    """What stands in it is damaged, its lengths and check sums are right; pixels are packed after they were damaged."""
+    chunks = list(chunks)
+    for _ in range(rng.choice([1, 1, 2])):
+        if rng.randrange(8) == 0:
+            chunks.insert(rng.randrange(len(chunks) + 1), rng.choice(chunks))
+        if rng.randrange(8) == 0:
+            chunks.pop(rng.randrange(len(chunks)))
+        at = rng.randrange(max(1, len(chunks) - 1))
+        if at >= len(chunks):
+            break
+        kind, body = chunks[at]
+        if kind == b"IDAT" and rng.randrange(3):
+            try:
+                body = zlib.compress(mutated(rng, zlib.decompress(body)))
+            except zlib.error:
+                pass
+        elif kind == b"IHDR" and rng.randrange(2):
+            place = rng.choice([0, 4])
+            body = body[:place] + struct.pack(">I", rng.choice(EXTREMES) % 2**32) + body[place + 4:]
+        else:
+            body = mutated(rng, body)
+        chunks[at] = kind, body
+    return png(chunks)
+
+
 def idx(shape, data, kind=8):
     return struct.pack(f">BBBB{len(shape)}I", 0, 0, kind, len(shape), *shape) + data
 
@@ -124,6 +177,8 @@ def check_files(given, rng, folder, whole):
             size, = struct.unpack("<Q", data[:8])
             header = mutated(rng, data[8:8 + size])
             data = struct.pack("<Q", len(header)) + header + data[8 + size:]
+        elif kind in PICTURES and rng.randrange(3):
+            data = mutated_png(rng, PICTURES[kind])
         elif kind == "idx.gz" and rng.randrange(2):
             data = gzip.compress(mutated(rng, whole["idx"]), 1)
         else:
@@ -160,10 +215,13 @@ def prepare(given, folder):
                 entries[path] = f.read()
     if done.returncode or cached.returncode or not entries:
         sys.exit(told(done) + told(cached))
-    with open(os.path.join(folder, "checkpoint"), "rb") as f:
-        checkpoint = f.read()
     plain = idx((3, 4, 5), bytes(range(60)))
-    return {"checkpoint": checkpoint, "idx": plain, "idx.gz": gzip.compress(plain)}, entries
+    whole = {"idx": plain, "idx.gz": gzip.compress(plain), "jpg": JPEG, "csv": b"a,b,c\n1,2.5,x\n2,3.5,y\n3,4e3,\"z\"\n",
+             "jsonl": b'{"a": 1, "b": [1, 2]}\n{"a": 2, "b": null}\n'}
+    for name in ("checkpoint", "npy", "npz"):
+        with open(os.path.join(folder, name), "rb") as f:
+            whole[name] = f.read()
+    return {**whole, **{kind: png(chunks) for kind, chunks in PICTURES.items()}}, entries
 
 
 def main():

@@ -3,9 +3,10 @@
 
     tests/fuzz/gradients.py [--seed N] [--count N] [--ouro build/ouro] [--keep FOLDER] [--modes eager,graph,...]
 
-A program is a function of one number made of smooth operations on numbers, lists, dicts, closures, generators, exceptions and
-objects of classes with special methods, descriptors, properties, hooks and contexts. Each prints its value, first and second
-derivative at two points, with what central differences say of them, and gradients of a tensor, interpreted and under jit.
+A program is a function of one number made of smooth operations on numbers, lists, dicts, closures, generators, exceptions, managers and
+objects of classes with special methods, descriptors, properties, hooks and contexts; steps may end and operators may raise, once they
+have done something. Each prints its value, first and second derivative at two points, with what central differences say of them, and
+gradients of a tensor, interpreted and under jit.
 """
 import argparse
 import os
@@ -121,6 +122,70 @@ def within(v):
     except KeyError: t.append(0.0)
     finally: t[0] = t[0] * 1.5
     return t[0]
+class Ends:
+    """Its last step does something, too."""
+    def __init__(self, o, n=2, wrong=False): self.o, self.n, self.wrong = o, n, wrong
+    def __iter__(self): return self
+    def __next__(self):
+        self.n = self.n - 1
+        self.o.a = P.soft(self.o.a) + self.o.b
+        if self.n < 0: raise ValueError(self.o.a) if self.wrong else StopIteration(self.o.a * 2.0)
+        return self.o.a
+class Raises:
+    """Operators, items and attributes that do something and then raise."""
+    def __init__(self, o): self.o = o
+    def done(self, k):
+        self.o.b = P.soft(self.o.b * k) + self.o.a
+        raise ValueError(self.o.b * k)
+    def __add__(self, k): return self.done(k)
+    def __rmul__(self, k): return self.done(k)
+    def __neg__(self): return self.done(self.o.a)
+    def __getitem__(self, k): return self.done(k)
+    def __setitem__(self, k, v): self.done(v)
+    def __iter__(self): return self.done(self.o.a)
+    def __enter__(self): return self.done(self.o.a)
+    def __exit__(self, *e): return False
+    @property
+    def p(self): return self.done(self.o.b)
+    @p.setter
+    def p(self, v): self.done(v)
+    def __getattr__(self, name):
+        self.o.a = P.soft(self.o.a) * 1.5
+        raise AttributeError(self.o.a)
+from contextlib import contextmanager, ExitStack, suppress
+@contextmanager
+def around(o, k):
+    o.a = o.a * k
+    yield o.a
+    o.b = P.soft(o.b + o.a * k)
+@contextmanager
+def guarding(o):
+    try: yield o
+    except ValueError as e: o.a = P.soft(o.a * e.args[0])
+    finally: o.b = P.soft(o.a) + o.b
+def gives(o, k):
+    sent = yield o.a * k
+    o.b = P.soft(o.b * k) + (0.0 if sent is None else sent)
+    return o.b * 2.0
+def passes(o, k):
+    r = yield from gives(o, k)
+    o.a = P.soft(o.a + r)
+    yield r
+    return r * o.a
+def guards(o, k):
+    try: yield o.a
+    except ValueError as e:
+        o.a = P.soft(o.a * e.args[0])
+        yield o.a * k
+    finally: o.b = P.soft(o.b) + k
+def last(g, first=None):
+    """What a generator returns: all that it yields before is added."""
+    total = 0.0
+    try:
+        total = total + g.send(None)
+        total = total + g.send(first)
+        while True: total = total + next(g)
+    except StopIteration as e: return total + (0.5 if e.value is None else e.value)
 def check(name, f):
     for x in (0.6, 1.1):
         e = 1e-5
@@ -158,6 +223,15 @@ STATEMENTS = ["v{i} = {n}", "v{i} = {n}", "o{i} = {o}", "o{i} = {o}", "{O} += {n
               "match Match({n}, {n}):\n        case Match(u, w=w, both=b): v{i} = u * w + b", "match {{'k': {n}, 'l': {n}}}:\n        case {{'k': u, **w}}: v{i} = u * w['l']", "match [{n}, {o}]:\n        case [u, P(a=w)]: v{i} = u * w",
               "try:\n        v{i} = low({n}, k={n})\n    except ValueError as e:\n        v{i} = e.args[0] * 0.5 + e.args[1] * {n}", "try:\n        v{i} = deep({n}, o={O})\n    except ValueError as e:\n        v{i} = e.args[0] + {n}",
               "try:\n        v{i} = within({n})\n    except ValueError as e:\n        v{i} = e.args[0] * e.args[1]", "try:\n        v{i} = (lambda u: low(u * {n}))({n})\n    except (KeyError, ValueError) as e:\n        v{i} = sum(e.args)",
+              "with around({O}, {n}) as w:\n        v{i} = w * {O}.b", "with around({O}, {n}), guarding({O}) as w:\n        v{i} = w.a * {n}\n        raise ValueError(v{i})",
+              "with guarding({O}):\n        v{i} = {n}\n        {O}.a = {n}", "with suppress(ValueError, AttributeError):\n        v{i} = {n}\n        {O}.b = low({n}, k={n})",
+              "with ExitStack() as s:\n        v{i} = s.enter_context(around({O}, {n}))\n        s.enter_context(guarding({O}))\n        s.callback(setattr, {O}, 'a', {n})",
+              "it = Ends({O})\n    v{i} = next(it) * next(it)\n    try: next(it)\n    except StopIteration as e: v{i} = v{i} + e.value * {n}", "v{i} = sum(Ends({O})) + next(Ends({O}, 0), {n})",
+              "v{i} = {n}\n    try:\n        for w in Ends({O}, wrong=True): v{i} = v{i} + w\n    except ValueError as e: v{i} = v{i} + e.args[0]", "v{i} = last(gives({O}, {n}), {n})", "v{i} = last(passes({O}, {n}))",
+              "g = guards({O}, {n})\n    v{i} = next(g) * g.throw(ValueError({n}))\n    g.close()", "g = guards({O}, {n})\n    v{i} = next(g)\n    g.close()", "v{i} = getattr(Raises({O}), 'zz', {n})",
+              *[f"v{{i}} = {{n}}\n    r = Raises({{O}})\n    try:\n        {do}\n    except (ValueError, AttributeError) as e: v{{i}} = v{{i}} + e.args[0]" for do in
+                ("r + {n}", "{n} * r", "-r", "r[{n}]", "r[0] = {n}", "r.p", "r.p = {n}", "r.zz", "u, w = r", "u = [*r]", "r.done(P.soft({n}))", "with r: pass", "sum(r)", "getattr(r, 'p')", "setattr(r, 'p', {n})",
+                 "r[{n}] += {n}", "[*map(r.done, [{n}])]", "max([{n}, {n}], key=r.done)")],
               "d = dict(a={n}, b={n})\n    d |= {{'c': {n}}}\n    k, w = d.popitem()\n    v{i} = w * d.pop('a') + d.setdefault('e', {n})"]
 
 

@@ -87,6 +87,14 @@ OPERATORS += [
     ("list", "[x + {} for x in {}]", "int obj"), ("list", "list(It({}))", "int"), ("list", "list(reversed({}))", "obj"), ("tuple", "tuple({})", "obj"), ("tuple", "(lambda a, *b: (a, b))(*{})", "obj"),
     ("str", "'{{!r}} {{:>5}}'.format({}, {})", "obj obj"), ("str", "format({}, {})", "obj str"), ("str", "str({})", "obj"), ("str", "str(getattr({}, {}, 'none'))[:9]", "obj str"), ("any", "{}.missing", "obj"),
     ("any", "vars({})", "obj"), ("dict", "dict(zip('ab', {}))", "obj"), ("dict", "{{**{}.pairs()}}", "obj"), ("set", "set({})", "obj"), ("any", "{}[{}:{}]", "obj int int")]
+# What classes say of attributes, of being made, and of how many items to expect.
+OPERATORS += [(kind, f"(lambda o: {text})({{}})", "obj") for kind, text in [
+    ("any", "(V.nd, type(o).nd, W.d.at)"), ("any", "(V.nd, o.nd)"), ("any", "o.mislaid"), ("any", "(o.mislaid, hasattr(o, 'mislaid'), getattr(o, 'mislaid', 1))"),
+    ("any", "(hasattr(o, '__dict__'), hasattr(S(1), '__dict__'), hasattr(o, 'other'))"), ("any", "Undone()"), ("any", "Done().area(o)"),
+    ("str", "attrgetter('__class__.__name__')(o)"), ("str", "attrgetter('__class__.__name__')(len(repr(o)))"), ("str", "attrgetter('copy.__class__.__name__')(o)"),
+    ("any", "[isinstance(f, BuiltinMethodType) for f in ([].append, ''.join, len, keeper)]")]]
+OPERATORS += [("any", f"(lambda n: {text})({{}})", "int") for text in ("list(Hint(n))", "[*Hint(n), n]", "tuple(Hint(n))", "length_hint(Hint(n), 3)", "[].extend(Hint(n))", "(lambda *a: a)(*Hint(n))",
+    "(lambda o: (list(o), [*o, n], tuple(o), sorted(o), [*map(str, o)], n in o, (lambda *a: a)(*o, *o), o.asked))(Sized(n))")]
 LITERALS = {
     "int": ["(0)", "(1)", "(-1)", "(2)", "(3)", "(7)", "(10)", "(255)", "(-12)", "(1000003)", "(2**31)", "(2**63)", "(-2**63)", "(10**20)", "True"],
     "float": ["0.0", "-0.0", "1.0", "0.5", "-2.75", "1e16", "1e-7", "3.14159", "float('inf')", "float('nan')", "123456.789"],
@@ -128,6 +136,26 @@ class Data:
     def __set__(self, o, v): setattr(o, self.at, v if isinstance(v, int) else 0)
 class Shown:
     def __get__(self, o, t): return t.__name__ if o is None else V(o.v + 1)
+from abc import ABC, abstractmethod
+from operator import attrgetter, length_hint
+from types import BuiltinMethodType
+class Undone(ABC):
+    @abstractmethod
+    def area(self, o): return o
+class Done(Undone):
+    def area(self, o): return [super().area(o)]
+class Hint:
+    def __init__(self, n): self.n = n % 7
+    def __iter__(self): return iter([self.n, 1])
+    def __length_hint__(self):
+        if self.n > 4: raise (TypeError, ValueError)[self.n - 5](self.n)
+        return (1, -1, 'a', NotImplemented, 2)[self.n]
+class Sized(Hint):
+    asked = 0
+    def __len__(self):
+        self.asked += 1
+        if self.asked == 3 + self.n: raise (TypeError, ValueError)[self.n % 2](self.n)
+        return self.n
 class It:
     def __init__(self, n): self.i, self.n = 0, n % 5
     def __iter__(self): return self
@@ -155,6 +183,8 @@ class V:
     def shifted(self): return type(self)(self.v + 10)
     @property
     def w(self): return W(self.v)
+    @property
+    def mislaid(self): return self.v.missing
     def copy(self, n): return self.__class__(self.v + n)
     def __repr__(self): return f'{type(self).__name__}<{self.v}>'
     def __add__(self, o): return V(self.v + o.v) if isinstance(o, V) else V(self.v + o) if isinstance(o, int) else NotImplemented

@@ -242,10 +242,23 @@ class Report:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
 
+    def _print_parts(self):
+        """How long the jobs of each suite and kind took, the longest first: summed over the workers, so that two of them that
+        are never idle take half of it."""
+        parts = {}
+        for seconds, name in self.times:
+            suite, kind = name.split("/")[:2]
+            whole, count = parts.get((suite, kind), (0.0, 0))
+            parts[suite, kind] = whole + seconds, count + 1
+        for (suite, kind), (seconds, count) in sorted(parts.items(), key=lambda part: -part[1][0]):
+            print(f"{seconds:7.0f} s  {suite}/{kind} ({count} jobs)")
+
     def finish(self):
         self._clear()
         for seconds, name in sorted(self.times, reverse=True)[:self.args.slow]:
             print(f"{seconds:7.2f} s  {name}")
+        if self.args.parts:
+            self._print_parts()
         if len(self.failures) > 1:
             print("failed:\n  " + "\n  ".join(self.failures))
         skipped = f", {self.known} skipped" if self.known else ""

@@ -25,7 +25,7 @@ OTHERS = {
     "gradients": ([f"--seed={FIRST_SEED}", "--count=120", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
 }
-TENSORS = {"tensors": 240, "models": 80, "arguments": 40}  # programs; a tenth of them under sanitizers
+TENSORS = {"tensors": 240, "models": 80, "arguments": 40, "pins": 160}  # programs; a tenth of them under sanitizers
 
 
 def run_fuzzer(suite, name, program, seconds):

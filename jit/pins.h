@@ -1,0 +1,42 @@
+// Which numbers from outside are constants of a function's versions (RULES D18).
+//
+// A number, bool, text or None that is reached by an attribute, a capture, a global or a default, and an int argument,
+// is a constant of the first version. What was seen to change is dynamic in all versions made from then on, and is made
+// a constant again only where an operation has to know it, each path so many times; a function whose numbers go on
+// changing one after the other has no constants at all. So each number costs one version, and what changes at every
+// call does not cost one a call.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "jit/specialise.h"
+
+namespace ouro::jit {
+
+/// What the versions of one function have shown of the numbers that it reads, by access path (AccessProgram::path).
+class Pins {
+ public:
+  /// A version is to be made because of these.
+  void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
+  /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
+  void made(const SpecialiseResult& result);
+  void ask(SpecialiseRequest& request) const;
+  /// Does this version hold a constant that is dynamic by now? Another one stands for it.
+  bool superseded(const AccessProgram& access) const;
+  const std::set<std::string>& varying() const { return varying_; }
+
+ private:
+  static constexpr int kMostRounds = 6;  // versions made because constants changed, until there are no more constants
+  static constexpr int kMostNeeded = 4;  // values of one path that versions were made for
+
+  std::set<std::string> varying_;
+  std::map<std::string, int> needed_;
+  int rounds_ = 0;
+};
+
+/// Specialises with these, and with more constants where that fails.
+SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins);
+
+}  // namespace ouro::jit

@@ -1,0 +1,205 @@
+"""Models of many layers, parameters and steps are one compiled program: nothing counts to 64."""
+import re
+
+from harness.cli import tags
+
+STEP = '''
+from ouro import nn, optim, jit, value_and_grad
+manual_seed(0)
+{model}
+@jit
+def step(x, y):
+    loss, grads = value_and_grad(lambda m: ((m(x) - y) ** 2).mean())(model)
+    {clip}
+    opt.update(grads)
+    return loss
+for i in range(4):
+    print(step(x, y).item())
+'''
+MLP = '''
+model = nn.Sequential(*[nn.Linear(3, 3) for _ in range({n})])
+opt = optim.{optimizer}
+x, y = randn(4, 3), randn(4, 3)
+'''
+LSTM = '''
+class Model(nn.Module):
+    def __init__(self):
+        self.lstm, self.head = nn.LSTM(3, 4), nn.Linear(4, 1)
+    def forward(self, x):
+        return self.head(self.lstm(x)[0][-1])
+model = Model()
+opt = optim.SGD(model, lr=0.1)
+x, y = randn({n}, 2, 3), randn(2, 1)
+'''
+
+
+def check_compiled(t, script, function="step"):
+    """One version, nothing left to the interpreter, and the interpreter's numbers."""
+    t.write("large.ouro", script)
+    told = t.run("explain", "--mode=graph", "large.ouro").out
+    part = told[told.index(f"\n{function} ("):].split("\n", 2)[2]
+    t.check(re.match(r"  version 1: compiled; made because: first call\n    \d+ operations; specialised in .*\n    \d+ kernels, .*\n    \d+ calls, ",
+                     part), told)
+    t.check("interpret" not in part and "version 2" not in part, told)
+    t.equal(t.run("run", "--mode=eager", "large.ouro").out, told[:told.index("\n\n") + 1])
+
+
+@tags("jit")
+def test_a_step_with_more_than_a_hundred_parameters(t):
+    for optimizer in ("SGD(model, lr=0.1, momentum=0.9)", "Adam(model, lr=1e-3)"):
+        check_compiled(t, STEP.format(model=MLP.format(n=70, optimizer=optimizer), clip=""))
+
+
+@tags("jit")
+def test_many_gradients_are_clipped_by_their_norm(t):
+    check_compiled(t, STEP.format(model=MLP.format(n=40, optimizer="SGD(model, lr=0.1)"), clip="nn.clip_grad_norm(grads, 0.01)"))
+
+
+@tags("jit")
+def test_a_recurrent_layer_over_many_steps(t):
+    check_compiled(t, STEP.format(model=LSTM.format(n=130), clip=""))
+
+
+@tags("jit")
+def test_a_sequence_of_two_hundred_layers(t):
+    check_compiled(t, '''
+from ouro import nn, jit
+manual_seed(0)
+model = nn.Sequential(*[nn.Linear(3, 3) for _ in range(200)])
+@jit
+def forward(x):
+    return model(x)
+for i in range(3):
+    print(forward(ones(2, 3)).sum().item())
+''', "forward")
+
+
+LOOPS = {
+    "a list that grows": '''
+    out = []
+    for i in range(100): out.append(x * i)
+    return stack(out)''',
+    "layers by their number": '''
+    for i in range(len(layers)): x = tanh(layers[i][0] * x + layers[i][1])
+    return x''',
+    "a loop in a loop": '''
+    out = []
+    for i in range(80):
+        row = []
+        for j in range(90): row.append(i * j)
+        out.append(x * row[i])
+    return stack(out)''',
+    "while": '''
+    i, out = 0, {}
+    while i < 100:
+        out[i] = x + i
+        i += 1
+    return sum(out.values())''',
+    "a comprehension": '''
+    return stack([x * k for k in range(100)] + [w for w, _ in zip(scale, range(100))])''',
+}
+
+
+@tags("jit")
+def test_loops_of_many_turns_over_structure(t):
+    for what, body in LOOPS.items():
+        check_compiled(t, f'''
+from ouro import jit
+manual_seed(0)
+layers = [(randn(2), randn(2)) for _ in range(150)]
+scale = [randn(2) for _ in range(100)]
+@jit
+def f(x):{body}
+for i in range(3):
+    print(f(ones(2) * i).sum().item())
+''', "f")
+
+
+@tags("jit")
+def test_a_loop_over_numbers_stays_a_loop(t):
+    t.write("numbers.ouro", '''
+from ouro import jit
+@jit
+def f(x):
+    for i in range(3000): x = x * 0.5 + i
+    return x
+for i in range(3):
+    print(f(ones(2)).sum().item())
+''')
+    told = t.run("explain", "--mode=graph", "numbers.ouro").out
+    t.check(int(re.search(r"(\d+) operations", told).group(1)) < 20, told)
+
+
+def test_what_would_be_too_large_is_told(t):
+    t.write("endless.ouro", '''
+from ouro import jit
+@jit
+def f(x):
+    out = []
+    for i in range(10000000): out.append(x * i)
+    return x
+print(f(ones(2)).sum().item())
+''')
+    told = t.run("explain", "--mode=graph", "endless.ouro").out
+    t.check("endless.ouro:6: a list or dict that grows in a loop, whose turns, written out, are" in told, told)
+
+
+SEQUENCES = {
+    "its rows": "for t in range(30):\n        h = tanh(x[t] + h @ u)\n        outs.append(h)",
+    "itself": "for row in x:\n        h = tanh(row + h @ u)\n        outs.append(h)",
+    "unbind": "for row in unbind(x, 0):\n        h = tanh(row + h @ u)\n        outs.append(h)",
+    "split": "for row in x.split(1):\n        h = tanh(row[0] + h @ u)\n        outs.append(h)",
+    "columns": "z = x.transpose(0, 1)\n    for t in range(30):\n        h = tanh(z[:, t] + h @ u)\n        outs.append(h)",
+    "some rows twice, and all of it": "for t in range(3, 27):\n        h = tanh(x[t] + x[t - 1] + h @ u)\n        outs.append(h + x.mean())",
+    "slices that overlap": "for t in range(28):\n        h = tanh(x[t:t + 3].sum(0) + h @ u)\n        outs.append(h)",
+    "every second row": "for t in range(0, 30, 2):\n        h = tanh(x[t] + h @ u)\n        outs.append(h)",
+}
+WRITTEN = {
+    "written": "y = zeros(30, 4, 2)\n    for t in range(30):\n        h = tanh(x[t] + h @ u)\n        y[t] = h\n    outs.append(y)",
+    "written and read": "y = x * 1\n    for t in range(1, 30):\n        y[t] = tanh(y[t] + y[t - 1] @ u)\n    outs.append(y)\n    outs.append(y[3:7])",
+    "written twice": "y = x * 1\n    for t in range(1, 20):\n        y[t] += h\n        y[t] *= 2\n        y[:, 1] = y[:, 0]\n    outs.append(y)",
+}
+
+
+SEQUENCE = """
+from ouro import jit, value_and_grad
+manual_seed(1)
+def run(given, u):
+    x, h, outs = given * 1.5, zeros(4, 2), []
+    {body}
+    return sum([(o * o).sum() for o in outs])
+@jit
+def step(x, u):
+    return {result}
+x, u = randn(30, 4, 2), randn(2, 2)
+x[3:9] = -0.0
+for i in range(3):
+    loss, (dx, du) = step(x, u)
+    print(loss.item(), du.tolist(), [repr(r) for r in dx.sum(1).tolist()], dx[5].tolist())
+"""
+
+
+@tags("jit")
+def test_sequences_are_gone_through_in_every_way(t):
+    for body in SEQUENCES.values():
+        check_compiled(t, SEQUENCE.format(body=body, result="value_and_grad(run, (0, 1))(x, u)"))
+
+
+@tags("jit")
+def test_sequences_are_written_row_by_row(t):
+    for body in WRITTEN.values():
+        check_compiled(t, SEQUENCE.format(body=body, result="run(x, u), (x * 2, u)"))
+
+
+@tags("jit")
+def test_many_tensors_are_joined(t):
+    check_compiled(t, '''
+from ouro import jit
+manual_seed(1)
+xs = [randn(3, 1 + i % 3) for i in range(90)]
+@jit
+def step(xs):
+    return cat(xs, 1), cat([x * 2 for x in xs[:8]], 1), stack([x.sum(1) for x in xs], -1), sum([x.sum() for x in xs])
+for i in range(3):
+    print([y.tolist() for y in step(xs)])
+''')

@@ -1,0 +1,133 @@
+"""Numbers, flags and texts from outside are constants of the first version; what changes costs one version, and not one a call."""
+import re
+
+from harness.cli import tags
+
+PRELUDE = """
+import math
+from ouro import jit, nn, optim, value_and_grad
+"""
+MODEL = """
+class Model(nn.Module):
+    def __init__(self):
+        self.l, self.n, self.t, self.on, self.steps, self.name, self.last = nn.Linear(4, 4), 2, 0.5, True, 0, "a", ""
+        self.sizes, self.shape = [2, 2], (2, 2)
+
+    def forward(self, x):
+{forward}
+
+    def bump(self):
+        self.steps += 1
+
+manual_seed(0)
+m = Model()
+opt = optim.SGD(m, lr=0.1)
+total = 0
+
+@jit
+def step(x, n=1, t=1.0):
+{step}
+
+for i in range({calls}):
+{change}
+    print(step(rand(2, 4){given}).item())
+"""
+TRAIN = "loss, g = value_and_grad(lambda m: m(x))(m)\nopt.update(g)\nreturn loss"
+LINEAR = "return self.l(x).sum()"
+# what: (forward, step, what changes before each call, further arguments), and how many versions 12 calls make.
+CASES = {
+    "nothing": (LINEAR, TRAIN, "pass", "", 1),
+    "a learning rate that changes at each step": (LINEAR, TRAIN, "opt.lr = 0.1 / (i + 1)", "", 2),
+    "a learning rate that is cut once": (LINEAR, TRAIN, "opt.lr = 0.1 if i < 6 else 0.01", "", 2),
+    "a learning rate that comes back": (LINEAR, TRAIN, "opt.lr = [0.1, 0.01][i % 2]", "", 2),
+    "a float argument": (LINEAR, "return m(x) * t", "pass", ", 1, 0.1 * i", 1),
+    "an int argument": (LINEAR, "return m(x) * n", "pass", ", i", 2),
+    "an int argument that is a size": (LINEAR, "return m(x) * ones(n + 1).sum()", "pass", ", i % 3", 3),
+    "a counter that the step reads and writes": ("self.steps += 1\nreturn self.l(x).sum() * self.steps", TRAIN, "pass", "", 1),
+    "a counter in a method": ("k = self.steps\nself.bump()\nreturn self.l(x).sum() * (k + self.steps)", TRAIN, "pass", "", 1),
+    "a counter in a list": ("return self.l(x).sum()", "m.sizes[0] += 1\nreturn m(x) * m.sizes[0]", "pass", "", 1),
+    "a global counter": (LINEAR, "global total\ntotal += 1\nreturn m(x) * total", "pass", "", 1),
+    "a counter that others write": (LINEAR, "return m(x) * m.steps", "m.bump()", "", 2),
+    "an attribute that is a size": ("a, b = self.l(x).split(self.n, dim=1)\nreturn (a * b).sum()", TRAIN, "pass", "", 1),
+    "an attribute under a root": ("return self.l(x).sum() / math.sqrt(self.n)", TRAIN, "m.n = i + 1", "", 2),
+    "an attribute that counts trips": ("for _ in range(self.n):\n    x = tanh(self.l(x))\nreturn x.sum()", TRAIN, "m.n = 1 + i % 3", "", 3),
+    "an attribute of dropout": ("return dropout(self.l(x), self.t).sum()", TRAIN, "pass", "", 1),
+    "a flag": ("return self.l(x).sum() if self.on else (self.l(x) ** 2).sum()", TRAIN, "m.on = i % 2 == 0", "", 2),
+    "a text": ("return self.l(x).sum() if self.name == 'a' else (self.l(x) ** 2).sum()", TRAIN, "m.name = 'ab'[i % 2]", "", 2),
+    "a text that is handed on": ("self.last = self.name\nreturn self.l(x).sum()", TRAIN, "m.name = f'at {i}'", "", 2),
+    "an int that becomes a float": (LINEAR, "return m(x) * m.n", "m.n = 2 if i < 3 else 2.5", "", 2),
+    "three numbers, one after the other": (LINEAR, "return m(x) * m.t * m.n + m.sizes[1]", "m.t += i > 2\nm.n += i > 5\nm.sizes[1] += i > 8", "", 4),
+    "two numbers at once": (LINEAR, "return m(x) * m.t * m.n", "m.t += 1\nm.n += 1", "", 2),
+    "a nan": (LINEAR, "return m(x) * m.t", "m.t = math.nan", "", 1),
+}
+MANY = """
+class Numbers:
+    pass
+o = Numbers()
+for k in range(40):
+    setattr(o, f"a{k}", 1.0)
+
+@jit
+def f(x):
+    y = x
+    for k in range(40):
+        y = y * getattr(o, f"a{k}")
+    return y
+
+for k in range(40):
+    setattr(o, f"a{k}", 2.0)
+    print(f(ones(2)).tolist())
+"""
+SIZES = """
+@jit
+def f(x, n):
+    return x.reshape(-1, n).sum(0)
+
+for i in list(range(1, 13)) * 2:
+    print(f(arange(i * 2.0), i).tolist())
+for i in range(3):
+    print(f(arange(2.0), 1).tolist())
+"""
+
+
+def indented(text, by):
+    return "\n".join(by + line for line in text.split("\n"))
+
+
+def versions(told, name):
+    part = told[told.index(f"\n{name} ("):]
+    return re.split(r"\n(?=\S)", part[1:])[0]
+
+
+@tags("jit")
+def test_a_number_that_changes_costs_one_version(t):
+    for what, (forward, step, change, given, expected) in CASES.items():
+        t.write("pins.ouro", PRELUDE + MODEL.format(forward=indented(forward, " " * 8), step=indented(step, " " * 4), change=indented(change, " " * 4), given=given, calls=12))
+        told = t.run("explain", "--mode=graph", "pins.ouro").out
+        part = versions(told, "step")
+        t.equal((what, part.count(": compiled;"), "interpreted" in part), (what, expected, False))
+        if t.suite.sanitized:
+            continue
+        t.equal(t.run("run", "--mode=eager", "pins.ouro").out, told[:told.index("\n\nstep (") + 1])
+        t.equal(t.run("run", "--mode=auto", "pins.ouro").out, told[:told.index("\n\nstep (") + 1])
+
+
+@tags("jit")
+def test_many_numbers_that_change_one_after_the_other_stop_being_constants(t):
+    t.write("many.ouro", PRELUDE + MANY)
+    told = t.run("explain", "--mode=graph", "many.ouro").out
+    part = versions(told, "f")
+    t.check(part.count(": compiled;") <= 8 and "interpreted" not in part, part)
+    t.equal(t.run("run", "--mode=eager", "many.ouro").out, told[:told.index("\n\nf (") + 1])
+
+
+@tags("jit")
+def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
+    t.write("sizes.ouro", PRELUDE + SIZES)
+    told = t.run("explain", "--mode=graph", "sizes.ouro").out
+    part = versions(told, "f")
+    t.check(part.count(": compiled;") <= 9 and "other calls are interpreted: 8 versions; last: n changed" in part and "stays interpreted" not in part, part)
+    # The versions that there are go on serving.
+    t.check(re.search(r"version 1: compiled.*\n.*\n.*\n    5 calls", part), part)
+    t.check("numbers that change: n\n" in part, part)
+    t.equal(t.run("run", "--mode=eager", "sizes.ouro").out, told[:told.index("\n\nf (") + 1])
