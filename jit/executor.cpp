@@ -135,6 +135,8 @@ bool JitExecutor::follow_demands(Session& s) {
   return follows;
 }
 
+void JitExecutor::make_room(Session& s) { drop_idle_memory(s); }
+
 bool JitExecutor::ready_to_move(Session& s) {
   const runtime::ExecutionPlan now = s.demands.plan(), next = s.demands.wanted();
   if (next.device == now.device) return true;

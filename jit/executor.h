@@ -35,6 +35,7 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
   bool follow_demands(Session& s) override;
   bool ready_to_move(Session& s) override;
+  void make_room(Session& s) override;
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
   /// beside those that were said before.

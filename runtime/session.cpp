@@ -14,6 +14,7 @@
 #include "runtime/interpreter/modules.h"
 #include "runtime/machine/buffer.h"
 #include "runtime/object/collect.h"
+#include "runtime/object/executor.h"
 #include "runtime/object/leftovers.h"
 #include "runtime/object/ops.h"
 #include "runtime/object/pool.h"
@@ -105,6 +106,7 @@ bool Session::may_stop() const { return memory.in_script() && !interrupts_held()
 void Session::look() const { poll_interrupt(*this); }
 void Session::make_room() {
   drop_all_leftovers(*this);
+  if (executor) executor->make_room(*this);
   trim_buffer_cache();
   release_free_chunks();
   give_back_frames(*this);

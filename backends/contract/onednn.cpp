@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <new>
 
 #include "runtime/machine/contract.h"
 #include "support/process_end.h"
@@ -46,7 +47,11 @@ bool gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, int
   }
   // Its kernels pack their operands into allocated memory that they address by the stack pointer.
   support::SignalsHeld held;
-  return lib.sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, add ? 1.0f : 0.0f, c, ldc) == 0;
+  try {
+    return lib.sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, add ? 1.0f : 0.0f, c, ldc) == 0;
+  } catch (const std::bad_alloc&) {  // before it wrote anything: it packs first
+    return false;
+  }
 }
 
 }  // namespace

@@ -92,4 +92,7 @@ using PlanRef = std::shared_ptr<Plan>;
 /// Compiles. Reads only the function: may run on a background thread. Null and `error` set when the backend fails.
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error);
 
+/// Gives back what plans that are not running keep for their next run in this session: arenas, tensors of results.
+void drop_idle_memory(runtime::Session& s);
+
 }  // namespace ouro::jit

@@ -58,8 +58,18 @@ struct Activation {
   std::vector<int64_t> numbers;
   std::vector<runtime::ScalarArg> scalars;
 
-  ~Activation() {
+  ~Activation() { drop_arena(); }
+  void drop_arena() {
     if (arena) backend->release(arena, static_cast<size_t>(arena_bytes));
+    arena = nullptr;
+    arena_bytes = 0;
+    held = runtime::HeldMemory();
+  }
+  // Gives back what it keeps for the next run.
+  void make_room() {
+    drop_arena();
+    sized = false;
+    for (Value& v : caches) v = Value();
   }
 };
 
@@ -201,9 +211,7 @@ struct Runner {
     for (const auto& i : items) a.offsets.push_back(i.offset);
     plan.peak_ = bytes;
     if (bytes > a.arena_bytes) {
-      if (a.arena) a.backend->release(a.arena, static_cast<size_t>(a.arena_bytes));
-      a.arena = nullptr;
-      a.arena_bytes = 0;
+      a.drop_arena();
       if (device || runtime::HeldMemory::take(static_cast<size_t>(bytes), a.held))
         a.arena = static_cast<char*>(plan.backend_->allocate(static_cast<size_t>(bytes)));
       a.backend = plan.backend_;
@@ -637,6 +645,11 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
 }
 
 }  // namespace
+
+void drop_idle_memory(runtime::Session& s) {
+  for (auto& [id, entry] : s.state<SessionActivations>().plans)
+    for (auto& activation : entry.idle) activation->make_room();
+}
 
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
   Program p = build_program(std::move(typed), options.plan);

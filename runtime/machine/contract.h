@@ -8,7 +8,8 @@
 // Libraries register from backends/contract.
 //
 // Convolutions are products of the weight matrix and the columns of the image (Chellapilla et al. 2006), image by
-// image; the weight's gradient is summed over chunks of 8 images, the chunks in order.
+// image, in tiles of some megabytes (runtime/machine/convolve.cpp); the weight's gradient is summed over chunks of 8
+// images, the chunks in order. What they work in counts as memory of the client: std::bad_alloc where there is none.
 //
 // Precision bf16 (a demand): the operands of f32 contractions are rounded to bf16, to nearest even; products of those
 // are exact in f32, sums and results stay f32. Other dtypes are not touched.

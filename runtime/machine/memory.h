@@ -1,11 +1,12 @@
 // What a client's values take of memory (a session's: Options::memory, `--memory`), and the limit on it.
 //
 // Counted are the chunks that small objects are cut from, larger blocks, tables of dicts and sets, digits of big
-// integers, buffers of tensors, arenas of compiled steps, frames, and what natives keep on the side while they work
-// (CountedText, CountedVector, HeldMemory); the program's own tables and compiled code are not. Where a script would
-// take more than the limit std::bad_alloc is thrown, which becomes a MemoryError (runtime/interpreter/run.cpp,
-// runtime/protocol/bind.cpp); a little more is let through then, so that a handler finds room for its own small
-// objects. Outside of scripts nothing is refused: errors can always be told.
+// integers, buffers of tensors, what operations on them work in (WorkMemory, PartMemory), arenas of compiled steps,
+// frames, and what natives keep on the side while they work (CountedText, CountedVector, HeldMemory); the program's own
+// tables and compiled code are not. Where a script would take more than the limit std::bad_alloc is thrown, which
+// becomes a MemoryError (runtime/interpreter/run.cpp, runtime/protocol/bind.cpp); a little more is let through then, so
+// that a handler finds room for its own small objects. Outside of scripts nothing is refused: errors can always be
+// told.
 //
 // OURO_FAIL_ALLOCATION=N lets the N-th request of a script fail, once, as if there were no memory: for tests. Then
 // every request is looked at; without it none is that would not be.

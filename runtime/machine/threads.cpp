@@ -4,6 +4,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,8 +26,12 @@ struct Job {
   std::atomic<int64_t> next{0};
   PollWord poll = nullptr;  // what ends it early
   Job* link = nullptr;
-  bool stopped() const { return runtime::stop_asked(poll); }
+  std::atomic<bool> failed{false};  // a part found no memory
+  bool stopped() const { return runtime::stop_asked(poll) || failed.load(std::memory_order_relaxed); }
   void work();
+  void throw_failure() const {
+    if (failed.load(std::memory_order_relaxed)) throw std::bad_alloc();
+  }
 };
 
 thread_local const Job* t_job = nullptr;  // this thread is at
@@ -35,7 +41,11 @@ void Job::work() {
     const Job* before;
     ~At() { t_job = before; }
   } at{std::exchange(t_job, this)};
-  for (int64_t p; !stopped() && (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
+  try {
+    for (int64_t p; !stopped() && (p = next.fetch_add(1, std::memory_order_relaxed)) < parts;) fn(context, p);
+  } catch (const std::bad_alloc&) {
+    failed.store(true, std::memory_order_relaxed);
+  }
 }
 
 class Pool {
@@ -44,7 +54,10 @@ class Pool {
     const int helpers = job.helpers;  // workers count it down
     {
       std::lock_guard guard(lock_);
-      for (; workers_ < threads - 1; ++workers_) support::start_thread([this] { serve(); }).detach();
+      try {
+        for (; workers_ < threads - 1; ++workers_) support::start_thread([this] { serve(); }).detach();
+      } catch (const std::system_error&) {  // the system gives no more: those that there are do the work
+      }
       job.link = jobs_;
       jobs_ = &job;
       pending_.fetch_add(1, std::memory_order_release);
@@ -107,11 +120,11 @@ bool in_part() { return t_job != nullptr; }
 void run_parts(int threads, int64_t parts, PartFn fn, void* context) {
   Job job{
       .fn = fn, .context = context, .parts = parts, .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1};
-  if (job.helpers <= 0) {
+  if (job.helpers <= 0)
     job.work();
-    return;
-  }
-  pool().run(job.helpers + 1, job);
+  else
+    pool().run(job.helpers + 1, job);
+  job.throw_failure();
 }
 
 void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context) {
@@ -126,6 +139,7 @@ void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context) {
     job.work();
   else
     pool().run(job.helpers + 1, job);
+  job.throw_failure();
   c->look();
 }
 

@@ -3,8 +3,9 @@
 // results (RULES E24).
 //
 // Workers belong to the process, start when first needed and sleep while there is nothing to do; how many may help is
-// an argument of each job (a session's demand), never a property of code. No OpenMP. A part must not throw and must not
-// start jobs of its own.
+// an argument of each job (a session's demand), never a property of code. No OpenMP. A part must not start jobs of its
+// own, and throw nothing but std::bad_alloc: the job ends early then and throws it where it was started. What a part
+// needs is better asked for before (runtime/machine/part_memory.h): a worker serves no client that could count it.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,8 @@ struct Executor {
   // Another device is wanted. False: code for it is being made; until it is there everything stays where it is. A cheap
   // question, asked at safe points.
   virtual bool ready_to_move(Session&) { return true; }
+  // The session's memory is at its limit: gives back what is kept for later calls.
+  virtual void make_room(Session&) {}
 };
 
 // ---- what executors may do with a frame (runtime/interpreter/frame.cpp)

@@ -15,8 +15,9 @@ namespace {
 DType engine_type(DType t) { return ir::compute_type(t); }
 
 // Where each product of a broadcast batch finds its operand.
-std::vector<int64_t> batch_offsets(const std::vector<int64_t>& shape, const std::vector<int64_t>& lead, int64_t size) {
-  std::vector<int64_t> own(element_count(shape)), out(element_count(lead));
+CountedVector<int64_t> batch_offsets(const std::vector<int64_t>& shape, const std::vector<int64_t>& lead,
+                                     int64_t size) {
+  CountedVector<int64_t> own(element_count(shape)), out(element_count(lead));
   for (size_t i = 0; i < own.size(); ++i) own[i] = static_cast<int64_t>(i) * size;
   if (out.empty()) return out;
   BroadcastReader r(shape, lead, 8);
@@ -56,7 +57,7 @@ Value run_matmul(OpCall& c) {
   if ((na == 1 || na == element_count(lead)) && (nb == 1 || nb == element_count(lead))) {
     matmul(d, pa, pb, r.as<Tensor>()->data(), threads);
   } else {  // partly repeated batches
-    std::vector<int64_t> at_a = batch_offsets(la, lead, size_a), at_b = batch_offsets(lb, lead, size_b);
+    CountedVector<int64_t> at_a = batch_offsets(la, lead, size_a), at_b = batch_offsets(lb, lead, size_b);
     matmul(d, pa, at_a.data(), pb, at_b.data(), r.as<Tensor>()->data(), threads);
   }
   return cast_tensor(c.s, r, result);

@@ -215,7 +215,9 @@ struct Runner {
     size_t need = static_cast<size_t>(plan.registers) * kRegister;
     if (scratch.bytes < need) {
       std::free(scratch.memory);
+      scratch.bytes = 0;
       scratch.memory = static_cast<char*>(std::aligned_alloc(64, need));
+      if (!scratch.memory) throw std::bad_alloc();
       scratch.bytes = need;
     }
     const char* at[64];

@@ -338,7 +338,7 @@ void accumulate_map(char* x, const char* v, const IndexMap& m, DType t) {
   size_t z = size_of(t);
   LeafKernel add = kernels().leaf[static_cast<int>(ir::Leaf::add)][static_cast<int>(t)];
   std::vector<int64_t> v_strides = row_major(w.inner_dims);
-  std::vector<char> row(w.inner * z + 64);
+  CountedVector<char> row(w.inner * z + 64);
   bool whole = std::equal(v_strides.begin(), v_strides.end(), w.inner_strides.begin());
   w.each([&](int64_t place, int64_t from) {
     char* p = x + place * static_cast<int64_t>(z);
@@ -662,7 +662,8 @@ Value row_scatter_combine(OpCall& c) {
   visit_type(compute, [&]<class T>(T) {
     T* out = target.as<Tensor>()->data<T>();
     const T* in = source.as<Tensor>()->data<T>();
-    std::vector<bool> written(c.flag("include_self") ? 0 : static_cast<size_t>(target.as<Tensor>()->size));
+    std::vector<bool, CountedAllocator<bool>> written(
+        c.flag("include_self") ? 0 : static_cast<size_t>(target.as<Tensor>()->size));
     for (size_t i = 0; i < places.size(); ++i) {
       poll_interrupt(c.s, polled);
       const size_t at = static_cast<size_t>(places[i]);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "runtime/machine/part_memory.h"
 #include "runtime/machine/threads.h"
 #include "runtime/object/interrupt.h"
 #include "runtime/tensor/call.h"
@@ -106,14 +107,17 @@ Value argsort(OpCall& c) {
   OURO_TRY(r, c.result());
   int64_t* out = r.as<Tensor>()->data<int64_t>();
   const bool alone = outer * inner == 1;  // a part of several must not throw
+  PartMemory<int64_t> orders(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, n);
+  // What std::stable_sort takes beside it; it sorts without where there is none.
+  HeldMemory beside(static_cast<size_t>(orders.threads()) * static_cast<size_t>(n) * sizeof(int64_t) / 2);
   auto go = [&]<class T>(T) {
-    parallel_for_or_stop(x->size > 16384 ? session_threads(c.s) : 1, outer * inner, [&](int64_t p) {
+    parallel_for_or_stop(orders.threads(), outer * inner, [&](int64_t p) {
       const T* row = x->data<T>() + p / inner * n * inner + p % inner;
-      std::vector<int64_t> order;
-      order.reserve(n);
+      const PartMemory<int64_t>::Block block(orders);
+      const std::span<int64_t> order(block.data(), static_cast<size_t>(n));
       for (int64_t i = 0; i < n; ++i) {
         if (alone && (i & 0xffff) == 0xffff) poll_interrupt();
-        order.push_back(i);
+        order[i] = i;
       }
       uint32_t count = 0;
       auto less = [&](T a, T b) {  // NaN is the largest

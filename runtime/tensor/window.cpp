@@ -254,6 +254,7 @@ Value avg_pool_back(OpCall& c) {
   DType want = c.dtype(), t = ir::compute_type(want);
   OURO_TRY(input, cast_tensor(c.s, c.inputs[0], t));
   OURO_TRY(r, make_tensor(c.s, t, c.shape));
+  OURO_TRY(shares, make_tensor(c.s, t, input.as<Tensor>()->shape()));
   auto *x = input.as<Tensor>(), *y = r.as<Tensor>();
   std::memset(y->data(), 0, y->nbytes());
   Window w = window_of(c, c.shape, x->shape());
@@ -263,7 +264,7 @@ Value avg_pool_back(OpCall& c) {
     each_plane(c.s, w, [&](int64_t p) {
       const T* in = x->data<T>() + p * w.out_plane();
       T* out = y->data<T>() + p * w.in_plane();
-      std::vector<T> share(w.out_plane());
+      T* share = shares.as<Tensor>()->data<T>() + p * w.out_plane();
       each_window(
           w, [](int64_t) {}, [](int64_t) {},
           [&](int64_t at, int64_t a, int64_t b, int64_t d) {

@@ -237,6 +237,59 @@ print(sum(range(1000)))
         t.equal(done.out.count("dropped"), 3)
 
 
+# Work whose scratch memory was several times its operands: (makes operands of a few MB, the work).
+SCRATCH = {
+    "convolution": ("x, w = ones(1, 16, 1000, 1000), ones(4, 16, 5, 5)", "conv2d(x, w)"),
+    "convolution of a batch": ("x, w = ones(4, 8, 800, 800), ones(2, 8, 7, 7)", "conv2d(x, w)"),
+    "convolution of a line": ("x, w = ones(1, 64, 300000), ones(1, 64, 31)", "conv1d(x, w)"),
+    "convolution in f64": ("x, w = ones(1, 8, 600, 600, dtype=f64), ones(4, 8, 7, 7, dtype=f64)", "conv2d(x, w)"),
+    "gradients of a convolution": ("x, w = ones(1, 16, 600, 600), ones(4, 16, 5, 5)",
+                                   "grad(lambda x, w: conv2d(x, w).sum(), argnums=(0, 1))(x, w)"),
+    "gradient of a large weight": ("x, w = ones(256, 512, 3, 3), ones(512, 512, 3, 3)",
+                                   "grad(lambda w: conv2d(x, w, padding=1).sum())(w)"),
+    "product in f64": ("x, w = ones(64, 3000, dtype=f64), ones(3000, 3000, dtype=f64)", "x @ w.T"),
+}
+
+
+def test_the_scratch_memory_of_operations_counts(t):
+    t.write("scratch.ouro", AROUND + "import sys\nname = sys.argv[1]\n" + "\n".join(f"""
+def make{i}():
+    {make}
+    return x, w
+def work{i}(x, w): return {work}
+if name == {name!r}:
+    for turn in range(3): work{i}(*make{i}())
+""" for i, (name, (make, work)) in enumerate(SCRATCH.items())) + "\nprint(peak())\n")
+    for mode in ("eager", "graph"):
+        for name in SCRATCH:
+            done = t.run("run", "--memory=256M", "--threads=4", f"--mode={mode}", "scratch.ouro", name, timeout=240)
+            if not t.suite.sanitized:
+                t.check(int(done.out) < 256 + 60, f"{name}: {done.out} MB under a limit of 256")
+
+
+def test_a_convolution_that_does_not_fit_is_an_error_at_its_line(t):
+    t.write("large.ouro", """
+def net(x, w):
+    y = x * 2.0
+    return conv2d(y, w, padding=2)
+def step(x, w):
+    return net(x, w).sum()
+x, w = ones(1, 1, 300, 300), ones(1, 1, 5, 5)
+print(step(x, w).item() > 0)
+many = ones(1, 2, 300, 300), ones(8, 2, 5, 5)
+for turn in range(4):
+    try: step(*many)
+    except MemoryError: print("MemoryError")
+print(step(x, w).item() > 0)
+step(*many)
+""")
+    for mode in ("eager", "graph", "auto"):
+        done = t.run("run", "--memory=7M", "--threads=4", f"--mode={mode}", "large.ouro", status=1)
+        t.equal(done.out, "True\n" + "MemoryError\n" * 4 + "True\n")
+        t.has(done.err, 'line 4, in net\n    return conv2d(y, w, padding=2)')
+        t.equal(done.err.splitlines()[-1].split(":")[0], "MemoryError")
+
+
 def test_garbage_in_cycles_is_collected_before_the_limit(t):
     t.write("cycles.ouro", "for i in range(500):\n    a = [bytearray(10**6)]\n    a.append(a)\nprint('done')\n")
     t.equal(t.run("run", "--memory=64M", "cycles.ouro", timeout=120).out, "done\n")

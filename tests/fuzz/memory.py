@@ -75,6 +75,13 @@ STEPS = {
     "tolist": ("x = arange(n).tolist()\nr = x[-1]", 500_000),
     "sum axis": ("x = ones(n // 10 + 1, 10).sum(axis=0)\nr = x[3].item()", 4_000_000),
     "conv": ("x = conv2d(ones(1, 4, n // 1000 + 8, 64), ones(8, 4, 3, 3))\nr = x[0, 0, 1, 1].item()", 500_000),
+    "conv of large kernels": ("x = conv2d(ones(2, 2, n // 100 + 20, 40), ones(2, 2, 9, 9), padding=4)\nr = x[0, 0, 8, 8].item()", 40_000),
+    "conv of a line": ("x = conv1d(ones(1, 8, n + 31), ones(2, 8, 31))\nr = x[0, 0, 0].item()", 60_000),
+    "conv in bf16": ("with demand(precision='bf16'): x = conv2d(ones(1, 4, n // 100 + 8, 64), ones(8, 4, 5, 5))\nr = x[0, 1, 1, 1].item()", 60_000),
+    "conv gradient": ("x = conv_step(ones(17, 2, n // 400 + 8, 20), ones(4, 2, 5, 5))\nr = x[1][0, 0, 2, 2].item()", 40_000),
+    "product transposed": ("x = ones(40, n // 500 + 1, dtype=f64) @ ones(500, n // 500 + 1, dtype=f64).T\nr = x[0, 0].item()", 1_000_000),
+    "argsort rows": ("x = (arange(n // 4 * 4) * 7919 % 10007).reshape(4, n // 4).argsort(axis=1)\nr = x.sum().item()", 1_000_000),
+    "pool gradient": ("x = grad(lambda a: avg_pool2d(a, 3, stride=1).sum())(ones(1, 1, n // 100 + 4, 100))\nr = x[0, 0, 2, 2].item()", 1_000_000),
     "grad": ("x = grad(lambda a: (a * a * a).sum())(ones(n))\nr = x[0].item()", 1_000_000),
     "compiled": ("x = step(ones(n))\nr = x.shape[0]", 3_000_000),
     "compiled loop": ("x = loop(n)\nr = x", 300_000),
@@ -89,6 +96,8 @@ def step(a):
     b = a * 2.0 + 1.0
     c = b @ b
     return cat([b, b - c * 0.0, b])
+
+conv_step = grad(lambda x, w: conv2d(x, w, padding=2).sum(), argnums=(0, 1))
 
 def loop(n):
     s = []
