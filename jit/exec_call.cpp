@@ -85,6 +85,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
 }
 
 AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+  need_stack("calls nested too deeply");
   switch (f.kind) {
     case AKind::closure:
       return call_closure(f, args, keywords);

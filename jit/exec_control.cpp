@@ -112,8 +112,8 @@ void Specialiser::take_edge(AFrame& f, const ir::Target& t) {
 // `entered`: `from` is a loop head that enter_loop has dealt with.
 Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
   BlockId at = from;
-  char here;  // branches that are not decided stand inside each other
-  if (reinterpret_cast<uintptr_t>(&here) < session.stack_limit) abandon("too many branches inside each other");
+  // Branches that are not decided stand inside each other.
+  need_stack("too many branches inside each other");
   for (;;) {
     if (at == stop && !entered) return {Outcome::Kind::reached, {}};
     const ir::Block& block = f.code->block(at);

@@ -89,6 +89,7 @@ AVal Specialiser::forward_of_native(const Value& f) {
 }
 
 AVal Specialiser::forward_form(const AVal& f) {
+  need_stack("calls nested too deeply");
   switch (f.kind) {
     case AKind::closure:
       return forward_of_closure(f, false);

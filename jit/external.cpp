@@ -74,6 +74,7 @@ bool Specialiser::is_data(uint32_t id) const {
 }
 
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
+  need_stack("values nested too deeply");
   bool fresh = false;
   uint32_t id = add_node(std::move(step), &fresh);
   if (!fresh && !node_values_[id].is(AKind::unbound)) {

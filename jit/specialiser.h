@@ -364,6 +364,10 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  // Where it enters itself as deep as the program or a value is nested.
+  void need_stack(const char* nested) {
+    if (!session.has_stack()) abandon(nested);
+  }
   [[noreturn]] void abandon_whole(std::string reason);
   [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
 

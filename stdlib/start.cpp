@@ -47,8 +47,8 @@ bool call_excepthook(Session& s, const Value& exception) {
 }
 
 // Cycles that have finalizers go while all names are there still, as in CPython.
-static bool has_finalizers(const Type* t) {
-  return t->has_del || std::any_of(t->subclasses.begin(), t->subclasses.end(), has_finalizers);
+static bool has_finalizers(Type* t) {
+  return std::ranges::any_of(with_subclasses(t), [](const Type* of) { return of->has_del; });
 }
 
 void end_program(Session& s) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <stdexcept>
 
+#include "runtime/object/interrupt.h"
+#include "runtime/object/limits.h"
 #include "runtime/object/ops.h"
 #include "tools/complete_import.h"
 
@@ -55,7 +58,7 @@ Value meaning(Session& s, const Value& module, std::string_view dotted) {
 
 }  // namespace
 
-std::vector<std::string> complete(Session& s, const Value& module, std::string_view text, size_t& start) {
+static std::vector<std::string> words_for(Session& s, const Value& module, std::string_view text, size_t& start) {
   if (std::optional<ImportWords> found = import_words(s, text)) {
     start = text.size() - found->typed.size();
     const size_t dot = found->typed.rfind('.');
@@ -94,6 +97,22 @@ std::vector<std::string> complete(Session& s, const Value& module, std::string_v
   std::vector<std::string> out;
   for (const std::string& name : names)
     if (name.starts_with(last) && (!last.empty() || name[0] != '_')) out.push_back(prefix + name);
+  return out;
+}
+
+std::vector<std::string> complete(Session& s, const Value& module, std::string_view text, size_t& start) {
+  constexpr double kMost = 1;  // second
+  std::vector<std::string> out;
+  CallScope call(s, kMost);
+  MemoryLimited script(s.memory);  // natives, too, can be interrupted and refused memory
+  try {
+    out = words_for(s, module, text, start);
+  } catch (const Interrupted&) {
+    (void)raise_interrupt(s);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  if (s.has_error()) clear_pending(s);
   return out;
 }
 

@@ -15,7 +15,8 @@ class Session;
 namespace ouro::tools {
 
 // Words that go on with the dotted name at the end of `text`, sorted; `start` is where that name
-// begins. Looking up attributes may run properties, as in CPython's prompt; errors are dropped.
+// begins. Looking up attributes may run properties, as in CPython's prompt; errors are dropped, and
+// what takes longer than a second, or is interrupted, gives no words.
 std::vector<std::string> complete(runtime::Session& s, const runtime::Value& module, std::string_view text,
                                   size_t& start);
 

@@ -28,21 +28,26 @@ constexpr std::string_view kIndent = "    ";
 
 volatile sig_atomic_t interrupted = 0;
 
-// While a line is read, Ctrl-C ends the reading and nothing else.
+// While a line is read, Ctrl-C ends the reading, and what a completion runs.
 class CatchInterrupt {
  public:
   CatchInterrupt() {
     interrupted = 0;
     struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_handler = [](int signal) {
+      interrupted = 1;
+      if (auto* session = before_.sa_handler; session != SIG_DFL && session != SIG_IGN) session(signal);
+    };
     sigemptyset(&action.sa_mask);  // no SA_RESTART: read() must return
-    sigaction(SIGINT, &action, &before_);
+    sigaction(SIGINT, nullptr, &before_);
+    sigaction(SIGINT, &action, nullptr);
   }
   ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
 
  private:
-  struct sigaction before_ {};
+  static struct sigaction before_;
 };
+struct sigaction CatchInterrupt::before_ {};
 
 class Terminal final : public LineSource {
  public:
@@ -306,6 +311,7 @@ unsigned char Terminal::complete(EditLine* el, int) {
   }
   size_t start = before.size();
   const std::vector<std::string> words = self(el).completer_(before, start);
+  if (interrupted) return CC_EOF;
   if (words.empty()) return CC_ERROR;
   std::string common = words[0];
   for (const std::string& w : words)

@@ -82,6 +82,7 @@ Value of_instance(Session& s, const Value& v) {
 }  // namespace
 
 Value catching_form(Session& s, const Value& f) {
+  if (!stack_left(s)) return Value::error();
   switch (kind_of(f)) {
     case ObjectKind::function:
       return of_function(s, f);

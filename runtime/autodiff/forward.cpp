@@ -286,6 +286,7 @@ Value of_instance(Session& s, const Value& v) {
 }  // namespace
 
 Value forward_form(Session& s, const Value& f) {
+  if (!stack_left(s)) return Value::error();
   switch (kind_of(f)) {
     case ObjectKind::none:
       return f;

@@ -539,9 +539,7 @@ bool do_call(Session& s, Frame& fr, const Instr& in, Frame*& pushed) {
 // ---------------------------------------------------------------- from C++
 
 Value call_function(Session& s, const Value& function, const Args& args) {
-  char here;
-  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
-    return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  if (!stack_left(s)) return Value::error();
   Value keep = function, result;
   Frame* pushed = nullptr;
   if (!push_bound(s, keep, args, pushed, result)) return Value::error();

@@ -81,9 +81,7 @@ Value run_frame(Session& s, Generator* g, bool raising) {
     if (raising) clear_pending(s);
     return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
   }
-  char here;
-  if (reinterpret_cast<uintptr_t>(&here) < s.stack_limit)
-    return raise_error(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  if (!stack_left(s)) return Value::error();
   link_to_caller(s, g, f);
   if (raising && handling) set_pending(s, take_pending(s));  // in the context of what its frame handles
   f->set(Frame::kEntry);

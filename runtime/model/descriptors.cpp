@@ -165,8 +165,10 @@ Value wrapper_attr(Session& s, const Value& v, Symbol name) {
 }
 template <class T>
 Value wrapper_repr(Session& s, const Value& v) {
-  return make_str(std::string(T::kKind == ObjectKind::static_method ? "<staticmethod(" : "<classmethod(") +
-                  repr_text(s, wrapper<T>(v)->function) + ")>");
+  OURO_TRY(shown, repr(s, wrapper<T>(v)->function));
+  return make_str(std::string(T::kKind == ObjectKind::static_method ? "<staticmethod(" : "<classmethod(")
+                      .append(cast<Str>(shown)->view())
+                      .append(")>"));
 }
 Value static_call(Session& s, const Value& f, const Args& a) { return call(s, wrapper<StaticMethod>(f)->function, a); }
 constexpr NativeDef kGetMethods[] = {{"__get__", "instance, owner=None, /", descriptor_get, ""}};

@@ -334,11 +334,13 @@ constexpr TypeDef kNative{.name = "builtin_function_or_method",
 BoundMethod* method(const Value& v) { return v.as<BoundMethod>(); }
 
 Value method_repr(Session& s, const Value& v) {
+  static const Symbol names[] = {intern("__qualname__"), intern("__name__")};
   auto* m = method(v);
-  Function* f = cast_exact<Function>(m->function);
-  std::string name = f ? text(f->qualname) : repr_text(s, m->function);
+  Value name;
+  for (size_t i = 0; i < std::size(names) && name.is_unbound(); ++i) name = lookup_attr(s, m->function, names[i]);
+  if (name.is_error()) return name;
   OURO_TRY(self, repr(s, m->self));
-  return make_str("<bound method " + name + " of " + text(self) + ">");
+  return make_str("<bound method " + (cast<Str>(name) ? text(name) : "?") + " of " + text(self) + ">");
 }
 Value method_self(Session&, const Value& v) { return method(v)->self; }
 Value method_func(Session&, const Value& v) { return method(v)->function; }
@@ -350,10 +352,12 @@ Value method_get_attr(Session& s, const Value& v, Symbol name) {
     if (own.name == name.text()) return own.get(s, v);
   return lookup_attr(s, method(v)->function, name);
 }
-Value method_compare(Session&, CmpOp op, const Value& a, const Value& b) {
+Value method_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   if (!cast_exact<BoundMethod>(b) || (op != CmpOp::eq && op != CmpOp::ne)) return Value::not_implemented();
-  bool same = method(a)->function.same(method(b)->function) && method(a)->self.same(method(b)->self);
-  return Value::boolean(same == (op == CmpOp::eq));
+  int same = equals(s, method(a)->function, method(b)->function);
+  if (same < 0) return Value::error();
+  same = same && method(a)->self.same(method(b)->self);
+  return Value::boolean((same != 0) == (op == CmpOp::eq));
 }
 bool method_hash(Session& s, const Value& v, int64_t& out) {
   int64_t a, b;

@@ -82,21 +82,33 @@ constexpr TypeDef kModule{.name = "module", .kind = ObjectKind::module, .slots =
 
 bool is_union(const GenericAlias& g) { return g.origin.is_none(); }
 
-std::string alias_part(Session& s, const Value& v) {
+bool add_part(Session& s, std::string& out, const Value& v) {
   if (Type* t = cast_exact<Type>(v)) {
-    if (t == s.type(ObjectKind::none)) return "None";
     Value m = type_lookup(s, t, intern("__module__"));
-    std::string q(t->qualname.as<Str>()->view());
-    return cast<Str>(m) && cast<Str>(m)->view() != "builtins" ? std::string(cast<Str>(m)->view()) + "." + q : q;
+    const bool none = t == s.type(ObjectKind::none);
+    if (!none && cast<Str>(m) && cast<Str>(m)->view() != "builtins") out.append(cast<Str>(m)->view()) += '.';
+    out += none ? "None" : t->qualname.as<Str>()->view();
+  } else if (v.is(Tag::ellipsis)) {
+    out += "...";
+  } else {
+    const Value shown = repr(s, v);
+    if (shown.is_error()) return false;
+    append_text(out, cast<Str>(shown)->view());
   }
-  if (v.is(Tag::ellipsis)) return "...";
-  return repr_text(s, v);
+  return true;
 }
 Value alias_repr(Session& s, const Value& v) {
   auto* g = v.as<GenericAlias>();
   Tuple* args = g->args.as<Tuple>();
-  std::string out = is_union(*g) ? "" : alias_part(s, g->origin) + "[";
-  for (size_t i = 0; i < args->size; ++i) out += (i ? is_union(*g) ? " | " : ", " : "") + alias_part(s, (*args)[i]);
+  std::string out;
+  if (!is_union(*g)) {
+    if (!add_part(s, out, g->origin)) return Value::error();
+    out += '[';
+  }
+  for (size_t i = 0; i < args->size; ++i) {
+    if (i) out += is_union(*g) ? " | " : ", ";
+    if (!add_part(s, out, (*args)[i])) return Value::error();
+  }
   if (!is_union(*g)) out += args->size ? "]" : "()]";
   return make_str(out);
 }
@@ -123,7 +135,8 @@ bool add_once(Session& s, std::vector<Value>& to, const Value& v) {
   to.push_back(v);
   return true;
 }
-Value alias_parameters(Session& s, const GenericAlias& g) {
+Value alias_parameters(Session& s, GenericAlias& g) {
+  if (!g.parameters.is_unbound()) return g.parameters;
   std::vector<Value> found;
   for (const Value& arg : *g.args.as<Tuple>()) {
     if (is_variable(s, arg)) {
@@ -135,7 +148,7 @@ Value alias_parameters(Session& s, const GenericAlias& g) {
     for (const Value& p : *inner.as<Tuple>())
       if (!add_once(s, found, p)) return Value::error();
   }
-  return make_tuple_moved(found);
+  return g.parameters = make_tuple_moved(found);
 }
 
 Value alias_attr(Session& s, const Value& v, Symbol name) {

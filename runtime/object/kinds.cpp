@@ -170,7 +170,7 @@ void visit_traceback(Object* o, V& v) {
 }
 void visit_alias(Object* o, V& v) {
   auto* a = static_cast<GenericAlias*>(o);
-  v.visit(a->origin), v.visit(a->args);
+  v.visit(a->origin), v.visit(a->args), v.visit(a->parameters);
 }
 void visit_opaque(Object* o, V& v) {
   auto* x = static_cast<Opaque*>(o);

@@ -92,13 +92,14 @@ constexpr double kLongest = 1e8;  // seconds: three years
 
 }  // namespace
 
-CallScope::CallScope(Session& s) : session_(s), handled_(s.handled), depth_(s.depth) {
+CallScope::CallScope(Session& s, double seconds) : session_(s), handled_(s.handled), depth_(s.depth) {
   forget_end(s);
   if (s.options.steps) {
     s.steps_left = s.options.steps;
     s.ask(Session::kCountSteps);
   }
-  if (s.options.time > 0) deadline_ = deadlines().add(s, std::min(s.options.time, kLongest));
+  if (s.options.time > 0) seconds = seconds > 0 ? std::min(seconds, s.options.time) : s.options.time;
+  if (seconds > 0) deadline_ = deadlines().add(s, std::min(seconds, kLongest));
 }
 
 CallScope::~CallScope() {

@@ -19,7 +19,8 @@ namespace ouro::runtime {
 // While one lives, a call of the host is served. Begins and leaves without a trace of an earlier end.
 class CallScope {
  public:
-  explicit CallScope(Session& s);
+  // `seconds`: what it may take where the session's own limit is not shorter; 0: that alone.
+  explicit CallScope(Session& s, double seconds = 0);
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;

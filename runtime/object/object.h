@@ -450,6 +450,7 @@ struct GetSet : GcObject {
 // list[int], dict[str, float]: kept, never enforced.
 struct GenericAlias : GcObject {
   Value origin, args;
+  Value parameters;  // its type variables, once asked for: what stands in many places is looked through once
   static constexpr ObjectKind kKind = ObjectKind::generic_alias;
 };
 

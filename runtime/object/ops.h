@@ -123,8 +123,7 @@ class ReprGuard {
 class DepthGuard {
  public:
   explicit DepthGuard(Session& s, const char* where = "") : s_(s), ok_(true) {
-    char here;
-    if (++s.depth > s.recursion_limit || reinterpret_cast<uintptr_t>(&here) < s.stack_limit) [[unlikely]]
+    if (++s.depth > s.recursion_limit || !s.has_stack()) [[unlikely]]
       fail(where);
   }
   ~DepthGuard() { --s_.depth; }
@@ -135,6 +134,15 @@ class DepthGuard {
   Session& s_;
   bool ok_;
 };
+// The same without a count, as CPython does not count these: for what reaches a value through another (iterators over
+// iterators, views of views, descriptors of descriptors). The functions here that go by a slot of the value ask it, so
+// that what stands in the slots need not.
+bool no_stack_left(Session& s);  // RecursionError; false
+[[gnu::always_inline]] inline bool stack_left(Session& s) {
+  if (s.has_stack()) [[likely]]
+    return true;
+  return no_stack_left(s);
+}
 
 // ---- types
 Type* type_of(Session& s, const Value& v);          // borrowed
@@ -150,8 +158,9 @@ int is_subclass(Session& s, const Value& c, const Value& cls);
 // A new script class, as `class name(bases...)` and type(name, bases, dict) make it.
 Value make_class(Session& s, const Value& name, const Value& bases_tuple, const Value& namespace_dict,
                  const Args& keywords);
-Value new_instance(Session& s, Type* cls);  // bare: no __init__
-void type_changed(Session& s, Type* t);     // forget caches of t and its subclasses
+Value new_instance(Session& s, Type* cls);    // bare: no __init__
+void type_changed(Session& s, Type* t);       // forget caches of t and its subclasses
+std::vector<Type*> with_subclasses(Type* t);  // t and all classes derived from it, each once, bases first
 
 // ---- numbers
 // An int (bool, __index__) that fits a word. False with TypeError ("'x' object cannot be interpreted as an integer")

@@ -108,6 +108,10 @@ class Session final : public Client {
   int recursion_limit = 1000;
   std::vector<const void*> repr_stack;  // containers being printed
   uintptr_t stack_limit = 0;            // lowest address C++ frames may use
+  // Is the caller's frame above it?
+  [[gnu::always_inline]] bool has_stack() const {
+    return reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) >= stack_limit;
+  }
   // Client::poll, at back edges and calls: nonzero means look at the bits (interrupt, finalizers, collection, compiled
   // code ready).
   enum : uint32_t {

@@ -101,7 +101,8 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
       }
       bool binds = cast_exact<Property>(f) || cast_exact<StaticMethod>(f) || cast_exact<ClassMethod>(f) ||
                    (cast_exact<Instance>(f) && !find_dunder(s, type_of(s, f), Dunder::get_).is_unbound());
-      return binds ? bind_descriptor(s, f, cls, owner) : make_bound_method(f, std::move(cls));
+      if (!binds) return make_bound_method(f, std::move(cls));
+      return stack_left(s) ? bind_descriptor(s, f, cls, owner) : Value::error();
     }
     case ObjectKind::property: {
       if (self.is_unbound()) return d;
@@ -118,7 +119,7 @@ Value bind_descriptor(Session& s, const Value& d, const Value& self, Type* owner
     }
     case ObjectKind::get_set:
       if (self.is_unbound()) return d;
-      return applies_to(s, d, self) ? d.as<GetSet>()->def->get(s, self) : Value::error();
+      return applies_to(s, d, self) && stack_left(s) ? d.as<GetSet>()->def->get(s, self) : Value::error();
     case ObjectKind::instance: {
       Type* t = d.as<Instance>()->type;
       if (find_dunder(s, t, Dunder::get_).is_unbound()) return d;
@@ -195,6 +196,7 @@ Value find_attribute(Session& s, const Value& v, Symbol name) {
   }
   const TypeSlots& slots = slots_of(s, v);
   if (slots.get_attr) {
+    if (!stack_left(s)) return Value::error();
     Value r = slots.get_attr(s, v, name);
     if (!r.is_unbound()) return r;
   }
@@ -206,7 +208,10 @@ Value find_attribute(Session& s, const Value& v, Symbol name) {
 }  // namespace
 
 static Value no_attribute(Session& s, const Value& v, Symbol name) {
-  if (auto* bound = cast_exact<BoundMethod>(v)) return no_attribute(s, bound->function, name);
+  if (auto* bound = cast_exact<BoundMethod>(v)) {
+    while (auto* inner = cast_exact<BoundMethod>(bound->function)) bound = inner;
+    return no_attribute(s, bound->function, name);
+  }
   std::string text;
   if (Type* t = cast_exact<Type>(v))
     text = "type object '" + std::string(t->text()) + "' has no attribute '" + name.str() + "'";
@@ -489,7 +494,7 @@ bool set_descriptor(Session& s, const Value& d, const Value& v, Symbol name, con
             name.c_str(), g->owner ? std::string(g->owner->text()).c_str() : "?");
         return false;
       }
-      return applies_to(s, d, v) && g->def->set(s, v, value);
+      return applies_to(s, d, v) && stack_left(s) && g->def->set(s, v, value);
     }
     default: {
       Value r = deletion ? call_dunder(s, d, Dunder::delete_, {v}) : call_dunder(s, d, Dunder::set_, {v, value});
@@ -566,7 +571,7 @@ bool set_any(Session& s, const Value& v, Symbol name, const Value& value) {
   Type* t = type_of(s, v);
   Value d = type_lookup(s, t, name);
   if (!d.is_unbound() && is_data_descriptor(s, d)) return set_descriptor(s, d, v, name, value);
-  if (slots.set_attr) return slots.set_attr(s, v, name, value);
+  if (slots.set_attr) return stack_left(s) && slots.set_attr(s, v, name, value);
   return no_set(s, v, name, value.is_unbound(), !d.is_unbound());
 }
 

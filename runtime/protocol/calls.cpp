@@ -56,7 +56,8 @@ Value call(Session& s, const Value& f, const Args& args) {
       return depth.ok() ? call_type(s, f.as<Type>(), args) : Value::error();
     }
     case ObjectKind::static_method: {
-      const Value function = f.as<StaticMethod>()->function;
+      Value function = f.as<StaticMethod>()->function;
+      while (auto* inner = cast_exact<StaticMethod>(function)) function = Value(inner->function);
       return call(s, function, args);
     }
     case ObjectKind::instance:

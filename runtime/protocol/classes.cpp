@@ -244,11 +244,11 @@ bool same_layout(Session& s, const Type* before, const Type* base) {
 
 // The lines of `t` and all below it; those before are kept for the way back.
 bool renew_lines(Session& s, Type* t, std::vector<std::pair<Type*, std::vector<Type*>>>& before) {
-  before.emplace_back(t, t->mro);
-  if (!merge_mro(s, t)) return false;
-  settle_solid(t);
-  for (Type* below : t->subclasses)
-    if (!renew_lines(s, below, before)) return false;
+  for (Type* of : with_subclasses(t)) {
+    before.emplace_back(of, of->mro);
+    if (!merge_mro(s, of)) return false;
+    settle_solid(of);
+  }
   return true;
 }
 

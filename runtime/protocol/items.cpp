@@ -52,7 +52,8 @@ Value get_item(Session& s, const Value& v, const Value& key) {
     Value r = call_dunder(s, v, Dunder::getitem_, {key});
     if (!r.is_unbound()) return r;
   }
-  if (auto f = slots_of(s, v).get_item; f && (!scripted(v) || kind_of(v) == ObjectKind::type)) return f(s, v, key);
+  if (auto f = slots_of(s, v).get_item; f && (!scripted(v) || kind_of(v) == ObjectKind::type))
+    return stack_left(s) ? f(s, v, key) : Value::error();
   return raise_type_error(s, "'%s' object is not subscriptable", type_name(s, v).c_str());
 }
 
@@ -82,7 +83,7 @@ bool set_item(Session& s, const Value& v, const Value& key, const Value& value) 
     if (!r.is_unbound()) return !r.is_error();
     if (has_other(s, v, Dunder::delitem_, "__setitem__")) return false;
   } else if (auto f = slots_of(s, v).set_item) {
-    return f(s, v, key, value);
+    return stack_left(s) && f(s, v, key, value);
   }
   if (asks_by_number(s, v, key) && !index_fits(s, key)) return false;
   raise_type_error(s, "'%s' object does not support item assignment", type_name(s, v).c_str());
@@ -96,7 +97,7 @@ bool del_item(Session& s, const Value& v, const Value& key) {
     if (!r.is_unbound()) return !r.is_error();
     if (has_other(s, v, Dunder::setitem_, "__delitem__")) return false;
   } else if (auto f = slots_of(s, v).del_item) {
-    return f(s, v, key);
+    return stack_left(s) && f(s, v, key);
   }
   const bool of_sequence = asks_by_number(s, v, key);  // whose refusal has words of its own
   if (of_sequence && !index_fits(s, key)) return false;
@@ -131,7 +132,7 @@ int64_t length(Session& s, const Value& v) {
       return n;
     }
   } else if (auto f = slots_of(s, v).length) {
-    return f(s, v);
+    return stack_left(s) ? f(s, v) : -1;
   }
   raise_type_error(s, "object of type '%s' has no len()", type_name(s, v).c_str());
   return -1;
@@ -140,7 +141,7 @@ int64_t length(Session& s, const Value& v) {
 Value iter(Session& s, const Value& v) {
   if (!scripted(v)) {
     const TypeSlots& t = slots_of(s, v);
-    if (t.iter) return t.iter(s, v);
+    if (t.iter) return stack_left(s) ? t.iter(s, v) : Value::error();
     if (t.next) return v;
     return raise_type_error(s, "'%s' object is not iterable", type_name(s, v).c_str());
   }
@@ -168,6 +169,7 @@ Value end_of(Session& s, Value r) {
 
 Value next(Session& s, const Value& it) {
   poll_interrupt(s);
+  if (!stack_left(s)) return Value::error();
   if (kind_of(it) == ObjectKind::generator) return next_of_generator(s, it.as<Generator>());
   if (Iterator* of = cast_iterator(it); of && of->def) {
     Value hold = it;
@@ -223,12 +225,13 @@ Value tuple_of(Session& s, const Value& iterable) {
 int64_t length_hint(Session& s, const Value& v) {
   if (Iterator* it = cast_iterator(v)) {
     if (!it->def || !it->def->length_hint) return 0;
+    if (!stack_left(s)) return -1;
     Value n = it->def->length_hint(s, *it);
     return n.is_error() ? -1 : n.is_int() ? n.as_int() : 0;
   }
   if (!scripted(v)) {
     auto f = slots_of(s, v).length;
-    return f ? f(s, v) : 0;
+    return !f ? 0 : stack_left(s) ? f(s, v) : -1;
   }
   if (by_text_of(v)) {
     const Value n = by_text(s, "length_hint", {v});

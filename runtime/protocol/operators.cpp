@@ -127,6 +127,7 @@ Value unsupported(Session& s, const char* symbol, const Value& a, const Value& b
 
 Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
   if (by_text_of(a, b)) return by_text(s, dunder_name(plain(op)), {a, b});
+  if (!stack_left(s)) return Value::error();
   Value r = try_binary(s, op, a, b);
   if (!r.is(Tag::not_implemented)) return r;
   if (Native* n = cast_exact<Native>(a); op == BinOp::rshift && n && n->def->name == "print")
@@ -139,6 +140,7 @@ Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
 
 Value inplace(Session& s, BinOp op, Value a, const Value& b) {
   if (by_text_of(a, b)) return by_text(s, dunder_name(in_place(op)), {a, b});
+  if (!stack_left(s)) return Value::error();
   if (scripted(a)) {
     Value r = call_dunder(s, a, in_place(op), {b});
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
@@ -176,7 +178,7 @@ Value unary(Session& s, UnOp op, const Value& a) {
     else
       return r;
   } else if (auto f = slots_of(s, a).unary) {
-    r = f(s, op, a);
+    r = stack_left(s) ? f(s, op, a) : Value::error();
   }
   if (!r.is(Tag::not_implemented)) return r;
   return raise_type_error(s, "bad operand type for unary %s: '%s'", kUnarySymbols[static_cast<int>(op)],
@@ -270,6 +272,7 @@ int truth(Session& s, const Value& v) {
     return n < 0 ? -1 : n != 0;
   }
   const TypeSlots& t = slots_of(s, v);
+  if (!stack_left(s)) return -1;
   if (t.truth) return t.truth(s, v);
   if (t.length) {
     int64_t n = t.length(s, v);
@@ -293,7 +296,7 @@ int contains(Session& s, const Value& container, const Value& item) {
     if (r.is_error()) return -1;
     if (!r.is_unbound()) return truth(s, r);
   } else if (auto f = slots_of(s, container).contains) {
-    return f(s, container, item);
+    return stack_left(s) ? f(s, container, item) : -1;
   }
   Value it = iter(s, container);
   if (it.is_error()) {

@@ -35,6 +35,10 @@ void DepthGuard::fail(const char* where) {
   ok_ = false;
   raise_error(s_, ExcKind::RecursionError, "maximum recursion depth exceeded%s", where);
 }
+bool no_stack_left(Session& s) {
+  raise_text(s, ExcKind::RecursionError, "maximum recursion depth exceeded");
+  return false;
+}
 
 ReprGuard::ReprGuard(Session& s, const Value& v) : s_(s), entered_(true) {
   const void* o = v.object();
@@ -110,7 +114,7 @@ Value format(Session& s, const Value& v, std::string_view spec) {
       return raise_type_error(s, "__format__ must return a str, not %s", type_name(s, r).c_str());
     }
   }
-  if (auto f = slots_of(s, v).format) return f(s, v, spec);
+  if (auto f = slots_of(s, v).format) return stack_left(s) ? f(s, v, spec) : Value::error();
   if (!spec.empty())
     return raise_type_error(s, "unsupported format string passed to %s.__format__", type_name(s, v).c_str());
   return str(s, v);

@@ -1,6 +1,8 @@
 // Classes: which class a value has, lookup along the MRO with its caches, built-in classes from their rows, class
 // tests.
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
@@ -187,7 +189,31 @@ bool is_overridden(const Value& m, Dunder d) {
   return !n || !takes_receiver(n) || n->def->name != dunder_symbol(d).text();
 }
 
-void type_changed(Session& s, Type* t) {
+// Depth first; the order in which classes are left, backwards. Lines of classes may be long, and diamonds may stand on
+// diamonds.
+std::vector<Type*> with_subclasses(Type* t) {
+  struct Visit {
+    Type* of;
+    size_t next;
+  };
+  std::vector<Visit> path{{t, 0}};
+  std::vector<Type*> left;
+  std::unordered_set<Type*> seen{t};
+  while (!path.empty()) {
+    auto& [of, next] = path.back();
+    if (next < of->subclasses.size()) {
+      Type* const below = of->subclasses[next++];
+      if (seen.insert(below).second) path.push_back({below, 0});
+    } else {
+      left.push_back(of);
+      path.pop_back();
+    }
+  }
+  std::reverse(left.begin(), left.end());
+  return left;
+}
+
+static void forget_lookups(Session& s, Type* t) {
   t->version = s.next_version++;
   for (int d = 0; d < kDunderCount; ++d) t->dunders[d] = Value::end();
   auto scripted = [&](Dunder d) { return is_overridden(find_dunder(s, t, d), d); };
@@ -195,7 +221,11 @@ void type_changed(Session& s, Type* t) {
   t->has_getattribute = scripted(Dunder::getattribute_);
   t->has_setattr = scripted(Dunder::setattr_);
   t->has_del = scripted(Dunder::del_);
-  for (Type* sub : t->subclasses) type_changed(s, sub);
+}
+
+void type_changed(Session& s, Type* t) {
+  if (t->subclasses.empty()) return forget_lookups(s, t);
+  for (Type* of : with_subclasses(t)) forget_lookups(s, of);
 }
 
 Value call_dunder(Session& s, const Value& v, Dunder d, std::initializer_list<Value> args) {

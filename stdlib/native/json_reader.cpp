@@ -78,9 +78,8 @@ class Nesting {
   explicit Nesting(Session& s) : s_(s) {}
   ~Nesting() { s_.depth -= open_; }
   bool enter(std::string_view what) {
-    char here;
     ++s_.depth, ++open_;
-    if (s_.depth <= s_.recursion_limit && reinterpret_cast<uintptr_t>(&here) >= s_.stack_limit) return true;
+    if (s_.depth <= s_.recursion_limit && s_.has_stack()) return true;
     const std::string where = "maximum recursion depth exceeded while decoding a JSON " + std::string(what);
     raise_text(s_, ExcKind::RecursionError, where + " from a unicode string");
     return false;

@@ -12,7 +12,7 @@ Value show(Session& s, const Args& a) {
   Type* t = type_of(s, a[0]);
   Tuple *fields = cast<Tuple>(type_lookup(s, t, names)), *values = cast<Tuple>(a[0]);
   std::string out = text_of(s, type_lookup(s, t, module)) + "." + std::string(t->text()) + "(";
-  for (size_t i = 0; fields && i < fields->size && i < values->size; ++i)
+  for (size_t i = 0; fields && i < fields->size && i < values->size && !s.has_error(); ++i)
     out += (i ? ", " : "") + text_of(s, (*fields)[i]) + "=" + repr_text(s, (*values)[i]);
   return s.has_error() ? Value::error() : make_str(out + ")");
 }

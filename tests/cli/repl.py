@@ -182,6 +182,29 @@ def test_tab_completes_names_and_attributes(t):
     t.equal(p.end(), 0)
 
 
+def test_a_completion_without_end_is_ended_by_ctrl_c_and_by_itself(t):
+    p = Terminal(t)
+    p.wait_for(">>> $")
+    for line in ("class Stubborn:", "    def __getattr__(self, name):", "        while True:", "            try:", "                while True: pass", "            except: pass"):
+        p.type(line + "\n")
+        p.wait_for(r"\.\.\. $")
+    for typed in ("    def __dir__(self): return map(str, iter(int, 1))\n\n", "class Plain:\n    def __getattr__(self, name):\n        while True: pass\n\n", "s, c = Stubborn(), Plain()\n"):
+        p.type(typed)
+        p.wait_for(r">>> $")
+    p.type("c.a.b\t")
+    time.sleep(0.3)
+    start = time.monotonic()
+    p.type("\x03")
+    p.wait_for(r"KeyboardInterrupt[^>]*>>> $")
+    t.check(time.monotonic() - start < 0.5 * p.scale, f"{time.monotonic() - start} s")
+    for endless in ("c.a.b\t", "s.a.b\t", "s.a\t"):
+        start = time.monotonic()
+        p.type(endless + "\x15'still', 'here'\n")
+        p.wait_for(r"\('still', 'here'\)\r\n>>> $")
+        t.check(time.monotonic() - start < 2 * p.scale, f"{endless!r}: {time.monotonic() - start} s")
+    t.equal(p.end(), 0)
+
+
 def test_tab_completes_modules_and_what_they_have(t):
     t.write("own_module.py", "value_of_mine = 5\n")
     p = Terminal(t)
