@@ -1,8 +1,6 @@
 """Distributions whose parameters are computed by a model are compiled with the step around them, and have the interpreter's bits."""
 import re
 
-from harness.cli import tags
-
 PRELUDE = """
 import ouro.distributions as D
 from ouro import jit, nn, optim, value_and_grad
@@ -58,7 +56,6 @@ CASES = {
 }
 
 
-@tags("jit")
 def test_steps_over_distributions_are_compiled_whole(t):
     cases = [(made, asked) for made, all_asked in CASES.items() for asked in all_asked]
     t.write("distributions.ouro", PRELUDE + "".join(STEP.format(k=k, name=f"{made}: {asked}", made=made, asked=asked) for k, (made, asked) in enumerate(cases)))

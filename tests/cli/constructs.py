@@ -3,8 +3,6 @@ has the interpreter's bits. Those of LATER are right and stay interpreted today;
 """
 import re
 
-from harness.cli import tags
-
 # name: what the model makes, what `forward` does with x, [2, 4].
 CONSTRUCTS = {
     "a ModuleList in a loop": ("self.ls = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])", "for l in self.ls:\n    x = relu(l(x))\nreturn x.sum()"),
@@ -163,7 +161,6 @@ def indented(text):
     return "\n".join(" " * 8 + line for line in text.split("\n"))
 
 
-@tags("jit")
 def test_constructs_are_compiled_under_grad(t):
     t.write("constructs.ouro", PRELUDE + "".join(CASE.format(k=k, name=name, made=indented(made), forward=indented(forward))
                                                  for k, (name, (made, forward)) in enumerate(CONSTRUCTS.items())))

@@ -378,6 +378,7 @@ def test_a_stopped_process_is_not_waited_for(t):
     process, env, path = _listening(t)
     try:
         process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)  # every thread has stopped
         begin = time.time()
         t.has(t.run("ctl", str(process.pid), "get", env=env, status=1).err, "does not answer")
         t.check(time.time() - begin < 15, "ctl waited for long")

@@ -3,8 +3,6 @@ import os
 import shutil
 import subprocess
 
-from harness.cli import tags
-
 SCRIPT = """
 from ouro import jit
 @jit
@@ -20,7 +18,6 @@ HOLDS = {"typed": "func @scores(%0.x: f32[3, 4]", "plan": "kernel k0", "loops": 
          "asm": ".globl\tk0", "cl": "void k0(__global", "ptx": ".entry k0("}
 
 
-@tags("jit")
 def test_every_stage_is_printed_after_the_scripts_own_output(t):
     t.write("scores.ouro", SCRIPT)
     for stage, text in HOLDS.items():
@@ -30,14 +27,12 @@ def test_every_stage_is_printed_after_the_scripts_own_output(t):
                 f"{stage}: {done.out[:2000]}")
 
 
-@tags("jit")
 def test_a_function_can_be_chosen(t):
     t.write("scores.ouro", SCRIPT)
     out = t.run("ir", "--stage=loops", "--function=total", "scores.ouro").out
     t.check("total, version 1" in out and "scores" not in out, out)
 
 
-@tags("jit")
 def test_eager_mode_and_scripts_without_tensors_say_so(t):
     t.write("scores.ouro", SCRIPT)
     t.check("// mode eager: nothing is compiled" in t.run("ir", "--stage=cl", "--mode=eager", "scores.ouro").out, "")
@@ -49,7 +44,6 @@ def test_an_unknown_stage_names_those_there_are(t):
     t.check(done.status == 2 and "tokens, tree, ast, anf, code, typed, plan, loops, llvm, asm, cl, ptx" in done.err, done.err)
 
 
-@tags("jit")
 def test_ptxas_takes_the_text(t):
     ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
     if not os.path.exists(ptxas):

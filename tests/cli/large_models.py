@@ -1,8 +1,6 @@
 """Models of many layers, parameters and steps are one compiled program: nothing counts to 64."""
 import re
 
-from harness.cli import tags
-
 STEP = '''
 from ouro import nn, optim, jit, value_and_grad
 manual_seed(0)
@@ -44,23 +42,19 @@ def check_compiled(t, script, function="step"):
     t.equal(t.run("run", "--mode=eager", "large.ouro").out, told[:told.index("\n\n") + 1])
 
 
-@tags("jit")
 def test_a_step_with_more_than_a_hundred_parameters(t):
     for optimizer in ("SGD(model, lr=0.1, momentum=0.9)", "Adam(model, lr=1e-3)"):
         check_compiled(t, STEP.format(model=MLP.format(n=70, optimizer=optimizer), clip=""))
 
 
-@tags("jit")
 def test_many_gradients_are_clipped_by_their_norm(t):
     check_compiled(t, STEP.format(model=MLP.format(n=40, optimizer="SGD(model, lr=0.1)"), clip="nn.clip_grad_norm(grads, 0.01)"))
 
 
-@tags("jit")
 def test_a_recurrent_layer_over_many_steps(t):
     check_compiled(t, STEP.format(model=LSTM.format(n=130), clip=""))
 
 
-@tags("jit")
 def test_a_sequence_of_two_hundred_layers(t):
     check_compiled(t, '''
 from ouro import nn, jit
@@ -100,7 +94,6 @@ LOOPS = {
 }
 
 
-@tags("jit")
 def test_loops_of_many_turns_over_structure(t):
     for what, body in LOOPS.items():
         check_compiled(t, f'''
@@ -115,7 +108,6 @@ for i in range(3):
 ''', "f")
 
 
-@tags("jit")
 def test_a_loop_over_numbers_stays_a_loop(t):
     t.write("numbers.ouro", '''
 from ouro import jit
@@ -179,19 +171,16 @@ for i in range(3):
 """
 
 
-@tags("jit")
 def test_sequences_are_gone_through_in_every_way(t):
     for body in SEQUENCES.values():
         check_compiled(t, SEQUENCE.format(body=body, result="value_and_grad(run, (0, 1))(x, u)"))
 
 
-@tags("jit")
 def test_sequences_are_written_row_by_row(t):
     for body in WRITTEN.values():
         check_compiled(t, SEQUENCE.format(body=body, result="run(x, u), (x * 2, u)"))
 
 
-@tags("jit")
 def test_many_tensors_are_joined(t):
     check_compiled(t, '''
 from ouro import jit

@@ -3,6 +3,9 @@ import subprocess
 
 N = 70_000
 NAMES = [f"a{i}" for i in range(N)]
+# What CPython prints, where it takes 10 to 20 seconds for a text.
+SLOW = {"keyword-only parameters": f"(0, {N - 1})\n", "keyword arguments": f"({N}, {N - 1})\n",
+        "captured variables": f"{N + 3} {N}\n", "nonlocal names": "(5, 1)\n"}
 
 
 def programs():
@@ -31,9 +34,10 @@ def test_more_than_65535_of_anything(t):
     if t.suite.sanitized:
         t.skip("no sanitizers: these are large texts, which take them minutes")
     for what, text in programs():
-        path = t.write("large.py", text)
-        expected = subprocess.run(["python3", path or t.path("large.py")], capture_output=True, text=True)
+        t.write("large.py", text)
+        expected = SLOW.get(what)
+        if expected is None:
+            python = subprocess.run(["python3", t.path("large.py")], capture_output=True, text=True)
+            expected = python.stdout or python.stderr.strip().splitlines()[-1]
         done = t.run("--mode=eager", "large.py", status=None, timeout=120)
-        t.equal((what, done.out), (what, expected.stdout))
-        if expected.returncode:
-            t.has(done.err, expected.stderr.strip().splitlines()[-1])
+        t.equal((what, done.out or done.err.strip().splitlines()[-1]), (what, expected))

@@ -270,17 +270,16 @@ def left_out(told):
 
 
 def alike(t, script):
-    """The same lines in every mode; under sanitizers in the one that runs most of the program's parts."""
+    """The same lines in every mode, and nothing stays interpreted; under sanitizers in the mode that runs most of the program's parts."""
     t.write("layers.ouro", PRELUDE + script)
     expected = t.run("--mode=eager", "--threads=1", "layers.ouro", timeout=300).out
     t.check(len(expected.splitlines()) > 20, expected)
-    modes = [["--mode=graph", "--threads=3"]] + ([] if t.suite.sanitized else [["--mode=graph"], ["--mode=auto"]])
-    for options in modes:
+    for options in [["--mode=graph", "--threads=3"]] + ([] if t.suite.sanitized else [["--mode=auto", "--threads=1"]]):
         actual = t.run(*options, "layers.ouro", timeout=300).out
         wrong = [f"{a[:300]}\n  not  {e[:300]}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]
         t.check(actual == expected, f"{' '.join(options)}: {len(wrong)} lines\n" + "\n".join(wrong[:5]))
-    told = t.run("explain", "--mode=graph", "layers.ouro", timeout=300).out
-    t.equal(left_out(told), [])
+    if not t.suite.sanitized:
+        t.equal(left_out(t.run("explain", "--mode=graph", "layers.ouro", timeout=300).out), [])
 
 
 LOSS = '''

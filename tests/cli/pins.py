@@ -1,8 +1,6 @@
 """Numbers, flags and texts from outside are constants of the first version; what changes costs one version, and not one a call."""
 import re
 
-from harness.cli import tags
-
 PRELUDE = """
 import math
 from ouro import jit, nn, optim, value_and_grad
@@ -99,7 +97,6 @@ def versions(told, name):
     return re.split(r"\n(?=\S)", part[1:])[0]
 
 
-@tags("jit")
 def test_a_number_that_changes_costs_one_version(t):
     for what, (forward, step, change, given, expected) in CASES.items():
         t.write("pins.ouro", PRELUDE + MODEL.format(forward=indented(forward, " " * 8), step=indented(step, " " * 4), change=indented(change, " " * 4), given=given, calls=12))
@@ -112,7 +109,6 @@ def test_a_number_that_changes_costs_one_version(t):
         t.equal(t.run("run", "--mode=auto", "pins.ouro").out, told[:told.index("\n\nstep (") + 1])
 
 
-@tags("jit")
 def test_many_numbers_that_change_one_after_the_other_stop_being_constants(t):
     t.write("many.ouro", PRELUDE + MANY)
     told = t.run("explain", "--mode=graph", "many.ouro").out
@@ -121,7 +117,6 @@ def test_many_numbers_that_change_one_after_the_other_stop_being_constants(t):
     t.equal(t.run("run", "--mode=eager", "many.ouro").out, told[:told.index("\n\nf (") + 1])
 
 
-@tags("jit")
 def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
     t.write("sizes.ouro", PRELUDE + SIZES)
     told = t.run("explain", "--mode=graph", "sizes.ouro").out

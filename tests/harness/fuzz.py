@@ -22,10 +22,11 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=120", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=80", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
 }
-TENSORS = {"tensors": 240, "models": 80, "arguments": 40, "pins": 160}  # programs; a tenth of them under sanitizers
+# Random tensor programs: how many, a tenth of them under sanitizers, and the tags; kernels on several threads are those of the first two.
+TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, [])}
 
 
 def run_fuzzer(suite, name, program, seconds):
@@ -103,9 +104,9 @@ def discover(suite):
     jobs = []
     if suite.ouro and suite.wants("fuzz/rows") and suite.tagged([]):
         jobs.append(Job("fuzz/rows", lambda: check_rows(suite, "fuzz/rows")))
-    for generator, count in TENSORS.items():
+    for generator, (count, tags) in TENSORS.items():
         name = f"fuzz/{generator}"
-        if suite.ouro and suite.wants(name) and suite.tagged(["jit", "threads"]):
+        if suite.ouro and suite.wants(name) and suite.tagged(tags):
             jobs.append(Job(name, lambda n=name, g=generator, c=count: run_tensors(suite, n, g, c), weight=100))
     for what in OTHERS:
         name = f"fuzz/{what}"
