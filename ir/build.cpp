@@ -82,13 +82,8 @@ Variable FunctionBuilder::declare_var(Symbol name) {
   return Variable{static_cast<uint32_t>(variables_.size() - 1)};
 }
 
-static uint64_t def_key(Variable v, BlockId b) { return uint64_t{static_cast<uint32_t>(v)} << 32 | index(b); }
-
-Atom* FunctionBuilder::find_def(Variable v, BlockId b) {
-  auto it = defs_.find(def_key(v, b));
-  return it == defs_.end() ? nullptr : &it->second;
-}
-void FunctionBuilder::set_def(Variable v, BlockId b, Atom a) { defs_[def_key(v, b)] = a; }
+Atom* FunctionBuilder::find_def(Variable v, BlockId b) { return defs_.find(static_cast<uint32_t>(v), index(b)); }
+void FunctionBuilder::set_def(Variable v, BlockId b, Atom a) { defs_.set(static_cast<uint32_t>(v), index(b), a); }
 
 void FunctionBuilder::write_var(Variable v, Atom value) {
   if (!reachable()) return;
@@ -155,7 +150,10 @@ Atom FunctionBuilder::lookup(Variable v, BlockId b) {
     value = p;
     break;
   }
-  for (BlockId p : path) set_def(v, p, value);
+  // Every eighth block of a long way remembers it: a later walk is short, and the table stays small. The last one has
+  // to: the parameter is its.
+  for (size_t i = 0; i < path.size(); i += 8) set_def(v, path[i], value);
+  if (!path.empty()) set_def(v, path.back(), value);
   return value;
 }
 

@@ -32,6 +32,7 @@
 #include <unordered_map>
 
 #include "ir/anf.h"
+#include "ir/definitions.h"
 #include "ir/prim.h"
 
 namespace ouro::ir {
@@ -193,7 +194,7 @@ class FunctionBuilder {
   std::vector<std::pair<BlockId, uint32_t>> param_of_;       // SSA parameter: block and position; block none otherwise
   std::unordered_map<uint32_t, std::vector<NameId>> users_;  // name -> SSA parameters that get it as an argument
   std::vector<Symbol> variables_;
-  std::unordered_map<uint64_t, Atom> defs_;
+  Definitions defs_;
   std::vector<std::pair<BlockId, uint32_t>> pending_;
   std::vector<NameId> suspects_;
   bool drop_unused_ = false;
