@@ -119,7 +119,6 @@ for i in range(2): print(f(ones(3))[1])
     t.check(told.startswith("[10000000000000000000000000]\n" * 2) and "version 1: compiled" in told, told)
 
 
-@tags("jit")
 def test_a_tensor_that_no_memory_holds_is_an_error_in_compiled_code(t):
     t.write("huge.ouro", """
 from ouro import jit

@@ -132,7 +132,6 @@ if "opencl" in devices:
 
 
 @on_devices
-@tags("jit")
 def a_net_trains_there_and_nothing_is_left_on_the_host(t, d):
     d.write("train.ouro", TRAIN)
     host = [float(line) for line in t.run("--mode=graph", "train.ouro").out.split()]
@@ -209,7 +208,6 @@ print(demand.report()["devices"]["opencl"]["on_host"])
 
 
 @on_devices
-@tags("jit")
 def a_checkpoint_comes_back_to_where_the_model_is(t, d):
     d.write("keep.ouro", MODEL + '''
 model.to("opencl")

@@ -25,7 +25,7 @@ OTHERS = {
     "gradients": ([f"--seed={FIRST_SEED}", "--count=80", "--jobs=1"], ["--seed=2000000", "--count=16", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
 }
-# Random tensor programs: how many, a tenth of them under sanitizers, and the tags; kernels on several threads are those of the first two.
+# Random tensor programs: how many (a tenth of them under the address sanitizer, a thirtieth under the thread sanitizer) and the tags; kernels on several threads are those of the first two.
 TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, [])}
 
 
@@ -75,7 +75,7 @@ def run_programs(suite, name):
 def run_tensors(suite, name, generator, count):
     """Batches of random tensor programs; what differs is in the output of the generator's own command."""
     if suite.sanitized:
-        count //= 10
+        count //= 30 if suite.tags else 10
     done = suite.execute([sys.executable, os.path.join(TESTS, "fuzz", generator + ".py"), f"--ouro={suite.ouro}", f"--seed={FIRST_SEED}",
                           f"--count={count}", f"--shrink={SHRINK_SECONDS}", "--jobs=1", f"--keep={suite.temporary()}"], timeout=1500)
     problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.out, 60)}\n{tail(done.err, 20)}"
