@@ -96,7 +96,7 @@ Atom Lowerer::set(const Set& e) {
 Atom Lowerer::read_only(const ExprNode* e) {
   auto* s = dyn<Set>(e);
   if (!s || !is_constant_set(*s)) return expr(e);
-  return list_or_set(*e, is_copied_set(*s) ? names_.shared(*s).elts : s->elts, true);
+  return list_or_set(*e, kept_order(names_.shared(*s)), true);
 }
 
 Atom Lowerer::dict(const Dict& e) {

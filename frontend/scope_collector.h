@@ -117,6 +117,7 @@ class Collector {
     for (const ExprNode* e : list) expression(e);
   }
   void expression(const ExprNode* e);
+  void looked_into(const ExprNode* e);  // iterated, or behind `in`: nobody else sees the object
   void comprehension(Scope::Kind kind, Symbol name, const ExprNode& e, Seq<Comprehension> generators,
                      const ExprNode* elt, const ExprNode* value);
   void generator(Seq<Comprehension> generators, size_t i, const ExprNode* elt, const ExprNode* value);

@@ -41,7 +41,7 @@ void Collector::generator(Seq<Comprehension> generators, size_t i, const ExprNod
   const Comprehension& g = *generators[i];
   if (i > 0) {
     ++cur_->comp_iter_expr;
-    expression(g.iter);
+    looked_into(g.iter);
     --cur_->comp_iter_expr;
   }
   Region r(*this);
@@ -55,13 +55,18 @@ void Collector::generator(Seq<Comprehension> generators, size_t i, const ExprNod
 void Collector::comprehension(Scope::Kind kind, Symbol name, const ExprNode& e, Seq<Comprehension> generators,
                               const ExprNode* elt, const ExprNode* value) {
   ++cur_->comp_iter_expr;
-  expression(generators[0]->iter);
+  looked_into(generators[0]->iter);
   --cur_->comp_iter_expr;
   Scope& s = enter(kind, name, &e);
   if (kind == Scope::Kind::generator_exp) s.generator = true;
   define_in(s, names().dot0, Variable::kParam, e.span).bindings.push_back({0, 0});
   generator(generators, 0, elt, value);
   leave();
+}
+
+void Collector::looked_into(const ExprNode* e) {
+  if (auto* s = dyn<Set>(e); s && is_constant_set(*s)) res_.constant_sets.emplace(constant_set_key(*s), s);
+  expression(e);
 }
 
 void Collector::expression(const ExprNode* e) {
@@ -147,11 +152,14 @@ void Collector::expression(const ExprNode* e) {
       return yield(*e);
     case Kind::Compare: {
       auto& c = as<Compare>(e);
+      const bool in_last = c.ops.back() == CmpOperator::In || c.ops.back() == CmpOperator::NotIn;
+      auto last = [&] { in_last ? looked_into(c.comparators.back()) : expression(c.comparators.back()); };
       expression(c.left);
+      if (c.comparators.size() == 1) return last();
       expression(c.comparators[0]);
-      if (c.comparators.size() == 1) return;
       Region r(*this);
-      return expressions(c.comparators.subspan(1));
+      expressions(c.comparators.subspan(1, c.comparators.size() - 2));
+      return last();
     }
     case Kind::Call: {
       auto& c = as<Call>(e);

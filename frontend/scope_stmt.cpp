@@ -204,7 +204,7 @@ void Collector::statement(const StmtNode& s) {
       return ann_assign(as<AnnAssign>(&s));
     case Kind::For: {
       auto& f = as<For>(&s);
-      expression(f.iter);
+      looked_into(f.iter);
       {
         Region r(*this);
         ++loops_;
