@@ -139,8 +139,7 @@ N(n_bare) {
   return AVal::of_heap(s.allocate(std::move(o)));
 }
 N(n_class_attribute) {
-  Value name = s.need_constant(a.at(1), "is an attribute's name");
-  AVal v = s.class_lookup(a[0], runtime::str_symbol(cast_exact<runtime::Str>(name)));
+  AVal v = s.class_lookup(a.at(0), s.need_name(a.at(1)));
   return v.is(AKind::unbound) ? none() : v;
 }
 N(n_record) {

@@ -185,9 +185,7 @@ struct Operands {
     if (i >= args.size()) s.abandon("a rule with too few operands");
     return args[i];
   }
-  Symbol name() const {
-    return runtime::str_symbol(cast_exact<runtime::Str>(s.need_constant(at(1), "is an attribute's name")));
-  }
+  Symbol name() const { return s.need_name(at(1)); }
   const runtime::Type* type() const { return s.read(at(0).heap).cls.as<runtime::Type>(); }
   // Does the class say how this attribute is had: by a property, a descriptor?
   bool computed(const AVal& found) const {
@@ -273,7 +271,7 @@ AVal Specialiser::plain_primitive(AFrame& f, std::string_view name, Args_ a) {
   let.op = *op;
   const ir::AttrKind attr = ir::kPrims[static_cast<size_t>(*op)].attr;
   if (attr == ir::AttrKind::symbol) {
-    let.attr = runtime::str_symbol(cast_exact<runtime::Str>(need_constant(a[1], "is an attribute's name"))).id();
+    let.attr = need_name(a[1]).id();
     a.erase(a.begin() + 1);
   } else if (attr == ir::AttrKind::integer) {
     let.attr = static_cast<uint32_t>(need_int(a.back(), "is a conversion"));

@@ -263,10 +263,15 @@ AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() != 1) s.abandon("a class made inside");
   return AVal::of(s.class_of(a[0]));
 }
+// Of anything else than an int the interpreter asks `__index__`, or refuses it.
+bool is_int(Specialiser& s, const AVal& v) {
+  const ir::Type* t = s.type_of(v);
+  return t && t->kind == ir::TypeKind::integer;
+}
 AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal zero = AVal::of(Value::integer(0)), one = AVal::of(Value::integer(1));
   for (const AVal& v : a)
-    if (!s.is_number(v)) s.abandon("range of something that is no number");
+    if (!is_int(s, v)) s.abandon("range of something that is no int");
   if (a.size() == 1) return AVal::compound(AKind::range, {zero, a[0], one});
   if (a.size() == 2) return AVal::compound(AKind::range, {a[0], a[1], one});
   return AVal::compound(AKind::range, {a.at(0), a.at(1), a.at(2)});
@@ -282,7 +287,9 @@ AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_enumerate(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal it = s.make_iterator(a.at(0));
   AVal e = s.new_iterator(AObject::Iter::enumerate, it);
-  s.write(e.heap).cursor = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
+  const AVal start = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
+  if (!is_int(s, start)) s.abandon("enumerate from something that is no int");
+  s.write(e.heap).cursor = start;
   return e;
 }
 AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {

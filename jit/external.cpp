@@ -538,6 +538,13 @@ int64_t Specialiser::need_int(const AVal& a, std::string_view why) {
   abandon(fmt::format("not an int where it {}", why));
 }
 
+Symbol Specialiser::need_name(const AVal& a) {
+  const Value v = need_constant(a, "is an attribute's name");
+  auto* text = cast_exact<runtime::Str>(v);
+  if (!text) abandon("an attribute whose name is no str");
+  return runtime::str_symbol(text);
+}
+
 Value Specialiser::need_constant(const AVal& a, std::string_view why) {
   if (auto v = concrete(a)) return *v;
   if (!a.is(AKind::dynamic) || !a.atom.is_name()) abandon(fmt::format("a value that {} is not known", why));

@@ -289,6 +289,7 @@ class Specialiser {
   bool cotangent_is_zero(const AVal& a);  // of a boxed one nobody knows: Abandon
 
   // ---- facts
+  Symbol need_name(const AVal& a);                        // an attribute's name, guarded too
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
   bool may_pin(const AVal& a) const;                     // a dynamic value that need_constant would give

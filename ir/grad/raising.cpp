@@ -169,8 +169,8 @@ struct Rewriter {
     jump(itself, out, goes_on, updated, l.span);
 
     const NameId both = try_call(l, callee, args, out);
-    jump(called, out, goes_on, handed(l, prim::ad_value, {both, args[0]}, intern(op_name(prim::move)).id(), out),
-         l.span);
+    handed(l, prim::ad_value, {both, args[0]}, intern(op_name(prim::move)).id(), out);  // raises what was raised
+    jump(called, out, goes_on, args[0], l.span);
     f.blocks[index(goes_on)].params = {l.result};
     return goes_on;
   }
