@@ -19,6 +19,17 @@ inline constexpr uint32_t kStopBits = 1;
 using PollWord = const std::atomic<uint32_t>*;
 inline bool stop_asked(PollWord poll) { return poll && poll->load(std::memory_order_relaxed) & kStopBits; }
 
+// How long work may still take that is asked to stop: what writes in place most often ends before, and is not left half
+// done then. Any thread may look.
+class StopGrace {
+ public:
+  /// The client is asked to stop. Is the time since the first such look up?
+  bool over();
+
+ private:
+  std::atomic<int64_t> until_{0};  // nanoseconds of the steady clock; 0: nobody has looked
+};
+
 class Client {
  public:
   explicit Client(size_t memory_limit) : memory(*this, memory_limit) {}
@@ -28,10 +39,11 @@ class Client {
 
   std::atomic<uint32_t> poll{0};
   MemoryAccount memory;
+  StopGrace* grace = nullptr;  // of the update in place that its thread is at
 
   /// May its work be stopped in the middle? (A script runs, and nothing that must not be left half done.)
   virtual bool may_stop() const = 0;
-  /// A look at the poll word from its thread: throws Interrupted.
+  /// A look at the poll word from its thread: throws Interrupted, if there is a grace when it is over.
   virtual void look() const = 0;
   /// It holds so much that cycles in it should be looked for.
   virtual void collection_due() = 0;

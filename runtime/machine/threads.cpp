@@ -24,10 +24,13 @@ struct Job {
   int helpers;     // how many workers may still join
   int inside = 0;  // workers at it
   std::atomic<int64_t> next{0};
-  PollWord poll = nullptr;  // what ends it early
+  PollWord poll = nullptr;     // what ends it early
+  StopGrace* grace = nullptr;  // not before this is over
   Job* link = nullptr;
   std::atomic<bool> failed{false};  // a part found no memory
-  bool stopped() const { return runtime::stop_asked(poll) || failed.load(std::memory_order_relaxed); }
+  bool stopped() const {
+    return (runtime::stop_asked(poll) && (!grace || grace->over())) || failed.load(std::memory_order_relaxed);
+  }
   void work();
   void throw_failure() const {
     if (failed.load(std::memory_order_relaxed)) throw std::bad_alloc();
@@ -134,7 +137,8 @@ void run_parts_or_stop(int threads, int64_t parts, PartFn fn, void* context) {
           .context = context,
           .parts = parts,
           .helpers = static_cast<int>(std::min<int64_t>(threads, parts)) - 1,
-          .poll = &c->poll};
+          .poll = &c->poll,
+          .grace = c->grace};
   if (job.helpers <= 0)
     job.work();
   else

@@ -19,12 +19,13 @@ void poll_interrupt() {
 
 void poll_slowly(const Session& s) {
   if (!s.may_stop()) return;
+  if (s.grace && (!(s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) || !s.grace->over())) return;
   if (s.poll.load(std::memory_order_relaxed) & Session::kInterrupt) throw Interrupted();
   // The count is the session's own business, natives only look at it.
   if (!count_step(const_cast<Session&>(s))) throw Interrupted();
 }
 
-const std::atomic<uint32_t>* poll_word(const Session& s) { return s.may_stop() ? &s.poll : nullptr; }
+const std::atomic<uint32_t>* poll_word(const Session& s) { return s.may_stop() && !s.grace ? &s.poll : nullptr; }
 
 static thread_local int t_held = 0;
 InterruptsHeld::InterruptsHeld() { ++t_held; }

@@ -21,6 +21,23 @@ class InterruptsHeld {
 };
 bool interrupts_held();
 
+// While one lives, an interrupt waits for a tenth of a second: for updates in place of what the script holds. Most end
+// before; of one that does not, each element has its old value or its new one, and is all that is lost by unwinding.
+class InterruptGrace {
+ public:
+  explicit InterruptGrace(Session& s) : client_(s), before_(s.grace) {
+    if (!before_) s.grace = &own_;
+  }
+  ~InterruptGrace() { client_.grace = before_; }
+  InterruptGrace(const InterruptGrace&) = delete;
+  InterruptGrace& operator=(const InterruptGrace&) = delete;
+
+ private:
+  Client& client_;
+  StopGrace* before_;
+  StopGrace own_;
+};
+
 // For loops of natives: at each item, or every few thousand of them where an item takes a nanosecond. Must not stand
 // where unwinding would lose values.
 void poll_slowly(const Session& s);

@@ -464,8 +464,8 @@ bool update_elementwise(Session& s, const ir::OpInfo& op, Value& target, const V
       if (target.is_unbound()) target = std::move(taken);
     }
   } give_back{target, inputs[0]};
-  std::optional<InterruptsHeld> held;
-  if (unshared) held.emplace();  // it is written where it is
+  std::optional<InterruptGrace> grace;
+  if (unshared) grace.emplace(s);  // it is written where it is
   Value r;
   if (!problem.empty())
     r = raise_text(s, ExcKind::RuntimeError, problem);

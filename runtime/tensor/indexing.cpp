@@ -22,6 +22,16 @@ bool fail(Session& s, ExcKind kind, const std::string& text) {
   return false;
 }
 
+// f(begin, count) for what takes long in one go.
+constexpr int64_t kPiece = 1 << 18;  // elements
+template <class F>
+void in_pieces(int64_t n, F&& f) {
+  for (int64_t at = 0; at < n; at += kPiece) {
+    if (at) poll_interrupt();
+    f(at, std::min(kPiece, n - at));
+  }
+}
+
 struct Advanced {
   int64_t stride, size;
   int axis;                    // of x, for messages
@@ -158,16 +168,27 @@ struct KeyReader {
                           " does not match the shape of the indexed tensor " + shape_text(x->shape()) + " at index " +
                           std::to_string(axis + k));
       CountedVector<int64_t> hits;
+      size_t count = 0;
+      in_pieces(t->size, [&](int64_t at, int64_t n) {
+        count +=
+            static_cast<size_t>(std::count_if(t->bytes() + at, t->bytes() + at + n, [](char b) { return b != 0; }));
+      });
+      hits.reserve(count);
       for (int64_t i = 0; i < t->size; ++i) {
         poll_interrupt(s, polled);
         if (t->bytes()[i]) hits.push_back(i);
       }
       std::vector<int64_t> steps = row_major(t->shape());
       for (int k = 0; k < t->rank; ++k) {
-        Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), {static_cast<int64_t>(hits.size())}, hits};
-        for (int64_t& h : a.values) {
-          poll_interrupt(s, polled);
-          h = h / steps[k] % t->dim(k);
+        Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), {static_cast<int64_t>(count)}, {}};
+        if (t->rank == 1) {
+          a.values = std::move(hits);
+        } else {
+          a.values.reserve(count);
+          for (int64_t h : hits) {
+            poll_interrupt(s, polled);
+            a.values.push_back(h / steps[k] % t->dim(k));
+          }
         }
         add_advanced(std::move(a));
         ++axis;
@@ -179,14 +200,11 @@ struct KeyReader {
                   "tensors used as indices must be of an integer dtype or bool, not " + std::string(name(t->dtype)));
     Advanced a{from[axis], x->dim(axis), axis, map.dims.size(), shape, {}};
     a.values.reserve(static_cast<size_t>(t->size));
-    constexpr int64_t kPiece = 1 << 18;
-    for (int64_t at = 0; at < t->size; at += kPiece) {
-      poll_interrupt(s);
-      const int64_t n = std::min(kPiece, t->size - at);
+    in_pieces(t->size, [&](int64_t at, int64_t n) {
       a.values.resize(static_cast<size_t>(at + n));
       kernels().cast[static_cast<int>(t->dtype)][static_cast<int>(DType::i64)](
           a.values.data() + at, t->bytes() + at * static_cast<int64_t>(size_of(t->dtype)), n);
-    }
+    });
     for (int64_t& i : a.values) {
       poll_interrupt(s, polled);
       if (i < -a.size || i >= a.size)
@@ -317,35 +335,39 @@ void read_map(char* out, const char* x, const IndexMap& m, size_t z, int threads
   bool whole = std::equal(to_strides.begin(), to_strides.end(), w.inner_strides.begin());
   w.each([&](int64_t place, int64_t to) {
     if (whole)
-      std::memcpy(out + to * z, x + place * static_cast<int64_t>(z), w.inner * z);
+      copy_in_pieces(out + to * z, x + place * static_cast<int64_t>(z), w.inner * z);
     else
       copy_nd(w.inner_dims, out + to * z, to_strides.data(), x + place * static_cast<int64_t>(z),
               w.inner_strides.data(), z, threads);
   });
 }
 
-void write_map(char* x, const char* v, const IndexMap& m, size_t z) {
+// `single`: v is one element, which goes everywhere.
+void write_map(char* x, const char* v, const IndexMap& m, size_t z, bool single = false) {
   Walk w(m);
   std::vector<int64_t> from_strides = row_major(w.inner_dims);
+  if (single) std::ranges::fill(from_strides, 0);
   w.each([&](int64_t place, int64_t from) {
-    copy_nd(w.inner_dims, x + place * static_cast<int64_t>(z), w.inner_strides.data(), v + from * z,
+    copy_nd(w.inner_dims, x + place * static_cast<int64_t>(z), w.inner_strides.data(), single ? v : v + from * z,
             from_strides.data(), z);
   });
 }
 
-void accumulate_map(char* x, const char* v, const IndexMap& m, DType t) {
+// `single`: v is one element again and again, a piece of it.
+void accumulate_map(char* x, const char* v, const IndexMap& m, DType t, bool single) {
   Walk w(m);
   size_t z = size_of(t);
   LeafKernel add = kernels().leaf[static_cast<int>(ir::Leaf::add)][static_cast<int>(t)];
   std::vector<int64_t> v_strides = row_major(w.inner_dims);
-  CountedVector<char> row(w.inner * z + 64);
   bool whole = std::equal(v_strides.begin(), v_strides.end(), w.inner_strides.begin());
+  Scratch row(whole ? 0 : w.inner * z);
   w.each([&](int64_t place, int64_t from) {
     char* p = x + place * static_cast<int64_t>(z);
-    if (whole) return add(p, p, v + from * z, nullptr, w.inner);
-    copy_nd(w.inner_dims, row.data(), v_strides.data(), p, w.inner_strides.data(), z);
-    add(row.data(), row.data(), v + from * z, nullptr, w.inner);
-    copy_nd(w.inner_dims, p, w.inner_strides.data(), row.data(), v_strides.data(), z);
+    char* to = whole ? p : row.data();
+    if (!whole) copy_nd(w.inner_dims, to, v_strides.data(), p, w.inner_strides.data(), z);
+    in_pieces(w.inner,
+              [&](int64_t i, int64_t n) { add(to + i * z, to + i * z, single ? v : v + (from + i) * z, nullptr, n); });
+    if (!whole) copy_nd(w.inner_dims, p, w.inner_strides.data(), to, v_strides.data(), z);
   });
 }
 
@@ -423,7 +445,7 @@ static Value get_on_host(Session& s, const Value& v, const Value& key) {
     if (i < 0) i += n;
     OURO_TRY(r, make_tensor(s, x->dtype, x->shape().subspan(1)));
     size_t bytes = r.as<Tensor>()->nbytes();
-    std::memcpy(r.as<Tensor>()->data(), x->bytes() + i * static_cast<int64_t>(bytes), bytes);
+    copy_in_pieces(r.as<Tensor>()->data(), x->bytes() + i * static_cast<int64_t>(bytes), bytes);
     return r;
   }
   IndexMap map;
@@ -462,36 +484,46 @@ static bool set_on_host(Session& s, Value& target, const Value& key, const Value
                 "x[...] = v: " + shape_text(t->shape()) + " does not fit into " + shape_text(shape));
   int64_t n = element_count(shape);
   size_t z = size_of(x->dtype);
-  Scratch spread(n == t->size ? 0 : n * z);
   const char* data = t->bytes();
-  if (n != t->size && n > 0) {
+  // One element goes everywhere: it is written as it is, and added from a piece of it.
+  const bool single = t->size == 1 && n > 1;
+  int64_t given = single ? (accumulate ? std::min(n, kPiece) : 1) : n;
+  Scratch spread(given == t->size ? 0 : given * z);
+  if (given != t->size && n > 0) {
     BroadcastReader r(have, shape, z);
-    if (r.single()) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, data, z);
-      kernels().fill[__builtin_ctz(static_cast<unsigned>(z))](spread.data(), bits, n);
-    } else {
-      r.read(spread.data(), data, 0, n);
-    }
+    in_pieces(given, [&](int64_t at, int64_t count) {
+      char* to = spread.data() + at * static_cast<int64_t>(z);
+      if (r.single()) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, data, z);
+        kernels().fill[__builtin_ctz(static_cast<unsigned>(z))](to, bits, count);
+      } else {
+        r.read(to, data, at, count);
+      }
+    });
     data = spread.data();
   }
   if (!make_unique(s, target)) return false;
   if (n == 0) return true;
-  InterruptsHeld held;
+  InterruptGrace grace(s);
   x = target.as<Tensor>();
   if (!accumulate) {
-    write_map(x->bytes(), data, map, z);
+    write_map(x->bytes(), data, map, z, single);
     return true;
   }
   DType compute = ir::compute_type(x->dtype);
   if (compute == x->dtype) {
-    accumulate_map(x->bytes(), data, map, x->dtype);
+    accumulate_map(x->bytes(), data, map, x->dtype, single);
     return true;
   }
-  Value wide = cast_tensor(s, target, compute), addend = make_tensor(s, compute, shape);
+  Value wide = cast_tensor(s, target, compute), addend = make_tensor(s, compute, std::span<const int64_t>(&given, 1));
   if (wide.is_error() || addend.is_error()) return false;
-  kernels().cast[static_cast<int>(x->dtype)][static_cast<int>(compute)](addend.as<Tensor>()->data(), data, n);
-  accumulate_map(wide.as<Tensor>()->bytes(), addend.as<Tensor>()->bytes(), map, compute);
+  const CastKernel cast = kernels().cast[static_cast<int>(x->dtype)][static_cast<int>(compute)];
+  in_pieces(given, [&](int64_t at, int64_t count) {
+    cast(addend.as<Tensor>()->bytes() + at * static_cast<int64_t>(size_of(compute)),
+         data + at * static_cast<int64_t>(z), count);
+  });
+  accumulate_map(wide.as<Tensor>()->bytes(), addend.as<Tensor>()->bytes(), map, compute, single);
   wide = cast_tensor(s, wide, x->dtype);
   if (wide.is_error()) return false;
   target = std::move(wide);
@@ -526,7 +558,6 @@ Value row_put(OpCall& c) {
   bool add = c.op.def->loop.index == "key add";
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();  // so that an unshared tensor is seen as such
-  InterruptsHeld held;
   if (!set_on_host(c.s, x, c.argument("key"), c.inputs[1], add)) return Value::error();
   return x;
 }
@@ -601,7 +632,6 @@ Value row_gather(OpCall& c) {
 Value scatter_at(OpCall& c, CountedVector<int64_t> places, const Value& src, bool add) {
   Value x = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
-  InterruptsHeld held;
   Value v = cast_tensor(c.s, src, x.as<Tensor>()->dtype);
   if (v.is_error() || !make_unique(c.s, x)) return Value::error();
   DType t = x.as<Tensor>()->dtype;
@@ -613,12 +643,19 @@ Value scatter_at(OpCall& c, CountedVector<int64_t> places, const Value& src, boo
   DType compute = ir::compute_type(t);
   x = cast_tensor(c.s, x, compute), v = cast_tensor(c.s, v, compute);
   if (x.is_error() || v.is_error()) return Value::error();
+  uint32_t polled = 0;
   auto go = [&]<class T>(T) {
     T* out = x.as<Tensor>()->data<T>();
     const T* in = v.as<Tensor>()->data<T>();
-    for (size_t i = 0; i < m.places.size(); ++i) out[m.places[i]] = static_cast<T>(out[m.places[i]] + in[i]);
+    for (size_t i = 0; i < m.places.size(); ++i) {
+      poll_interrupt(c.s, polled);
+      out[m.places[i]] = static_cast<T>(out[m.places[i]] + in[i]);
+    }
     if (t == DType::boolean)  // a sum of truths is one
-      for (int64_t at : m.places) out[at] = static_cast<T>(out[at] != T{});
+      for (int64_t at : m.places) {
+        poll_interrupt(c.s, polled);
+        out[at] = static_cast<T>(out[at] != T{});
+      }
   };
   visit_type(compute, go);
   return cast_tensor(c.s, x, t);
@@ -705,7 +742,6 @@ Value row_index_add(OpCall& c) {
   int64_t m = static_cast<int64_t>(index.size());
   Value target = std::move(c.inputs[0]);
   c.args[c.op.input_at[0]] = Value();
-  InterruptsHeld held;
   DType t = target.as<Tensor>()->dtype, compute = ir::compute_type(t);
   target = cast_tensor(c.s, target, compute);
   Value v = cast_tensor(c.s, c.inputs[2], compute);
@@ -715,8 +751,13 @@ Value row_index_add(OpCall& c) {
   char* out = target.as<Tensor>()->bytes();
   for (int64_t o = 0; o < a.outer; ++o)
     for (int64_t i = 0; i < m; ++i) {
+      poll_interrupt(c.s);
       char* p = out + (o * a.n + index[i]) * run;
-      add(p, p, v.as<Tensor>()->bytes() + (o * m + i) * run, nullptr, a.inner);
+      const char* from = v.as<Tensor>()->bytes() + (o * m + i) * run;
+      in_pieces(a.inner, [&](int64_t at, int64_t n) {
+        const size_t skip = static_cast<size_t>(at) * size_of(compute);
+        add(p + skip, p + skip, from + skip, nullptr, n);
+      });
     }
   return cast_tensor(c.s, target, t);
 }

@@ -74,6 +74,15 @@ TENSORS = {
     "sort of a tensor": ("x = randn(10**7)", "sort(x)"),
     "random numbers": ("", "for i in range(99): randn(4096, 4096)"),
     "tolist": ("x = zeros(3 * 10**7)", "x.tolist()"),
+    "update in place": ("x = ones(10**8)", "for i in range(99): x += 1.5"),
+    "power in place": ("x = ones(10**8) * 1.5", "x **= 1.7; x **= 1.7; x **= 1.7"),
+    "write to all places": ("x = ones(10**8)", "for i in range(99): x[:] = 1.5"),
+    "write to a row of places": ("x = ones(10**4, 10**4); y = ones(10**4)", "for i in range(99): x[:] = y"),
+    "write to masked places": ("x = ones(3 * 10**7); m = x > 0", "for i in range(99): x[m] = 1.5"),
+    "addition at places": ("x = ones(2000, 10**4); i = randint(0, 2000, (10**4,))", "for k in range(99): x[i] += 1.5"),
+    "addition at places in f16": ("x = ones(2 * 10**7, dtype=f16); i = randperm(10**7)", "for k in range(99): x[i] += 1.5"),
+    "index_add": ("x = ones(2000, 10**4); i = randint(0, 2000, (10**4,)); y = ones(10**4, 10**4)", "for k in range(99): x = x.index_add(0, i, y)"),
+    "scatter_add": ("x = ones(10**7); i = randperm(10**7); y = ones(10**7)", "for k in range(99): x = x.scatter_add(0, i, y)"),
     "tensor of a list": ("x = [1.5] * (3 * 10**7)", "tensor(x)"),
 }
 # Compiled steps, in mode graph: loops of plans in their forms, and what one kernel or one call of a library does for
@@ -167,6 +176,32 @@ def test_long_natives_stop(t):
 
 def test_long_operations_of_tensors_stop(t):
     stops(t, TENSORS, "eager")
+
+
+def test_an_update_in_place_is_finished_or_left_in_the_middle(t):
+    """A short one is finished; of a long one each element has its old value or its new one. The place keeps the tensor."""
+    places = {"x": "x = {}", "o.x": "class O: pass\no = O()\no.x = {}", "l[1]": "l = [0, {}]", "d['a']": "d = dict(a={})"}
+    for place, make in places.items():
+        for update, size, check in ((f"{place} += 1.0", 10**6, f"bool(({place} == {place}[0]).all())"),
+                                    (f"{place}[:] = {place}[0] + 1.0", 10**6, f"bool(({place} == {place}[0]).all())"),
+                                    (f"{place} **= 3.0", 3 * 10**8, f"bool((({place} == 1.5) | ({place} == 3.375)).all())")):
+            again = "while True: " if size == 10**6 else ""
+            text = f"""
+{make.format(f'full(({size},), 1.5)')}
+print('go', flush=True)
+try:
+    {again}{update}
+    print('ended', flush=True)
+except KeyboardInterrupt: print('caught', flush=True)
+print({place}.shape, {check})
+"""
+            process = subprocess.Popen([t.ouro, "run", "--mode=eager", "-c", text], stdout=subprocess.PIPE, text=True, env=t.suite.environment())
+            t.equal(process.stdout.readline(), "go\n")
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            word, shown = process.communicate(timeout=300)[0].splitlines()
+            t.check(word == "caught" or not again, f"{update}: {word}")
+            t.equal(shown, f"({size},) True")
 
 
 def test_compiled_steps_stop(t):
