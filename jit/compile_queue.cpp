@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "support/give_up.h"
 #include "support/process_end.h"
 #include "support/signals.h"
 
@@ -36,6 +37,7 @@ CompileQueue::~CompileQueue() {
     std::scoped_lock hold(queues().lock);
     std::erase(queues().all, this);
   }
+  given_up_ = 1;
   {
     std::scoped_lock hold(lock_);
     stop_ = true;
@@ -68,6 +70,7 @@ void CompileQueue::start() {
 }
 
 void CompileQueue::give_up() {
+  given_up_ = 1;
   {
     std::scoped_lock hold(lock_);
     jobs_.clear();
@@ -94,7 +97,10 @@ void CompileQueue::work() {
     jobs_.pop_front();
     busy_ = true;
     hold.unlock();
-    if (!process_ends()) job();
+    if (!process_ends()) {
+      GiveUpWhen scope({&given_up_, 1});
+      job();
+    }
     job = nullptr;
     hold.lock();
     busy_ = false;

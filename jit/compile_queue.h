@@ -1,9 +1,11 @@
 // Compilation beside the running program: jobs read only immutable IR, never a heap (RULES D20). It stops when the
-// process ends.
+// process ends, and so does the job that runs then (support/give_up.h).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -14,7 +16,7 @@ namespace ouro::jit {
 class CompileQueue {
  public:
   CompileQueue();
-  /// Unstarted jobs are dropped; the running one is waited for.
+  /// As give_up().
   ~CompileQueue();
   void push(std::function<void()> job);
   /// The same, before what waits already.
@@ -23,7 +25,7 @@ class CompileQueue {
   void wait_for_one(std::chrono::milliseconds most);
   /// Until everything pushed so far is done.
   void wait();
-  /// Drops what has not begun, and waits for what has.
+  /// Drops what has not begun, and waits until what has is given up. For good.
   void give_up();
 
  private:
@@ -34,6 +36,7 @@ class CompileQueue {
   std::deque<std::function<void()>> jobs_;
   std::thread worker_;
   bool stop_ = false, busy_ = false;
+  std::atomic<uint32_t> given_up_{0};  // what a job looks at
 };
 
 }  // namespace ouro::jit

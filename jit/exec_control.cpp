@@ -11,6 +11,7 @@
 
 #include "jit/join.h"
 #include "jit/specialiser.h"
+#include "support/give_up.h"
 
 namespace ouro::jit {
 
@@ -127,6 +128,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
       }
     }
     entered = false;
+    may_give_up();
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps) abandon_whole(fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
     for (const ir::Let& let : block.lets) {

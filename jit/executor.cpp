@@ -17,6 +17,7 @@
 #include "runtime/tensor/route.h"
 #include "runtime/tensor/tensor.h"
 #include "support/diag.h"
+#include "support/give_up.h"
 #include "support/process_end.h"
 #include "support/trace.h"
 
@@ -347,6 +348,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   request.function = Value::share(runtime::frame_closure(frame));
   request.args = args;
   request.fixed = f.fixed;
+  const Pins pins = f.pins;
   learn_differences(s, f, request);
   if (count_versions(s, f) >= kMaxVersions) {
     f.full = fmt::format("{} versions; last: {}", kMaxVersions, why);
@@ -355,7 +357,14 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
   v->demands = s.demands.plan();
-  v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
+  try {
+    GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
+    v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
+  } catch (const GivenUp&) {  // the interpreter sees the interrupt at once, and a later call asks again
+    s.pending = Value();
+    f.pins = pins;
+    return nullptr;
+  }
   v->specialise_ms = ms_since(start);
   v->why = why;
   if (v->made->ok && s.devices.used()) {
@@ -417,6 +426,10 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
       if (options.backend) plan = build_plan(v->made->typed, options, error);
     } catch (const InternalError& bug) {
       error = "internal error: " + bug.text;
+    } catch (const GivenUp&) {
+      v->error = "nobody waits for it any more";
+      v->state.store(Version::State::failed, std::memory_order_release);
+      return;
     }
     v->compile_ms = ms_since(start);
     if (!plan) {

@@ -17,6 +17,7 @@
 #include "backends/llvm/contain.h"
 #include "backends/reference/evaluate.h"
 #include "support/diag.h"
+#include "support/give_up.h"
 #include "support/signals.h"
 #include "support/trace.h"
 
@@ -84,8 +85,10 @@ std::string object_of(std::span<const Kernel* const> kernels, const HostJit& jit
   Discardable<llvm::Module> module("kernels", *context);
   {
     Timer timer("kernels: emit");
-    for (size_t i = 0; i < kernels.size(); ++i)
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      may_give_up();
       KernelEmitter(*module, *kernels[i], jit.target()).run("k" + std::to_string(i));
+    }
   }
   llvm::raw_string_ostream text(error);
   if (llvm::verifyModule(*module, &text)) return {};
@@ -105,9 +108,11 @@ std::string object_of(std::span<const Kernel* const> kernels, const HostJit& jit
   return object;
 }
 
-// One thread's share: the distinct kernels of one object; if there is one among them that LLVM does not take, of an
-// object each.
+// One thread's share: distinct kernels, some in each object, for LLVM is not left in the middle of one; if there is one
+// among them that it does not take, in an object each.
 struct CompileJob {
+  static constexpr size_t kInObject = 16;
+
   struct Made {
     std::string object;
     uint32_t entries = 0;
@@ -119,21 +124,31 @@ struct CompileJob {
   KernelDump dump;
 
   void run(const HostJit& jit) {
-    std::string error;
-    why.resize(kernels.size());
-    if (std::string object = attempt(kernels, jit, error); !object.empty()) {
-      made.push_back({std::move(object), static_cast<uint32_t>(kernels.size())});
-      for (uint32_t i = 0; i < kernels.size(); ++i) where.emplace_back(0, i);
-      return;
-    }
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      std::string object = attempt({&kernels[i], 1}, jit, why[i]);
-      where.emplace_back(object.empty() ? -1 : static_cast<int>(made.size()), 0);
-      if (!object.empty()) made.push_back({std::move(object), 1});
+    const std::span<const Kernel* const> all = kernels;
+    why.resize(all.size());
+    for (size_t first = 0; first < all.size(); first += kInObject) {
+      const auto some = all.subspan(first, std::min(kInObject, all.size() - first));
+      std::string error;
+      if (add(some, jit, error)) continue;
+      for (size_t i = 0; i < some.size(); ++i)
+        if (some.size() == 1 || !add(some.subspan(i, 1), jit, error)) {
+          where.emplace_back(-1, 0);
+          why[first + i] = error;
+        }
     }
   }
 
  private:
+  // An object of these.
+  bool add(std::span<const Kernel* const> some, const HostJit& jit, std::string& error) {
+    may_give_up();
+    error.clear();
+    std::string object = attempt(some, jit, error);
+    if (object.empty()) return false;
+    for (uint32_t i = 0; i < some.size(); ++i) where.emplace_back(static_cast<int>(made.size()), i);
+    made.push_back({std::move(object), static_cast<uint32_t>(some.size())});
+    return true;
+  }
   std::string attempt(std::span<const Kernel* const> some, const HostJit& jit, std::string& error) {
     ContainBugs contain;
     KernelDump before = dump;
@@ -193,10 +208,23 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
   for (size_t i = 0; i < distinct.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(distinct[i]);
   for (CompileJob& j : jobs)
     if (dump) j.dump.want_ir = dump->want_ir, j.dump.want_assembly = dump->want_assembly;
+  std::atomic<bool> given_up{false};
+  auto run = [&](CompileJob& job) {
+    try {
+      job.run(*jit_);
+    } catch (const GivenUp&) {
+      given_up = true;
+    }
+  };
   std::vector<std::thread> helpers;
-  for (size_t j = 1; j < jobs_wanted; ++j) helpers.push_back(support::start_thread([&, j] { jobs[j].run(*jit_); }));
-  jobs[0].run(*jit_);
+  for (size_t j = 1; j < jobs_wanted; ++j)
+    helpers.push_back(support::start_thread([&, j, word = GiveUpWhen::here()] {
+      GiveUpWhen scope(word);
+      run(jobs[j]);
+    }));
+  run(jobs[0]);
   for (std::thread& t : helpers) t.join();
+  if (given_up) throw GivenUp();
   std::vector<uint32_t> first;  // part of each job's first object
   for (CompileJob& j : jobs) {
     if (dump) dump->ir += j.dump.ir, dump->assembly += j.dump.assembly;

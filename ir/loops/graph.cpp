@@ -11,6 +11,7 @@
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "support/diag.h"
+#include "support/give_up.h"
 
 namespace ouro::ir::loops {
 namespace {
@@ -42,7 +43,10 @@ class Builder {
 
   Graph run() {
     const Block& b = f_.block(g_.block);
-    for (uint32_t i = 0; i < b.lets.size(); ++i) let(b.lets[i], i);
+    for (uint32_t i = 0; i < b.lets.size(); ++i) {
+      may_give_up();
+      let(b.lets[i], i);
+    }
     finish(b);
     return std::move(g_);
   }

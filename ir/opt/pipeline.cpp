@@ -2,6 +2,7 @@
 
 #include "ir/opt/passes.h"
 #include "ir/verify.h"
+#include "support/give_up.h"
 #include "support/trace.h"
 
 namespace ouro::ir::opt {
@@ -24,6 +25,7 @@ std::span<const Pass> pipeline() { return kPipeline; }
 
 FunctionRef optimise(FunctionRef f, const std::function<void(std::string_view, const FunctionRef&)>& after) {
   for (const Pass& p : kPipeline) {
+    may_give_up();
     {
       Timer timer(p.name);
       f = p.run(f);

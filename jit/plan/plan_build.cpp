@@ -11,6 +11,7 @@
 #include "ir/walk.h"
 #include "jit/plan/plan_program.h"
 #include "support/diag.h"
+#include "support/give_up.h"
 
 namespace ouro::jit {
 namespace {
@@ -86,7 +87,10 @@ class BlockBuilder {
     find_needed();
     place_values();
     bind_params();
-    for (const Step& s : c_.steps) step(s);
+    for (const Step& s : c_.steps) {
+      may_give_up();
+      step(s);
+    }
     for (const auto& [name, live] : live_out_)  // a view that later blocks take is made here at the latest
       if (live) reg_of(NameId{name});
     terminate();

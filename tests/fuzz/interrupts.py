@@ -56,7 +56,7 @@ PROGRAMS = {
     "sort": ("eager", "x = randn(10**7)", "sort(x)", "sort(tensor([3.0, 1.0]))[0].tolist()"),
     "permutation": ("eager", "", "randperm(2 * 10**7)", "sort(randperm(9))[0].sum().item()"),
     "updates in place": ("eager", "x = ones(4 * 10**7); i = randint(0, 10**6, (10**6,)); m = x[:10**7] > 0",
-                         "x += 1.0; x **= 0.5; x[:] = 2.0; x[::3] += 1.0; x[i] += 1.0; y = x[:10**7]; y[m] = 1.0", "x.shape"),
+                         "global x; x += 1.0; x **= 0.5; x[:] = 2.0; x[::3] += 1.0; x[i] += 1.0; y = x[:10**7]; y[m] = 1.0", "x.shape"),
     "tolist": ("eager", "x = zeros(10**7)", "x.tolist()", "x[:3].tolist()"),
     # Waits for a device: nothing ends a kernel there, the script goes on without it.
     "device kernel": ("graph --device=opencl", "@jit\ndef f(x):\n    for i in range(12): x = tanh(x) + exp(-x)\n    return x.sum()\nx = ones(5 * 10**6); f(x).item()",

@@ -90,6 +90,30 @@ TEST_CASE("options that mean nothing are refused in words") {
   CHECK(with([](Options& o) { o.argv = {std::string("a\0b", 3)}; }) == "an argument of argv holds a NUL");
 }
 
+// Some hundred kernels, no two alike, which are compiled in the background.
+std::string much_to_compile() {
+  std::string text = "@jit\ndef f(x):\n";
+  for (int i = 0; i < 600; ++i) text += "  x = tanh((x @ x) * " + std::to_string(i) + ".5) + x * x\n";
+  return text + "  return x\nx = f(ones(3, 3))\n";
+}
+
+TEST_CASE("a session that ends gives up what is being compiled") {
+  double seconds = 0;
+  for (auto wait : {0ms, 300ms}) {
+    Options o;
+    o.mode = Mode::automatic;
+    auto s = std::make_unique<Session>(o);
+    s->run(much_to_compile()).value();
+    std::this_thread::sleep_for(wait);
+    const auto start = std::chrono::steady_clock::now();
+    s.reset();
+    seconds = std::max(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CHECK(seconds < 1);
+#endif
+}
+
 TEST_CASE("calls of a session that was moved from fail") {
   Session a;
   Value x = after(a, "x = 41", "x");
