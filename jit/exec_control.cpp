@@ -40,6 +40,23 @@ struct LoopRetry {
   BlockId head;
   Why why;
 };
+
+// How many back edges of the loops around have been met. A loop that is made once more meets those behind its ways out
+// (`continue` of the loop around) once more.
+class BackEdges {
+ public:
+  explicit BackEdges(const AFrame& f) {
+    for (const AFrame::LoopState& l : f.loops) met_.push_back(l.back_edges ? l.back_edges->size() : 0);
+  }
+  void restore(AFrame& f) const {
+    for (size_t i = 0; i < met_.size(); ++i)
+      if (const auto& edges = f.loops[i].back_edges)
+        edges->erase(edges->begin() + static_cast<ptrdiff_t>(met_[i]), edges->end());
+  }
+
+ private:
+  std::vector<size_t> met_;
+};
 }  // namespace
 
 AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
@@ -231,11 +248,36 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   return join(f, forks[0], forks[1], meet, parted);
 }
 
+// A loop along a chain of objects, or of tuples in tuples: written out it would be a program for chains of this length
+// alone, and each of its places a path of that length.
+void Specialiser::follow_walks(AFrame& f, AFrame::LoopState& l) {
+  std::vector<AFrame::LoopState::Walk> now;
+  const AFrame::LoopState::Walk* longest = nullptr;
+  const std::vector<bool>& live = f.flow->live_in[index(l.head)];
+  for (uint32_t n = 0; n < live.size(); ++n) {
+    if (!live[n] || (!f.env[n].is(AKind::ref) && !f.env[n].parts)) continue;
+    const uint32_t steps = steps_to(f.env[n].node);
+    if (steps == 0) continue;
+    const auto before = std::ranges::find(l.walks, n, &AFrame::LoopState::Walk::name);
+    const bool further = before != l.walks.end() && steps > before->steps;
+    now.push_back({n, steps, further ? before->turns + 1 : 0});
+  }
+  l.walks = std::move(now);
+  for (const auto& w : l.walks)
+    if (w.turns >= kMaxUnroll && (!longest || w.steps > longest->steps)) longest = &w;
+  if (longest)
+    abandon(fmt::format("a loop whose {} walks along a chain of more than {} objects", f.variable(longest->name),
+                        kMaxUnroll));
+}
+
 // At a back edge of a loop that is being unrolled: may another turn be written out?
 void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   using Why = LoopRetry::Why;
-  // Each turn that hangs on undecided branches is nested in the one before.
-  if (arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, l.head, Why::undecided};
+  // Each turn that hangs on undecided branches is nested in the one before. Where several branches of a turn lead to a
+  // next one of their own there are soon very many.
+  if (arms_ > l.arms && (++*l.forked > kMaxUnroll || arms_ > l.arms + kMaxUnroll))
+    throw LoopRetry{&f, l.head, Why::undecided};
+  follow_walks(f, l);
   if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
@@ -264,8 +306,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   const size_t loops = f.loops.size(), notes = fallbacks_.size();
   const Effects effects = effects_;
   const bool symbol = abandon_symbol_;
+  const BackEdges around(f);
   auto restart = [&] {
     f.loops.resize(loops);
+    around.restore(f);
     f.env = start.env;
     restore_heap(start.heap);
     code.rollback(mark);
@@ -276,7 +320,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
   auto unrolled = [&] {
     try {
-      f.loops.push_back({head, BlockId::none, 0, way.kind == LoopWay::Kind::unrolled, {}, arms_});
+      f.loops.push_back({.head = head,
+                         .structural = way.kind == LoopWay::Kind::unrolled,
+                         .arms = arms_,
+                         .forked = std::make_shared<int>(0)});
       out = run(f, head, next, true);
       f.loops.resize(loops);
       return true;
@@ -320,12 +367,14 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
   const Effects at_entry = effects_;
   Effects before = at_entry;  // as the head has them
   const size_t redone = redone_;
+  const BackEdges around(f);
   // What the back edge always changes: the head's parameters.
   for (ir::NameId p : f.code->block(head).params) plan.names.insert(index(p));
   for (int round = 0; round < kMaxRounds; ++round) {
     f.env = start.env;
     restore_heap(start.heap);
     code.rollback(mark);
+    around.restore(f);
     fallbacks_.resize(notes);
     effects_ = at_entry;
     BlockId rh = code.new_block();
@@ -339,7 +388,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     code.switch_to(rh);
     code.mark_loop_head(rh);
     Fork at_head{f.env, heap_, rh, {}};
-    f.loops.push_back({head, rh, 0, false, std::make_shared<std::vector<Fork>>()});
+    f.loops.push_back({.head = head, .residual = rh, .back_edges = std::make_shared<std::vector<Fork>>()});
     Outcome o = run(f, head, exit, true);
     f.loops.resize(loops + 1);
     auto edges = std::move(*f.loops[loops].back_edges);

@@ -19,6 +19,8 @@ namespace {
 // A longer list is data: passed on boxed. One of numbers is data much earlier than one of layers or tensors, as deep
 // models have them.
 constexpr size_t kMaxNumbers = 1024, kMaxItems = 32 * 1024;
+// So is what stands deeper in what is nested.
+constexpr uint32_t kMaxSteps = 256;
 
 std::array<uint64_t, 5> key_of(const AccessNode& n) {
   return {static_cast<uint64_t>(n.step), n.parent, n.index, n.name.id(), static_cast<uint64_t>(n.object.bits())};
@@ -32,6 +34,13 @@ bool plain_key(const Value& k) { return k.is_int() || k.is_bool() || runtime::ca
 uint32_t Specialiser::find_node(const AccessNode& n) const {
   auto at = node_index_.find(key_of(n));
   return at == node_index_.end() ? kNoNode : at->second;
+}
+
+uint32_t Specialiser::steps_to(uint32_t node) const {
+  if (node == kNoNode) return 0;
+  uint32_t n = 1;
+  for (; access.nodes[node].has_parent(); node = access.nodes[node].parent) ++n;
+  return n;
 }
 
 uint32_t Specialiser::add_node(AccessNode n, bool* fresh) {
@@ -83,7 +92,16 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   }
   using G = AccessNode::Guard;
   AVal out;
-  switch (kind_of(v)) {
+  const ObjectKind kind = kind_of(v);
+  const bool nests = kind == ObjectKind::list || kind == ObjectKind::tuple || kind == ObjectKind::dict ||
+                     kind == ObjectKind::instance || kind == ObjectKind::cell;
+  if (nests && steps_to(id) > kMaxSteps) {
+    access.nodes[id].guard = G::any;
+    out = input(nullptr, id, Value());
+    out.node = id;
+    return node_values_[id] = out;
+  }
+  switch (kind) {
     case ObjectKind::integer:
     case ObjectKind::floating:
     case ObjectKind::boolean:

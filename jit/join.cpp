@@ -292,36 +292,41 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
 }
 
 // The value of a back edge fits the generalised one at the head, or the loop is not compiled.
-void Specialiser::require_match(const AVal& head, const AVal& back) {
+void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back) {
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) abandon("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
     if (head.type != type_of(back))
-      abandon(fmt::format("a loop variable that is {} and then {}", head.type ? ir::to_string(head.type) : "any",
+      abandon(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
                           type_of(back) ? ir::to_string(type_of(back)) : "structure"));
     return;
   }
-  if (head.kind != back.kind) abandon("a loop variable that changes its structure");
-  if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound)) {
-    if (head.items().size() != back.items().size() || head.parts->code != back.parts->code)
-      abandon("a loop variable that changes its structure");
-    for (size_t i = 0; i < head.items().size(); ++i) require_match(head.items()[i], back.items()[i]);
-    return;
-  }
-  if (!same(head, back)) abandon("a loop variable that changes its structure");
+  const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
+  const bool alike = head.kind == back.kind && (compound ? head.items().size() == back.items().size() &&
+                                                               head.parts->code == back.parts->code
+                                                         : same(head, back));
+  if (!alike) abandon(fmt::format("a loop's {} that changes its structure", what));
+  if (!compound) return;
+  for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i]);
+}
+
+// As messages say it.
+std::string AFrame::variable(uint32_t name) const {
+  const std::string_view hint = code->names[name].hint.text();
+  return hint.empty() ? "variable" : fmt::format("variable {}", hint);
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
   bool ok = true;
   const std::vector<bool>& live = f.flow->live_in[index(head)];
-  auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto add) {
+  auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto what, auto add) {
     if (same(h, b)) return;
-    if (in_plan) return require_match(h, b);
+    if (in_plan) return require_match(what(), h, b);
     add();
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n]) look(at_head.env[n], edge.env[n], plan.names.count(n), [&] { plan.names.insert(n); });
+    if (live[n]) look(at_head.env[n], edge.env[n], plan.names.count(n), [&] { return f.variable(n); }, [&] { plan.names.insert(n); });
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t at : differing) {
@@ -338,7 +343,19 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
-      look(h, b, plan.heap.count(l), [&] { plan.heap.insert(l); });
+      auto what = [&]() -> std::string {
+        if (l.part == HeapLocation::Part::cursor) return "iterator";
+        if (l.part == HeapLocation::Part::item) {
+          for (uint32_t n = 0; n < live.size(); ++n)
+            if (live[n] && at_head.env[n].is(AKind::ref) && at_head.env[n].heap == id)
+              return fmt::format("item of {}", f.variable(n));
+          return "item of a list or dict";
+        }
+        if (x->kind == AObject::Kind::cell) return "captured variable";
+        const bool global = x->kind == AObject::Kind::globals;
+        return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
+      };
+      look(h, b, plan.heap.count(l), what, [&] { plan.heap.insert(l); });
     };
     PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
       if (k < x->items.size())

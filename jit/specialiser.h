@@ -62,8 +62,16 @@ struct AFrame {
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     int arms = 0;                                          // branches around it that were not decided
+    std::shared_ptr<int> forked;  // turns that stand behind a branch of an earlier one, in all arms; shared likewise
+    // A variable whose place has become longer with each of the last `turns`: h, h.n, h.n.n
+    struct Walk {
+      uint32_t name = 0, steps = 0;
+      int turns = 0;
+    };
+    std::vector<Walk> walks;
   };
   std::vector<LoopState> loops;  // entered, outermost first
+  std::string variable(uint32_t name) const;
 };
 
 // What a way through the program has done to the world outside.
@@ -319,6 +327,7 @@ class Specialiser {
   ir::SymDim dim_of(const AVal& a);  // a number as a dim: symbolic if it came from one
   uint32_t add_node(AccessNode n, bool* fresh);
   uint32_t find_node(const AccessNode& n) const;  // kNoNode: it was not loaded
+  uint32_t steps_to(uint32_t node) const;         // from an argument or global; 0: no node
 
   // ---- heap
   AObject& write(HeapId id);
@@ -394,6 +403,7 @@ class Specialiser {
                      ir::BlockId& next);
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
   void next_turn(AFrame& f, AFrame::LoopState& l);
+  void follow_walks(AFrame& f, AFrame::LoopState& l);
   Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start);
   void take_edge(AFrame& f, const ir::Target& t);
   AVal atom_value(AFrame& f, ir::Atom a);
@@ -412,7 +422,7 @@ class Specialiser {
   void generalise_state(AFrame& f, const struct LoopPlan& plan, struct LoopHead& lh);
   AVal generalise(const AVal& v, LoopHead& lh);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
-  void require_match(const AVal& head, const AVal& back);
+  void require_match(const std::string& what, const AVal& head, const AVal& back);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);

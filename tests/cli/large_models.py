@@ -1,5 +1,6 @@
 """Models of many layers, parameters and steps are one compiled program: nothing counts to 64."""
 import re
+import time
 
 STEP = '''
 from ouro import nn, optim, jit, value_and_grad
@@ -134,6 +135,93 @@ print(f(ones(2)).sum().item())
 ''')
     told = t.run("explain", "--mode=graph", "endless.ouro").out
     t.check("endless.ouro:6: a list or dict that grows in a loop, whose turns, written out, are" in told, told)
+
+
+CHAINS = {
+    "objects": ("Node(i, h)", "h is not None", "h.v", "h.n"),
+    "tuples": ("(i, h)", "h", "h[0]", "h[1]"),
+    "lists": ("[i, h]", "h", "h[0]", "h[1]"),
+    "dicts": ("{0: i, 1: h}", "h", "h[0]", "h[1]"),
+}
+
+
+def test_a_loop_along_a_chain_is_given_up_early(t):
+    """Written out it was a program for each length, made in time that grew with its square."""
+    for make, test, value, further in CHAINS.values():
+        t.write("chain.ouro", f'''
+from ouro import jit
+class Node:
+    def __init__(self, v, n): self.v, self.n = v, n
+@jit
+def total(h):
+    t = 0
+    while {test}:
+        t += {value}
+        h = {further}
+    return t
+def build(n):
+    h = None
+    for i in range(n): h = {make}
+    return h
+for n in (10, 20, 9000, 8000, 7000): print(total(build(n)))
+''')
+        start = time.monotonic()
+        told = t.run("explain", "--mode=graph", "chain.ouro").out
+        t.check(time.monotonic() - start < 10, f"{time.monotonic() - start:.1f} s for {make}")
+        t.check(told.startswith("45\n190\n40495500\n31996000\n24496500\n"), told[:200])
+        t.has(told, "stays interpreted: a loop whose variable h walks along a chain of more than 64 objects")
+
+
+
+def test_turns_behind_many_branches_are_found_early(t):
+    """Each arm of a branch that goes on to a next turn by itself has all further turns in it."""
+    t.write("arms.ouro", '''
+from ouro import jit, grad
+def f(x):
+    y = x
+    for i in range(5):
+        for j in range(4):
+            y = y * 1.1 + x * 0.1
+            if y > 0.9 and j > 1: break
+            if j == i: continue
+            y = y - 0.01 * i * x
+        else:
+            y = y * x + 1
+            continue
+        y = y + 0.5
+        if i == 3: break
+    else:
+        y = y * x
+    return y
+print(f(0.5) == jit(f)(0.5), grad(f)(0.5) == jit(grad(f))(0.5))
+''')
+    told = t.run("explain", "--mode=graph", "arms.ouro").out
+    t.check(told.startswith("True True\n") and "operations, written out" not in told and "400000" not in told, told)
+
+
+def test_the_variable_that_changes_is_told(t):
+    t.write("changes.ouro", '''
+from ouro import jit
+@jit
+def f(x):
+    shape = ()
+    while x.sum() < 100:
+        shape = (shape, 1)
+        x = x * 2
+    return x
+class C: pass
+@jit
+def g(c, x):
+    c.kind = 1
+    while x.sum() < 100:
+        c.kind = c.kind * 0.5
+        x = x * 2
+    return x
+print(f(ones(2)).sum().item(), g(C(), ones(2)).sum().item())
+''')
+    told = t.run("explain", "--mode=graph", "changes.ouro").out
+    t.has(told, "a loop's variable shape that changes its structure")
+    t.has(told, "a loop's attribute kind that is int and then float")
 
 
 SEQUENCES = {
