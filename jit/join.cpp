@@ -302,9 +302,9 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
     return;
   }
   const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
-  const bool alike = head.kind == back.kind && (compound ? head.items().size() == back.items().size() &&
-                                                               head.parts->code == back.parts->code
-                                                         : same(head, back));
+  const bool alike = head.kind == back.kind &&
+                     (compound ? head.items().size() == back.items().size() && head.parts->code == back.parts->code
+                               : same(head, back));
   if (!alike) abandon(fmt::format("a loop's {} that changes its structure", what));
   if (!compound) return;
   for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i]);
@@ -326,7 +326,10 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n]) look(at_head.env[n], edge.env[n], plan.names.count(n), [&] { return f.variable(n); }, [&] { plan.names.insert(n); });
+    if (live[n])
+      look(
+          at_head.env[n], edge.env[n], plan.names.count(n), [&] { return f.variable(n); },
+          [&] { plan.names.insert(n); });
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t at : differing) {
