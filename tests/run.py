@@ -37,6 +37,7 @@ def arguments():
 def main():
     args = arguments()
     report = Report(args)
+    everything = []
     for text in args.suite or ["build"]:
         folder, _, tags = text.partition(":")
         suite = Suite(os.path.join(ROOT, folder), [t for t in tags.split(",") if t], args)
@@ -47,10 +48,11 @@ def main():
             for job in jobs:
                 print(suite.name + "/" + job.name)
             continue
-        # Long jobs first, so that no worker ends alone.
-        jobs.sort(key=lambda job: -job.weight)
-        with ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(lambda job: report.run(suite, job), jobs))
+        everything += [(suite, job) for job in jobs]
+    # The long jobs of all suites first, so that no worker ends alone.
+    everything.sort(key=lambda pair: -pair[1].weight)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(lambda pair: report.run(*pair), everything))
     return 0 if args.list else report.finish()
 
 
