@@ -416,7 +416,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     return;
   }
   std::shared_ptr<runtime::Device> device;
-  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands};
+  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands, !wait};
   if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);
   auto job = [v, options = std::move(made_for), device, error]() mutable {
     auto start = Clock::now();

@@ -18,6 +18,7 @@
 #include "backends/device/distinct_kernels.h"
 #include "backends/opencl/api.h"
 #include "backends/opencl/source.h"
+#include "support/process_end.h"
 #include "support/trace.h"
 
 namespace ouro::backends {
@@ -35,13 +36,14 @@ struct Device {
   const Api* api = nullptr;
   cl_device_id id = nullptr;
   cl_context context = nullptr;
-  cl_command_queue queue = nullptr;
+  cl_command_queue queue = nullptr, beside = nullptr;  // of launches; of what is settled
   std::string options, key;
   bool f64 = false;
   std::mutex launching;  // kernel objects hold their arguments
 
   ~Device() {
-    if (queue) api->clReleaseCommandQueue(queue);
+    for (cl_command_queue q : {queue, beside})
+      if (q) api->clReleaseCommandQueue(q);
     if (context) api->clReleaseContext(context);
   }
 
@@ -104,11 +106,15 @@ class OpenCl final : public runtime::Backend {
     error = "OpenCL programs are kept by the driver";
     return nullptr;
   }
+  void settle(const KernelModule& module) override;
   bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) override;
   bool sync(PollWord poll, std::string& error) override;
 
  private:
   bool copy(void* to, const void* from, size_t bytes, PollWord poll, std::string& error);
+  cl_int set_arguments(const OpenClModule::Entry& e, const KernelArgs* args);
+  cl_int set_go(const OpenClModule::Entry& e, cl_int go);
+  cl_int enqueue(cl_command_queue queue, const OpenClModule::Entry& e, int64_t n);
   static bool ok(cl_int code, std::string& error) {
     if (code == CL_SUCCESS) return true;
     error = error_text(code);
@@ -199,30 +205,59 @@ KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::str
     cl_kernel kernel = api_.clCreateKernel(module->program, ("k" + std::to_string(i)).c_str(), &code);
     if (!ok(code, error)) return nullptr;
     module->add(*distinct[i], kernel);
+    if (!ok(set_go(*module->entries().back(), 1), error)) return nullptr;
   }
   return module;
 }
 
-bool OpenCl::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
-  const OpenClModule::Entry& e = static_cast<const OpenClModule&>(module).kernel(index);
-  int64_t n = device::iterations(e.ir, e.grid, args.sizes);
-  if (n <= 0) return true;
-  if (++in_flight_ > runtime::kMostInFlight && !sync(args.poll, error)) return false;
-  std::lock_guard hold(device_->launching);
+// Some drivers (PoCL) make a kernel's machine code when it is first launched, for seconds where they do not have it on
+// disk.
+void OpenCl::settle(const KernelModule& module) {
+  Timer timer("kernels: OpenCL, first launches");
+  for (const auto& e : static_cast<const OpenClModule&>(module).entries()) {
+    if (process_ends()) return;
+    // Errors are told when it is launched in earnest.
+    if (set_arguments(*e, nullptr) == CL_SUCCESS && set_go(*e, 0) == CL_SUCCESS) (void)enqueue(device_->beside, *e, 1);
+    (void)api_.clFinish(device_->beside);
+    (void)set_go(*e, 1);
+  }
+}
+
+// Null: of no kernel that runs.
+cl_int OpenCl::set_arguments(const OpenClModule::Entry& e, const KernelArgs* args) {
   cl_uint at = 0;
   cl_int code = CL_SUCCESS;
   for (size_t i = 0; i < e.ir.buffers.size() && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArgSVMPointer(e.function, at++, args.buffers[i]);
+    code = api_.clSetKernelArgSVMPointer(e.function, at++, args ? args->buffers[i] : nullptr);
+  const int64_t zero = 0;
   for (uint32_t i = 0; i < e.ir.sizes && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArg(e.function, at++, sizeof(int64_t), &args.sizes[i]);
+    code = api_.clSetKernelArg(e.function, at++, sizeof zero, args ? &args->sizes[i] : &zero);
   for (size_t i = 0; i < e.ir.scalars.size() && code == CL_SUCCESS; ++i)
-    code = api_.clSetKernelArg(e.function, at++, sizeof(int64_t), &args.scalars[i]);
-  if (!ok(code, error)) return false;
-  size_t local = device::kGroup;
-  size_t global =
-      e.grid.grouped ? static_cast<size_t>(n) * local : (static_cast<size_t>(n) + local - 1) / local * local;
-  return ok(api_.clEnqueueNDRangeKernel(device_->queue, e.function, 1, nullptr, &global, &local, 0, nullptr, nullptr),
-            error);
+    code =
+        api_.clSetKernelArg(e.function, at++, sizeof zero, args ? static_cast<const void*>(&args->scalars[i]) : &zero);
+  return code;
+}
+
+// It comes behind the others, and stays.
+cl_int OpenCl::set_go(const OpenClModule::Entry& e, cl_int go) {
+  const size_t at = e.ir.buffers.size() + e.ir.sizes + e.ir.scalars.size();
+  return api_.clSetKernelArg(e.function, static_cast<cl_uint>(at), sizeof go, &go);
+}
+
+// `n` iterations.
+cl_int OpenCl::enqueue(cl_command_queue queue, const OpenClModule::Entry& e, int64_t n) {
+  const size_t local = device::kGroup, count = static_cast<size_t>(n);
+  const size_t global = e.grid.grouped ? count * local : (count + local - 1) / local * local;
+  return api_.clEnqueueNDRangeKernel(queue, e.function, 1, nullptr, &global, &local, 0, nullptr, nullptr);
+}
+
+bool OpenCl::launch(const KernelModule& module, size_t index, const KernelArgs& args, int, std::string& error) {
+  const OpenClModule::Entry& e = static_cast<const OpenClModule&>(module).kernel(index);
+  const int64_t n = device::iterations(e.ir, e.grid, args.sizes);
+  if (n <= 0) return true;
+  if (++in_flight_ > runtime::kMostInFlight && !sync(args.poll, error)) return false;
+  std::lock_guard hold(device_->launching);
+  return ok(set_arguments(e, &args), error) && ok(enqueue(device_->queue, e, n), error);
 }
 
 // Devices with shared virtual memory, GPUs first.
@@ -267,7 +302,8 @@ std::shared_ptr<runtime::Backend> make_opencl_backend(std::string& error) {
   d->id = devices[0];
   cl_int code = CL_SUCCESS;
   d->context = api->clCreateContext(nullptr, 1, &d->id, nullptr, nullptr, &code);
-  if (code == CL_SUCCESS) d->queue = api->clCreateCommandQueueWithProperties(d->context, d->id, nullptr, &code);
+  for (cl_command_queue* q : {&d->queue, &d->beside})
+    if (code == CL_SUCCESS) *q = api->clCreateCommandQueueWithProperties(d->context, d->id, nullptr, &code);
   if (code != CL_SUCCESS) {
     error = error_text(code);
     return nullptr;

@@ -159,13 +159,17 @@ std::string kernel_text(const Kernel& k, size_t number, LeafText& leaves) {
                           memory_type(k.buffers[i].type), i));
   for (uint32_t i = 0; i < k.sizes; ++i) parameter(fmt::format("long n{}", i));
   for (size_t i = 0; i < k.scalars.size(); ++i) parameter(fmt::format("{} s{}", register_type(k.scalars[i]), i));
+  parameter("int go");  // 0: the driver makes its code, and nothing is done
   head += ") {\n";
   device::Grid grid = device::grid_of(k);
   for (size_t i = 0; i < grid.shared.size(); ++i)
     head += fmt::format("  __local long shared{}[{}] __attribute__((aligned(32)));\n", i, (grid.shared[i] + 7) / 8);
   TextWriter w(k, leaves);
   device::write_kernel(k, grid, w);
-  return head + w.take() + "}\n";
+  // A group that meets at barriers goes through a loop of one turn: PoCL makes wrong code of barriers behind a
+  // condition.
+  if (grid.grouped) return head + "  for (int turn = 0; turn < go; ++turn) {\n" + w.take() + "  }\n}\n";
+  return head + "  if (!go) return;\n" + w.take() + "}\n";
 }
 
 }  // namespace

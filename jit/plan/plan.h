@@ -36,6 +36,7 @@ struct PlanOptions {
   std::shared_ptr<runtime::Backend> backend;
   std::shared_ptr<CodeCache> cache;  // null: the backend compiles
   runtime::ExecutionPlan plan;       // what demands have come to
+  bool beside = false;               // nobody waits for it: its first run is to be as quick as the others
 };
 
 struct RunContext {

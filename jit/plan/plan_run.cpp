@@ -662,6 +662,7 @@ PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::strin
     module = options.cache ? options.cache->compile(*options.backend, kernels, error, loaded)
                            : options.backend->compile(kernels, error);
     if (!module) return nullptr;
+    if (options.beside) options.backend->settle(*module);
   }
   return std::make_shared<CompiledPlan>(std::move(p), options.backend, std::move(module), loaded);
 }

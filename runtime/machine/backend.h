@@ -86,6 +86,9 @@ class Backend {
   /// The module as bytes for a disk cache, and back; empty or null where the backend has no such form.
   virtual std::string save(const KernelModule& module) const = 0;
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
+  /// Does what the driver would put off until a kernel is launched for the first time. On a thread beside those that
+  /// launch, before the module is theirs.
+  virtual void settle(const KernelModule&) {}
 
   /// Runs kernel `index` on at most `threads` cores; results do not depend on that number. May return before the work
   /// is done (sync() waits); launches run in their order. Where it is asked to end its results are half written.

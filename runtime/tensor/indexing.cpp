@@ -586,12 +586,17 @@ AxisIndex split_at(const Tensor* x, int axis) {
 bool read_index(OpCall& c, const Tensor* index, int64_t n, CountedVector<int64_t>& out) {
   const int64_t* p = index->data<int64_t>();
   const bool from_end = c.op.def->loop.from_end;
-  out.assign(p, p + index->size);
-  uint32_t polled = 0;
-  for (int64_t& i : out) {
-    poll_interrupt(c.s, polled);
-    if (i < (from_end ? -n : 0) || i >= n) return c.raise("IndexError", bad_index_text(c.op, i, n)), false;
-    if (i < 0) i += n;
+  out.reserve(static_cast<size_t>(index->size));
+  constexpr int64_t kPiece = 1 << 16;  // new memory, too
+  for (int64_t at = 0; at < index->size; at += kPiece) {
+    poll_interrupt(c.s);
+    const int64_t end = std::min(index->size, at + kPiece);
+    out.insert(out.end(), p + at, p + end);
+    for (int64_t k = at; k < end; ++k) {
+      int64_t& i = out[static_cast<size_t>(k)];
+      if (i < (from_end ? -n : 0) || i >= n) return c.raise("IndexError", bad_index_text(c.op, i, n)), false;
+      if (i < 0) i += n;
+    }
   }
   return true;
 }
