@@ -263,18 +263,19 @@ AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() != 1) s.abandon("a class made inside");
   return AVal::of(s.class_of(a[0]));
 }
-// Of anything else than an int the interpreter asks `__index__`, or refuses it.
-bool is_int(Specialiser& s, const AVal& v) {
+// An int where the interpreter asks for `__index__`; a bool becomes one.
+AVal whole(Specialiser& s, const AVal& v, std::string_view what) {
   const ir::Type* t = s.type_of(v);
-  return t && t->kind == ir::TypeKind::integer;
+  if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, v, AVal::of(Value::integer(0)));
+  if (!t || t->kind != ir::TypeKind::integer) s.abandon(fmt::format("{} is no int", what));
+  return v;
 }
 AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
-  AVal zero = AVal::of(Value::integer(0)), one = AVal::of(Value::integer(1));
-  for (const AVal& v : a)
-    if (!is_int(s, v)) s.abandon("range of something that is no int");
-  if (a.size() == 1) return AVal::compound(AKind::range, {zero, a[0], one});
-  if (a.size() == 2) return AVal::compound(AKind::range, {a[0], a[1], one});
-  return AVal::compound(AKind::range, {a.at(0), a.at(1), a.at(2)});
+  std::vector<AVal> ends;
+  for (const AVal& v : a) ends.push_back(whole(s, v, "what a range is of"));
+  if (ends.size() == 1) ends.insert(ends.begin(), AVal::of(Value::integer(0)));
+  if (ends.size() == 2) ends.push_back(AVal::of(Value::integer(1)));
+  return AVal::compound(AKind::range, std::move(ends));
 }
 AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal z = s.new_iterator(AObject::Iter::zip, {});
@@ -285,11 +286,11 @@ AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
   return z;
 }
 AVal t_enumerate(Specialiser& s, const Arguments& a, const Keywords& k) {
+  AVal start = AVal::of(Value::integer(0));
+  if (a.size() > 1 || !k.empty()) start = whole(s, a.size() > 1 ? a[1] : k[0].second, "what enumerate starts with");
   AVal it = s.make_iterator(a.at(0));
   AVal e = s.new_iterator(AObject::Iter::enumerate, it);
-  const AVal start = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
-  if (!is_int(s, start)) s.abandon("enumerate from something that is no int");
-  s.write(e.heap).cursor = start;
+  s.write(e.heap).cursor = std::move(start);
   return e;
 }
 AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {

@@ -407,6 +407,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       auto* d = v.as<runtime::Dict>();
       o->kind = AObject::Kind::dict;
       access.nodes[node].guard = G::keys;
+      access.nodes[node].keys.clear();  // it may have been loaded on a way that was given up
       for (uint32_t i = 0; i < d->filled; ++i) {
         if (d->entries[i].key.is_unbound()) continue;
         access.nodes[node].keys.push_back(d->entries[i].key);

@@ -108,6 +108,20 @@ def test_graph_mode_compiles_a_function_at_its_first_call(t):
 
 
 @tags("jit")
+def test_a_version_fits_the_next_call_when_a_loop_of_many_turns_reads_a_dict_first(t):
+    t.write("turns.ouro", """
+sizes = {"a": 1, "b": 2}
+def f(x):
+    for i in range(100):
+        for k, n in list(sizes.items()): x = x + n
+    return x
+for _ in range(6): f(tensor([1.0, 2.0]))
+""")
+    told = t.run("explain", "--mode=graph", "turns.ouro").out
+    t.check("version 2" not in told and "    6 calls, " in told, told)
+
+
+@tags("jit")
 def test_a_big_integer_is_a_constant_like_others(t):
     t.write("big.ouro", """
 from ouro import jit

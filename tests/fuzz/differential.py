@@ -1,4 +1,4 @@
-"""Running random programs of Ouro: each configuration beside the interpreter, bit for bit.
+"""Running random programs of Ouro: each configuration beside the interpreter, bit for bit, or beside CPython.
 
 Programs go to the interpreter in batches, one process a batch, and then to each configuration. What differs, in a line
 printed, in the exit status, or in the exception that a call raised, is shrunk and left in a folder.
@@ -14,6 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DEFAULT = os.path.join(ROOT, "build", "ouro")
 BATCH = 10
 REFERENCE = "--mode=eager --threads=1"
+PYTHON = "python3"  # the reference of programs that say that CPython is their judge (`judged`)
 # On a device contractions have other bits than the host's: what is compared with is the interpreter there. The stand-in
 # for a GPU (tests/gpu) takes part where it is built beside the program.
 STAND_IN = "--mode=graph --device=cuda"
@@ -61,10 +62,13 @@ def run(tag, thunk):
 # ---- running
 # Plans are checked (jit/check), memory without a value is poisoned, and a bug of the compiler ends the process.
 ENVIRONMENT = dict(os.environ, OURO_CHECK_PLANS="1", OURO_ABORT_ON_BUG="1")
-ENVIRONMENTS = {"stress": dict(ENVIRONMENT, OURO_STRESS_EXITS="1"), "plain": dict(os.environ, OURO_ABORT_ON_BUG="1")}
+ENVIRONMENTS = {"stress": dict(ENVIRONMENT, OURO_STRESS_EXITS="1"), "plain": dict(os.environ, OURO_ABORT_ON_BUG="1"),
+                "everything": dict(ENVIRONMENT, OURO_COMPILE="everything"), "exits": dict(ENVIRONMENT, OURO_COMPILE="everything", OURO_STRESS_EXITS="1")}
 
 
-def reference_of(config):
+def reference_of(config, programs):
+    if all(getattr(p, "judged", False) for p in programs):
+        return PYTHON
     return " ".join([REFERENCE] + [option for option in config.split() if option.startswith(("--device=", "--memory="))])
 
 
@@ -81,10 +85,11 @@ def configs(args):
 def run(ouro, config, path, timeout):
     env = ENVIRONMENT
     options = config.split()
-    if not options[0].startswith("--"):
+    if config != PYTHON and not options[0].startswith("--"):
         env = ENVIRONMENTS[options.pop(0)]
+    command = [sys.executable, path] if config == PYTHON else [ouro, "run", "--cache=off", *options, path]
     try:
-        p = subprocess.run([ouro, "run", "--cache=off", *options, path], capture_output=True, timeout=timeout, env=env, stdin=subprocess.DEVNULL)
+        p = subprocess.run(command, capture_output=True, timeout=timeout, env=env, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "timeout", []
     out = p.stdout.decode(errors="replace").splitlines()
@@ -99,10 +104,10 @@ def write(path, programs):
 def difference(programs, path, ouro, config, timeout, reference=None):
     """None, or (seeds that differ, what happened)."""
     write(path, programs)
-    expected = reference or run(ouro, reference_of(config), path, timeout)
+    expected = reference or run(ouro, reference_of(config, programs), path, timeout)
     got = run(ouro, config, path, timeout)
-    if expected[0] == "timeout":
-        return None
+    if expected[0] == "timeout" or (expected[0] != 0 and reference_of(config, programs) == PYTHON):
+        return None  # a program that CPython does not take is one that shrinking has broken
     if got == expected:
         return None
     seeds = {line.split(" ", 1)[0] for a, b in zip(expected[1], got[1]) if a != b for line in (a, b)}
@@ -110,7 +115,7 @@ def difference(programs, path, ouro, config, timeout, reference=None):
         behind = expected[1][len(got[1])] if len(got[1]) < len(expected[1]) else "0"
         seeds.add(behind.split(" ", 1)[0])
     first = next(((a, b) for a, b in zip(expected[1], got[1]) if a != b), ("", ""))
-    return seeds, f"{config}\n--- {reference_of(config)}: {expected[0]}\n{first[0][:1500]}\n--- {config}: {got[0]}\n{first[1][:1500]}\n"
+    return seeds, f"{config}\n--- {reference_of(config, programs)}: {expected[0]}\n{first[0][:1500]}\n--- {config}: {got[0]}\n{first[1][:1500]}\n"
 
 
 def shrink(program, path, ouro, config, limit, timeout=30):
@@ -140,7 +145,7 @@ def check(batch, args):
     config = args.config or args.configs[first // count % len(args.configs)]
     if args.alone:
         return check_alone(programs, path, config, timeout, args)
-    base = reference_of(config)
+    base = reference_of(config, programs)
     reference = run(args.ouro, base, path, timeout)
     failed = {}
     if reference[0] != 0:

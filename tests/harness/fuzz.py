@@ -1,7 +1,7 @@
 """The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
 else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
-interpreter, hostile arguments of operations, programs that are interrupted, random calls of the embedding interface, and
+interpreter, functions that are called while what they work on changes, hostile arguments of operations, programs that are interrupted, random calls of the embedding interface, and
 what else a hostile script, client or file could do (tests/fuzz/natives.py and its neighbours)."""
 import importlib.util
 import os
@@ -26,7 +26,7 @@ OTHERS = {
     "file_formats": (["--count=12"], ["--count=3"]),
 }
 # Random tensor programs: how many (a tenth of them under the address sanitizer, a thirtieth under the thread sanitizer) and the tags; kernels on several threads are those of the first two.
-TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, [])}
+TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, []), "hot_functions": (280, [])}
 
 
 def run_fuzzer(suite, name, program, seconds):
