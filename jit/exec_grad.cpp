@@ -199,6 +199,7 @@ struct Operands {
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
+  bool by_index() const { return false; }  // an object there is the interpreter's
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
@@ -442,8 +443,16 @@ std::string Specialiser::identity_text(const AVal& a) {
   }
 }
 
+// Who the object is, and the slot: a key as it is, for a dict compares keys as the interpreter's shadow maps do, else who
+// it is.
 Value Specialiser::shadow_key(const AVal& object, const AVal& slot) {
-  return runtime::make_str(identity_text(object) + "|" + identity_text(slot));
+  const Value who = runtime::make_str(identity_text(object));
+  const bool of_shadow = object.is(AKind::ref) && read(object.heap).kind == AObject::Kind::shadow;
+  if (of_shadow && slot.is(AKind::tuple) && slot.items().size() == 2)
+    return runtime::make_tuple({who, shadow_key(slot.items()[0], slot.items()[1])});
+  if (slot.is(AKind::known) || slot.is(AKind::tuple) || slot.is(AKind::dynamic))
+    return runtime::make_tuple({who, need_key(slot, "is a key")});
+  return runtime::make_tuple({who, runtime::make_str(identity_text(slot)), Value::none()});
 }
 
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {

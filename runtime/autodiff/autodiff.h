@@ -31,14 +31,14 @@ struct Seq : GcObject {
   static constexpr ObjectKind kKind = ObjectKind::seq;
 };
 
-// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are ints,
-// strings or any hashable key of a dict, or the (object, slot) pair of an inner map.
+// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are indices,
+// names or keys of a dict or set, which are compared as a dict does, or the (object, slot) pair of an inner map.
 struct ShadowMap : GcObject {
   struct Slots {
     Value object;
-    std::vector<Value> list;                        // slots that are small ints
-    std::vector<std::pair<Value, Value>> others;    // few
-    std::unordered_map<std::string, size_t> index;  // of others that are text, once there are many
+    std::vector<Value> list;  // slots that are small ints, but of dicts and sets
+    Value others;             // Dict; unbound: none
+    Value inner;              // of a shadow map: a ShadowMap with its pairs; unbound: none
   };
   std::unordered_map<const Object*, Slots> objects;
   static constexpr ObjectKind kKind = ObjectKind::shadow_map;
@@ -112,6 +112,8 @@ Value make_env();
 Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot);
 Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot);
 [[nodiscard]] bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d);
+// The slot of container[key]: of lists and tuples, an index from their start. A script's __index__ is only asked if `ask`.
+Value item_slot(Session& s, const Value& container, const Value& key, bool ask);
 // Lists: an item was inserted at i (its slot goes, the others move down), or removed (a zero slot comes).
 void shadow_close(const Value& env, const Value& list, int64_t i);
 void shadow_open(const Value& env, const Value& list, int64_t i);

@@ -410,6 +410,11 @@ struct Operands {
   bool dict(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::dict; }
   bool slice(size_t i) const { return cast<Slice>(at(i)); }
   bool tensor(size_t i) const { return is_tensor(at(i)); }
+  bool by_index() const {
+    const ObjectKind k = kind_of(unwrap(at(0)));
+    return (k == ObjectKind::list || k == ObjectKind::tuple) && has(1, "__index__") && !is_integer(at(1)) &&
+           !has(0, "__getitem__") && !has(0, "__setitem__") && !has(0, "__delitem__");
+  }
   bool has(size_t i, std::string_view special) const { return has_script_dunder(s, at(i), dunder_of(intern(special))); }
   // What has no places of its own, by index, has its items drawn.
   bool drawn(size_t i) const {

@@ -161,13 +161,11 @@ Value n_fail(Session& s, const Args& a) { return raise_error(s, ExcKind::TypeErr
 // function has none.
 Value n_lost(Session& s, const Args& a) {
   for (const auto& [object, slots] : a[0].as<ShadowMap>()->objects) {
-    if (kind_of(slots.object) != ObjectKind::exception) continue;
-    for (const auto& [name, d] : slots.others)
-      if (!is_zero(d))
-        return raise_error(s, ExcKind::TypeError,
-                           "cannot differentiate through what a %s carries out of the function that raised it yet: "
-                           "catch it there, or return the value",
-                           type_name(s, slots.object).c_str());
+    if (kind_of(slots.object) == ObjectKind::exception && has_cotangents(a[0], slots.object))
+      return raise_error(s, ExcKind::TypeError,
+                         "cannot differentiate through what a %s carries out of the function that raised it yet: "
+                         "catch it there, or return the value",
+                         type_name(s, slots.object).c_str());
   }
   return Value::none();
 }

@@ -16,7 +16,8 @@ void visit_shadow(Object* o, Visitor& v) {
   for (const auto& [key, slots] : static_cast<ShadowMap*>(o)->objects) {
     v.visit(slots.object);
     for (const Value& x : slots.list) v.visit(x);
-    for (const auto& [k, x] : slots.others) v.visit(k), v.visit(x);
+    v.visit(slots.others);
+    v.visit(slots.inner);
   }
 }
 void clear_shadow(Object* o) { auto gone = std::move(static_cast<ShadowMap*>(o)->objects); }

@@ -13,6 +13,7 @@
 #include "runtime/autodiff/state.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/object/tensor_hooks.h"
+#include "runtime/types/numbers.h"
 
 namespace ouro::runtime::autodiff {
 namespace {
@@ -21,12 +22,6 @@ struct Walk {
   Value base = Value::none(), slot = Value::none(), content;
   std::vector<Value> index;
 };
-
-Value normal_key(const Value& container, const Value& key) {
-  if (List* l = cast<List>(container); l && key.is_int() && key.as_int() < 0)
-    return Value::integer(key.as_int() + static_cast<int64_t>(l->size));
-  return key;
-}
 
 bool linear(ir::Op op) { return op == ir::prim::add || op == ir::prim::sub; }
 
@@ -41,7 +36,7 @@ bool follow(Session& s, const ir::PlacePath& path, std::span<const Value> keys, 
     }
     Value container = w.content;
     w.base = container;
-    w.slot = step.is_item ? normal_key(container, keys[k]) : s.str(step.attr);
+    w.slot = step.is_item ? item_slot(s, container, keys[k], true) : s.str(step.attr);
     if (i + 1 == path.steps.size() && !read_last) return true;
     w.content = step.is_item ? get_item(s, container, keys[k]) : get_attr(s, container, step.attr);
     if (step.is_item) ++k;
@@ -60,6 +55,21 @@ Value read_index(Session& s, Value v, const std::vector<Value>& index) {
 }
 
 }  // namespace
+
+Value item_slot(Session& s, const Value& container, const Value& key, bool ask) {
+  List* list = cast<List>(container);
+  Tuple* tuple = cast<Tuple>(container);
+  if ((!list && !tuple) || cast<Slice>(key)) return key;
+  Value i = unwrap(key);
+  if (!is_integer(i)) {
+    if (!ask && !is_tensor(key)) return key;
+    i = to_index_value(s, key);
+    if (i.is_error()) return clear_pending(s), key;  // the operation itself raises
+  }
+  if (i.is_object()) return key;
+  const auto size = static_cast<int64_t>(list ? list->size : tuple->size);
+  return Value::integer(i.bits() < 0 ? i.bits() + size : i.bits());
+}
 
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args) {
   using Root = ir::PlacePath::Root;
@@ -82,6 +92,10 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
     }
   }
   if (w.content.is_unbound()) return Value::none();  // the update itself raises
+  // An object as an index of the root: update_call of grad_rules asks it, and does the update.
+  if (path.root == Root::value && path.steps.size() == 1 && path.steps[0].is_item && cast<List>(w.content) &&
+      kind_of(keys[0]) == ObjectKind::instance && !is_integer(keys[0]))
+    return Value::none();
   bool augmented = path.augmented;
   if (!follow(s, path, keys, w, augmented)) {
     clear_pending(s);
@@ -110,14 +124,6 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
 
 // Assignment to a slice moves the slots of a list: what update_call of grad_rules does for a list that is not inside of
 // another one.
-bool has_cotangents(const Value& env, const Value& object) {
-  const auto& objects = env.as<ShadowMap>()->objects;
-  const auto it = objects.find(slot_owner(object).object());
-  return it != objects.end() &&
-         (std::ranges::any_of(it->second.list, [](const Value& d) { return !is_zero(d); }) ||
-          std::ranges::any_of(it->second.others, [](const auto& d) { return !is_zero(d.second); }));
-}
-
 Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   Tuple* p = cast_exact<Tuple>(place);
   if (!p) return Value::none();
@@ -128,6 +134,7 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
                        "cannot differentiate through the assignment to a slice of a list inside of another one yet: "
                        "assign to the list by itself");
   Value g = root ? std::move(dy) : shadow_take(s, env, base, slot);
+  if (g.is_error()) return g;
   if (is_zero(g)) return Value::none();
   Value part = g;
   Tuple* keys = cast_exact<Tuple>(index);

@@ -51,11 +51,7 @@ Value rule_of(Call& c, bool always) {
   return raise_error(c.s, ExcKind::TypeError, "operation '%s' has no derivative", c.symbol().c_str());
 }
 
-Value ad_index(Call& c) {
-  if (List* l = cast<List>(c.args[0]); l && c.args[1].is_int() && c.args[1].as_int() < 0)
-    return Value::integer(c.args[1].as_int() + static_cast<int64_t>(l->size));
-  return c.args[1];
-}
+Value ad_index(Call& c) { return item_slot(c.s, c.args[0], c.args[1], false); }
 
 Value ad_fail(Call& c) {
   if (is_zero(c.args[0])) return Value::none();

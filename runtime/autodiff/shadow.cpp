@@ -1,40 +1,25 @@
-// Shadow maps (RULES B8). Slots with small int keys stand in an array, so that a list's cotangents cost what the list
-// does.
+// Shadow maps (RULES B8). Slots by index stand in an array, so that a list's cotangents cost what the list does; all
+// others in a dict, so that a key is the same slot as every key that is equal to it.
+#include <algorithm>
+
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/autodiff.h"
+#include "runtime/object/dict.h"
 
 namespace ouro::runtime::autodiff {
 namespace {
 
 constexpr int64_t kListLimit = int64_t{1} << 32;
 
-bool same_slot(Session& s, const Value& a, const Value& b) {
-  if (a.same(b)) return true;
-  Tuple *p = cast_exact<Tuple>(a), *q = cast_exact<Tuple>(b);
-  if (p && q) {
-    if (p->size != q->size) return false;
-    for (size_t i = 0; i < p->size; ++i)
-      if (!same_slot(s, (*p)[i], (*q)[i])) return false;
-    return true;
-  }
-  Str *x = cast_exact<Str>(a), *y = cast_exact<Str>(b);
-  if (x && y) return x->view() == y->view();
-  if (a.is_object() && b.is_object() && kind_of(a) != kind_of(b)) return false;
-  // Keys of dicts that are numbers or instances.
-  if (kind_of(a) == ObjectKind::instance || a.is_float() || b.is_float() || a.is_bool() || b.is_bool()) {
-    int r = equals(s, a, b);
-    if (r < 0) clear_pending(s);
-    return r == 1;
-  }
-  return false;
-}
-
 // The slots of an object whose keys are pairs (index, item): records of a seq, flattened into the array.
 bool array_index(const Value& object, const Value& slot, size_t& i) {
-  if (slot.is_int() && slot.as_int() >= 0 && slot.as_int() < kListLimit) {
-    ObjectKind k = kind_of(object);
-    if (k == ObjectKind::dict) return false;  // any int may be a key: no array
-    i = static_cast<size_t>(slot.as_int());
+  const ObjectKind k = kind_of(object);
+  if (k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
+    return false;  // any int may be a key: no array
+  const Value& plain = unwrap(slot);  // an int of a class that extends int is that int
+  if (plain.is_int() || plain.is_bool()) {
+    if (plain.bits() < 0 || plain.bits() >= kListLimit) return false;
+    i = static_cast<size_t>(plain.bits());
     return true;
   }
   if (Seq* q = cast_exact<Seq>(object))
@@ -45,59 +30,17 @@ bool array_index(const Value& object, const Value& slot, size_t& i) {
   return false;
 }
 
-// A hashable text for a slot (the object of an inner map's slot is its owner there too), when it has one that equality
-// follows; empty otherwise.
-std::string text_key(const Value& slot) {
-  if (Str* t = cast_exact<Str>(slot)) return "s" + std::string(t->view());
-  if (slot.is_int()) return "i" + std::to_string(slot.as_int());
-  if (Tuple* t = cast_exact<Tuple>(slot)) {
-    std::string key = "t";
-    for (const Value& v : *t) {
-      std::string part = v.is_object() && !cast_exact<Str>(v) && !cast_exact<Tuple>(v)
-                             ? "o" + std::to_string(reinterpret_cast<uintptr_t>(slot_owner(v).object()))
-                             : text_key(v);
-      if (part.empty()) return {};
-      key += std::to_string(part.size()) + ":" + part;
-    }
-    return key;
-  }
-  return {};
-}
-
-// Inner maps have slots per (object, slot) pair: always by text.
-Value* find(Session& s, ShadowMap* env, const Value& object, const Value& slot, bool make) {
-  if (!object.is_object()) return nullptr;
-  auto it = env->objects.find(object.object());
-  if (it == env->objects.end()) {
+// The slot of a key, in the dict of those that have no index.
+Value* find_key(Session& s, Value& others, const Value& slot, bool make) {
+  if (others.is_unbound()) {
     if (!make) return nullptr;
-    it = env->objects.emplace(object.object(), ShadowMap::Slots{object, {}, {}, {}}).first;
+    others = make_dict();
   }
-  ShadowMap::Slots& slots = it->second;
-  size_t i;
-  if (array_index(object, slot, i)) {
-    if (i >= slots.list.size()) {
-      if (!make) return nullptr;
-      require_memory((i + 1) * sizeof(Value));
-      slots.list.resize(i + 1, Value::zero_cotangent());
-    }
-    return &slots.list[i];
-  }
-  std::string key = text_key(slot);
-  if (!key.empty()) {
-    auto found = slots.index.find(key);
-    if (found != slots.index.end()) return &slots.others[found->second].second;
-    if (!make) return nullptr;
-    slots.index.emplace(std::move(key), slots.others.size());
-    slots.others.emplace_back(slot, Value::zero_cotangent());
-    return &slots.others.back().second;
-  }
-  for (size_t k = 0; k < slots.others.size(); ++k) {  // a key's __eq__ may add some
-    const Value key = slots.others[k].first;
-    if (same_slot(s, key, slot)) return &slots.others[k].second;
-  }
-  if (!make) return nullptr;
-  slots.others.emplace_back(slot, Value::zero_cotangent());
-  return &slots.others.back().second;
+  const Value dict = others;  // a key's __hash__ or __eq__ may run anything
+  Value* v = dict_find(s, dict.as<Dict>(), slot);
+  if (v || !make || s.has_error()) return v;
+  if (!dict_set(s, dict.as<Dict>(), slot, Value::zero_cotangent())) return nullptr;
+  return dict_find(s, dict.as<Dict>(), slot);
 }
 
 ShadowMap* map_of(const Value& env) { return env.as<ShadowMap>(); }
@@ -138,7 +81,52 @@ const Value& owner_of(const Value& object, const Value& slot) {
   return owner;
 }
 
+// Null: there is none, or the key's __hash__ or __eq__ raised.
+Value* find(Session& s, ShadowMap* env, const Value& object, const Value& slot, bool make) {
+  const Value& owner = owner_of(object, slot);
+  if (!owner.is_object()) return nullptr;
+  auto it = env->objects.find(owner.object());
+  if (it == env->objects.end()) {
+    if (!make) return nullptr;
+    it = env->objects.emplace(owner.object(), ShadowMap::Slots{owner, {}, {}, {}}).first;
+  }
+  ShadowMap::Slots& slots = it->second;
+  if (Tuple* t = cast_exact<Tuple>(slot); t && t->size == 2 && kind_of(owner) == ObjectKind::shadow_map) {
+    if (slots.inner.is_unbound()) {
+      if (!make) return nullptr;
+      slots.inner = make_env();
+    }
+    return find(s, map_of(slots.inner), (*t)[0], (*t)[1], make);
+  }
+  size_t i;
+  if (!array_index(owner, slot, i)) return find_key(s, slots.others, slot, make);
+  if (i >= slots.list.size()) {
+    if (!make) return nullptr;
+    require_memory((i + 1) * sizeof(Value));
+    slots.list.resize(i + 1, Value::zero_cotangent());
+  }
+  return &slots.list[i];
+}
+
+bool any_cotangent(const ShadowMap::Slots& slots) {
+  if (std::ranges::any_of(slots.list, [](const Value& d) { return !is_zero(d); })) return true;
+  size_t pos = 0;
+  Value *key, *d;
+  if (Dict* others = cast_exact<Dict>(slots.others))
+    while (dict_next(others, pos, key, d))
+      if (!is_zero(*d)) return true;
+  if (auto* inner = cast_exact<ShadowMap>(slots.inner))
+    return std::ranges::any_of(inner->objects, [](const auto& of) { return any_cotangent(of.second); });
+  return false;
+}
+
 }  // namespace
+
+bool has_cotangents(const Value& env, const Value& object) {
+  const auto& objects = map_of(env)->objects;
+  const auto it = objects.find(slot_owner(object).object());
+  return it != objects.end() && any_cotangent(it->second);
+}
 
 bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {
   if (is_zero(d)) return true;
@@ -147,31 +135,32 @@ bool shadow_add(Session& s, const Value& env, const Value& object, const Value& 
       const Value* global = m->names.find(str_symbol(name));
       if (global && is_zero(*global)) return true;
     }
-  Value* v = find(s, map_of(env), owner_of(object, slot), slot, true);
-  if (!v) return true;
+  Value* v = find(s, map_of(env), object, slot, true);
+  if (!v) return !s.has_error();
   Value sum = add(s, std::move(*v), d);
   if (sum.is_error()) return false;
-  v = find(s, map_of(env), owner_of(object, slot), slot, true);  // a script's __add__ may have changed the map
+  v = find(s, map_of(env), object, slot, true);  // a script's __add__ may have changed the map
   if (v) *v = std::move(sum);
-  return true;
+  return !s.has_error();
 }
 
 Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot) {
-  Value* v = find(s, map_of(env), owner_of(object, slot), slot, false);
-  if (!v || v->is_unbound()) return Value::zero_cotangent();
+  Value* v = find(s, map_of(env), object, slot, false);
+  if (!v || v->is_unbound()) return s.has_error() ? Value::error() : Value::zero_cotangent();
   return std::exchange(*v, Value::zero_cotangent());
 }
 
 Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot) {
-  Value* v = find(s, map_of(env), owner_of(object, slot), slot, false);
-  return v && !v->is_unbound() ? *v : Value::zero_cotangent();
+  Value* v = find(s, map_of(env), object, slot, false);
+  if (!v || v->is_unbound()) return s.has_error() ? Value::error() : Value::zero_cotangent();
+  return *v;
 }
 
 bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d) {
   bool zero = is_zero(d);
-  Value* v = find(s, map_of(env), owner_of(object, slot), slot, !zero);
+  Value* v = find(s, map_of(env), object, slot, !zero);
   if (v) *v = zero ? Value::zero_cotangent() : std::move(d);
-  return true;
+  return !s.has_error();
 }
 
 void shadow_close(const Value& env, const Value& list, int64_t i) {

@@ -25,6 +25,7 @@ struct Called {
 //   bool extends_container(i)    an object of a script class that extends one and is iterated over as that
 //   bool list(i), dict(i), slice(i), tensor(i)
 //   bool has(i, special)         its class has that special method, written in a script
+//   bool by_index()              an item of a list or tuple, taken by a script's __index__
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
 //   bool load_asks(), store_asks()   attr.get and attr.set of an object (attr.set of a class, too) run a script
@@ -90,11 +91,14 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.missing()) return rule("item_or_missing");
     if (on.made_generic()) return rule("class_item");
   }
+  const bool item = op == prim::item_get || op == prim::item_set || op == prim::item_del;
+  if (item && on.by_index())
+    return rule(op == prim::item_get ? "item_by_index" : op == prim::item_set ? "set_item_by_index" : "del_item_by_index");
   if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
   if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
   if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
   if (op == prim::update) {
-    if (on.list(0) && on.slice(1)) return rule("update_call");
+    if (on.by_index() || (on.list(0) && on.slice(1))) return rule("update_call");
     if (!on.text(3).empty() && on.missing()) return rule("update_call");
     return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
   }
