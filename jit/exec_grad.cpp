@@ -199,7 +199,7 @@ struct Operands {
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
-  bool by_index() const { return false; }  // an object there is the interpreter's
+  bool by_index() const { return false; }                             // an object there is the interpreter's
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
@@ -443,8 +443,8 @@ std::string Specialiser::identity_text(const AVal& a) {
   }
 }
 
-// Who the object is, and the slot: a key as it is, for a dict compares keys as the interpreter's shadow maps do, else who
-// it is.
+// Who the object is, and the slot: a key as it is, for a dict compares keys as the interpreter's shadow maps do, else
+// who it is.
 Value Specialiser::shadow_key(const AVal& object, const AVal& slot) {
   const Value who = runtime::make_str(identity_text(object));
   const bool of_shadow = object.is(AKind::ref) && read(object.heap).kind == AObject::Kind::shadow;
@@ -618,6 +618,7 @@ AVal ad_put(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   return none();
 }
 AVal ad_source(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.iterator_source(a[0]); }
+AVal ad_places(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.places_of(a[0]); }
 AVal ad_globals(Specialiser&, AFrame& f, const ir::Let&, std::vector<AVal>&) { return AVal::of(f.globals); }
 AVal ad_place(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   return s.place_of(f.code->paths[l.attr], f.globals, a);

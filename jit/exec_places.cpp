@@ -143,6 +143,21 @@ AVal Specialiser::iterator_source(const AVal& it) {
   }
 }
 
+AVal Specialiser::places_of(const AVal& container) {
+  if (!container.is(AKind::ref)) return none();
+  const AObject o = read(container.heap);
+  const bool list = o.kind == AObject::Kind::list;
+  if (!list && o.kind != AObject::Kind::dict && o.kind != AObject::Kind::set) return none();
+  if (o.poisoned) abandon_torn(o, "a list, dict or set");
+  std::vector<AVal> places;
+  for (size_t i = 0; i < (list ? o.items.size() : o.keys.size()); ++i) {
+    const AVal& key = list ? o.items[i] : o.keys[i];
+    const AVal slot = list ? number(static_cast<int64_t>(i)) : key;
+    places.push_back(AVal::tuple({key, AVal::tuple({container, slot})}));
+  }
+  return AVal::tuple(std::move(places));
+}
+
 void Specialiser::feed(const AVal& env, const AVal& place, const AVal& d) {
   if (cotangent_is_zero(d) || is_none(place)) return;
   if (place.is(AKind::tuple)) {
@@ -162,7 +177,9 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
   std::vector<AVal> positional, atoms, targets;
   std::vector<std::pair<Symbol, AVal>> keywords;
   std::vector<int> order;
-  auto entry = [](size_t n, const AVal& source) { return AVal::tuple({number(static_cast<int64_t>(n)), source}); };
+  auto entry = [](size_t n, const AVal& source, const AVal& keys = none()) {
+    return AVal::tuple({number(static_cast<int64_t>(n)), source, keys});
+  };
   auto add_positional = [&](const AVal& v) {
     order.push_back(static_cast<int>(positional.size()));
     positional.push_back(v);
@@ -192,7 +209,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
         const AObject d = read(v.heap);
         if (d.poisoned) abandon_torn(d, "a dict");
         for (size_t k = 0; k < d.keys.size(); ++k) add_keyword(keyword_name(d.keys[k]), d.items[k]);
-        atoms.push_back(entry(d.keys.size(), v));
+        atoms.push_back(entry(d.keys.size(), v, AVal::tuple(d.keys.items())));
       }
     }
   }
@@ -259,15 +276,15 @@ AVal Specialiser::unbind_call(const AVal& plan, const AVal& d, const AVal& env) 
       result.push_back(sum);
       continue;
     }
-    bool dict = source.is(AKind::ref) && read(source.heap).kind == AObject::Kind::dict;
+    const bool keyed = !is_none(a[2]);
     bool tuple = source.is(AKind::tuple) || source.is(AKind::known);
-    std::vector<AVal> keys = dict ? read(source.heap).keys.items() : std::vector<AVal>{}, items;
+    std::vector<AVal> keys = keyed ? items_of(a[2], "is a plan") : std::vector<AVal>{}, items;
     for (size_t i = 0; i < n; ++i) {
       AVal v = cotangent_at(p[next++]);
       if (tuple)
         items.push_back(v);
       else
-        shadow_add(env, source, dict ? keys[i] : number(static_cast<int64_t>(i)), v);
+        shadow_add(env, source, keyed ? keys[i] : number(static_cast<int64_t>(i)), v);
     }
     result.push_back(tuple ? AVal::tuple(std::move(items)) : zero());
   }

@@ -290,6 +290,7 @@ class Specialiser {
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
   AVal place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args);
+  AVal places_of(const AVal& container);
   AVal iterator_source(const AVal& it);
   AVal update_back(const AVal& dy, const AVal& env, const AVal& place);
   void feed(const AVal& env, const AVal& place, const AVal& d);

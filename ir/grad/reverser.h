@@ -205,9 +205,9 @@ class Reverse {
   void list_append_let(const Let& l);
   void taken_apart(Atom a, Atom d, Residual pair);
   void list_extend_let(const Let& l);
+  void merge_let(const Let& l);
   void dict_set_let(const Let& l);
   void rule_let(const Let& l);
-  void always_let(const Let& l);
   void unpack_star_let(const Let& l);
   void iter_let(const Let& l);
   void text_let(const Let& l);

@@ -405,14 +405,15 @@ void Reverse::unpack_star_let(const Let& l) {
   });
 }
 
-// An effect on operand a whose reverse moves cotangents inside env: rule(zero, env, operands...).
-void Reverse::always_let(const Let& l) {
-  std::vector<Residual> rs = save_all(fargs(l));
+// What is merged into a dict or set goes back to the places that it had then: rule(zero, env, a, b, places of b).
+void Reverse::merge_let(const Let& l) {
+  const Atom b = f_.args(l)[1], source = fatom(b);
+  Residual places = save(fwd_.let(prim::ad_places, {source}));
+  Residual ra = save(fatom(f_.args(l)[0])), rb = save(like(fwd_.none(), source));
   plain(l);
-  std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
   adjoint([=, this, name = std::string(op_name(l.op))] {
-    Atom d = apply_rule(name, bwd_.zero(), get_all(rs), true);
-    for (uint32_t i = 0; i < to.size(); ++i) accumulate(to[i], item(d, i));
+    Atom d = apply_rule(name, bwd_.zero(), {get(ra), get(rb), get(places)}, true);
+    accumulate(b, item(d, 0));
   });
 }
 

@@ -31,8 +31,9 @@ struct Seq : GcObject {
   static constexpr ObjectKind kKind = ObjectKind::seq;
 };
 
-// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are indices,
-// names or keys of a dict or set, which are compared as a dict does, or the (object, slot) pair of an inner map.
+// (object, slot) -> cotangent, of one backward call. Objects are compared by identity and kept alive; slots are
+// indices, names or keys of a dict or set, which are compared as a dict does, or the (object, slot) pair of an inner
+// map.
 struct ShadowMap : GcObject {
   struct Slots {
     Value object;
@@ -79,6 +80,7 @@ Value constructing_form(Session& s, const Value& cls);
 // (catching.cpp).
 Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
+bool update_is_called(Session& s, std::span<const Value> args);        // does ad.special have a form for this update?
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
 // Before a primitive's name in ad.special: not the form, but what is to be called, and gives (y, None) or (None, e)
 // where it raises e (ir/grad/raising.h).
@@ -112,7 +114,8 @@ Value make_env();
 Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot);
 Value shadow_peek(Session& s, const Value& env, const Value& object, const Value& slot);
 [[nodiscard]] bool shadow_put(Session& s, const Value& env, const Value& object, const Value& slot, Value d);
-// The slot of container[key]: of lists and tuples, an index from their start. A script's __index__ is only asked if `ask`.
+// The slot of container[key]: of lists and tuples, an index from their start. A script's __index__ is only asked if
+// `ask`.
 Value item_slot(Session& s, const Value& container, const Value& key, bool ask);
 // Lists: an item was inserted at i (its slot goes, the others move down), or removed (a zero slot comes).
 void shadow_close(const Value& env, const Value& list, int64_t i);
@@ -128,6 +131,7 @@ inline bool is_dict_proxy(const Value& v) {
 // ---- places and calls (place.cpp, call.cpp)
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
 Value source_of(Session& s, const Value& iterator);                                                  // ad.source
+Value places_of(const Value& container);                                                             // ad.places
 bool has_cotangents(const Value& env, const Value& object);                                          // in slots of it
 Value update_back(Session& s, Value dy, const Value& env, const Value& place);                       // ad.update
 [[nodiscard]] bool feed(Session& s, const Value& env, const Value& place, const Value& d);

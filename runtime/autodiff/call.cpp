@@ -21,8 +21,9 @@ struct Given {
   std::vector<int> order;      // of each argument: >= 0 positional, < 0 ~keyword, in the order of the atoms
 };
 
-Value atom_entry(size_t count, const Value& source) {
-  return make_tuple({Value::integer(static_cast<int64_t>(count)), source});
+// How many arguments an expression gave, what it spread for them, and the keys that a dict had then.
+Value atom_entry(size_t count, const Value& source, const Value& keys = Value::none()) {
+  return make_tuple({Value::integer(static_cast<int64_t>(count)), source, keys});
 }
 
 bool collect(Session& s, const ir::CallSig& sig, std::span<const Value> args, Given& g) {
@@ -65,10 +66,11 @@ bool collect(Session& s, const ir::CallSig& sig, std::span<const Value> args, Gi
               return false;
             }
         }
-        size_t pos = 0, n = 0;
+        size_t pos = 0;
         Value *k, *x;
-        for (; dict_next(cast<Dict>(dict), pos, k, x); ++n) keyword(*k, *x);
-        g.atoms.push_back(atom_entry(n, dict));
+        std::vector<Value> keys;
+        while (dict_next(cast<Dict>(dict), pos, k, x)) keyword(*k, *x), keys.push_back(*k);
+        g.atoms.push_back(atom_entry(keys.size(), dict, make_tuple(std::span<const Value>(keys))));
         break;
       }
     }
@@ -176,10 +178,12 @@ bool is_plan(Tuple* p) {
   size_t targets = 0;
   for (const Value& v : *atoms) {
     Tuple* atom = cast_exact<Tuple>(v);
-    if (!atom || atom->size != 2 || !(*atom)[0].is_int()) return false;
+    if (!atom || atom->size != 3 || !(*atom)[0].is_int()) return false;
     const auto n = static_cast<size_t>((*atom)[0].as_int());
     const bool one = (*atom)[1].is_none();
     if (n > p->size || (one && n != 1)) return false;
+    Tuple* keys = cast_exact<Tuple>((*atom)[2]);
+    if (keys ? keys->size != n : !(*atom)[2].is_none()) return false;
     targets += n;
   }
   if (targets != p->size - 1) return false;
@@ -217,12 +221,7 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
     }
     Value items = alloc_tuple(n);
     for (Value& v : *items.as<Tuple>()) v = Value::zero_cotangent();
-    std::vector<Value> keys;
-    if (Dict* dict = cast<Dict>(source)) {
-      size_t pos = 0;
-      Value *k, *x;
-      while (dict_next(dict, pos, k, x)) keys.push_back(*k);
-    }
+    Tuple* keys = cast_exact<Tuple>((*atom)[2]);
     for (size_t i = 0; i < n; ++i) {
       Value v = cotangent_at(s, (*p)[next++], d, env);
       if (kind != ObjectKind::tuple && kind != ObjectKind::list && kind != ObjectKind::dict && !is_zero(v))
@@ -232,9 +231,7 @@ Value unbind_call(Session& s, const Value& plan, const Value& d, const Value& en
                            type_name(s, source).c_str());
       if (cast<Tuple>(source))
         (*items.as<Tuple>())[i] = std::move(v);
-      else if (!shadow_add(s, env, source,
-                           cast<Dict>(source) && i < keys.size() ? keys[i] : Value::integer(static_cast<int64_t>(i)),
-                           v))
+      else if (!shadow_add(s, env, source, keys ? (*keys)[i] : Value::integer(static_cast<int64_t>(i)), v))
         return Value::error();
     }
     if (cast<Tuple>(source)) (*result.as<Tuple>())[a] = std::move(items);

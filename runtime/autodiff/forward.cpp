@@ -516,6 +516,10 @@ Value catching(Session& s, const Value& f) {
 
 }  // namespace
 
+bool update_is_called(Session& s, std::span<const Value> args) {
+  return called_by(ir::prim::update, Operands{s, args}).by != Called::By::nothing;
+}
+
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args) {
   const bool caught = prim.starts_with(kCaught);
   if (caught) prim.remove_prefix(kCaught.size());

@@ -92,11 +92,12 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
     }
   }
   if (w.content.is_unbound()) return Value::none();  // the update itself raises
-  // An object as an index of the root: update_call of grad_rules asks it, and does the update.
-  if (path.root == Root::value && path.steps.size() == 1 && path.steps[0].is_item && cast<List>(w.content) &&
-      kind_of(keys[0]) == ObjectKind::instance && !is_integer(keys[0]))
-    return Value::none();
   bool augmented = path.augmented;
+  // What is done by a call has its derivative from that; to look here would run its scripts.
+  if (path.root == Root::value && path.steps.size() == 1 && path.steps[0].is_item) {
+    const Value operands[] = {w.content, keys[0], value, s.str(augmented ? intern("op") : Symbol())};
+    if (update_is_called(s, operands)) return Value::none();
+  }
   if (!follow(s, path, keys, w, augmented)) {
     clear_pending(s);
     return Value::none();
@@ -181,7 +182,33 @@ bool holds_float(const Value& item) {
   return false;
 }
 
+// The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has
+// one.)
+Value place_in_set(const Value& set, const Value& item) {
+  const ObjectKind k = kind_of(set);
+  if (!cast<Set>(set)->of_others && (k == ObjectKind::set || k == ObjectKind::frozenset))
+    return make_tuple({set, item});
+  return holds_float(item) ? make_str("the items of a set that was made of other sets") : Value::none();
+}
+
 }  // namespace
+
+Value places_of(const Value& container) {
+  std::vector<Value> places;
+  const auto add = [&](const Value& key, Value place) { places.push_back(make_tuple({key, std::move(place)})); };
+  size_t pos = 0;
+  Value *key, *value;
+  if (Dict* d = cast<Dict>(container)) {
+    while (dict_next(d, pos, key, value)) add(*key, make_tuple({container, *key}));
+  } else if (List* l = cast<List>(container)) {
+    for (; pos < l->size; ++pos) add(l->items[pos], make_tuple({container, Value::integer(static_cast<int64_t>(pos))}));
+  } else if (Set* t = cast<Set>(container)) {
+    while (set_next(t, pos, key)) add(*key, place_in_set(container, *key));
+  } else {
+    return Value::none();
+  }
+  return make_tuple(std::span<const Value>(places));
+}
 
 Value source_of(Session& s, const Value& iterator) {
   Iterator* it = cast_iterator(iterator);
@@ -215,16 +242,12 @@ Value source_of(Session& s, const Value& iterator) {
   }
   if (name == "filter") return source_of(s, it->source);
   if (name == "iterator") return make_str("iteration by index over an object");
-  // The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has
-  // one.)
   if (name == "set_iterator") {
     Set* t = cast<Set>(it->source);
     if (!t->table || static_cast<size_t>(it->index) > t->mask + 1) return Value::none();  // cleared, or smaller now
     const Value& item = t->table[it->index - 1].key;
     if (item.is_unbound() || item.is_end()) return Value::none();
-    const ObjectKind k = kind_of(it->source);
-    if (!t->of_others && (k == ObjectKind::set || k == ObjectKind::frozenset)) return make_tuple({it->source, item});
-    return holds_float(item) ? make_str("the items of a set that was made of other sets") : Value::none();
+    return place_in_set(it->source, item);
   }
   const bool reversed = name.starts_with("dict_reverse");
   const std::string_view part = !name.starts_with("dict_") ? "" : name.substr(reversed ? 12 : 5);

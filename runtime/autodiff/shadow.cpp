@@ -15,7 +15,7 @@ constexpr int64_t kListLimit = int64_t{1} << 32;
 bool array_index(const Value& object, const Value& slot, size_t& i) {
   const ObjectKind k = kind_of(object);
   if (k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
-    return false;  // any int may be a key: no array
+    return false;                     // any int may be a key: no array
   const Value& plain = unwrap(slot);  // an int of a class that extends int is that int
   if (plain.is_int() || plain.is_bool()) {
     if (plain.bits() < 0 || plain.bits() >= kListLimit) return false;

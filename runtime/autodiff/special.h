@@ -93,7 +93,9 @@ Called called_by(ir::Op op, const Operands& on) {
   }
   const bool item = op == prim::item_get || op == prim::item_set || op == prim::item_del;
   if (item && on.by_index())
-    return rule(op == prim::item_get ? "item_by_index" : op == prim::item_set ? "set_item_by_index" : "del_item_by_index");
+    return rule(op == prim::item_get   ? "item_by_index"
+                : op == prim::item_set ? "set_item_by_index"
+                                       : "del_item_by_index");
   if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
   if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
   if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
