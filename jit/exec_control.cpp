@@ -41,20 +41,24 @@ struct LoopRetry {
   Why why;
 };
 
-// How many back edges of the loops around have been met. A loop that is made once more meets those behind its ways out
-// (`continue` of the loop around) once more.
-class BackEdges {
+// The loops around one that is entered. What is executed of it may go on behind its ways out, to a back edge of a loop
+// around (`continue`; or there is no block where its ways out meet, since one of them raises), and has left those inside
+// of that by then. A loop that is made once more meets such a back edge once more.
+class LoopsAround {
  public:
-  explicit BackEdges(const AFrame& f) {
+  explicit LoopsAround(const AFrame& f) : loops_(f.loops) {
     for (const AFrame::LoopState& l : f.loops) met_.push_back(l.back_edges ? l.back_edges->size() : 0);
   }
-  void restore(AFrame& f) const {
+  void restore(AFrame& f) const { f.loops = loops_; }
+  void begin_again(AFrame& f) const {
+    restore(f);
     for (size_t i = 0; i < met_.size(); ++i)
       if (const auto& edges = f.loops[i].back_edges)
         edges->erase(edges->begin() + static_cast<ptrdiff_t>(met_[i]), edges->end());
   }
 
  private:
+  std::vector<AFrame::LoopState> loops_;
   std::vector<size_t> met_;
 };
 }  // namespace
@@ -303,13 +307,12 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   if (next == BlockId::none) next = stop;
   const Fork start{f.env, heap_, code.current(), {}};
   const Residual::Mark mark = code.mark();
-  const size_t loops = f.loops.size(), notes = fallbacks_.size();
+  const size_t notes = fallbacks_.size();
   const Effects effects = effects_;
   const bool symbol = abandon_symbol_;
-  const BackEdges around(f);
+  const LoopsAround around(f);
   auto restart = [&] {
-    f.loops.resize(loops);
-    around.restore(f);
+    around.begin_again(f);
     f.env = start.env;
     restore_heap(start.heap);
     code.rollback(mark);
@@ -325,7 +328,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
                          .arms = arms_,
                          .forked = std::make_shared<int>(0)});
       out = run(f, head, next, true);
-      f.loops.resize(loops);
+      around.restore(f);
       return true;
     } catch (const LoopRetry& r) {
       if (r.frame != &f || r.head != head) throw;
@@ -363,18 +366,18 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
 Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start) {
   Residual::Mark mark = code.mark();
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
-  size_t loops = f.loops.size(), notes = fallbacks_.size();
+  const size_t notes = fallbacks_.size();
   const Effects at_entry = effects_;
   Effects before = at_entry;  // as the head has them
   const size_t redone = redone_;
-  const BackEdges around(f);
+  const LoopsAround around(f);
   // What the back edge always changes: the head's parameters.
   for (ir::NameId p : f.code->block(head).params) plan.names.insert(index(p));
   for (int round = 0; round < kMaxRounds; ++round) {
     f.env = start.env;
     restore_heap(start.heap);
     code.rollback(mark);
-    around.restore(f);
+    around.begin_again(f);
     fallbacks_.resize(notes);
     effects_ = at_entry;
     BlockId rh = code.new_block();
@@ -388,11 +391,11 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     code.switch_to(rh);
     code.mark_loop_head(rh);
     Fork at_head{f.env, heap_, rh, {}};
-    f.loops.push_back({.head = head, .residual = rh, .back_edges = std::make_shared<std::vector<Fork>>()});
+    const auto back = std::make_shared<std::vector<Fork>>();
+    f.loops.push_back({.head = head, .residual = rh, .back_edges = back});
     Outcome o = run(f, head, exit, true);
-    f.loops.resize(loops + 1);
-    auto edges = std::move(*f.loops[loops].back_edges);
-    f.loops.resize(loops);
+    around.restore(f);
+    auto edges = std::move(*back);
     Fork after{f.env, heap_, code.current(), o};
     bool stable = true;
     for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);
