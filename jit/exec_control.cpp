@@ -42,8 +42,8 @@ struct LoopRetry {
 };
 
 // The loops around one that is entered. What is executed of it may go on behind its ways out, to a back edge of a loop
-// around (`continue`; or there is no block where its ways out meet, since one of them raises), and has left those inside
-// of that by then. A loop that is made once more meets such a back edge once more.
+// around (`continue`; or there is no block where its ways out meet, since one of them raises), and has left those
+// inside of that by then. A loop that is made once more meets such a back edge once more.
 class LoopsAround {
  public:
   explicit LoopsAround(const AFrame& f) : loops_(f.loops) {

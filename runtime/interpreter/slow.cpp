@@ -71,7 +71,7 @@ bool do_inplace(Session& s, Frame& f, const Instr& in, BinOp op) {
     return finish(f, in, inplace(s, op, operand(f, in.a), operand(f, in.b)));
   Value& slot = f.regs[in.a];
   Value r;
-  if (kind_of(slot) == ObjectKind::tensor && s.tensors && s.tensors->update_item) {
+  if (kind_of(slot) == ObjectKind::tensor && s.tensors && s.tensors->is_operand(operand(f, in.b))) {
     if (!s.tensors->update_item(s, slot, {}, op, operand(f, in.b))) return false;
     r = std::move(slot);
   } else if (in.b >= 0 && in.a != in.b && slots_of(s, slot).inplace && kind_of(slot) == ObjectKind::str) {

@@ -47,9 +47,15 @@ struct PlaceWrite {
   size_t failed =
       SIZE_MAX;  // the step that could not be read (number of steps: the target not written); else the operation failed
 
+  // Is what the steps before `step` lead to a tensor that is written where it stands? An operand with an operator of
+  // its own is asked, as for other values.
+  bool in_place(const Value& held, size_t step) const {
+    return kind_of(held) == ObjectKind::tensor && s.tensors &&
+           (step < path.steps.size() || s.tensors->is_operand(value));
+  }
+
   bool whole(Value& place) {  // `place op= value`
-    if (kind_of(place) == ObjectKind::tensor && s.tensors && s.tensors->update_item)
-      return s.tensors->update_item(s, place, {}, op, value);
+    if (in_place(place, path.steps.size())) return s.tensors->update_item(s, place, {}, op, value);
     Value r = inplace(s, op, place, value);
     if (r.is_error()) return false;
     place = std::move(r);
@@ -116,15 +122,14 @@ struct PlaceWrite {
         if (!s.has_error()) raise_key_error(s, keys[0]);
         return failed = step, false;
       }
-      if (kind_of(*slot) == ObjectKind::tensor) return write_slot(step + 1, keys + 1, find);
+      if (in_place(*slot, step + 1)) return write_slot(step + 1, keys + 1, find);
       child = *slot;
     } else if (List* l = cast_exact<List>(place); l && keys[0].is_int()) {
       auto find = [&]() -> Value* {
         int64_t i = keys[0].as_int() < 0 ? keys[0].as_int() + static_cast<int64_t>(l->size) : keys[0].as_int();
         return static_cast<uint64_t>(i) < l->size ? &l->items[i] : nullptr;
       };
-      if (Value* slot = find(); slot && kind_of(*slot) == ObjectKind::tensor)
-        return write_slot(step + 1, keys + 1, find);
+      if (Value* slot = find(); slot && in_place(*slot, step + 1)) return write_slot(step + 1, keys + 1, find);
     }
     if (child.is_unbound()) child = get_item(s, place, keys[0]);
     if (child.is_error()) return failed = step, false;
@@ -139,7 +144,7 @@ struct PlaceWrite {
     if (last && !path.augmented) return set_attr(s, place, name, value);
     if (Instance* i = cast<Instance>(place)) {
       auto find = [&] { return own_slot(s, i, name); };
-      if (Value* slot = find(); slot && kind_of(*slot) == ObjectKind::tensor && !i->type->has_getattribute)
+      if (Value* slot = find(); slot && in_place(*slot, step + 1) && !i->type->has_getattribute)
         return write_slot(step + 1, keys, find);
     }
     Value child = get_attr(s, place, name);
@@ -189,8 +194,7 @@ bool update_loaded(Session& s, Frame& f, const Site& x, const ir::PlacePath& pat
   Value value = old.at == last.at ? operand(f, last.at) : take_operand(f, last);
   Value before = take_operand(f, old);
   const BinOp op = binary_of(path.in_place);
-  if (kind_of(before) == ObjectKind::tensor &&
-      (kind_of(value) == ObjectKind::tensor || value.is_int() || value.is_float() || value.is_bool())) {
+  if (kind_of(before) == ObjectKind::tensor && s.tensors->is_operand(value)) {
     if (Value* slot = slot_of_loaded(s, f, path, root, before)) {
       before = Value();
       Taken taken(*slot);
@@ -256,7 +260,7 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
     if (path.steps.empty()) f.globals->names.set(path.name, b);
     return true;
   }
-  if (kind_of(*root) == ObjectKind::tensor) {
+  if (w.in_place(*root, 0)) {
     const bool ok = w.write_slot(0, keys.data(), find);
     failed = w.failed;
     return ok;

@@ -24,7 +24,8 @@ namespace ouro::runtime {
 
 // ---- operators
 Value binary(Session& s, BinOp op, const Value& a, const Value& b);
-Value inplace(Session& s, BinOp op, Value a, const Value& b);  // move `a` in when it is the last use
+Value inplace(Session& s, BinOp op, Value a, const Value& b);                     // move `a` in when it is the last use
+Value unsupported_inplace(Session& s, BinOp op, const Value& a, const Value& b);  // raises what inplace says of them
 Value unary(Session& s, UnOp op, const Value& a);
 Value compare(Session& s, CmpOp op, const Value& a, const Value& b);
 int compare_bool(Session& s, CmpOp op, const Value& a, const Value& b);  // 1, 0, -1

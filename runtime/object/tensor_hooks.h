@@ -17,7 +17,9 @@ struct TensorHooks {
   // tensor[keys[0]][keys[1]]... = v. `tensor` is in and out: written in place if its count is 1, else a written copy
   // takes its place. On failure (false) it is unchanged.
   bool (*set_item)(Session&, Value& tensor, std::span<const Value> keys, const Value& v) = nullptr;
-  // tensor[keys...] op= v; with no keys `tensor op= v`, which keeps the dtype or is an error.
+  // Could `tensor op= v` be done in place? Anything but a tensor or a number may have an operator of its own.
+  bool (*is_operand)(const Value& v) = nullptr;
+  // tensor[keys...] op= v; with no keys `tensor op= v` of an operand, which keeps the dtype or is an error.
   bool (*update_item)(Session&, Value& tensor, std::span<const Value> keys, BinOp op, const Value& v) = nullptr;
   // An operation of ir/ops on values (Any): args moved in where they are last uses. `statics` is the tuple constant of
   // the let, or unbound.

@@ -138,6 +138,10 @@ Value binary(Session& s, BinOp op, const Value& a, const Value& b) {
   return unsupported(s, shown(op), a, b);
 }
 
+Value unsupported_inplace(Session& s, BinOp op, const Value& a, const Value& b) {
+  return unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b);
+}
+
 Value inplace(Session& s, BinOp op, Value a, const Value& b) {
   if (by_text_of(a, b)) return by_text(s, dunder_name(in_place(op)), {a, b});
   if (!stack_left(s)) return Value::error();
@@ -146,7 +150,7 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
     if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
     if (op == BinOp::mul && !scripted(b) && slots_of(s, b).no_reflected) {  // `o *= [1]`: the sequence is not asked
       r = by_left(s, op, plain(op), a, b);
-      return r.is(Tag::not_implemented) ? unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b) : r;
+      return r.is(Tag::not_implemented) ? unsupported_inplace(s, op, a, b) : r;
     }
   } else if (auto f = slots_of(s, a).inplace) {
     if (slots_of(s, a).no_reflected && scripted(b)) {  // before a list extends itself, as sequences come last
@@ -164,7 +168,7 @@ Value inplace(Session& s, BinOp op, Value a, const Value& b) {
                      !slots_of(s, b).no_reflected;
   Value r = asked ? try_binary(s, op, a, b) : Value::not_implemented();
   if (!r.is(Tag::not_implemented)) return r;
-  return unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b);
+  return unsupported_inplace(s, op, a, b);
 }
 
 Value unary(Session& s, UnOp op, const Value& a) {

@@ -335,9 +335,8 @@ bool hook_set_item(Session& s, Value& tensor, std::span<const Value> keys, const
 }
 bool hook_update_item(Session& s, Value& tensor, std::span<const Value> keys, BinOp op, const Value& v) {
   if (keys.empty()) {
-    if (!is_operand(v)) {
-      raise_type_error(s, "unsupported operand type(s) for an in-place operation on a tensor: '%s'",
-                       type_name(s, v).c_str());
+    if (!is_operand(v)) {  // a list, to an element
+      unsupported_inplace(s, op, tensor, v);
       return false;
     }
     if (op == BinOp::matmul) {
@@ -366,6 +365,7 @@ Value hook_operation(Session& s, ir::Op op, std::span<Value> args, const Value& 
 Value hook_make_dtype(Session& s, int64_t dtype) { return make_dtype(s, static_cast<DType>(dtype)); }
 constexpr TensorHooks kHooks{.settle = hook_settle,
                              .set_item = hook_set_item,
+                             .is_operand = is_operand,
                              .update_item = hook_update_item,
                              .operation = hook_operation,
                              .make_dtype = hook_make_dtype};
