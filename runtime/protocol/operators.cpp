@@ -1,6 +1,7 @@
 // Operators on any operands: the built-in kinds by their slots, instances of script classes by their special methods,
 // in the order of CPython's Objects/abstract.c (a subclass's reflected method goes first; sequences concatenate only
 // after numbers declined).
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/metaclass.h"
@@ -211,6 +212,7 @@ Value compare(Session& s, CmpOp op, const Value& a, const Value& b) {
     return Value::boolean(holds(op, x->view().compare(y->view()), 0));  // the order of code points, in UTF-8 too
   }
   bool sa = scripted(a), sb = scripted(b);
+  poll_interrupt(s);  // of parts that stand in many places each is compared as often
   DepthGuard depth(s, " in comparison");
   if (!depth.ok()) return Value::error();
   if (by_text_of(a, b)) return by_text(s, dunder_name(dunder(op)), {a, b});

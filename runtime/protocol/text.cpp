@@ -1,6 +1,7 @@
 // repr, str, format, ascii, hash, and the guards of recursion.
 #include <cstdio>
 
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/metaclass.h"
@@ -140,6 +141,7 @@ bool hash(Session& s, const Value& v, int64_t& out) {
     out = hash_int(v.as_int());
     return true;
   }
+  poll_interrupt(s);
   DepthGuard depth(s, "");
   if (!depth.ok()) return false;
   if (scripted(v)) {

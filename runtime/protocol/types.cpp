@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
@@ -255,6 +256,7 @@ int any_class(Session& s, const Value& cls, const Value& of, Dunder hook, const 
   if (Tuple* tuple = cast_exact<Tuple>(cls)) {
     DepthGuard depth(s, hook == Dunder::instancecheck_ ? " in __instancecheck__" : " in __subclasscheck__");
     if (!depth.ok()) return -1;
+    poll_interrupt(s);
     for (size_t i = 0; i < tuple->size; ++i)
       if (int r = any_class(s, (*tuple)[i], of, hook, complaint, test)) return r;
     return 0;
