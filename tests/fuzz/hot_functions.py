@@ -122,12 +122,12 @@ CONDITIONS = ["<n> < <n>", "<n> <= <n>", "<n> == <n>", "<n> != <n>", "<n> < <n> 
               "!(<n>) is None", "(<b>) == (<b>)", "not $note(<c>)", "$R"]
 SELF = ["$R", "repr($R)", "str($R)", "f'{$R}'", "len($R)", "$R[2][2][0]", "$R[-1] is $R", "$R == $R", "copy.deepcopy($R)", "copy.copy($R)", "(lambda z: (z[2] is z, z is $R))(copy.deepcopy($R))", "json.dumps($R)",
         "json.dumps($D)", "'%s %r' % ($R, $D)", "$R[:]", "[$R, $R]", "($R, 1)", "{'r': $R}", "copy.deepcopy({'r': [$R]})", "$R in $R[2:]", "!$R.index($R[0])", "copy.deepcopy($O)", "[*$R]", "repr([$D])", "copy.deepcopy($o.items)"]
-# Statements without a body.
+# Statements without a body. (What a sort that raises leaves of a list is nobody's to say.)
 PLAIN = {
     "write": ["$S[0] = <n>", "$S[0] += <s>", "$S[-1] -= <s>", "$S[1] = $S[0]", "$D['a'] = <n>", "$D['a'] += <s>", "$D['b'] = $D['a']", "$D['z'] = <n>", "$N += <s>", "$N = <n>", "c += <s>", "c = <n>", "$o.v = <n>",
               "$o.v += <s>", "$p.v -= <s>", "$o.items[0] += <s>", "$p.items[-1] = <n>", "$O[0].v += 1", "$O[-1].v = <n>", "$O[1].items[0] = <n>", "!$o.extra = <n>", "$S[0], $o.v = $o.v, <n>"],
     "local": ["v = <n>", "v += <s>", "v = v + <s>", "w = <n>", "w -= <s>", "v, w = w, <n>", "q = <n>", "!v = $o", "!v = [<n>]", "!w = None", "l = [<n>, $o, [<n>]]\nv = l[0]\nl[0] = <n>\nw = l[2][0]"],
-    "effect": ["print($k, 'p', <n>)", "$note(<n>)", "print($k, $S, $o)", "$other($o, <s>)", "$o.step()", "if <c>: raise ValueError(<n>)", "if <c>: raise KeyError(x)", "assert <b>, x", "if <b>: return <n>", "!$S.sort()",
+    "effect": ["print($k, 'p', <n>)", "$note(<n>)", "print($k, $S, $o)", "$other($o, <s>)", "$o.step()", "if <c>: raise ValueError(<n>)", "if <c>: raise KeyError(x)", "assert <b>, x", "if <b>: return <n>", "!$S.sort(key=str)", "!$S[:] = sorted($S)",
                "print($k, told($D))", "<call>", "if <c>: print($k, 'q', v)"],
     "shape": ["!if len($S) < 9: $S.append(<n>)", "!if len($S) > 2: $S.pop()", "!if len($S) < 9: $S[1:2] = [<n>, <n>]", "!$S.reverse()", "!$D.pop('z', None)", "!if 'z' in $D: del $D['z']", "!$D[x] = <n>\nif len($D) > 6: $D.clear()",
               "!$O[0], $O[1] = $O[1], $O[0]", "!$O[-1] = $B(<n>)", "!$O[1] = $C(<n>)", "!$O[2] = $E(<n>)", "!$O[0] = $o", "!if len($O) < 7: $O.insert(0, $A(<n>))", "!if len($O) > 3: del $O[0]", "!$o.other = $p", "!$o.items = $S",
