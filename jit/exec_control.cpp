@@ -389,7 +389,6 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);
-    code.mark_loop_head(rh);
     Fork at_head{f.env, heap_, rh, {}};
     const auto back = std::make_shared<std::vector<Fork>>();
     f.loops.push_back({.head = head, .residual = rh, .back_edges = back});
@@ -407,6 +406,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     }
     if (!stable) continue;
     if (effects_.done && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
+    if (!edges.empty()) code.mark_loop_head(rh);  // none: every turn raises, returns or goes on behind the loop
     for (Fork& e : edges) {
       code.switch_to(e.end);
       code.jump(rh, back_edge_arguments(plan, at_head, e, lh));
