@@ -21,7 +21,7 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr int kMaxDestroyDepth = 100;
+constexpr int kMaxDestroyDepth = 32;  // what a thread of 256 kB has room for behind its limit, also under a sanitizer
 
 // Objects whose destruction waits.
 struct Destruction {

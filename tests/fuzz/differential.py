@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 DEFAULT = os.path.join(ROOT, "build", "ouro")
 BATCH = 10
 REFERENCE = "--mode=eager --threads=1"
-PYTHON = "python3"  # the reference of programs that say that CPython is their judge (`judged`)
+PYTHON = "python3"  # the reference of programs that say that CPython is their judge (`by_python`)
 # On a device contractions have other bits than the host's: what is compared with is the interpreter there. The stand-in
 # for a GPU (tests/gpu) takes part where it is built beside the program.
 STAND_IN = "--mode=graph --device=cuda"
@@ -67,7 +67,7 @@ ENVIRONMENTS = {"stress": dict(ENVIRONMENT, OURO_STRESS_EXITS="1"), "plain": dic
 
 
 def reference_of(config, programs):
-    if all(getattr(p, "judged", False) for p in programs):
+    if all(getattr(p, "by_python", False) for p in programs):
         return PYTHON
     return " ".join([REFERENCE] + [option for option in config.split() if option.startswith(("--device=", "--memory="))])
 

@@ -328,7 +328,7 @@ class Program:
     def __init__(self, seed):
         self.seed, r = seed, random.Random(seed)
         tensor = seed // BATCH % 4 == TENSOR_BATCH
-        self.judged = not tensor  # by CPython
+        self.by_python = not tensor
         self.functions = []
         for number in range(r.choice([1, 1, 2, 3])):
             self.functions.append(Function(r, seed, number, list(self.functions), tensor))
