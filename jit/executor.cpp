@@ -297,7 +297,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
       return RunOutcome::not_taken;
     }
     if (const Span at = v.plan->raised_at(); at.file == f.code->span.file) s.interpreter->error_span = at;
-    return RunOutcome::raised;
+    return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
   for (Value& i : x.inputs) i = Value();

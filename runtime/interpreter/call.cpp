@@ -555,7 +555,12 @@ Value call_function(Session& s, const Value& function, const Args& args) {
       pop_frame(s);
       return result;
     }
-    if (o == Outcome::raised) return run_raising(s, s.interpreter->top);
+    if (o == Outcome::raised) {
+      add_error_traceback(s, *pushed);
+      pop_frame(s);
+      return Value::error();
+    }
+    if (o == Outcome::interrupted) return run_raising(s, s.interpreter->top);
   }
   return run(s, pushed);
 }

@@ -111,5 +111,7 @@ inline void pop_frame(Session& s) {
 // Runs from `frame` (the top, marked `entry`) until it returns or yields.
 Value run(Session& s, Frame* frame);
 Value run_raising(Session& s, Frame* frame);  // begins by raising the pending exception where the frame stands
+// The pending exception passes through f, where f stands or, if it is known, at error_span, which is cleared.
+void add_error_traceback(Session& s, Frame& f);
 
 }  // namespace ouro::runtime

@@ -30,6 +30,17 @@ void hand_over(Frame& f, const HandoverTo& h, Value exception) {
   f.regs[h.exception] = std::move(exception);
 }
 
+}  // namespace
+
+void add_error_traceback(Session& s, Frame& f) {
+  Span& error = s.interpreter->error_span;
+  const Span span = error.known() ? error : f.code->spans[f.code->pc_of(f.pc)];
+  add_traceback(s, s.pending, f.code->function, span, f.function.as<Function>()->globals);
+  error = {};
+}
+
+namespace {
+
 bool check_constructed(Session& s, Frame* f, Value& result) {
   if (!result.is_none()) {
     raise_type_error(s, "__init__() should return None, not '%s'", type_name(s, result).c_str());
@@ -916,17 +927,21 @@ entered:
     }
     f = interpreter.top;
     OURO_LOAD();
-    if (o == Outcome::raised) goto failed;
+    if (o == Outcome::raised) {
+      add_error_traceback(s, *f);
+      const bool entry = f->is(Frame::kEntry);
+      pop_frame(s);
+      if (entry) return Value::error();
+      f = interpreter.top;
+    }
+    if (o != Outcome::not_taken) goto failed;
   }
   OURO_DISPATCH;
 
 failed:
   for (;;) {
     uint32_t at = f->code->pc_of(f->pc);
-    if (traced) {
-      Span span = interpreter.error_span.known() ? interpreter.error_span : f->code->spans[at];
-      add_traceback(s, s.pending, f->code->function, span, f->function.as<Function>()->globals);
-    }
+    if (traced) add_error_traceback(s, *f);
     interpreter.error_span = {};
     traced = true;
     if (uint32_t h = f->code->handover_of[at]; h != UINT32_MAX && !s.ending()) {

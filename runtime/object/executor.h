@@ -18,9 +18,10 @@ struct Code;
 struct Function;
 
 enum class Outcome : uint8_t {
-  not_taken,  // nothing happened: interpret
-  returned,   // `result` is the function's value; the frame is done
-  raised,     // the exception is pending; the frame's position is the operation that raised
+  not_taken,    // nothing happened: interpret
+  returned,     // `result` is the function's value; the frame is done
+  raised,       // the exception is pending and leaves the function: handlers of its own have been asked
+  interrupted,  // the interrupt is pending, as if the frame's first operation had raised it
 };
 
 // Runs a compiled version of a frame whose parameters are in place. Set by the executor in Code::entry; null:
