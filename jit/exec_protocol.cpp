@@ -7,6 +7,7 @@
 #include "ir/effect.h"
 #include "jit/native_table.h"
 #include "runtime/object/ops.h"
+#include "runtime/protocol/sequence_operators.h"
 
 namespace ouro::jit {
 
@@ -204,12 +205,11 @@ N(n_is_builtin_data) {
 }
 const runtime::TypeSlots* slots_of(Specialiser& s, const AVal& a) { return s.class_of(a).as<runtime::Type>()->slots; }
 N(n_concatenates) {
-  const auto* t = slots_of(s, a.at(0));
-  return boolean(t && t->no_reflected);
-}
-N(n_extends) {
-  const auto* t = slots_of(s, a.at(0));
-  return boolean(t && t->no_reflected && t->inplace);
+  const Symbol name = name_of(s, a.at(1));
+  const Value cls = s.class_of(a.at(0));
+  auto* t = cls.as<runtime::Type>();
+  if (t->sequence_operators && !t->builtin) s.type_attr(cls, name);  // what the answer stands on
+  return boolean(runtime::is_of_sequence(t, runtime::dunder_of(name)));
 }
 // The operators of None, numbers and tensors know nothing of a script's objects; of others (a list that is extended by
 // any iterable) the interpreter decides.
@@ -259,7 +259,6 @@ constexpr NativeRow kRows[] = {{"find", n_find},
                                {"bound", n_bound},
                                {"is_builtin_data", n_is_builtin_data},
                                {"concatenates", n_concatenates},
-                               {"extends", n_extends},
                                {"native_left", n_left},
                                {"native_right", n_right},
                                {"native_in_place", n_in_place},

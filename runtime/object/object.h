@@ -386,10 +386,12 @@ struct Type : GcObject {
   bool has_dict = true;  // false: __slots__ only
   bool has_del = false;
   bool has_getattribute = false, has_setattr = false, has_getattr = false;  // overridden in the MRO by a script
-  uint32_t version = 0;           // unique in the session; moves when it or a base changes
-  Shape* shape = nullptr;         // of a fresh instance
-  Value dunders[kMaxDunders];     // cached MRO lookups; `end` marker: not looked up yet, unbound: absent
-  std::vector<Type*> subclasses;  // weak
+  bool is_sequence = false;        // of the library: its `+` and `*` are a sequence's, as list's
+  uint8_t sequence_operators = 0;  // which operators it has of a sequence (runtime/protocol/sequence_operators.h)
+  uint32_t version = 0;            // unique in the session; moves when it or a base changes
+  Shape* shape = nullptr;          // of a fresh instance
+  Value dunders[kMaxDunders];      // cached MRO lookups; `end` marker: not looked up yet, unbound: absent
+  std::vector<Type*> subclasses;   // weak
   std::string_view text() const { return name.as<Str>()->view(); }
   ~Type();
   static constexpr ObjectKind kKind = ObjectKind::type;

@@ -9,6 +9,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/sequence_operators.h"
 
 namespace ouro::runtime {
 
@@ -92,10 +93,15 @@ Value n_bound(Session& s, const Args& a) {
 Value n_is_builtin_data(Session& s, const Args& a) {
   return Value::boolean(!is_scripted(a[0]) && is_data_descriptor(s, a[0]));
 }
-Value n_concatenates(Session& s, const Args& a) { return Value::boolean(slots_of(s, a[0]).no_reflected); }
-Value n_extends(Session& s, const Args& a) {
-  const TypeSlots& t = slots_of(s, a[0]);
-  return Value::boolean(t.no_reflected && t.inplace);
+Value n_concatenates(Session& s, const Args& a) {
+  return Value::boolean(is_of_sequence(type_of(s, a[0]), dunder_of(name_of(a[1]))));
+}
+Value n_sequence(Session& s, const Args& a) {
+  auto* t = a[0].as<Type>();
+  if (t->builtin) return raise_type_error(s, "sequence() takes a class that a script made");
+  t->is_sequence = true;
+  type_changed(s, t);
+  return a[0];
 }
 // The built-in type's special method of that name, where it is no operator of the slots (divmod).
 Value by_name(Session& s, const Value& self, const Value& name, const Value& other) {
@@ -184,10 +190,13 @@ constexpr NativeDef kFunctions[] = {
      .fn = n_is_builtin_data,
      .doc = "Is f a property, or another built-in data descriptor?"},
     {.name = "concatenates",
-     .params = "x, /",
+     .params = "x, name: str, /",
      .fn = n_concatenates,
-     .doc = "Is x a built-in sequence, whose operators come after the other operand's?"},
-    {.name = "extends", .params = "x, /", .fn = n_extends, .doc = "Such a sequence, with in-place operators."},
+     .doc = "Is x's method for +, *, += or *= a sequence's, which comes after those of numbers?"},
+    {.name = "sequence",
+     .params = "of: type, /",
+     .fn = n_sequence,
+     .doc = "Let the class's + and * be a sequence's, as those of list are; a decorator."},
     {.name = "native_left",
      .params = "name: str, a, b, /",
      .fn = n_left,

@@ -5,6 +5,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/sequence_operators.h"
 #include "runtime/types/ordering.h"
 
 namespace ouro::runtime {
@@ -47,13 +48,11 @@ bool by_text_of(const Value& a, const Value& b) {
   return kProtocolByText && (scripted(a) || scripted(b)) && !without(a) && !without(b);
 }
 
-Value not_implemented_to_unbound(Value r) { return r; }
-
 // a.__op__(b): NotImplemented if a's class has none.
 Value by_left(Session& s, BinOp op, Dunder d, const Value& a, const Value& b) {
   if (scripted(a)) {
     Value r = call_dunder(s, a, d, {b});
-    return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
+    return r.is_unbound() ? Value::not_implemented() : r;
   }
   auto f = slots_of(s, a).binary;
   return f ? f(s, op, a, other_operand(op, a, b)) : Value::not_implemented();
@@ -62,7 +61,7 @@ Value by_left(Session& s, BinOp op, Dunder d, const Value& a, const Value& b) {
 Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
   if (scripted(b)) {
     Value r = call_dunder(s, b, reflected(op), {a});
-    return r.is_unbound() ? Value::not_implemented() : not_implemented_to_unbound(std::move(r));
+    return r.is_unbound() ? Value::not_implemented() : r;
   }
   auto f = slots_of(s, b).binary;
   return f ? f(s, op, kind_of(b) == ObjectKind::mapping_proxy ? a : unwrap(a), b) : Value::not_implemented();
@@ -80,27 +79,30 @@ bool overrides(Session& s, Type* sub, Type* base, Dunder d) {
   return !mine.is_unbound() && !mine.same(find_dunder(s, base, d));
 }
 
-Value scripted_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+bool of_sequence(Session& s, const Value& v, Dunder d) { return is_of_sequence(type_of(s, v), d); }
+
+// What numbers say to it, of which one is an object of a script's class (CPython's binary_op1).
+Value numbers(Session& s, BinOp op, const Value& a, const Value& b) {
+  const bool left = !of_sequence(s, a, plain(op));
+  bool right = !of_sequence(s, b, plain(op));
   Type *ta = type_of(s, a), *tb = type_of(s, b);
-  bool right_done = false;
-  if (ta != tb && is_subtype(tb, ta) && scripted(b) && overrides(s, tb, ta, reflected(op))) {
+  if (left && right && ta != tb && is_subtype(tb, ta) && scripted(b) && overrides(s, tb, ta, reflected(op))) {
     Value r = by_right(s, op, a, b);
     if (!r.is(Tag::not_implemented)) return r;
-    right_done = true;
+    right = false;
   }
-  // Sequences come last, save that formatting is an operator of numbers to CPython.
-  if (!scripted(a) && slots_of(s, a).no_reflected && op != BinOp::mod && !right_done && scripted(b)) {
-    Value r = by_right(s, op, a, b);
+  if (left) {
+    Value r = by_left(s, op, plain(op), a, b);
     if (!r.is(Tag::not_implemented)) return r;
-    right_done = true;
   }
-  Value r = by_left(s, op, plain(op), a, b);
+  return right && (ta != tb || !scripted(b)) ? by_right(s, op, a, b) : Value::not_implemented();
+}
+
+Value scripted_binary(Session& s, BinOp op, const Value& a, const Value& b) {
+  Value r = numbers(s, op, a, b);
   if (!r.is(Tag::not_implemented)) return r;
-  if (!right_done && (ta != tb || !scripted(b))) {
-    r = by_right(s, op, a, b);
-    if (!r.is(Tag::not_implemented)) return r;
-  }
-  return Value::not_implemented();
+  if (of_sequence(s, a, plain(op))) return by_left(s, op, plain(op), a, b);
+  return op == BinOp::mul && of_sequence(s, b, plain(op)) ? by_right(s, op, a, b) : Value::not_implemented();
 }
 
 Value try_binary(Session& s, BinOp op, const Value& a, const Value& b) {
@@ -143,33 +145,46 @@ Value unsupported_inplace(Session& s, BinOp op, const Value& a, const Value& b) 
   return unsupported(s, kInplaceSymbols[static_cast<int>(op)], a, b);
 }
 
+namespace {
+
+// a op= b by what a's class has for that.
+Value by_own(Session& s, BinOp op, Value& a, const Value& b) {
+  if (scripted(a)) {
+    Value r = call_dunder(s, a, in_place(op), {b});
+    return r.is_unbound() ? Value::not_implemented() : r;
+  }
+  auto f = slots_of(s, a).inplace;
+  return f ? f(s, op, a, b) : Value::not_implemented();
+}
+
+// In `a *= b`, is a sequence b not repeated? Not where a has slots of a sequence or mapping: a length, or a class of a
+// script.
+bool repeats_no_right(Session& s, BinOp op, const Value& a, const Value& b) {
+  if (op != BinOp::mul || of_sequence(s, a, Dunder::mul_) || !of_sequence(s, b, Dunder::mul_)) return false;
+  return scripted(a) || (kind_of(a) != ObjectKind::tensor && slots_of(s, a).length);
+}
+
+}  // namespace
+
 Value inplace(Session& s, BinOp op, Value a, const Value& b) {
   if (by_text_of(a, b)) return by_text(s, dunder_name(in_place(op)), {a, b});
   if (!stack_left(s)) return Value::error();
-  if (scripted(a)) {
-    Value r = call_dunder(s, a, in_place(op), {b});
-    if (!r.is_unbound() && !r.is(Tag::not_implemented)) return r;
-    if (op == BinOp::mul && !scripted(b) && slots_of(s, b).no_reflected) {  // `o *= [1]`: the sequence is not asked
-      r = by_left(s, op, plain(op), a, b);
-      return r.is(Tag::not_implemented) ? unsupported_inplace(s, op, a, b) : r;
-    }
-  } else if (auto f = slots_of(s, a).inplace) {
-    if (slots_of(s, a).no_reflected && scripted(b)) {  // before a list extends itself, as sequences come last
-      Value r = by_right(s, op, a, b);
-      if (!r.is(Tag::not_implemented)) return r;
-    }
-    Value r = f(s, op, a, b);
+  const bool with_script = scripted(a) || scripted(b);
+  Value r = Value::not_implemented();
+  if (with_script && of_sequence(s, a, in_place(op))) {  // before a list extends itself
+    r = numbers(s, op, a, b);
     if (!r.is(Tag::not_implemented)) return r;
+    r = by_own(s, op, a, b);
+    if (r.is(Tag::not_implemented) && of_sequence(s, a, plain(op))) r = by_left(s, op, plain(op), a, b);
+  } else {
+    r = by_own(s, op, a, b);
+    if (r.is(Tag::not_implemented) && repeats_no_right(s, op, a, b)) {
+      if (with_script) r = numbers(s, op, a, b);
+    } else if (r.is(Tag::not_implemented)) {
+      r = try_binary(s, op, a, b);
+    }
   }
-  // `d *= [1]` where d has a length and cannot be repeated: the sequence is not asked.
-  const auto has_length = [&](const Value& v) {
-    return !scripted(v) && kind_of(v) != ObjectKind::tensor && slots_of(s, v).length;
-  };
-  const bool asked = op != BinOp::mul || !has_length(a) || slots_of(s, a).no_reflected || !has_length(b) ||
-                     !slots_of(s, b).no_reflected;
-  Value r = asked ? try_binary(s, op, a, b) : Value::not_implemented();
-  if (!r.is(Tag::not_implemented)) return r;
-  return unsupported_inplace(s, op, a, b);
+  return r.is(Tag::not_implemented) ? unsupported_inplace(s, op, a, b) : r;
 }
 
 Value unary(Session& s, UnOp op, const Value& a) {

@@ -8,6 +8,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/sequence_operators.h"
 #include "runtime/protocol/slot_wrappers.h"
 
 namespace ouro::runtime {
@@ -103,6 +104,7 @@ Type* define_type(Session& s, const TypeDef& def) {
   }
   static const TypeSlots kNone;
   if (!t->slots) t->slots = &kNone;
+  t->sequence_operators = sequence_operators(*t->slots);
   Type*& at = s.types[static_cast<int>(def.kind)];
   if (!at) {
     at = t;
@@ -222,6 +224,7 @@ static void forget_lookups(Session& s, Type* t) {
   t->has_getattribute = scripted(Dunder::getattribute_);
   t->has_setattr = scripted(Dunder::setattr_);
   t->has_del = scripted(Dunder::del_);
+  t->sequence_operators = sequence_operators(s, t);
 }
 
 void type_changed(Session& s, Type* t) {
