@@ -242,6 +242,11 @@ struct Operands {
   bool store_asks() const { return scripted(0) && (computed(s.class_lookup(at(0), name())) || type()->has_setattr); }
 };
 
+bool Specialiser::load_is_called(const AVal& object, Symbol name) {
+  const Args_ operands{object, AVal::of(session.str(name))};
+  return ad::called_by(prim::attr_get, Operands{*this, operands}).by != ad::Called::By::nothing;
+}
+
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   const bool caught = name.starts_with(ad::kCaught);
   if (caught) name.remove_prefix(ad::kCaught.size());
@@ -620,6 +625,9 @@ AVal ad_put(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 AVal ad_source(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.iterator_source(a[0]); }
 AVal ad_places(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.places_of(a[0]); }
 AVal ad_globals(Specialiser&, AFrame& f, const ir::Let&, std::vector<AVal>&) { return AVal::of(f.globals); }
+AVal ad_enters_tensor(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
+  return AVal::of(Value::boolean(s.enters_tensor(f.code->paths[l.attr], f.globals, a)));
+}
 AVal ad_place(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   return s.place_of(f.code->paths[l.attr], f.globals, a);
 }

@@ -23,6 +23,22 @@ AVal number(int64_t i) { return AVal::of(Value::integer(i)); }
 
 // ---------------------------------------------------------------- places
 
+bool Specialiser::enters_tensor(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args) {
+  using Root = ir::PlacePath::Root;
+  size_t key = path.root == Root::global ? 0 : 1;
+  AVal at;
+  if (path.root == Root::value) at = args[0];
+  if (path.root == Root::cell) at = cell_get(args[0]);
+  if (path.root == Root::global) at = global(globals, path.name);
+  for (const auto& step : path.steps) {
+    if (step.is_item && is_tensor(at)) return true;
+    if (&step == &path.steps.back()) return false;
+    if (step.is_item ? is_instance(at) || is_instance(args[key]) : load_is_called(at, step.attr)) return false;
+    at = step.is_item ? get_item(at, args[key++]) : get_attr(at, step.attr);
+  }
+  return false;
+}
+
 // (base, slot, index, op, old, value) of an update; None when there is nothing to take back.
 AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args) {
   using Root = ir::PlacePath::Root;

@@ -273,6 +273,7 @@ class Specialiser {
   AVal flat_form(const AVal& form);
   std::vector<Symbol> field_names(HeapId id);  // own attributes of an object, in order
   AVal forward_method(const AVal& receiver, Symbol name);
+  bool load_is_called(const AVal& object, Symbol name);
   AVal forward_special(std::string_view name, const std::vector<AVal>& args);
   AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
@@ -289,6 +290,7 @@ class Specialiser {
   AVal list_index(const AVal& container, const AVal& index);
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
+  bool enters_tensor(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args);
   AVal place_of(const ir::PlacePath& path, const Value& globals, const std::vector<AVal>& args);
   AVal places_of(const AVal& container);
   AVal iterator_source(const AVal& it);

@@ -1,22 +1,27 @@
 #include "ir/grad/places.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "ir/effect.h"
+#include "ir/grad/rewriter.h"
 #include "ir/prim.h"
 
 namespace ouro::ir::grad {
 namespace {
 
-struct Rewriter {
-  Function f;
-  std::vector<Let> out;  // of the block
+struct Places : Rewriter {
+  BlockId at = BlockId::none;  // the block that is written, with its lets in `out`
+  std::vector<Let> out;
 
   // `place op= v` whose derivative needs what the place held: loaded, operated on and stored. (What `+=` and `-=` keep
   // of a place has no derivative, so that they can stay one update.)
   static bool loads(const PlacePath& p) {
     return p.augmented && !p.loaded && !p.steps.empty() && p.in_place != prim::add && p.in_place != prim::sub;
   }
+  // An item of what a longer path leads to.
+  static bool leads_on(const PlacePath& p) { return p.steps.size() > 1 && p.steps.back().is_item; }
   static bool taken_apart(const PlacePath& p) {
     if (loads(p)) return true;
     if (p.steps.size() > 1) return false;
@@ -24,35 +29,32 @@ struct Rewriter {
     return !p.steps[0].is_item || p.root != PlacePath::Root::value;
   }
 
-  NameId new_name() {
-    f.names.push_back({});
-    return NameId{static_cast<uint32_t>(f.names.size() - 1)};
-  }
   // A let in the place of `of`, which may go to its handler.
   NameId emit(const Let& of, Op op, std::vector<Atom> args, uint32_t attr = 0, NameId result = NameId::none) {
-    Let l;
-    l.op = op;
-    l.result = result == NameId::none ? new_name() : result;
-    l.args_begin = static_cast<uint32_t>(f.atoms.size());
-    l.nargs = static_cast<uint32_t>(args.size());
-    l.attr = attr;
-    l.span = of.span;
-    f.atoms.insert(f.atoms.end(), args.begin(), args.end());
-    if (may_fail(op_facts(op).effects)) l.handover = of.handover;
-    out.push_back(l);
+    out.push_back(let(op, args, attr, of.span));
+    Let& l = out.back();
+    if (result != NameId::none) l.result = result;
+    if (may_fail(op_facts(op).effects)) l.handover = handover_like(of.handover);
     return l.result;
+  }
+
+  // What the first steps of a path lead to.
+  Atom read(const Let& l, const PlacePath& path, const std::vector<Atom>& args, size_t steps) {
+    using Root = PlacePath::Root;
+    size_t key = path.root == Root::global ? 0 : 1;
+    Atom v = path.root == Root::global ? Atom() : args[0];
+    if (path.root == Root::cell) v = emit(l, prim::cell_get, {args[0]}, path.name.id());
+    if (path.root == Root::global) v = emit(l, prim::global_get, {}, path.name.id());
+    for (size_t i = 0; i < steps; ++i) {
+      const PlacePath::Step& step = path.steps[i];
+      v = step.is_item ? emit(l, prim::item_get, {v, args[key++]}) : emit(l, prim::attr_get, {v}, step.attr.id());
+    }
+    return v;
   }
 
   // The value of a place with the operation done: what is to be assigned.
   Atom loaded_value(const Let& l, const PlacePath& path, const std::vector<Atom>& args) {
-    using Root = PlacePath::Root;
-    size_t key = path.root == Root::global ? 0 : 1;
-    Atom at = path.root == Root::global ? Atom() : args[0];
-    if (path.root == Root::cell) at = emit(l, prim::cell_get, {args[0]}, path.name.id());
-    if (path.root == Root::global) at = emit(l, prim::global_get, {}, path.name.id());
-    for (const PlacePath::Step& step : path.steps)
-      at = step.is_item ? emit(l, prim::item_get, {at, args[key++]}) : emit(l, prim::attr_get, {at}, step.attr.id());
-    return emit(l, in_place_form(path.in_place), {at, args.back()});
+    return emit(l, in_place_form(path.in_place), {read(l, path, args, path.steps.size()), args.back()});
   }
 
   void take_apart(const Let& l) {
@@ -64,8 +66,7 @@ struct Rewriter {
       path.augmented = false;
       path.in_place = {};
       if (!taken_apart(path)) {
-        f.paths.push_back(path);
-        emit(l, prim::update, args, static_cast<uint32_t>(f.paths.size() - 1), l.result);
+        emit(l, prim::update, args, add_path(path), l.result);
         return;
       }
     }
@@ -90,34 +91,96 @@ struct Rewriter {
       PlacePath inner = path;
       inner.root = Root::value;
       inner.name = {};
-      f.paths.push_back(inner);
       const Atom key = args[path.root == Root::global ? 0 : 1];
-      emit(l, prim::update, {root, key, value}, static_cast<uint32_t>(f.paths.size() - 1), l.result);
+      emit(l, prim::update, {root, key, value}, add_path(inner), l.result);
     }
     if (path.root == Root::cell) emit(l, prim::cell_set, {args[0], l.result});
     if (path.root == Root::global) emit(l, prim::global_set, {l.result}, path.name.id());
+  }
+
+  // root.a[k] = v: where root.a holds no tensor, a read of it and an update of one item. A tensor is written where it
+  // stands, as one update, so that nobody else holds it then; one that a script gave is written and put back.
+  void by_container(const Let& l) {
+    const PlacePath path = f.paths[l.attr];
+    const std::vector<Atom> args(f.atoms.begin() + l.args_begin, f.atoms.begin() + l.args_begin + l.nargs);
+    const Atom root = path.root == PlacePath::Root::value ? args[0] : none();
+    const BlockId stands = new_block(), read_first = new_block(), put_back = new_block(), done = new_block(),
+                  goes_on = new_block();
+    const NameId direct = emit(l, prim::ad_enters_tensor, args, l.attr);
+    branch(at, out, direct, stands, read_first, l.span);
+
+    Let part = l;
+    part.result = new_name();
+    part.handover = handover_like(l.handover);
+    at = stands;
+    if (taken_apart(path))
+      take_apart(part);
+    else
+      out.push_back(part);
+    jump(at, out, goes_on, part.result, l.span);
+
+    at = read_first;
+    PlacePath item;
+    item.steps = {path.steps.back()};
+    item.in_place = path.in_place;
+    item.augmented = path.augmented;
+    const std::vector<Atom> operands{read(l, path, args, path.steps.size() - 1), args[args.size() - 2], args.back()};
+    Let update = let(prim::update, operands, add_path(item), l.span);
+    update.handover = l.handover;
+    const NameId tensor = emit(l, prim::ad_enters_tensor, operands, update.attr);
+    rewrite(update);
+    branch(at, out, tensor, put_back, done, l.span);
+
+    at = put_back;
+    PlacePath outer = path;
+    outer.steps.pop_back();
+    outer.augmented = false;
+    outer.in_place = {};
+    std::vector<Atom> put(args.begin(), args.end() - 2);
+    put.push_back(update.result);
+    Let store = let(prim::update, put, add_path(outer), l.span);
+    store.handover = l.handover;
+    rewrite(store);
+    jump(at, out, goes_on, store.result, l.span);
+
+    jump(done, out, goes_on, root, l.span);
+    f.blocks[index(goes_on)].params = {l.result};
+    at = goes_on;
+  }
+
+  static bool rewrites(const PlacePath& p) { return leads_on(p) || taken_apart(p); }
+
+  void rewrite(const Let& l) {
+    const PlacePath& path = f.paths[l.attr];
+    if (leads_on(path))
+      by_container(l);
+    else if (taken_apart(path))
+      take_apart(l);
+    else
+      out.push_back(l), out.back().handover = handover_like(l.handover);
   }
 };
 
 }  // namespace
 
 FunctionRef with_simple_places(const Function& source) {
-  auto is_simple = [&](const Let& l) { return l.op == prim::update && Rewriter::taken_apart(source.paths[l.attr]); };
-  bool any = false;
-  for (const Block& b : source.blocks)
-    for (const Let& l : b.lets) any = any || is_simple(l);
-  if (!any) return nullptr;
-  Rewriter r{source, {}};
-  for (Block& b : r.f.blocks) {
-    r.out.clear();
-    const std::vector<Let> lets = b.lets;
+  const auto rewritten = [&](const Let& l) { return l.op == prim::update && Places::rewrites(source.paths[l.attr]); };
+  if (std::ranges::none_of(source.blocks, [&](const Block& b) { return std::ranges::any_of(b.lets, rewritten); }))
+    return nullptr;
+  Places r{{source}};
+  for (uint32_t b = 0; b < source.blocks.size(); ++b) {
+    const std::vector<Let>& lets = source.blocks[b].lets;
+    if (std::ranges::none_of(lets, rewritten)) continue;
+    Terminator end = std::move(r.f.blocks[b].term);
+    r.at = BlockId{b};
     for (const Let& l : lets) {
-      if (is_simple(l))
-        r.take_apart(l);
+      if (rewritten(l))
+        r.rewrite(l);
       else
         r.out.push_back(l);
     }
-    b.lets = r.out;
+    r.f.blocks[index(r.at)].lets = std::exchange(r.out, {});
+    r.f.blocks[index(r.at)].term = std::move(end);
   }
   return std::make_shared<const Function>(std::move(r.f));
 }

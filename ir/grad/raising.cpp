@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/effect.h"
+#include "ir/grad/rewriter.h"
 #include "ir/prim.h"
 
 namespace ouro::ir::grad {
@@ -40,42 +41,10 @@ bool in_try(const Function& f, const Let& l) {
   return l.handover != Let::kNoHandover && (is_call(l.op) || l.op == prim::method_get || may_call(f, l));
 }
 
-struct Rewriter {
-  Function f;
-
-  NameId new_name() {
-    f.names.push_back({});
-    return NameId{static_cast<uint32_t>(f.names.size() - 1)};
-  }
-  Atom constant(Constant c) {
-    f.constants.push_back(std::move(c));
-    return ConstId{static_cast<uint32_t>(f.constants.size() - 1)};
-  }
-  Atom none() { return constant({}); }
-  Atom string(std::string_view text) { return constant({.kind = Constant::Kind::string, .text = std::string(text)}); }
-  BlockId new_block() {
-    f.blocks.emplace_back();
-    return BlockId{static_cast<uint32_t>(f.blocks.size() - 1)};
-  }
-  // Every let that hands over does so for itself.
-  uint32_t handover_like(uint32_t of) {
-    f.handovers.push_back(Handover(f.handovers[of]));
-    return static_cast<uint32_t>(f.handovers.size() - 1);
-  }
+struct Raising : Rewriter {
   uint32_t handover_to(BlockId handler) {
     f.handovers.push_back({handler, 0, 0});
     return static_cast<uint32_t>(f.handovers.size() - 1);
-  }
-  Let let(Op op, const std::vector<Atom>& args, uint32_t attr, Span span) {
-    Let l;
-    l.op = op;
-    l.result = new_name();
-    l.args_begin = static_cast<uint32_t>(f.atoms.size());
-    l.nargs = static_cast<uint32_t>(args.size());
-    l.attr = attr;
-    l.span = span;
-    f.atoms.insert(f.atoms.end(), args.begin(), args.end());
-    return l;
   }
 
   // The call `l`, as the last lets of `out`, and what follows it in a block of its own, which is the result.
@@ -161,7 +130,7 @@ struct Rewriter {
     const NameId plain = handed(l, prim::is, {callee, none()}, 0, out);
     out.back().handover = Let::kNoHandover;
     const BlockId itself = new_block(), called = new_block(), goes_on = new_block();
-    end(at, out, plain, itself, called, l.span);
+    branch(at, out, plain, itself, called, l.span);
 
     out.push_back(l);
     out.back().result = new_name();
@@ -175,24 +144,6 @@ struct Rewriter {
     return goes_on;
   }
 
-  void jump(BlockId from, std::vector<Let>& lets, BlockId to, Atom arg, Span span) {
-    Block& block = f.blocks[index(from)];
-    block.lets = std::exchange(lets, {});
-    block.term.kind = Terminator::Kind::jump;
-    f.atoms.push_back(arg);
-    block.term.targets = {Target{to, static_cast<uint32_t>(f.atoms.size() - 1), 1}};
-    block.term.span = span;
-  }
-  void end(BlockId at, std::vector<Let>& lets, NameId condition, BlockId yes, BlockId no, Span span) {
-    Block& block = f.blocks[index(at)];
-    block.lets = std::exchange(lets, {});
-    block.term = {};
-    block.term.kind = Terminator::Kind::branch;
-    block.term.a = condition;
-    block.term.targets = {Target{yes, 0, 0}, Target{no, 0, 0}};
-    block.term.span = span;
-  }
-
   // The end of a block whose last let raises e unless that is None, and what follows it.
   BlockId raise_behind(const Let& l, NameId e, BlockId at, std::vector<Let>& out) {
     out.push_back(let(prim::is, {e, none()}, 0, l.span));
@@ -204,7 +155,7 @@ struct Rewriter {
     back.a = e;
     back.handover = handover_like(l.handover);
     back.span = l.span;
-    end(at, out, calm, goes_on, raises, l.span);
+    branch(at, out, calm, goes_on, raises, l.span);
     return goes_on;
   }
 };
@@ -215,7 +166,7 @@ FunctionRef with_caught_calls(const Function& source) {
   const auto rewritten = [&](const Let& l) { return in_try(source, l); };
   if (std::ranges::none_of(source.blocks, [&](const Block& b) { return std::ranges::any_of(b.lets, rewritten); }))
     return nullptr;
-  Rewriter r{source};
+  Raising r{{source}};
   for (uint32_t b = 0; b < source.blocks.size(); ++b) {
     const std::vector<Let>& lets = source.blocks[b].lets;
     if (std::ranges::none_of(lets, rewritten)) continue;
@@ -246,7 +197,7 @@ FunctionRef with_caught_calls(const Function& source) {
 }
 
 FunctionRef catching(const Function& source) {
-  Rewriter r{source};
+  Raising r{{source}};
   const BlockId handler = r.new_block();
   for (uint32_t b = 0; b < source.blocks.size(); ++b) {
     Block& block = r.f.blocks[b];

@@ -81,6 +81,8 @@ Value constructing_form(Session& s, const Value& cls);
 Value catching_form(Session& s, const Value& f);
 Value forward_method(Session& s, const Value& receiver, Symbol name);  // ad.method: takes the receiver first
 bool update_is_called(Session& s, std::span<const Value> args);        // does ad.special have a form for this update?
+bool load_is_called(Session& s, const Value& object, Symbol name);     // and for this attribute?
+bool is_scripted(const Value& v);                                      // an object of a script class
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args);  // ad.special: None if plain
 // Before a primitive's name in ad.special: not the form, but what is to be called, and gives (y, None) or (None, e)
 // where it raises e (ir/grad/raising.h).
@@ -129,6 +131,8 @@ inline bool is_dict_proxy(const Value& v) {
 }
 
 // ---- places and calls (place.cpp, call.cpp)
+Value enters_tensor(Session& s, const ir::PlacePath& path, const Value& globals,
+                    std::span<Value> args);                                                          // ad.enters_tensor
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
 Value source_of(Session& s, const Value& iterator);                                                  // ad.source
 Value places_of(const Value& container);                                                             // ad.places

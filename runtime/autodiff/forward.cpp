@@ -520,6 +520,13 @@ bool update_is_called(Session& s, std::span<const Value> args) {
   return called_by(ir::prim::update, Operands{s, args}).by != Called::By::nothing;
 }
 
+bool load_is_called(Session& s, const Value& object, Symbol name) {
+  const Value operands[] = {object, s.str(name)};
+  return called_by(ir::prim::attr_get, Operands{s, operands}).by != Called::By::nothing;
+}
+
+bool is_scripted(const Value& v) { return scripted(v); }
+
 Value forward_special(Session& s, std::string_view prim, std::span<const Value> args) {
   const bool caught = prim.starts_with(kCaught);
   if (caught) prim.remove_prefix(kCaught.size());

@@ -71,6 +71,38 @@ Value item_slot(Session& s, const Value& container, const Value& key, bool ask) 
   return Value::integer(i.bits() < 0 ? i.bits() + size : i.bits());
 }
 
+Value enters_tensor(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args) {
+  using Root = ir::PlacePath::Root;
+  const Value* key = args.data() + (path.root == Root::global ? 0 : 1);
+  Value at;
+  if (path.root == Root::value) at = args[0];
+  if (path.root == Root::cell) at = args[0].as<Cell>()->value;
+  if (path.root == Root::global)
+    if (const Value* v = globals.as<Module>()->names.find(path.name)) at = *v;
+  for (const auto& step : path.steps) {
+    if (step.is_item && is_tensor(at)) return Value::boolean(true);
+    if (&step == &path.steps.back()) break;
+    if (!step.is_item) {
+      if (!at.is_object() || load_is_called(s, at, step.attr)) break;
+      at = get_attr(s, at, step.attr);
+    } else {
+      if (is_scripted(at) || is_scripted(*key)) break;
+      if (Dict* d = cast_exact<Dict>(at)) {
+        bool asks = false;
+        const Dict::Entry* e = dict_plain_entry(d, *key, asks);
+        at = e ? e->value : Value();
+      } else {
+        at = get_item(s, at, *key);
+      }
+      ++key;
+    }
+    if (!at.is_error()) continue;
+    clear_pending(s);  // the update itself raises
+    break;
+  }
+  return Value::boolean(false);
+}
+
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args) {
   using Root = ir::PlacePath::Root;
   size_t first = path.root == Root::global ? 0 : 1;

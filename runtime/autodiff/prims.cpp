@@ -102,6 +102,7 @@ Value ad_put(Call& c) { return done(shadow_put(c.s, c.args[0], c.args[1], c.args
 Value ad_source(Call& c) { return source_of(c.s, c.args[0]); }
 Value ad_places(Call& c) { return places_of(c.args[0]); }
 Value ad_globals(Call& c) { return c.globals; }
+Value ad_enters_tensor(Call& c) { return enters_tensor(c.s, c.code.paths[c.attr], c.globals, c.args); }
 Value ad_place(Call& c) { return place_of(c.s, c.code.paths[c.attr], c.globals, c.args); }
 Value ad_update(Call& c) { return update_back(c.s, std::move(c.args[0]), c.args[1], c.args[2]); }
 Value seq_new(Call&) { return Value::steal(new_object<Seq>(ObjectKind::seq)); }
