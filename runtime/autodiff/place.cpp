@@ -155,17 +155,11 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
   return make_tuple({w.base, w.slot, index, op, old, kept});
 }
 
-// Assignment to a slice moves the slots of a list: what update_call of grad_rules does for a list that is not inside of
-// another one.
 Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   Tuple* p = cast_exact<Tuple>(place);
   if (!p) return Value::none();
   const Value &base = (*p)[0], &slot = (*p)[1], &index = (*p)[2], &op = (*p)[3], &old = (*p)[4], &value = (*p)[5];
   bool root = base.is_none();
-  if (cast<List>(base) && cast<Slice>(slot) && has_cotangents(env, base))
-    return raise_error(s, ExcKind::TypeError,
-                       "cannot differentiate through the assignment to a slice of a list inside of another one yet: "
-                       "assign to the list by itself");
   Value g = root ? std::move(dy) : shadow_take(s, env, base, slot);
   if (g.is_error()) return g;
   if (is_zero(g)) return Value::none();
