@@ -70,6 +70,23 @@ constexpr bool is_operator(Op op) {
   }
 }
 
+// What scripts may say that is a bool or a number of items: a comparison (no `is`), `in`, `not`, the truth of a branch,
+// a length.
+constexpr bool is_test(Op op) {
+  switch (static_cast<uint16_t>(op)) {
+#define COMPARE(id, ...) case prim::id##_:
+#include "ir/operators.inc"
+    case prim::in_:
+    case prim::not_in_:
+    case prim::not__:
+    case prim::truth_:
+    case prim::length_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // What unpack.star takes, in its attr: items before the star (as in CPython at most 255) and behind it.
 constexpr uint32_t kMostBeforeStar = 255, kMostBehindStar = (1 << 23) - 2;
 constexpr uint32_t star_attr(size_t before, size_t behind) { return static_cast<uint32_t>(before | behind << 8); }

@@ -177,6 +177,7 @@ N(n_special) {
 N(n_lost) { return none(); }  // exceptions are not made here
 N(n_guarded) { return AVal::of(Value::integer(0)); }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
+N(n_recorded) { return s.recorded(none(), a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
 N(n_rows_of) {
   if (!a.at(0).is(AKind::like) || a[0].type->rank() == 0) return AVal::of(Value::integer(0));
@@ -314,6 +315,7 @@ constexpr NativeRow kRows[] = {
     {"guarded", n_guarded},
     {"left_open", n_lost},
     {"plain", n_plain},
+    {"recorded", n_recorded},
     {"add_item", n_add_item},
     {"rows_of", n_rows_of},
 };

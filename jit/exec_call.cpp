@@ -88,7 +88,7 @@ AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywo
   need_stack("calls nested too deeply");
   switch (f.kind) {
     case AKind::closure:
-      return call_closure(f, args, keywords);
+      return recording_ ? recorded_call(f, args, keywords) : call_closure(f, args, keywords);
     case AKind::bound: {
       std::vector<AVal> all{f.items()[1]};
       all.insert(all.end(), args.begin(), args.end());

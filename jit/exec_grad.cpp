@@ -19,6 +19,7 @@ using runtime::cast_exact;
 using runtime::kind_of;
 using runtime::ObjectKind;
 using Args_ = std::vector<AVal>;
+using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
 namespace {
 
@@ -54,7 +55,8 @@ AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
   ad::State::Pair& p = ad::state(session).pairs[f.parts->code.get()];
   if (!p.source) p.source = f.parts->code;
   ir::FunctionRef& form = flat ? p.flat : p.forward;
-  if (!form && p.error.empty()) form = ir::grad::reverse(*f.parts->code, flat, &p.error);
+  if (!form && p.error.empty())
+    form = ir::grad::reverse(*f.parts->code, flat, &p.error, ad::follows_tests(session, *f.parts->code));
   if (!form) return AVal::compound(AKind::plain_form, {f});
   auto parts = std::make_shared<AParts>(*f.parts);
   parts->code = form;
@@ -157,13 +159,39 @@ AVal Specialiser::forward_method(const AVal& receiver, Symbol name) {
   return adapter("without_self", {forward_form(get_attr(receiver, name))});
 }
 
+AVal Specialiser::recorded(const AVal& of, const AVal& f, const Args_& args, const Keywords& keywords) {
+  Recording recording(*this);
+  AVal y = call(f, args, keywords);
+  std::vector<AVal> items{of};
+  items.insert(items.end(), recording.pullbacks.begin(), recording.pullbacks.end());
+  return AVal::tuple({y, AVal::compound(AKind::plain_pullback, std::move(items))});
+}
+
+AVal Specialiser::recorded_call(const AVal& f, const Args_& args, const Keywords& keywords) {
+  if (!keywords.empty()) abandon("a call by keyword from a built-in function in differentiated code");
+  struct Outside {  // of the recording, while the function's form runs
+    explicit Outside(Specialiser& s) : s(s), recording(s.recording_) { s.recording_ = recording->outer; }
+    ~Outside() { s.recording_ = recording; }
+    Specialiser& s;
+    Recording* recording;
+  } outside(*this);
+  const AVal pair = call(forward_form(f), args);
+  outside.recording->pullbacks.push_back(items_of(pair, "is a pair").at(1));
+  return items_of(pair, "is a pair").at(0);
+}
+
 // A forward form or pullback of something without a rule is called.
-AVal Specialiser::call_plain(const AVal& f, const Args_& args, const std::vector<std::pair<Symbol, AVal>>& keywords) {
+AVal Specialiser::call_plain(const AVal& f, const Args_& args, const Keywords& keywords) {
   if (f.is(AKind::plain_form)) {
-    AVal y = call(f.items()[0], args, keywords);
-    return AVal::tuple({y, AVal::compound(AKind::plain_pullback, {f.items()[0]})});
+    const AVal& what = f.items()[0];
+    if (!what.is(AKind::closure)) return recorded(what, what, args, keywords);
+    AVal y = call(what, args, keywords);
+    return AVal::tuple({y, AVal::compound(AKind::plain_pullback, {what})});
   }
-  if (all_zero(args.at(0))) return none();
+  for (size_t i = f.items().size(); i-- > 1;)
+    if (!all_zero(call(f.items()[i], {zero(), args.at(1)})))
+      abandon("the derivative of a value that a built-in function hands to a function");
+  if (is_none(f.items()[0]) || all_zero(args.at(0))) return none();
   // A pullback that gave zero is the constant zero to the next order.
   const AVal* inner = &f.items()[0];
   while (inner->is(AKind::plain_form)) inner = &inner->items()[0];
@@ -196,9 +224,12 @@ struct Operands {
   bool scripted(size_t i) const { return s.is_instance(at(i)); }
   bool extends_container(size_t) const { return false; }  // those are the interpreter's
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
+  bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
+  bool asks(size_t i, std::string_view) const { return scripted(i); }
+  bool holds_objects(size_t) const { return false; }                  // ad_value looks
   bool by_index() const { return false; }                             // an object there is the interpreter's
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
@@ -239,6 +270,10 @@ struct Operands {
     return computed(found) || type()->has_getattribute ||
            (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(at(0).heap, name()).is(AKind::unbound));
   }
+  bool delete_asks() const {
+    return scripted(0) &&
+           (computed(s.class_lookup(at(0), name())) || s.class_lookup(at(0), intern("__delattr__")).is(AKind::closure));
+  }
   bool store_asks() const { return scripted(0) && (computed(s.class_lookup(at(0), name())) || type()->has_setattr); }
 };
 
@@ -265,6 +300,8 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
       return caught ? adapter("formed", {rules_value(called.function)}) : rules_value(called.function);
     case ad::Called::By::rule:
       return form_of(rules_value(called.function));
+    case ad::Called::By::recorded:
+      abandon("an operation that may call scripts, in differentiated code");
   }
   return none();
 }
@@ -581,7 +618,13 @@ AVal ad_special(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a)
 AVal ad_try_call(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) { return g_try_call(s, f, l, a); }
 AVal ad_value(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   if (!is_none(a[0])) return pair_item(s, a[0], 0);
-  return s.plain_primitive(f, Symbol::from_id(l.attr).text(), {a.begin() + 1, a.end()});
+  const std::string_view name = Symbol::from_id(l.attr).text();
+  const auto op = ir::op_by_name(name);
+  if (!op || (!ir::is_test(*op) && *op != prim::format)) return s.plain_primitive(f, name, {a.begin() + 1, a.end()});
+  Specialiser::Recording recording(s);
+  AVal y = s.plain_primitive(f, name, {a.begin() + 1, a.end()});
+  if (!recording.pullbacks.empty()) s.abandon("an operation that asks objects in a container, in differentiated code");
+  return y;
 }
 AVal ad_bind(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
   return s.bind_call(f.code->calls[l.attr], a);

@@ -280,6 +280,7 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
   if (!is_runnable(op)) abandon(fmt::format("{} on values whose types are not known", ir::op_name(op)));
   const bool touches_objects = std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
+  check_recorded(args);
   if (touches_objects) before_unknown();
   std::vector<Atom> atoms;
   for (const AVal& a : args) atoms.push_back(materialise(a));
@@ -312,9 +313,16 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
   return true;
 }
 
+// What the runtime does by itself is not recorded.
+void Specialiser::check_recorded(const std::vector<AVal>& args) {
+  if (recording_ && std::ranges::any_of(args, [&](const AVal& a) { return shown_by_scripts(a); }))
+    abandon("a built-in function that may call scripts, in differentiated code");
+}
+
 AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   if (!can_box(f, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+  check_recorded(args);
   before_unknown();
   AVal out = emit_call(f, args, keywords);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
@@ -367,6 +375,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   all.insert(all.end(), args.begin(), args.end());
   if (!can_box(a, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
+  check_recorded(all);
   before_unknown();
   std::vector<Atom> atoms;
   ir::CallSig sig;

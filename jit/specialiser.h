@@ -276,6 +276,22 @@ class Specialiser {
   bool load_is_called(const AVal& object, Symbol name);
   AVal forward_special(std::string_view name, const std::vector<AVal>& args);
   AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  // A call of a built-in operation in differentiated code: (what it gives, the pullback of what scripts did meanwhile),
+  // and the call of a script function by one (runtime/autodiff/recording.h).
+  AVal recorded(const AVal& of, const AVal& f, const std::vector<AVal>& args,
+                const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal recorded_call(const AVal& f, const std::vector<AVal>& args,
+                     const std::vector<std::pair<Symbol, AVal>>& keywords);
+  void check_recorded(const std::vector<AVal>& args);
+  struct Recording {
+    explicit Recording(Specialiser& s) : s(s), outer(std::exchange(s.recording_, this)) {}
+    ~Recording() { s.recording_ = outer; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    Specialiser& s;
+    Recording* outer;
+    std::vector<AVal> pullbacks{};
+  };
   AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
   AVal like_of(const AVal& v);
   AVal cotangent_add(const AVal& a, const AVal& b);
@@ -457,6 +473,7 @@ class Specialiser {
   Effects effects_;
   std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;
+  Recording* recording_ = nullptr;
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map

@@ -19,21 +19,22 @@ bool is_call(Op op) { return op == prim::call || op == prim::call_method || op =
 
 // Which operand is taken apart at once: a list, or what its items are drawn from.
 std::optional<uint32_t> taken_apart(Op op) {
-  if (op == prim::list_extend) return 1;
+  if (op == prim::list_extend || op == prim::set_update) return 1;
   if (op == prim::unpack || op == prim::unpack_star) return 0;
   return std::nullopt;
 }
 
 // What may call a script's methods, which is found out when it runs (ad.special).
 bool may_call(const Function& f, const Let& l) {
-  constexpr Op kOps[] = {prim::attr_get,   prim::attr_set,   prim::item_get,    prim::item_set,
-                         prim::item_del,   prim::iter,       prim::iter_next,   prim::with_methods,
-                         prim::match_keys, prim::match_rest, prim::match_class, prim::format};
+  constexpr Op kOps[] = {prim::attr_get,    prim::attr_set,  prim::item_get,     prim::item_set,   prim::item_del,
+                         prim::iter,        prim::iter_next, prim::with_methods, prim::match_keys, prim::match_rest,
+                         prim::match_class, prim::format,    prim::attr_del};
   if (l.op == prim::update) {
     const PlacePath& path = f.paths[l.attr];
     return path.root == PlacePath::Root::value && path.steps.size() == 1 && path.steps[0].is_item;
   }
-  if (!is_operator(l.op) && !taken_apart(l.op) && std::ranges::find(kOps, l.op) == std::end(kOps)) return false;
+  if (!is_operator(l.op) && !is_test(l.op) && !taken_apart(l.op) && std::ranges::find(kOps, l.op) == std::end(kOps))
+    return false;
   return std::any_of(f.args(l), f.args(l) + l.nargs, [](Atom a) { return a.is_name(); });
 }
 

@@ -41,7 +41,7 @@
 
 namespace ouro::ir::grad {
 
-FunctionRef reverse(const Function& f, bool flat, std::string* error) {
+FunctionRef reverse(const Function& f, bool flat, std::string* error, bool tests) {
   FunctionRef made = f.is_generator ? as_steps(f) : nullptr;
   const Function& runs = made ? *made : f;
   FunctionRef simple = with_simple_places(runs);
@@ -52,7 +52,7 @@ FunctionRef reverse(const Function& f, bool flat, std::string* error) {
   for (const FunctionRef& g : {made, simple, calm})
     if (g) check(*g);
 #endif
-  return Reverse(calm ? *calm : plain, flat).run(error);
+  return Reverse(calm ? *calm : plain, flat, tests).run(error);
 }
 
 bool is_forward_form(const Function& f) {

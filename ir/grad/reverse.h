@@ -13,7 +13,8 @@ namespace ouro::ir::grad {
 /// if `f` has something that reverse mode does not take yet.
 ///
 /// flat: the forward form takes all entry parameters by position (`*args` as a tuple, `**kwargs` as a dict).
-FunctionRef reverse(const Function& f, bool flat, std::string* error);
+/// tests: what comparisons, `in`, `not`, lengths and the truth of branches call in scripts is followed.
+FunctionRef reverse(const Function& f, bool flat, std::string* error, bool tests = true);
 
 /// Is `f` a result of reverse()? Then its last capture is the function it was made of.
 bool is_forward_form(const Function& f);

@@ -37,8 +37,8 @@ struct PrimForm {
 
 class Reverse {
  public:
-  Reverse(const Function& f, bool flat)
-      : f_(f), flat_(flat), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
+  Reverse(const Function& f, bool flat, bool tests)
+      : f_(f), flat_(flat), tests_(tests), flow_(f), fwd_(f.name, f.span), bwd_(pullback_name(f), f.span) {}
 
   FunctionRef run(std::string* error);
 
@@ -192,6 +192,9 @@ class Reverse {
   void bound_call(const Let& l, NameId form, std::vector<Atom> args, uint32_t first);
   void attr_get_let(const Let& l);
   void attr_set_let(const Let& l);
+  void attr_del_let(const Let& l);
+  void test_let(const Let& l);
+  bool is_flag(Atom a);
   void item_get_let(const Let& l);
   void item_set_let(const Let& l);
   void item_del_let(const Let& l);
@@ -266,7 +269,7 @@ class Reverse {
   };
 
   const Function& f_;
-  bool flat_;
+  bool flat_, tests_;
   Flow flow_;
   FunctionBuilder fwd_, bwd_;
   std::vector<Atom> map_;  // name of f → forward atom
@@ -285,6 +288,7 @@ class Reverse {
   std::vector<bool> emitted_;
   uint32_t node_ = 0, record_ = UINT32_MAX;
   std::vector<Adjoint>* current_ = nullptr;
+  std::vector<bool> flags_;  // of names of f: see is_flag()
 };
 
 }  // namespace ouro::ir::grad

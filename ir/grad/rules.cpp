@@ -3,8 +3,11 @@
 //
 // A primitive's row says which (ir/prims.inc). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro)
 // under the primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents.
-// `plain` ones give bools, text, structure or functions, which have no cotangent. What a script's __bool__, __len__,
-// __contains__ or comparison changes on the way is not followed: these are to have no effects.
+// `plain` ones give bools, text, structure or functions, which have no cotangent. So do tests, but what a script's
+// __bool__, __len__, __contains__ or comparison changes on the way has a way back.
+#include <algorithm>
+#include <iterator>
+
 #include "ir/grad/reverser.h"
 #include "support/diag.h"
 #include "support/forever.h"
@@ -113,6 +116,13 @@ void Reverse::bound_call(const Let& l, NameId form, std::vector<Atom> args, uint
   CallSig sig = f_.calls[l.attr];
   sig.method = {};
   if (args.size() > sig.args.size()) sig.args.insert(sig.args.begin(), CallSig::Arg{});  // the receiver
+  std::vector<std::pair<uint32_t, Residual>> drawn;                                      // what is spread
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    if (sig.args[i].kind != CallSig::Kind::star) continue;
+    const Special s = spread(args[i]);
+    args[i] = s.value;
+    drawn.push_back({i, save(keep(s.pair, fwd_.none()))});
+  }
   args.insert(args.begin(), Atom(form));
   NameId bound = fwd_.let_call(prim::ad_bind, args, sig);
   NameId params = fwd_.let(prim::tuple_get, {bound}, 0), rest = fwd_.let(prim::tuple_get, {bound}, 1);
@@ -133,6 +143,7 @@ void Reverse::bound_call(const Let& l, NameId form, std::vector<Atom> args, uint
     NameId da = bwd_.let(prim::ad_unbind, {get(rplan), d, env_});
     for (uint32_t i = 0; i < to.size(); ++i)
       if (to[i].is_name()) accumulate(to[i], item(da, i));
+    for (const auto& [i, pair] : drawn) taken_apart(to[i], bwd_.zero(), pair);
   });
 }
 
@@ -160,6 +171,46 @@ void Reverse::attr_set_let(const Let& l) {
     Atom d = apply_rule("attr.set", bwd_.zero(), {get(r), name_string(bwd_, symbol)}, true);
     accumulate(a, item(d, 0));
     accumulate(b, item(d, 2));
+  });
+}
+
+void Reverse::attr_del_let(const Let& l) {
+  Atom a = f_.args(l)[0], object = fatom(a);
+  Special s = special("attr.del", {object, name_string(fwd_, l.attr)});
+  bind(l, s.value);
+  Residual r = save(keep(s.pair, fwd_.none()));
+  adjoint([=, this] { accumulate(a, item(apply_rule("attr.del", bwd_.zero(), {get(r)}, true), 0)); });
+}
+
+// ---- tests ---------------------------------------------------------------------------------------------------------
+
+// Is it the result of a let that gives a bool, or of a comparison, whose result calls nothing as a rule?
+bool Reverse::is_flag(Atom a) {
+  if (!a.is_name()) return true;
+  if (flags_.empty()) {
+    constexpr Op kFlags[] = {prim::is,        prim::is_not,         prim::is_end,
+                             prim::exc_match, prim::match_sequence, prim::match_mapping};
+    flags_.resize(f_.names.size());
+    for (const Block& b : f_.blocks)
+      for (const Let& l : b.lets)
+        if (l.result != NameId::none && (is_test(l.op) || std::ranges::find(kFlags, l.op) != std::end(kFlags)))
+          flags_[index(l.result)] = true;
+  }
+  return flags_[index(a.name())];
+}
+
+// A test has no derivative; what the script changes that it asks has.
+void Reverse::test_let(const Let& l) {
+  const std::vector<Atom> to(f_.args(l), f_.args(l) + l.nargs);
+  if (!tests_ || std::ranges::all_of(to, [&](Atom a) { return is_flag(a); })) return plain(l);
+  Special s = special(op_name(l.op), fargs(l));
+  bind(l, s.value);
+  Residual pair = save(s.pair);
+  adjoint([=, this] {
+    Atom d = call_b(bwd_.let(prim::ad_part, {get(pair)}, 1), {bwd_.zero(), env_}, prim::ad_try_call);
+    if (to.size() == 1) return;  // of one operand: an object, whose cotangents are slots
+    for (uint32_t i = 0; i < to.size(); ++i)
+      if (to[i].is_name()) accumulate(to[i], item(d, i));
   });
 }
 
@@ -407,13 +458,17 @@ void Reverse::unpack_star_let(const Let& l) {
 
 // What is merged into a dict or set goes back to the places that it had then: rule(zero, env, a, b, places of b).
 void Reverse::merge_let(const Let& l) {
-  const Atom b = f_.args(l)[1], source = fatom(b);
+  const Atom a = fatom(f_.args(l)[0]), b = f_.args(l)[1];
+  const bool drawn = l.op == prim::set_update;
+  const Special s = drawn ? spread(fatom(b)) : Special{};
+  const Atom source = drawn ? Atom(s.value) : fatom(b);
   Residual places = save(fwd_.let(prim::ad_places, {source}));
-  Residual ra = save(fatom(f_.args(l)[0])), rb = save(like(fwd_.none(), source));
-  plain(l);
+  Residual ra = save(a), rb = save(like(fwd_.none(), source));
+  Residual rs = drawn ? save(keep(s.pair, fwd_.none())) : Residual{};
+  bind(l, copy(l, {a, source}));
   adjoint([=, this, name = std::string(op_name(l.op))] {
-    Atom d = apply_rule(name, bwd_.zero(), {get(ra), get(rb), get(places)}, true);
-    accumulate(b, item(d, 0));
+    Atom d = item(apply_rule(name, bwd_.zero(), {get(ra), get(rb), get(places)}, true), 0);
+    drawn ? taken_apart(b, d, rs) : accumulate(b, d);
   });
 }
 

@@ -66,6 +66,9 @@ struct Like : Object {
 };
 
 // ---- forward forms (forward.cpp)
+// Are the tests of a function followed (ir/grad/reverse.h)? Those of the library's own models and operations are of
+// sizes, numbers and options: their forms stay small.
+bool follows_tests(Session& s, const ir::Function& code);
 Value forward_form(Session& s, const Value& f);  // ad.forward
 // Its default values were computed by differentiated code: its forward form brings their cotangents.
 void mark_computed_defaults(Function* f);
@@ -87,6 +90,8 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
 // Before a primitive's name in ad.special: not the form, but what is to be called, and gives (y, None) or (None, e)
 // where it raises e (ir/grad/raising.h).
 constexpr std::string_view kCaught = "caught.";
+// (y, pullback) of a call without derivative: the pullback is that of the scripts that are called meanwhile.
+Value recorded_call(Session& s, const Args& args);
 Value flat_form(Session& s, const Value& form);  // ad.flat
 // A function of grad_rules by name (unbound if absent), and a rule of its RULES.
 Value rules_function(Session& s, std::string_view name);

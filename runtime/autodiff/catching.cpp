@@ -15,7 +15,8 @@ Value of_function(Session& s, const Value& v) {
   if (!p.catching) p.catching = ir::grad::catching(*f->code);
   const ir::FunctionRef code = p.catching;
   State::Pair& caught = pair_of(s, code);
-  if (!caught.forward && caught.error.empty()) caught.forward = ir::grad::reverse(*code, false, &caught.error);
+  if (!caught.forward && caught.error.empty())
+    caught.forward = ir::grad::reverse(*code, false, &caught.error, follows_tests(s, *code));
   return caught.forward ? with_defaults(s, derived_function(f, caught.forward), f) : Value::none();
 }
 
@@ -39,6 +40,7 @@ Value of_native(Session& s, const Value& v) {
   OURO_TRY_DO(forward_form(s, v));  // so that grad_rules is there, and the form of a text
   const auto& forms = state(s).natives;
   const auto it = forms.find(n->def);
+  if (it == forms.end() && !state(s).catching.contains(n->def)) return caught_native(v);
   OURO_TRY(form, of_builtin(s, n->def, it == forms.end() ? Value() : it->second));
   return n->self.is_unbound() ? form : with_receiver(s, form, n->self, v);
 }
@@ -51,7 +53,7 @@ Value of_class(Session& s, const Value& v) {
   const Value init = find_dunder(s, t, Dunder::init_), make = find_dunder(s, t, Dunder::new_);
   if (t->is_exception)
     return kind_of(init) == ObjectKind::function ? adapter(s, "catching_exception", {v, init}) : Value::none();
-  if (t->builtin) return Value::none();
+  if (t->builtin) return caught_native(v);
   if (called_by_metaclass(s, t)) {
     OURO_TRY(form, catching_form(s, find_dunder(s, metaclass_of(s, t), Dunder::call_)));
     return form.is_none() ? form : adapter(s, "with_self", {form, v});

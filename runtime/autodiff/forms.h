@@ -19,6 +19,9 @@ constexpr uint8_t kComputedDefaults = kFlagUser;
 // The form, or one that brings the cotangents of f's default values, if differentiated code computed those.
 Value with_defaults(Session& s, Value form, const Function* f);
 
+// The form, giving what it raises, of a native that has no rule.
+Value caught_native(const Value& f);
+
 // What custom_vjp, checkpoint and jit say of themselves (library classes). A script's __getattr__ is not asked.
 constexpr std::string_view kOwnForm = "__forward_form__", kDifferentiatesAs = "__differentiates_as__";
 inline bool has_own(Session& s, const Value& v, std::string_view name) {

@@ -1,16 +1,20 @@
 // Forward forms of everything that can be called, by kind.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "ir/effect.h"
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/forms.h"
+#include "runtime/autodiff/natives.h"
+#include "runtime/autodiff/recording.h"
 #include "runtime/autodiff/special.h"
 #include "runtime/object/bind.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
 #include "runtime/tensor/tensor.h"
+#include "support/small_vec.h"
 
 namespace ouro::runtime::autodiff {
 
@@ -73,6 +77,11 @@ constexpr NativeDef kConstantPullback{.name = "constant'",
                                       .raw = true};
 constexpr NativeDef kPlainForward{.name = "plain", .params = "", .fn = plain_forward, .doc = "", .raw = true};
 constexpr NativeDef kPlainPullback{.name = "plain'", .params = "", .fn = plain_pullback, .doc = "", .raw = true};
+Value recorded_pullback(Session& s, const Args& args);
+constexpr NativeDef kRecordedPullback{
+    .name = "recorded'", .params = "", .fn = recorded_pullback, .doc = "", .raw = true};
+Value plain_caught(Session& s, const Args& args);
+constexpr NativeDef kPlainCaught{.name = "plain", .params = "", .fn = plain_caught, .doc = "", .raw = true};
 
 bool holds_slots(const Value& v) {
   const ObjectKind k = kind_of(v);
@@ -115,15 +124,43 @@ bool constant_call(const Args& args) {
          std::all_of(args.keywords.begin(), args.keywords.end(), [](const Value& v) { return passive(v); });
 }
 
+// May a script be called by what is called, so that its effects are recorded? A function of scripts is no built-in
+// operation, and reverse mode's own natives call forms.
+bool records(const Args& args) {
+  const Value& f = args.positional[0];
+  if (kind_of(f) == ObjectKind::native) return !is_of_reverse_mode(f.as<Native>()->def) && !constant_call(args);
+  return kind_of(f) == ObjectKind::type;
+}
+
+bool is_made(const Value& y) { return y.is_object() && y.object()->refs == 1 && holds_slots(unwrap(y)); }
+
+// The pullback of a built-in operation that called scripts; `caught`: what it gave stands in a pair (catching.cpp).
+Value recorded(const Value& f, const Value& made, const Recording& recording, const Args& args, bool caught = false) {
+  std::vector<Value> given(args.positional.begin(), args.positional.end());
+  given.insert(given.end(), args.keywords.begin(), args.keywords.end());
+  return make_native(
+      kRecordedPullback,
+      make_tuple({f, made, recording.calls(), make_tuple(std::span<const Value>(given)), Value::boolean(caught)}));
+}
+
+bool is_recorded_pullback(const Value& f);
+
 Value plain_forward(Session& s, const Args& args) {
-  Args rest{args.positional.subspan(1), args.keywords, args.names};
-  OURO_TRY(y, call(s, args.positional[0], rest));
-  if (kind_of(y) == ObjectKind::generator && kind_of(args.positional[0]) == ObjectKind::function)
+  const Value& f = args.positional[0];
+  const Args rest{args.positional.subspan(1), args.keywords, args.names};
+  std::optional<Recording> recording;
+  if (records(args)) recording.emplace(s);
+  OURO_TRY(y, call(s, f, rest));
+  if (recording && !recording->empty()) {
+    const Value made = is_made(y) || is_recorded_pullback(f) ? y : Value::none();
+    return make_tuple({y, recorded(f, made, *recording, rest)});
+  }
+  if (y.is_none() && is_recorded_pullback(f)) return make_tuple({y, make_native(kConstantPullback, Value())});
+  if (kind_of(y) == ObjectKind::generator && kind_of(f) == ObjectKind::function)
     state(s).opaque_generators.insert(y.object());
   if (constant_call(args) && (passive(y) || y.is_float() || is_tensor(y)))
     return make_tuple({y, make_native(kConstantPullback, Value())});
-  const bool made = y.is_object() && y.object()->refs == 1 && holds_slots(unwrap(y));
-  const Value& f = args.positional[0];
+  const bool made = is_made(y);
   Value pullback = make_native(kPlainPullback, made ? make_tuple({f, y}) : f);
   return make_tuple({y, pullback});
 }
@@ -148,16 +185,21 @@ std::string callable_name(Session& s, const Value& f) {
   return repr_text(s, f);
 }
 
-// args: the callable, dy, env
-Value plain_pullback(Session& s, const Args& args) {
-  Tuple* with_made = cast_exact<Tuple>(args.positional[0]);
-  const Value& f = with_made ? (*with_made)[0] : args.positional[0];
-  const bool wanted = with_made && has_cotangents(args.positional[2], (*with_made)[1]);
-  if (!wanted && all_zero(args.positional[1])) return Value::none();
-  // A pullback that gave zero is the constant zero to the next order.
+// What f is, inside of forms of forms.
+const Value& innermost(const Value& f) {
   const Value* inner = &f;
   while (cast_exact<Native>(*inner) && inner->as<Native>()->def == &kPlainForward) inner = &inner->as<Native>()->self;
-  if (Native* n = cast_exact<Native>(*inner); n && (n->def == &kPlainPullback || n->def == &kConstantPullback))
+  return *inner;
+}
+bool is_recorded_pullback(const Value& f) {
+  Native* n = cast_exact<Native>(innermost(f));
+  return n && n->def == &kRecordedPullback;
+}
+
+// The cotangent of what f gave is wanted.
+Value refused(Session& s, const Value& f) {
+  // A pullback that gave zero is the constant zero to the next order.
+  if (Native* n = cast_exact<Native>(innermost(f)); n && (n->def == &kPlainPullback || n->def == &kConstantPullback))
     return Value::none();
   if (Function* g = cast_exact<Function>(f)) {
     auto it = state(s).pairs.find(g->code.get());
@@ -167,9 +209,60 @@ Value plain_pullback(Session& s, const Args& args) {
   return raise_error(s, ExcKind::TypeError, "'%s' is not differentiable", callable_name(s, f).c_str());
 }
 
+// args: the callable, dy, env
+Value plain_pullback(Session& s, const Args& args) {
+  Tuple* with_made = cast_exact<Tuple>(args.positional[0]);
+  const Value& f = with_made ? (*with_made)[0] : args.positional[0];
+  const bool wanted = with_made && has_cotangents(args.positional[2], (*with_made)[1]);
+  return wanted || !all_zero(args.positional[1]) ? refused(s, f) : Value::none();
+}
+
+// args: (the callable, what it made, calls, arguments, caught), dy, env
+Value recorded_pullback(Session& s, const Args& args) {
+  const Tuple& self = *args.positional[0].as<Tuple>();
+  const Value &f = self[0], &made = self[1], &env = args.positional[2];
+  const Value dy = self[4].as_bool() ? item(args.positional[1], 0) : args.positional[1];
+  const bool constant = is_recorded_pullback(f) && made.is_none();  // it gave zero
+  const bool wanted = holds_slots(unwrap(made)) && has_cotangents(env, made);
+  if (!f.is_none() && (wanted || (!constant && !all_zero(dy)))) OURO_TRY_DO(refused(s, f));
+  Tuple& given = *self[3].as<Tuple>();
+  std::vector<Value> sums(given.size, Value::zero_cotangent());
+  if (!run_back(s, self[2], env, {given.begin(), given.size}, sums)) return Value::error();
+  return std::ranges::all_of(sums, is_zero) ? Value::none() : make_tuple(std::span<const Value>(sums));
+}
+
 Value plain_form(const Value& f) { return make_native(kPlainForward, f); }
 
+// As plain_forward, of one that gives what it raises: what scripts did before has a way back.
+Value plain_caught(Session& s, const Args& args) {
+  const Value& f = args.positional[0];
+  const Args rest{args.positional.subspan(1), args.keywords, args.names};
+  Recording recording(s);
+  Value y = call(s, f, rest);
+  if (y.is_error() && s.ending()) return y;
+  const Value made = is_made(y) ? y : Value::none();
+  const Value both = y.is_error() ? make_tuple({Value::none(), take_pending(s)}) : make_tuple({y, Value::none()});
+  return make_tuple({both, recorded(f, made, recording, rest, true)});
+}
+
 }  // namespace
+
+Value recorded_call(Session& s, const Args& args) {
+  const Args rest{args.positional.subspan(1), args.keywords, args.names};
+  Recording recording(s);
+  OURO_TRY(y, call(s, args.positional[0], rest));
+  if (recording.empty()) return make_tuple({y, make_native(kConstantPullback, Value())});
+  return make_tuple({y, recorded(Value::none(), Value::none(), recording, rest)});
+}
+
+Value caught_native(const Value& f) { return make_native(kPlainCaught, f); }
+
+bool follows_tests(Session& s, const ir::Function& code) {
+  const SourceFile* file = s.sources.file(code.span.file);
+  if (!file) return true;
+  constexpr std::string_view kOfNumbers[] = {"ouro/nn/", "ouro/ops/", "ouro/distributions/", "ouro/metrics/"};
+  return std::ranges::none_of(kOfNumbers, [&](std::string_view folder) { return file->name().starts_with(folder); });
+}
 
 State::Pair& pair_of(Session& s, const ir::FunctionRef& code) {
   State::Pair& p = state(s).pairs[code.get()];
@@ -205,7 +298,8 @@ namespace {
 Value of_function(Session& s, const Value& v) {
   Function* f = v.as<Function>();
   State::Pair& p = pair_of(s, f->code);
-  if (!p.forward && p.error.empty()) p.forward = ir::grad::reverse(*f->code, false, &p.error);
+  if (!p.forward && p.error.empty())
+    p.forward = ir::grad::reverse(*f->code, false, &p.error, follows_tests(s, *f->code));
   return p.forward ? with_defaults(s, derived_function(f, p.forward), f) : plain_form(v);
 }
 
@@ -368,7 +462,7 @@ Value flat_form(Session& s, const Value& form) {
   const bool catches = own.catching && pair_of(s, own.catching).forward == f->code;
   const ir::FunctionRef code = catches ? own.catching : source->code;
   State::Pair& p = pair_of(s, code);
-  if (!p.flat) p.flat = ir::grad::reverse(*code, true, &p.error);
+  if (!p.flat) p.flat = ir::grad::reverse(*code, true, &p.error, follows_tests(s, *code));
   Value flat = derived_function(source, p.flat);
   flat.as<Function>()->defaults = Value::none();
   flat.as<Function>()->kwdefaults = Value::none();
@@ -407,6 +501,7 @@ struct Operands {
     return container && scripted(i) && kind_of(find_dunder(s, type_of(s, at(i)), Dunder::iter_)) == ObjectKind::native;
   }
   bool list(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::list; }
+  bool tuple(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::tuple; }
   bool dict(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::dict; }
   bool slice(size_t i) const { return cast<Slice>(at(i)); }
   bool tensor(size_t i) const { return is_tensor(at(i)); }
@@ -416,6 +511,25 @@ struct Operands {
            !has(0, "__getitem__") && !has(0, "__setitem__") && !has(0, "__delitem__");
   }
   bool has(size_t i, std::string_view special) const { return has_script_dunder(s, at(i), dunder_of(intern(special))); }
+  bool asks(size_t i, std::string_view special) const {
+    if (!scripted(i)) return false;
+    const Value m = find_dunder(s, type_of(s, at(i)), dunder_of(intern(special)));
+    return !m.is_unbound() && !m.is_none() && kind_of(m) != ObjectKind::native;
+  }
+  bool holds_objects(size_t i) const { return holds_objects(at(i), 4); }
+  static bool holds_objects(const Value& v, int depth) {
+    const auto one = [&](const Value& x) {
+      return autodiff::scripted(x) || (depth > 0 && holds_objects(x, depth - 1));
+    };
+    if (auto* l = cast<List>(v)) return std::any_of(l->begin(), l->end(), one);
+    if (auto* t = cast<Tuple>(v)) return std::any_of(t->begin(), t->end(), one);
+    size_t at = 0;
+    Value *key, *value;
+    if (auto* d = cast<Dict>(v))
+      while (dict_next(d, at, key, value))
+        if (one(*key) || one(*value)) return true;
+    return false;
+  }
   // What has no places of its own, by index, has its items drawn.
   bool drawn(size_t i) const {
     constexpr ObjectKind kDrawn[] = {ObjectKind::generator, ObjectKind::set,       ObjectKind::frozenset,
@@ -469,6 +583,12 @@ struct Operands {
     Value found = type_lookup(s, t, intern(text(1)));
     return kind_of(found) == ObjectKind::property || kind_of(found) == ObjectKind::instance || t->has_setattr;
   }
+  bool delete_asks() const {
+    Instance* i = cast_exact<Instance>(at(0));
+    if (!i || !i->type) return false;
+    const ObjectKind found = kind_of(type_lookup(s, i->type, intern(text(1))));
+    return found == ObjectKind::property || found == ObjectKind::instance || asks(0, "__delattr__");
+  }
   bool stores_in_class() const {
     Type* t = cast_exact<Type>(at(0));
     return t && !t->builtin;
@@ -508,6 +628,19 @@ struct Operands {
   }
 };
 
+// A primitive that asks what stands in its operands. args: its name, operands
+Value recorded_primitive(Session& s, const Args& args) {
+  const Args rest{args.positional.subspan(1), args.keywords, args.names};
+  SmallVec<Value, 4> operands;
+  operands.append(rest.positional.begin(), rest.positional.end());
+  Recording recording(s);
+  OURO_TRY(y, plain_primitive(s, args.positional[0].as<Str>()->view(), {operands.data(), operands.size()}));
+  if (recording.empty()) return make_tuple({y, make_native(kConstantPullback, Value())});
+  return make_tuple({y, recorded(Value::none(), Value::none(), recording, rest)});
+}
+constexpr NativeDef kRecordedPrimitive{
+    .name = "primitive", .params = "", .fn = recorded_primitive, .doc = "", .raw = true};
+
 // caught(f, ...) of the arguments that f is to have.
 Value catching(Session& s, const Value& f) {
   OURO_TRY(caught, rules_function(s, "caught"));
@@ -532,7 +665,8 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
   if (caught) prim.remove_prefix(kCaught.size());
   const auto op = ir::op_by_name(prim);
   if (!op || ir::is_tensor_op(*op)) return Value::none();
-  if (ir::is_operator(*op) && std::ranges::all_of(args, [](const Value& a) { return !a.is_object() || is_tensor(a); }))
+  if ((ir::is_operator(*op) || ir::is_test(*op)) &&
+      std::ranges::all_of(args, [](const Value& a) { return !a.is_object() || is_tensor(a); }))
     return Value::none();  // numbers and tensors: they call nothing
   const Called called = called_by(*op, Operands{s, args});
   switch (called.by) {
@@ -540,6 +674,10 @@ Value forward_special(Session& s, std::string_view prim, std::span<const Value> 
       return Value::none();
     case Called::By::form: {
       OURO_TRY(form, rules_function(s, called.function));
+      return caught ? adapter(s, "formed", {form}) : form;
+    }
+    case Called::By::recorded: {
+      const Value form = make_native(kRecordedPrimitive, make_str(prim));
       return caught ? adapter(s, "formed", {form}) : form;
     }
     case Called::By::rule: {

@@ -2,6 +2,7 @@
 #include "runtime/autodiff/natives.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/autodiff/state.h"
 #include "runtime/autodiff/tensor_access.h"
@@ -189,6 +190,11 @@ Value n_special(Session& s, const Args& a) {
 Value n_plain(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "plain() missing required argument 'f' (pos 1)");
   return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
+}
+// recorded(f, *args, **kw): (what f gives, a pullback of what scripts did meanwhile).
+Value n_recorded(Session& s, const Args& a) {
+  if (a.size() == 0) return raise_type_error(s, "recorded() missing required argument 'f' (pos 1)");
+  return recorded_call(s, a);
 }
 Value n_computed_defaults(Session&, const Args& a) {
   if (Function* f = cast_exact<Function>(a[0])) mark_computed_defaults(f);
@@ -424,6 +430,11 @@ constexpr NativeDef kFunctions[] = {
      .doc = "The form of what a primitive calls, or None.",
      .raw = true},
     {.name = "plain", .params = "f, *args, **kw", .fn = n_plain, .doc = "A call without derivative.", .raw = true},
+    {.name = "recorded",
+     .params = "f, *args, **kw",
+     .fn = n_recorded,
+     .doc = "(what f gives, a pullback of what script functions did that f called).",
+     .raw = true},
     {.name = "add_item",
      .params = "sum, d, index, kept, env: shadow_map, /",
      .fn = n_add_item,
@@ -449,6 +460,8 @@ Value transform(Session& s, std::string_view name) {
 constexpr NativeModule kTransformNames{.name = kOuro, .functions = {}, .constant = transform, .constants = kTransforms};
 
 }  // namespace
+
+bool is_of_reverse_mode(const NativeDef* def) { return def >= std::begin(kFunctions) && def < std::end(kFunctions); }
 
 void register_autodiff_natives(Session& s) {
   s.register_natives(&kModule);

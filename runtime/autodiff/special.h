@@ -13,22 +13,38 @@
 namespace ouro::runtime::autodiff {
 
 struct Called {
-  enum class By : uint8_t { nothing, text, rule, form };  // form: a rule that is a forward form itself
+  // form: a rule that is a forward form itself; recorded: the primitive, and what it calls (recording.h)
+  enum class By : uint8_t { nothing, text, rule, form, recorded };
   By by = By::nothing;
   std::string function{};
 };
+
+// The special method that the other operand of a comparison is asked for.
+inline std::string_view swapped(ir::Op op) {
+  switch (static_cast<uint16_t>(op)) {
+#define COMPARE(id, ast, symbol, special, other) \
+  case ir::prim::id##_:                          \
+    return "__" #other "__";
+#include "ir/operators.inc"
+    default:
+      return {};
+  }
+}
 
 // clang-format off
 // Operands:
 //   size_t count()
 //   bool scripted(i)             an object of a script class
 //   bool extends_container(i)    an object of a script class that extends one and is iterated over as that
-//   bool list(i), dict(i), slice(i), tensor(i)
+//   bool list(i), tuple(i), dict(i), slice(i), tensor(i)
 //   bool has(i, special)         its class has that special method, written in a script
+//   bool asks(i, special)        it may have it, to be called with nothing but its operands
+//   bool holds_objects(i)        a container with objects of script classes in it
 //   bool by_index()              an item of a list or tuple, taken by a script's __index__
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
-//   bool load_asks(), store_asks()   attr.get and attr.set of an object (attr.set of a class, too) run a script
+//   bool load_asks(), store_asks(), delete_asks()   attr.get, .set and .del of an object (attr.set of a class, too)
+//                                run a script
 //   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
 //   bool stores_in_class()       attr.set of a script class
 //   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds it
@@ -69,8 +85,27 @@ Called called_by(ir::Op op, const Operands& on) {
     if (op == prim::imul) return rule("list_imul");
     return {};
   }
+  if (ir::is_test(op)) {
+    const auto measured = [&] { return on.asks(0, "__bool__") || on.asks(0, "__len__"); };
+    if (op == prim::truth) return measured() ? text("truth") : Called{};
+    if (op == prim::not_) return measured() ? rule("negated") : Called{};
+    if (op == prim::length) return on.asks(0, "__len__") ? text("length") : Called{};
+    const bool in = op == prim::in || op == prim::not_in;
+    if (in && (on.asks(1, "__contains__") || on.asks(1, "__iter__") || on.asks(1, "__getitem__") ||
+               on.asks(0, "__eq__") || on.asks(0, "__hash__")))
+      return rule(op == prim::in ? "contained" : "not_contained");
+    if (!in && (on.scripted(0) || on.scripted(1))) {
+      const std::string name = name_in_protocol(ir::kPrims[static_cast<size_t>(op)].name);
+      const std::string_view other = op == prim::ne ? "__eq__" : swapped(op);
+      if (on.asks(0, name) || on.asks(1, name) || on.asks(0, other) || on.asks(1, other)) return text(name);
+    }
+    const bool keyed = in && !on.list(1) && !on.tuple(1);
+    return on.holds_objects(0) || (!keyed && on.holds_objects(1)) ? Called{By::recorded} : Called{};
+  }
+  if (op == prim::attr_del) return on.delete_asks() ? text("delete") : Called{};
   if (op == prim::match_keys || op == prim::match_rest || op == prim::match_class) return in_protocol();
-  if (op == prim::with_methods || op == prim::format) return on.scripted(0) ? in_protocol() : Called{};
+  if (op == prim::with_methods) return on.scripted(0) ? in_protocol() : Called{};
+  if (op == prim::format) return on.scripted(0) ? in_protocol() : on.holds_objects(0) ? Called{By::recorded} : Called{};
   if (op == prim::attr_get) {
     if (on.data_of_class()) return {By::form, "class_data_form"};
     if (on.tensor(0)) {

@@ -540,6 +540,8 @@ bool do_call(Session& s, Frame& fr, const Instr& in, Frame*& pushed) {
 
 Value call_function(Session& s, const Value& function, const Args& args) {
   if (!stack_left(s)) return Value::error();
+  if (s.recorder) [[unlikely]]
+    return s.recorder->call(s, function, args);
   Value keep = function, result;
   Frame* pushed = nullptr;
   if (!push_bound(s, keep, args, pushed, result)) return Value::error();

@@ -52,6 +52,7 @@ struct OnValues {
   static Value attr_get(Call& c) { return get_attr(c.s, c.a[0], c.symbol()); }
   static Value method_get(Call& c) { return method_before_call(c.s, c.a[0], c.symbol()); }
   static Value attr_set(Call& c) { return done(set_attr(c.s, c.a[0], c.symbol(), c.a[1])); }
+  static Value attr_del(Call& c) { return done(runtime::del_attr(c.s, c.a[0], c.symbol())); }
   static Value item_get(Call& c) { return get_item(c.s, c.a[0], c.a[1]); }
   static Value item_set(Call& c) { return done(set_item(c.s, c.a[0], c.a[1], c.a[2])); }
   static Value item_del(Call& c) { return done(del_item(c.s, c.a[0], c.a[1])); }

@@ -16,6 +16,7 @@ class Session;
 struct Frame;
 struct Code;
 struct Function;
+struct Args;
 
 enum class Outcome : uint8_t {
   not_taken,    // nothing happened: interpret
@@ -40,6 +41,14 @@ struct Executor {
   virtual bool ready_to_move(Session&) { return true; }
   // The session's memory is at its limit: gives back what is kept for later calls.
   virtual void make_room(Session&) {}
+};
+
+// Who runs the script functions that built-in operations call (runtime/autodiff/recording.h).
+struct CallRecorder {
+  virtual Value call(Session& s, const Value& function, const Args& args) = 0;
+
+ protected:
+  ~CallRecorder() = default;
 };
 
 // ---- what executors may do with a frame (runtime/interpreter/frame.cpp)

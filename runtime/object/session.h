@@ -24,9 +24,10 @@ struct OpInfo;
 
 namespace ouro::runtime {
 
-struct Executor;     // runtime/object/executor.h: compiled code's side of the interpreter
-struct Interpreter;  // runtime/interpreter
-struct TensorHooks;  // runtime/object/tensor_hooks.h
+struct Executor;      // runtime/object/executor.h: compiled code's side of the interpreter
+struct CallRecorder;  // runtime/object/executor.h
+struct Interpreter;   // runtime/interpreter
+struct TensorHooks;   // runtime/object/tensor_hooks.h
 struct LookupCache;
 
 enum class Mode : uint8_t { eager, graph, auto_ };
@@ -169,6 +170,7 @@ class Session final : public Client {
   // ---- those who run code
   Interpreter* interpreter = nullptr;    // owned
   Executor* executor = nullptr;          // the compiler, when there is one (jit sets it); not owned
+  CallRecorder* recorder = nullptr;      // of calls of script functions from C++, while there is one; not owned
   const TensorHooks* tensors = nullptr;  // set by register_tensor_types
   // Runs a row on a device (jit sets it): arguments as run_operation() takes them, bound. False in `done`: the row has
   // no kernel there, or not for these arguments.

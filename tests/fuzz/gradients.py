@@ -152,6 +152,25 @@ class Raises:
     def __getattr__(self, name):
         self.o.a = P.soft(self.o.a) * 1.5
         raise AttributeError(self.o.a)
+class Asked:
+    """What built-in operations ask does something."""
+    def __init__(self, o): self.o = o
+    def said(self, r, k=0.5):
+        self.o.a = P.soft(self.o.a * k) + self.o.b
+        return r
+    def __len__(self): return self.said(2)
+    def __contains__(self, k): return self.said(False, k)
+    def __eq__(self, k): return self.said(True, k)
+    def __lt__(self, k): return self.said(True, k)
+    def __hash__(self): return self.said(1)
+    def __bool__(self): return self.said(True)
+    def __str__(self): return self.said("s")
+    def __index__(self): return self.said(1)
+    def __float__(self): return self.said(1.5)
+    def __delattr__(self, name): self.said(None)
+    def draws(self):
+        yield self.said("a")
+        self.said(None, self.o.b)
 from contextlib import contextmanager, ExitStack, suppress
 @contextmanager
 def around(o, k):
@@ -232,6 +251,10 @@ STATEMENTS = ["v{i} = {n}", "v{i} = {n}", "o{i} = {o}", "o{i} = {o}", "{O} += {n
               *[f"v{{i}} = {{n}}\n    r = Raises({{O}})\n    try:\n        {do}\n    except (ValueError, AttributeError) as e: v{{i}} = v{{i}} + e.args[0]" for do in
                 ("r + {n}", "{n} * r", "-r", "r[{n}]", "r[0] = {n}", "r.p", "r.p = {n}", "r.zz", "u, w = r", "u = [*r]", "r.done(P.soft({n}))", "with r: pass", "sum(r)", "getattr(r, 'p')", "setattr(r, 'p', {n})",
                  "r[{n}] += {n}", "[*map(r.done, [{n}])]", "max([{n}, {n}], key=r.done)")],
+              *[f"q = Asked({{O}})\n    v{{i}} = {{n}}\n    {do}\n    v{{i}} = v{{i}} * {{O}}.a" for do in
+                ("v{i} = v{i} + len(q)", "if q: v{i} = v{i} + {n}", "v{i} = v{i} + (q == {n})", "v{i} = v{i} + (q < {n})", "v{i} = v{i} + ({n} in q)", "w = f'{{q}}' + str(q)", "v{i} = v{i} + float(q)",
+                 "del q.some", "any(q.draws())", "w = {{*q.draws()}}", "','.join(q.draws())", "w = 3 in q.draws()", "v{i} = v{i} + len([0] * q)", "w = [3, q].index(7)", "v{i} = v{i} + len(list(range(q)))",
+                 "w = not q", "w = 5 in [q]", "w = print(*q.draws(), end='')")],
               "d = dict(a={n}, b={n})\n    d |= {{'c': {n}}}\n    k, w = d.popitem()\n    v{i} = w * d.pop('a') + d.setdefault('e', {n})"]
 
 

@@ -1,0 +1,41 @@
+// What script functions do that a built-in operation calls: `any(g)` draws from a generator, `len(o)` calls __len__,
+// `print(o)` __str__. The operation has no rule, but what it calls has forward forms, so their effects have a way back.
+//
+// While a Recording stands, each call of a script function from C++ runs the function's forward form, and its pullback
+// is kept. In the backward pass they run in reverse order, each with the zero cotangent: what such a function returns
+// goes into a built-in operation, which has no derivative, but what it changed stands in the shadow map. Within the
+// forward form nothing is recorded: it keeps what it needs itself, or, in a derivative of higher order, the Recording
+// around this one does.
+#pragma once
+
+#include <vector>
+
+#include "runtime/object/executor.h"
+#include "runtime/object/session.h"
+
+namespace ouro::runtime::autodiff {
+
+class Recording final : public CallRecorder {
+ public:
+  explicit Recording(Session& s) : s_(s), outer_(s.recorder) { s.recorder = this; }
+  ~Recording() { s_.recorder = outer_; }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  Value call(Session& s, const Value& function, const Args& args) override;
+
+  bool empty() const { return calls_.empty(); }
+  // The calls as a tuple, for run_back().
+  Value calls() const;
+
+ private:
+  Session& s_;
+  CallRecorder* outer_;
+  std::vector<Value> calls_;  // (pullback, arguments)
+};
+
+// The pullbacks of calls, the last first. `given` are the operation's own arguments: a cotangent of one that it handed
+// on is added to `sums`, which has their number. False with an exception set.
+bool run_back(Session& s, const Value& calls, const Value& env, std::span<const Value> given, std::vector<Value>& sums);
+
+}  // namespace ouro::runtime::autodiff
