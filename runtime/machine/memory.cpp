@@ -1,11 +1,14 @@
 #include "runtime/machine/memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "runtime/machine/client.h"
 
@@ -13,9 +16,11 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr int64_t kUnasked = int64_t{1} << 30;  // taken without asking the machine
-constexpr int64_t kReserve = int64_t{1} << 20;  // for handlers of MemoryError
-constexpr size_t kSmall = 64 * 1024;            // what may come from the reserve
+constexpr int64_t kUnasked = int64_t{16} << 20;     // taken without asking the machine
+constexpr int64_t kUncollected = int64_t{1} << 30;  // without a limit: from here on cycles are collected
+constexpr int64_t kSpared = int64_t{64} << 20;      // left to what is not counted
+constexpr int64_t kReserve = int64_t{1} << 20;      // for handlers of MemoryError
+constexpr size_t kSmall = 64 * 1024;                // what may come from the reserve
 
 }  // namespace
 
@@ -30,34 +35,69 @@ MemoryAccount::MemoryAccount(Client& client, size_t limit) : client_(client), li
   set_mark();
 }
 
+MemoryAccount::~MemoryAccount() { std::free(spare_); }
+
 void MemoryAccount::set_mark() {
   if (failing_) {
     mark_ = INT64_MIN;
     return;
   }
-  if (!collect_mark_) collect_mark_ = limit_ ? limit_ / 2 : kUnasked;
-  mark_ = std::min(collect_mark_, limit_ ? limit_ : std::max(machine_limit_, kUnasked));
+  if (!collect_mark_) collect_mark_ = limit_ ? limit_ / 2 : kUncollected;
+  mark_ = std::min(collect_mark_, std::max(machine_limit_, kUnasked));
+  if (limit_) mark_ = std::min(mark_, limit_);
 }
 
 void MemoryAccount::collected() {
-  collect_mark_ = limit_ ? used_ + std::max((limit_ - used_) / 2, limit_ / 16) : std::max(kUnasked, used_ + used_ / 2);
+  collect_mark_ =
+      limit_ ? used_ + std::max((limit_ - used_) / 2, limit_ / 16) : std::max(kUncollected, used_ + used_ / 2);
   set_mark();
 }
 
-// Without a limit: asked again as the client grows, as others take and give back meanwhile.
+namespace {
+
+// Has the process a limit of its own (`ulimit -v`)? What the machine has says little then, and so does what is taken,
+// for what is freed is not all given back: malloc() is asked.
+bool has_own_limit() {
+  auto limited = [](auto resource) {
+    rlimit limit{};
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  return limited(RLIMIT_AS) || limited(RLIMIT_DATA);
+}
+bool malloc_gives(int64_t bytes) {
+  void* p = std::malloc(static_cast<size_t>(bytes));
+  asm volatile("" : : "r"(p) : "memory");  // it may not be left out
+  std::free(p);
+  return p != nullptr;
+}
+
+}  // namespace
+
+// The machine is asked again as the client grows, as others take and give back meanwhile.
 bool MemoryAccount::fits(int64_t wanted) {
-  if (limit_) return wanted <= limit_;
+  if (limit_ && wanted > limit_) return false;
   if (wanted <= std::max(machine_limit_, kUnasked)) return true;
   constexpr int64_t kStep = int64_t{256} << 20;
   const auto left = static_cast<int64_t>(available_memory());
-  const int64_t spared = std::max(left / 16, int64_t{64} << 20);
-  if (wanted - used_ > left - spared) return false;
-  machine_limit_ = wanted + std::min(kStep, (left - spared - (wanted - used_)) / 2);
+  const int64_t more = wanted - used_, spared = std::max(left / 16, kSpared);
+  if (more > left - spared) return false;
+  int64_t ahead = std::min(kStep, (left - spared - more) / 2);
+  if (has_own_limit())
+    for (; !malloc_gives(more + ahead + kSpared); ahead = ahead > kSpared / 8 ? ahead / 4 : 0)
+      if (ahead == 0) return false;
+  machine_limit_ = wanted + ahead;
   return true;
+}
+
+void MemoryAccount::use_spare() {
+  std::free(std::exchange(spare_, nullptr));
+  machine_limit_ = 0;  // it gave less than was thought
+  set_mark();
 }
 
 void MemoryAccount::admit(size_t bytes, bool enforced) {
   const auto more = static_cast<int64_t>(std::min(bytes, size_t{1} << 62));
+  if (!spare_) spare_ = std::malloc(2 * kReserve);
   if (failing_ && enforced && --failing_ == 0) {
     set_mark();
     throw std::bad_alloc();

@@ -11,7 +11,8 @@
 // OURO_FAIL_ALLOCATION=N lets the N-th request of a script fail, once, as if there were no memory: for tests. Then
 // every request is looked at; without it none is that would not be.
 //
-// Without a limit the machine is one: past kUnasked it is asked what is left, its control group's limit included.
+// The machine is a limit, too: past kUnasked it is asked what is left, within the limits of its control group and of
+// the process (`ulimit -v`).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,9 @@ class Client;  // runtime/machine/client.h
 class MemoryAccount {
  public:
   MemoryAccount(Client& client, size_t limit);
+  ~MemoryAccount();
+  MemoryAccount(const MemoryAccount&) = delete;
+  MemoryAccount& operator=(const MemoryAccount&) = delete;
 
   // Throws std::bad_alloc.
   void charge(size_t bytes) {
@@ -54,6 +58,8 @@ class MemoryAccount {
   size_t limit() const { return static_cast<size_t>(limit_); }  // 0: what the machine has
   // A script runs: what is thrown here becomes its exception.
   bool in_script() const { return enforced_; }
+  // malloc() gives nothing though nothing speaks against it: gives back what is kept for such a moment.
+  void use_spare();
   // A collection of cycles has ended: when the next one is asked for.
   void collected();
   // Distinguishes accounts, also those that are gone.
@@ -73,8 +79,9 @@ class MemoryAccount {
   int64_t failing_;                // which request is to fail, counted down; 0: none
   int64_t mark_ = 0;               // up to here nothing has to be looked at
   int64_t collect_mark_ = 0;       // beyond it cycles are collected
-  int64_t machine_limit_ = 0;      // without a limit: what the machine could give when it was last asked
+  int64_t machine_limit_ = 0;      // what the machine could give when it was last asked
   int64_t recovered_ = INT64_MIN;  // below it the reserve is whole again
+  void* spare_ = nullptr;          // use_spare()
   bool reserve_open_ = false;
   bool enforced_ = false;
   const uint64_t serial_ = next_serial();

@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
@@ -94,7 +95,14 @@ Value raise_text(Session& s, ExcKind kind, std::string_view text) {
 
 Value raise_memory_error(Session& s) {
   MemoryUnlimited unlimited(s.memory);
-  return set_pending(s, make_exception(s, exception_type(s, ExcKind::MemoryError), Value()));
+  auto raise = [&] { return set_pending(s, make_exception(s, exception_type(s, ExcKind::MemoryError), Value())); };
+  try {
+    return raise();
+  } catch (const std::bad_alloc&) {  // what was refused was not Ouro's to give: it is the system that has no more
+    s.memory.use_spare();
+    s.make_room();
+  }
+  return raise();
 }
 
 Value raise_key_error(Session& s, const Value& key) {

@@ -106,6 +106,24 @@ def test_what_is_beyond_the_limit_is_a_memory_error(t):
             t.check(int(peak.split()[1]) < 300, f"{peak} MB under a limit of 48")
 
 
+def test_what_is_beyond_the_limit_of_the_process_is_a_memory_error(t):
+    """`ulimit -v`: the process died when the C library had no more."""
+    import resource
+    import subprocess
+    if t.suite.sanitized:
+        t.skip("the sanitizers take addresses without end")
+    names = ["lists", "list grown by itself", "text doubled", "texts", "comprehensions", "nested lists", "linked objects", "closures", "generators",
+             "exceptions", "list of a range", "bytearrays", "endless file", "tensors", "one tensor"]
+    t.write("eat.ouro", AROUND + "".join(f"def f{i}():\n    " + EATERS[name].replace("\n", "\n    ") + f"\nfails({name!r}, f{i})\n" for i, name in enumerate(names)))
+    for mode, options in (("eager", ()), ("auto", ("--memory=4G",))):
+        for megabytes in (300, 600):
+            limit = megabytes << 20
+            done = subprocess.run([t.ouro, "run", f"--mode={mode}", *options, t.path("eat.ouro")], capture_output=True, text=True, timeout=240,
+                                  env=t.suite.environment(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            t.equal(done.stderr[-500:], "")
+            t.equal(done.stdout.splitlines(), [f"{name} 10000" for name in names])
+
+
 def test_standard_input_and_modules_count(t):
     t.write("read.ouro", """
 import sys
