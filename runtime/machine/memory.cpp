@@ -79,7 +79,7 @@ bool MemoryAccount::fits(int64_t wanted) {
   if (wanted <= std::max(machine_limit_, kUnasked)) return true;
   constexpr int64_t kStep = int64_t{256} << 20;
   const auto left = static_cast<int64_t>(available_memory());
-  const int64_t more = wanted - used_, spared = std::max(left / 16, kSpared);
+  const int64_t more = wanted - used_, spared = std::max(left / 16, std::min(kSpared, left / 4));
   if (more > left - spared) return false;
   int64_t ahead = std::min(kStep, (left - spared - more) / 2);
   if (has_own_limit())
