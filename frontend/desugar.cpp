@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/ast_walk.h"
 #include "support/diag.h"
 
 namespace ouro::frontend {
@@ -61,6 +62,30 @@ PlaceChain place_chain(const Subscript& target) {
   }
   c.base = e;
   return c;
+}
+
+bool may_call(const ExprNode* e) {
+  bool found = false;
+  const auto look = [&](auto& self, const Node* n) -> void {
+    switch (n->kind) {
+      case Kind::Call:
+      case Kind::NamedExpr:
+      case Kind::Yield:
+      case Kind::YieldFrom:
+      case Kind::ListComp:
+      case Kind::SetComp:
+      case Kind::DictComp:
+      case Kind::GeneratorExp:
+        found = true;
+        break;
+      case Kind::Lambda:
+        break;
+      default:
+        for_each_child(n, [&](const Node* c) { self(self, c); });
+    }
+  };
+  look(look, e);
+  return found;
 }
 
 bool is_negative_number(const ExprNode* e) {

@@ -25,6 +25,9 @@ struct PlaceChain {
 };
 PlaceChain place_chain(const ast::Subscript& target);
 
+/// Is there a call, an assignment or a pause in it, so that evaluating it is likely to change something?
+bool may_call(const ast::ExprNode* e);
+
 /// The number that a constant, or a minus before one, stands for.
 bool is_negative_number(const ast::ExprNode* e);
 

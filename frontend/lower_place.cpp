@@ -2,6 +2,8 @@
 // written by one `update`, whose result becomes the root's value again: tensors are values, so
 // writing an item gives the variable (cell, global, attribute) a new one. Anything else is written
 // through a reference: attr.set, item.set.
+#include <algorithm>
+
 #include "frontend/lowerer.h"
 
 namespace ouro::frontend {
@@ -47,6 +49,12 @@ static PlacePath item_path(size_t items, Symbol attr) {
   return p;
 }
 
+// Is the variable's value the root of an update (else a cell, or a global)?
+bool Lowerer::is_value(Symbol name) {
+  const Variable& v = scope_.vars[var_index(name)];
+  return v.storage == Storage::local || (v.storage == Storage::class_name && v.has(Variable::kBound));
+}
+
 // The root is a variable: its value is replaced by the update's result.
 void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& items, Atom value, Span span) {
   Symbol name = mangled(root.id);
@@ -84,6 +92,48 @@ void Lowerer::update_variable(const Name& root, PlacePath path, const Atoms& ite
   if (is_value) assign(name, result, span);
 }
 
+// What is between reading a place and writing it may run a script.
+static bool indices_call(const PlaceChain& chain) { return std::ranges::any_of(chain.indices, may_call); }
+
+// The containers of a place's items, loaded in CPython's order: each before the next index.
+struct Lowerer::HeldPlace {
+  Atom base;         // of an attribute: its object
+  Atoms containers;  // of the items
+  Atoms items;
+};
+
+Lowerer::HeldPlace Lowerer::hold_place(const Subscript& target, const PlaceChain& chain) {
+  HeldPlace p;
+  const Name* root = chain.root_name();
+  if (!root) p.base = expr(chain.base);
+  p.containers.push_back(root ? load(mangled(root->id), root->span)
+                              : Atom(let(chain.attr->span, prim::attr_get, {p.base}, mangled(chain.attr->attr))));
+  SmallVec<Span, 2> spans;
+  const ExprNode* step = &target;
+  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value) spans.push_back(step->span);
+  for (size_t i = 0; i < chain.indices.size(); ++i) {
+    p.items.push_back(expr(chain.indices[i]));
+    if (i + 1 < chain.indices.size())
+      p.containers.push_back(let(spans[spans.size() - 1 - i], prim::item_get, {p.containers.back(), p.items.back()}));
+  }
+  return p;
+}
+
+// Writes to an item of what is held; the root of a local variable is the variable itself.
+void Lowerer::update_held(const PlaceChain& chain, const HeldPlace& place, PlacePath path, Atom value, Span span) {
+  const Name* root = chain.root_name();
+  const bool own_root = root && is_value(mangled(root->id));
+  Atoms args;
+  if (!root) args.push_back(place.base);
+  args.append(place.items.begin(), place.items.end());
+  args.append(place.containers.begin() + own_root, place.containers.end());
+  path.held = place.containers.size() > own_root;
+  if (root) return update_variable(*root, std::move(path), args, value, span);
+  args.push_back(value);
+  b_.set_span(span);
+  b_.update(std::move(path), view(args));
+}
+
 void Lowerer::store_item(const Subscript& target, Atom value) {
   PlaceChain chain = place_chain(target);
   if (!chain.is_place()) {
@@ -92,13 +142,16 @@ void Lowerer::store_item(const Subscript& target, Atom value) {
     let(target.span, prim::item_set, {object, index, value});
     return;
   }
+  const Name* root = chain.root_name();
+  PlacePath path = item_path(chain.indices.size(), root ? Symbol() : mangled(chain.attr->attr));
+  if (indices_call(chain)) return update_held(chain, hold_place(target, chain), std::move(path), value, target.span);
   Atoms items;
-  if (const Name* root = chain.root_name()) {
+  if (root) {
     // An unbound variable is noticed before the index is evaluated.
     const Variable& v = scope_.vars[var_index(mangled(root->id))];
     if (v.storage == Storage::local) load(mangled(root->id), root->span);
     for (const ExprNode* i : chain.indices) items.push_back(expr(i));
-    update_variable(*root, item_path(items.size(), {}), items, value, target.span);
+    update_variable(*root, std::move(path), items, value, target.span);
     return;
   }
   Atoms args;
@@ -106,7 +159,7 @@ void Lowerer::store_item(const Subscript& target, Atom value) {
   for (const ExprNode* i : chain.indices) args.push_back(expr(i));
   args.push_back(value);
   b_.set_span(target.span);
-  b_.update(item_path(chain.indices.size(), mangled(chain.attr->attr)), view(args));
+  b_.update(std::move(path), view(args));
 }
 
 // ---- augmented ---------------------------------------------------------------------------------------------------
@@ -178,36 +231,28 @@ void Lowerer::aug_assign_item(const AugAssign& s, const Subscript& target) {
     return;
   }
   const Name* root = chain.root_name();
-  bool quiet = is_quiet(s.value);
-  Atom base = root ? Atom() : expr(chain.base);
-  // The loads of CPython, one by one, unless the update does them.
-  Atom container;
-  if (root && (!quiet || scope_.vars[var_index(mangled(root->id))].storage == Storage::local))
-    container = load(mangled(root->id), root->span);
-  else if (!root && !quiet)
-    container = let(chain.attr->span, prim::attr_get, {base}, mangled(chain.attr->attr));
-  Atoms items;
-  const ExprNode* step = &target;
-  SmallVec<Span, 2> spans;
-  for (size_t i = 0; i < chain.indices.size(); ++i, step = as<Subscript>(step).value) spans.push_back(step->span);
-  for (size_t i = 0; i < chain.indices.size(); ++i) {
-    items.push_back(expr(chain.indices[i]));
-    if (!quiet) container = let(spans[spans.size() - 1 - i], prim::item_get, {container, items.back()});
-  }
-  Atom value = expr(s.value);
-  PlacePath path = item_path(items.size(), root ? Symbol() : mangled(chain.attr->attr));
+  PlacePath path = item_path(chain.indices.size(), root ? Symbol() : mangled(chain.attr->attr));
+  const bool quiet = is_quiet(s.value);
   if (quiet) {
     path.augmented = true;
     path.in_place = op_of(s.op);
-  } else {
-    value = let(s.span, op, {container, value});
   }
-  if (root) return update_variable(*root, std::move(path), items, value, quiet ? s.span : target.span);
+  if (!quiet || indices_call(chain)) {
+    const HeldPlace place = hold_place(target, chain);
+    if (quiet) return update_held(chain, place, std::move(path), expr(s.value), s.span);
+    Atom old = let(target.span, prim::item_get, {place.containers.back(), place.items.back()});
+    Atom value = expr(s.value);
+    return update_held(chain, place, std::move(path), let(s.span, op, {old, value}), target.span);
+  }
   Atoms args;
-  args.push_back(base);
-  args.append(items.begin(), items.end());
+  if (!root) args.push_back(expr(chain.base));
+  // An unbound variable is noticed before the index is evaluated.
+  if (root && scope_.vars[var_index(mangled(root->id))].storage == Storage::local) load(mangled(root->id), root->span);
+  for (const ExprNode* i : chain.indices) args.push_back(expr(i));
+  Atom value = expr(s.value);
+  if (root) return update_variable(*root, std::move(path), args, value, s.span);
   args.push_back(value);
-  b_.set_span(quiet ? s.span : target.span);
+  b_.set_span(s.span);
   b_.update(std::move(path), view(args));
 }
 

@@ -165,9 +165,13 @@ class Lowerer {
   // ---- targets (lower_place.cpp)
   void store(const ast::ExprNode* target, Atom value);
   void store_item(const ast::Subscript& target, Atom value);
+  struct HeldPlace;
+  HeldPlace hold_place(const ast::Subscript& target, const PlaceChain& chain);
+  void update_held(const PlaceChain& chain, const HeldPlace& place, ir::PlacePath path, Atom value, Span span);
   void unpack(const ast::ExprNode& target, ast::Exprs elts, Atom value);
   /// Writes to the place rooted at variable `name`.
   void update_variable(const ast::Name& root, ir::PlacePath path, const Atoms& items, Atom value, Span span);
+  bool is_value(Symbol name);
   bool is_quiet(const ast::ExprNode* e);
   void aug_assign(const ast::AugAssign& s);
   void aug_assign_name(const ast::AugAssign& s, const ast::Name& target);

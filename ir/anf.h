@@ -99,7 +99,10 @@ struct CallSig {
 // and put back, also on error. `x += v` on a local is iop.add; on a cell or global it is an augmented update with no
 // steps. An augmented update without items may be `loaded`: what the place held before the value was computed is the
 // argument before the value (CPython's order, where the value may raise, or write to the place); it is written in place
-// if only that place and this operation hold it.
+// if only that place and this operation hold it. One with items may be `held`: the containers of its items, as they
+// were loaded before what may change the place was computed, are the arguments before the value (not the root, where
+// that is a value). The last of them that is no tensor is written to, whatever stands in the place by now; tensors are
+// values: what the place holds of them is written.
 struct PlacePath {
   enum class Root : uint8_t { value, cell, global };
   Root root = Root::value;
@@ -113,11 +116,15 @@ struct PlacePath {
   Op in_place{};           // the op.* of `op=`
   bool augmented = false;  // false: plain `=`
   bool loaded = false;     // of augmented ones without items
-  uint32_t arguments() const {
-    uint32_t n = (root != Root::global) + loaded + 1;
+  bool held = false;       // of those with items
+  uint32_t items() const {
+    uint32_t n = 0;
     for (const Step& s : steps) n += s.is_item;
     return n;
   }
+  // The containers among the arguments.
+  uint32_t containers() const { return held ? items() - (root == Root::value && steps[0].is_item) : 0; }
+  uint32_t arguments() const { return (root != Root::global) + items() + containers() + loaded + 1; }
   bool operator==(const PlacePath&) const = default;
 };
 

@@ -159,7 +159,7 @@ class Packer {
       }
     }
     void path(const PlacePath& p) {
-      number(static_cast<uint64_t>(p.root) << 2 | p.loaded << 1 | p.augmented);
+      number(static_cast<uint64_t>(p.root) << 3 | p.held << 2 | p.loaded << 1 | p.augmented);
       symbol(p.name);
       number(p_.op(p.in_place));
       number(p.steps.size());

@@ -23,7 +23,7 @@
 
 namespace ouro::ir {
 
-inline constexpr uint8_t kPackVersion = 2;
+inline constexpr uint8_t kPackVersion = 3;
 
 /// The bytes of an untyped function.
 std::string pack(const Function& f);

@@ -252,6 +252,7 @@ class Printer {
       else
         out_ += " attr ", symbol(out_, s.attr);
     }
+    if (p.held) out_ += " held";
     if (p.augmented) out_ += " " + std::string(op_name(p.in_place));
     if (p.loaded) out_ += " loaded";
     out_ += " =";

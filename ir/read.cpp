@@ -474,6 +474,7 @@ class Reader {
       else
         break;
     }
+    p.held = !p.steps.empty() && s_.accept("held");
     if (s_.peek() != '=') p.augmented = true, p.in_place = op(), p.loaded = s_.accept("loaded");
     s_.expect("=");
     return p;

@@ -219,8 +219,9 @@ class Unpacker {
   }
   void path(PlacePath& p) {
     uint64_t bits = number();
-    p.root = static_cast<PlacePath::Root>(below(bits >> 2, 3, "no such root"));
+    p.root = static_cast<PlacePath::Root>(below(bits >> 3, 3, "no such root"));
     p.loaded = bits >> 1 & 1;
+    p.held = bits >> 2 & 1;
     p.augmented = bits & 1;
     p.name = symbol();
     if (const OpRow* row = op()) p.in_place = row->op;
@@ -230,6 +231,7 @@ class Unpacker {
       s.is_item = v == 0;
       if (v) s.attr = symbol_at(v - 1);
     }
+    if (p.held && p.steps.empty()) p.held = false, fail("a path of no steps is held");
   }
   void let(Let& l) {
     const OpRow* row = op();

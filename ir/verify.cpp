@@ -124,6 +124,8 @@ class Verifier {
            op + ": the path wants " + std::to_string(p.arguments()) + " arguments, not " + std::to_string(l.nargs));
     if (p.loaded && (!p.augmented || p.steps.size() > 1 || (p.steps.size() == 1 && p.steps[0].is_item)))
       fail(block_, "V4", op + ": only an augmented path without items is loaded");
+    if (p.held && (p.loaded || p.items() == 0 || p.containers() == 0))
+      fail(block_, "V4", op + ": a path that holds no container is held");
   }
 
   void terminator(const Terminator& t) {

@@ -506,11 +506,36 @@ AVal Specialiser::update(AFrame& f, const ir::Let& let) {
     args.pop_back();
     return update(f, assigned, std::move(args), binary(ir::in_place_form(path.in_place), before, value));
   }
+  if (path.held) return update_held(f, path, std::move(args), value);
   return update(f, path, std::move(args), value);
+}
+
+// The containers are the last arguments: the last that is no tensor is written to.
+AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value) {
+  using Root = ir::PlacePath::Root;
+  const size_t count = path.containers();
+  const std::vector<AVal> containers(args.end() - static_cast<long>(count), args.end());
+  args.resize(args.size() - count);
+  ir::PlacePath followed = path;
+  followed.held = false;
+  size_t n = count;
+  while (n > 0 && is_tensor(containers[n - 1])) --n;
+  // What is boxed may be a tensor.
+  if (n == 0 || (containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type))
+    return update(f, followed, std::move(args), value);
+  const size_t below = count - (n - 1);
+  const std::vector<AVal> items(args.end() - static_cast<long>(below), args.end());
+  update_path(containers[n - 1], followed, followed.steps.size() - below, items, 0, value);
+  return path.root == Root::value ? args[0] : AVal::of(Value::none());
 }
 
 AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value) {
   using Root = ir::PlacePath::Root;
+  if (path.steps.empty() && !path.augmented && path.root != Root::value) {  // nobody asks what stood there
+    if (path.root == Root::cell) cell_set(args[0], value);
+    if (path.root == Root::global) set_global(f.globals, path.name, value);
+    return value;
+  }
   AVal root;
   size_t first = path.root == Root::global ? 0 : 1;
   if (path.root == Root::value) root = args[0];

@@ -521,7 +521,7 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   if (is_changeable(name)) {
     if (!slot || slot->is_unbound())
       abandon(fmt::format("global {}, which the interpreter may have made", name.text()));
-    return AVal::dynamic(code.let(ir::prim::attr_get, {pool(module)}, name.id(), nullptr, span), nullptr);
+    return AVal::dynamic(code.let(ir::prim::global_get, {pool(module)}, name.id(), nullptr, span), nullptr);
   }
   if (slot && !slot->is_unbound()) return wrap(*slot, n);
   bool fresh;

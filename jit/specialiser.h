@@ -167,6 +167,7 @@ class Specialiser {
   AVal view_item(const AVal& view, size_t i) const;
   AVal update(AFrame& f, const ir::Let& let);
   AVal update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
+  AVal update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
   AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal exec_call(AFrame& f, const ir::Let& let);
   std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args,

@@ -34,6 +34,7 @@
 #include "ir/grad/reverse.h"
 
 #include "ir/grad/generator.h"
+#include "ir/grad/held_places.h"
 #include "ir/grad/places.h"
 #include "ir/grad/raising.h"
 #include "ir/grad/reverser.h"
@@ -43,13 +44,14 @@ namespace ouro::ir::grad {
 
 FunctionRef reverse(const Function& f, bool flat, std::string* error, bool tests) {
   FunctionRef made = f.is_generator ? as_steps(f) : nullptr;
-  const Function& runs = made ? *made : f;
+  FunctionRef followed = without_held_places(made ? *made : f);
+  const Function& runs = followed ? *followed : made ? *made : f;
   FunctionRef simple = with_simple_places(runs);
   const Function& plain = simple ? *simple : runs;
   // Of higher order: the calls of a forward form have been made so.
   FunctionRef calm = is_forward_form(f) ? nullptr : with_caught_calls(plain);
 #ifdef OURO_ASSERTS
-  for (const FunctionRef& g : {made, simple, calm})
+  for (const FunctionRef& g : {made, followed, simple, calm})
     if (g) check(*g);
 #endif
   return Reverse(calm ? *calm : plain, flat, tests).run(error);

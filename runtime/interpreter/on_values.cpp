@@ -49,6 +49,17 @@ struct OnValues {
     cell->value = c.a[1];
     return Value::none();
   }
+  // Of the module that is the operand.
+  static Value global_get(Call& c) {
+    auto* m = cast<Module>(c.a[0]);
+    if (!m) return raise_type_error(c.s, "not a module");
+    if (Value* v = m->names.find(c.symbol()); v && !v->is_unbound()) return *v;
+    Value v = builtin(c.s, c.symbol(), m->ouro_names);
+    if (!v.is_unbound()) return v;
+    raise_error(c.s, ExcKind::NameError, "name '%s' is not defined", c.symbol().c_str());
+    c.s.pending.as<Exception>()->extra1 = c.s.str(c.symbol());
+    return Value::error();
+  }
   static Value attr_get(Call& c) { return get_attr(c.s, c.a[0], c.symbol()); }
   static Value method_get(Call& c) { return method_before_call(c.s, c.a[0], c.symbol()); }
   static Value attr_set(Call& c) { return done(set_attr(c.s, c.a[0], c.symbol(), c.a[1])); }

@@ -2,7 +2,8 @@
 // written out of its place, so that a tensor that nobody else holds is written in place, and puts it back, also on
 // error. First what most programs do, with numbers in plain slots, without a call (fast_update); then any place
 // (PlaceWrite). `place op= v` whose value may raise or run a script comes with what the place held before (`loaded`):
-// that is the operand, as CPython has it, and it is taken out where the place still holds it.
+// that is the operand, as CPython has it, and it is taken out where the place still holds it. `place[i] op= v` of that
+// kind comes with the containers on the way (`held`): an item of a list or dict is written to the one that was read.
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/place_span.h"
 #include "runtime/interpreter/slow.h"
@@ -114,7 +115,7 @@ struct PlaceWrite {
       auto find = [&]() -> Value* {
         Dict::Entry* e = dict_entry(s, d, keys[0]);
         if (!e) return nullptr;
-        keys[0] = e->key;  // which is found again by its identity
+        if (!last) keys[0] = e->key;  // which is found again by its identity; to store an item asks for its hash again
         return &e->value;
       };
       Value* slot = find();
@@ -214,6 +215,30 @@ bool update_loaded(Session& s, Frame& f, const Site& x, const ir::PlacePath& pat
   return true;
 }
 
+// The operands: root?, keys, containers, the value. Writes to the last container that is no tensor; `done` false: there
+// is none, the path is to be followed from its root.
+bool update_held(Session& s, Frame& f, const Site& x, const ir::PlacePath& path, size_t& failed, bool& done) {
+  const Operand* ops = f.code->operands.data() + x.first;
+  const uint32_t count = path.containers(), first = path.root != ir::PlacePath::Root::global, at = x.count - 1 - count;
+  Value container;
+  uint32_t n = count;
+  for (uint32_t i = count; i-- > 0;) {
+    Value c = take_operand(f, ops[at + i]);  // a tensor is let go, so that it can be written in place
+    if (!container.is_unbound() || kind_of(c) == ObjectKind::tensor) continue;
+    container = std::move(c);
+    n = i;
+  }
+  done = n < count;
+  if (!done) return true;
+  SmallVec<Value, 4> keys;
+  for (uint32_t i = first + (at - first) - (count - n); i < at; ++i) keys.push_back(operand(f, ops[i].at));
+  Value value = take_operand(f, ops[x.count - 1]);
+  PlaceWrite w{s, path, value, path.augmented ? binary_of(path.in_place) : BinOp::add};
+  const bool ok = w.write(container, path.steps.size() - (count - n), keys.data());
+  failed = w.failed;
+  return ok;
+}
+
 bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
   const Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
@@ -223,9 +248,17 @@ bool update_place(Session& s, Frame& f, const Instr& in, size_t& failed) {
     if (path.root == ir::PlacePath::Root::value) pass_root(f, in, ops[0]);
     return true;
   }
+  if (path.held) {
+    bool done = false;
+    if (!update_held(s, f, x, path, failed, done)) return false;
+    if (done) {
+      if (path.root == ir::PlacePath::Root::value) pass_root(f, in, ops[0]);
+      return true;
+    }
+  }
   uint32_t first = path.root == ir::PlacePath::Root::global ? 0 : 1;
   SmallVec<Value, 4> keys;
-  for (uint32_t i = first; i + 1 < x.count; ++i) keys.push_back(operand(f, ops[i].at));
+  for (uint32_t i = first; i + 1 + path.containers() < x.count; ++i) keys.push_back(operand(f, ops[i].at));
   // `x[i] = x`: the value is the place itself, whose register the write needs.
   const Operand& last = ops[x.count - 1];
   const bool of_itself = path.root == ir::PlacePath::Root::value && last.at >= 0 && last.at == ops[0].at;
@@ -372,11 +405,31 @@ bool fast_deep_update(Session& s, Frame& f, const Instr& in, const Site& x, cons
   return true;
 }
 
+// x[i] = v and x[i] op= v of a list or dict that is held.
+bool fast_held_update(Frame& f, const Instr& in, const Site& x, const ir::PlacePath& path) {
+  const Operand* ops = f.code->operands.data() + x.first;
+  const bool of_value = path.root == ir::PlacePath::Root::value;
+  const uint32_t last = x.count - 1;
+  bool asks = false;
+  Value* slot = item_slot(operand(f, ops[last - 1].at), operand(f, ops[last - path.containers() - 1].at), asks);
+  if (!slot || kind_of(*slot) == ObjectKind::tensor) return false;
+  Value old;
+  if (!path.augmented)
+    old = take_operand(f, ops[last]);
+  else if (!fast_arithmetic(binary_of(path.in_place), *slot, operand(f, ops[last].at), old))
+    return false;
+  slot->swap(old);
+  for (uint32_t i = of_value; i < last; ++i) drop_operand(f, ops[i].at, static_cast<uint8_t>(ops[i].use));
+  if (of_value) pass_root(f, in, ops[0]);
+  return true;
+}
+
 // x[i] = v and x[i] op= v of a list, self.a op= v of an instance, n op= v of a cell or global: what most programs do,
 // with numbers. False: nothing was done.
 bool fast_update(Session& s, Frame& f, const Instr& in) {
   Site& x = site_of(f, in.a);
   const ir::PlacePath& path = f.code->function->paths[x.attr];
+  if (path.held) return fast_held_update(f, in, x, path);
   if (path.steps.size() > 1) return fast_deep_update(s, f, in, x, path);
   const Operand* ops = f.code->operands.data() + x.first;
   const Operand& last = ops[x.count - 1];

@@ -223,11 +223,16 @@ Value tuple_of(Session& s, const Value& iterable) {
 }
 
 int64_t length_hint(Session& s, const Value& v) {
+  auto unknown = [&]() -> int64_t {
+    if (!pending_is(s, ExcKind::TypeError)) return -1;
+    clear_pending(s);
+    return 0;
+  };
   if (Iterator* it = cast_iterator(v)) {
     if (!it->def || !it->def->length_hint) return 0;
     if (!stack_left(s)) return -1;
     Value n = it->def->length_hint(s, *it);
-    return n.is_error() ? -1 : n.is_int() ? n.as_int() : 0;
+    return n.is_error() ? unknown() : n.is_int() ? n.as_int() : 0;
   }
   if (!scripted(v)) {
     auto f = slots_of(s, v).length;
@@ -237,11 +242,6 @@ int64_t length_hint(Session& s, const Value& v) {
     const Value n = by_text(s, "length_hint", {v});
     return n.is_error() ? -1 : n.as_int();
   }
-  auto unknown = [&]() -> int64_t {
-    if (!pending_is(s, ExcKind::TypeError)) return -1;
-    clear_pending(s);
-    return 0;
-  };
   if (!find_dunder(s, type_of(s, v), Dunder::len_).is_unbound()) {
     int64_t n = length(s, v);
     if (n >= 0 || unknown() < 0) return n;
@@ -262,7 +262,8 @@ int64_t length_hint(Session& s, const Value& v) {
 
 bool ask_length(Session& s, const Value& iterable) {
   const Iterator* it = cast_iterator(iterable);
-  const bool asks = scripted(iterable) || (it && it->def == &kIndexIterator);
+  const bool asks =
+      scripted(iterable) || (it && (it->def == &kIndexIterator || it->object_kind() == ObjectKind::reversed));
   return !asks || length_hint(s, iterable) >= 0;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/text/quote.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/bytes_of.h"
 #include "runtime/types/memory_view.h"
 #include "runtime/types/ordering.h"
 #include "runtime/types/register.h"
@@ -147,12 +148,16 @@ Value bytes_get_item(Session& s, const Value& v, const Value& key) {
 int bytes_contains(Session& s, const Value& v, const Value& item) {
   std::string_view n;
   if (bytes_view(item, n)) return find_bytes(view_of(v), n) != kNone;
-  if (!is_integer(item) && find_dunder(s, type_of(s, item), Dunder::index_).is_unbound()) {
+  int64_t i = 0;
+  const bool number = is_integer(item) || !find_dunder(s, type_of(s, item), Dunder::index_).is_unbound();
+  if (!number || !to_index(s, item, i, true)) {  // whatever its __index__ raises
+    if (number && !pending_is(s, ExcKind::Exception)) return -1;
+    clear_pending(s);
     raise_type_error(s, "a bytes-like object is required, not '%s'", type_name(s, item).c_str());
     return -1;
   }
   char c;
-  if (!byte_value(s, item, c)) return -1;
+  if (!byte_value(s, Value::integer(i), c)) return -1;
   return find_bytes(view_of(v), {&c, 1}) != kNone;
 }
 
@@ -186,14 +191,50 @@ Value bytearray_repr(Session&, const Value& v) {
 
 // ---- construction: bytes(n), bytes(iterable of ints), bytes(str, encoding), bytes(object with __bytes__)
 
-bool from_iterable(Session& s, const Value& v, std::string& out, const char* range_message, bool sized = false) {
-  auto add = [&](Value& x) {
+// The ints of an iterable. `refused` says that v is none; `sized`: its length is asked for.
+bool from_iterable(Session& s, const Value& v, std::string& out, const char* range_message, const char* refused,
+                   bool sized) {
+  const auto refuse = [&] {
+    raise_type_error(s, refused, type_name(s, v).c_str());
+    return false;
+  };
+  Value it = iter(s, v);
+  if (it.is_error()) {
+    if (!pending_is(s, ExcKind::TypeError)) return false;
+    clear_pending(s);
+    return refuse();
+  }
+  if (sized && !ask_length(s, v)) return false;
+  return for_each_of(s, it, [&](Value& x) {
     char c;
     if (!byte_value(s, x, c, range_message)) return false;
     append_text(out, {&c, 1});
     return true;
-  };
-  return sized ? for_each_sized(s, v, add) : for_each(s, v, add);
+  });
+}
+
+// The same for a call of bytes or bytearray.
+bool from_items(Session& s, const Value& v, const char* name, std::string& out) {
+  if (name[4] != 's')
+    return from_iterable(s, v, out, "byte must be in range(0, 256)", "cannot convert '%s' object to bytearray", false);
+  if (!cast<Str>(v))
+    return from_iterable(s, v, out, "bytes must be in range(0, 256)", "cannot convert '%s' object to bytes", true);
+  raise_type_error(s, "cannot convert '%s' object to bytes", type_name(s, v).c_str());
+  return false;
+}
+
+// What __bytes__ gives. on: there is none.
+Go by_bytes_method(Session& s, const Value& v, std::string& out) {
+  Value r = call_dunder(s, v, Dunder::bytes_);
+  if (r.is_unbound()) return Go::on;
+  if (r.is_error()) return Go::failed;
+  std::string_view t;
+  if (!bytes_view(r, t)) {
+    raise_type_error(s, "__bytes__ returned non-bytes (type %s)", type_name(s, r).c_str());
+    return Go::failed;
+  }
+  out = t;
+  return Go::enough;
 }
 
 bool build(Session& s, const Args& a, const char* name, std::string& out) {
@@ -219,15 +260,8 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
     return error(raise_type_error(
         s, v[1].is_unbound() ? "errors without a string argument" : "encoding without a string argument"));
   if (name[4] == 's') {  // bytes
-    Value r = call_dunder(s, v[0], Dunder::bytes_);
-    if (r.is_error()) return false;
-    if (!r.is_unbound()) {
-      std::string_view t;
-      if (!bytes_view(r, t))
-        return error(raise_type_error(s, "__bytes__ returned non-bytes (type %s)", type_name(s, r).c_str()));
-      out = t;
-      return true;
-    }
+    const Go said = by_bytes_method(s, v[0], out);
+    if (said != Go::on) return said == Go::enough;
   }
   std::string_view t;
   if (bytes_view(v[0], t)) return out = t, true;
@@ -246,15 +280,21 @@ bool build(Session& s, const Args& a, const char* name, std::string& out) {
     append_fill(out, static_cast<size_t>(n), '\0');
     return true;
   }
-  const TypeSlots& slots = slots_of(s, v[0]);
-  bool iterable = slots.iter || slots.next || !find_dunder(s, type_of(s, v[0]), Dunder::iter_).is_unbound() ||
-                  !find_dunder(s, type_of(s, v[0]), Dunder::getitem_).is_unbound();
-  if (!iterable)
-    return error(raise_type_error(s, "cannot convert '%s' object to %s", type_name(s, v[0]).c_str(), name));
-  return from_iterable(s, v[0], out,
-                       name[4] == 's' ? "bytes must be in range(0, 256)" : "byte must be in range(0, 256)",
-                       name[4] == 's');
+  return from_items(s, v[0], name, out);
 }
+
+}  // namespace
+
+bool bytes_of_object(Session& s, const Value& v, std::string& out) {
+  std::string_view t;
+  if (kind_of(v) != ObjectKind::instance && bytes_view(v, t)) return out = t, true;
+  const Go said = by_bytes_method(s, v, out);
+  if (said != Go::on) return said == Go::enough;
+  if (bytes_view(v, t)) return out = t, true;
+  return from_items(s, v, "bytes", out);
+}
+
+namespace {
 
 Value bytes_construct(Session& s, Type* cls, const Args& a) {
   if (a.size() == 1 && a.keywords.empty() && cast_exact<Bytes>(a[0]) && cls == s.type(ObjectKind::bytes)) return a[0];
@@ -524,7 +564,7 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       fresh = t;
     else if (is_number(s, value) || cast<Str>(value))
       return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
-    else if (!from_iterable(s, value, fresh, "byte must be in range(0, 256)"))
+    else if (!from_items(s, value, "bytearray", fresh))
       return false;
     // What is no bytearray becomes one, with which CPython begins anew.
     if ((!cast<ByteArray>(value) || value.same(v)) && !slice_bounds(s, *sl, start, stop, step)) return false;
@@ -623,7 +663,7 @@ Value m_extend(Session& s, const Args& a) {
   std::string more;
   if (bytes_view(a[1], t))
     more = t;
-  else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)"))
+  else if (!from_iterable(s, a[1], more, "byte must be in range(0, 256)", "can't extend bytearray with %s", true))
     return Value::error();
   if (!more.empty() && !resizable(s, a[0])) return Value::error();
   append_text(data_of(a), more);

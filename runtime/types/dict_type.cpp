@@ -205,7 +205,7 @@ Value m_view(Session& s, const Args& a) {
                                                                  : "dict.items";
   if (!takes_none(s, a, name)) return Value::error();
   auto* view = new_object<DictView>(kind);
-  view->dict = unwrap(a[0]);
+  view->dict = a[0];
   return Value::steal(view);
 }
 Value m_reversed(Session& s, const Args& a) {

@@ -135,10 +135,14 @@ Value view_compare(Session& s, CmpOp op, const Value& a, const Value& b) {
   return r < 0 ? Value::error() : Value::boolean(op == CmpOp::ne ? !r : r);
 }
 
+// The keys of a plain dict are not asked for their hashes.
 Value set_from(Session& s, const Value& iterable) {
   Value out = make_set();
   out.as<Set>()->of_others = true;
-  return for_each(s, iterable, [&](Value& v) { return set_add(s, out.as<Set>(), v) >= 0; }) ? out : Value::error();
+  const Value* from = &iterable;
+  if (kind_of(iterable) == ObjectKind::dict_keys)
+    if (const Value& dict = iterable.as<DictView>()->dict; cast_exact<Dict>(dict)) from = &dict;
+  return set_update(s, out.as<Set>(), *from) ? out : Value::error();
 }
 
 // Set operations give plain sets; the other operand may be any iterable.
@@ -168,11 +172,15 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
     }
     case BinOp::sub: {
       OURO_TRY(out, set_from(s, a));
-      bool ok = for_each(s, b, [&](Value& x) { return set_discard(s, out.as<Set>(), x) >= 0; });
-      return ok ? out : Value::error();
+      OURO_TRY_DO(call_method(s, out, intern("difference_update"), {b}));
+      return out;
     }
     case BinOp::xor_: {
       OURO_TRY(out, set_from(s, a));
+      if (kind_of(a) != ObjectKind::dict_items || kind_of(b) != ObjectKind::dict_items) {
+        OURO_TRY_DO(call_method(s, out, intern("symmetric_difference_update"), {b}));
+        return out;
+      }
       OURO_TRY(other, set_from(s, b));
       bool ok = for_each(s, other, [&](Value& x) {
         int r = set_discard(s, out.as<Set>(), x);

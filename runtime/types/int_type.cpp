@@ -10,6 +10,7 @@
 #include "runtime/types/args.h"
 #include "runtime/types/argument_name.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/bytes_of.h"
 #include "runtime/types/float_text.h"
 #include "runtime/types/format_spec.h"
 #include "runtime/types/memory_view.h"
@@ -237,16 +238,7 @@ Value c_from_bytes(Session& s, const Args& a) {
   int is_signed = v[2].is_unbound() ? 0 : truth(s, v[2]);
   if (is_signed < 0) return Value::error();
   std::string raw;
-  if (Bytes* b = cast<Bytes>(v[0]))
-    raw = b->view();
-  else if (ByteArray* b = cast<ByteArray>(v[0]))
-    raw = b->data;
-  else if (cast<Str>(v[0]))
-    return raise_type_error(s, "cannot convert 'str' object to bytes");
-  else {
-    OURO_TRY(b, call(s, Value::share(s.type(ObjectKind::bytes)), {v[0]}));
-    raw = cast<Bytes>(b)->view();
-  }
+  if (!bytes_of_object(s, v[0], raw)) return Value::error();
   if (little) std::reverse(raw.begin(), raw.end());
   OURO_TRY(r, int_from_bytes(s, raw, is_signed));
   Type* cls = cast<Type>(a[0]);

@@ -193,9 +193,12 @@ Value reversed_next(Session& s, Iterator& it) {
   it.source = Value();
   return Value::end();
 }
-const IterDef kReversed{"reversed", reversed_next, [](Session&, Iterator& it) {
-                          return Value::integer(it.source.is_unbound() ? 0 : it.index + 1);
-                        }};
+Value reversed_hint(Session& s, Iterator& it) {
+  if (it.source.is_unbound()) return Value::integer(0);
+  const int64_t n = length(s, Value(it.source)), left = it.index + 1;
+  return n < 0 ? Value::error() : Value::integer(n < left ? 0 : left);
+}
+const IterDef kReversed{"reversed", reversed_next, reversed_hint};
 
 Value reversed_construct(Session& s, Type*, const Args& a) {
   if (!takes(s, a, "reversed", 1, 1, 0)) return Value::error();

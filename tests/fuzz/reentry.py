@@ -9,6 +9,9 @@ down what the next calls of special methods shall do (nothing, or clear, grow, s
 one to three operations on them with operands whose every special method takes the next of these; then it prints what came out and what
 is left. The answers are CPython's, to the message of the exception. Every third program writes to tensors in variables, attributes and items,
 every sixth does what CPython 3.11 dies of: these must say the same in all modes. A process that dies is a failure.
+
+How often CPython asks for a hash is its own business where it counts, or copies into a dict that keeps its order (`unplanned`): there the
+methods do nothing.
 """
 import argparse
 import os
@@ -85,6 +88,11 @@ class Finalised:
     def __init__(self, n): self.n = n
     def __del__(self): act()
     def __repr__(self): return f'F{self.n}'
+def unplanned(f):
+    kept = plan[:]
+    plan.clear()
+    try: return f()
+    finally: plan[:] = kept
 def number(o): return o.n if isinstance(o, H) else o if isinstance(o, (int, float)) else -1
 def gen(n, made=int):
     for i in range(n):
@@ -377,10 +385,10 @@ K(1, **{{'z': {h}}})
 K({h}, z={h})
 K(*{i})
 K({h})
-collections.Counter(L)
-collections.Counter({i}).most_common(1)
+unplanned(lambda: collections.Counter(L))
+unplanned(lambda: collections.Counter({i}).most_common(1))
 collections.ChainMap(D, E)[{h}]
-collections.OrderedDict(D) == E
+unplanned(lambda: collections.OrderedDict(D)) == E
 {h} in S
 S | F
 S & F
