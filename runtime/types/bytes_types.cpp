@@ -237,9 +237,11 @@ Go by_bytes_method(Session& s, const Value& v, std::string& out) {
   return Go::enough;
 }
 
-bool build(Session& s, const Args& a, const char* name, std::string& out) {
+// self: the bytearray that is to have it, which is emptied before anything is asked.
+bool build(Session& s, const Args& a, const char* name, std::string& out, ByteArray* self = nullptr) {
   Value v[3];
   if (!takes_named(s, a, name, {"source", "encoding", "errors"}, 0, 3, v, 0)) return false;
+  if (self) self->data.clear(), self->settle();
   auto error = [&](const Value&) { return false; };
   bool coded = !v[1].is_unbound() || !v[2].is_unbound();
   if (v[0].is_unbound()) {
@@ -309,12 +311,14 @@ bool resizable(Session& s, const Value& v) {
 }
 bool bytearray_init(Session& s, const Value& self, const Args& a) {
   if (!cast<ByteArray>(self)->data.empty() && !resizable(s, self)) return false;
+  ByteArray* b = cast<ByteArray>(self);
   std::string out;
-  if (!build(s, a, "bytearray", out)) return false;
-  if (out.size() != cast<ByteArray>(self)->data.size() && !resizable(s, self)) return false;
-  cast<ByteArray>(self)->data = std::move(out);
-  cast<ByteArray>(self)->settle();
-  return true;
+  const bool done = build(s, a, "bytearray", out, b);
+  if (out.empty()) return done;
+  if (b->exports) return done && resizable(s, self);
+  b->data = std::move(out);  // also what was read before something raised
+  b->settle();
+  return done;
 }
 Value bytearray_construct(Session& s, Type*, const Args& a) {
   Value v = make_bytearray("");
