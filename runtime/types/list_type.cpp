@@ -34,6 +34,10 @@ bool extend(Session& s, List* l, const Value& iterable) {
     for (const Value& v : *t) l->push(v);
     return true;
   }
+  if (cast<List>(iterable) == l) {  // an object of a class that extends list: its items as they are now
+    const Value items = make_list();
+    return extend(s, items.as<List>(), iterable) && extend(s, l, items);
+  }
   if (cast_exact<Range>(iterable)) {
     int64_t n = length(s, iterable);
     if (n > static_cast<int64_t>(kMaxItems)) out_of_memory(s);
@@ -173,7 +177,8 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   int64_t first = start, last = stop;
   adjust_slice(static_cast<int64_t>(l->size), first, last, step);
   Value fresh;
-  if (List* o = cast_exact<List>(value); o || cast_exact<Tuple>(value)) {
+  List* o = cast<List>(value) == l ? l : cast_exact<List>(value);
+  if (o || cast_exact<Tuple>(value)) {
     fresh = o ? list_of_span(o->items, o->size) : list_of_items(s, value);
   } else {
     fresh = list_of_items(s, value);
