@@ -148,6 +148,7 @@ Value set_from(Session& s, const Value& iterable) {
 // Set operations give plain sets; the other operand may be any iterable.
 Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   bool mine = kind_of(a) == ObjectKind::dict_keys || kind_of(a) == ObjectKind::dict_items;
+  if (!mine && op == BinOp::and_) return view_binary(s, op, b, a);
   if (!mine && !is_set_like(a)) {  // reflected: iterable op view
     OURO_TRY(left, set_from(s, a));
     return view_binary(s, op, left, b);
@@ -157,6 +158,7 @@ Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
       // Walked is the other operand, or the smaller one of two views; of a view and a larger set the view.
       Value big = a, small = b;
       int64_t n = length(s, a), m = is_set_like(b) ? length(s, b) : 0;
+      if (kind_of(b) == ObjectKind::set && n <= m) return call_method(s, b, intern("intersection"), {a});
       if (cast<Set>(b) ? n <= m : m > n) std::swap(small, big);
       Value out = make_set();
       out.as<Set>()->of_others = true;
