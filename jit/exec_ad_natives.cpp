@@ -177,6 +177,10 @@ N(n_special) {
 N(n_lost) { return none(); }  // exceptions are not made here
 N(n_guarded) { return AVal::of(Value::integer(0)); }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
+N(n_detached) {
+  const Specialiser::Unrecorded unrecorded(s);
+  return s.call(a.at(0), {a.begin() + 1, a.end()}, k);
+}
 N(n_recorded) { return s.recorded(none(), a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
 N(n_rows_of) {
@@ -315,6 +319,7 @@ constexpr NativeRow kRows[] = {
     {"guarded", n_guarded},
     {"left_open", n_lost},
     {"plain", n_plain},
+    {"detached", n_detached},
     {"recorded", n_recorded},
     {"add_item", n_add_item},
     {"rows_of", n_rows_of},

@@ -293,6 +293,14 @@ class Specialiser {
     Recording* outer;
     std::vector<AVal> pullbacks{};
   };
+  struct Unrecorded {  // what has no derivative
+    explicit Unrecorded(Specialiser& s) : s(s), outer(std::exchange(s.recording_, nullptr)) {}
+    ~Unrecorded() { s.recording_ = outer; }
+    Unrecorded(const Unrecorded&) = delete;
+    Unrecorded& operator=(const Unrecorded&) = delete;
+    Specialiser& s;
+    Recording* outer;
+  };
   AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
   AVal like_of(const AVal& v);
   AVal cotangent_add(const AVal& a, const AVal& b);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/autodiff/recording.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/autodiff/tensor_access.h"
 #include "runtime/object/bind.h"
@@ -186,9 +187,15 @@ Value n_special(Session& s, const Args& a) {
   if (!prim) return raise_type_error(s, "special() argument 'prim' must be str");
   return forward_special(s, prim->view(), a.positional.subspan(1));
 }
-// plain(f, *args, **kw): f as it is, without derivative.
+// plain(f, *args, **kw): f as it is, without derivative, but with that of what scripts do meanwhile.
 Value n_plain(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "plain() missing required argument 'f' (pos 1)");
+  return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
+}
+// detached(f, *args, **kw): f without any derivative; nothing of what it does is kept.
+Value n_detached(Session& s, const Args& a) {
+  if (a.size() == 0) return raise_type_error(s, "detached() missing required argument 'f' (pos 1)");
+  const RecorderSet unrecorded(s, nullptr);
   return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
 }
 // recorded(f, *args, **kw): (what f gives, a pullback of what scripts did meanwhile).
@@ -430,6 +437,11 @@ constexpr NativeDef kFunctions[] = {
      .doc = "The form of what a primitive calls, or None.",
      .raw = true},
     {.name = "plain", .params = "f, *args, **kw", .fn = n_plain, .doc = "A call without derivative.", .raw = true},
+    {.name = "detached",
+     .params = "f, *args, **kw",
+     .fn = n_detached,
+     .doc = "A call without derivative, of which nothing is kept.",
+     .raw = true},
     {.name = "recorded",
      .params = "f, *args, **kw",
      .fn = n_recorded,

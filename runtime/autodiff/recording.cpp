@@ -7,15 +7,6 @@
 namespace ouro::runtime::autodiff {
 namespace {
 
-struct Recorder {  // set for a while
-  Recorder(Session& s, CallRecorder* during) : s_(s), before_(s.recorder) { s.recorder = during; }
-  ~Recorder() { s_.recorder = before_; }
-
- private:
-  Session& s_;
-  CallRecorder* before_;
-};
-
 // (y, pullback) of a form, or of one that gives what it raises: ((y, None) or (None, e), pullback).
 Value run_form(Session& s, const Value& form, const Args& args) {
   if (args.keywords.empty()) return call(s, form, args);
@@ -38,7 +29,7 @@ Value Recording::call(Session& s, const Value& function, const Args& args) {
   Value form, pair;
   bool catches = false;
   {
-    Recorder none(s, nullptr);
+    RecorderSet none(s, nullptr);
     form = catching_form(s, function);
     if (form.is_error()) return form;
     catches = !form.is_none();
@@ -46,7 +37,7 @@ Value Recording::call(Session& s, const Value& function, const Args& args) {
     if (form.is_error()) return form;
   }
   {
-    Recorder outside(s, outer_);
+    RecorderSet outside(s, outer_);
     pair = run_form(s, form, args);
   }
   if (pair.is_error()) return pair;

@@ -15,6 +15,19 @@
 
 namespace ouro::runtime::autodiff {
 
+// Another recorder for a while, or none: what is called then has no derivative.
+class RecorderSet {
+ public:
+  RecorderSet(Session& s, CallRecorder* during) : s_(s), before_(s.recorder) { s.recorder = during; }
+  ~RecorderSet() { s_.recorder = before_; }
+  RecorderSet(const RecorderSet&) = delete;
+  RecorderSet& operator=(const RecorderSet&) = delete;
+
+ private:
+  Session& s_;
+  CallRecorder* before_;
+};
+
 class Recording final : public CallRecorder {
  public:
   explicit Recording(Session& s) : s_(s), outer_(s.recorder) { s.recorder = this; }
