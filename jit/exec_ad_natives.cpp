@@ -178,7 +178,7 @@ N(n_lost) { return none(); }  // exceptions are not made here
 N(n_guarded) { return AVal::of(Value::integer(0)); }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_detached) {
-  const Specialiser::Unrecorded unrecorded(s);
+  const Specialiser::RecordingSet unrecorded(s, nullptr);
   return s.call(a.at(0), {a.begin() + 1, a.end()}, k);
 }
 N(n_recorded) { return s.recorded(none(), a.at(0), {a.begin() + 1, a.end()}, k); }

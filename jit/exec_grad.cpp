@@ -169,14 +169,10 @@ AVal Specialiser::recorded(const AVal& of, const AVal& f, const Args_& args, con
 
 AVal Specialiser::recorded_call(const AVal& f, const Args_& args, const Keywords& keywords) {
   if (!keywords.empty()) abandon("a call by keyword from a built-in function in differentiated code");
-  struct Outside {  // of the recording, while the function's form runs
-    explicit Outside(Specialiser& s) : s(s), recording(s.recording_) { s.recording_ = recording->outer; }
-    ~Outside() { s.recording_ = recording; }
-    Specialiser& s;
-    Recording* recording;
-  } outside(*this);
+  Recording& recording = *recording_;
+  const RecordingSet outside(*this, recording.set.before);  // while the function's form runs
   const AVal pair = call(forward_form(f), args);
-  outside.recording->pullbacks.push_back(items_of(pair, "is a pair").at(1));
+  recording.pullbacks.push_back(items_of(pair, "is a pair").at(1));
   return items_of(pair, "is a pair").at(0);
 }
 

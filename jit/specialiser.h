@@ -284,22 +284,19 @@ class Specialiser {
   AVal recorded_call(const AVal& f, const std::vector<AVal>& args,
                      const std::vector<std::pair<Symbol, AVal>>& keywords);
   void check_recorded(const std::vector<AVal>& args);
-  struct Recording {
-    explicit Recording(Specialiser& s) : s(s), outer(std::exchange(s.recording_, this)) {}
-    ~Recording() { s.recording_ = outer; }
-    Recording(const Recording&) = delete;
-    Recording& operator=(const Recording&) = delete;
+  struct Recording;
+  struct RecordingSet {  // another recording for a while, or none: what is called then has no derivative
+    RecordingSet(Specialiser& s, Recording* during) : s(s), before(std::exchange(s.recording_, during)) {}
+    ~RecordingSet() { s.recording_ = before; }
+    RecordingSet(const RecordingSet&) = delete;
+    RecordingSet& operator=(const RecordingSet&) = delete;
     Specialiser& s;
-    Recording* outer;
-    std::vector<AVal> pullbacks{};
+    Recording* before;
   };
-  struct Unrecorded {  // what has no derivative
-    explicit Unrecorded(Specialiser& s) : s(s), outer(std::exchange(s.recording_, nullptr)) {}
-    ~Unrecorded() { s.recording_ = outer; }
-    Unrecorded(const Unrecorded&) = delete;
-    Unrecorded& operator=(const Unrecorded&) = delete;
-    Specialiser& s;
-    Recording* outer;
+  struct Recording {
+    explicit Recording(Specialiser& s) : set(s, this) {}
+    RecordingSet set;
+    std::vector<AVal> pullbacks{};
   };
   AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
   AVal like_of(const AVal& v);

@@ -12,9 +12,6 @@ namespace ouro::ir::grad {
 namespace {
 
 struct Places : Rewriter {
-  BlockId at = BlockId::none;  // the block that is written, with its lets in `out`
-  std::vector<Let> out;
-
   // `place op= v` whose derivative needs what the place held: loaded, operated on and stored. (What `+=` and `-=` keep
   // of a place has no derivative, so that they can stay one update.)
   static bool loads(const PlacePath& p) {
@@ -164,25 +161,10 @@ struct Places : Rewriter {
 }  // namespace
 
 FunctionRef with_simple_places(const Function& source) {
-  const auto rewritten = [&](const Let& l) { return l.op == prim::update && Places::rewrites(source.paths[l.attr]); };
-  if (std::ranges::none_of(source.blocks, [&](const Block& b) { return std::ranges::any_of(b.lets, rewritten); }))
-    return nullptr;
-  Places r{{source}};
-  for (uint32_t b = 0; b < source.blocks.size(); ++b) {
-    const std::vector<Let>& lets = source.blocks[b].lets;
-    if (std::ranges::none_of(lets, rewritten)) continue;
-    Terminator end = std::move(r.f.blocks[b].term);
-    r.at = BlockId{b};
-    for (const Let& l : lets) {
-      if (rewritten(l))
-        r.rewrite(l);
-      else
-        r.out.push_back(l);
-    }
-    r.f.blocks[index(r.at)].lets = std::exchange(r.out, {});
-    r.f.blocks[index(r.at)].term = std::move(end);
-  }
-  return std::make_shared<const Function>(std::move(r.f));
+  Places r;
+  return r.replace(
+      source, [&](const Let& l) { return l.op == prim::update && Places::rewrites(source.paths[l.attr]); },
+      [&](const Let& l) { r.rewrite(l); });
 }
 
 }  // namespace ouro::ir::grad

@@ -164,37 +164,23 @@ struct Raising : Rewriter {
 }  // namespace
 
 FunctionRef with_caught_calls(const Function& source) {
-  const auto rewritten = [&](const Let& l) { return in_try(source, l); };
-  if (std::ranges::none_of(source.blocks, [&](const Block& b) { return std::ranges::any_of(b.lets, rewritten); }))
-    return nullptr;
-  Raising r{{source}};
-  for (uint32_t b = 0; b < source.blocks.size(); ++b) {
-    const std::vector<Let>& lets = source.blocks[b].lets;
-    if (std::ranges::none_of(lets, rewritten)) continue;
-    Terminator end = std::move(r.f.blocks[b].term);
-    BlockId at{b};
-    std::vector<Let> out;
-    for (const Let& l : lets) {
-      if (!rewritten(l))
-        out.push_back(l);
-      else if (is_call(l.op))
-        at = r.caught(l, at, out);
-      else if (l.op == prim::method_get)
-        r.loaded(l, out);
-      else if (l.op == prim::update)
-        at = r.updated(l, at, out);
-      else if (const auto operand = taken_apart(l.op))
-        r.drawn(l, *operand, out);
-      else {
-        const std::string name(op_name(l.op));
-        r.asked(l, name, r.operands(l), out);
-        out.back().result = l.result;
-      }
-    }
-    r.f.blocks[index(at)].lets = std::move(out);
-    r.f.blocks[index(at)].term = std::move(end);
-  }
-  return std::make_shared<const Function>(std::move(r.f));
+  Raising r;
+  return r.replace(
+      source, [&](const Let& l) { return in_try(source, l); },
+      [&](const Let& l) {
+        if (is_call(l.op)) {
+          r.at = r.caught(l, r.at, r.out);
+        } else if (l.op == prim::method_get) {
+          r.loaded(l, r.out);
+        } else if (l.op == prim::update) {
+          r.at = r.updated(l, r.at, r.out);
+        } else if (const auto operand = taken_apart(l.op)) {
+          r.drawn(l, *operand, r.out);
+        } else {
+          r.asked(l, op_name(l.op), r.operands(l), r.out);
+          r.out.back().result = l.result;
+        }
+      });
 }
 
 FunctionRef catching(const Function& source) {

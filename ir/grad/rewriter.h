@@ -1,6 +1,8 @@
 // What the passes before reverse mode share: new lets, constants and blocks in a function that is being rewritten.
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,31 @@ namespace ouro::ir::grad {
 
 struct Rewriter {
   Function f;
+  BlockId at = BlockId::none;  // the block that is written, with its lets in `out`
+  std::vector<Let> out{};
+
+  // The function with each let of `source` that `wanted` takes replaced by what `rewrite` appends to `out`, which may go
+  // on in another block. Null if there is none.
+  template <class Wanted, class Rewrite>
+  FunctionRef replace(const Function& source, Wanted wanted, Rewrite rewrite) {
+    const auto any = [&](const Block& b) { return std::ranges::any_of(b.lets, wanted); };
+    if (std::ranges::none_of(source.blocks, any)) return nullptr;
+    f = source;
+    for (uint32_t b = 0; b < source.blocks.size(); ++b) {
+      if (!any(source.blocks[b])) continue;
+      Terminator end = std::move(f.blocks[b].term);
+      at = BlockId{b};
+      for (const Let& l : source.blocks[b].lets) {
+        if (wanted(l))
+          rewrite(l);
+        else
+          out.push_back(l);
+      }
+      f.blocks[index(at)].lets = std::exchange(out, {});
+      f.blocks[index(at)].term = std::move(end);
+    }
+    return std::make_shared<const Function>(std::move(f));
+  }
 
   NameId new_name() {
     f.names.push_back({});

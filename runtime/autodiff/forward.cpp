@@ -516,11 +516,13 @@ struct Operands {
     const Value m = find_dunder(s, type_of(s, at(i)), dunder_of(intern(special)));
     return !m.is_unbound() && !m.is_none() && kind_of(m) != ObjectKind::native;
   }
-  bool holds_objects(size_t i) const { return holds_objects(at(i), 4); }
-  static bool holds_objects(const Value& v, int depth) {
-    const auto one = [&](const Value& x) {
-      return autodiff::scripted(x) || (depth > 0 && holds_objects(x, depth - 1));
-    };
+  // Looks at a few items only: to record where there is nothing to record costs little.
+  bool holds_objects(size_t i) const {
+    int left = 64;
+    return holds_objects(at(i), left);
+  }
+  static bool holds_objects(const Value& v, int& left) {
+    const auto one = [&](const Value& x) { return --left < 0 || autodiff::scripted(x) || holds_objects(x, left); };
     if (auto* l = cast<List>(v)) return std::any_of(l->begin(), l->end(), one);
     if (auto* t = cast<Tuple>(v)) return std::any_of(t->begin(), t->end(), one);
     size_t at = 0;

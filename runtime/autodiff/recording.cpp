@@ -37,7 +37,7 @@ Value Recording::call(Session& s, const Value& function, const Args& args) {
     if (form.is_error()) return form;
   }
   {
-    RecorderSet outside(s, outer_);
+    RecorderSet outside(s, set_.before());
     pair = run_form(s, form, args);
   }
   if (pair.is_error()) return pair;

@@ -22,6 +22,7 @@ class RecorderSet {
   ~RecorderSet() { s_.recorder = before_; }
   RecorderSet(const RecorderSet&) = delete;
   RecorderSet& operator=(const RecorderSet&) = delete;
+  CallRecorder* before() const { return before_; }
 
  private:
   Session& s_;
@@ -30,10 +31,7 @@ class RecorderSet {
 
 class Recording final : public CallRecorder {
  public:
-  explicit Recording(Session& s) : s_(s), outer_(s.recorder) { s.recorder = this; }
-  ~Recording() { s_.recorder = outer_; }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  explicit Recording(Session& s) : set_(s, this) {}
 
   Value call(Session& s, const Value& function, const Args& args) override;
 
@@ -42,8 +40,7 @@ class Recording final : public CallRecorder {
   Value calls() const;
 
  private:
-  Session& s_;
-  CallRecorder* outer_;
+  RecorderSet set_;
   std::vector<Value> calls_;  // (pullback, arguments)
 };
 

@@ -39,7 +39,7 @@ inline std::string_view swapped(ir::Op op) {
 //   bool list(i), tuple(i), dict(i), slice(i), tensor(i)
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool asks(i, special)        it may have it, to be called with nothing but its operands
-//   bool holds_objects(i)        a container with objects of script classes in it
+//   bool holds_objects(i)        a container that may have objects of script classes in it
 //   bool by_index()              an item of a list or tuple, taken by a script's __index__
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class

@@ -219,7 +219,7 @@ bool update_loaded(Session& s, Frame& f, const Site& x, const ir::PlacePath& pat
 // is none, the path is to be followed from its root.
 bool update_held(Session& s, Frame& f, const Site& x, const ir::PlacePath& path, size_t& failed, bool& done) {
   const Operand* ops = f.code->operands.data() + x.first;
-  const uint32_t count = path.containers(), first = path.root != ir::PlacePath::Root::global, at = x.count - 1 - count;
+  const uint32_t count = path.containers(), at = x.count - 1 - count;
   Value container;
   uint32_t n = count;
   for (uint32_t i = count; i-- > 0;) {
@@ -231,7 +231,7 @@ bool update_held(Session& s, Frame& f, const Site& x, const ir::PlacePath& path,
   done = n < count;
   if (!done) return true;
   SmallVec<Value, 4> keys;
-  for (uint32_t i = first + (at - first) - (count - n); i < at; ++i) keys.push_back(operand(f, ops[i].at));
+  for (uint32_t i = at - (count - n); i < at; ++i) keys.push_back(operand(f, ops[i].at));
   Value value = take_operand(f, ops[x.count - 1]);
   PlaceWrite w{s, path, value, path.augmented ? binary_of(path.in_place) : BinOp::add};
   const bool ok = w.write(container, path.steps.size() - (count - n), keys.data());
