@@ -7,7 +7,7 @@
 //   exec_tensor.cpp   rows of tensor operations             exec_grad.cpp     autodiff's primitives
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
-//   exec_make.cpp     tensors of numbers and lists
+//   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 

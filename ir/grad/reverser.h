@@ -1,5 +1,5 @@
 // The state of one reverse-mode transformation (reverse.cpp has the theory; forward.cpp and pullback.cpp write its two
-// functions, rules.cpp and own_rules.cpp what becomes of each operation).
+// functions; rules.cpp, container_rules.cpp and own_rules.cpp what becomes of each operation).
 #pragma once
 
 #include <array>

@@ -18,8 +18,8 @@ struct Rewriter {
   BlockId at = BlockId::none;  // the block that is written, with its lets in `out`
   std::vector<Let> out{};
 
-  // The function with each let of `source` that `wanted` takes replaced by what `rewrite` appends to `out`, which may go
-  // on in another block. Null if there is none.
+  // The function with each let of `source` that `wanted` takes replaced by what `rewrite` appends to `out`, which may
+  // go on in another block. Null if there is none.
   template <class Wanted, class Rewrite>
   FunctionRef replace(const Function& source, Wanted wanted, Rewrite rewrite) {
     const auto any = [&](const Block& b) { return std::ranges::any_of(b.lets, wanted); };

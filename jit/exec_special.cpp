@@ -1,0 +1,147 @@
+// What primitives call in scripts' classes, on abstract values (runtime/autodiff/special.h), and the primitives
+// themselves.
+#include <fmt/format.h>
+
+#include "ir/effect.h"
+#include "jit/exec_prims.h"
+#include "runtime/autodiff/special.h"
+#include "runtime/autodiff/state.h"
+#include "runtime/protocol/in_ouro.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+namespace ad = runtime::autodiff;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::ObjectKind;
+using Args_ = std::vector<AVal>;
+
+namespace {
+AVal none() { return AVal::of(Value::none()); }
+
+// What runtime/autodiff/special.h asks of abstract values.
+struct Operands {
+  Specialiser& s;
+  const Args_& args;
+
+  bool is_a(size_t i, AObject::Kind kind) const {
+    return i < args.size() && args[i].is(AKind::ref) && s.read(args[i].heap).kind == kind;
+  }
+  const AVal& at(size_t i) const {
+    if (i >= args.size()) s.abandon("a rule with too few operands");
+    return args[i];
+  }
+  Symbol name() const { return s.need_name(at(1)); }
+  const runtime::Type* type() const { return s.read(at(0).heap).cls.as<runtime::Type>(); }
+  // Does the class say how this attribute is had: by a property, a descriptor?
+  bool computed(const AVal& found) const {
+    return (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || s.is_instance(found);
+  }
+
+  size_t count() const { return args.size(); }
+  bool scripted(size_t i) const { return s.is_instance(at(i)); }
+  bool extends_container(size_t) const { return false; }  // those are the interpreter's
+  bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
+  bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
+  bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
+  bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
+  bool tensor(size_t i) const { return s.is_tensor(at(i)); }
+  bool asks(size_t i, std::string_view) const { return scripted(i); }
+  bool holds_objects(size_t) const { return false; }                  // ad_value looks
+  bool by_index() const { return false; }                             // an object there is the interpreter's
+  bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
+  bool drawn(size_t i) const {
+    if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
+    return scripted(i) || is_a(i, AObject::Kind::iterator) || dict(i) || is_a(i, AObject::Kind::set) ||
+           at(i).is(AKind::view);
+  }
+  // A generator in differentiated code; next() reads the protocol of others itself.
+  bool iterator_of_script(size_t i) const {
+    return s.is_instance(at(i)) && s.read(at(i).heap).cls.same(ad::rules_function(s.session, "generator"));
+  }
+  std::string_view text(size_t i) const {
+    auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
+    return t ? t->view() : std::string_view();
+  }
+  bool value_method() const {
+    const ir::Type* t = s.type_of(at(0));
+    const bool floating = t && t->kind == ir::TypeKind::floating;
+    if (!floating && !s.is_tensor(at(0))) return false;
+    runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
+    return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
+  }
+  // Classes are made and written to by the interpreter; what extends a built-in class is its, too.
+  bool identified() const { return false; }
+  bool data_of_class() const { return false; }
+  bool load_of_class_asks() const { return false; }
+  bool stores_in_class() const { return false; }
+  bool missing() const { return false; }
+  bool dict_of_class() const { return false; }
+  bool made_generic() const { return false; }
+  bool computed() const {
+    const ir::Type* t = s.type_of(at(0));
+    return t && t->kind == ir::TypeKind::floating;
+  }
+  bool load_asks() const {
+    if (!scripted(0)) return false;
+    AVal found = s.class_lookup(at(0), name());
+    return computed(found) || type()->has_getattribute ||
+           (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(at(0).heap, name()).is(AKind::unbound));
+  }
+  bool delete_asks() const {
+    return scripted(0) &&
+           (computed(s.class_lookup(at(0), name())) || s.class_lookup(at(0), intern("__delattr__")).is(AKind::closure));
+  }
+  bool store_asks() const { return scripted(0) && (computed(s.class_lookup(at(0), name())) || type()->has_setattr); }
+};
+
+}  // namespace
+
+bool Specialiser::load_is_called(const AVal& object, Symbol name) {
+  const Args_ operands{object, AVal::of(session.str(name))};
+  return ad::called_by(prim::attr_get, Operands{*this, operands}).by != ad::Called::By::nothing;
+}
+
+AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
+  const bool caught = name.starts_with(ad::kCaught);
+  if (caught) name.remove_prefix(ad::kCaught.size());
+  const auto op = ir::op_by_name(name);
+  if (!op || ir::is_tensor_op(*op)) return none();
+  const ad::Called called = ad::called_by(*op, Operands{*this, args});
+  const auto form_of = [&](const AVal& f) {
+    return caught ? AVal::compound(AKind::bound, {rules_value("caught"), f}) : forward_form(f);
+  };
+  switch (called.by) {
+    case ad::Called::By::nothing:
+      return none();
+    case ad::Called::By::text:
+      return form_of(protocol_function(called.function));
+    case ad::Called::By::form:
+      return caught ? adapter("formed", {rules_value(called.function)}) : rules_value(called.function);
+    case ad::Called::By::rule:
+      return form_of(rules_value(called.function));
+    case ad::Called::By::recorded:
+      abandon("an operation that may call scripts, in differentiated code");
+  }
+  return none();
+}
+
+// A primitive by name, as ad.value has it: an attribute stands among the operands, a name second, a number last.
+AVal Specialiser::plain_primitive(AFrame& f, std::string_view name, Args_ a) {
+  const auto op = ir::op_by_name(name);
+  if (!op || ir::is_tensor_op(*op) || !handler_of(*op).execute) abandon(fmt::format("{} in differentiated code", name));
+  ir::Let let{};
+  let.op = *op;
+  const ir::AttrKind attr = ir::kPrims[static_cast<size_t>(*op)].attr;
+  if (attr == ir::AttrKind::symbol) {
+    let.attr = need_name(a[1]).id();
+    a.erase(a.begin() + 1);
+  } else if (attr == ir::AttrKind::integer) {
+    let.attr = static_cast<uint32_t>(need_int(a.back(), "is a conversion"));
+    a.pop_back();
+  }
+  return handler_of(*op).execute(*this, f, let, a);
+}
+
+}  // namespace ouro::jit
