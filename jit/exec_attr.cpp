@@ -542,8 +542,8 @@ AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal>
   if (path.root == Root::cell) root = cell_get(args[0]);
   if (path.root == Root::global) root = global(f.globals, path.name);
   std::vector<AVal> items(args.begin() + static_cast<long>(first), args.end());
-  // What is boxed is put back, as it may be a tensor; drawing items for a slice may have rebound the variable
-  // meanwhile.
+  // A boxed value may be a tensor, so the variable is set to what the write gives. Drawing the items of a slice may
+  // have rebound the variable: that must not be undone.
   if (path.root != Root::value && root.is(AKind::dynamic) && !root.type && may_run_scripts(value) &&
       std::ranges::any_of(items, [](const AVal& i) { return i.is(AKind::slice); }))
     abandon("assignment to a slice of a variable whose type is not known");

@@ -55,8 +55,8 @@ void MemoryAccount::collected() {
 
 namespace {
 
-// Has the process a limit of its own (`ulimit -v`)? What the machine has says little then, and so does what is taken,
-// for what is freed is not all given back: malloc() is asked.
+// Has the process a limit of its own (`ulimit -v`)? Then neither the machine's free memory nor the bytes in use tell
+// what is left, because freed memory is not all given back. malloc() is asked.
 bool has_own_limit() {
   auto limited = [](auto resource) {
     rlimit limit{};

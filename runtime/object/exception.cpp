@@ -98,7 +98,7 @@ Value raise_memory_error(Session& s) {
   auto raise = [&] { return set_pending(s, make_exception(s, exception_type(s, ExcKind::MemoryError), Value())); };
   try {
     return raise();
-  } catch (const std::bad_alloc&) {  // what was refused was not Ouro's to give: it is the system that has no more
+  } catch (const std::bad_alloc&) {  // the system has no more memory, not only this session
     s.memory.use_spare();
     s.make_room();
   }

@@ -21,7 +21,7 @@ struct Args;
 enum class Outcome : uint8_t {
   not_taken,    // nothing happened: interpret
   returned,     // `result` is the function's value; the frame is done
-  raised,       // the exception is pending and leaves the function: handlers of its own have been asked
+  raised,       // the exception is pending and leaves the function, whose own handlers did not take it
   interrupted,  // the interrupt is pending, as if the frame's first operation had raised it
 };
 

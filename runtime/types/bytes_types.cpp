@@ -237,7 +237,7 @@ Go by_bytes_method(Session& s, const Value& v, std::string& out) {
   return Go::enough;
 }
 
-// self: the bytearray that is to have it, which is emptied before anything is asked.
+// self: the bytearray to fill. It is emptied before the source is read.
 bool build(Session& s, const Args& a, const char* name, std::string& out, ByteArray* self = nullptr) {
   Value v[3];
   if (!takes_named(s, a, name, {"source", "encoding", "errors"}, 0, 3, v, 0)) return false;
