@@ -7,16 +7,43 @@
 namespace ouro::frontend {
 using namespace ast;
 
-void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out) {
+/// Does it give the same whatever runs before it?
+bool Lowerer::is_fixed(const ExprNode* e) {
+  if (auto* s = dyn<Starred>(e)) return is_fixed(s->value);
+  if (auto* n = dyn<Name>(e)) {
+    uint32_t i = var_index(mangled(n->id));
+    return scope_.vars[i].storage == Storage::local && assigned_.has(i);
+  }
+  if (auto* u = dyn<UnaryOp>(e)) return u->op == UnaryOperator::USub && dyn<Constant>(u->operand);
+  return dyn<Constant>(e);
+}
+
+/// `*v`: the call spreads it. Where what follows may see or change what that does, its items are taken before.
+void Lowerer::spread(const Starred& e, bool at_once, CallArgs& out) {
+  Atom whole = expr(e.value);
+  if (at_once && !dyn<List>(e.value) && !dyn<Tuple>(e.value) && !dyn<ListComp>(e.value)) {
+    NameId items = let(e.span, prim::list);
+    let(e.span, prim::list_extend, {items, whole});
+    whole = let(e.span, prim::list_to_tuple, {items});
+  }
+  out.add(whole, CallSig::Kind::star);
+}
+
+void Lowerer::arguments(Exprs args, Seq<Keyword> keywords, CallArgs& out, bool of_class) {
   if (args.size() > kMaxOperands) {
     out.add(list_or_set(*args[0], args, false), CallSig::Kind::star);
     args = {};
   }
-  for (const ExprNode* a : args) {
-    if (auto* s = dyn<Starred>(a))
-      out.add(expr(s->value), CallSig::Kind::star);
+  const bool fixed =
+      std::all_of(keywords.begin(), keywords.end(), [&](const Keyword* k) { return is_fixed(k->value); });
+  size_t open = args.size() + !fixed;  // what stands from there on gives the same whatever runs before it
+  while (open && open <= args.size() && is_fixed(args[open - 1])) --open;
+  const bool alone = args.size() == 1 && !of_class;  // it is spread after the keywords
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (auto* s = dyn<Starred>(args[i]))
+      spread(*s, !alone && i + 1 < open, out);
     else
-      out.add(expr(a));
+      out.add(expr(args[i]));
   }
   for (const Keyword* k : keywords)
     out.add(expr(k->value), k->arg ? CallSig::Kind::keyword : CallSig::Kind::double_star, k->arg);

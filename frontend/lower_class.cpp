@@ -38,7 +38,7 @@ void Lowerer::class_def(const ClassDef& s) {
   FunctionRef code = Lowerer(names_, inner, s.span).class_body(s);
   Atom body = closure(inner, std::move(code), b_.tuple_const({}), b_.none(), b_.none(), s.span);
   CallArgs args;
-  arguments(s.bases, s.keywords, args);
+  arguments(s.bases, s.keywords, args, true);
   b_.set_span(s.span);
   Atom c = b_.make_class(body, b_.string(s.name.text()), view(args.atoms), std::move(args.sig));
   for (size_t i = decorators.size(); i-- > 0;) {

@@ -134,6 +134,8 @@ class Lowerer {
   Atom if_exp(const ast::IfExp& e);
   Atom call(const ast::Call& e);
   bool is_calm(const ast::ExprNode* e);
+  bool is_fixed(const ast::ExprNode* e);
+  void spread(const ast::Starred& e, bool at_once, CallArgs& out);
   Atom method_call(const ast::Call& e, const ast::Attribute& a);
   bool is_super_call(const ast::Call& e);
   Atom call_super(const ast::Call& e);
@@ -141,7 +143,7 @@ class Lowerer {
   bool is_locals_call(const ast::Call& e);
   Atom locals_dict(Span span);
   Atom call_locals(const ast::Call& e);
-  void arguments(ast::Exprs args, ast::Seq<ast::Keyword> keywords, CallArgs& out);
+  void arguments(ast::Exprs args, ast::Seq<ast::Keyword> keywords, CallArgs& out, bool of_class = false);
   Atom list_or_set(const ast::ExprNode& e, ast::Exprs elts, bool set);
   Atom set(const ast::Set& e);
   /// What a loop runs over, or `in` looks into: a set of constants need not be copied.

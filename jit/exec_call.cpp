@@ -197,22 +197,30 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
   AVal callee = atom_value(f, atoms[0]);
   std::vector<AVal> args;
   Keywords keywords;
-  for (size_t i = 0; i < sig.args.size(); ++i) {
+  using Kind = ir::CallSig::Kind;
+  const size_t n = sig.args.size();
+  // In f(*v, k=w, **m), v is asked for its items last.
+  const bool late = n > 1 && sig.args[0].kind == Kind::star && sig.args[1].kind >= Kind::keyword;
+  const auto spread = [&](const AVal& v) {
+    for (AVal& item : sized_items_of(v, "is spread over arguments")) args.push_back(std::move(item));
+  };
+  for (size_t i = 0; i < n; ++i) {
     AVal v = atom_value(f, atoms[i + 1]);
     switch (sig.args[i].kind) {
-      case ir::CallSig::Kind::positional:
+      case Kind::positional:
         args.push_back(std::move(v));
         break;
-      case ir::CallSig::Kind::star:
-        for (AVal& item : sized_items_of(v, "is spread over arguments")) args.push_back(std::move(item));
+      case Kind::star:
+        if (!late) spread(v);
         break;
-      case ir::CallSig::Kind::keyword:
+      case Kind::keyword:
         keywords.push_back({sig.args[i].name, std::move(v)});
         break;
-      case ir::CallSig::Kind::double_star: {
+      case Kind::double_star: {
         if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
           abandon("** of something that is not followed");
         const AObject o = read(v.heap);
+        if (o.poisoned) abandon_torn(o, "a dict");
         for (size_t k = 0; k < o.keys.size(); ++k) {
           const Symbol name = keyword_name(o.keys[k]);
           if (std::ranges::any_of(keywords, [&](const auto& k) { return k.first == name; }))
@@ -222,6 +230,7 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
       }
     }
   }
+  if (late) spread(atom_value(f, atoms[1]));
   if (let.op != prim::call_method && let.op != prim::call_loaded) return call(callee, args, keywords);
   if (loaded.is(AKind::unbound)) return call_method(callee, sig.method, args, keywords);
   if (callee.is(AKind::dynamic) && !callee.type) return boxed_method(callee, sig.method, args, keywords, &loaded);

@@ -90,76 +90,112 @@ std::string module_prefix(Session& s, const Value& f) {
   return "";
 }
 
+bool is_given_twice(Session& s, const Value& f, const std::string& name) {
+  raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
+                   callee_text(s, f).c_str(), name.c_str());
+  return false;
+}
+
 // `name` must not be among the first `before` names: those from elsewhere than the mapping it is from.
 bool add_keyword(Session& s, Collected& out, const Value& f, const Value& name, Value v, size_t before) {
-  if (out.is_among(name, before)) {
-    raise_type_error(s, "%s%s got multiple values for keyword argument '%s'", module_prefix(s, f).c_str(),
-                     callee_text(s, f).c_str(), name.as<Str>()->data);
-    return false;
-  }
+  if (out.is_among(name, before)) return is_given_twice(s, f, name.as<Str>()->data);
   out.names.push_back(name);
   out.keywords.push_back(std::move(v));
   return true;
 }
 
-bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, const Value& f, Collected& out) {
-  for (size_t i = 0; i < sig.args.size(); ++i) {
-    Value v = take_operand(fr, ops[i]);
-    switch (sig.args[i].kind) {
-      case ir::CallSig::Kind::positional:
-        out.positional.push_back(std::move(v));
-        break;
-      case ir::CallSig::Kind::keyword:
-        if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v), out.names.size())) return false;
-        break;
-      case ir::CallSig::Kind::star: {
-        Value t = tuple_of(s, v);
-        if (t.is_error()) {
-          if (pending_is(s, ExcKind::TypeError) && find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound() &&
-              find_dunder(s, type_of(s, v), Dunder::getitem_).is_unbound()) {
-            clear_pending(s);
-            bool alone = i == 0 && (sig.args.size() == 1 || sig.args[1].kind >= ir::CallSig::Kind::keyword);
-            if (!alone)
-              raise_type_error(s, "Value after * must be an iterable, not %s", type_name(s, v).c_str());
-            else
-              raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(),
-                               callee_text(s, f).c_str(), type_name(s, v).c_str());
-          }
-          return false;
-        }
-        Tuple* items = t.as<Tuple>();
-        for (size_t k = 0; k < items->size; ++k) out.positional.push_back((*items)[k]);
-        break;
-      }
-      case ir::CallSig::Kind::double_star: {
-        Value d = v;
-        if (!cast_exact<Dict>(d)) {
-          static const Symbol keys = intern("keys");
-          Value has = cast<Dict>(d) ? d : lookup_attr(s, v, keys);
-          if (has.is_error()) return false;
-          if (has.is_unbound()) {
-            raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(),
-                             callee_text(s, f).c_str(), type_name(s, v).c_str());
-            return false;
-          }
-          d = make_dict();
-          if (!dict_merge(s, d.as<Dict>(), v)) return false;
-        }
-        const size_t before = out.names.size();
-        size_t pos = 0;
-        Value *k, *item;
-        while (dict_next(cast<Dict>(d), pos, k, item)) {
-          if (!cast<Str>(*k)) {
-            raise_type_error(s, "keywords must be strings");
-            return false;
-          }
-          if (!add_keyword(s, out, f, unwrap(*k), *item, before)) return false;
-        }
-        break;
-      }
+bool add_spread(Session& s, const Value& v, const Value& f, bool alone, Collected& out) {
+  Value t = tuple_of(s, v);
+  if (t.is_error()) {
+    if (pending_is(s, ExcKind::TypeError) && find_dunder(s, type_of(s, v), Dunder::iter_).is_unbound() &&
+        find_dunder(s, type_of(s, v), Dunder::getitem_).is_unbound()) {
+      clear_pending(s);
+      if (!alone)
+        raise_type_error(s, "Value after * must be an iterable, not %s", type_name(s, v).c_str());
+      else
+        raise_type_error(s, "%s%s argument after * must be an iterable, not %s", module_prefix(s, f).c_str(),
+                         callee_text(s, f).c_str(), type_name(s, v).c_str());
     }
+    return false;
+  }
+  for (const Value& item : *t.as<Tuple>()) out.positional.push_back(item);
+  return true;
+}
+
+// The keys of `d` to those in `all`.
+bool add_keys(Session& s, Dict* all, const Value& d, const Value& f) {
+  if (!all->used) return dict_merge(s, all, d);
+  size_t pos = 0;
+  int64_t hash = 0;
+  for (Value *k, *v; dict_next(cast<Dict>(d), pos, k, v, &hash);) {
+    const Value key = *k, value = *v;
+    const int there = dict_contains_hashed(s, all, key, hash);
+    if (there > 0) return is_given_twice(s, f, text_of(s, key));
+    if (there < 0 || !dict_set_hashed(s, all, key, hash, value)) return false;
   }
   return true;
+}
+
+// What `**v` gives. `others` becomes a dict of all of them where a key is no text, which is said once all arguments are
+// there.
+bool add_mapping(Session& s, const Value& v, const Value& f, Value& others, Collected& out) {
+  Value d = v;
+  if (!cast_exact<Dict>(d)) {
+    static const Symbol keys = intern("keys");
+    Value has = cast<Dict>(d) ? d : lookup_attr(s, v, keys);
+    if (has.is_error()) return false;
+    if (has.is_unbound()) {
+      raise_type_error(s, "%s%s argument after ** must be a mapping, not %s", module_prefix(s, f).c_str(),
+                       callee_text(s, f).c_str(), type_name(s, v).c_str());
+      return false;
+    }
+    d = make_dict();
+    if (!dict_merge(s, d.as<Dict>(), v)) return false;
+  }
+  if (!others.is_unbound()) return add_keys(s, others.as<Dict>(), d, f);
+  const size_t before = out.names.size();
+  size_t pos = 0;
+  Value *k, *item;
+  while (dict_next(cast<Dict>(d), pos, k, item)) {
+    if (!cast<Str>(*k)) {
+      others = make_dict();
+      for (size_t i = 0; i < before; ++i)
+        if (!dict_set(s, others.as<Dict>(), out.names[i], out.keywords[i])) return false;
+      return add_keys(s, others.as<Dict>(), d, f);
+    }
+    if (!add_keyword(s, out, f, unwrap(*k), *item, before)) return false;
+  }
+  return true;
+}
+
+bool collect(Session& s, Frame& fr, const ir::CallSig& sig, const Operand* ops, const Value& f, Collected& out) {
+  using Kind = ir::CallSig::Kind;
+  Value others, spread;  // in f(*v, k=w, **m), v is asked for its items last
+  const size_t n = sig.args.size();
+  const bool alone = n && sig.args[0].kind == Kind::star && (n == 1 || sig.args[1].kind >= Kind::keyword);
+  for (size_t i = 0; i < n; ++i) {
+    Value v = take_operand(fr, ops[i]);
+    switch (sig.args[i].kind) {
+      case Kind::positional:
+        out.positional.push_back(std::move(v));
+        break;
+      case Kind::keyword:
+        if (!add_keyword(s, out, f, s.str(sig.args[i].name), std::move(v), out.names.size())) return false;
+        break;
+      case Kind::star:
+        if (alone)
+          spread = std::move(v);
+        else if (!add_spread(s, v, f, false, out))
+          return false;
+        break;
+      case Kind::double_star:
+        if (!add_mapping(s, v, f, others, out)) return false;
+        break;
+    }
+  }
+  if (alone && !add_spread(s, spread, f, true, out)) return false;
+  if (!others.is_unbound()) raise_type_error(s, "keywords must be strings");
+  return others.is_unbound();
 }
 
 // Pushes a frame for function `fv` with arguments from operands, after `self` if given. Positional only.
