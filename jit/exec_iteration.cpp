@@ -269,9 +269,10 @@ std::vector<AVal> Specialiser::items_from(const AVal& iterator, std::string_view
 void Specialiser::each_item(const AVal& a, std::string_view what, const std::function<bool(const AVal&)>& f) {
   const auto steps = [&] {
     const AObject::Kind k = read(a.heap).kind;
-    return k == AObject::Kind::iterator || k == AObject::Kind::list || k == AObject::Kind::instance;
+    return k == AObject::Kind::iterator || k == AObject::Kind::list || k == AObject::Kind::dict ||
+           k == AObject::Kind::instance;
   };
-  if (!a.is(AKind::ref) || !steps()) {
+  if (!a.is(AKind::view) && !(a.is(AKind::ref) && steps())) {
     for (const AVal& v : items_of(a, what))
       if (!f(v)) return;
     return;

@@ -301,6 +301,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
     return answer(key_position(read(b.heap).keys, key) >= 0);
   }
   if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);
+  if (is_view(b, runtime::ObjectKind::dict_items)) return answer(holds_pair(b.items()[0], settled(a)));
   if (b.is(AKind::tuple) || b.is(AKind::view) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
     bool found = false;
     each_item(b, "is searched", [&](const AVal& item) {
@@ -314,6 +315,17 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
     return op == prim::in ? found : unary(prim::not_, found);
   }
   return boxed(op, {a, b});
+}
+
+// Is `item` a pair of the dict's items? The key is looked up, its value compared.
+bool Specialiser::holds_pair(const AVal& dict, const AVal& item) {
+  const bool known = item.is(AKind::known) && cast_exact<runtime::Tuple>(item.known);
+  if (!known && !item.is(AKind::tuple)) abandon("what may be one of a dict's items is not known");
+  const std::vector<AVal> pair = items_of(item, "is looked up");
+  if (pair.size() != 2) return false;
+  if (read(dict.heap).poisoned) abandon_torn(read(dict.heap), "a dict");
+  const int at = key_position(read(dict.heap).keys, need_key(pair[0], "is looked up"));
+  return at >= 0 && same_or_equal(read(dict.heap).items[static_cast<size_t>(at)], pair[1], "decides membership");
 }
 
 AVal Specialiser::truth(const AVal& a) {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int32_t kFree = -1, kDeleted = -2;
 
-// Compares a stored key with a wanted one of equal hash: 1, 0, -1. The fast cases run no script.
-inline int key_equals(Session& s, const Value& stored, const Value& key) {
+// Compares a stored key with a wanted one of equal hash where no script runs: 1, 0; otherwise -2.
+inline int plain_key_equals(const Value& stored, const Value& key) {
   if (stored.same(key)) return 1;
   if (stored.is_object() && key.is_object()) {
     Object *a = stored.object(), *b = key.object();
@@ -24,8 +24,7 @@ inline int key_equals(Session& s, const Value& stored, const Value& key) {
   } else if (stored.is_int() && key.is_int()) {
     return 0;  // equal ones are the same
   }
-  Value keep = stored;  // the comparison may change the table
-  return equals(s, keep, key);
+  return -2;
 }
 
 void free_index(Dict* d) {
@@ -128,11 +127,15 @@ restart:
     int32_t i = d->index[at];
     if (i == kFree) return kFree;
     if (i >= 0 && d->entries[i].hash == hash) {
-      uint64_t version = d->version;
-      int32_t* index = d->index;
-      int same = key_equals(s, d->entries[i].key, key);
-      if (same < 0) return -3;
-      if (version != d->version || index != d->index) goto restart;
+      int same = plain_key_equals(d->entries[i].key, key);
+      if (same == -2) {
+        const int32_t* index = d->index;
+        const Value there = d->entries[i].key;
+        same = equals(s, there, key);
+        if (same < 0) return -3;
+        // Only another table, or another key in this place, means to look again.
+        if (index != d->index || i >= static_cast<int32_t>(d->filled) || !d->entries[i].key.same(there)) goto restart;
+      }
       if (same) {
         if (slot) *slot = at;
         return i;
@@ -225,7 +228,7 @@ Value dict_get_hashed(Session& s, Dict* d, const Value& key, int64_t hash) {
   return i < 0 ? Value() : d->entries[i].value;
 }
 
-static bool set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value v) {
+bool dict_set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value v) {
   int32_t i = lookup(s, d, key, hash);
   if (i == -3) return false;
   if (i >= 0) {
@@ -238,7 +241,7 @@ static bool set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Valu
 }
 bool dict_set(Session& s, Dict* d, const Value& key, Value v) {
   int64_t h;
-  return hash_key(s, key, h) && set_hashed(s, d, key, h, std::move(v));
+  return hash_key(s, key, h) && dict_set_hashed(s, d, key, h, std::move(v));
 }
 
 Value dict_set_default(Session& s, Dict* d, const Value& key, const Value& v) {
@@ -288,9 +291,11 @@ bool dict_take_last(Dict* d, Value& key, Value& value) {
 
 int dict_delete(Session& s, Dict* d, const Value& key, Value* removed) {
   int64_t h;
-  if (!hash_key(s, key, h)) return -1;
+  return hash_key(s, key, h) ? dict_delete_hashed(s, d, key, h, removed) : -1;
+}
+int dict_delete_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value* removed) {
   uint64_t slot = 0;
-  int32_t i = lookup(s, d, key, h, &slot);
+  int32_t i = lookup(s, d, key, hash, &slot);
   if (i == -3) return -1;
   if (i < 0) return 0;
   Value old_key, old;
@@ -365,7 +370,7 @@ bool dict_merge(Session& s, Dict* into, const Value& mapping) {
       const Value key = *k;
       if (copies)
         append(into, key, hash, *v);
-      else if (!set_hashed(s, into, key, hash, *v))
+      else if (!dict_set_hashed(s, into, key, hash, *v))
         return false;
       if (d->filled > filled || !d->entries) {
         raise_error(s, ExcKind::RuntimeError, "dict mutated during update");

@@ -22,7 +22,9 @@ Value dict_set_default(Session& s, Dict* d, const Value& key, const Value& v);  
 bool dict_take_last(Dict* d, Value& key, Value& value);                            // false if empty
 // The same of a key whose hash another table knows.
 Value dict_get_hashed(Session& s, Dict* d, const Value& key, int64_t hash);
+[[nodiscard]] bool dict_set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value v);
 int dict_contains_hashed(Session& s, Dict* d, const Value& key, int64_t hash);
+int dict_delete_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value* removed = nullptr);
 void dict_clear(Dict* d);
 // Text keys never fail and never run a script (unless instances are keys; then hash equality of str decides).
 Value dict_get_str(Session& s, Dict* d, std::string_view key);

@@ -66,11 +66,14 @@ struct GetSetDef {
   std::string_view doc = {};
 };
 
-// The right operand as `binary` of the left one's kind sees it: unwrapped, except of `text % values`, which asks the
-// values for their own str, format and items, and of a mappingproxy, which hands the operator on.
-inline const Value& other_operand(BinOp op, const Value& self, const Value& other) {
-  bool formats = op == BinOp::mod && kind_of(self) >= ObjectKind::str && kind_of(self) <= ObjectKind::bytearray;
-  return formats || kind_of(self) == ObjectKind::mapping_proxy ? other : unwrap(other);
+// An operand as `binary` of the kind of `self` sees it: unwrapped, except of `text % values`, which asks the values for
+// their own str, format and items, of dicts and their views, which walk over objects of classes that extend containers
+// as these say, and of a mappingproxy, which hands the operator on.
+inline const Value& operand_for(BinOp op, const Value& self, const Value& operand) {
+  const ObjectKind k = kind_of(self);
+  const bool formats = op == BinOp::mod && k >= ObjectKind::str && k <= ObjectKind::bytearray;
+  const bool walks = k == ObjectKind::dict || k == ObjectKind::dict_keys || k == ObjectKind::dict_items;
+  return formats || walks || k == ObjectKind::mapping_proxy ? operand : unwrap(operand);
 }
 
 // One row per built-in class. Methods get self as argument 0 (its kind checked already: "descriptor 'append' for ...").

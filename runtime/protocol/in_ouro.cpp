@@ -72,6 +72,12 @@ Value n_set_own(Session& s, const Args& a) {
   if (is_metaclassed(a[0])) return n_native_store(s, a);
   return generic_set_attr(s, a[0], name_of(a[1]), a[2]) ? Value::none() : Value::error();
 }
+Value n_put_back(Session& s, const Args& a) {
+  if (a[2].same(a[3])) return Value::none();
+  if (auto* m = cast_exact<Module>(a[0])) return m->names.set(name_of(a[1]), Value(a[3])), Value::none();
+  if (auto* c = cast_exact<Cell>(a[0])) return c->value = a[3], Value::none();
+  return n_set_own(s, {{std::array{a[0], a[1], a[3]}}, {}, {}});
+}
 Value n_drop_own(Session& s, const Args& a) {
   if (!is_scripted(a[0])) return no_object(s, a[0]);
   return generic_set_attr(s, a[0], name_of(a[1]), Value()) ? Value::none() : Value::error();
@@ -112,7 +118,7 @@ Value n_left(Session& s, const Args& a) {
   BinOp op{};
   if (!operator_of(a[0], op)) return by_name(s, a[1], a[0], a[2]);
   auto f = slots_of(s, a[1]).binary;
-  return f ? f(s, op, a[1], other_operand(op, a[1], a[2])) : Value::not_implemented();
+  return f ? f(s, op, a[1], operand_for(op, a[1], a[2])) : Value::not_implemented();
 }
 Value n_right(Session& s, const Args& a) {
   BinOp op{};
@@ -122,7 +128,7 @@ Value n_right(Session& s, const Args& a) {
                                   : Value::not_implemented();
   }
   auto f = slots_of(s, a[2]).binary;
-  return f ? f(s, op, unwrap(a[1]), a[2]) : Value::not_implemented();
+  return f ? f(s, op, operand_for(op, a[2], a[1]), a[2]) : Value::not_implemented();
 }
 Value n_in_place(Session& s, const Args& a) {
   BinOp op{};
@@ -167,6 +173,10 @@ constexpr NativeDef kFunctions[] = {
      .params = "a, name: str, value, /",
      .fn = n_set_own,
      .doc = "Set the object's own attribute; AttributeError where it can have none."},
+    {.name = "put_back",
+     .params = "place, name: str, before, changed, /",
+     .fn = n_put_back,
+     .doc = "Set the variable or attribute to what a write changed, if that is another object than before."},
     {.name = "drop_own", .params = "a, name: str, /", .fn = n_drop_own, .doc = "Delete the object's own attribute."},
     {.name = "bare",
      .params = "of: type, /",

@@ -55,7 +55,7 @@ Value by_left(Session& s, BinOp op, Dunder d, const Value& a, const Value& b) {
     return r.is_unbound() ? Value::not_implemented() : r;
   }
   auto f = slots_of(s, a).binary;
-  return f ? f(s, op, a, other_operand(op, a, b)) : Value::not_implemented();
+  return f ? f(s, op, a, operand_for(op, a, b)) : Value::not_implemented();
 }
 // b.__rop__(a).
 Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
@@ -64,7 +64,7 @@ Value by_right(Session& s, BinOp op, const Value& a, const Value& b) {
     return r.is_unbound() ? Value::not_implemented() : r;
   }
   auto f = slots_of(s, b).binary;
-  return f ? f(s, op, kind_of(b) == ObjectKind::mapping_proxy ? a : unwrap(a), b) : Value::not_implemented();
+  return f ? f(s, op, operand_for(op, b, a), b) : Value::not_implemented();
 }
 
 // Both are `scripted`.

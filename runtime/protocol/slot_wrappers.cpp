@@ -25,20 +25,22 @@ template <int op>
 Value wrap_binary(Session& s, const Args& a) {
   if (!count_is(s, a, 1)) return Value::error();
   const Value& self = unwrap(a[0]);
-  return slots_of(s, self).binary(s, static_cast<BinOp>(op), self, other_operand(static_cast<BinOp>(op), self, a[1]));
+  constexpr BinOp kOp = static_cast<BinOp>(op);
+  return slots_of(s, self).binary(s, kOp, operand_for(kOp, self, a[0]), operand_for(kOp, self, a[1]));
 }
 template <int op>
 Value wrap_reflected(Session& s, const Args& a) {
   if (!count_is(s, a, 1)) return Value::error();
   const Value& self = unwrap(a[0]);
-  return slots_of(s, self).binary(s, static_cast<BinOp>(op), unwrap(a[1]), self);
+  constexpr BinOp kOp = static_cast<BinOp>(op);
+  return slots_of(s, self).binary(s, kOp, operand_for(kOp, self, a[1]), operand_for(kOp, self, a[0]));
 }
 template <int op>
 Value wrap_inplace(Session& s, const Args& a) {
   if (!count_is(s, a, 1)) return Value::error();
   Value self = unwrap(a[0]);
   const void* before = self.is_object() ? self.object() : nullptr;
-  Value r = slots_of(s, self).inplace(s, static_cast<BinOp>(op), self, unwrap(a[1]));
+  Value r = slots_of(s, self).inplace(s, static_cast<BinOp>(op), self, a[1]);
   return r.is_object() && r.object() == before ? a[0] : r;
 }
 template <int op>

@@ -40,6 +40,12 @@ bool dict_update_from(Session& s, Dict* d, const Value& from) {
   });
 }
 
+Value make_dict_view(ObjectKind kind, Value dict) {
+  auto* view = new_object<DictView>(kind);
+  view->dict = std::move(dict);
+  return Value::steal(view);
+}
+
 namespace {
 
 Dict* self_of(const Args& a) { return cast<Dict>(a[0]); }
@@ -54,8 +60,8 @@ bool add_keywords(Session& s, Dict* d, const Args& a) {
 
 Value dict_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   if (op != BinOp::or_ || !cast<Dict>(a) || !cast<Dict>(b)) return Value::not_implemented();
-  Value out = dict_copy(cast<Dict>(a));
-  return dict_merge(s, out.as<Dict>(), b) ? out : Value::error();
+  Value out = make_dict();
+  return dict_merge(s, out.as<Dict>(), a) && dict_merge(s, out.as<Dict>(), b) ? out : Value::error();
 }
 Value dict_inplace(Session& s, BinOp op, Value& a, const Value& b) {
   if (op != BinOp::or_) return Value::not_implemented();
@@ -204,9 +210,7 @@ Value m_view(Session& s, const Args& a) {
                                : kind == ObjectKind::dict_values ? "dict.values"
                                                                  : "dict.items";
   if (!takes_none(s, a, name)) return Value::error();
-  auto* view = new_object<DictView>(kind);
-  view->dict = a[0];
-  return Value::steal(view);
+  return make_dict_view(kind, a[0]);
 }
 Value m_reversed(Session& s, const Args& a) {
   if (!takes_none(s, a, "dict.__reversed__")) return Value::error();
@@ -219,9 +223,23 @@ Value c_fromkeys(Session& s, const Args& a) {
   bool plain = cast<Type>(a[0]) == s.type(ObjectKind::dict);
   Value out = plain ? make_dict() : call(s, a[0], std::initializer_list<Value>{});
   if (out.is_error()) return out;
-  Dict* d = cast<Dict>(out);
-  bool ok = for_each(
-      s, a[1], [&](Value& key) { return plain && d ? dict_set(s, d, key, value) : set_item(s, out, key, value); });
+  Dict* d = plain ? cast<Dict>(out) : nullptr;
+  const ObjectKind k = kind_of(a[1]);
+  const bool of_set = k == ObjectKind::set || k == ObjectKind::frozenset;
+  if (d && (k == ObjectKind::dict || of_set)) {  // whose keys are not asked for their hashes
+    const Value from = a[1];
+    size_t pos = 0;
+    int64_t hash = 0;
+    Value *key, *v;
+    while (of_set ? set_next(cast<Set>(from), pos, key, &hash) : dict_next(cast<Dict>(from), pos, key, v, &hash)) {
+      if ((pos & 0xffff) == 0xffff) poll_interrupt(s);
+      const Value hold = *key;
+      if (!dict_set_hashed(s, d, hold, hash, value)) return Value::error();
+    }
+    return out;
+  }
+  bool ok =
+      for_each(s, a[1], [&](Value& key) { return d ? dict_set(s, d, key, value) : set_item(s, out, key, value); });
   return ok ? out : Value::error();
 }
 Value dict_iter(Session&, const Value& v) { return make_dict_iterator(v, DictPart::keys, false); }

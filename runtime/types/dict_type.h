@@ -1,7 +1,7 @@
 // Inside of dict: views and iterators (dict_views.cpp).
 #pragma once
 
-#include "runtime/object/value.h"
+#include "runtime/object/object.h"
 
 namespace ouro::runtime {
 
@@ -9,6 +9,7 @@ class Session;
 struct Dict;
 
 enum class DictPart : int64_t { keys, values, items };
+Value make_dict_view(ObjectKind kind, Value dict);
 Value make_dict_iterator(const Value& dict, DictPart part, bool reversed);
 // dict.update(from): a mapping, or an iterable of pairs.
 [[nodiscard]] bool dict_update_from(Session& s, Dict* d, const Value& from);

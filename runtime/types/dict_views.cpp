@@ -145,61 +145,66 @@ Value set_from(Session& s, const Value& iterable) {
   return set_update(s, out.as<Set>(), *from) ? out : Value::error();
 }
 
-// Set operations give plain sets; the other operand may be any iterable.
+bool is_set_view(const Value& v) { return kind_of(v) == ObjectKind::dict_keys || kind_of(v) == ObjectKind::dict_items; }
+
+// What is in one of two views of pairs alone; keys are not asked for their hashes.
+Value items_xor(Session& s, const Value& a, const Value& b) {
+  Value left = make_dict(), out = make_set(), hold = b;
+  out.as<Set>()->of_others = true;
+  if (!dict_merge(s, left.as<Dict>(), a)) return Value::error();
+  size_t pos = 0;
+  int64_t hash = 0;
+  for (Value *k, *v; dict_next(cast<Dict>(b), pos, k, v, &hash);) {
+    const Value key = *k, value = *v;
+    OURO_TRY(other, dict_get_hashed(s, left.as<Dict>(), key, hash));
+    const int same = other.is_unbound() ? 0 : item_equals(s, other, value);
+    if (same < 0) return Value::error();
+    if (same ? dict_delete_hashed(s, left.as<Dict>(), key, hash) < 0
+             : set_add(s, out.as<Set>(), make_tuple({key, value})) < 0)
+      return Value::error();
+  }
+  const Value rest = make_dict_view(ObjectKind::dict_items, left);
+  return set_update(s, out.as<Set>(), rest) ? out : Value::error();
+}
+
+// Walked is the other operand, or the smaller one of two views; a larger set walks over the view.
+Value view_and(Session& s, Value view, Value other) {
+  if (!is_set_view(view)) std::swap(view, other);
+  const int64_t n = length(s, view);
+  const bool of_set = kind_of(other) == ObjectKind::set;
+  const int64_t m = of_set || is_set_view(other) ? length(s, other) : 0;
+  if (of_set && n <= m) return call_method(s, other, intern("intersection"), {view});
+  if (!of_set && m > n) std::swap(view, other);
+  Value out = make_set();
+  out.as<Set>()->of_others = true;
+  bool ok = for_each(s, other, [&](Value& x) {
+    int c = contains(s, view, x);
+    return c >= 0 && (!c || set_add(s, out.as<Set>(), x) >= 0);
+  });
+  return ok ? out : Value::error();
+}
+
+// Set operations give plain sets; one of the operands may be any iterable.
 Value view_binary(Session& s, BinOp op, const Value& a, const Value& b) {
-  bool mine = kind_of(a) == ObjectKind::dict_keys || kind_of(a) == ObjectKind::dict_items;
-  if (!mine && op == BinOp::and_) return view_binary(s, op, b, a);
-  if (!mine && !is_set_like(a)) {  // reflected: iterable op view
-    OURO_TRY(left, set_from(s, a));
-    return view_binary(s, op, left, b);
-  }
-  switch (op) {
-    case BinOp::and_: {
-      // Walked is the other operand, or the smaller one of two views; of a view and a larger set the view.
-      Value big = a, small = b;
-      int64_t n = length(s, a), m = is_set_like(b) ? length(s, b) : 0;
-      if (kind_of(b) == ObjectKind::set && n <= m) return call_method(s, b, intern("intersection"), {a});
-      if (cast<Set>(b) ? n <= m : m > n) std::swap(small, big);
-      Value out = make_set();
-      out.as<Set>()->of_others = true;
-      bool ok = for_each(s, small, [&](Value& x) {
-        int c = contains(s, big, x);
-        return c >= 0 && (!c || set_add(s, out.as<Set>(), x) >= 0);
-      });
-      return ok ? out : Value::error();
-    }
-    case BinOp::or_: {
-      OURO_TRY(out, set_from(s, a));
-      return set_update(s, out.as<Set>(), b) ? out : Value::error();
-    }
-    case BinOp::sub: {
-      OURO_TRY(out, set_from(s, a));
-      OURO_TRY_DO(call_method(s, out, intern("difference_update"), {b}));
-      return out;
-    }
-    case BinOp::xor_: {
-      OURO_TRY(out, set_from(s, a));
-      if (kind_of(a) != ObjectKind::dict_items || kind_of(b) != ObjectKind::dict_items) {
-        OURO_TRY_DO(call_method(s, out, intern("symmetric_difference_update"), {b}));
-        return out;
-      }
-      OURO_TRY(other, set_from(s, b));
-      bool ok = for_each(s, other, [&](Value& x) {
-        int r = set_discard(s, out.as<Set>(), x);
-        return r >= 0 && (r || set_add(s, out.as<Set>(), x) >= 0);
-      });
-      return ok ? out : Value::error();
-    }
-    default:
-      return Value::not_implemented();
-  }
+  if (op == BinOp::and_) return view_and(s, a, b);
+  if (op == BinOp::xor_ && kind_of(a) == ObjectKind::dict_items && kind_of(b) == ObjectKind::dict_items)
+    return items_xor(s, a.as<DictView>()->dict, b.as<DictView>()->dict);
+  if (op != BinOp::or_ && op != BinOp::sub && op != BinOp::xor_) return Value::not_implemented();
+  OURO_TRY(out, set_from(s, a));
+  if (op == BinOp::or_) return set_update(s, out.as<Set>(), b) ? out : Value::error();
+  OURO_TRY_DO(call_method(s, out, intern(op == BinOp::sub ? "difference_update" : "symmetric_difference_update"), {b}));
+  return out;
 }
 
 Value m_isdisjoint(Session& s, const Args& a) {
   if (!takes_one(s, a, "dict_keys.isdisjoint")) return Value::error();
+  Value view = a[0], other = a[1];
+  if (view.same(other)) return Value::boolean(length(s, view) == 0);
+  if (cast<Set>(other) || is_set_view(other))  // the smaller one is walked
+    if (length(s, other) > length(s, view)) std::swap(view, other);
   bool disjoint = true;
-  bool ok = for_each_until(s, a[1], [&](Value& x) {
-    int c = contains(s, a[0], x);
+  bool ok = for_each_until(s, other, [&](Value& x) {
+    int c = contains(s, view, x);
     disjoint = c == 0;
     return c < 0 ? Go::failed : c ? Go::enough : Go::on;
   });

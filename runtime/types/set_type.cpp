@@ -65,11 +65,14 @@ Value intersection(Session& s, const Value& a, const Value& other) {
     });
     return ok ? out : Value::error();
   }
+  bool all = false;
   bool ok = each_item(s, other, [&](const Value& k, int64_t h) {
     int c = set_contains_hashed(s, x, k, h);
-    return c >= 0 && (!c || set_add_hashed(s, r, k, h) >= 0);
+    if (c < 0 || (c && set_add_hashed(s, r, k, h) < 0)) return false;
+    all = c && r->used >= x->used;  // nothing more can be in both
+    return !all;
   });
-  return ok ? out : Value::error();
+  return ok || all ? out : Value::error();
 }
 
 bool difference_update(Session& s, Set* t, const Value& other) {
@@ -106,15 +109,25 @@ bool symmetric_update(Session& s, Set* t, const Value& other) {
     set_clear(t);
     return true;
   }
+  const auto toggle = [&](const Value& k, int64_t h) {
+    int r = set_discard_hashed(s, t, k, h);
+    return r >= 0 && (r || set_add_hashed(s, t, k, h) >= 0);
+  };
   Value from = other;
+  if (Dict* d = cast_exact<Dict>(other)) {  // its keys are not asked for their hashes
+    size_t pos = 0;
+    int64_t hash = 0;
+    for (Value *k, *v; dict_next(d, pos, k, v, &hash);) {
+      const Value key = *k;
+      if (!toggle(key, hash)) return false;
+    }
+    return true;
+  }
   if (!is_set(other)) {
     from = make_set();
     if (!set_update(s, from.as<Set>(), other)) return false;
   }
-  return each_of(s, from, [&](const Value& k, int64_t h) {
-    int r = set_discard_hashed(s, t, k, h);
-    return r >= 0 && (r || set_add_hashed(s, t, k, h) >= 0);
-  });
+  return each_of(s, from, toggle);
 }
 
 Value symmetric_difference(Session& s, const Value& a, const Value& other) {
