@@ -459,12 +459,12 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
     }
     AVal inner = get_attr(root, st.attr);
     if (!last && inner.is(AKind::dynamic) && !inner.type && path.steps[step + 1].is_item) {
-      // A container is written back as well, which only a plain slot does not notice.
+      // Only a plain slot does not notice that a tensor is put back.
       if (!root.is(AKind::ref) || read(root.heap).kind != AObject::Kind::instance ||
           !class_lookup(root, st.attr).is(AKind::unbound) || class_of(root).as<runtime::Type>()->has_setattr)
         abandon("assignment to an item of an attribute whose type is not known");
       AVal changed = update_path(inner, path, step + 1, items, item, value);
-      set_attr(root, st.attr, changed);
+      if (!put_back(root.heap, st.attr, inner, changed)) set_attr(root, st.attr, changed);
       return root;
     }
     AVal changed = update_path(inner, path, step + 1, items, item, value);
@@ -542,17 +542,28 @@ AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal>
   if (path.root == Root::cell) root = cell_get(args[0]);
   if (path.root == Root::global) root = global(f.globals, path.name);
   std::vector<AVal> items(args.begin() + static_cast<long>(first), args.end());
-  // A boxed value may be a tensor, so the variable is set to what the write gives. Drawing the items of a slice may
-  // have rebound the variable: that must not be undone.
+  // Drawing the items of a slice may rebind the variable. Where it holds a tensor, what it holds then is written to.
   if (path.root != Root::value && root.is(AKind::dynamic) && !root.type && may_run_scripts(value) &&
       std::ranges::any_of(items, [](const AVal& i) { return i.is(AKind::slice); }))
     abandon("assignment to a slice of a variable whose type is not known");
   AVal changed = update_path(root, path, 0, items, 0, value);
-  if (!same(root, changed)) {
-    if (path.root == Root::cell) cell_set(args[0], changed);
-    if (path.root == Root::global) set_global(f.globals, path.name, changed);
-  }
+  if (same(root, changed) || path.root == Root::value) return changed;
+  const HeapId place = path.root == Root::global ? module_object(f.globals) : args[0].heap;
+  if (put_back(place, path.name, root, changed)) return changed;
+  if (path.root == Root::cell) cell_set(args[0], changed);
+  if (path.root == Root::global) set_global(f.globals, path.name, changed);
   return changed;
+}
+
+// After a write to the items of what is boxed: a tensor is put back changed; a container is not, since what ran
+// meanwhile may have put something else in its place. False: nobody else can have done so.
+bool Specialiser::put_back(HeapId place, Symbol name, const AVal& before, const AVal& changed) {
+  if (!before.is(AKind::dynamic) || before.type || !read(place).outside()) return false;
+  before_unknown();
+  emit_call(protocol_native("put_back"),
+            {AVal::dynamic(place_of_object(place), nullptr), AVal::of(session.str(name)), before, changed}, {});
+  after_unknown();
+  return true;
 }
 
 AVal Specialiser::cell_get(const AVal& cell) {

@@ -142,23 +142,33 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
     (name.text() == "key" ? key : otherwise) = v;
   }
   const bool by_itself = key.is(AKind::known) && key.known.is_none();
-  const std::vector<AVal> items = a.size() > 1 ? a : s.items_of(a.at(0), "is compared");
+  std::vector<AVal> items;
+  AVal best, best_key;
+  bool decided = true;
+  const auto look = [&](const AVal& item) {  // each is asked for and compared before the next one is
+    items.push_back(item);
+    if (!decided) return true;
+    const AVal of = by_itself ? item : s.call(key, {item});
+    if (items.size() > 1) {
+      const AVal better = s.truth(s.compare(most ? prim::gt : prim::lt, of, best_key));
+      decided = s.concrete(better) || !by_itself || !s.is_number(item);
+      if (decided && !s.need_constant(better, "decides which is more").as_bool()) return true;
+    }
+    best = item;
+    best_key = of;
+    return true;
+  };
+  if (a.size() > 1)
+    for (const AVal& item : a) look(item);
+  else
+    s.each_item(a.at(0), "is compared", look);
   if (items.empty() && otherwise.is(AKind::unbound)) s.abandon("max or min of nothing");
   if (items.empty()) return otherwise;
-  std::vector<AVal> keys;
-  for (const AVal& item : items) keys.push_back(by_itself ? item : s.call(key, {item}));
+  if (decided) return best;
   const ir::Type* type = s.type_of(items[0]);
-  const bool alike = by_itself && std::ranges::all_of(items, [&](const AVal& item) {
-                       return s.is_number(item) && s.type_of(item) == type;
-                     });
-  size_t best = 0;
-  for (size_t i = 1; i < items.size(); ++i) {
-    const AVal better = s.truth(s.compare(most ? prim::gt : prim::lt, keys[i], keys[best]));
-    if (!s.concrete(better) && alike)
-      return s.number_call(AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false)), items, type);
-    if (s.need_constant(better, "decides which is more").as_bool()) best = i;
-  }
-  return items[best];
+  if (!std::ranges::all_of(items, [&](const AVal& item) { return s.is_number(item) && s.type_of(item) == type; }))
+    s.abandon("max or min of numbers of several types");
+  return s.number_call(AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false)), items, type);
 }
 AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
 AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, false); }

@@ -132,6 +132,7 @@ class Specialiser {
   AVal scalar_binary(ir::Op op, runtime::BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta,
                      const ir::Type* tb);
   AVal unary(ir::Op op, const AVal& a);
+  bool holds_pair(const AVal& dict, const AVal& item);
   AVal membership(ir::Op op, const AVal& a, const AVal& b);
   int identical(const AVal& a, const AVal& b);
   bool same_or_equal(const AVal& a, const AVal& b, std::string_view why);
@@ -147,6 +148,7 @@ class Specialiser {
   int dict_position(HeapId id, const AVal& key);  // -1: not there
   int key_position(const Keys<AVal>& keys, const Value& looked_up);
   Value concrete_slice(const AVal& a);
+  bool put_back(HeapId place, Symbol name, const AVal& before, const AVal& changed);
   AVal update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
                    size_t item, const AVal& value);
   AVal cell_get(const AVal& cell);

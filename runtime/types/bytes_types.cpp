@@ -191,9 +191,17 @@ Value bytearray_repr(Session&, const Value& v) {
 
 // ---- construction: bytes(n), bytes(iterable of ints), bytes(str, encoding), bytes(object with __bytes__)
 
-// The ints of an iterable. `refused` says that v is none; `sized`: its length is asked for.
+// False, with BufferError, while a memoryview looks at it.
+bool resizable(Session& s, const Value& v) {
+  if (!cast<ByteArray>(v)->exports) return true;
+  raise_text(s, ExcKind::BufferError, "Existing exports of data: object cannot be re-sized");
+  return false;
+}
+
+// Adds the ints of an iterable to `out`. `refused` says that v is none; `sized`: its length is asked for; `of`: the
+// bytearray whose data `out` is.
 bool from_iterable(Session& s, const Value& v, std::string& out, const char* range_message, const char* refused,
-                   bool sized) {
+                   bool sized, const Value* of = nullptr) {
   const auto refuse = [&] {
     raise_type_error(s, refused, type_name(s, v).c_str());
     return false;
@@ -207,16 +215,20 @@ bool from_iterable(Session& s, const Value& v, std::string& out, const char* ran
   if (sized && !ask_length(s, v)) return false;
   return for_each_of(s, it, [&](Value& x) {
     char c;
-    if (!byte_value(s, x, c, range_message)) return false;
+    if (!byte_value(s, x, c, range_message) || (of && !resizable(s, *of))) return false;
     append_text(out, {&c, 1});
+    if (of) cast<ByteArray>(*of)->settle();
     return true;
   });
 }
 
-// The same for a call of bytes or bytearray.
-bool from_items(Session& s, const Value& v, const char* name, std::string& out) {
-  if (name[4] != 's')
-    return from_iterable(s, v, out, "byte must be in range(0, 256)", "cannot convert '%s' object to bytearray", false);
+// The same for a call of bytearray, which fills `of` where it is given.
+bool bytearray_items(Session& s, const Value& v, std::string& out, const Value* of = nullptr) {
+  return from_iterable(s, v, of ? cast<ByteArray>(*of)->data : out, "byte must be in range(0, 256)",
+                       "cannot convert '%s' object to bytearray", false, of);
+}
+// The same for a call of bytes.
+bool bytes_items(Session& s, const Value& v, std::string& out) {
   if (!cast<Str>(v))
     return from_iterable(s, v, out, "bytes must be in range(0, 256)", "cannot convert '%s' object to bytes", true);
   raise_type_error(s, "cannot convert '%s' object to bytes", type_name(s, v).c_str());
@@ -237,11 +249,11 @@ Go by_bytes_method(Session& s, const Value& v, std::string& out) {
   return Go::enough;
 }
 
-// self: the bytearray to fill. It is emptied before the source is read.
-bool build(Session& s, const Args& a, const char* name, std::string& out, ByteArray* self = nullptr) {
+// self: the bytearray to fill. It is emptied before the source is read, whose ints go to it at once.
+bool build(Session& s, const Args& a, const char* name, std::string& out, const Value* self = nullptr) {
   Value v[3];
   if (!takes_named(s, a, name, {"source", "encoding", "errors"}, 0, 3, v, 0)) return false;
-  if (self) self->data.clear(), self->settle();
+  if (self) cast<ByteArray>(*self)->data.clear(), cast<ByteArray>(*self)->settle();
   auto error = [&](const Value&) { return false; };
   bool coded = !v[1].is_unbound() || !v[2].is_unbound();
   if (v[0].is_unbound()) {
@@ -282,7 +294,7 @@ bool build(Session& s, const Args& a, const char* name, std::string& out, ByteAr
     append_fill(out, static_cast<size_t>(n), '\0');
     return true;
   }
-  return from_items(s, v[0], name, out);
+  return self ? bytearray_items(s, v[0], out, self) : bytes_items(s, v[0], out);
 }
 
 }  // namespace
@@ -293,7 +305,7 @@ bool bytes_of_object(Session& s, const Value& v, std::string& out) {
   const Go said = by_bytes_method(s, v, out);
   if (said != Go::on) return said == Go::enough;
   if (bytes_view(v, t)) return out = t, true;
-  return from_items(s, v, "bytes", out);
+  return bytes_items(s, v, out);
 }
 
 namespace {
@@ -303,20 +315,14 @@ Value bytes_construct(Session& s, Type* cls, const Args& a) {
   std::string out;
   return build(s, a, "bytes", out) ? make_bytes(out) : Value::error();
 }
-// False, with BufferError, while a memoryview looks at it.
-bool resizable(Session& s, const Value& v) {
-  if (!cast<ByteArray>(v)->exports) return true;
-  raise_text(s, ExcKind::BufferError, "Existing exports of data: object cannot be re-sized");
-  return false;
-}
 bool bytearray_init(Session& s, const Value& self, const Args& a) {
   if (!cast<ByteArray>(self)->data.empty() && !resizable(s, self)) return false;
   ByteArray* b = cast<ByteArray>(self);
   std::string out;
-  const bool done = build(s, a, "bytearray", out, b);
+  const bool done = build(s, a, "bytearray", out, &self);
   if (out.empty()) return done;
   if (b->exports) return done && resizable(s, self);
-  b->data = std::move(out);  // also what was read before something raised
+  b->data = std::move(out);
   b->settle();
   return done;
 }
@@ -568,7 +574,7 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       fresh = t;
     else if (is_number(s, value) || cast<Str>(value))
       return raise_type_error(s, "can assign only bytes, buffers, or iterables of ints in range(0, 256)"), false;
-    else if (!from_items(s, value, "bytearray", fresh))
+    else if (!bytearray_items(s, value, fresh))
       return false;
     // What is no bytearray becomes one, with which CPython begins anew.
     if ((!cast<ByteArray>(value) || value.same(v)) && !slice_bounds(s, *sl, start, stop, step)) return false;

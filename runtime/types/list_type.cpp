@@ -34,9 +34,9 @@ bool extend(Session& s, List* l, const Value& iterable) {
     for (const Value& v : *t) l->push(v);
     return true;
   }
-  if (cast<List>(iterable) == l) {  // an object of a class that extends list: its items as they are now
-    const Value items = make_list();
-    return extend(s, items.as<List>(), iterable) && extend(s, l, items);
+  if (cast<List>(iterable) == l) {  // an object of a class that extends list: what it gives now
+    const Value items = list_of_items(s, iterable);
+    return !items.is_error() && extend(s, l, items);
   }
   if (cast_exact<Range>(iterable)) {
     int64_t n = length(s, iterable);
@@ -370,9 +370,7 @@ Value m_index(Session& s, const Args& a) {
     if (e < 0) return Value::error();
     if (e) return Value::integer(i);
   }
-  std::string shown = repr_text(s, a[1]);
-  if (s.has_error()) return Value::error();
-  return raise_text(s, ExcKind::ValueError, shown + " is not in list");
+  return raise_absent(s, a[1], "list");
 }
 Value m_remove(Session& s, const Args& a) {
   if (!takes_one(s, a, "list.remove")) return Value::error();

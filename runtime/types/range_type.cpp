@@ -284,7 +284,7 @@ Value m_index(Session& s, const Args& a) {
   Value p = exact_int(a[1]) ? position(s, self_of(a), a[1]) : find_slow(s, a[0], a[1], false);
   if (!p.is_unbound()) return p;
   if (!exact_int(a[1])) return raise_value_error(s, "sequence.index(x): x not in sequence");
-  return raise_text(s, ExcKind::ValueError, repr_text(s, a[1]) + " is not in range");
+  return raise_absent(s, a[1], "range");
 }
 
 constexpr NativeDef kRangeMethods[] = {

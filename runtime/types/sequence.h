@@ -17,6 +17,14 @@ namespace ouro::runtime {
 // The count of `sequence * n`; TypeError "can't multiply sequence by non-int of type 'x'".
 [[nodiscard]] bool repeat_count(Session& s, const Value& v, int64_t& out);
 
+// ValueError "x is not in list"; without a text where x has no repr.
+inline Value raise_absent(Session& s, const Value& x, const char* where) {
+  const std::string shown = repr_text(s, x);
+  if (!s.has_error()) return raise_text(s, ExcKind::ValueError, shown + " is not in " + where);
+  clear_pending(s);
+  return raise_value(s, make_exception(s, exception_type(s, ExcKind::ValueError), make_tuple({})), Value());
+}
+
 // equals() with the common cases in place: 1, 0, -1. Holds its arguments while scripts run.
 inline int item_equals(Session& s, const Value& a, const Value& b) {
   if (a.same(b)) return 1;
