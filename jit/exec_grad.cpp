@@ -291,10 +291,7 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
   if (is_none(kept) || kept.is(AKind::kept) || cotangent_is_zero(dy)) return sum;
   if (kept.is(AKind::like)) {
     AVal base = is_zero(sum) ? zero_of(kept.type, kept) : sum;
-    AVal at = tensor_index(base, index);
-    AVal added = is_tensor(index) ? tensor_op("index_add", {base, AVal::of(Value::integer(0)), index, dy})
-                                  : tensor_store(base, index, binary(prim::add, at, dy));
-    return added;
+    return add_at(base, index, dy);
   }
   if (kept.is(AKind::tuple)) {
     std::vector<AVal> d(kept.items().size(), zero());

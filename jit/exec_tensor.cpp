@@ -314,17 +314,64 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     for (const ir::TensorType& t : call.results) check.results.push_back(t.dims);
     access.checks.push_back(std::move(check));
   }
+  need_no_one(call);
   std::vector<ir::Atom> atoms;
   for (size_t i = 0; i < params.size(); ++i) atoms.push_back(parameter_atom(params[i]));
   std::vector<const ir::Type*> types;
   for (const ir::TensorType& t : call.results) types.push_back(result_type(t));
-  if (types.size() == 1) return AVal::dynamic(code.let(op, atoms, 0, types[0], span), types[0]);
+  if (types.size() == 1) {
+    const AVal made = AVal::dynamic(code.let(op, atoms, 0, types[0], span), types[0]);
+    note_sizes(made);
+    return made;
+  }
   const ir::Type* pack = ir::types::tuple(types);
   ir::NameId all = code.let(op, atoms, 0, pack, span);
   std::vector<AVal> parts;
   for (uint32_t i = 0; i < types.size(); ++i)
     parts.push_back(AVal::dynamic(code.let(prim::tuple_get, {all}, i, types[i], span), types[i]));
+  for (const AVal& part : parts) note_sizes(part);
   return AVal::tuple(std::move(parts));
+}
+
+// Inference takes it that a size which is a symbol is not 1. Of those that a call brings, that is looked at before the
+// program runs (AccessProgram::checks); a size that is found while it runs is compared with 1 here, where the result
+// would have another shape, and the program is left if it is 1.
+void Specialiser::need_no_one(const ir::SigCall& call) {
+  std::set<uint32_t> given, found;
+  for (const auto& t : call.inputs)
+    for (size_t i = 0; t && i < t->dims.size(); ++i)
+      if (!t->dims[i].known()) given.insert(t->dims[i].symbol);
+  std::ranges::copy_if(given, std::inserter(found, found.end()), [&](uint32_t s) { return !extents_.count(s); });
+  for (const uint32_t symbol : found) {
+    const auto as_one = [symbol](ir::Dim& d) {
+      if (!d.known() && d.symbol == symbol) d = ir::dim(d.m + d.c);
+    };
+    std::vector<std::optional<ir::TensorType>> inputs(call.inputs.begin(), call.inputs.end());
+    for (auto& t : inputs)
+      for (size_t i = 0; t && i < t->dims.size(); ++i) as_one(t->dims[i]);
+    ir::SigCall other{.op = call.op, .inputs = inputs, .params = call.params};
+    bool same = ir::infer(other) && other.results.size() == call.results.size();
+    for (size_t r = 0; same && r < call.results.size(); ++r) {
+      ir::Dims want = call.results[r].dims;
+      for (ir::Dim& d : want) as_one(d);
+      const auto alike = [&](ir::Dim a, ir::Dim b) {
+        return a == b || (!a.known() && !b.known() && !given.count(a.symbol) && !given.count(b.symbol));
+      };
+      same = std::ranges::equal(want, other.results[r].dims, alike);
+    }
+    if (!same) leave_if(compare(prim::eq, size(ir::SymDim::of(symbol)), AVal::of(Value::integer(1))), "a size is 1");
+  }
+}
+
+// Nothing has been done yet that shows, so that the interpreter can do the call again.
+void Specialiser::leave_if(const AVal& condition, std::string_view why) {
+  if (effects_.done) abandon(fmt::format("{}, after an effect", why));
+  ++redone_;
+  const ir::BlockId leaves = code.new_block(), goes_on = code.new_block();
+  code.branch(condition.atom, leaves, goes_on);
+  code.switch_to(leaves);
+  code.leave(why);
+  code.switch_to(goes_on);
 }
 
 AVal Specialiser::on_numbers(const ir::OpInfo& info, const std::vector<AVal>& params) {
@@ -430,162 +477,6 @@ AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, 
     makes_tensors = makes_tensors || (file && !file->name().starts_with("ouro/"));
   }
   return tensor_op(op.op, bind_row(op, args, keywords, nullptr));
-}
-
-AVal Specialiser::take_step(const AVal& x, const IndexStep& step) {
-  const AVal axis = AVal::of(Value::integer(step.axis));
-  switch (step.kind) {
-    case IndexStep::Kind::unsqueeze:
-      return tensor_op("unsqueeze", {x, axis});
-    case IndexStep::Kind::squeeze:
-      return tensor_op("squeeze", {x, axis});
-    case IndexStep::Kind::narrow:
-      return tensor_op("narrow", {x, axis, AVal::of(Value::integer(step.start)), AVal::of(Value::integer(step.count))});
-    case IndexStep::Kind::flip:
-      return tensor_op("flip", {x, AVal::tuple({axis})});
-  }
-  return x;
-}
-
-// x with v in place of what the steps lead to.
-AVal Specialiser::put_back(const AVal& x, std::span<const IndexStep> steps, const AVal& v) {
-  if (steps.empty()) return v;
-  using Kind = IndexStep::Kind;
-  const IndexStep& step = steps.front();
-  const AVal part = put_back(take_step(x, step), steps.subspan(1), v);
-  if (step.kind == Kind::unsqueeze) return take_step(part, {Kind::squeeze, step.axis});
-  if (step.kind == Kind::squeeze) return take_step(part, {Kind::unsqueeze, step.axis});
-  if (step.kind == Kind::flip) return take_step(part, step);
-  const int64_t n = x.type->dims[static_cast<size_t>(step.axis)].c, end = step.start + step.count;
-  if (step.count == 0) return x;
-  std::vector<AVal> parts;
-  if (step.start > 0) parts.push_back(take_step(x, {Kind::narrow, step.axis, 0, step.start}));
-  parts.push_back(part);
-  if (end < n) parts.push_back(take_step(x, {Kind::narrow, step.axis, end, n - end}));
-  return parts.size() == 1 ? part
-                           : tensor_op("cat", {AVal::tuple(std::move(parts)), AVal::of(Value::integer(step.axis))});
-}
-
-// x[key], by rows that the kernels know: narrow, flip, squeeze, unsqueeze, index_select. What is left is the runtime's.
-// With `steps` only the rows that put_back can undo, which are told there.
-AVal Specialiser::tensor_index(const AVal& x, const AVal& key, std::vector<IndexStep>* steps) {
-  auto number = [](int64_t i) { return AVal::of(Value::integer(i)); };
-  auto taken = [&](const AVal& from, IndexStep step) {
-    if (steps) steps->push_back(step);
-    return take_step(from, step);
-  };
-  auto by_runtime = [&] {
-    if (steps) abandon("assignment to these items of a tensor");
-    return boxed(prim::item_get, {x, key});
-  };
-  using Kind = IndexStep::Kind;
-  std::vector<AVal> keys;
-  if (key.is(AKind::tuple) || (key.is(AKind::known) && cast_exact<runtime::Tuple>(key.known)))
-    keys = items_of(key, "is an index");
-  else
-    keys.push_back(key);
-  size_t used = 0, tensors = 0;
-  bool ellipsis = false;
-  for (const AVal& k : keys) {
-    bool none = k.is(AKind::known) && k.known.is_none(),
-         dots = k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis);
-    used += !none && !dots;
-    if (dots && ellipsis) abandon("an index with two ellipses");
-    ellipsis |= dots;
-    if (is_tensor(k)) {
-      ++tensors;
-      if (k.type->dtype == DType::boolean || is_float(k.type->dtype)) return by_runtime();
-    }
-    if (is_number(k) && type_of(k)->kind == ir::TypeKind::boolean) return by_runtime();
-  }
-  if (tensors > 1 || used > x.type->rank()) {
-    if (tensors > 1) return by_runtime();
-    abandon("too many indices");
-  }
-  AVal out = x;
-  int64_t axis = 0;
-  for (const AVal& k : keys) {
-    if (k.is(AKind::known) && k.known.is_none()) {
-      out = taken(out, {Kind::unsqueeze, axis++});
-      continue;
-    }
-    if (k.is(AKind::known) && k.known.is(runtime::Tag::ellipsis)) {
-      axis += static_cast<int64_t>(x.type->rank() - used);
-      continue;
-    }
-    const ir::SymDim n = out.type->dims[static_cast<size_t>(axis)];
-    if (is_tensor(k)) {
-      if (steps || (used > 1 && ellipsis)) return by_runtime();
-      AVal flat = tensor_op("reshape", {k, AVal::tuple({number(-1)})});
-      std::vector<AVal> shape;
-      for (size_t i = 0; i < out.type->rank(); ++i) {
-        if (static_cast<int64_t>(i) != axis) {
-          shape.push_back(size(out.type->dims[i]));
-          continue;
-        }
-        for (const ir::SymDim& d : k.type->dims) shape.push_back(size(d));
-      }
-      out = tensor_op("index_select", {out, number(axis), flat});
-      if (k.type->rank() != 1) out = tensor_op("reshape", {out, AVal::tuple(std::move(shape))});
-      axis += static_cast<int64_t>(k.type->rank());
-      continue;
-    }
-    if (k.is(AKind::slice) || (k.is(AKind::known) && cast_exact<runtime::Slice>(k.known))) {
-      Value sl = k.is(AKind::slice) ? concrete_slice(k) : k.known;
-      auto* slice = sl.as<runtime::Slice>();
-      if (slice->start.is_none() && slice->stop.is_none() &&
-          (slice->step.is_none() || (slice->step.is_int() && slice->step.as_int() == 1))) {
-        ++axis;
-        continue;
-      }
-      if (!n.known()) {
-        abandon_symbol_ = true;
-        abandon("a slice of an axis whose size is a symbol");
-      }
-      int64_t start, stop, step;
-      int64_t count = runtime::slice_indices(session, *slice, n.c, start, stop, step);
-      if (count < 0) abandon("a slice that raises");
-      if (step == 1) {
-        out = taken(out, {Kind::narrow, axis, start, count});
-      } else if (step == -1) {
-        out = taken(out, {Kind::narrow, axis, start - count + 1, count});
-        out = taken(out, {Kind::flip, axis});
-      } else {
-        return by_runtime();
-      }
-      ++axis;
-      continue;
-    }
-    if (!is_number(k)) abandon("an index of a tensor that is not followed");
-    int64_t i = need_int(k, "indexes a tensor");
-    if (i < 0 && n.known()) i += n.c;
-    if (i < 0 || (n.known() && i >= n.c)) abandon("index out of range");
-    if (!n.known()) {
-      abandon_symbol_ = true;
-      abandon("an index into an axis whose size is a symbol");
-    }
-    out = taken(out, {Kind::narrow, axis, i, 1});
-    out = taken(out, {Kind::squeeze, axis});
-  }
-  return out;
-}
-
-// x with x[key] = value, put together from its neighbours.
-AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value) {
-  std::vector<IndexStep> steps;
-  const AVal old = tensor_index(x, key, &steps);
-  std::vector<AVal> shape;
-  for (const ir::SymDim& d : old.type->dims) shape.push_back(size(d));
-  AVal v = value;
-  if (!is_tensor(v)) {
-    v = tensor_op("full", {AVal::tuple(shape), v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
-  } else {
-    if (v.type->rank() > old.type->rank()) abandon("assignment of a tensor of more axes");
-    if (v.type->dtype != x.type->dtype)
-      v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
-    v = tensor_op("expand", {v, AVal::tuple(shape)});
-  }
-  return put_back(x, steps, v);
 }
 
 AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {

@@ -276,9 +276,16 @@ AVal Specialiser::wrap_tensor(const Value& v, uint32_t node) {
 
 AVal Specialiser::size(ir::SymDim d) {
   if (d.known()) return AVal::of(Value::integer(d.c));
-  auto at = extents_.find(d.symbol);
-  if (at == extents_.end()) abandon("a size that depends on data");
-  AVal v = AVal::dynamic(at->second, ir::types::integer());
+  AVal v;
+  if (const auto at = extents_.find(d.symbol); at != extents_.end()) {
+    v = AVal::dynamic(at->second, ir::types::integer());
+  } else {
+    const auto found = found_sizes_.find(d.symbol);
+    if (found == found_sizes_.end()) abandon("a size that depends on data");
+    const auto& [tensor, axis] = found->second;
+    v = emit(ir::prim::tensor_size, {tensor}, ir::types::integer(), axis);
+    dims_of_names_[index(v.atom.name())] = ir::SymDim::of(d.symbol);
+  }
   if (d.m != 1) v = binary(ir::prim::mul, v, AVal::of(Value::integer(d.m)));
   if (d.c != 0) v = binary(ir::prim::add, v, AVal::of(Value::integer(d.c)));
   if (v.is(AKind::dynamic) && v.atom.is_name()) dims_of_names_[index(v.atom.name())] = d;

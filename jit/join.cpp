@@ -51,6 +51,15 @@ void Specialiser::restore_heap(const AHeap& saved) {
 
 // ---------------------------------------------------------------- joins
 
+// Of tensors that differ in sizes: a symbol for each of these.
+static const ir::Type* common_tensor(const ir::Type* a, const ir::Type* b) {
+  if (!a || !b || !a->is_tensor() || !b->is_tensor() || a->dtype != b->dtype || a->rank() != b->rank()) return nullptr;
+  std::vector<ir::SymDim> dims(a->dims.begin(), a->dims.end());
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (!(dims[i] == b->dims[i])) dims[i] = ir::SymDim::of(ir::fresh_symbol());
+  return ir::types::tensor(a->dtype, dims);
+}
+
 AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
   if (same(a, b)) return a;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
@@ -63,6 +72,14 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
     j.from_a.push_back(atom(a));
     j.from_b.push_back(atom(b));
     return AVal::dynamic(p, ta);
+  }
+  if (const ir::Type* t = common_tensor(ta, tb)) {
+    const ir::NameId p = code.block_param(j.block, t);
+    j.from_a.push_back(atom(a));
+    j.from_b.push_back(atom(b));
+    const AVal merged = AVal::dynamic(p, t);
+    note_sizes(merged);
+    return merged;
   }
   bool compound = a.is(AKind::tuple) || a.is(AKind::closure) || a.is(AKind::bound);
   if (a.kind == b.kind && compound && a.items().size() == b.items().size() && a.parts->code == b.parts->code) {

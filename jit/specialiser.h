@@ -4,7 +4,8 @@
 //   exec_control.cpp  blocks, branches, joins, loops        exec_call.cpp     calls and argument binding
 //   exec_prims.cpp    the table of primitives               exec_ops.cpp      operators on numbers, tensors, objects
 //   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
-//   exec_tensor.cpp   rows of tensor operations             exec_grad.cpp     autodiff's primitives
+//   exec_tensor.cpp   rows of tensor operations             exec_index.cpp    items of tensors
+//   exec_grad.cpp     autodiff's primitives
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
@@ -262,6 +263,16 @@ class Specialiser {
   };
   AVal tensor_index(const AVal& a, const AVal& key, std::vector<IndexStep>* steps = nullptr);
   AVal put_back(const AVal& x, std::span<const IndexStep> steps, const AVal& v);
+  enum class KeyUse : uint8_t;
+  KeyUse use_of_key(const AVal& x, const std::vector<AVal>& keys);
+  std::vector<AVal> key_items(const AVal& key);
+  AVal key_operand(std::vector<AVal> keys);
+  AVal index_by_row(const AVal& x, std::vector<AVal> keys);
+  AVal put_by_row(std::string_view row, const AVal& x, std::vector<AVal> keys, const AVal& v);
+  AVal add_at(const AVal& x, const AVal& key, const AVal& v);  // x with v added at key
+  void note_sizes(const AVal& made);
+  void need_no_one(const ir::SigCall& call);
+  void leave_if(const AVal& condition, std::string_view why);
   AVal take_step(const AVal& x, const IndexStep& step);
   AVal tensor_store(const AVal& a, const AVal& key, const AVal& value);
   bool is_tensor(const AVal& a) const;
@@ -471,8 +482,9 @@ class Specialiser {
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
   uint32_t next_heap_ = 0;
-  bool abandon_symbol_ = false;                     // a size had to be a number
-  std::unordered_map<uint32_t, ir::Atom> extents_;  // symbol → its int input
+  bool abandon_symbol_ = false;                                          // a size had to be a number
+  std::unordered_map<uint32_t, ir::Atom> extents_;                       // symbol → its int input
+  std::unordered_map<uint32_t, std::pair<AVal, uint32_t>> found_sizes_;  // symbol → the tensor and axis that have it
   std::deque<AFrame*> frames_;
   std::vector<Fallback> fallbacks_;
   SpecialiseResult* result_ = nullptr;

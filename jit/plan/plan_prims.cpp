@@ -64,7 +64,9 @@ bool quick(ir::Op op, const Value& a, const Value& b, Value& out) {
 
 }  // namespace
 
-bool is_runnable(ir::Op op) { return is_call(op) || op == prim::tensor_item || runtime::is_boxable(op); }
+bool is_runnable(ir::Op op) {
+  return is_call(op) || op == prim::tensor_item || op == prim::tensor_size || runtime::is_boxable(op);
+}
 
 Value run_primitive(Session& s, const ir::Function& f, ir::Op op, uint32_t attr, std::span<Value> args) {
   Value out;
@@ -72,6 +74,7 @@ Value run_primitive(Session& s, const ir::Function& f, ir::Op op, uint32_t attr,
   if (is_call(op)) return call_of(s, f, op, attr, args);
   if (op == prim::item_set) return written(s, args);
   if (op == prim::tensor_item) return runtime::tensor_item(s, args[0].as<runtime::Tensor>(), 0);
+  if (op == prim::tensor_size) return Value::integer(args[0].as<runtime::Tensor>()->dim(static_cast<int>(attr)));
   return runtime::run_on_values(s, op, attr, args);
 }
 
