@@ -86,7 +86,10 @@ N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
 N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
 N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
 N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
-N(n_move_slots) { s.abandon("the derivative of inserting into a list"); }
+int64_t place_in_list(Specialiser& s, const AVal& i) { return s.need_int(i, "is a place in a list"); }
+N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), true), none(); }
+N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), none(); }
+N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
 N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_is_pullback) { return boolean(a.at(0).is(AKind::kept)); }
 N(n_kind) {
@@ -298,8 +301,9 @@ constexpr NativeRow kRows[] = {
     {"take", n_take},
     {"peek", n_peek},
     {"put", n_put},
-    {"open_slot", n_move_slots},
-    {"close_slot", n_move_slots},
+    {"open_slot", n_open_slot},
+    {"close_slot", n_close_slot},
+    {"slot_count", n_slot_count},
     {"feed", n_feed},
     {"is_pullback", n_is_pullback},
     {"kind", n_kind},

@@ -399,6 +399,39 @@ void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& sl
   }
 }
 
+// The place of the list's item that a key stands for; -1: of another object, or no item.
+static int64_t place_of_key(const Value& key, const Value& who) {
+  const auto* pair = cast_exact<runtime::Tuple>(key);
+  if (!pair || pair->size != 2 || !(*pair)[1].is_int()) return -1;
+  const auto *a = cast_exact<runtime::Str>((*pair)[0]), *b = cast_exact<runtime::Str>(who);
+  return a && b && a->view() == b->view() ? (*pair)[1].as_int() : -1;
+}
+
+void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, bool open) {
+  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  const Value who = runtime::make_str(identity_text(list));
+  const AObject before = read(env.heap);
+  AObject& e = write(env.heap);
+  e.keys.clear();
+  e.items.clear();
+  for (size_t k = 0; k < before.keys.size(); ++k) {
+    AVal key = before.keys[k];
+    const int64_t i = place_of_key(key.known, who);
+    if (!open && i == at) continue;
+    if (i >= (open ? at : at + 1)) key = AVal::of(runtime::make_tuple({who, Value::integer(open ? i + 1 : i - 1)}));
+    e.keys.push_back(std::move(key));
+    e.items.push_back(before.items[k]);
+  }
+}
+
+int64_t Specialiser::shadow_count(const AVal& env, const AVal& list) {
+  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  const Value who = runtime::make_str(identity_text(list));
+  int64_t n = 0;
+  for (const AVal& key : read(env.heap).keys) n = std::max(n, place_of_key(key.known, who) + 1);
+  return n;
+}
+
 // ---------------------------------------------------------------- the table
 
 namespace {

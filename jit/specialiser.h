@@ -322,6 +322,9 @@ class Specialiser {
   AVal shadow_peek(const AVal& env, const AVal& object, const AVal& slot);
   AVal shadow_take(const AVal& env, const AVal& object, const AVal& slot);
   void shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
+  // The slots of a list's items: one comes at `at` (`open`), or that one goes; those behind it move.
+  void shadow_move(const AVal& env, const AVal& list, int64_t at, bool open);
+  int64_t shadow_count(const AVal& env, const AVal& list);
   AVal list_index(const AVal& container, const AVal& index);
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);

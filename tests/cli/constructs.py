@@ -116,7 +116,7 @@ CONSTRUCTS = {
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
 LATER = {"enumerate over a ModuleList", "a generator expression", "kwargs", "weight decay by hand", "with a context", "functools.reduce",
-         "a named tuple", "zip of ModuleLists", "if on data", "named parameters", "a list's insert and pop"}
+         "a named tuple", "zip of ModuleLists", "if on data"}
 
 PRELUDE = """
 import functools, math
