@@ -235,6 +235,7 @@ struct Function {
   Kind kind = Kind::function;
   bool is_generator = false;
   bool is_method = false;  // stands directly in a class body
+  bool derived = false;    // a forward form or a pullback (ir/grad)
   Signature sig;
   std::vector<Capture> captures;
   std::vector<Symbol> locals;  // of the source, parameters and cells excluded: for messages and co_varnames

@@ -742,8 +742,8 @@ struct FunctionBuilder::Finisher {
     if (b.drop_unused_) drop_unused();
     Function& f = b.f_;
     out.name = f.name, out.qualname = f.qualname, out.kind = f.kind, out.is_generator = f.is_generator;
-    out.is_method = f.is_method, out.sig = std::move(f.sig), out.captures = std::move(f.captures),
-    out.locals = std::move(f.locals), out.span = f.span;
+    out.is_method = f.is_method, out.derived = f.derived, out.sig = std::move(f.sig),
+    out.captures = std::move(f.captures), out.locals = std::move(f.locals), out.span = f.span;
     new_name_id.assign(b.names_.size(), NameId::none);
     new_const_id.assign(f.constants.size(), ConstId::none);
     new_call_id.assign(f.calls.size(), UINT32_MAX);

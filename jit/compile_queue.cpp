@@ -83,6 +83,11 @@ void CompileQueue::wait_for_one(std::chrono::milliseconds most) {
   if (busy_ || !jobs_.empty()) idle_.wait_for(hold, most);
 }
 
+bool CompileQueue::busy() {
+  std::scoped_lock hold(lock_);
+  return busy_ || !jobs_.empty();
+}
+
 void CompileQueue::wait() {
   std::unique_lock hold(lock_);
   idle_.wait(hold, [this] { return jobs_.empty() && !busy_; });

@@ -23,6 +23,8 @@ class CompileQueue {
   void push_first(std::function<void()> job);
   /// Until a job is done, or so long.
   void wait_for_one(std::chrono::milliseconds most);
+  /// Is anything pushed that is not done?
+  bool busy();
   /// Until everything pushed so far is done.
   void wait();
   /// Drops what has not begun, and waits until what has is given up. For good.

@@ -8,6 +8,7 @@
 
 #include "backends/host/host_backend.h"
 #include "jit/output.h"
+#include "runtime/autodiff/state.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
@@ -32,24 +33,48 @@ namespace {
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
-// Does this call work on tensors? Only such functions are compiled by this tier.
-bool holds_tensor(const Value& v, int depth) {
+// With `objects`: also in attributes, items of dicts and lists, looking at so many values at most.
+bool holds_tensor(const Value& v, int depth, bool objects, int& most) {
   using runtime::ObjectKind;
+  if (--most < 0) return false;
+  const auto any = [&](const auto& values) {
+    return depth > 0 &&
+           std::ranges::any_of(values, [&](const Value& i) { return holds_tensor(i, depth - 1, objects, most); });
+  };
   switch (runtime::kind_of(v)) {
     case ObjectKind::tensor:
       return true;
     case ObjectKind::tuple:
-      if (depth > 0)
-        for (Value& i : *v.as<runtime::Tuple>())
-          if (holds_tensor(i, depth - 1)) return true;
-      return false;
+      return any(std::span(v.as<runtime::Tuple>()->begin(), v.as<runtime::Tuple>()->end()));
     case ObjectKind::list: {
       auto* l = v.as<runtime::List>();
-      return depth > 0 && l->size > 0 && holds_tensor(l->items[0], depth - 1);
+      return any(std::span(l->items, objects ? l->size : std::min<size_t>(l->size, 1)));
+    }
+    case ObjectKind::dict: {
+      auto* d = v.as<runtime::Dict>();
+      for (uint32_t i = 0; objects && depth > 0 && i < d->filled; ++i)
+        if (!d->entries[i].key.is_unbound() && holds_tensor(d->entries[i].value, depth - 1, objects, most)) return true;
+      return false;
+    }
+    case ObjectKind::instance: {
+      auto* o = v.as<runtime::Instance>();
+      return objects && o->shape && any(std::span(o->slots, o->shape->count));
     }
     default:
       return false;
   }
+}
+constexpr int kMostLookedAt = 256;
+
+// What a captured function is known by; null: it is none.
+const void* captured_identity(const Value& capture, ir::FunctionRef& code) {
+  const Value* v = &capture;
+  if (auto* cell = runtime::cast_exact<runtime::Cell>(*v)) v = &cell->value;
+  if (auto* bound = runtime::cast_exact<runtime::BoundMethod>(*v)) v = &bound->function;
+  if (auto* f = runtime::cast_exact<runtime::Function>(*v)) return code = f->code, f->code.get();
+  if (auto* n = runtime::cast_exact<runtime::Native>(*v)) return n->def;
+  if (auto* o = runtime::cast_exact<runtime::Instance>(*v)) return o->type;  // a model
+  return nullptr;
 }
 
 }  // namespace
@@ -65,59 +90,95 @@ JitExecutor::JitExecutor(Session& s)
     : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr), everything_(asked_for_everything()) {}
 JitExecutor::~JitExecutor() { queue_.reset(); }
 
-FunctionVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
+CodeVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
   auto [at, fresh] = index_.try_emplace(code.get(), nullptr);
   if (fresh) {
-    order_.push_back(std::make_unique<FunctionVersions>());
-    at->second = order_.back().get();
+    at->second = std::make_unique<CodeVersions>();
     at->second->code = code;
+    at->second->transform = runtime::autodiff::state(session_).transforms.contains(code.get());
   }
   return *at->second;
 }
 
-void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
-  FunctionVersions& f = versions_of(code);
-  f.marked = true;
-  f.fixed.resize(std::max(f.fixed.size(), fixed.size()));
-  for (size_t i = 0; i < fixed.size(); ++i)
-    if (fixed[i]) f.fixed[i] = true;
-  Code* c = runtime::code_of(session_, code);
-  c->call_trigger = c->calls + 1;
+FunctionVersions& JitExecutor::function_of(CodeVersions& c, const runtime::Function* closure) {
+  const std::span<const Value> captures =
+      closure ? std::span<const Value>(closure->captures) : std::span<const Value>{};
+  ir::FunctionRef code;
+  const auto is = [&](const FunctionVersions* f) {
+    size_t at = 0;
+    for (const Value& v : captures)
+      if (const void* of = captured_identity(v, code); of && (at == f->captured.size() || f->captured[at++] != of))
+        return false;
+    return at == f->captured.size();
+  };
+  const auto known = std::ranges::find_if(c.functions, is);
+  if (known != c.functions.end()) {
+    std::iter_swap(c.functions.begin(), known);
+    return *c.functions.front();
+  }
+  if (c.functions.size() == kMaxFunctions) return *c.functions.front();
+  FunctionVersions& f = *order_.emplace_back(std::make_unique<FunctionVersions>());
+  f.code = c.code;
+  f.marked = c.marked;
+  f.fixed = c.fixed;
+  for (const Value& v : captures) {
+    ir::FunctionRef kept;
+    if (const void* of = captured_identity(v, kept)) f.captured.push_back(of);
+    if (kept) f.captured_codes.push_back(std::move(kept));
+  }
+  c.functions.insert(c.functions.begin(), &f);
+  return f;
 }
 
-bool JitExecutor::wants(Session&, const std::vector<Value>& args) const {
-  for (const Value& v : args)
-    if (holds_tensor(v, 2)) return true;
-  return false;
+void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
+  CodeVersions& c = versions_of(code);
+  c.marked = true;
+  c.fixed.resize(std::max(c.fixed.size(), fixed.size()));
+  for (size_t i = 0; i < fixed.size(); ++i)
+    if (fixed[i]) c.fixed[i] = true;
+  for (FunctionVersions* f : c.functions) f->marked = true, f->fixed = c.fixed;
+  Code* compiled = runtime::code_of(session_, code);
+  compiled->call_trigger = compiled->calls + 1;
+}
+
+bool JitExecutor::wants(const std::vector<Value>& args, bool objects) const {
+  int most = kMostLookedAt;
+  return std::ranges::any_of(args, [&](const Value& v) { return holds_tensor(v, objects ? 4 : 2, objects, most); });
+}
+bool JitExecutor::wants(Frame& frame, bool objects) const {
+  std::vector<Value> args;
+  for (ir::NameId p : runtime::frame_code(frame)->function->blocks[0].params)
+    args.push_back(runtime::frame_value(frame, p));
+  return wants(args, objects);
 }
 
 RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   runtime::MemoryUnlimited unlimited(s.memory);
   Code* code = runtime::frame_code(frame);
-  const auto known = index_.find(code->function.get());
-  const FunctionVersions* before = known == index_.end() ? nullptr : known->second;
-  if ((before && !before->refused.empty()) || code->function->is_generator ||
-      code->function->kind == ir::Function::Kind::module || code->function->kind == ir::Function::Kind::class_body) {
+  const ir::FunctionRef& f = code->function;
+  const auto never = [&] {
     code->call_trigger = UINT32_MAX;
     return RunOutcome::not_taken;
-  }
-  if (!everything_ && (!before || !before->marked)) {
+  };
+  if (f->is_generator || f->kind == ir::Function::Kind::module || f->kind == ir::Function::Kind::class_body)
+    return never();
+  const auto known = index_.find(f.get());
+  const bool marked = known != index_.end() && known->second->marked;
+  if (!everything_ && !marked) {
+    if (f->derived) return never();
     // The library's own helpers are compiled as parts of what calls them.
-    const SourceFile* file = s.sources.file(code->function->span.file);
-    if (!file || file->name().starts_with("ouro/")) {
-      code->call_trigger = UINT32_MAX;
-      return RunOutcome::not_taken;
-    }
-    std::vector<Value> args;
-    for (ir::NameId p : code->function->blocks[0].params) args.push_back(runtime::frame_value(frame, p));
-    if (!wants(s, args)) {
+    const SourceFile* file = s.sources.file(f->span.file);
+    const bool of_library = !file || file->name().starts_with("ouro/");
+    const bool transform = of_library && runtime::autodiff::state(s).transforms.contains(f.get());
+    if (of_library && !transform) return never();
+    if (!wants(frame, transform)) {
       // Look again later, ever more rarely.
       code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;
       return RunOutcome::not_taken;
     }
   }
   code->entry = &JitExecutor::enter;
-  code->entry_data = &versions_of(code->function);
+  code->entry_data = &versions_of(f);
   code->call_trigger = UINT32_MAX;
   return RunOutcome::not_taken;  // the interpreter asks the entry at once
 }
@@ -177,7 +238,19 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
 
 RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
   runtime::MemoryUnlimited unlimited(s.memory);
-  return static_cast<JitExecutor*>(s.executor)->call(s, frame, *static_cast<FunctionVersions*>(data), result);
+  auto* jit = static_cast<JitExecutor*>(s.executor);
+  CodeVersions& code = *static_cast<CodeVersions*>(data);
+  FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
+  if (!f.refused.empty()) return RunOutcome::not_taken;
+  // Mostly it is a part of a step that is being compiled, too.
+  const bool waits = code.transform && !f.marked && !jit->everything_ && s.options.mode == runtime::Mode::auto_;
+  if (waits && f.versions.empty() && (f.asked < kTransformWaits || (jit->queue_ && jit->queue_->busy()))) {
+    ++f.asked;
+    return RunOutcome::not_taken;
+  }
+  if (code.transform && f.versions.empty() && !f.marked && !jit->everything_ && !jit->wants(frame, true))
+    return RunOutcome::not_taken;
+  return jit->call(s, frame, f, result);
 }
 
 RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
@@ -310,6 +383,7 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
 
 void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std::string& why) {
   f.refused = why;
+  if (!f.captured.empty()) return;  // there may be others of its code
   Code* code = runtime::frame_code(frame);
   code->entry = nullptr;
   code->call_trigger = UINT32_MAX;

@@ -4,8 +4,9 @@
 // Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
 // waits. `auto`: what
 // `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until
-// the background thread has the code, and nobody waits. A version that does not fit leaves the call to the interpreter;
-// results are the same bits.
+// the background thread has the code, and nobody waits. What `grad` and `value_and_grad` give waits a little longer: it
+// is mostly a part of a step that is compiled as a whole. Forward forms and pullbacks are only parts. A version that
+// does not fit leaves the call to the interpreter; results are the same bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
 // compiled for the new one in the background, from the same typed program, in every tier; the versions of the old plan
@@ -53,7 +54,8 @@ class JitExecutor final : public runtime::Executor {
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
 
  private:
-  FunctionVersions& versions_of(const ir::FunctionRef& code);
+  CodeVersions& versions_of(const ir::FunctionRef& code);
+  FunctionVersions& function_of(CodeVersions& c, const runtime::Function* closure);
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
@@ -69,12 +71,14 @@ class JitExecutor final : public runtime::Executor {
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
-  bool wants(Session& s, const std::vector<Value>& args) const;
+  // Does a call work on tensors? Only such functions are compiled if nobody asks for it.
+  bool wants(const std::vector<Value>& args, bool objects) const;
+  bool wants(runtime::Frame& frame, bool objects) const;
 
   Session& session_;
   bool stress_exits_ = false;  // OURO_STRESS_EXITS: see docs/testing.md
   bool everything_ = false;    // OURO_COMPILE=everything: functions without tensors, and the library's, too
-  std::unordered_map<const ir::Function*, FunctionVersions*> index_;
+  std::unordered_map<const ir::Function*, std::unique_ptr<CodeVersions>> index_;
   std::deque<std::unique_ptr<FunctionVersions>> order_;
   // Scratch of one call, reused: no allocation in the steady state. One per depth of nested compiled calls.
   struct Scratch {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "jit/executor.h"
+#include "runtime/autodiff/state.h"
 
 namespace ouro::jit {
 
@@ -25,6 +26,16 @@ std::string source_line(runtime::Session& s, Span span) {
   std::string_view line = file->line_text(file->line_col(span.begin).line);
   size_t first = line.find_first_not_of(" \t");
   return first == std::string_view::npos ? "" : std::string(line.substr(first));
+}
+
+// A gradient is known by what it is the gradient of.
+std::string title(runtime::Session& s, const FunctionVersions& f) {
+  if (!f.captured_codes.empty() && runtime::autodiff::state(s).transforms.contains(f.code.get())) {
+    const std::string_view name = f.code->qualname.text();
+    const ir::Function& of = *f.captured_codes.front();
+    return fmt::format("{}({}) ({})", name.substr(0, name.find('.')), of.qualname.text(), place(s, of.span));
+  }
+  return fmt::format("{} ({})", f.code->qualname.text(), place(s, f.code->span));
 }
 
 // Equal notes on one line are one line of the report.
@@ -52,7 +63,7 @@ std::string explain(runtime::Session& s) {
   std::string out;
   for (const auto& f : jit->functions()) {
     if (f->versions.empty() && f->failures.empty() && !f->marked) continue;
-    out += fmt::format("{} ({})\n", f->code->qualname.text(), place(s, f->code->span));
+    out += title(s, *f) + "\n";
     for (size_t i = f->versions.size(); i-- > 0;) {
       const Version& v = *f->versions[i];
       Version::State state = v.state.load();

@@ -30,11 +30,15 @@ struct Version {
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
 };
 
-// All versions of one function.
+// All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of
+// two losses, which are closures of one function of the library, are two functions, and closures made anew share
+// versions.
 struct FunctionVersions {
   ir::FunctionRef code;
-  bool marked = false;                             // @jit, or --mode=graph: as soon as possible
-  std::vector<bool> fixed;                         // by parameter: `jit(static=)`
+  std::vector<const void*> captured;            // of each captured function its code; of a built-in one, its definition
+  std::vector<ir::FunctionRef> captured_codes;  // which are kept
+  bool marked = false;                          // @jit, or --mode=graph: as soon as possible
+  std::vector<bool> fixed;                      // by parameter: `jit(static=)`
   std::vector<std::shared_ptr<Version>> versions;  // newest first
   Pins pins;
   std::vector<SpecialiseNote> failures;
@@ -42,9 +46,21 @@ struct FunctionVersions {
   std::string refused;                         // why it stays interpreted, once decided
   std::string full;                            // why there will be no more versions, once decided
   uint64_t interpreted_calls = 0;
+  uint32_t asked = 0;  // calls of a transform's closure before it is compiled
+};
+
+// The functions of one code.
+struct CodeVersions {
+  ir::FunctionRef code;
+  bool marked = false;
+  bool transform = false;   // what `grad` and `value_and_grad` give: a root, though it is the library's
+  std::vector<bool> fixed;  // by parameter: `jit(static=)`
+  std::vector<FunctionVersions*> functions;  // the one called last first
 };
 
 constexpr size_t kMaxVersions = 8;
 constexpr size_t kMaxFailures = 3;
+constexpr size_t kMaxFunctions = 64;     // of one code
+constexpr uint32_t kTransformWaits = 3;  // calls before a transform's closure is compiled by itself
 
 }  // namespace ouro::jit

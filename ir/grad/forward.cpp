@@ -19,6 +19,7 @@ void Reverse::head() {
   Function& h = fwd_.head();
   h.qualname = f_.qualname, h.kind = f_.kind, h.is_method = f_.is_method, h.captures = f_.captures;
   h.captures.push_back({intern("<self>"), false});
+  h.derived = true;
   h.sig = f_.sig;
   if (flat_) {
     h.sig = {};

@@ -19,6 +19,7 @@ void Reverse::exit() {
   env_ = bwd_.entry_param(intern("env"));
   Function& h = bwd_.head();
   h.qualname = intern(f_.qualname.str() + "'");
+  h.derived = true;
   h.sig.names = {intern("dy"), intern("env")};
   h.sig.posonly = h.sig.positional = 2;
   auto capture = [&](Atom a, std::string_view name) {

@@ -55,6 +55,13 @@ Value n_slot_count(Session&, const Args& a) {
   return Value::integer(it == objects.end() ? 0 : static_cast<int64_t>(it->second.list.size()));
 }
 Value n_feed(Session& s, const Args& a) { return done(feed(s, a[0], a[1], a[2])); }
+Value n_transform(Session& s, const Args& a) {
+  auto* f = cast_exact<Function>(a[0]);
+  if (!f) return raise_type_error(s, "transform: a function is expected");
+  for (const ir::Constant& c : f->code->constants)
+    if (c.code) state(s).transforms.insert(c.code.get());
+  return Value::none();
+}
 Value n_is_pullback(Session&, const Args& a) { return Value::boolean(kind_of(a[0]) == ObjectKind::pullback); }
 Value n_kind(Session& s, const Args& a) {
   switch (kind_of(unwrap(a[0]))) {
@@ -393,6 +400,10 @@ constexpr NativeDef kFunctions[] = {
      .fn = n_slot_count,
      .doc = "How many slots of a list env knows."},
     {.name = "feed", .params = "env: shadow_map, place, d, /", .fn = n_feed, .doc = "Add to the cotangent of a place."},
+    {.name = "transform",
+     .params = "f, /",
+     .fn = n_transform,
+     .doc = "The closures that f makes are derivatives of what they capture: compiled as functions of scripts are."},
     {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},

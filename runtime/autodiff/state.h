@@ -25,6 +25,8 @@ struct State {
   Value rules;                                          // module grad_rules
   Value table;                                          // its RULES
   std::unordered_map<std::string, Value> found;         // rules and functions by name
+  std::unordered_set<const ir::Function*>
+      transforms;  // what grad and value_and_grad give: compiled as a script's function
 };
 
 inline State& state(Session& s) { return s.state<State>(); }

@@ -1,0 +1,63 @@
+"""What is compiled by itself: functions of scripts and what `grad` and `value_and_grad` give, each by what it is the gradient of. Forward
+forms and pullbacks are only parts.
+"""
+import re
+
+SCRIPT = """
+from ouro import grad, jit, nn, optim, value_and_grad
+manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 1)
+    def forward(self, x):
+        return self.b(self.a(x).tanh())
+model = Net()
+opt = optim.SGD(model, lr=0.1)
+x, y = randn(16, 4), randn(16, 1)
+
+def loss(m, x, y):
+    return ((m(x) - y) ** 2).mean()
+
+def size(m):
+    return sum([(p * p).sum() for p in m.parameters()])
+
+both = value_and_grad(loss)
+for i in range(200):
+    l, g = both(model, x, y)                       # kept
+    opt.update(g)
+    a = value_and_grad(loss)(model, x, y)[0]       # made anew
+    b = grad(size)(model).a.weight.sum()
+    c = grad(lambda z: (z * x).sum())(x).sum()
+print(float(l), float(a), float(b), float(c))
+"""
+
+
+def test_a_gradient_is_compiled_by_itself(t):
+    t.write("roots.ouro", SCRIPT)
+    expected = t.run("run", "--mode=eager", "roots.ouro").out
+    for mode in ("auto", "graph"):
+        out = t.run("explain", f"--mode={mode}", "--cache=off", "roots.ouro").out
+        t.check(out.startswith(expected), out)
+        titles = re.findall(r"^(\S.*) \(.*:\d+\)$", out, re.M)
+        t.check(sorted(titles) == ["grad(<lambda>)", "grad(size)", "value_and_grad(loss)"], out)
+        t.check("stays interpreted" not in out and "interpreted in place" not in out, out)
+        # Of one code and one loss, kept or made anew, there is one function.
+        t.check(len(re.findall("version 1:", out)) == 3 and "version 2:" not in out, out)
+
+
+def test_losses_have_versions_of_their_own(t):
+    """As many gradients as one likes: the limit of versions is each one's own."""
+    losses = "\n".join(f"def loss{k}(w): return ((w - {k}.0) ** 2).sum()" for k in range(12))
+    t.write("many.ouro", f"""
+from ouro import grad, jit
+{losses}
+w = ones(3)
+for f in ({', '.join(f'loss{k}' for k in range(12))}):
+    for i in range(4):
+        g = jit(grad(f))(w)
+    print(g)
+""")
+    expected = t.run("run", "--mode=eager", "many.ouro").out
+    out = t.run("explain", "--mode=graph", "--cache=off", "many.ouro").out
+    t.check(out.startswith(expected), out)
+    t.check(len(re.findall(r"^grad\(loss\d+\)", out, re.M)) == 12 and "calls interpreted" not in out, out)
