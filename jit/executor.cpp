@@ -87,7 +87,9 @@ bool asked_for_everything() {
 }  // namespace
 
 JitExecutor::JitExecutor(Session& s)
-    : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr), everything_(asked_for_everything()) {}
+    : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr), everything_(asked_for_everything()) {
+  if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
+}
 JitExecutor::~JitExecutor() { queue_.reset(); }
 
 CodeVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
@@ -171,6 +173,15 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     const bool of_library = !file || file->name().starts_with("ouro/");
     const bool transform = of_library && runtime::autodiff::state(s).transforms.contains(f.get());
     if (of_library && !transform) return never();
+    if (compile_after.count() > 0 && s.options.mode == runtime::Mode::auto_) {
+      CodeVersions& c = versions_of(f);
+      const Clock::time_point now = Clock::now();
+      if (c.seen == Clock::time_point{}) c.seen = now;
+      if (now - c.seen < compile_after) {
+        code->call_trigger = code->calls + 1 + code->calls / 8;
+        return RunOutcome::not_taken;
+      }
+    }
     if (!wants(frame, transform)) {
       // Look again later, ever more rarely.
       code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;

@@ -3,10 +3,11 @@
 //
 // Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
 // waits. `auto`: what
-// `@jit` marks is specialised at its first call, other functions of tensors at their second; they are interpreted until
-// the background thread has the code, and nobody waits. What `grad` and `value_and_grad` give waits a little longer: it
-// is mostly a part of a step that is compiled as a whole. Forward forms and pullbacks are only parts. A version that
-// does not fit leaves the call to the interpreter; results are the same bits.
+// `@jit` marks is specialised at its first call, other functions of tensors once they have been called for a tenth of a
+// second; they are interpreted until the background thread has the code, and nobody waits. What `grad` and
+// `value_and_grad` give waits a little longer: it is mostly a part of a step that is compiled as a whole. Forward forms
+// and pullbacks are only parts. A version that does not fit leaves the call to the interpreter; results are the same
+// bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
 // compiled for the new one in the background, from the same typed program, in every tier; the versions of the old plan
@@ -16,6 +17,7 @@
 // demand says (runtime/machine/device.h) have versions of their own, and no other serves them.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -52,6 +54,9 @@ class JitExecutor final : public runtime::Executor {
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
+  /// In `auto`, a function that nobody marked is compiled when it has been called again and again for so long: what
+  /// ends before that is not made slower by its compilation.
+  std::chrono::milliseconds compile_after{kCompileAfter};
 
  private:
   CodeVersions& versions_of(const ir::FunctionRef& code);

@@ -57,6 +57,10 @@ void notes(runtime::Session& s, const std::vector<SpecialiseNote>& list, std::st
 
 }  // namespace
 
+void compile_soon(runtime::Session& s) {
+  if (JitExecutor* jit = executor_of(s)) jit->compile_after = std::chrono::milliseconds(0);
+}
+
 std::string explain(runtime::Session& s) {
   JitExecutor* jit = executor_of(s);
   if (!jit) return "mode eager: every statement is interpreted as it comes\n";

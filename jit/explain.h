@@ -11,4 +11,7 @@ namespace ouro::jit {
 /// The report of `ouro explain`, lines ending in \n. Empty modes (eager) say so.
 std::string explain(runtime::Session& s);
 
+/// What is called twice is compiled, however short the script: so that there is something to tell.
+void compile_soon(runtime::Session& s);
+
 }  // namespace ouro::jit

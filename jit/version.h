@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,12 +56,14 @@ struct CodeVersions {
   bool marked = false;
   bool transform = false;   // what `grad` and `value_and_grad` give: a root, though it is the library's
   std::vector<bool> fixed;  // by parameter: `jit(static=)`
-  std::vector<FunctionVersions*> functions;  // the one called last first
+  std::vector<FunctionVersions*> functions;      // the one called last first
+  std::chrono::steady_clock::time_point seen{};  // when it was called a second time
 };
 
 constexpr size_t kMaxVersions = 8;
 constexpr size_t kMaxFailures = 3;
 constexpr size_t kMaxFunctions = 64;     // of one code
 constexpr uint32_t kTransformWaits = 3;  // calls before a transform's closure is compiled by itself
+constexpr int kCompileAfter = 100;       // ms, from a function's second call on
 
 }  // namespace ouro::jit

@@ -356,6 +356,7 @@ int run_program(const Command& c) {
   const uint64_t cache_bytes = jit::cache_limit(c.cache, /*on_by_default=*/true);
   jit::keep_code(s, cache_bytes);
   if (c.cache.on == true || c.options.verbose) tell_if_cache_is_refused(cache_bytes);
+  if (c.explain || !c.stage.empty()) jit::compile_soon(s);
   g_interrupted = &s;
   struct sigaction action {};
   action.sa_handler = on_interrupt;

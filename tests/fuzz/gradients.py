@@ -305,7 +305,7 @@ class Program:
 def run(ouro, mode, path):
     option, environment = TIERS.get(mode, (mode, {}))
     p = subprocess.run([ouro, "run", "--cache=off", f"--mode={option}", path], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
-                       env={**os.environ, "OURO_ABORT_ON_BUG": "1", "OURO_CHECK_PLANS": "1", **environment})
+                       env={**os.environ, "OURO_ABORT_ON_BUG": "1", "OURO_CHECK_PLANS": "1", "OURO_COMPILE_AFTER": "0", **environment})
     return p.returncode, p.stdout, p.stderr[-500:] if p.returncode else ""
 
 

@@ -572,7 +572,7 @@ class Program:
             yield from s.smaller()
 
 
-ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off")
+ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off", OURO_COMPILE_AFTER="0")
 
 
 def run(command, path, more=None):

@@ -860,7 +860,7 @@ def program(cases):
     return ("" if first.judged else ALONE) + PRELUDE + (TENSOR_PRELUDE if first.tensors else "") + "".join(c.render(n) for n, c in enumerate(cases))
 
 
-ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off")
+ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off", OURO_COMPILE_AFTER="0")
 
 
 def run(command, path, more=None):

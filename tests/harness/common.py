@@ -108,6 +108,7 @@ class Suite:
         env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
         env.pop("OURO_CACHE_BYTES", None)
         env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
+        env["OURO_COMPILE_AFTER"] = "0"  # the mode auto compiles what is called twice, however short the script
         env["OURO_ABORT_ON_BUG"] = "1"  # a bug of the compiler is no fallback here
         # Leaks are not looked for: the prompt leaves memory behind when it ends.
         # Where a block of thread-local storage begins 16 bytes into a page the sanitizers take what lies before it for
