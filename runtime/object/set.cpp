@@ -79,7 +79,9 @@ int key_equals(Session& s, const Value& stored, const Value& key) {
 }
 
 // Finds the entry of the key (found = 1), or where it would go (0): the last deleted entry on the way, else the free
-// one; -1 if a comparison failed.
+// one; -1 if a comparison failed. What is added need not be put anywhere once it was equal to a key, even if that key
+// is gone by then.
+template <bool adding = false>
 int find(Session& s, Set* t, const Value& key, int64_t hash, Set::Entry*& entry) {
 restart:
   ensure_table(t);  // a comparison may have cleared the set
@@ -100,6 +102,7 @@ restart:
         Value stored = e->key;
         int same = key_equals(s, stored, key);
         if (same < 0) return -1;
+        if (adding && same) return 1;
         if (table != t->table || mask != t->mask || !e->key.same(stored)) goto restart;
         if (same) {
           entry = e;
@@ -116,7 +119,7 @@ restart:
 int add_entry(Session& s, Set* t, const Value& key, int64_t hash) {
   ensure_table(t);
   Set::Entry* e = nullptr;
-  int found = find(s, t, key, hash, e);
+  int found = find<true>(s, t, key, hash, e);
   if (found) return found < 0 ? -1 : 0;
   bool again = is_dummy(*e);
   e->key = key;

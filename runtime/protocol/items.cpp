@@ -57,13 +57,15 @@ Value get_item(Session& s, const Value& v, const Value& key) {
   return raise_type_error(s, "'%s' object is not subscriptable", type_name(s, v).c_str());
 }
 
-// CPython asks what has a length for the item of that number, where the key is one, before it refuses.
+// CPython asks what has a length for the item of that number, where the key is or has one, before it refuses.
 static bool asks_by_number(Session& s, const Value& v, const Value& key) {
-  return ((scripted(v) && !type_of(s, v)->builtin) || slots_of(s, v).length) && is_integer(key);
+  const bool sequence = (scripted(v) && !type_of(s, v)->builtin) || slots_of(s, v).length;
+  return sequence && (is_integer(key) || !find_dunder(s, type_of(s, key), Dunder::index_).is_unbound());
 }
 static bool index_fits(Session& s, const Value& key) {
   int64_t index = 0;
   if (to_index(s, key, index)) return true;
+  if (!pending_is(s, ExcKind::OverflowError)) return false;
   clear_pending(s);
   raise_error(s, ExcKind::IndexError, "cannot fit '%s' into an index-sized integer", type_name(s, key).c_str());
   return false;

@@ -17,6 +17,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -863,9 +864,14 @@ def program(cases):
 ENVIRONMENT = dict(os.environ, PYTHONHASHSEED="0", OURO_ABORT_ON_BUG="1", OURO_CACHE="off", OURO_COMPILE_AFTER="0")
 
 
-def run(command, path, more=None):
+def little_memory():
+    """A list that grows without end is soon a MemoryError, after which nothing is compared."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+def run(command, path, more=None, limit=None):
     try:
-        p = subprocess.run([*command, path], capture_output=True, timeout=60, env={**ENVIRONMENT, **(more or {})}, stdin=subprocess.DEVNULL)
+        p = subprocess.run([*command, path], capture_output=True, timeout=60, env={**ENVIRONMENT, **(more or {})}, stdin=subprocess.DEVNULL, preexec_fn=limit)
     except subprocess.TimeoutExpired:
         return "timeout", b"", b""
     return p.returncode, p.stdout, p.stderr[-1500:] if p.returncode else b""
@@ -876,7 +882,7 @@ def answers(given, text, path):
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     if not text.startswith(ALONE):
-        yield "python3", run([given.python], path)
+        yield "python3", run([given.python], path, limit=little_memory)
     for mode in given.modes.split(","):
         option, environment = TIERS.get(mode, (mode, None))
         yield mode, run([given.ouro, "run", "--mode=" + option], path, environment)
