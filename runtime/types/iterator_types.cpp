@@ -185,8 +185,9 @@ Value reversed_next(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
   Value source = it.source;
   if (it.index >= 0) {
-    Value v = get_item(s, source, Value::integer(it.index--));
-    if (!v.is_error()) return v;
+    Value v = get_item(s, source, Value::integer(it.index));
+    if (!v.is_error()) return --it.index, v;
+    it.source = Value();  // it has ended, whatever was raised
     if (!pending_is(s, ExcKind::IndexError) && !pending_is(s, ExcKind::StopIteration)) return v;
     clear_pending(s);
   }

@@ -286,7 +286,7 @@ bool view_hash(Session& s, const Value& v, int64_t& out) {
 Value next_item(Session& s, Iterator& it) {
   if (it.source.is_unbound()) return Value::end();
   const MemoryView& m = *cast_memory_view(it.source);
-  if (it.index < m.length) return item_at(s, it.source, m, it.index++);
+  if (it.index < m.length) return usable(s, it.source) ? item_at(s, it.source, m, it.index++) : Value::error();
   it.source = Value();
   return Value::end();
 }
