@@ -140,7 +140,7 @@ AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vect
 }
 
 // Early where it shows: a property runs, an attribute of the object's own may be another after the arguments. What is
-// looked up late is a class's, or missing, and then nothing of the function is compiled.
+// looked up late is a class's.
 AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance || read(a.heap).poisoned) return {};
@@ -149,7 +149,7 @@ AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   const auto* t = read(a.heap).cls.as<runtime::Type>();
   if (t->has_getattribute || is_instance(of_class)) return get_attr(a, name);
   AVal own = load_slot(a.heap, name);
-  if (own.is(AKind::unbound) && of_class.is(AKind::unbound) && t->has_getattr) return get_attr(a, name);
+  if (own.is(AKind::unbound) && of_class.is(AKind::unbound)) return get_attr(a, name);  // also where it is missing
   return own.is(AKind::poison) ? AVal{} : own;
 }
 

@@ -282,6 +282,10 @@ bool build(Session& s, const Args& a, const char* name, std::string& out, const 
   if (is_integer(v[0]) || !find_dunder(s, type_of(s, v[0]), Dunder::index_).is_unbound()) {
     int64_t n;
     if (!to_index(s, v[0], n)) {
+      if (pending_is(s, ExcKind::TypeError)) {  // it may have items
+        clear_pending(s);
+        return self ? bytearray_items(s, v[0], out, self) : bytes_items(s, v[0], out);
+      }
       if (pending_is(s, ExcKind::OverflowError)) {
         clear_pending(s);
         raise_error(s, ExcKind::OverflowError, "cannot fit '%s' into an index-sized integer",

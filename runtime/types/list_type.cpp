@@ -181,11 +181,11 @@ bool set_slice(Session& s, List* l, const Slice& sl, const Value& value) {
   if (o || cast_exact<Tuple>(value)) {
     fresh = o ? list_of_span(o->items, o->size) : list_of_items(s, value);
   } else {
-    fresh = list_of_items(s, value);
-    if (fresh.is_error()) {
+    const Value it = iter(s, value);
+    if (!it.is_error()) fresh = list_of(s, it);
+    if (fresh.is_error()) return false;
+    if (it.is_error()) {
       if (!pending_is(s, ExcKind::TypeError)) return false;
-      const TypeSlots& slots = slots_of(s, value);
-      if (slots.iter || slots.next || !find_dunder(s, type_of(s, value), Dunder::iter_).is_unbound()) return false;
       clear_pending(s);
       bool plain = sl.step.is_none() || (sl.step.is_int() && sl.step.as_int() == 1);
       raise_type_error(s, plain ? "can only assign an iterable" : "must assign iterable to extended slice");

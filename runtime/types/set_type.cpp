@@ -169,8 +169,8 @@ Value set_binary(Session& s, BinOp op, const Value& a, const Value& b) {
   }
 }
 
-bool intersection_update(Session& s, Set* t, const Value& self, const Value& other) {
-  Value r = intersection(s, self, other);
+// t becomes what `r` is, a set of its own, or an error.
+bool take_over(Set* t, const Value& r) {
   if (r.is_error()) return false;
   Set* x = cast<Set>(r);
   std::swap(t->table, x->table);
@@ -191,7 +191,7 @@ Value set_inplace(Session& s, BinOp op, Value& a, const Value& b) {
       ok = set_update(s, t, b);
       break;
     case BinOp::and_:
-      ok = intersection_update(s, t, a, b);
+      ok = take_over(t, intersection(s, a, b));
       break;
     case BinOp::sub:
       ok = difference_update(s, t, b);
@@ -383,8 +383,7 @@ Value fold(Session& s, const Args& a) {
   return out;
 }
 Value m_intersection_update(Session& s, const Args& a) {
-  OURO_TRY(r, fold<intersection>(s, a));
-  return intersection_update(s, self_of(a), r, r) ? Value::none() : Value::error();
+  return take_over(self_of(a), fold<intersection>(s, a)) ? Value::none() : Value::error();
 }
 Value m_difference_update(Session& s, const Args& a) {
   for (size_t i = 1; i < a.size(); ++i)
