@@ -11,7 +11,9 @@ is left. The answers are CPython's, to the message of the exception. Every third
 every sixth does what CPython 3.11 dies of: these must say the same in all modes. A process that dies is a failure.
 
 How often CPython asks for a hash is its own business where it counts, or copies into a dict that keeps its order (`unplanned`): there the
-methods do nothing.
+methods do nothing. A lookup in a dict begins anew, and asks for `==` again, where the table was made anew meanwhile; at which length a dict
+makes a larger table is CPython's own business too, so what makes one grow adds more keys than any table has room for. Python has 1 GB of
+memory: what grows without end is not compared.
 """
 import argparse
 import os
@@ -194,9 +196,9 @@ L = [5, 6, 7, 8]
 L = None
 del L
 D.clear()
-D[9] = 1
-D[0] = 1
-D[H(8)] = 2
+D.update(dict.fromkeys(range(9, 150), 1))
+D.update(dict.fromkeys(range(150), 1))
+D[H(8)] = D.update(dict.fromkeys(range(100, 250), 1))
 D.pop(next(iter(D)), None)
 D.popitem()
 D.update(dict.fromkeys(range(40), 0))
