@@ -27,7 +27,8 @@ enum class AKind : uint8_t {
               // captures)
   dynamic,    // `atom`: a residual name (or constant) of type `type`; null type: boxed (Any)
   tuple,      // parts->items
-  closure,    // parts->code, parts->items are captures, parts->function the concrete function if there is one
+  closure,    // parts->code, parts->items are captures, parts->function the concrete function if there is one; `heap`:
+              // of one that is made inside, who it is
   bound,      // bound method: items[0] function, items[1] self
   super,      // items[0] class, items[1] self
   slice,      // items: start, stop, step
@@ -41,7 +42,8 @@ enum class AKind : uint8_t {
   kept,       // autodiff: a pullback that ad.keep kept; items[0]
   plain_form,
   plain_pullback,  // autodiff: of a callable without a rule; items[0] is the callable
-  poison,  // differs between joined branches and cannot be a parameter; using it abandons the version. `known` says why
+  poison,  // differs between joined branches and cannot be a parameter. `known` says why; `node`: where they parted
+           // (Specialiser::parted_)
 };
 
 using HeapId = uint32_t;
@@ -54,8 +56,9 @@ struct AParts {
   ir::FunctionRef code;        // of a closure
   std::vector<AVal> defaults;  // of a closure, for its last positional parameters
   std::vector<std::pair<Symbol, AVal>> kwdefaults;
-  Value function;  // the concrete function, or unbound
-  Value globals;   // Module of a closure
+  std::vector<AVal> annotations;  // of a closure: a dict, or nothing
+  Value function;                 // the concrete function, or unbound
+  Value globals;                  // Module of a closure
 };
 
 struct AVal {
@@ -106,17 +109,18 @@ struct AVal {
 
 // One object of the abstract heap.
 struct AObject {
-  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record };
+  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, function };
   Kind kind = Kind::instance;
   bool external = false;  // exists outside the version: reached by `node`, `concrete` is the witness
   bool complete = true;   // external instance: slots not in `slots` may still be loaded
   bool poisoned = false;  // joined branches disagree on its structure
   Span torn{};            // where they parted
-  bool stale = false;     // external: the interpreter may have changed it; reads are boxed
-  bool escaped = false;   // it was materialised: `boxed` is the residual Any that holds it
+  uint32_t parted = kNoNode;
+  bool stale = false;    // external: the interpreter may have changed it; reads are boxed
+  bool escaped = false;  // it was materialised: `boxed` is the residual Any that holds it
   uint32_t node = kNoNode;
-  Value concrete;
-  Value cls;  // Type of an instance
+  Value concrete;  // external: the witness; set: the interpreter's, since its table decides the order of the items
+  Value cls;       // Type of an instance
   ir::Atom boxed{};
 
   // instance: attributes by name, in order of first assignment; cell: one slot with the default Symbol.
@@ -136,10 +140,23 @@ struct AObject {
   bool dirty = false;  // list, dict: not written yet
 
   // iterator
-  enum class Iter : uint8_t { none, list, tuple, range, zip, enumerate, map, tensor, dict, reversed } iter = Iter::none;
-  AVal source;                  // what it runs over
-  AVal cursor, stop, step;      // numbers
-  PersistentArray<AVal> parts;  // zip, map: iterators (and the function first, of map); dict: the keys at the start
+  enum class Iter : uint8_t {
+    none,
+    list,
+    tuple,
+    range,
+    zip,
+    enumerate,
+    map,
+    tensor,
+    dict,
+    set,
+    reversed
+  } iter = Iter::none;
+  AVal source;              // what it runs over
+  AVal cursor, stop, step;  // numbers
+  PersistentArray<AVal>
+      parts;  // zip, map: iterators (and the function first, of map); dict, set: the keys at the start
 
   Slot* find(Symbol name) {
     for (Slot& s : slots)
@@ -147,6 +164,11 @@ struct AObject {
     return nullptr;
   }
   bool outside() const { return external || escaped; }
+  // What it holds is known by the interpreter alone: a boxed value from here on.
+  bool lost() const {
+    const bool container = kind == Kind::list || kind == Kind::dict || kind == Kind::set;
+    return container && outside() && (stale || kind == Kind::set);
+  }
 };
 
 // Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays

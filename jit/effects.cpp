@@ -95,7 +95,8 @@ void Specialiser::write_object(HeapId id) {
   for (size_t i = 0; i < o.slots.size(); ++i) {
     const AObject::Slot& s = o.slots[i];
     if (!s.dirty) continue;
-    if (s.value.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", s.name.text()));
+    if (s.value.is(AKind::poison))
+      abandon_parted(s.value, fmt::format("attribute {} differs between branches", s.name.text()));
     if (s.value.is(AKind::unbound)) abandon(fmt::format("attribute {} is deleted", s.name.text()));
     if (!same(s.value, s.memory)) {
       note_written(o, s);

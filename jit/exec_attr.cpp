@@ -223,7 +223,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     }
     AVal own = load_slot(a.heap, name);
     if (!own.is(AKind::unbound)) {
-      if (own.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", n));
+      if (own.is(AKind::poison)) abandon_parted(own, fmt::format("attribute {} differs between branches", n));
       return own;
     }
     if (n == "__class__") return AVal::of(read(a.heap).cls);
@@ -242,13 +242,19 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   }
   if (a.is(AKind::closure)) {
     // One that exists outside may have been given another name, or may be at any time.
-    if ((n == "__name__" || n == "__qualname__") && !a.parts->function.is_unbound())
+    const bool known_outside = !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
+    if ((n == "__name__" || n == "__qualname__" || n == "__doc__") && known_outside)
       return boxed(prim::attr_get, {a}, name.id());
-    const SourceFile* file = session.sources.file(a.parts->code->span.file);
-    if (file && file->name() == "ouro/grad_rules.ouro") abandon("the name of what stands for a method under grad");
+    if (is_rule(*a.parts->code)) abandon("the name of what stands for a method under grad");
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
-    abandon(fmt::format("attribute {} of a function", n));
+    if (n == "__doc__") {
+      const ir::ConstId doc = a.parts->code->doc;
+      if (doc == ir::ConstId::none) return AVal::of(Value::none());
+      return AVal::of(runtime::make_str(a.parts->code->constant(doc).text));
+    }
+    if (!can_box(a, {}, {})) abandon(fmt::format("attribute {} of a function", n));
+    return boxed(prim::attr_get, {a}, name.id());
   }
   if (a.is(AKind::bound) && n == "__self__") return a.items()[1];
   if (a.is(AKind::bound) && n == "__func__") return a.items()[0];
@@ -259,7 +265,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   if (n == "__class__") return AVal::of(cls);
   if (v.is_unbound())
     return a.is(AKind::bound) ? lookup_attr(a.items()[0], name) : AVal{};  // a method's function has it
-  if (kind_of(v) == ObjectKind::get_set) return boxed(prim::attr_get, {a}, name.id());
+  if (kind_of(v) != ObjectKind::native) return boxed(prim::attr_get, {a}, name.id());
   return bind(AVal::of(v), a);
 }
 
@@ -289,7 +295,7 @@ AVal Specialiser::super_attr(const AVal& a, Symbol name) {
 }
 
 void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
-  if (v.is(AKind::poison)) abandon("a value that differs between branches is stored");
+  if (v.is(AKind::poison)) abandon_parted(v, "a value that differs between branches is stored");
   if (a.is(AKind::dynamic) && !a.type) {
     boxed(prim::attr_set, {a, v}, name.id());
     return;
@@ -300,6 +306,10 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
       s->value = std::move(v);
     else
       o.slots.push_back({.name = name, .value = std::move(v)});
+    return;
+  }
+  if (a.is(AKind::closure) && can_box(a, {}, {})) {
+    boxed(prim::attr_set, {a, v}, name.id());
     return;
   }
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance)
@@ -325,13 +335,13 @@ AVal Specialiser::loaded_by_text(const AVal& a, Symbol name) {
 }
 
 void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
-  if (v.is(AKind::poison)) abandon("a value that differs between branches is stored");
+  if (v.is(AKind::poison)) abandon_parted(v, "a value that differs between branches is stored");
   if (read(id).poisoned) abandon_torn(read(id), "an object");
   auto* t = read(id).cls.as<runtime::Type>();
   if (!t->has_dict && kind_of(runtime::type_lookup(session, t, name)) != ObjectKind::member)
     abandon(fmt::format("attribute {} of an object without a __dict__", name.text()));
   // What was there is not asked of an object that the interpreter may have changed: it may be nothing.
-  if (!(read(id).external && read(id).stale)) load_slot(id, name);
+  if (!read(id).stale) load_slot(id, name);
   assign(id, name, std::move(v));
 }
 
@@ -390,6 +400,7 @@ bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
 int Specialiser::dict_position(HeapId id, const AVal& key) {
   if (read(id).poisoned) abandon_torn(read(id), "a dict");
   Value k = need_key(key, "is a key");
+  if (read(id).outside()) stays_inside(k);  // there it stands under another number
   return key_position(read(id).keys, k);
 }
 
@@ -496,7 +507,13 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
 AVal Specialiser::update(AFrame& f, const ir::Let& let) {
   const ir::PlacePath& path = f.code->paths[let.attr];
   std::vector<AVal> args;
-  for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
+  std::vector<bool> objects;  // a boxed one is no tensor
+  for (uint32_t i = 0; i < let.nargs; ++i) {
+    const ir::Atom a = f.code->args(let)[i];
+    objects.push_back(a.is_name() && f.env[ir::index(a.name())].is(AKind::ref));
+    args.push_back(atom_value(f, a));
+  }
+  objects.pop_back();
   AVal value = args.back();
   args.pop_back();
   if (path.loaded) {
@@ -506,12 +523,13 @@ AVal Specialiser::update(AFrame& f, const ir::Let& let) {
     args.pop_back();
     return update(f, assigned, std::move(args), binary(ir::in_place_form(path.in_place), before, value));
   }
-  if (path.held) return update_held(f, path, std::move(args), value);
+  if (path.held) return update_held(f, path, std::move(args), objects, value);
   return update(f, path, std::move(args), value);
 }
 
 // The containers are the last arguments: the last that is no tensor is written to.
-AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value) {
+AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args,
+                              const std::vector<bool>& objects, const AVal& value) {
   using Root = ir::PlacePath::Root;
   const size_t count = path.containers();
   const std::vector<AVal> containers(args.end() - static_cast<long>(count), args.end());
@@ -521,7 +539,8 @@ AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<
   size_t n = count;
   while (n > 0 && is_tensor(containers[n - 1])) --n;
   // What is boxed may be a tensor.
-  if (n == 0 || (containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type))
+  const bool object = n > 0 && objects[objects.size() - count + n - 1];
+  if (n == 0 || (containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type && !object))
     return update(f, followed, std::move(args), value);
   const size_t below = count - (n - 1);
   const std::vector<AVal> items(args.end() - static_cast<long>(below), args.end());
@@ -546,6 +565,10 @@ AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal>
   if (path.root != Root::value && root.is(AKind::dynamic) && !root.type && may_run_scripts(value) &&
       std::ranges::any_of(items, [](const AVal& i) { return i.is(AKind::slice); }))
     abandon("assignment to a slice of a variable whose type is not known");
+  // So may a key that is asked for its hash.
+  if (path.root != Root::value && root.is(AKind::dynamic) && !root.type &&
+      std::ranges::any_of(items, [&](const AVal& i) { return is_instance(i); }))
+    abandon("assignment to an item of a variable whose type is not known, by an object");
   AVal changed = update_path(root, path, 0, items, 0, value);
   if (same(root, changed) || path.root == Root::value) return changed;
   const HeapId place = path.root == Root::global ? module_object(f.globals) : args[0].heap;
@@ -570,7 +593,7 @@ AVal Specialiser::cell_get(const AVal& cell) {
   if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
   AVal v = load_slot(cell.heap, Symbol{});
   if (v.is(AKind::unbound)) abandon("a variable without a value");
-  if (v.is(AKind::poison)) abandon("a variable that differs between branches");
+  if (v.is(AKind::poison)) abandon_parted(v, "a variable that differs between branches");
   return v;
 }
 

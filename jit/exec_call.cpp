@@ -78,7 +78,12 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
     fallbacks_.resize(notes);
     effects_ = effects;
     span = here;
-    AVal out = boxed_call(f, args, keywords);
+    AVal out;
+    try {
+      out = boxed_call(f, args, keywords);
+    } catch (const Abandon&) {
+      throw a;  // what is made of its arguments has to stay here
+    }
     fallbacks_.push_back({a.reason, a.span.known() ? a.span : here, f.parts->code->name});
     return out;
   }
@@ -143,6 +148,7 @@ AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vect
 // looked up late is a class's.
 AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
+  if (a.is(AKind::closure)) return get_attr(a, name);
   if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance || read(a.heap).poisoned) return {};
   AVal of_class = class_lookup(a, name);
   if (of_class.is(AKind::known) && runtime::cast_exact<runtime::Property>(of_class.known)) return get_attr(a, name);

@@ -69,8 +69,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   // Recursion ends where values that are known say so. What goes deeper behind one undecided branch after the other
   // would be executed in both arms of each. (Adapters of the rules of derivatives stand between all calls; who calls
   // itself is seen by its own form.)
-  const SourceFile* file = session.sources.file(fn->span.file);
-  const bool adapter = file && file->name() == "ouro/grad_rules.ouro";
+  const bool adapter = is_rule(*fn);
   const auto outermost = std::ranges::find_if(frames_, [&](const AFrame* f) { return f->code == fn; });
   const bool active = !adapter && outermost != frames_.end();
   const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
@@ -112,8 +111,9 @@ AVal Specialiser::atom_value(AFrame& f, Atom a) {
   if (a.is_name()) {
     const AVal& v = f.env[index(a.name())];
     if (v.is(AKind::poison))
-      abandon(v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view())
-                                  : "value differs between branches");
+      abandon_parted(v, v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view())
+                                            : "value differs between branches");
+    if (v.is(AKind::ref) && read(v.heap).lost()) return AVal::dynamic(place_of_object(v.heap), nullptr);
     // Past the test for the end, an iterator's value is a value.
     if (v.is(AKind::maybe_end) && !testing_end_) return v.items()[0];
     return v;
@@ -385,6 +385,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     for (HeapId object : preload_.objects) reach(object);
     for (auto [object, name] : preload_.slots)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
+    for (HeapId object : preload_.escaped)
+      if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
     if (before.done) write_all();  // of what was to be written before the loop
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);

@@ -61,6 +61,7 @@ AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
   auto parts = std::make_shared<AParts>(*f.parts);
   parts->code = form;
   parts->function = Value();
+  parts->annotations.clear();
   parts->items.push_back(f);
   if (flat) {
     parts->defaults.clear();
@@ -87,7 +88,7 @@ AVal Specialiser::forward_of_native(const Value& f) {
   if (at == natives.end()) return AVal::compound(AKind::plain_form, {AVal::of(f)});
   AVal form = concrete_function(at->second);
   if (n->self.is_unbound()) return form;
-  return adapter("with_self", {form, AVal::of(n->self)});
+  return adapter("with_holder", {form, AVal::of(n->self), AVal::of(f)});
 }
 
 AVal Specialiser::forward_form(const AVal& f) {
@@ -98,7 +99,7 @@ AVal Specialiser::forward_form(const AVal& f) {
     case AKind::kept:
       return forward_form(f.items()[0]);
     case AKind::bound:
-      return adapter("with_self", {forward_form(f.items()[0]), f.items()[1]});
+      return adapter("with_holder", {forward_form(f.items()[0]), f.items()[1], f});
     case AKind::known: {
       ObjectKind k = kind_of(f.known);
       if (k == ObjectKind::none) return f;
@@ -329,7 +330,10 @@ std::string Specialiser::identity_text(const AVal& a) {
       return fmt::format("c{:x}", reinterpret_cast<uintptr_t>(f->parts.get()));
     }
     case AKind::bound:
-      return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
+      if (a.items()[1].is(AKind::ref))
+        return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
+      pinned_.push_back(a.parts);  // of a value: itself
+      return fmt::format("m{:x}", reinterpret_cast<uintptr_t>(a.parts.get()));
     case AKind::known:
       if (auto* s = cast_exact<runtime::Str>(a.known)) return fmt::format("s{}:{}", s->size, s->view());
       if (a.known.is_int() || a.known.is_bool()) return fmt::format("i{}", a.known.as_int());
@@ -498,6 +502,14 @@ AVal g_seq_len(S& s, const Args_& a) {
 }
 
 }  // namespace
+
+bool Specialiser::is_rule(const ir::Function& code) const {
+  const SourceFile* file = session.sources.file(code.span.file);
+  return file && file->name() == "ouro/grad_rules.ouro";
+}
+bool Specialiser::is_derived(const ir::Function& code) const {
+  return is_rule(code) || ir::grad::is_forward_form(code) || code.name.text().ends_with("'");
+}
 
 AVal Specialiser::rules_value(std::string_view name) {
   Value f = ad::rules_function(session, name);

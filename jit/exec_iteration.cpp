@@ -68,7 +68,11 @@ AVal Specialiser::make_iterator(const AVal& given) {
     if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::list) return new_iterator(AObject::Iter::list, a);
     if (o.kind == AObject::Kind::dict) return dict_iterator(view_of(a, ObjectKind::dict_keys), false);
-    if (o.kind == AObject::Kind::set) abandon("iteration over a set");
+    if (o.kind == AObject::Kind::set) {
+      AVal it = new_iterator(AObject::Iter::set, a);
+      write(it.heap).parts = items_of_set(read(a.heap));
+      return it;
+    }
     if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
     abandon("iteration over an object");
   }
@@ -122,7 +126,7 @@ AVal Specialiser::next(const AVal& it) {
       }
       const auto k = static_cast<size_t>(i->as_int());
       AVal v = list ? read(source.heap).items[k] : source.items()[k];
-      if (v.is(AKind::poison)) abandon("an item that differs between branches");
+      if (v.is(AKind::poison)) abandon_parted(v, "an item that differs between branches");
       write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
       return v;
     }
@@ -136,7 +140,8 @@ AVal Specialiser::next(const AVal& it) {
       write(it.heap).cursor =
           AVal::of(Value::integer(at < 0 || at >= static_cast<int64_t>(items.size()) ? -1 : at - 1));
       if (at < 0 || at >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
-      if (items[static_cast<size_t>(at)].is(AKind::poison)) abandon("an item that differs between branches");
+      if (items[static_cast<size_t>(at)].is(AKind::poison))
+        abandon_parted(items[static_cast<size_t>(at)], "an item that differs between branches");
       return items[static_cast<size_t>(at)];
     }
     case AObject::Iter::dict: {
@@ -155,9 +160,25 @@ AVal Specialiser::next(const AVal& it) {
       const auto k = static_cast<size_t>(at);
       if (!same(d.keys[k], read(it.heap).parts[k])) abandon("a dict whose keys change in a loop over it");
       AVal v = view_item(view, k);
-      if (v.is(AKind::poison) || d.items[k].is(AKind::poison)) abandon("an item that differs between branches");
+      if (v.is(AKind::poison) || d.items[k].is(AKind::poison))
+        abandon_parted(d.items[k], "an item that differs between branches");
       write(it.heap).cursor = AVal::of(Value::integer(at + step->as_int()));
       return v;
+    }
+    case AObject::Iter::set: {
+      const AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
+      const auto i = concrete(at);
+      if (!i) abandon("a loop over a set whose length is not followed");
+      if (i->is_none()) return AVal::marker(AKind::end);
+      const AObject& set = read(read(it.heap).source.heap);
+      const PersistentArray<AVal> items = read(it.heap).parts;
+      if (set.poisoned) abandon_torn(set, "a set");
+      if (set.keys.size() != items.size()) abandon("a set that changes its size in a loop over it");
+      const auto k = static_cast<size_t>(i->as_int());
+      const bool ended = k >= items.size();
+      if (!ended && key_position(set.keys, items[k].known) < 0) abandon("a set whose items change in a loop over it");
+      write(it.heap).cursor = ended ? AVal::of(Value::none()) : AVal::of(Value::integer(i->as_int() + 1));
+      return ended ? AVal::marker(AKind::end) : items[k];
     }
     case AObject::Iter::range: {
       AVal cursor = read(it.heap).cursor, stop = read(it.heap).stop, step = read(it.heap).step;
@@ -231,6 +252,7 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
     if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items.items();
     if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys.items();
+    if (read(a.heap).kind == AObject::Kind::set) return items_of_set(read(a.heap));
   }
   if (a.is(AKind::view)) {
     const AObject& d = read(a.items()[0].heap);
@@ -333,8 +355,9 @@ void Specialiser::list_append(const AVal& list, AVal v) {
     boxed(prim::list_append, {list, v});
     return;
   }
-  if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list || read(list.heap).poisoned)
+  if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list)
     abandon("append to a list that is not followed");
+  if (read(list.heap).poisoned) abandon_torn(read(list.heap), "a list");
   change(list.heap).items.push_back(std::move(v));
 }
 

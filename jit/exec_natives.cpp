@@ -214,8 +214,7 @@ AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer(Specialiser::kIds + a[0].heap));
   if (a[0].is(AKind::known) && a[0].known.is_object())
     return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
-  if (a[0].is(AKind::tuple) || a[0].is(AKind::closure))
-    return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].parts.get()))));
+  if (a[0].is(AKind::tuple) || a[0].is(AKind::closure)) return AVal::of(Value::integer(s.id_of_parts(a[0].parts)));
   s.abandon("id of a value");
 }
 
@@ -267,7 +266,9 @@ AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
   return d;
 }
 AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
-  return s.new_set(a.empty() ? std::vector<AVal>() : s.items_of(a[0], "becomes a set"));
+  const AVal set = s.new_set({});
+  if (!a.empty()) s.set_update(set, a[0]);
+  return set;
 }
 AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.size() != 1) s.abandon("a class made inside");
@@ -390,11 +391,12 @@ AVal m_set_add(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::none());
 }
 AVal m_set_discard(Specialiser& s, const Arguments& a, const Keywords&) {
-  const Value item = s.need_key(a.at(1), "is in a set");
-  followed(s, a[0], "a set").keys.erase_if([&](const AVal& k) { return s.is_key(k, item); });
+  s.set_discard(a[0], a.at(1));
   return AVal::of(Value::none());
 }
 AVal m_set_update(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a set");
+  s.own_table(a[0].heap).of_others = true;
   for (size_t i = 1; i < a.size(); ++i) s.set_update(a[0], a[i]);
   return AVal::of(Value::none());
 }

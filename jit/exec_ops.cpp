@@ -213,6 +213,11 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
   const AVal a = settled(left), b = settled(right);
   if (op == prim::is || op == prim::is_not) {
     int r = identical(a, b);
+    const auto boxed_value = [&](const AVal& v) { return v.is(AKind::dynamic) && !v.type; };
+    const auto number = [&](const AVal& v) { return v.is(AKind::dynamic) && v.type; };
+    if (r < 0 && (boxed_value(a) || boxed_value(b)) && !number(a) && !number(b) && can_box(a, {b}, {}))
+      return AVal::dynamic(code.let(op, {materialise(a), materialise(b)}, 0, ir::types::boolean(), span),
+                           ir::types::boolean());
     if (r < 0) abandon("identity of computed values");
     return AVal::of(Value::boolean((r == 1) == (op == prim::is)));
   }
@@ -257,6 +262,11 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
   if (a.is(AKind::ref) && b.is(AKind::ref)) return a.heap == b.heap;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   bool boxed_a = a.is(AKind::dynamic) && !ta, boxed_b = b.is(AKind::dynamic) && !tb;
+  const auto nobody_else_has = [&](const AVal& v) {
+    const bool object = v.is(AKind::ref) || (v.is(AKind::closure) && v.heap != kNoHeap);
+    return object && !read(v.heap).outside();
+  };
+  if ((boxed_a && nobody_else_has(b)) || (boxed_b && nobody_else_has(a))) return 0;
   if (boxed_a || boxed_b) return -1;
   if (a.is(AKind::zero) || b.is(AKind::zero)) return a.kind == b.kind;
   if (a.is(AKind::known) || b.is(AKind::known)) {
@@ -270,6 +280,8 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
     if (a.parts == b.parts) return 1;
     if (!a.parts->function.is_unbound() && !b.parts->function.is_unbound())
       return runtime::is_same(a.parts->function, b.parts->function);
+    const auto who = [](const AVal& f) { return f.heap != kNoHeap || !f.parts->function.is_unbound(); };
+    if (who(a) && who(b)) return a.heap == b.heap;
     return a.parts->code == b.parts->code ? -1 : 0;
   }
   if (a.is(AKind::dynamic) && b.is(AKind::dynamic) && a.atom == b.atom) return 1;
@@ -298,6 +310,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
   if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
     Value key = need_key(a, "is looked up");
+    if (read(b.heap).outside()) stays_inside(key);
     return answer(key_position(read(b.heap).keys, key) >= 0);
   }
   if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);

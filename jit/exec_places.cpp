@@ -142,6 +142,9 @@ AVal Specialiser::iterator_source(const AVal& it) {
       if (is_view(o.source, ObjectKind::dict_values)) return place;
       return new_list({none(), place});
     }
+    case AObject::Iter::set:
+      if (has_ended(o)) return none();
+      return AVal::tuple({o.source, o.parts[static_cast<size_t>(concrete(last())->as_int())]});
     case AObject::Iter::tuple:
       if (o.step.is(AKind::unbound)) return AVal::tuple({it, last()});
       return AVal::tuple({it, number(static_cast<int64_t>(o.source.items().size()) - 1 - concrete(last())->as_int())});
@@ -166,8 +169,11 @@ AVal Specialiser::places_of(const AVal& container) {
   if (!list && o.kind != AObject::Kind::dict && o.kind != AObject::Kind::set) return none();
   if (o.poisoned) abandon_torn(o, "a list, dict or set");
   std::vector<AVal> places;
-  for (size_t i = 0; i < (list ? o.items.size() : o.keys.size()); ++i) {
-    const AVal& key = list ? o.items[i] : o.keys[i];
+  const std::vector<AVal> keys = list                           ? o.items.items()
+                                 : o.kind == AObject::Kind::set ? items_of_set(o)
+                                                                : o.keys.items();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const AVal& key = keys[i];
     const AVal slot = list ? number(static_cast<int64_t>(i)) : key;
     places.push_back(AVal::tuple({key, AVal::tuple({container, slot})}));
   }

@@ -53,8 +53,12 @@ AVal function(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a)
     const AObject& o = s.read(a[1].heap);
     for (size_t i = 0; i < o.keys.size(); ++i) parts->kwdefaults.push_back({s.keyword_name(o.keys[i]), o.items[i]});
   }
+  if (!(a[2].is(AKind::known) && a[2].known.is_none())) parts->annotations.push_back(a[2]);
   parts->items.assign(a.begin() + 3, a.end());
+  AObject self;
+  self.kind = AObject::Kind::function;
   AVal out = AVal::marker(AKind::closure);
+  out.heap = s.allocate(std::move(self));
   out.parts = std::move(parts);
   return out;
 }

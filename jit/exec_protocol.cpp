@@ -165,7 +165,7 @@ N(n_own) {
   if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "an object");
   const Symbol name = name_of(s, a.at(1));
   AVal v = s.load_slot(a[0].heap, name);
-  if (v.is(AKind::poison)) s.abandon(fmt::format("attribute {} differs between branches", name.text()));
+  if (v.is(AKind::poison)) s.abandon_parted(v, fmt::format("attribute {} differs between branches", name.text()));
   return v.is(AKind::unbound) ? a.at(2) : v;
 }
 N(n_set_own) {

@@ -450,8 +450,9 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
 
 // An attribute of an external instance, or the content of an external cell; unbound if it has none.
 AVal Specialiser::load_slot(HeapId id, Symbol name) {
+  if (heap_[id]->poisoned) abandon_torn(*heap_[id], "an object");
   if (const AObject::Slot* s = heap_[id]->find(name)) return s->value;
-  if (!heap_[id]->external) return {};
+  if (!heap_[id]->external && !(heap_[id]->escaped && heap_[id]->stale)) return {};
   const AObject& o = *heap_[id];
   if (o.kind == AObject::Kind::globals) {
     if (o.stale) return {};
@@ -465,8 +466,8 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
     if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattr)
       return boxed(ir::prim::attr_get, {AVal::of_heap(id)}, name.id());
     if (o.kind == AObject::Kind::cell)
-      return AVal::dynamic(code.let(ir::prim::cell_get, {node_input(o.node)}, 0, nullptr, span), nullptr);
-    return AVal::dynamic(code.let(ir::prim::attr_get, {node_input(o.node)}, name.id(), nullptr, span), nullptr);
+      return AVal::dynamic(code.let(ir::prim::cell_get, {place_of_object(id)}, 0, nullptr, span), nullptr);
+    return AVal::dynamic(code.let(ir::prim::attr_get, {place_of_object(id)}, name.id(), nullptr, span), nullptr);
   }
   AccessNode n;
   n.parent = o.node;
@@ -498,8 +499,8 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
 std::vector<Symbol> Specialiser::field_names(HeapId id) {
   std::vector<Symbol> names;
   const AObject& o = read(id);
+  if (o.stale) abandon("the attributes of an object that the interpreter may have changed");
   if (o.external && o.kind == AObject::Kind::instance) {
-    if (o.stale) abandon("the attributes of an object that the interpreter may have changed");
     auto* inst = o.concrete.as<runtime::Instance>();
     for (const auto& e : inst->shape->slots.entries()) {
       const AObject::Slot* s = heap_[id]->find(e.name);
@@ -516,7 +517,8 @@ std::vector<Symbol> Specialiser::field_names(HeapId id) {
 AVal Specialiser::global(const Value& module, Symbol name) {
   auto* m = module.as<runtime::Module>();
   if (AObject::Slot* s = heap_[module_object(module)]->find(name)) {
-    if (s->value.is(AKind::poison)) abandon(fmt::format("global {} differs between branches", name.text()));
+    if (s->value.is(AKind::poison))
+      abandon_parted(s->value, fmt::format("global {} differs between branches", name.text()));
     if (s->value.is(AKind::unbound)) abandon(fmt::format("name {} is not defined", name.text()));
     return s->value;
   }

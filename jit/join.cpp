@@ -1,5 +1,7 @@
 #include "jit/join.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ouro::jit {
@@ -30,7 +32,7 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
     case AKind::ref:
       return a.heap == b.heap;
     case AKind::closure:
-      if (a.parts->code != b.parts->code) return false;
+      if (a.parts->code != b.parts->code || a.heap != b.heap) return false;
       [[fallthrough]];
     default:
       if (a.is(AKind::maybe_end) && a.atom != b.atom) return false;
@@ -60,6 +62,15 @@ static const ir::Type* common_tensor(const ir::Type* a, const ir::Type* b) {
   return ir::types::tensor(a->dtype, dims);
 }
 
+// Do two sets have their items in the same places?
+static bool alike(const runtime::Set& a, const runtime::Set& b) {
+  if (&a == &b) return true;
+  if (a.mask != b.mask || a.fill != b.fill || !a.table != !b.table) return false;
+  for (size_t i = 0; a.table && i <= a.mask; ++i)
+    if (!a.table[i].key.same(b.table[i].key)) return false;
+  return true;
+}
+
 AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
   if (same(a, b)) return a;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
@@ -87,13 +98,175 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
     for (size_t i = 0; i < parts->items.size(); ++i) parts->items[i] = merge(a.items()[i], b.items()[i], fa, fb, j);
     AVal out = a;
     out.node = kNoNode;
+    if (a.is(AKind::closure)) {
+      out.heap = merged_function(a, b, fa, fb, j);
+      parts->function = Value();
+    }
     out.parts = std::move(parts);
     return out;
   }
-  AVal p = AVal::marker(AKind::poison);
+  AVal p = poison(j);
   if (ta && tb)
     p.known = runtime::make_str(fmt::format("{} on one branch, {} on the other", ir::to_string(ta), ir::to_string(tb)));
   return p;
+}
+
+// ---- what differs: a marker that remembers where, and once it is used both branches make it real
+
+AVal Specialiser::poison(JoinBlock& j) {
+  AVal p = AVal::marker(AKind::poison);
+  p.node = parted_at(j);
+  return p;
+}
+
+uint32_t Specialiser::parted_at(JoinBlock& j) {
+  if (parted_.empty() || parted_.back() != j.place) parted_.push_back(j.place);
+  return static_cast<uint32_t>(parted_.size() - 1);
+}
+
+bool Specialiser::is_made_real(const JoinBlock& j) const { return request_.made_real.count(j.place) != 0; }
+
+// A boxed value has no derivative yet.
+void Specialiser::ask_to_part(uint32_t parted) {
+  if (!request_.may_part || parted == kNoNode || request_.made_real.count(parted_[parted])) return;
+  if (std::ranges::any_of(frames_, [&](const AFrame* f) { return is_derived(*f->code); })) return;
+  throw PartedRetry{parted_[parted]};
+}
+
+// Does merge() have a value for both?
+bool Specialiser::can_merge(const AVal& a, const AVal& b) const {
+  if (same(a, b)) return true;
+  const ir::Type *ta = type_of(a), *tb = type_of(b);
+  if (ta || tb) return ta == tb;
+  if (a.kind != b.kind) return false;
+  if (a.is(AKind::dynamic)) return true;
+  const bool compound = a.is(AKind::tuple) || a.is(AKind::closure) || a.is(AKind::bound);
+  if (!compound || a.items().size() != b.items().size() || a.parts->code != b.parts->code) return false;
+  for (size_t i = 0; i < a.items().size(); ++i)
+    if (!can_merge(a.items()[i], b.items()[i])) return false;
+  return true;
+}
+
+void Specialiser::make_real(Fork& x, AVal& v) {
+  if (v.is(AKind::dynamic) && !v.type) return;
+  heap_ = x.heap;
+  effects_ = x.effects;
+  code.switch_to(x.end);
+  v = AVal::dynamic(materialise(v), nullptr);
+  x.heap = heap_;
+  x.end = code.current();
+}
+
+void Specialiser::make_real(Fork& a, Fork& b, AVal& va, AVal& vb) {
+  const auto can_be = [&](const Fork& x, const AVal& v) {
+    heap_ = x.heap;
+    return can_box(AVal::of(Value::none()), {v}, {});
+  };
+  if (can_merge(va, vb) || !can_be(a, va) || !can_be(b, vb)) return;
+  make_real(a, va);
+  make_real(b, vb);
+}
+
+// Do the branches leave it in ways that one abstract object cannot stand for?
+bool Specialiser::differs(const AObject& x, const AObject& y) const {
+  if (x.kind == AObject::Kind::iterator || x.kind == AObject::Kind::shadow || x.kind == AObject::Kind::seq)
+    return false;
+  if (x.lost() || y.lost()) return x.outside() != y.outside();
+  if (x.escaped != y.escaped || x.poisoned || y.poisoned) return true;
+  if (x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) return true;
+  if (x.kind == AObject::Kind::set && !alike(*x.concrete.as<runtime::Set>(), *y.concrete.as<runtime::Set>()))
+    return true;
+  for (size_t k = 0; k < x.keys.size(); ++k)
+    if (!same(x.keys[k], y.keys[k])) return true;
+  bool found = false;
+  PersistentArray<AVal>::each_difference(x.items, y.items,
+                                         [&](size_t k) { found = found || !can_merge(x.items[k], y.items[k]); });
+  const auto one_sided = [](const AObject::Slot& s, const AObject& other) {
+    return !other.stale && (!other.external || s.loaded.is(AKind::unbound));
+  };
+  const auto slot_of = [](const AObject& o, Symbol name) {
+    const auto at = std::ranges::find(o.slots, name, &AObject::Slot::name);
+    return at == o.slots.end() ? nullptr : &*at;
+  };
+  for (const AObject::Slot& s : x.slots) {
+    const AObject::Slot* other = slot_of(y, s.name);
+    found = found || (other ? !can_merge(s.value, other->value) : one_sided(s, y));
+  }
+  for (const AObject::Slot& s : y.slots) found = found || (!slot_of(x, s.name) && one_sided(s, x));
+  return found;
+}
+
+// What both have written to a module's names.
+void Specialiser::make_globals_real(Fork& a, Fork& b, HeapId id) {
+  const std::vector<AObject::Slot> slots = a.heap[id]->slots;
+  for (const AObject::Slot& s : slots) {
+    const AObject::Slot* other = b.heap[id]->find(s.name);
+    if (!other) continue;
+    AVal va = s.value, vb = other->value;
+    make_real(a, b, va, vb);
+    for (auto [fork, v] : {std::pair(&a, &va), std::pair(&b, &vb)}) {
+      AObject::Slot* slot = fork->heap.own(id).find(s.name);
+      slot->value = slot->memory = *v;
+    }
+  }
+}
+
+// Made in both branches, with what they hold; what is outside already is written to.
+void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
+  j.place.what = Parted::What::objects;
+  const bool all = is_made_real(j);
+  for (bool again = true; again;) {
+    again = false;
+    const size_t n = std::max(a.heap.size(), b.heap.size());
+    a.heap.resize(n);
+    b.heap.resize(n);
+    std::vector<size_t> differing;
+    AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
+    for (size_t i : differing) {
+      if (!a.heap[i] || !b.heap[i]) continue;
+      const AObject &x = *a.heap[i], &y = *b.heap[i];
+      if (all && x.kind == AObject::Kind::globals && a.effects.done && b.effects.done) {
+        make_globals_real(a, b, static_cast<HeapId>(i));
+        continue;
+      }
+      const bool parts = x.escaped != y.escaped || (all && differs(x, y));
+      if (!parts || (x.escaped && y.escaped) || x.kind == AObject::Kind::function) continue;
+      for (Fork* f : {&a, &b}) {
+        const auto id = static_cast<HeapId>(i);
+        if (f->heap[i]->external && !f->effects.done) {
+          heap_ = f->heap;
+          effects_ = f->effects;
+          code.switch_to(f->end);
+          write_all();
+          f->heap = heap_;
+          f->effects = effects_;
+          f->end = code.current();
+          again = true;
+        } else if (!f->heap[i]->outside() && !f->heap[i]->poisoned) {
+          AVal v = AVal::of_heap(id);
+          heap_ = f->heap;
+          if (!can_box(AVal::of(Value::none()), {v}, {})) continue;
+          make_real(*f, v);
+          again = true;
+        }
+      }
+    }
+  }
+}
+
+// Who a function is that each branch has made: a new one, but the same wherever these two meet. kNoHeap: of functions
+// that are known outside, which can be called only.
+HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
+  const auto inside = [](const AVal& f, const Fork& x) { return f.heap != kNoHeap && !x.heap[f.heap]->escaped; };
+  if (!inside(a, fa) || !inside(b, fb)) return kNoHeap;
+  auto [at, fresh] = j.functions.try_emplace({a.heap, b.heap}, kNoHeap);
+  if (!fresh) return at->second;
+  const auto made = std::make_shared<AObject>();
+  made->kind = AObject::Kind::function;
+  at->second = next_heap_++;
+  fa.heap.put(at->second, made);
+  fb.heap.put(at->second, made);
+  return at->second;
 }
 
 // An external object as the call found it: as a branch leaves it that has not reached it.
@@ -110,7 +283,7 @@ static std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there
 // A slot that one branch has loaded or made, and the other has not: as the call found it, if that is known.
 AVal Specialiser::merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                                   JoinBlock& j) {
-  if (!other.external || other.stale || s.loaded.is(AKind::unbound)) return AVal::marker(AKind::poison);
+  if (!other.external || other.stale || s.loaded.is(AKind::unbound)) return poison(j);
   return other_first ? merge(s.loaded, s.value, a, b, j) : merge(s.value, s.loaded, a, b, j);
 }
 
@@ -119,6 +292,9 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   a.heap.resize(n);
   b.heap.resize(n);
   heap_ = a.heap;
+  const Effects both = a.effects | b.effects;
+  const auto is_poison = [](const AVal& v) { return v.is(AKind::poison); };
+  const auto parts = [&](const AObject::Slot& s) { return is_poison(s.value); };
   std::vector<size_t> differing;
   AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t i : differing) {
@@ -136,7 +312,11 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     o->dirty = x.dirty || y.dirty;
     o->escaped = x.escaped || y.escaped;
     o->stale = x.stale || y.stale;
-    if (x.escaped != y.escaped || y.poisoned) o->poisoned = true;
+    if (y.poisoned) o->poisoned = true;
+    if (x.escaped != y.escaped) {  // nothing stands for both
+      o->poisoned = true;
+      o->escaped = o->stale = false;
+    }
     if (x.escaped && y.escaped)
       o->boxed = merge(AVal::dynamic(x.boxed, nullptr), AVal::dynamic(y.boxed, nullptr), a, b, j).atom;
     // What is not written yet was not written when they parted (join). What the interpreter may have changed on one
@@ -174,9 +354,20 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       for (size_t k = 0; k < x.keys.size(); ++k)
         if (!same(x.keys[k], y.keys[k])) o->poisoned = true;
     }
+    if (o->kind == AObject::Kind::set && !alike(*x.concrete.as<runtime::Set>(), *y.concrete.as<runtime::Set>()))
+      o->poisoned = true;
     if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
     if (!o->dirty) o->memory = o->items, o->memory_keys = o->keys;
-    if (o->poisoned && !o->torn.known()) o->torn = j.parted;
+    // What is written outside is asked there.
+    const bool written =
+        x.kind != AObject::Kind::globals && x.outside() && y.outside() && ((x.escaped && y.escaped) || both.done);
+    if (written && (o->poisoned || std::ranges::any_of(o->slots, parts) || std::ranges::any_of(o->items, is_poison))) {
+      o->dirty = false;
+      forget(*o);
+    } else if (o->poisoned && !o->torn.known()) {
+      o->torn = j.parted;
+      o->parted = parted_at(j);
+    }
     heap_.put(i, std::move(o));
   }
 }
@@ -197,7 +388,13 @@ void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, 
     }
 }
 
+void Specialiser::abandon_parted(const AVal& poison, std::string reason) {
+  ask_to_part(poison.node);
+  abandon(std::move(reason));
+}
+
 void Specialiser::abandon_torn(const AObject& o, std::string_view what) {
+  ask_to_part(o.parted);
   const SourceFile* file = o.torn.known() ? session.sources.file(o.torn.file) : nullptr;
   if (!file) abandon(fmt::format("{} that differs between branches", what));
   abandon(fmt::format("{} that differs between the branches of {}:{}", what, file->name(),
@@ -212,37 +409,66 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
     code.switch_to(x.end);
     return x.outcome;
   };
-  const Effects both = a.effects | b.effects;
+  Effects both = a.effects | b.effects;
   effects_ = both;
   if (a.outcome.kind == K::dead && b.outcome.kind == K::dead) return {};
   // Where one side has written outside, so does the other: from here on nothing is left to write.
-  for (Fork* x : {&a, &b}) {
-    if (x->outcome.kind == K::dead || x->effects.done || !both.done) continue;
-    heap_ = x->heap;
-    effects_ = x->effects;
-    code.switch_to(x->end);
-    write_all();
-    x->heap = heap_;
-    x->end = code.current();
-  }
-  effects_ = both;
+  const auto write_both = [&] {
+    for (Fork* x : {&a, &b}) {
+      if (x->outcome.kind == K::dead || x->effects.done || !both.done) continue;
+      heap_ = x->heap;
+      effects_ = x->effects;
+      code.switch_to(x->end);
+      write_all();
+      x->heap = heap_;
+      x->end = code.current();
+    }
+    effects_ = both;
+  };
+  write_both();
   if (a.outcome.kind == K::dead) return adopt(b);
   if (b.outcome.kind == K::dead) return adopt(a);
   if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
   JoinBlock j;
   j.block = code.new_block();
   j.parted = parted;
+  j.place = {.code = f.code.get(), .meet = at, .begin = parted.begin};
+  const auto place = [&](Parted::What what, size_t variable = 0) {
+    j.place.what = what;
+    j.place.variable = static_cast<uint32_t>(variable);
+  };
   Outcome out;
   out.kind = a.outcome.kind;
+  if (!request_.made_real.empty()) {
+    if (out.kind == K::returned) {
+      place(Parted::What::result);
+      if (is_made_real(j)) make_real(a, b, a.outcome.value, b.outcome.value);
+    } else {
+      const std::vector<bool>& live = f.flow->live_in[index(at)];
+      for (size_t i = 0; i < live.size(); ++i) {
+        place(Parted::What::variable, i);
+        if (live[i] && is_made_real(j)) make_real(a, b, a.env[i], b.env[i]);
+      }
+    }
+    place(Parted::What::objects);
+    make_objects_real(a, b, j);
+    both = a.effects | b.effects;
+    write_both();
+  }
   if (out.kind == K::returned) {
+    place(Parted::What::result);
     out.value = merge(a.outcome.value, b.outcome.value, a, b, j);
   } else {
     const std::vector<bool>& live = f.flow->live_in[index(at)];
     std::vector<AVal> env(a.env.size());
     for (size_t i = 0; i < env.size(); ++i)
-      if (live[i]) env[i] = merge(a.env[i], b.env[i], a, b, j);
+      if (live[i]) {
+        place(Parted::What::variable, i);
+        env[i] = merge(a.env[i], b.env[i], a, b, j);
+      }
     f.env = std::move(env);
   }
+  place(Parted::What::objects);
   merge_heaps(a, b, j);
   code.switch_to(a.end);
   code.jump(j.block, j.from_a);
@@ -268,6 +494,10 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
     for (AVal& item : parts->items) item = generalise(item, lh);
     AVal out = v;
     out.node = kNoNode;
+    if (v.is(AKind::closure)) {
+      parts->function = Value();
+      if (v.heap != kNoHeap) out.heap = read(v.heap).escaped ? kNoHeap : allocate(read(v.heap));
+    }
     out.parts = std::move(parts);
     return out;
   }
@@ -323,6 +553,8 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
                      (compound ? head.items().size() == back.items().size() && head.parts->code == back.parts->code
                                : same(head, back));
   if (!alike) abandon(fmt::format("a loop's {} that changes its structure", what));
+  if (head.is(AKind::closure) && head.heap != kNoHeap && read(back.heap).escaped)
+    abandon(fmt::format("a loop's {} that the interpreter knows", what));
   if (!compound) return;
   for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i]);
 }
@@ -359,9 +591,17 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     if (!x || !y) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
       abandon("a cotangent that only some iterations have");
+    if (y->escaped && !x->escaped) {  // it is the same one in all iterations
+      if (x->kind == AObject::Kind::function) abandon("a function that the interpreter gets to know in a loop");
+      preload_.escaped.insert(id);
+      ok = false;
+      continue;
+    }
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
+    if (x->kind == AObject::Kind::set && !alike(*x->concrete.as<runtime::Set>(), *y->concrete.as<runtime::Set>()))
+      abandon("a set that changes in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
       auto what = [&]() -> std::string {
         if (l.part == HeapLocation::Part::cursor) return "iterator";

@@ -11,8 +11,10 @@ namespace ouro::jit {
 // The residual join point that two forks jump to.
 struct JoinBlock {
   ir::BlockId block{};
-  Span parted{};  // the fork
+  Span parted{};   // the fork
+  Parted place{};  // of what is being merged
   std::vector<ir::Atom> from_a, from_b;
+  std::map<std::pair<HeapId, HeapId>, HeapId> functions;  // Specialiser::merged_function
 };
 
 // A number somewhere in the abstract heap.

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include "ir/effect.h"
+#include "jit/describe.h"
+#include "jit/output.h"
 #include "jit/plan/plan_program.h"
 #include "jit/specialiser.h"
+#include "runtime/object/dict.h"
 #include "runtime/tensor/tensor.h"
 
 namespace ouro::jit {
@@ -98,6 +101,7 @@ AVal Specialiser::new_dict(std::vector<AVal> keys, std::vector<AVal> values) {
 AVal Specialiser::new_set(const std::vector<AVal>& items) {
   AObject o;
   o.kind = AObject::Kind::set;
+  o.concrete = runtime::make_set();
   AVal set = AVal::of_heap(allocate(std::move(o)));
   for (const AVal& v : items) set_add(set, v);
   return set;
@@ -108,11 +112,51 @@ void Specialiser::set_add(const AVal& set, const AVal& item) {
   const Value key = need_key(item, "is in a set");
   if (!set.is(AKind::ref)) abandon("a set that is not followed");
   if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
-  AObject& o = write(set.heap);
-  if (key_position(o.keys, key) < 0) o.keys.push_back(AVal::of(key));
+  if (key_position(read(set.heap).keys, key) >= 0) return;
+  change(set.heap).keys.push_back(AVal::of(key));
+  if (runtime::set_add(session, &own_table(set.heap), key) < 0) abandon_raises();
+}
+
+void Specialiser::set_discard(const AVal& set, const AVal& item) {
+  const Value key = need_key(item, "is in a set");
+  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
+  if (key_position(read(set.heap).keys, key) < 0) return;
+  change(set.heap).keys.erase_if([&](const AVal& k) { return is_key(k, key); });
+  if (runtime::set_discard(session, &own_table(set.heap), key) < 0) abandon_raises();
+}
+
+runtime::Set& Specialiser::own_table(HeapId id) {
+  AObject& o = write(id);
+  if (o.concrete.object()->refs > 1) o.concrete = runtime::set_clone(o.concrete.as<runtime::Set>());
+  return *o.concrete.as<runtime::Set>();
+}
+
+std::vector<AVal> Specialiser::items_of_set(const AObject& o) const {
+  std::vector<AVal> out;
+  Value* key = nullptr;
+  for (size_t at = 0; runtime::set_next(o.concrete.as<runtime::Set>(), at, key);) out.push_back(AVal::of(*key));
+  return out;
 }
 
 void Specialiser::set_update(const AVal& set, const AVal& items) {
+  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (items.is(AKind::ref) &&
+      (read(items.heap).kind == AObject::Kind::set || read(items.heap).kind == AObject::Kind::dict)) {
+    const AObject from = read(items.heap);  // it is asked for its size first, which decides the order
+    if (from.poisoned) abandon_torn(from, "a set");
+    if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
+    Value source = from.concrete;
+    if (from.kind == AObject::Kind::dict) {
+      source = runtime::make_dict();
+      for (const AVal& key : from.keys)
+        if (!runtime::set_item(session, source, key.known, Value::none())) abandon_raises();
+    }
+    for (const AVal& key : from.keys)
+      if (key_position(read(set.heap).keys, key.known) < 0) change(set.heap).keys.push_back(key);
+    if (!runtime::set_update(session, &own_table(set.heap), source)) abandon_raises();
+    return;
+  }
   each_item(items, "becomes a set", [&](const AVal& v) {
     set_add(set, v);
     return true;
@@ -129,9 +173,18 @@ AVal Specialiser::new_iterator(AObject::Iter kind, AVal source) {
 
 // ---------------------------------------------------------------- atoms
 
+constexpr int64_t kOfParts = int64_t{1} << 40;
+
 void Specialiser::stays_inside(const Value& v) {
-  if (v.is_int() && v.as_int() >= kIds && v.as_int() < kIds + static_cast<int64_t>(heap_.size()))
-    abandon_whole("the id of an object");
+  if (!v.is_int()) return;
+  const auto in = [&](int64_t from, size_t n) {
+    return v.as_int() >= from && v.as_int() < from + static_cast<int64_t>(n);
+  };
+  if (in(kIds, heap_.size()) || in(kIds + kOfParts, ids_of_parts_.size())) abandon_whole("the id of an object");
+}
+
+int64_t Specialiser::id_of_parts(const std::shared_ptr<const AParts>& parts) {
+  return ids_of_parts_.try_emplace(parts, kIds + kOfParts + static_cast<int64_t>(ids_of_parts_.size())).first->second;
 }
 
 Atom Specialiser::constant_atom(const Value& v) {
@@ -190,9 +243,11 @@ Atom Specialiser::materialise(const AVal& a) {
     case AKind::dynamic:
       return a.atom;
     case AKind::tuple: {
+      if (a.node != kNoNode) return node_input(a.node);  // the same one
       if (auto v = concrete(a))
         if (Atom c = constant_atom(*v); !c.is_none()) return c;
       std::vector<Atom> items;
+      if (std::map<HeapId, bool> seen; !is_plain(a, seen)) return made_by_recipe(a);
       for (const AVal& i : a.items()) items.push_back(materialise(i));
       return code.let(prim::tuple, items, 0, nullptr, span);
     }
@@ -204,58 +259,81 @@ Atom Specialiser::materialise(const AVal& a) {
     case AKind::closure:
       if (!a.parts->function.is_unbound() && a.node != kNoNode) return node_input(a.node);
       if (!a.parts->function.is_unbound()) return pool(a.parts->function);
-      abandon("a function made inside is passed to the interpreter");
+      if (a.heap != kNoHeap && read(a.heap).escaped) return read(a.heap).boxed;
+      return made_by_recipe(a);
+    case AKind::bound:
+    case AKind::range:
+    case AKind::view:
+      return made_by_recipe(a);
     case AKind::ref: {
       const AObject& o = read(a.heap);
+      if (o.lost()) return place_of_object(a.heap);
       if (o.poisoned) abandon_torn(o, "an object");
       if (o.escaped) return o.boxed;
       if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
-      if (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)
-        abandon("an object made inside is passed to the interpreter");
-      return made_object(a.heap);
+      std::map<HeapId, bool> seen;
+      return is_plain(a, seen) ? made_object(a.heap) : made_by_recipe(a);
     }
     default:
       abandon("a value that cannot be passed to the interpreter");
   }
 }
 
-// Is it reached from its own parts?
-bool Specialiser::holds_itself(HeapId id) const {
-  std::set<HeapId> seen;
-  auto reaches = [&](auto& self, const AVal& a) -> bool {
-    if (a.is(AKind::tuple) || a.is(AKind::slice))
-      return std::ranges::any_of(a.items(), [&](const AVal& i) { return self(self, i); });
-    if (!a.is(AKind::ref)) return false;
-    if (a.heap == id) return true;
-    const AObject& o = read(a.heap);
-    return !o.outside() && seen.insert(a.heap).second &&
-           std::ranges::any_of(o.items, [&](const AVal& i) { return self(self, i); });
-  };
-  return std::ranges::any_of(read(id).items, [&](const AVal& i) { return reaches(reaches, i); });
+// Lists, dicts and tuples of what is there already, or is made of such, and none that holds itself: there are
+// operations that make them.
+bool Specialiser::is_plain(const AVal& a, std::map<HeapId, bool>& seen) const {
+  const auto plain = [&](const AVal& i) { return is_plain(i, seen); };
+  if (a.is(AKind::tuple) || a.is(AKind::slice)) return std::ranges::all_of(a.items(), plain);
+  if (a.is(AKind::closure)) return !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
+  if (!a.is(AKind::ref)) return a.is(AKind::known) || a.is(AKind::dynamic);
+  const AObject& o = read(a.heap);
+  if (o.outside()) return true;
+  if (o.poisoned || (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)) return false;
+  if (const auto [at, fresh] = seen.try_emplace(a.heap, false); !fresh) return at->second;
+  return seen[a.heap] = std::ranges::all_of(o.items, plain);
 }
 
-// Makes a list or dict. One that holds itself is there before its parts are.
+// A plain list or dict.
 Atom Specialiser::made_object(HeapId id) {
   const AObject o = read(id);
-  const bool list = o.kind == AObject::Kind::list, parts_first = !holds_itself(id);
+  const bool list = o.kind == AObject::Kind::list;
   std::vector<Atom> items;
-  for (size_t i = 0; parts_first && i < o.items.size(); ++i) {
+  for (size_t i = 0; i < o.items.size(); ++i) {
     if (!list) items.push_back(materialise(o.keys[i]));
     items.push_back(materialise(o.items[i]));
   }
   const Atom made = code.let(list ? prim::list : prim::dict, items, 0, nullptr, span);
+  escape(id, made);
+  return made;
+}
+
+// From here on it lives outside, and is there as it is now.
+void Specialiser::escape(HeapId id, Atom made) {
   AObject& w = write(id);
   w.escaped = true;
   w.boxed = made;
-  if (parts_first) {
-    w.memory = w.items;
-    w.memory_keys = w.keys;
-    w.dirty = false;
-  } else {
-    w.dirty = true;
-    write_object(id);
+  w.memory = w.items;
+  w.memory_keys = w.keys;
+  w.dirty = false;
+  for (AObject::Slot& s : w.slots) s.memory = s.value, s.dirty = false;
+}
+
+// Any value, with all that it holds and that is not there yet.
+Atom Specialiser::made_by_recipe(const AVal& a) {
+  Describer d(*this, Describer::For::operand);
+  Recipe recipe;
+  recipe.value = d.tree(a);
+  for (HeapId id : d.made) recipe.made.push_back(Describer::share_of(id));
+  std::vector<Atom> atoms{pool(recipe_native(session, std::move(recipe)))};
+  ir::CallSig sig;
+  for (const Atom part : d.outputs) {
+    atoms.push_back(part);
+    sig.args.push_back({ir::CallSig::Kind::positional, {}});
   }
-  return made;
+  const Atom made = code.let_call(prim::call, atoms, std::move(sig), nullptr, span);
+  for (size_t i = 0; i < d.made.size(); ++i)
+    escape(d.made[i], code.let(prim::tuple_get, {made}, static_cast<uint32_t>(i + 1), nullptr, span));
+  return code.let(prim::tuple_get, {made}, 0, nullptr, span);
 }
 
 // The boxed input that holds an access node's value.
@@ -295,15 +373,17 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
 
 bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto fine = [&](const AVal& a) {
-    if (a.is(AKind::poison) || a.is(AKind::zero) || a.is(AKind::maybe_end) || a.is(AKind::super) || a.is(AKind::bound))
-      return false;
-    if (a.is(AKind::closure)) return !a.parts->function.is_unbound();
+    if (a.is(AKind::closure))
+      return !a.parts->function.is_unbound() || (a.heap != kNoHeap && !is_derived(*a.parts->code));
     if (a.is(AKind::ref)) {
+      using Kind = AObject::Kind;
       const AObject& o = read(a.heap);
-      return !o.poisoned && ((o.external && o.kind != AObject::Kind::iterator) || o.kind == AObject::Kind::list ||
-                             o.kind == AObject::Kind::dict);
+      const bool can_be_made = o.kind == Kind::list || o.kind == Kind::dict || o.kind == Kind::set ||
+                               o.kind == Kind::instance || o.kind == Kind::cell || o.kind == Kind::record;
+      return o.lost() || (!o.poisoned && ((o.external && o.kind != Kind::iterator) || can_be_made));
     }
-    return true;
+    return a.is(AKind::known) || a.is(AKind::dynamic) || a.is(AKind::tuple) || a.is(AKind::slice) ||
+           a.is(AKind::bound) || a.is(AKind::range) || a.is(AKind::view);
   };
   if (in_try_ || !fine(f)) return false;
   for (const AVal& a : args)
@@ -405,6 +485,10 @@ std::string Specialiser::callee_name(const AVal& f) {
 
 Symbol Specialiser::current_function() const { return frames_.empty() ? function_name : frames_.back()->code->name; }
 
+void Specialiser::abandon_raises() {
+  session.pending = Value();
+  abandon("an operation that raises");
+}
 void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), span}; }
 void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), span, true}; }
 

@@ -11,4 +11,13 @@ namespace ouro::jit {
 /// program's results (moved out). The function's result, or error with an exception set.
 Value carry_out(Session& s, const SpecialiseResult& made, std::span<Value> nodes, std::span<Value> outputs);
 
+// A value that is made in the middle of a program: its outputs are the operands.
+struct Recipe {
+  OutputTree value;
+  std::vector<uint32_t> made;  // shares of objects in it that are wanted, too
+};
+
+/// A native that takes the operands and gives the tuple (value, made...).
+Value recipe_native(Session& s, Recipe recipe);
+
 }  // namespace ouro::jit

@@ -35,19 +35,33 @@ bool Pins::superseded(const AccessProgram& access) const {
 
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
   pins.ask(request);
+  request.parts = request.varying.empty();  // a constant is better than boxed values
   SpecialiseResult out = specialise_sizes(s, request);
   if (!out.ok && !request.spent.empty()) {
     request.spent.clear();
     out = specialise_sizes(s, request);
   }
-  if (!out.ok && !request.varying.empty()) {  // what decides structure by ways that no operation can tell
-    request.varying.clear();
-    request.constants = true;
-    out = specialise_sizes(s, request);
+  if ((!out.ok || !out.fallbacks.empty()) && !request.varying.empty()) {
+    // What decides structure by ways that no operation can tell, or leaves less to the interpreter as a constant.
+    SpecialiseRequest constant = request;
+    constant.varying.clear();
+    constant.constants = true;
+    SpecialiseResult known = specialise_sizes(s, constant);
+    if (out.ok && (!known.ok || known.fallbacks.size() >= out.fallbacks.size())) {
+      pins.made(out);
+      return out;
+    }
+    request = std::move(constant);
+    out = std::move(known);
     for (AccessNode& n : out.access.nodes)
       if (n.pin == Pin::first &&
           pins.varying().count(out.access.path(static_cast<uint32_t>(&n - out.access.nodes.data()))))
         n.pin = Pin::needed;
+  }
+  if (!out.ok && !request.parts) {
+    pins.ask(request);
+    request.parts = true;
+    out = specialise_sizes(s, request);
   }
   if (out.ok) pins.made(out);
   return out;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
+#include "jit/describe.h"
 #include "jit/specialiser.h"
 #include "support/diag.h"
 #include "support/trace.h"
@@ -14,114 +15,8 @@ using ir::Atom;
 
 Specialiser::Specialiser(Session& s, const SpecialiseRequest& request) : session(s), request_(request) {}
 
-namespace {
-
-// Results as trees over the typed function's outputs.
-class OutputBuilder {
- public:
-  OutputBuilder(Specialiser& s) : s_(s) {}
-
-  OutputTree tree(const AVal& a) {
-    OutputTree t;
-    switch (a.kind) {
-      case AKind::known:
-        s_.stays_inside(a.known);
-        t.constant = a.known;
-        return t;
-      case AKind::dynamic: {
-        if (a.atom.is_const()) {
-          t.kind = OutputTree::Kind::output;
-        }
-        t.kind = OutputTree::Kind::output;
-        auto [at, fresh] = places_.try_emplace(index_of(a.atom), outputs.size());
-        if (fresh) outputs.push_back(a.atom);
-        t.index = static_cast<int>(at->second);
-        return t;
-      }
-      case AKind::tuple:
-        t.kind = OutputTree::Kind::tuple;
-        for (const AVal& i : a.items()) t.parts.push_back(tree(i));
-        return t;
-      case AKind::closure:
-        if (a.parts->function.is_unbound()) s_.abandon("a function made inside is returned");
-        if (a.node != kNoNode) {
-          t.kind = OutputTree::Kind::node;
-          t.index = static_cast<int>(a.node);
-        } else {
-          t.constant = a.parts->function;
-        }
-        return t;
-      case AKind::ref:
-        return object(a.heap);
-      default:
-        s_.abandon("a result that exists only inside");
-    }
-  }
-
-  std::vector<Atom> outputs;
-
- private:
-  OutputTree object(HeapId id) {
-    const AObject o = s_.read(id);
-    OutputTree t;
-    if (o.poisoned) s_.abandon_torn(o, "an object");
-    if (o.escaped) {
-      t.kind = OutputTree::Kind::output;
-      t.index = static_cast<int>(outputs.size());
-      outputs.push_back(o.boxed);
-      return t;
-    }
-    if (o.external) {
-      t.kind = OutputTree::Kind::node;
-      t.index = static_cast<int>(o.node);
-      return t;
-    }
-    t.share = id;
-    bool first = made_.insert(id).second;
-    switch (o.kind) {
-      case AObject::Kind::list:
-        t.kind = OutputTree::Kind::list;
-        if (first)
-          for (const AVal& i : o.items) t.parts.push_back(tree(i));
-        return t;
-      case AObject::Kind::dict:
-        t.kind = OutputTree::Kind::dict;
-        if (first)
-          for (size_t i = 0; i < o.keys.size(); ++i) {
-            s_.stays_inside(o.keys[i].known);
-            t.keys.push_back(o.keys[i].known);
-            t.parts.push_back(tree(o.items[i]));
-          }
-        return t;
-      case AObject::Kind::record:
-      case AObject::Kind::instance:
-        t.kind = o.kind == AObject::Kind::record ? OutputTree::Kind::record : OutputTree::Kind::instance;
-        t.constant = o.cls;
-        if (first)
-          for (const AObject::Slot& slot : o.slots) {
-            t.names.push_back(slot.name);
-            t.parts.push_back(tree(slot.value));
-          }
-        return t;
-      default:
-        s_.abandon("a result that exists only inside");
-    }
-  }
-
-  // Of a name, or of a constant.
-  static std::pair<bool, uint32_t> index_of(Atom a) {
-    return {a.is_name(), a.is_name() ? ir::index(a.name()) : ir::index(a.constant())};
-  }
-
-  Specialiser& s_;
-  std::set<HeapId> made_;
-  std::map<std::pair<bool, uint32_t>, size_t> places_;  // among the outputs
-};
-
-}  // namespace
-
 void Specialiser::collect_outputs(const AVal& result) {
-  OutputBuilder b(*this);
+  Describer b(*this, Describer::For::exit);
   result_->result = b.tree(result);
   for (HeapId id = 0; id < heap_.size(); ++id) {
     if (!heap_[id] || !heap_[id]->external) continue;
@@ -131,7 +26,8 @@ void Specialiser::collect_outputs(const AVal& result) {
     for (const AObject::Slot& slot : o.slots) {
       if (!slot.dirty || same(slot.value, slot.memory)) continue;
       note_written(o, slot);
-      if (slot.value.is(AKind::poison)) abandon(fmt::format("attribute {} differs between branches", slot.name.text()));
+      if (slot.value.is(AKind::poison))
+        abandon_parted(slot.value, fmt::format("attribute {} differs between branches", slot.name.text()));
       w.name = slot.name;
       w.kind = o.kind == AObject::Kind::cell      ? WriteBack::Kind::cell
                : o.kind == AObject::Kind::globals ? WriteBack::Kind::global
@@ -165,6 +61,8 @@ void Specialiser::collect_outputs(const AVal& result) {
       result_->writes.push_back(w);
     }
   }
+  b.settle(result_->result);
+  for (WriteBack& w : result_->writes) b.settle(w.value);
   Atom t = code.let(prim::tuple, b.outputs, 0, nullptr, span);
   code.return_(t);
 }
@@ -230,6 +128,9 @@ SpecialiseResult Specialiser::run() {
     r.ok = true;
   } catch (const Abandon& a) {
     r.failure = {a.reason, a.reason, a.span, function_name};
+  } catch (const PartedRetry& p) {
+    r.failure = {"value differs between branches", "value differs between branches", span, function_name};
+    r.parted = p.what;
   } catch (const DeadPath&) {
     r.failure = {"every path raises", "every path raises", span, function_name};
   } catch (const InternalError& bug) {
@@ -241,12 +142,28 @@ SpecialiseResult Specialiser::run() {
   return r;
 }
 
+// What differs between branches and is used is made real there, one thing after the other. Where nothing comes of that
+// it is done without.
+static SpecialiseResult specialise_parted(Session& s, SpecialiseRequest& asked) {
+  constexpr size_t kMost = 12;
+  asked.made_real.clear();
+  asked.may_part = asked.parts;
+  for (;;) {
+    SpecialiseResult made = Specialiser(s, asked).run();
+    if (made.ok || (asked.made_real.empty() && !made.parted)) return made;
+    if (made.parted && asked.made_real.size() < kMost && asked.made_real.insert(*made.parted).second) continue;
+    asked.made_real.clear();
+    asked.may_part = false;
+    return Specialiser(s, asked).run();
+  }
+}
+
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) {
   constexpr int kMostRounds = 4;  // without this one and that, it may write to others
   std::set<std::string> written;
   SpecialiseRequest asked = request;
   for (int round = 0;; ++round) {
-    SpecialiseResult made = Specialiser(s, asked).run();
+    SpecialiseResult made = specialise_parted(s, asked);
     const bool settled = made.written.empty() || round == kMostRounds;
     written.insert(made.written.begin(), made.written.end());
     asked.varying.insert(made.written.begin(), made.written.end());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,16 @@
 #include "runtime/object/session.h"
 
 namespace ouro::jit {
+
+// What two branches may leave in different ways, where they meet in some function.
+struct Parted {
+  enum class What : uint8_t { variable, result, objects } what = What::objects;
+  const ir::Function* code = nullptr;
+  ir::BlockId meet{};
+  uint32_t begin = 0;     // of the text where they parted
+  uint32_t variable = 0;  // name
+  auto operator<=>(const Parted&) const = default;
+};
 
 // Which dims are symbols: of the tensor at an access path (by its text), which axes; `*` of everything is decided by
 // the caller.
@@ -25,16 +36,39 @@ struct SpecialiseRequest {
   // paths that vary. An operation that has to know such a one makes it a constant, but for those that are spent.
   bool constants = false;
   std::set<std::string> varying, spent;
+  // What is made for the interpreter at the end of both branches, since it differs and is used.
+  std::set<Parted> made_real;
+  bool parts = true;      // that may be done
+  bool may_part = false;  // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
-// How a result is made from the typed function's outputs.
+// How a value is made: of the typed function's outputs when it ends, or of the operands that an operation of the
+// interpreter has it made of (jit/output.h).
 struct OutputTree {
-  enum class Kind : uint8_t { output, constant, tuple, list, dict, instance, record, node } kind = Kind::constant;
-  int index = 0;   // output: position in the returned tuple; node: access node
-  Value constant;  // constant; instance: its class; record: its name
+  enum class Kind : uint8_t {
+    output,
+    constant,
+    node,
+    tuple,
+    list,
+    dict,
+    set,
+    instance,
+    record,
+    cell,     // parts[0]: what it holds, an unbound constant if nothing
+    closure,  // parts as for runtime::make_function: defaults, keyword defaults, annotations, then captures
+    bound,    // parts: function, receiver
+    slice,    // parts: start, stop, step; so does a range
+    range,
+    view,  // of a dict: parts[0]
+  } kind = Kind::constant;
+  int index = 0;   // output: position among the outputs; node: access node
+  Value constant;  // constant; set: one like it; of instance and view the class, of record the name, of closure the
+                   // module
+  ir::FunctionRef code;  // closure
   std::vector<OutputTree> parts;
   std::vector<Value> keys;      // dict
-  std::vector<Symbol> names;    // instance
+  std::vector<Symbol> names;    // instance, record
   uint32_t share = UINT32_MAX;  // the same object occurring again has the same number
 };
 
@@ -55,8 +89,9 @@ struct SpecialiseNote {
 
 struct SpecialiseResult {
   bool ok = false;
-  SpecialiseNote failure;  // when not ok: why the function stays interpreted
-  ir::FunctionRef typed;   // returns a tuple of outputs
+  SpecialiseNote failure;        // when not ok: why the function stays interpreted
+  std::optional<Parted> parted;  // when not ok: what would have to be made real
+  ir::FunctionRef typed;         // returns a tuple of outputs
   AccessProgram access;
   OutputTree result;
   std::vector<WriteBack> writes;  // in order of first write

@@ -8,6 +8,7 @@
 //   exec_grad.cpp     autodiff's primitives
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
+//   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
@@ -101,6 +102,11 @@ struct Fork {
 // Every path of the code being executed leaves the version.
 struct DeadPath {};
 
+// To be specialised again, with this made real.
+struct PartedRetry {
+  Parted what;
+};
+
 // How a loop of a function is made, as was found where it was met before.
 struct LoopWay {
   enum class Kind : uint8_t {
@@ -170,7 +176,8 @@ class Specialiser {
   AVal view_item(const AVal& view, size_t i) const;
   AVal update(AFrame& f, const ir::Let& let);
   AVal update(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
-  AVal update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const AVal& value);
+  AVal update_held(AFrame& f, const ir::PlacePath& path, std::vector<AVal> args, const std::vector<bool>& objects,
+                   const AVal& value);
   AVal call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal exec_call(AFrame& f, const ir::Let& let);
   std::vector<AVal> bind_arguments(const AVal& f, const std::vector<AVal>& args,
@@ -281,6 +288,8 @@ class Specialiser {
   // ---- autodiff (exec_grad.cpp; runtime/autodiff is the meaning)
   AVal adapter(std::string_view name, const std::vector<AVal>& args);
   AVal rules_value(std::string_view name);
+  bool is_rule(const ir::Function& code) const;     // of grad_rules
+  bool is_derived(const ir::Function& code) const;  // a rule's, a forward form's, a pullback's
   AVal forward_form(const AVal& f);
   AVal forward_of_closure(const AVal& f, bool flat);
   AVal forward_of_native(const Value& f);
@@ -345,12 +354,13 @@ class Specialiser {
   AVal settled(const AVal& a);                           // a text, known if it can be: what is done with it decides
   AVal settled_condition(const AVal& a);                 // likewise a flag from outside that a branch asks for
   static constexpr int64_t kIds = int64_t{0x5eb} << 44;  // of objects, in the program that is made
-  void stays_inside(const Value& v);                     // Abandon for one of those
-  Value need_key(const AVal& a, std::string_view why);   // one that has a hash
-  std::optional<Value> concrete(const AVal& a) const;    // the value if it is known (tuples of known included)
-  const ir::Type* type_of(const AVal& a) const;          // null: Any or structure
-  Value class_of(const AVal& a);                         // Type object, else Abandon
-  bool same(const AVal& a, const AVal& b) const;         // identical abstract values
+  int64_t id_of_parts(const std::shared_ptr<const AParts>& parts);
+  void stays_inside(const Value& v);                    // Abandon for one of those
+  Value need_key(const AVal& a, std::string_view why);  // one that has a hash
+  std::optional<Value> concrete(const AVal& a) const;   // the value if it is known (tuples of known included)
+  const ir::Type* type_of(const AVal& a) const;         // null: Any or structure
+  Value class_of(const AVal& a);                        // Type object, else Abandon
+  bool same(const AVal& a, const AVal& b) const;        // identical abstract values
 
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input
@@ -380,6 +390,9 @@ class Specialiser {
   AVal new_dict(std::vector<AVal> keys, std::vector<AVal> values);
   AVal new_set(const std::vector<AVal>& items);
   void set_add(const AVal& set, const AVal& item);
+  void set_discard(const AVal& set, const AVal& item);
+  runtime::Set& own_table(HeapId id);  // of a set, to be written
+  std::vector<AVal> items_of_set(const AObject& o) const;
   void set_update(const AVal& set, const AVal& items);
   bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
@@ -395,7 +408,9 @@ class Specialiser {
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);
   ir::Atom made_object(HeapId id);
-  bool holds_itself(HeapId id) const;
+  ir::Atom made_by_recipe(const AVal& a);
+  void escape(HeapId id, ir::Atom made);
+  bool is_plain(const AVal& a, std::map<HeapId, bool>& seen) const;
 
   // ---- the world outside (effects.cpp)
   void before_unknown();
@@ -415,12 +430,14 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
   // Where it enters itself as deep as the program or a value is nested.
   void need_stack(const char* nested) {
     if (!session.has_stack()) abandon(nested);
   }
   [[noreturn]] void abandon_whole(std::string reason);
   [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
+  [[noreturn]] void abandon_parted(const AVal& poison, std::string reason);
 
   Session& session;
   Residual code;
@@ -454,7 +471,18 @@ class Specialiser {
   AVal found_global(const Value& module, Symbol name);  // unbound where it was not read
   void reach(HeapId id);                                // an external object that this state has not
   // join.cpp
+  AVal poison(struct JoinBlock& j);
+  uint32_t parted_at(struct JoinBlock& j);
+  bool is_made_real(const struct JoinBlock& j) const;
+  void ask_to_part(uint32_t parted);
+  bool can_merge(const AVal& a, const AVal& b) const;
+  bool differs(const AObject& x, const AObject& y) const;
+  void make_real(Fork& x, AVal& v);
+  void make_real(Fork& a, Fork& b, AVal& va, AVal& vb);
+  void make_globals_real(Fork& a, Fork& b, HeapId id);
+  void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
+  HeapId merged_function(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
@@ -499,10 +527,12 @@ class Specialiser {
   Recording* recording_ = nullptr;
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
+  std::vector<Parted> parted_;
+  std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
   std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
   bool testing_end_ = false;                           // the operand is read by is.end
   struct {
-    std::set<HeapId> objects;
+    std::set<HeapId> objects, escaped;
     std::set<std::pair<HeapId, uint32_t>> slots;
   } preload_;                                                      // what a loop head must have
   std::map<std::pair<const void*, uint32_t>, LoopWay> loop_ways_;  // by function and loop head

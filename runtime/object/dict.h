@@ -49,6 +49,8 @@ bool set_next(const Set* t, size_t& pos, Value*& key, int64_t* hash = nullptr);
 [[nodiscard]] bool set_update(Session& s, Set* t,
                               const Value& iterable);  // a set or dict is copied without hashing again
 Value set_copy(Set* t, ObjectKind kind);
+Value set_clone(
+    const Set* t);  // with the same table, deleted entries included: what is done to both has the same order
 
 // Hashes of numbers and tuples as CPython's (numeric hash modulo 2^61-1, xxHash-based tuple hash).
 int64_t hash_int(int64_t i);

@@ -249,6 +249,18 @@ bool set_update(Session& s, Set* t, const Value& iterable) {
   return for_each(s, iterable, [&](Value& v) { return set_add(s, t, v) >= 0; });
 }
 
+Value set_clone(const Set* t) {
+  Value v = make_set();
+  Set* copy = v.as<Set>();
+  copy->of_others = t->of_others;
+  if (!t->table) return v;
+  copy->table = new_table(t->mask + 1);
+  copy->mask = t->mask;
+  for (size_t i = 0; i <= t->mask; ++i) copy->table[i] = t->table[i];
+  copy->fill = t->fill, copy->used = t->used, copy->finger = t->finger;
+  return v;
+}
+
 Value set_copy(Set* t, ObjectKind kind) {
   Value v = kind == ObjectKind::frozenset ? make_frozenset() : make_set();
   Session* s = current_session();

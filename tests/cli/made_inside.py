@@ -1,0 +1,37 @@
+"""What compiled code makes and gives away is made when it ends: a function that returns a function is one compiled program."""
+import os
+import re
+
+from harness.common import TESTS
+
+# script of tests/run/compiled: its functions that are compiled whole
+WHOLE = {
+    "functions_made_inside": ["adder", "counter", "objects", "recursive", "others", "stored", "in_a_loop", "raises"],
+}
+
+
+# The same, of functions some of whose operations are the interpreter's.
+COMPILED = {
+    "functions_made_inside": ["one_of_two"],
+    "made_for_the_interpreter": ["closures", "nodes", "changed", "printing", "looping", "attributes"],
+    "branches_that_differ": ["classes", "functions", "appended", "typed", "typed2", "looped", "early", "nested", "sets", "celled", "globe", "outside"],
+}
+
+
+def parts_of(t, script):
+    told = t.run("explain", "--mode=graph", os.path.join(TESTS, "run/compiled", script + ".ouro"), timeout=300).out
+    return {m[1]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"(\w+) \(", part))}
+
+
+def test_functions_are_compiled_whole(t):
+    for script, functions in WHOLE.items():
+        parts = parts_of(t, script)
+        t.equal([name for name in functions if name not in parts], [])
+        t.equal({name: parts[name] for name in functions if re.search("stays interpreted|interpreted in place|not compiled", parts[name]) or ": compiled;" not in parts[name]}, {})
+
+
+def test_functions_are_compiled(t):
+    for script, functions in COMPILED.items():
+        parts = parts_of(t, script)
+        t.equal([name for name in functions if name not in parts], [])
+        t.equal({name: parts[name] for name in functions if re.search("stays interpreted|not compiled", parts[name])}, {})
