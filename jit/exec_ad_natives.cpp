@@ -36,6 +36,7 @@ N(n_env) {
 }
 N(n_is_zero) { return boolean(s.cotangent_is_zero(a.at(0))); }
 N(n_zero) { return zero(); }
+N(n_end) { return AVal::marker(AKind::end); }
 N(n_add) { return s.cotangent_add(a.at(0), a.at(1)); }
 N(n_like) { return a.at(0).is(AKind::like) ? a[0] : s.like_of(a[0]); }
 N(n_active) {
@@ -289,6 +290,7 @@ constexpr NativeRow kRows[] = {
     {"new_env", n_env},
     {"is_zero", n_is_zero},
     {"zero", n_zero},
+    {"end", n_end},
     {"add", n_add},
     {"like", n_like},
     {"active", n_active},

@@ -205,7 +205,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
 Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, BlockId from, BlockId stop,
                                 BlockId& next) {
   // A loop that is being unrolled must not be left by a dynamic condition of its own head: it would never end.
-  if (!f.loops.empty() && f.loops.back().residual == BlockId::none && f.loops.back().head == from)
+  if (!f.loops.empty() && f.loops.back().residual == BlockId::none && f.loops.back().head == from &&
+      !f.loops.back().first)
     throw LoopRetry{&f, from, LoopRetry::Why::undecided};
   BlockId meet = f.flow->post_dominator[index(from)];
   // Inside a residual loop the way on may be its back edge: then arms end there, and the meeting point is the caller's.
@@ -289,12 +290,24 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
       if (o.residual == BlockId::none) throw LoopRetry{outer, o.head, Why::large};
 }
 
+// Where the ways out of a loop meet.
+static BlockId loop_end(const AFrame& f, BlockId head, BlockId stop) {
+  const BlockId exit = f.flow->loop_exit[index(head)];
+  return exit == BlockId::none ? stop : exit;
+}
+
 bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out, BlockId& next) {
   for (size_t i = f.loops.size(); i-- > 0;) {
     AFrame::LoopState& l = f.loops[i];
     if (l.head != head) continue;
     // A back edge. Inner loops that were being unrolled have been left by it.
     f.loops.resize(i + 1);
+    if (l.residual == BlockId::none && l.first) {
+      f.loops.resize(i);
+      next = loop_end(f, head, stop);
+      out = residual_loop(f, head, next, {f.env, heap_, code.current(), {}});
+      return true;
+    }
     if (l.residual == BlockId::none) {
       next_turn(f, f.loops[i]);
       return false;
@@ -303,8 +316,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     out = {Outcome::Kind::dead, {}};
     return true;
   }
-  next = f.flow->loop_exit[index(head)];
-  if (next == BlockId::none) next = stop;
+  next = loop_end(f, head, stop);
   const Fork start{f.env, heap_, code.current(), {}};
   const Residual::Mark mark = code.mark();
   const size_t notes = fallbacks_.size();
@@ -321,14 +333,29 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     fallbacks_.resize(notes);
   };
   LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
+  auto turns = [&](bool first) {
+    f.loops.push_back({.head = head,
+                       .structural = way.kind == LoopWay::Kind::unrolled,
+                       .first = first,
+                       .arms = arms_,
+                       .forked = std::make_shared<int>(0)});
+    out = run(f, head, next, true);
+    around.restore(f);
+  };
+  // As a loop of the program, which may follow the first turn.
+  auto kept = [&] {
+    if (!way.first) try {
+        out = residual_loop(f, head, next, start);
+        return;
+      } catch (const Unlike&) {
+        way.first = true;
+        restart();
+      }
+    turns(true);
+  };
   auto unrolled = [&] {
     try {
-      f.loops.push_back({.head = head,
-                         .structural = way.kind == LoopWay::Kind::unrolled,
-                         .arms = arms_,
-                         .forked = std::make_shared<int>(0)});
-      out = run(f, head, next, true);
-      around.restore(f);
+      turns(false);
       return true;
     } catch (const LoopRetry& r) {
       if (r.frame != &f || r.head != head) throw;
@@ -344,7 +371,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   if (way.kind == LoopWay::Kind::loop) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
     try {
-      out = residual_loop(f, head, next, start);
+      kept();
       if (way.boxes || fallbacks_.size() == notes) return true;
     } catch (const Abandon& a) {
       if (a.whole) throw;
@@ -354,7 +381,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     if (unrolled()) return true;
   }
   try {
-    out = residual_loop(f, head, next, start);
+    kept();
   } catch (Abandon& a) {
     if (way.kind == LoopWay::Kind::large)
       a.reason += fmt::format(", whose turns, written out, are a program of more than {} operations", kMaxProgram);

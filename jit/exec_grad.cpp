@@ -259,12 +259,14 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
 AVal Specialiser::cotangent_add(const AVal& a, const AVal& b) {
   if (cotangent_is_zero(a) || a.is(AKind::unbound)) return cotangent_is_zero(b) ? zero() : b;
   if (cotangent_is_zero(b)) return a;
-  if (a.is(AKind::tuple) && b.is(AKind::tuple)) {
+  const auto is_tuple = [](const AVal& v) {  // of numbers that are known, it may be known as a whole
+    return v.is(AKind::tuple) || (v.is(AKind::known) && cast_exact<runtime::Tuple>(v.known));
+  };
+  if (is_tuple(a) && is_tuple(b)) {
+    const std::vector<AVal> x = items_of(a, "is a cotangent"), y = items_of(b, "is a cotangent");
     std::vector<AVal> out;
-    size_t n = std::max(a.items().size(), b.items().size());
-    for (size_t i = 0; i < n; ++i)
-      out.push_back(
-          cotangent_add(i < a.items().size() ? a.items()[i] : zero(), i < b.items().size() ? b.items()[i] : zero()));
+    for (size_t i = 0; i < std::max(x.size(), y.size()); ++i)
+      out.push_back(cotangent_add(i < x.size() ? x[i] : zero(), i < y.size() ? y[i] : zero()));
     return AVal::tuple(std::move(out));
   }
   if (a.is(AKind::kept) || a.is(AKind::closure)) return a;

@@ -324,6 +324,24 @@ std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_vie
   return is_instance(a) ? items_from(sized_iterator(a), what) : items_of(a, what);
 }
 
+// Puts the items of a dict, or of what has keys(), into a dict; false: `from` is no mapping.
+bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
+  const AVal from = settled(given);
+  if (from.is(AKind::dynamic) && !from.type) abandon("a mapping that is not followed");
+  if (from.is(AKind::ref) && read(from.heap).kind == AObject::Kind::dict) {
+    if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
+    const AObject o = read(from.heap);
+    for (size_t i = 0; i < o.keys.size(); ++i) set_item(dict, o.keys[i], o.items[i]);
+    return true;
+  }
+  if (!is_instance(from) || lookup_attr(from, intern("keys")).is(AKind::unbound)) return false;
+  each_item(call_method(from, intern("keys"), {}), "are keys", [&](const AVal& key) {
+    set_item(dict, key, get_item(from, key));
+    return true;
+  });
+  return true;
+}
+
 AVal Specialiser::length(const AVal& given) {
   const AVal a = settled(given);
   if (auto v = concrete(a)) {

@@ -1,7 +1,6 @@
 // The table of built-in functions and methods: how each is executed on abstract values. One that is not here is
 // computed now when its arguments are known, and boxed otherwise.
 #include <algorithm>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -107,7 +106,16 @@ AVal n_is_tensor(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal n_abs(Specialiser& s, const Arguments& a, const Keywords&) {
   if (s.is_tensor(a.at(0))) return s.tensor_op("abs", {a[0]});
-  s.abandon("abs of a computed number");
+  if (!s.is_number(a[0])) s.abandon("abs of something else than a number");
+  const ir::Type* t = s.type_of(a[0]);
+  return s.of_builtin("abs", a, t->kind == ir::TypeKind::boolean ? ir::types::integer() : t);
+}
+AVal n_round(Specialiser& s, const Arguments& a, const Keywords& k) {
+  const ir::Type* t = s.type_of(a.at(0));
+  const AVal digits = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::none());
+  const bool whole = digits.is(AKind::known) && digits.known.is_none();
+  if (!s.is_number(a[0]) || (!whole && !s.is_number(digits))) s.abandon("round of something else than a number");
+  return s.of_builtin("round", {a[0], digits}, whole || t->kind != ir::TypeKind::floating ? ir::types::integer() : t);
 }
 AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal total = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
@@ -168,7 +176,7 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
   const ir::Type* type = s.type_of(items[0]);
   if (!std::ranges::all_of(items, [&](const AVal& item) { return s.is_number(item) && s.type_of(item) == type; }))
     s.abandon("max or min of numbers of several types");
-  return s.number_call(AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false)), items, type);
+  return s.of_builtin(most ? "max" : "min", items, type);
 }
 AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
 AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, false); }
@@ -222,6 +230,8 @@ AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
   if (t && t->kind == ir::TypeKind::integer) return a[0];
   if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, a[0], AVal::of(Value::integer(0)));
+  if (t && t->kind == ir::TypeKind::floating) return s.of_builtin("int", a, ir::types::integer());
+  if (!a.empty() && s.is_tensor(a[0])) return t_int(s, {s.tensor_item(a[0])}, {});
   s.abandon("int of a computed value");
 }
 AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -242,22 +252,15 @@ AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_tuple(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::tuple(a.empty() ? std::vector<AVal>{} : s.sized_items_of(a[0], "becomes a tuple"));
 }
-// What dict() and update() take: another dict or pairs, and keywords.
+// What dict() and update() take: another mapping or pairs, and keywords.
 void put_all(Specialiser& s, const AVal& d, const Arguments& a, const Keywords& k) {
-  if (!a.empty()) {
-    if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::dict) {
-      const AObject o = s.read(a[0].heap);
-      if (o.poisoned) s.abandon_torn(o, "a dict");
-      for (size_t i = 0; i < o.keys.size(); ++i) s.set_item(d, o.keys[i], o.items[i]);
-    } else {
-      s.each_item(a[0], "becomes a dict", [&](const AVal& pair) {
-        auto kv = s.items_of(pair, "is a pair");
-        if (kv.size() != 2) s.abandon("a pair of another length");
-        s.set_item(d, kv[0], kv[1]);
-        return true;
-      });
-    }
-  }
+  if (!a.empty() && !s.merge_mapping(d, a[0]))
+    s.each_item(a[0], "becomes a dict", [&](const AVal& pair) {
+      auto kv = s.items_of(pair, "is a pair");
+      if (kv.size() != 2) s.abandon("a pair of another length");
+      s.set_item(d, kv[0], kv[1]);
+      return true;
+    });
   for (const auto& [name, v] : k) s.set_item(d, AVal::of(s.session.str(name)), v);
 }
 AVal t_dict(Specialiser& s, const Arguments& a, const Keywords& k) {
@@ -344,6 +347,10 @@ AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::none());
 }
 AVal m_getitem(Specialiser& s, const Arguments& a, const Keywords&) { return s.get_item(a.at(0), a.at(1)); }
+AVal m_setitem(Specialiser& s, const Arguments& a, const Keywords&) {
+  s.set_item(a.at(0), a.at(1), a.at(2));
+  return AVal::of(Value::none());
+}
 AVal m_list_copy(Specialiser& s, const Arguments& a, const Keywords&) {
   return s.new_list(s.items_of(a.at(0), "is copied"));
 }
@@ -466,6 +473,7 @@ const FunctionRow kFunctions[] = {
     {"setattr", n_setattr, {3, 3}},
     {"callable", n_callable, {1, 1}},
     {"abs", n_abs, {1, 1}},
+    {"round", n_round, {1, 2, "ndigits"}},
     {"sum", n_sum, {1, 2, "start"}},
     {"all", n_all, {1, 1}},
     {"any", n_any, {1, 1}},
@@ -484,12 +492,6 @@ const FunctionRow kTypes[] = {
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
     {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
 };
-// Of module math: floats of numbers.
-constexpr std::string_view kFloatsOfNumbers[] = {"acos",    "acosh",     "asin",  "asinh", "atan",    "atan2", "atanh",
-                                                 "cbrt",    "copysign",  "cos",   "cosh",  "degrees", "erf",   "erfc",
-                                                 "exp",     "exp2",      "expm1", "fabs",  "fmod",    "gamma", "hypot",
-                                                 "ldexp",   "lgamma",    "log",   "log10", "log1p",   "log2",  "pow",
-                                                 "radians", "remainder", "sin",   "sinh",  "sqrt",    "tan",   "tanh"};
 struct MethodRow {
   ObjectKind kind;
   std::string_view name;
@@ -504,6 +506,8 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::tuple, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::dict, "__getitem__", m_getitem, {2, 2}},
+    {ObjectKind::list, "__setitem__", m_setitem, {3, 3}},
+    {ObjectKind::dict, "__setitem__", m_setitem, {3, 3}},
     {ObjectKind::list, "pop", m_list_pop, {1, 2}},
     {ObjectKind::dict, "get", m_dict_get, {2, 3}},
     {ObjectKind::dict, "setdefault", m_dict_setdefault, {2, 3}},
@@ -535,7 +539,6 @@ struct NativeTable {
     Shape shape{0, kAny, "*"};
   };
   std::unordered_map<const void*, Entry> handlers;
-  std::unordered_set<const void*> floats_of_numbers;
   bool filled = false;
   // (Not whole where memory is refused on the way: then the next one fills it.)
   void fill(Session& session) {
@@ -566,14 +569,6 @@ struct NativeTable {
           handlers[native(r.name, v)] = {r.handler};
       }
     };
-    const Value math = runtime::import_module(session, intern("math"));
-    for (std::string_view name : kFloatsOfNumbers) {
-      const Value v = math.is_error() ? Value::error() : runtime::get_attr(session, math, name);
-      if (v.is_error())
-        whole = false;
-      else
-        floats_of_numbers.insert(native(name, v));
-    }
     module_rows("_ad", autodiff_natives());
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
@@ -666,15 +661,34 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   const auto scripts = [&](const AVal& a) { return is_instance(a) || (a.is(AKind::dynamic) && !a.type); };
   const bool of_base = n->owner && n->owner->layout != ObjectKind::instance && !args.empty() && scripts(args[0]);
   if (h != natives().handlers.end() && !of_base) return handled(h->second, n->def->name, args, keywords);
-  if (keywords.empty() && natives().floats_of_numbers.count(reinterpret_cast<const void*>(n->def->fn)) &&
-      std::ranges::all_of(args, [&](const AVal& a) { return is_number(a); }))
-    return number_call(f, args, ir::types::floating());
+  if (const ir::Type* type = number_given(*n, args, keywords))
+    return n->def->effect == runtime::NativeEffect::pure ? pure_call(f, rest, keywords, type)
+                                                         : output_call(f, rest, keywords, type);
   if (n->owner || keywords.empty())
     if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
   if (n->def->effect == runtime::NativeEffect::frames)
     abandon_whole(fmt::format("{}() looks at the calls that run", n->def->name));
   if (n->def->effect == runtime::NativeEffect::output) return boxed_output(f, rest, keywords);
+  // What only numbers, texts and tensors go into runs no script.
+  if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
+      std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
+    fallbacks_.push_back({fmt::format("call of {}", n->def->name), span, current_function()});
+    return pure_call(f, rest, keywords, nullptr);
+  }
   return boxed_call(f, rest, keywords);
+}
+
+// What a native always gives for numbers, if numbers is what it is called with.
+const ir::Type* Specialiser::number_given(const runtime::Native& n, const Arguments& args, const Keywords& keywords) {
+  const size_t receiver = n.owner ? 1 : 0;
+  if (n.def->gives == runtime::NativeGives::any || args.size() < receiver) return nullptr;
+  if (!std::all_of(args.begin() + static_cast<long>(receiver), args.end(),
+                   [&](const AVal& a) { return is_number(a); }) ||
+      !std::ranges::all_of(keywords, [&](const auto& k) { return is_number(k.second); }))
+    return nullptr;
+  return n.def->gives == runtime::NativeGives::floating  ? ir::types::floating()
+         : n.def->gives == runtime::NativeGives::integer ? ir::types::integer()
+                                                         : ir::types::boolean();
 }
 
 AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const Keywords& keywords) {

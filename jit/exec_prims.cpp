@@ -136,7 +136,7 @@ AVal str_concat(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a)
   for (const AVal& v : a) {
     auto c = s.concrete(v);
     auto* str = c ? cast_exact<runtime::Str>(*c) : nullptr;
-    if (!str) return s.boxed(prim::str_concat, a, l.attr);
+    if (!str) return s.emit(prim::str_concat, a, ir::types::string(), l.attr);  // fields are texts by now
     text += str->view();
   }
   return AVal::of(runtime::make_str(text));
@@ -158,12 +158,14 @@ AVal iter_next(Specialiser& s, AFrame& f, const ir::Let&, std::vector<AVal>& a) 
 }
 AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   if (a[0].is(AKind::maybe_end)) return AVal::dynamic(a[0].atom, ir::types::boolean());
-  if (a[0].is(AKind::dynamic) && !a[0].type) return s.emit(prim::is_end, a, ir::types::boolean());
+  if (a[0].is(AKind::dynamic) && !a[0].type) return s.boxed(prim::is_end, a, 0, ir::types::boolean());
   return AVal::of(Value::boolean(a[0].is(AKind::end) || (a[0].is(AKind::known) && a[0].known.is_end())));
 }
 AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Symbol name = Symbol::from_id(l.attr);
-  const Value whole = runtime::loaded_module(s.session, name);
+  Value whole = runtime::loaded_module(s.session, name);
+  if (whole.is_unbound() && name.text().starts_with("ouro.")) whole = runtime::import_module(s.session, name);
+  if (whole.is_error()) s.abandon_raises();
   const Value m = l.op != prim::import
                       ? whole
                       : runtime::loaded_module(s.session, intern(name.text().substr(0, name.text().find('.'))));
@@ -176,6 +178,11 @@ AVal import_from(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a
 AVal length(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.length(a[0]); }
 AVal dict_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.set_item(a[0], a[1], a[2]);
+  return {};
+}
+
+AVal dict_update(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  if (!s.merge_mapping(a[0], a[1])) s.abandon("** of something that is no mapping");
   return {};
 }
 

@@ -82,7 +82,11 @@ AVal Specialiser::context_methods(const AVal& a) {
 
 // A field of an f-string: `conversion` is 0, or r, s or a.
 AVal Specialiser::formatted(const AVal& a, const AVal& spec, char conversion) {
-  const auto boxed_form = [&] { return boxed(prim::format, {a, spec}, static_cast<uint32_t>(conversion)); };
+  const bool scripts = may_run_scripts(a) || may_run_scripts(spec);
+  const auto boxed_form = [&] {
+    return scripts ? boxed(prim::format, {a, spec}, static_cast<uint32_t>(conversion), ir::types::string())
+                   : emit(prim::format, {a, spec}, ir::types::string(), static_cast<uint32_t>(conversion));
+  };
   if (is_instance(a)) return executed("field", {a, spec, AVal::of(Value::integer(conversion))}, boxed_form);
   const auto v = concrete(a), how = concrete(spec);
   if (!v || !how) return boxed_form();

@@ -483,7 +483,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
 AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
   const ir::Type* t = type_of(v);
   if (t || (v.is(AKind::dynamic) && !t)) {
-    if (t && (t->kind == ir::TypeKind::none || t->kind == ir::TypeKind::string)) return v;
+    if (t && t->kind == ir::TypeKind::none) return v;
     ir::NameId p = code.block_param(lh.block, t);
     lh.initial.push_back(atom(v));
     lh.params.insert(index(p));
@@ -540,19 +540,20 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
 
 // The value of a back edge fits the generalised one at the head, or the loop is not compiled.
 void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back) {
+  const auto unlike = [&](std::string reason) { throw Unlike({std::move(reason), span}); };
   // As zeros it would be added and multiplied, where the interpreter does neither.
-  if (head.is(AKind::zero) != back.is(AKind::zero)) abandon("a cotangent that only some iterations have");
+  if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
     if (head.type != type_of(back))
-      abandon(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
-                          type_of(back) ? ir::to_string(type_of(back)) : "structure"));
+      unlike(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
+                         type_of(back) ? ir::to_string(type_of(back)) : "structure"));
     return;
   }
   const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
   const bool alike = head.kind == back.kind &&
                      (compound ? head.items().size() == back.items().size() && head.parts->code == back.parts->code
                                : same(head, back));
-  if (!alike) abandon(fmt::format("a loop's {} that changes its structure", what));
+  if (!alike) unlike(fmt::format("a loop's {} that changes its structure", what));
   if (head.is(AKind::closure) && head.heap != kNoHeap && read(back.heap).escaped)
     abandon(fmt::format("a loop's {} that the interpreter knows", what));
   if (!compound) return;

@@ -8,6 +8,11 @@
 
 namespace ouro::jit {
 
+// The state behind a loop's turn is none that its head has. (Another one may be: the first turn may change types.)
+struct Unlike : Abandon {
+  explicit Unlike(Abandon a) : Abandon(std::move(a)) {}
+};
+
 // The residual join point that two forks jump to.
 struct JoinBlock {
   ir::BlockId block{};

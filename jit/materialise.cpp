@@ -416,26 +416,50 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
                        std::ranges::any_of(args, [&](const AVal& a) { return shown_by_scripts(a); }) ||
                        std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
   if (scripts) return boxed_call(f, args, keywords);
+  AVal out = output_call(f, args, keywords, nullptr);
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  return out;
+}
+
+AVal Specialiser::output_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
+                              const ir::Type* type) {
   if (!can_box(f, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown();
-  AVal out = emit_call(f, args, keywords);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  AVal out = emit_call(f, args, keywords, type);
   code.effect(false);
   return out;
 }
 
-AVal Specialiser::number_call(const AVal& f, const std::vector<AVal>& args, const ir::Type* type) {
-  std::vector<Atom> atoms{materialise(f)};
-  ir::CallSig sig;
-  for (const AVal& a : args) {
-    atoms.push_back(atom(a));
-    sig.args.push_back({ir::CallSig::Kind::positional, {}});
+AVal Specialiser::pure_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
+                            const ir::Type* type) {
+  AVal out = emit_call(f, args, keywords, type);
+  std::vector<Value> values, of_keywords, names;
+  std::vector<const AVal*> from;
+  const auto seen = [&](const AVal& a, std::vector<Value>& into) {
+    from.push_back(&a);
+    if (auto v = witness(a)) into.push_back(std::move(*v));
+  };
+  for (const AVal& a : args) seen(a, values);
+  for (const auto& [name, v] : keywords) {
+    seen(v, of_keywords);
+    names.push_back(session.str(name));
   }
-  return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), type, span), type);
+  if (!type || values.size() + of_keywords.size() != from.size()) return out;
+  Value v = runtime::call(session, f.known, runtime::Args{values, of_keywords, names});
+  if (v.is_error())
+    session.pending = Value();
+  else
+    derive_witness(out, from, std::move(v));
+  return out;
 }
 
-AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+AVal Specialiser::of_builtin(std::string_view name, const std::vector<AVal>& args, const ir::Type* type) {
+  return pure_call(AVal::of(runtime::builtin(session, intern(name), false)), args, {}, type);
+}
+
+AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
+                            const ir::Type* type) {
   std::vector<Atom> atoms{materialise(f)};
   ir::CallSig sig;
   for (const AVal& a : args) {
@@ -446,7 +470,7 @@ AVal Specialiser::emit_call(const AVal& f, const std::vector<AVal>& args, const 
     atoms.push_back(materialise(v));
     sig.args.push_back({ir::CallSig::Kind::keyword, name});
   }
-  return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), nullptr, span), nullptr);
+  return AVal::dynamic(code.let_call(prim::call, atoms, std::move(sig), type, span), type);
 }
 
 AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args, const Keywords& keywords,

@@ -62,6 +62,7 @@ struct AFrame {
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
+    bool first = false;       // only its first turn is: a loop of the program follows
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     int arms = 0;                                          // branches around it that were not decided
     std::shared_ptr<int> forked;  // turns that stand behind a branch of an earlier one, in all arms; shared likewise
@@ -117,6 +118,7 @@ struct LoopWay {
     large,      // written out, the program is too large
   } kind = Kind::open;
   bool boxes = false;  // turns that are written out have operations of the interpreter, too
+  bool first = false;  // the first turn is written out, since it changes types
 };
 
 struct Fallback {
@@ -202,8 +204,15 @@ class Specialiser {
   std::optional<Value> known_list(const AVal& a) const;  // a new one
   bool plain_result(const Value& v);
   bool pure_native(const runtime::Native& n);
-  // Of a native that gives a number of this type for numbers, and has no effect.
-  AVal number_call(const AVal& f, const std::vector<AVal>& args, const ir::Type* type);
+  const ir::Type* number_given(const runtime::Native& n, const std::vector<AVal>& args,
+                               const std::vector<std::pair<Symbol, AVal>>& keywords);
+  // Of a native that has no effect; `type`: of what it gives, null: not known.
+  AVal pure_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+                 const ir::Type* type);
+  AVal of_builtin(std::string_view name, const std::vector<AVal>& args, const ir::Type* type);
+  // Of one that changes or shows something, and neither runs a script nor changes what scripts see.
+  AVal output_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+                   const ir::Type* type);
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   void list_append(const AVal& list, AVal v);
   void list_extend(const AVal& list, const AVal& from);
@@ -226,6 +235,7 @@ class Specialiser {
   void each_item_from(const AVal& iterator, std::string_view what, const std::function<bool(const AVal&)>& f);
   std::vector<AVal> items_from(const AVal& iterator, std::string_view what);
   AVal sized_iterator(const AVal& instance);
+  bool merge_mapping(const AVal& dict, const AVal& from);
   AVal length(const AVal& a);
   AVal global(const Value& module, Symbol name);
 
@@ -425,7 +435,8 @@ class Specialiser {
   bool shown_by_scripts(const AVal& a, int depth = 8) const;
   bool output_is_replaced();
 
-  AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+                 const ir::Type* type = nullptr);
   std::string callee_name(const AVal& f);
   Symbol current_function() const;
 

@@ -35,8 +35,12 @@ enum class NativeEffect : uint8_t {
   any,     // not said: anything
   pure,    // nothing: where the arguments are immutable, the result depends on them alone
   output,  // it writes where scripts cannot read
+  hidden,  // it changes what scripts see by calls of its kind alone, and calls none where its arguments are numbers
   frames,  // it looks at the calls that run
 };
+
+// What it always gives where its arguments are numbers (of a method: those behind the receiver).
+enum class NativeGives : uint8_t { any, floating, integer, boolean };
 
 // One row. `params` is a Python parameter list ("x, /, base=None, *args, key=None"): when given, the caller's arguments
 // are bound to it first (CPython's error wording) and `fn` sees every parameter positionally, absent ones as unbound,
@@ -49,6 +53,7 @@ struct NativeDef {
   std::string_view doc;
   bool raw = false;  // ignore `params` for binding (documentation only)
   NativeEffect effect = NativeEffect::any;
+  NativeGives gives = NativeGives::any;
   NativeOne one = nullptr;
   NativeTwo two = nullptr;
   NativeThree three = nullptr;

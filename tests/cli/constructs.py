@@ -113,13 +113,21 @@ CONSTRUCTS = {
     "an outer product": ("self.l = nn.Linear(4, 4)", "return einsum('bi,bj->bij', self.l(x), x).pow(2).sum()"),
     "a loss with a weight that is made inside": ("self.l, self.w = nn.Linear(4, 4), nn.buffer(ones(4))", "return nn.CrossEntropyLoss(weight=self.w * 2, label_smoothing=0.1)(self.l(x), x.argmax(1))"),
     "object.__new__": ("self.l = nn.Linear(4, 4)", "o = object.__new__(Config)\no.rate = self.l(x)\nreturn o.rate.sum()"),
+    "enumerate of enumerate of a ModuleList": ("self.ls = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])", "for i, (j, l) in enumerate(enumerate(self.ls)):\n    x = l(x) * (i + j + 1)\nreturn x.sum()"),
+    "zip of a range and a ModuleList": ("self.ls = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])", "for i, l in zip(range(2), self.ls):\n    x = l(x) * (i + 1)\nreturn x.sum()"),
+    "a sum of many tensors": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn sum((y * i).sum() for i in range(100))"),
+    "a total that begins as an int": ("self.l = nn.Linear(4, 4)", "total = 0\nfor i in range(100):\n    total = total + (self.l(x) * i).sum()\nreturn total"),
+    "a dict with others spread in it": ("self.l = nn.Linear(4, 4)", "parts = {'a': self.l(x).sum(), 'b': x.sum()}\nd = {'n': 2, **parts, **{k + 'x': v * 2 for k, v in parts.items()}}\nreturn d['ax'] * d['b'] * d['n']"),
+    "dicts that are merged": ("self.l = nn.Linear(4, 4)", "d = dict({'a': self.l(x).sum()}, b=x.sum()) | {'c': 2}\nd |= {'d': x.sum()}\nd.update(e=d['a'])\nreturn d['e'] * d['d'] * d['c']"),
+    "rounded and cut floats": ("self.l = nn.Linear(4, 4)", "t = self.l(x).sum().item()\nreturn self.l(x).sum() * (round(t, 2) + int(t) + abs(t) + math.floor(t) + math.isnan(t))"),
+    "an int of a tensor": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * int(x.argmax())"),
+    "a number that is drawn": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * random.uniform(1.0, 2.0) * random.random()"),
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
-LATER = {"enumerate over a ModuleList", "a generator expression", "kwargs", "weight decay by hand", "with a context", "functools.reduce",
-         "a named tuple", "zip of ModuleLists", "if on data"}
+LATER = {"kwargs", "weight decay by hand", "with a context", "functools.reduce", "a named tuple", "if on data"}
 
 PRELUDE = """
-import functools, math
+import functools, math, random
 from collections import namedtuple
 from dataclasses import dataclass
 from ouro import grad, jit, nn, optim, value_and_grad
@@ -150,6 +158,7 @@ class Model{k}(Base):
 {forward}
 
 manual_seed(0)
+random.seed(0)
 model{k} = Model{k}()
 opt{k} = optim.SGD(model{k}, lr=0.01)
 
@@ -182,3 +191,14 @@ def test_constructs_are_compiled_under_grad(t):
     reasons = {name: part for name, part in parts.items() if "interpreted" in part or "not compiled" in part or part.count(": compiled;") != 1}
     t.equal({k: v for k, v in reasons.items() if k not in LATER}, {})  # one version, and nothing of it is the interpreter's
     t.equal(sorted(LATER - set(reasons)), [])
+
+
+def test_a_print_in_a_gradient_costs_the_print(t):
+    made, forward = "self.l = nn.Linear(4, 4)", "y = self.l(x)\nprint(f'mean {y.mean().item():.3f}', y.shape, [x.sum().item()])\nreturn y.sum()"
+    t.write("print.ouro", PRELUDE + CASE.format(k=0, name="print", made=indented(made), forward=indented(forward)))
+    eager = t.run("--mode=eager", "print.ouro").out
+    told = t.run("explain", "--mode=graph", "print.ouro").out
+    t.equal(told[:len(eager)], eager)
+    step = next(part for part in re.split(r"\n(?=\S)", told) if part.startswith("step0 ("))
+    t.equal(re.findall(r"interpreted in place \((\d+)\):\n.*: (.*)\n", step), [("1", "call of print")])
+    t.check("not compiled" not in step and "stays interpreted" not in step, step)
