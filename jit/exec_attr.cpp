@@ -1,4 +1,6 @@
 // Attributes, items and places of abstract values.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
@@ -78,13 +80,30 @@ Value Specialiser::class_of(const AVal& a) {
           return Value::share(session.type(ObjectKind::record));
         case AObject::Kind::set:
           return Value::share(session.type(ObjectKind::set));
+        case AObject::Kind::iterator:
+          return class_of_iterator(o);
         default:
-          abandon("the class of an iterator");
+          abandon("the class of what only the compiler has");
       }
     }
     default:
       abandon("the class of a value that is not known");
   }
+}
+
+Value Specialiser::class_of_iterator(const AObject& o) {
+  using Iter = AObject::Iter;
+  if (o.iter == Iter::zip) return Value::share(session.type(ObjectKind::zip));
+  if (o.iter == Iter::enumerate) return Value::share(session.type(ObjectKind::enumerate));
+  if (o.iter == Iter::map) return Value::share(session.type(ObjectKind::map));
+  const Value like = o.iter == Iter::list    ? runtime::make_list()
+                     : o.iter == Iter::tuple ? runtime::make_tuple({})
+                     : o.iter == Iter::range ? runtime::make_range(0, 0, 1)
+                                             : Value();
+  if (like.is_unbound() || !o.step.is(AKind::unbound) != (o.iter == Iter::range)) abandon("the class of an iterator");
+  const Value it = runtime::iter(session, like);
+  if (it.is_error()) abandon_raises();
+  return Value::share(runtime::type_of(session, it));
 }
 
 AVal Specialiser::bind(const AVal& f, const AVal& self) { return AVal::compound(AKind::bound, {f, self}); }
@@ -345,6 +364,23 @@ void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
   assign(id, name, std::move(v));
 }
 
+bool Specialiser::is_computed_index(const AVal& key) const {
+  return key.is(AKind::dynamic) && key.type == ir::types::integer() && !may_pin(key);
+}
+
+// One of several numbers, texts or tensors of one type, by a number that is known when the call runs. Unbound: they
+// differ.
+AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, bool of_list) {
+  const ir::Type* type = items.empty() ? nullptr : type_of(items[0]);
+  if (!type || type->kind == ir::TypeKind::none ||
+      !std::ranges::all_of(items, [&](const AVal& v) { return type_of(v) == type; }))
+    return {};
+  std::vector<ir::Atom> atoms;
+  for (const AVal& v : items) atoms.push_back(atom(v));
+  const ir::NameId all = code.let(of_list ? prim::list : prim::tuple, atoms, 0, nullptr, span);
+  return emit(prim::item_get, {AVal::dynamic(all, nullptr), index}, type);
+}
+
 AVal Specialiser::get_item(const AVal& a, const AVal& key) {
   if (is_tensor(a)) return tensor_index(a, key);
   if (auto x = concrete(a))
@@ -371,6 +407,8 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
       return is_list ? new_list(std::move(out)) : AVal::tuple(std::move(out));
     }
     const int64_t n = length(a).known.as_int();
+    if (is_computed_index(key))
+      if (AVal chosen = item_among(items_of(a, "is indexed"), key, is_list); !chosen.is(AKind::unbound)) return chosen;
     int64_t i = need_int(key, "is an index");
     if (i < 0) i += n;
     if (i < 0 || i >= n) abandon("index out of range");

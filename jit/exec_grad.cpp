@@ -618,6 +618,7 @@ AVal Specialiser::flat_form(const AVal& form) {
 }
 
 AVal Specialiser::list_index(const AVal& container, const AVal& index) {
+  if (is_computed_index(index)) return index;  // a place that no cotangent may have
   if (container.is(AKind::ref) && read(container.heap).kind == AObject::Kind::list && is_number(index)) {
     int64_t i = need_int(index, "is an index");
     if (i < 0) i += static_cast<int64_t>(read(container.heap).items.size());

@@ -141,6 +141,22 @@ AVal all_any(Specialiser& s, const Arguments& a, bool all) {
 }
 AVal n_all(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, true); }
 AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, false); }
+// Which of some numbers is more by its key: the place of that key is what the interpreter's function tells when the
+// call runs.
+AVal extreme_by(Specialiser& s, const std::vector<AVal>& items, const std::vector<AVal>& keys, bool most) {
+  std::vector<ir::Atom> atoms;
+  for (const AVal& key : keys) {
+    if (!s.is_number(key)) s.abandon("a computed value decides which is more");
+    atoms.push_back(s.atom(key));
+  }
+  const AVal list = AVal::dynamic(s.code.let(prim::list, atoms, 0, nullptr, s.span), nullptr);
+  const AVal key_of = s.emit(prim::attr_get, {list}, nullptr, intern("__getitem__").id());
+  std::vector<AVal> places;
+  for (size_t i = 0; i < items.size(); ++i) places.push_back(AVal::of(Value::integer(static_cast<int64_t>(i))));
+  const AVal which = AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false));
+  const AVal at = s.emit_call(which, {AVal::tuple(places)}, {{intern("key"), key_of}}, ir::types::integer());
+  return s.item_among(items, at, false);
+}
 // max() and min(). Which one it is is known where the comparisons are; of numbers of one type the interpreter's
 // function tells when the call runs.
 AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
@@ -150,16 +166,17 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
     (name.text() == "key" ? key : otherwise) = v;
   }
   const bool by_itself = key.is(AKind::known) && key.known.is_none();
-  std::vector<AVal> items;
+  std::vector<AVal> items, keys;
   AVal best, best_key;
   bool decided = true;
   const auto look = [&](const AVal& item) {  // each is asked for and compared before the next one is
     items.push_back(item);
-    if (!decided) return true;
     const AVal of = by_itself ? item : s.call(key, {item});
+    keys.push_back(of);
+    if (!decided) return true;
     if (items.size() > 1) {
       const AVal better = s.truth(s.compare(most ? prim::gt : prim::lt, of, best_key));
-      decided = s.concrete(better) || !by_itself || !s.is_number(item);
+      decided = s.concrete(better) || !s.is_number(item) || (!by_itself && s.may_pin(better));
       if (decided && !s.need_constant(better, "decides which is more").as_bool()) return true;
     }
     best = item;
@@ -174,9 +191,12 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
   if (items.empty()) return otherwise;
   if (decided) return best;
   const ir::Type* type = s.type_of(items[0]);
-  if (!std::ranges::all_of(items, [&](const AVal& item) { return s.is_number(item) && s.type_of(item) == type; }))
-    s.abandon("max or min of numbers of several types");
-  return s.of_builtin(most ? "max" : "min", items, type);
+  if (!std::ranges::all_of(items, [&](const AVal& v) { return s.is_number(v); }))
+    s.abandon("a computed value decides which is more");
+  const bool alike = std::ranges::all_of(items, [&](const AVal& v) { return s.type_of(v) == type; });
+  if (by_itself) return s.of_builtin(most ? "max" : "min", items, alike ? type : nullptr);
+  if (!alike) s.abandon("max or min of numbers of several types");
+  return extreme_by(s, items, keys, most);
 }
 AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
 AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, false); }

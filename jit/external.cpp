@@ -101,6 +101,14 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
     out.node = id;
     return node_values_[id] = out;
   }
+  // `object()`: there is nothing in it but what it is.
+  if (kind == ObjectKind::instance && !v.as<runtime::Instance>()->shape && runtime::type_of(session, v)->builtin) {
+    access.nodes[id].guard = G::same;
+    access.nodes[id].expected = v;
+    out = AVal::of(v);
+    out.node = id;
+    return node_values_[id] = out;
+  }
   switch (kind) {
     case ObjectKind::integer:
     case ObjectKind::floating:

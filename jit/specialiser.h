@@ -170,6 +170,8 @@ class Specialiser {
   AVal lookup_attr(const AVal& a, Symbol name);  // unbound when there is none
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
+  bool is_computed_index(const AVal& key) const;
+  AVal item_among(const std::vector<AVal>& items, const AVal& index, bool of_list);
   void set_item(const AVal& a, const AVal& key, AVal v);
   AVal make_reversed(const AVal& a);
   AVal dict_iterator(const AVal& view, bool reversed);
@@ -371,6 +373,7 @@ class Specialiser {
   const ir::Type* type_of(const AVal& a) const;         // null: Any or structure
   Value class_of(const AVal& a);                        // Type object, else Abandon
   bool same(const AVal& a, const AVal& b) const;        // identical abstract values
+  Value class_of_iterator(const AObject& o);
 
   // ---- external things (external.cpp)
   AVal wrap(const Value& v, AccessNode step);  // loads v, reached by `step`; adds guard and, for numbers, an input

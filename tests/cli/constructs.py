@@ -121,10 +121,12 @@ CONSTRUCTS = {
     "dicts that are merged": ("self.l = nn.Linear(4, 4)", "d = dict({'a': self.l(x).sum()}, b=x.sum()) | {'c': 2}\nd |= {'d': x.sum()}\nd.update(e=d['a'])\nreturn d['e'] * d['d'] * d['c']"),
     "rounded and cut floats": ("self.l = nn.Linear(4, 4)", "t = self.l(x).sum().item()\nreturn self.l(x).sum() * (round(t, 2) + int(t) + abs(t) + math.floor(t) + math.isnan(t))"),
     "an int of a tensor": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * int(x.argmax())"),
+    "the least of computed floats": ("self.l = nn.Linear(4, 4)", "t = self.l(x).sum().item()\nh = min(0.1, 1.0 - t)\nreturn self.l(x).sum() * h * max([t, t * t, 0.5]) * pow(abs(t), 0.5)"),
+    "an item by a computed index": ("self.l = nn.Linear(4, 4)", "i = random.choice([0, 1])\nreturn self.l(x).sum() * [1, 3][i] * max(i, int(x.argmax()))"),
     "a number that is drawn": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * random.uniform(1.0, 2.0) * random.random()"),
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
-LATER = {"kwargs", "weight decay by hand", "with a context", "functools.reduce", "a named tuple", "if on data"}
+LATER = {"kwargs", "with a context", "a named tuple", "if on data"}
 
 PRELUDE = """
 import functools, math, random
