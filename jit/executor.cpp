@@ -254,13 +254,13 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) return RunOutcome::not_taken;
   // Mostly it is a part of a step that is being compiled, too.
-  const bool waits = code.transform && !f.marked && !jit->everything_ && s.options.mode == runtime::Mode::auto_;
-  if (waits && f.versions.empty() && (f.asked < kTransformWaits || (jit->queue_ && jit->queue_->busy()))) {
+  const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
+  const uint32_t waits = s.options.mode == runtime::Mode::auto_ ? kTransformWaits : 0;
+  if (part && (f.asked < waits || (jit->queue_ && jit->queue_->busy()))) {
     ++f.asked;
     return RunOutcome::not_taken;
   }
-  if (code.transform && f.versions.empty() && !f.marked && !jit->everything_ && !jit->wants(frame, true))
-    return RunOutcome::not_taken;
+  if (part && !jit->wants(frame, true)) return RunOutcome::not_taken;
   return jit->call(s, frame, f, result);
 }
 
