@@ -50,6 +50,11 @@ AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, cons
   if (path.root == Root::cell) base = args[0], slot = number(0), content = cell_get(args[0]);
   if (path.root == Root::global)
     base = AVal::of(globals), slot = AVal::of(session.str(path.name)), content = global(globals, path.name);
+  // What is done by a call has its derivative from that; to look here would run its scripts.
+  if (path.root == Root::value && path.steps.size() == 1 && path.steps[0].is_item) {
+    const Value op = session.str(path.augmented ? intern("op") : Symbol());
+    if (update_is_called({content, keys[0], value, AVal::of(op)})) return none();
+  }
   std::vector<AVal> index;
   size_t k = 0;
   bool stopped = false;

@@ -103,6 +103,10 @@ bool Specialiser::load_is_called(const AVal& object, Symbol name) {
   return ad::called_by(prim::attr_get, Operands{*this, operands}).by != ad::Called::By::nothing;
 }
 
+bool Specialiser::update_is_called(const Args_& operands) {
+  return ad::called_by(prim::update, Operands{*this, operands}).by != ad::Called::By::nothing;
+}
+
 AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   const bool caught = name.starts_with(ad::kCaught);
   if (caught) name.remove_prefix(ad::kCaught.size());

@@ -309,6 +309,7 @@ class Specialiser {
   std::vector<Symbol> field_names(HeapId id);  // own attributes of an object, in order
   AVal forward_method(const AVal& receiver, Symbol name);
   bool load_is_called(const AVal& object, Symbol name);
+  bool update_is_called(const std::vector<AVal>& operands);
   AVal forward_special(std::string_view name, const std::vector<AVal>& args);
   AVal call_plain(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   // A call of a built-in operation in differentiated code: (what it gives, the pullback of what scripts did meanwhile),
