@@ -177,7 +177,16 @@ SpecialiseResult specialise_sizes(Session& s, SpecialiseRequest& request) {
   SpecialiseResult made = specialise(s, request);
   if (request.symbolic.empty()) return made;
   std::vector<Value> nodes, inputs;
-  if (made.ok && made.access.load(s, request.function, request.args, nodes, inputs, nullptr)) return made;
+  if (made.ok && made.access.load(s, request.function, request.args, nodes, inputs, nullptr)) {
+    if (made.fallbacks.empty()) return made;
+    // A loop over an axis is written out where its size is a number: that is worth a version for each size.
+    SpecialiseRequest numbers = request;
+    numbers.symbolic.clear();
+    SpecialiseResult other = specialise(s, numbers);
+    if (!other.ok || other.fallbacks.size() >= made.fallbacks.size()) return made;
+    request.symbolic.clear();
+    return other;
+  }
   request.symbolic.clear();
   return specialise(s, request);
 }

@@ -104,8 +104,8 @@ struct SpecialiseResult {
 
 /// Numbers that turn out to be written are no constants of what is made.
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request);
-/// As specialise(); with numbers for the symbols where sizes have to be numbers, or where these are not what symbols
-/// are taken for (AccessProgram::checks): then `request.symbolic` is empty.
+/// As specialise(); with numbers for the symbols where sizes have to be numbers, where these are not what symbols are
+/// taken for (AccessProgram::checks), or where less is left to the interpreter then: `request.symbolic` is empty.
 SpecialiseResult specialise_sizes(Session& s, SpecialiseRequest& request);
 
 }  // namespace ouro::jit

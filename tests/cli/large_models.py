@@ -280,3 +280,29 @@ def step(xs):
 for i in range(3):
     print([y.tolist() for y in step(xs)])
 ''')
+
+
+def test_a_loop_over_an_axis_is_written_out_for_each_length(t):
+    """A size that is a symbol would leave the loop, and with it the whole gradient, to the interpreter."""
+    t.write("lengths.ouro", '''
+from ouro import nn, value_and_grad
+manual_seed(1)
+class Tagger(nn.Module):
+    def __init__(self):
+        self.cell, self.out = nn.Linear(6, 4), nn.Linear(4, 3)
+    def forward(self, xs):
+        h, outs = zeros(2, 4), []
+        for t in range(xs.shape[0]):
+            h = tanh(self.cell(cat([xs[t], h], 1)))
+            outs.append(self.out(h))
+        return stack(outs)
+model = Tagger()
+def train(xs):
+    loss, g = value_and_grad(lambda m: (m(xs) ** 2).mean())(model)
+    return loss
+for i in range(8):
+    print(train(randn(5 + i % 3, 2, 2)).item())
+''')
+    told = t.run("explain", "--mode=graph", "lengths.ouro").out
+    t.check(told.startswith(t.run("--mode=eager", "lengths.ouro").out), told)
+    t.check("version 3: compiled" in told and "version 4" not in told and "interpreted" not in told, told)
