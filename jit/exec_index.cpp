@@ -203,8 +203,17 @@ void Specialiser::note_sizes(const AVal& made) {
   }
 }
 
+// One element at a time, in a loop of the program: the interpreter is faster than the rows are.
+void Specialiser::not_by_element(const std::vector<SymDim>& shape) {
+  const auto kept = [](const AFrame* f) {
+    return std::ranges::any_of(f->loops, [](const AFrame::LoopState& l) { return l.residual != ir::BlockId::none; });
+  };
+  if (shape.empty() && std::ranges::any_of(frames_, kept)) abandon("a loop over the elements of a tensor");
+}
+
 AVal Specialiser::index_by_row(const AVal& x, std::vector<AVal> keys) {
   const Dims shape = KeyShape(*this, x, keys).shape();
+  not_by_element(shape);
   static const ir::OpInfo& row = *ir::find_op("getitem");
   const ir::Type* type = ir::types::tensor(x.type->dtype, shape);
   AVal out = AVal::dynamic(code.let(row.op, {atom(x), key_operand(std::move(keys)).atom}, 0, type, span), type);
@@ -215,6 +224,7 @@ AVal Specialiser::index_by_row(const AVal& x, std::vector<AVal> keys) {
 // x with v at key (`row`: index_put), or with v added there (index_accumulate: places that are named twice get both).
 AVal Specialiser::put_by_row(std::string_view row, const AVal& x, std::vector<AVal> keys, const AVal& v) {
   const Dims shape = KeyShape(*this, x, keys).shape();
+  not_by_element(shape);
   if (!is_tensor(v) && !is_number(v)) abandon("assignment to items of a tensor of what is no number");
   if (is_tensor(v)) {
     Dims given(v.type->dims.begin(), v.type->dims.end());

@@ -287,6 +287,7 @@ class Specialiser {
   std::vector<AVal> key_items(const AVal& key);
   AVal key_operand(std::vector<AVal> keys);
   AVal index_by_row(const AVal& x, std::vector<AVal> keys);
+  void not_by_element(const std::vector<ir::SymDim>& shape);
   AVal put_by_row(std::string_view row, const AVal& x, std::vector<AVal> keys, const AVal& v);
   AVal add_at(const AVal& x, const AVal& key, const AVal& v);  // x with v added at key
   void note_sizes(const AVal& made);

@@ -428,7 +428,9 @@ class BlockBuilder {
     complete_args(l, args);
     auto [i, row] = emit<work::Row>();
     operation(i, row, l, at, std::move(args));
-    if (row.type && row.type->is_tensor()) row.keep = keep(leaves_[index(l.result)]);
+    // What is written to items of a tensor that dies here is written in its place: nobody else may hold it.
+    const bool in_place = ir::op_info(l.op).def->loop.index.starts_with("key ");
+    if (row.type && row.type->is_tensor() && !in_place) row.keep = keep(leaves_[index(l.result)]);
   }
   void operation(Instr& i, work::Operation& x, const Let& l, uint32_t at, std::vector<Operand> args) {
     i.let = at;

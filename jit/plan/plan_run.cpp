@@ -507,6 +507,7 @@ struct Runner {
   bool step(const work::Row& row, const Instr& i) {
     SmallVec<Value, 4> args = operands(row.args);
     for (Reg r : i.drop) reg(r) = Value();  // a tensor that dies here may be overwritten
+    reg(row.result) = Value();  // in a loop, what the iteration before gave is a parameter of the head by now
     ++plan.counters_.rows;
     ctx.effects |= row.effect;
     Value v = run_row(row, {args.data(), args.size()});
