@@ -153,7 +153,7 @@ void replace_range(List* l, size_t from, size_t to, Value* fresh, size_t n) {
   dropped.reserve(to - from);
   l->reserve(size);
   for (size_t i = from; i < to; ++i) dropped.push_back(std::move(l->items[i]));
-  std::memmove(static_cast<void*>(l->items + from + n), l->items + to, tail * sizeof(Value));
+  if (tail) std::memmove(static_cast<void*>(l->items + from + n), l->items + to, tail * sizeof(Value));
   for (size_t i = 0; i < n; ++i) new (l->items + from + i) Value(std::move(fresh[i]));
   l->size = size;
   while (dropped.size()) dropped.pop_back();  // the order in which CPython lets go
