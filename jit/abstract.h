@@ -116,8 +116,9 @@ struct AObject {
   bool poisoned = false;  // joined branches disagree on its structure
   Span torn{};            // where they parted
   uint32_t parted = kNoNode;
-  bool stale = false;    // external: the interpreter may have changed it; reads are boxed
-  bool escaped = false;  // it was materialised: `boxed` is the residual Any that holds it
+  bool stale = false;      // external: the interpreter may have changed it; reads are boxed
+  bool any_class = false;  // of an instance: the interpreter may have given it another class
+  bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it
   uint32_t node = kNoNode;
   Value concrete;  // external: the witness; set: the interpreter's, since its table decides the order of the items
   Value cls;       // Type of an instance
@@ -167,7 +168,7 @@ struct AObject {
   // What it holds is known by the interpreter alone: a boxed value from here on.
   bool lost() const {
     const bool container = kind == Kind::list || kind == Kind::dict || kind == Kind::set;
-    return container && outside() && (stale || kind == Kind::set);
+    return outside() && (any_class || (container && (stale || kind == Kind::set)));
   }
 };
 

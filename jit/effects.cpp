@@ -158,12 +158,17 @@ void forget(AObject& o) {
   if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
 }
 
+void leave_to_interpreter(AObject& o, bool classes) {
+  forget(o);
+  if (classes && o.kind == AObject::Kind::instance) o.any_class = true;
+}
+
 // The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
 void Specialiser::after_unknown() {
   effects_.unknown = true;
   code.effect(false);
   for (HeapId id = 0; id < heap_.size(); ++id)
-    if (heap_[id] && heap_[id]->outside()) forget(heap_.own(id));
+    if (heap_[id] && heap_[id]->outside()) leave_to_interpreter(heap_.own(id), classes_change());
 }
 
 // Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.

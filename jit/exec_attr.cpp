@@ -71,6 +71,7 @@ Value Specialiser::class_of(const AVal& a) {
       const AObject& o = read(a.heap);
       switch (o.kind) {
         case AObject::Kind::instance:
+          if (o.lost()) abandon("an object that the interpreter may have given another class");
           return o.cls;
         case AObject::Kind::list:
           return Value::share(session.type(ObjectKind::list));

@@ -270,13 +270,13 @@ HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork
 }
 
 // An external object as the call found it: as a branch leaves it that has not reached it.
-static std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) {
+static std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there, bool classes) {
   auto o = std::make_shared<AObject>(x);
   for (AObject::Slot& s : o->slots) s.value = s.memory = s.loaded, s.dirty = false;
   o->items = o->memory = o->loaded;
   o->keys = o->memory_keys = o->loaded_keys;
-  o->dirty = o->stale = o->poisoned = false;
-  if (there.unknown) forget(*o);
+  o->dirty = o->stale = o->any_class = o->poisoned = false;
+  if (there.unknown) leave_to_interpreter(*o, classes);
   return o;
 }
 
@@ -305,13 +305,14 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
         heap_.put(i, only);
         continue;
       }
-      other.heap.put(i, untouched(*only, other.effects));
+      other.heap.put(i, untouched(*only, other.effects, classes_change()));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
     auto o = std::make_shared<AObject>(x);
     o->dirty = x.dirty || y.dirty;
     o->escaped = x.escaped || y.escaped;
     o->stale = x.stale || y.stale;
+    o->any_class = x.any_class || y.any_class;
     if (y.poisoned) o->poisoned = true;
     if (x.escaped != y.escaped) {  // nothing stands for both
       o->poisoned = true;

@@ -85,6 +85,8 @@ struct Effects {
 };
 // The interpreter may have changed it.
 void forget(AObject& o);
+// The interpreter may have changed it. `classes`: objects may be given other classes.
+void leave_to_interpreter(AObject& o, bool classes);
 
 struct Outcome {
   enum class Kind : uint8_t { reached, returned, dead } kind = Kind::dead;
@@ -483,6 +485,7 @@ class Specialiser {
   AVal atom_value(AFrame& f, ir::Atom a);
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   bool is_changeable(Symbol name);
+  bool classes_change() const;  // may functions give objects other classes?
   AVal class_data(const Value& cls, Symbol name, AVal found);
   AVal found_global(const Value& module, Symbol name);  // unbound where it was not read
   void reach(HeapId id);                                // an external object that this state has not
