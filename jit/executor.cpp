@@ -65,6 +65,7 @@ bool holds_tensor(const Value& v, int depth, bool objects, int& most) {
   }
 }
 constexpr int kMostLookedAt = 256;
+constexpr int kDeepest = 24;  // layers in lists in blocks in a model
 
 // What a captured function is known by; null: it is none.
 const void* captured_identity(const Value& capture, ir::FunctionRef& code) {
@@ -144,8 +145,12 @@ void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
 }
 
 bool JitExecutor::wants(const std::vector<Value>& args, bool objects) const {
-  int most = kMostLookedAt;
-  return std::ranges::any_of(args, [&](const Value& v) { return holds_tensor(v, objects ? 4 : 2, objects, most); });
+  const auto within = [&](int depth) {
+    int most = kMostLookedAt;
+    return std::ranges::any_of(args, [&](const Value& v) { return holds_tensor(v, depth, objects, most); });
+  };
+  // What is near first: what is deep in one attribute does not use up the looks of the others.
+  return objects ? within(4) || within(kDeepest) : within(2);
 }
 bool JitExecutor::wants(Frame& frame, bool objects) const {
   std::vector<Value> args;

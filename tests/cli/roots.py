@@ -61,3 +61,39 @@ for f in ({', '.join(f'loss{k}' for k in range(12))}):
     out = t.run("explain", "--mode=graph", "--cache=off", "many.ouro").out
     t.check(out.startswith(expected), out)
     t.check(len(re.findall(r"^grad\(loss\d+\)", out, re.M)) == 12 and "calls interpreted" not in out, out)
+
+
+DEEP = """
+from ouro import nn, optim, value_and_grad
+class Coupling(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+    def forward(self, x):
+        return x + self.net(x)
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Coupling() for _ in range(2)])
+    def forward(self, x):
+        for l in self.layers:
+            x = l(x)
+        return x
+manual_seed(0)
+class Trainer:
+    def __init__(self, flow):
+        self.flow = flow
+        self.me = self
+flow, x = Trainer(Flow()), ones(3, 2)
+for _ in range(4):
+    loss, g = value_and_grad(lambda t: t.flow(x).pow(2).sum())(flow)
+    print(loss.item())
+"""
+
+
+def test_a_model_whose_first_tensor_is_deep_inside_is_compiled(t):
+    t.write("deep.ouro", DEEP)
+    expected = t.run("run", "--mode=eager", "deep.ouro").out
+    out = t.run("explain", "--mode=graph", "--cache=off", "deep.ouro").out
+    t.check(out.startswith(expected), "the results: " + out)
+    t.check("value_and_grad(<lambda>)" in out, "the transform is compiled: " + out)
