@@ -266,6 +266,7 @@ HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork
   at->second = next_heap_++;
   fa.heap.put(at->second, made);
   fb.heap.put(at->second, made);
+  heap_.put(at->second, made);  // which may be the merged one already
   return at->second;
 }
 
@@ -540,7 +541,7 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
 }
 
 // The value of a back edge fits the generalised one at the head, or the loop is not compiled.
-void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back) {
+void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge) {
   const auto unlike = [&](std::string reason) { throw Unlike({std::move(reason), span}); };
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
@@ -555,10 +556,13 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
                      (compound ? head.items().size() == back.items().size() && head.parts->code == back.parts->code
                                : same(head, back));
   if (!alike) unlike(fmt::format("a loop's {} that changes its structure", what));
-  if (head.is(AKind::closure) && head.heap != kNoHeap && read(back.heap).escaped)
+  const auto known_outside = [&] {
+    return back.heap == kNoHeap || !edge.heap[back.heap] || edge.heap[back.heap]->escaped;
+  };
+  if (head.is(AKind::closure) && head.heap != kNoHeap && known_outside())
     abandon(fmt::format("a loop's {} that the interpreter knows", what));
   if (!compound) return;
-  for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i]);
+  for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i], edge);
 }
 
 // As messages say it.
@@ -572,7 +576,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   const std::vector<bool>& live = f.flow->live_in[index(head)];
   auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto what, auto add) {
     if (same(h, b)) return;
-    if (in_plan) return require_match(what(), h, b);
+    if (in_plan) return require_match(what(), h, b, edge);
     add();
     ok = false;
   };

@@ -510,7 +510,7 @@ class Specialiser {
   void generalise_state(AFrame& f, const struct LoopPlan& plan, struct LoopHead& lh);
   AVal generalise(const AVal& v, LoopHead& lh);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
-  void require_match(const std::string& what, const AVal& head, const AVal& back);
+  void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
