@@ -521,6 +521,8 @@ static AVal* part_of(AObject& o, const HeapLocation& l) {
 }
 
 void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh) {
+  for (const HeapLocation& l : plan.forgotten)
+    std::erase_if(write(l.object).slots, [&](const AObject::Slot& s) { return s.name.id() == l.index; });
   for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh);
   for (const HeapLocation& l : plan.heap) {
     AObject& o = write(l.object);
@@ -627,6 +629,13 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
       if (k < x->items.size())
         heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
     });
+    for (const AObject::Slot& s : x->slots) {
+      if (y->find(s.name)) continue;
+      const HeapLocation slot{id, HeapLocation::Part::slot, s.name.id()};
+      plan.forgotten.insert(slot);
+      plan.heap.erase(slot);
+      ok = false;
+    }
     for (const AObject::Slot& s : y->slots) {
       AObject::Slot* before = x->find(s.name);
       if (before)

@@ -34,6 +34,7 @@ struct HeapLocation {
 struct LoopPlan {
   std::set<uint32_t> names;
   std::set<HeapLocation> heap;
+  std::set<HeapLocation> forgotten;  // slots that a turn leaves to the interpreter: nobody knows them at the head
 };
 
 struct LoopHead {
