@@ -5,6 +5,7 @@ printed, in the exit status, or in the exception that a call raised, is shrunk a
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -92,8 +93,9 @@ def run(ouro, config, path, timeout):
         p = subprocess.run(command, capture_output=True, timeout=timeout, env=env, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "timeout", []
-    out = p.stdout.decode(errors="replace").splitlines()
-    return (p.returncode if p.returncode == 0 else f"status {p.returncode}: {p.stderr.decode(errors='replace')[-600:]}"), out
+    # What was being done when the stack ended depends on how deep each tier's own calls are.
+    text, errors = (re.sub("(maximum recursion depth exceeded)[^\n]*", r"\1", b.decode(errors="replace")) for b in (p.stdout, p.stderr))
+    return (p.returncode if p.returncode == 0 else f"status {p.returncode}: {errors[-600:]}"), text.splitlines()
 
 
 def write(path, programs):
