@@ -30,6 +30,12 @@ except NameError:  # CPython
 else: Tensor = type(tensor(1.0))
 
 
+def said(e):
+    """An exception's text, which may be of what contains itself."""
+    try: return str(e)
+    except RecursionError: return "..."
+
+
 def told(v, seen=()):
     """A text of all that can be reached from v, of what contains itself once."""
     if isinstance(v, Tensor): return str(v.tolist())
@@ -341,7 +347,7 @@ class Program:
 
     def text(self):
         k = self.seed
-        failed = f"    except Exception as e: print({k}, i, type(e).__name__, e)"
+        failed = f"    except Exception as e: print({k}, i, type(e).__name__, said(e))"
         out = [Writer(random.Random(), k).spelled(STATE) + f"c{k} = v{k} = 1"]
         for f in self.functions:
             out += f.render()
