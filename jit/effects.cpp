@@ -14,6 +14,7 @@
 
 #include "jit/specialiser.h"
 #include "runtime/interpreter/modules.h"
+#include "runtime/interpreter/names_set.h"
 #include "runtime/protocol/in_ouro.h"
 
 namespace ouro::jit {
@@ -152,15 +153,12 @@ void Specialiser::before_unknown() {
   code.effect(true);
 }
 
-void forget(AObject& o) {
+void Specialiser::forget(AObject& o) const {
+  static const Symbol class_name = intern("__class__");
   o.stale = true;
   o.slots.clear();
   if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
-}
-
-void leave_to_interpreter(AObject& o, bool classes) {
-  forget(o);
-  if (classes && o.kind == AObject::Kind::instance) o.any_class = true;
+  if (o.kind == AObject::Kind::instance) o.any_class = runtime::is_set_by_functions(session, class_name);
 }
 
 // The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
@@ -168,7 +166,7 @@ void Specialiser::after_unknown() {
   effects_.unknown = true;
   code.effect(false);
   for (HeapId id = 0; id < heap_.size(); ++id)
-    if (heap_[id] && heap_[id]->outside()) leave_to_interpreter(heap_.own(id), classes_change());
+    if (heap_[id] && heap_[id]->outside()) forget(heap_.own(id));
 }
 
 // Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.

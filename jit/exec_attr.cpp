@@ -35,6 +35,8 @@ AVal Specialiser::type_attr(const Value& cls, Symbol name) {
 }
 
 Value Specialiser::class_of(const AVal& a) {
+  const bool boxed = a.is(AKind::dynamic) && !a.type;
+  if (boxed || (a.is(AKind::ref) && read(a.heap).any_class)) abandon("the class of a boxed value");
   switch (a.kind) {
     case AKind::known:
       return Value::share(runtime::type_of(session, a.known));
@@ -52,7 +54,6 @@ Value Specialiser::class_of(const AVal& a) {
     case AKind::view:
       return a.known;
     case AKind::dynamic:
-      if (!a.type) abandon("the class of a boxed value");
       switch (a.type->kind) {
         case ir::TypeKind::tensor:
           return Value::share(session.type(ObjectKind::tensor));
@@ -71,7 +72,6 @@ Value Specialiser::class_of(const AVal& a) {
       const AObject& o = read(a.heap);
       switch (o.kind) {
         case AObject::Kind::instance:
-          if (o.lost()) abandon("an object that the interpreter may have given another class");
           return o.cls;
         case AObject::Kind::list:
           return Value::share(session.type(ObjectKind::list));

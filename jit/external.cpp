@@ -452,8 +452,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       access.nodes[node].expected = o->cls;  // kept alive: its version is compared
     }
   }
-  if (effects_.unknown)
-    leave_to_interpreter(*o, classes_change());  // the call found it so, but now it may be otherwise
+  if (effects_.unknown) forget(*o);  // the call found it so, but now it may be otherwise
   return out;
 }
 
@@ -553,11 +552,6 @@ AVal Specialiser::global(const Value& module, Symbol name) {
 
 // May a global or an attribute of a class of this name have been set since the call began?
 bool Specialiser::is_changeable(Symbol name) { return effects_.unknown && runtime::is_set_by_functions(session, name); }
-
-bool Specialiser::classes_change() const {
-  static const Symbol name = intern("__class__");
-  return runtime::is_set_by_functions(session, name);
-}
 
 // What stands in a global, where it was read already.
 AVal Specialiser::found_global(const Value& module, Symbol name) {

@@ -271,13 +271,13 @@ HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork
 }
 
 // An external object as the call found it: as a branch leaves it that has not reached it.
-static std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there, bool classes) {
+std::shared_ptr<AObject> Specialiser::untouched(const AObject& x, const Effects& there) const {
   auto o = std::make_shared<AObject>(x);
   for (AObject::Slot& s : o->slots) s.value = s.memory = s.loaded, s.dirty = false;
   o->items = o->memory = o->loaded;
   o->keys = o->memory_keys = o->loaded_keys;
   o->dirty = o->stale = o->any_class = o->poisoned = false;
-  if (there.unknown) leave_to_interpreter(*o, classes);
+  if (there.unknown) forget(*o);
   return o;
 }
 
@@ -306,7 +306,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
         heap_.put(i, only);
         continue;
       }
-      other.heap.put(i, untouched(*only, other.effects, classes_change()));
+      other.heap.put(i, untouched(*only, other.effects));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
     auto o = std::make_shared<AObject>(x);

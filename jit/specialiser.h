@@ -83,10 +83,6 @@ struct Effects {
   bool unknown = false;  // run what is not known: all that is outside may be another than the call found
   Effects operator|(const Effects& o) const { return {done || o.done, unknown || o.unknown}; }
 };
-// The interpreter may have changed it.
-void forget(AObject& o);
-// The interpreter may have changed it. `classes`: objects may be given other classes.
-void leave_to_interpreter(AObject& o, bool classes);
 
 struct Outcome {
   enum class Kind : uint8_t { reached, returned, dead } kind = Kind::dead;
@@ -432,6 +428,7 @@ class Specialiser {
   // ---- the world outside (effects.cpp)
   void before_unknown();
   void after_unknown();                         // forget what the interpreter may have changed
+  void forget(AObject& o) const;                // the same, of one object
   bool changed_inside(const AObject& o) const;  // an external object that is no longer as the call found it
   void write_all();                             // everything outside is as it would be
   void write_pending();                         // the same, after each step, where that is to be so
@@ -485,7 +482,6 @@ class Specialiser {
   AVal atom_value(AFrame& f, ir::Atom a);
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   bool is_changeable(Symbol name);
-  bool classes_change() const;  // may functions give objects other classes?
   AVal class_data(const Value& cls, Symbol name, AVal found);
   AVal found_global(const Value& module, Symbol name);  // unbound where it was not read
   void reach(HeapId id);                                // an external object that this state has not
@@ -502,6 +498,7 @@ class Specialiser {
   void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
   HeapId merged_function(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
+  std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
