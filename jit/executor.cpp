@@ -33,39 +33,51 @@ namespace {
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
-// With `objects`: also in attributes, items of dicts and lists, looking at so many values at most.
-bool holds_tensor(const Value& v, int depth, bool objects, int& most) {
+constexpr size_t kMostLookedAt = 256;
+
+// In tuples and at the start of lists, two deep; with `objects`: also in attributes and items of dicts and lists,
+// however deep, what is near first.
+bool hold_tensor(const std::vector<Value>& args, bool objects) {
   using runtime::ObjectKind;
-  if (--most < 0) return false;
-  const auto any = [&](const auto& values) {
-    return depth > 0 &&
-           std::ranges::any_of(values, [&](const Value& i) { return holds_tensor(i, depth - 1, objects, most); });
+  struct Looked {
+    const Value* value;
+    int depth;
   };
-  switch (runtime::kind_of(v)) {
-    case ObjectKind::tensor:
-      return true;
-    case ObjectKind::tuple:
-      return any(std::span(v.as<runtime::Tuple>()->begin(), v.as<runtime::Tuple>()->end()));
-    case ObjectKind::list: {
-      auto* l = v.as<runtime::List>();
-      return any(std::span(l->items, objects ? l->size : std::min<size_t>(l->size, 1)));
+  std::vector<Looked> queue;
+  for (const Value& a : args) queue.push_back({&a, 0});
+  for (size_t at = 0; at < queue.size(); ++at) {
+    const auto [v, depth] = queue[at];
+    const auto add = [&, depth = depth](const Value& i) {
+      if ((objects || depth < 2) && queue.size() < kMostLookedAt) queue.push_back({&i, depth + 1});
+    };
+    switch (runtime::kind_of(*v)) {
+      case ObjectKind::tensor:
+        return true;
+      case ObjectKind::tuple:
+        std::ranges::for_each(*v->as<runtime::Tuple>(), add);
+        break;
+      case ObjectKind::list: {
+        auto* l = v->as<runtime::List>();
+        std::ranges::for_each(std::span(l->items, objects ? l->size : std::min<size_t>(l->size, 1)), add);
+        break;
+      }
+      case ObjectKind::dict: {
+        auto* d = v->as<runtime::Dict>();
+        for (uint32_t i = 0; objects && i < d->filled; ++i)
+          if (!d->entries[i].key.is_unbound()) add(d->entries[i].value);
+        break;
+      }
+      case ObjectKind::instance: {
+        auto* o = v->as<runtime::Instance>();
+        if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
+        break;
+      }
+      default:
+        break;
     }
-    case ObjectKind::dict: {
-      auto* d = v.as<runtime::Dict>();
-      for (uint32_t i = 0; objects && depth > 0 && i < d->filled; ++i)
-        if (!d->entries[i].key.is_unbound() && holds_tensor(d->entries[i].value, depth - 1, objects, most)) return true;
-      return false;
-    }
-    case ObjectKind::instance: {
-      auto* o = v.as<runtime::Instance>();
-      return objects && o->shape && any(std::span(o->slots, o->shape->count));
-    }
-    default:
-      return false;
   }
+  return false;
 }
-constexpr int kMostLookedAt = 256;
-constexpr int kDeepest = 24;  // layers in lists in blocks in a model
 
 // What a captured function is known by; null: it is none.
 const void* captured_identity(const Value& capture, ir::FunctionRef& code) {
@@ -144,19 +156,11 @@ void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
   compiled->call_trigger = compiled->calls + 1;
 }
 
-bool JitExecutor::wants(const std::vector<Value>& args, bool objects) const {
-  const auto within = [&](int depth) {
-    int most = kMostLookedAt;
-    return std::ranges::any_of(args, [&](const Value& v) { return holds_tensor(v, depth, objects, most); });
-  };
-  // What is near first: what is deep in one attribute does not use up the looks of the others.
-  return objects ? within(4) || within(kDeepest) : within(2);
-}
 bool JitExecutor::wants(Frame& frame, bool objects) const {
   std::vector<Value> args;
   for (ir::NameId p : runtime::frame_code(frame)->function->blocks[0].params)
     args.push_back(runtime::frame_value(frame, p));
-  return wants(args, objects);
+  return hold_tensor(args, objects);
 }
 
 RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {

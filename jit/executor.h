@@ -77,7 +77,6 @@ class JitExecutor final : public runtime::Executor {
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   // Does a call work on tensors? Only such functions are compiled if nobody asks for it.
-  bool wants(const std::vector<Value>& args, bool objects) const;
   bool wants(runtime::Frame& frame, bool objects) const;
 
   Session& session_;
