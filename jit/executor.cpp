@@ -35,8 +35,8 @@ double ms_since(Clock::time_point t) { return std::chrono::duration<double, std:
 
 constexpr size_t kMostLookedAt = 256;
 
-// In tuples and at the start of lists, two deep; with `objects`: also in attributes and items of dicts and lists,
-// however deep, what is near first.
+// Do the arguments hold a tensor? This looks into tuples and first items of lists, two levels deep. With `objects` it
+// also looks into attributes and all items of lists and dicts, at any depth, breadth first.
 bool hold_tensor(const std::vector<Value>& args, bool objects) {
   using runtime::ObjectKind;
   struct Looked {

@@ -266,7 +266,7 @@ HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork
   at->second = next_heap_++;
   fa.heap.put(at->second, made);
   fb.heap.put(at->second, made);
-  heap_.put(at->second, made);  // which may be the merged one already
+  heap_.put(at->second, made);  // merge_heaps fills it already
   return at->second;
 }
 

@@ -34,7 +34,8 @@ struct HeapLocation {
 struct LoopPlan {
   std::set<uint32_t> names;
   std::set<HeapLocation> heap;
-  std::set<HeapLocation> forgotten;  // slots that a turn leaves to the interpreter: nobody knows them at the head
+  // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
+  std::set<HeapLocation> forgotten;
 };
 
 struct LoopHead {

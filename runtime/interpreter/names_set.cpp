@@ -31,7 +31,7 @@ void look_through(const ir::Function& f, Names& set) {
   }
   for (const ir::Constant& c : f.constants) {
     if (c.code) look_through(*c.code, set);
-    // By setattr and its like, wherever the text goes on its way there.
+    // setattr may get the name through a variable.
     if (c.kind == ir::Constant::Kind::string && c.text == "__class__") set.insert(class_name.id());
   }
 }
