@@ -566,6 +566,26 @@ bool is_number(Session& s, const Value& v) {
 
 std::string& data_of(const Args& a) { return cast<ByteArray>(a[0])->data; }
 
+// Deletes a slice whose step is not 1. Where a view exports the bytes, even an empty slice is refused, as CPython does.
+bool delete_stepped(Session& s, const Value& v, int64_t start, int64_t step, int64_t count) {
+  if (!resizable(s, v)) return false;
+  if (count == 0) return true;
+  if (step < 0) {
+    start += (count - 1) * step;
+    step = -step;
+  }
+  std::string& d = cast<ByteArray>(v)->data;
+  const auto n = static_cast<int64_t>(d.size());
+  int64_t to = start;
+  for (int64_t i = start; i < n; ++i) {
+    const int64_t off = i - start;
+    if (off % step != 0 || off / step >= count) d[static_cast<size_t>(to++)] = d[static_cast<size_t>(i)];
+  }
+  d.resize(static_cast<size_t>(to));
+  cast<ByteArray>(v)->settle();
+  return true;
+}
+
 bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Value& value) {
   std::string& d = cast<ByteArray>(v)->data;
   auto n = static_cast<int64_t>(d.size());
@@ -591,6 +611,7 @@ bool bytearray_set_item(Session& s, const Value& v, const Value& key, const Valu
       cast<ByteArray>(v)->settle();
       return true;
     }
+    if (fresh.empty()) return delete_stepped(s, v, start, step, count);
     if (static_cast<int64_t>(fresh.size()) != count) {
       raise_value_error(s, "attempt to assign bytes of size %zu to extended slice of size %lld", fresh.size(),
                         static_cast<long long>(count));
@@ -619,15 +640,11 @@ bool bytearray_del_item(Session& s, const Value& v, const Value& key) {
     if (!slice_bounds(s, *sl, start, stop, step)) return false;
     n = static_cast<int64_t>(d.size());
     int64_t count = adjust_slice(n, start, stop, step);
+    if (step != 1) return delete_stepped(s, v, start, step, count);
     if (count == 0) return true;
     if (!resizable(s, v)) return false;
-    std::string kept;
-    for (int64_t i = 0; i < n; ++i) {
-      int64_t off = (i - start) / step;
-      bool drop = (i - start) % step == 0 && off >= 0 && off < count;
-      if (!drop) kept += d[static_cast<size_t>(i)];
-    }
-    d = kept;
+    d.erase(static_cast<size_t>(start), static_cast<size_t>(count));
+    cast<ByteArray>(v)->settle();
     return true;
   }
   int64_t i;
