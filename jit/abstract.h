@@ -26,9 +26,10 @@ enum class AKind : uint8_t {
   known,      // `known`: a concrete immutable value, or an object by identity (class, native, module, function without
               // captures)
   dynamic,    // `atom`: a residual name (or constant) of type `type`; null type: boxed (Any)
-  tuple,      // parts->items
+  tuple,      // parts->items; `known`: of an object whose class extends tuple, that class (jit/exec_tuples.cpp), with
+              // `heap` as a closure has it
   closure,    // parts->code, parts->items are captures, parts->function the concrete function if there is one; `heap`:
-              // of one that is made inside, who it is
+              // of one that is made inside, who it is (AObject::Kind::identity)
   bound,      // bound method: items[0] function, items[1] self
   super,      // items[0] class, items[1] self
   slice,      // items: start, stop, step
@@ -105,11 +106,12 @@ struct AVal {
     return a;
   }
   static AVal tuple(std::vector<AVal> items) { return compound(AKind::tuple, std::move(items)); }
+  bool extends_tuple() const { return kind == AKind::tuple && !known.is_unbound(); }
 };
 
 // One object of the abstract heap.
 struct AObject {
-  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, function };
+  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, identity };
   Kind kind = Kind::instance;
   bool external = false;  // exists outside the version: reached by `node`, `concrete` is the witness
   bool complete = true;   // external instance: slots not in `slots` may still be loaded

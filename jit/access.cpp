@@ -38,6 +38,10 @@ std::string AccessNode::text() const {
     }
     case Step::cell:
       return fmt::format("{}:cell", parent);
+    case Step::native:
+      return fmt::format("{}:items", parent);
+    case Step::wrapped:
+      return fmt::format("{}:function", parent);
     case Step::method_self:
       return fmt::format("{}:self", parent);
     case Step::method_function:
@@ -58,9 +62,15 @@ std::string AccessProgram::path(uint32_t id) const {
     if (!before.empty()) before += '.';
     return before + std::string(from.code->captures[n.index].name.text());
   }
-  if (n.step == S::cell) return before;
+  if (n.step == S::cell || n.step == S::native) return before;
   const std::string text = n.text();
   return before + text.substr(text.find_first_not_of("0123456789"));
+}
+
+const Value& function_in(const Value& descriptor) {
+  if (auto* p = cast_exact<runtime::Property>(descriptor)) return p->get;
+  if (auto* m = cast_exact<runtime::StaticMethod>(descriptor)) return m->function;
+  return descriptor.as<runtime::ClassMethod>()->function;
 }
 
 Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
@@ -103,6 +113,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
     }
     case S::cell:
       return parent.as<runtime::Cell>()->value;
+    case S::native:
+      return parent.as<runtime::Instance>()->native;
+    case S::wrapped:
+      return function_in(parent);
     case S::method_self:
       return parent.as<runtime::BoundMethod>()->self;
     case S::method_function:

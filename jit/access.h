@@ -37,6 +37,8 @@ struct AccessNode {
     item,         // list or tuple `parent`, index
     dict_value,   // dict `parent`, key `object`
     cell,         // content of cell `parent`
+    native,       // what the object `parent` of a class that extends a built-in one is of that
+    wrapped,      // the function of the property, class method or static method `parent`
     method_self,  // of bound method `parent`
     method_function,
   };
@@ -128,6 +130,9 @@ class AccessProgram {
   bool holds(std::span<const Value> sizes) const;
   mutable std::vector<int64_t> verified_;  // sizes of the extents that the checks passed with last
 };
+
+/// The function of a property (its getter), class method or static method.
+const Value& function_in(const Value& descriptor);
 
 /// The value one step away, without running user code; unbound if it is not there.
 Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,

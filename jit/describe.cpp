@@ -65,7 +65,7 @@ OutputTree Describer::tree(const AVal& a) {
     case AKind::dynamic:
       return output(a.atom);
     case AKind::tuple:
-      return compound(K::tuple);
+      return a.extends_tuple() ? extension(a) : compound(K::tuple);
     case AKind::bound:
       return compound(K::bound);
     case AKind::slice:
@@ -84,6 +84,19 @@ OutputTree Describer::tree(const AVal& a) {
     default:
       s_.abandon("a result that exists only inside");
   }
+}
+
+OutputTree Describer::extension(const AVal& a) {
+  const bool inside = a.heap != kNoHeap;
+  if (inside && s_.read(a.heap).escaped) return output(s_.read(a.heap).boxed);
+  OutputTree t;
+  t.kind = K::tuple;
+  t.constant = a.known;
+  if (inside) t.share = share_of(a.heap);
+  if (inside ? ++seen_[t.share] > 1 : !first(a, t)) return t;
+  if (inside) made.push_back(a.heap);
+  for (const AVal& i : a.items()) t.parts.push_back(tree(i));
+  return t;
 }
 
 OutputTree Describer::closure(const AVal& a) {

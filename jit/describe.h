@@ -28,6 +28,7 @@ class Describer {
  private:
   OutputTree object(HeapId id);
   OutputTree closure(const AVal& a);
+  OutputTree extension(const AVal& a);  // an object of a class that extends tuple
   OutputTree output(ir::Atom a);
   OutputTree outside(uint32_t node);
   // A value without a place in the heap is the same one where its parts are. False: it was described before.

@@ -171,6 +171,7 @@ void Specialiser::after_unknown() {
 
 // Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.
 bool Specialiser::may_run_scripts(const AVal& a) const {
+  if (a.extends_tuple()) return true;
   if (a.is(AKind::tuple) || a.is(AKind::slice))
     return std::ranges::any_of(a.items(), [&](const AVal& i) { return may_run_scripts(i); });
   if (a.is(AKind::dynamic)) return !a.type;
@@ -202,7 +203,7 @@ bool Specialiser::shown_by_scripts(const AVal& a, int depth) const {
     return std::ranges::any_of(items, [&](const AVal& i) { return shown_by_scripts(i, depth - 1); });
   };
   if (depth == 0) return true;
-  if (a.is(AKind::tuple)) return any(a.items());
+  if (a.is(AKind::tuple)) return a.extends_tuple() || any(a.items());
   if (!a.is(AKind::ref)) return may_run_scripts(a);
   const AObject& o = read(a.heap);
   const bool plain = o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict;

@@ -41,7 +41,10 @@ Value Specialiser::class_of(const AVal& a) {
     case AKind::known:
       return Value::share(runtime::type_of(session, a.known));
     case AKind::tuple:
-      return Value::share(session.type(ObjectKind::tuple));
+      if (!a.extends_tuple()) return Value::share(session.type(ObjectKind::tuple));
+      if (static const Symbol name = intern("__class__"); is_changeable(name))
+        abandon("the class of an object that may be another");
+      return a.known;
     case AKind::closure:
       return Value::share(session.type(ObjectKind::function));
     case AKind::bound: {
@@ -114,12 +117,11 @@ AVal Specialiser::bind_descriptor(const AVal& d, const AVal& self) {
   if (d.is(AKind::closure)) return bind(d, self);
   if (!d.is(AKind::known)) return d;
   if (auto* p = runtime::cast_exact<runtime::Property>(d.known)) {
-    AccessNode n;  // the getter is fixed by the class's version
-    return call(concrete_function(p->get), {self});
+    if (p->get.is_unbound() || p->get.is_none()) abandon("a property without a getter");
+    return call(wrapped_function(d), {self});
   }
-  if (auto* m = runtime::cast_exact<runtime::StaticMethod>(d.known)) return concrete_function(m->function);
-  if (auto* m = runtime::cast_exact<runtime::ClassMethod>(d.known))
-    return bind(concrete_function(m->function), AVal::of(class_of(self)));
+  if (runtime::cast_exact<runtime::StaticMethod>(d.known)) return wrapped_function(d);
+  if (runtime::cast_exact<runtime::ClassMethod>(d.known)) return bind(wrapped_function(d), AVal::of(class_of(self)));
   if (auto* n =
           runtime::cast_exact<runtime::Native>(d.known))  // a function of a module that stands in a class is no method
     return n->owner && n->self.is_unbound() ? bind(d, self) : d;
@@ -161,6 +163,15 @@ AVal Specialiser::concrete_function(const Value& v) {
   AVal out = AVal::marker(AKind::closure);
   out.parts = std::move(parts);
   return out;
+}
+
+AVal Specialiser::wrapped_function(const AVal& d) {
+  AccessNode n;
+  n.step = AccessNode::Step::wrapped;
+  n.parent = d.node;
+  const Value function = function_in(d.known);
+  auto* f = runtime::cast_exact<runtime::Function>(function);
+  return d.node != kNoNode && f && !f->captures.empty() ? wrap(function, n) : concrete_function(function);
 }
 
 AVal Specialiser::get_attr(const AVal& a, Symbol name) {
@@ -205,10 +216,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (auto* t = runtime::cast_exact<runtime::Type>(a.known)) {
       if (of_metaclass(session, t, name)) abandon(fmt::format("attribute {}, of which a metaclass says what it is", n));
       AVal v = type_attr(a.known, name);
-      if (v.is(AKind::known) && runtime::cast_exact<runtime::ClassMethod>(v.known))
-        return bind(concrete_function(v.known.as<runtime::ClassMethod>()->function), a);
-      if (v.is(AKind::known) && runtime::cast_exact<runtime::StaticMethod>(v.known))
-        return concrete_function(v.known.as<runtime::StaticMethod>()->function);
+      if (v.is(AKind::known) && runtime::cast_exact<runtime::ClassMethod>(v.known)) return bind(wrapped_function(v), a);
+      if (v.is(AKind::known) && runtime::cast_exact<runtime::StaticMethod>(v.known)) return wrapped_function(v);
       if (is_instance(v) && !class_lookup(v, intern("__get__")).is(AKind::unbound))
         return by_protocol("load_of_class", prim::attr_get, {a, AVal::of(session.str(name))}, {a}, name.id());
       if (!v.is(AKind::unbound) && !(v.is(AKind::known) && runtime::cast_exact<runtime::GetSet>(v.known)))
@@ -230,25 +239,25 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (may_change(a.known, v)) return boxed(prim::attr_get, {a}, name.id());
     return AVal::of(v);
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance) {
-    if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
-    auto* t = read(a.heap).cls.as<runtime::Type>();
+  if (is_instance(a)) {
+    if (a.is(AKind::ref) && read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
+    auto* t = class_of_instance(a);
     AVal cls_attr = class_lookup(a, name);
     if (t->has_getattribute || is_instance(cls_attr)) return loaded_by_text(a, name);
     // Data descriptors of the class come first.
     if (cls_attr.is(AKind::known)) {
       if (runtime::cast_exact<runtime::Property>(cls_attr.known))  // whose AttributeError __getattr__ may answer
         return t->has_getattr ? loaded_by_text(a, name) : bind_descriptor(cls_attr, a);
-      if (runtime::cast_exact<runtime::Member>(cls_attr.known)) return load_slot(a.heap, name);
+      if (runtime::cast_exact<runtime::Member>(cls_attr.known)) return own_attribute(a, name);
     }
-    AVal own = load_slot(a.heap, name);
+    AVal own = own_attribute(a, name);
     if (!own.is(AKind::unbound)) {
       if (own.is(AKind::poison)) abandon_parted(own, fmt::format("attribute {} differs between branches", n));
       return own;
     }
-    if (n == "__class__") return AVal::of(read(a.heap).cls);
+    if (n == "__class__") return AVal::of(class_of(a));
     if (!cls_attr.is(AKind::unbound)) {
-      AVal bound = bind_descriptor(class_data(read(a.heap).cls, name, cls_attr), a);
+      AVal bound = bind_descriptor(class_data(class_of(a), name, cls_attr), a);
       if (bound.is(AKind::poison)) abandon(fmt::format("attribute {}", n));
       return bound;
     }
@@ -394,6 +403,7 @@ AVal Specialiser::get_item(const AVal& a, const AVal& key) {
       return AVal::of(v);
     }
   bool is_list = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
+  if (a.extends_tuple() && overrides(a, "__getitem__")) return by_protocol("item", prim::item_get, {a, key}, {a, key});
   if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
     if (is_list && read(a.heap).poisoned) abandon_torn(read(a.heap), "a list");
     if (key.is(AKind::slice)) {

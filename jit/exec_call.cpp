@@ -118,7 +118,8 @@ AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywo
       break;
     }
     case AKind::ref:
-      if (read(f.heap).kind == AObject::Kind::instance) {
+    case AKind::tuple:
+      if (is_instance(f)) {
         AVal m = special_method(f, "__call__");
         if (!m.is(AKind::unbound)) return call(m, args, keywords);
       }
@@ -149,12 +150,12 @@ AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vect
 AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
   if (a.is(AKind::closure)) return get_attr(a, name);
-  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance || read(a.heap).poisoned) return {};
+  if (!is_instance(a) || (a.is(AKind::ref) && read(a.heap).poisoned)) return {};
   AVal of_class = class_lookup(a, name);
   if (of_class.is(AKind::known) && runtime::cast_exact<runtime::Property>(of_class.known)) return get_attr(a, name);
-  const auto* t = read(a.heap).cls.as<runtime::Type>();
+  const auto* t = class_of_instance(a);
   if (t->has_getattribute || is_instance(of_class)) return get_attr(a, name);
-  AVal own = load_slot(a.heap, name);
+  AVal own = own_attribute(a, name);
   if (own.is(AKind::unbound) && of_class.is(AKind::unbound)) return get_attr(a, name);  // also where it is missing
   return own.is(AKind::poison) ? AVal{} : own;
 }
@@ -165,7 +166,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   if (t->builtin) return call_builtin_type(f, args, keywords);
   if (runtime::called_by_metaclass(session, t))
     abandon(fmt::format("a call of {}, whose metaclass says what it is", t->text()));
-  if (t->layout != ObjectKind::instance) abandon(fmt::format("an object of class {}", t->text()));
+  const bool tuple = t->layout == ObjectKind::tuple;
+  if (t->layout != ObjectKind::instance && !tuple) abandon(fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())
     abandon(fmt::format("an object of the abstract class {}", t->text()));
   if (has_own_new(f.known)) {
@@ -174,16 +176,21 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     return call(protocol_function("construct"), all, keywords);
   }
   if (t->has_del) abandon_whole("an object with __del__");  // its end would come at another moment
-  AObject o;
-  o.kind = AObject::Kind::instance;
-  o.cls = f.known;
-  AVal self = AVal::of_heap(allocate(std::move(o)));
+  AVal self;
+  if (tuple) {
+    self = new_extension(f.known, args);
+  } else {
+    AObject o;
+    o.kind = AObject::Kind::instance;
+    o.cls = f.known;
+    self = AVal::of_heap(allocate(std::move(o)));
+  }
   AVal init = type_attr(f.known, intern("__init__"));
   if (init.is(AKind::closure)) {
     std::vector<AVal> all{self};
     all.insert(all.end(), args.begin(), args.end());
     call(init, all, keywords);
-  } else if (!args.empty() || !keywords.empty()) {
+  } else if ((!args.empty() && !tuple) || !keywords.empty()) {
     abandon(fmt::format("{}() takes no arguments", t->text()));
   }
   return self;

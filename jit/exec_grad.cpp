@@ -113,10 +113,12 @@ AVal Specialiser::forward_form(const AVal& f) {
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
-        if (t->builtin || t->is_exception || t->layout != ObjectKind::instance)
+        const bool tuple = t->layout == ObjectKind::tuple;
+        if (t->builtin || t->is_exception || (t->layout != ObjectKind::instance && !tuple))
           return AVal::compound(AKind::plain_form, {f});
         AVal init = type_attr(f.known, intern("__init__"));
-        if (has_own_new(f.known)) return adapter("with_self", {forward_form(protocol_function("construct")), f});
+        if (tuple || has_own_new(f.known))
+          return adapter("with_self", {forward_form(protocol_function("construct")), f});
         if (!init.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
         return adapter("constructor", {f, init});
       }
@@ -144,10 +146,9 @@ AVal Specialiser::forward_form(const AVal& f) {
 }
 
 AVal Specialiser::forward_method(const AVal& receiver, Symbol name) {
-  bool instance = receiver.is(AKind::ref) && read(receiver.heap).kind == AObject::Kind::instance;
-  if (instance) {
+  if (is_instance(receiver)) {
     AVal method = class_lookup(receiver, name);
-    if (method.is(AKind::closure) && load_slot(receiver.heap, name).is(AKind::unbound))
+    if (method.is(AKind::closure) && own_attribute(receiver, name).is(AKind::unbound))
       return forward_of_closure(method, false);
   } else if (!(receiver.is(AKind::known) &&
                (kind_of(receiver.known) == ObjectKind::module || kind_of(receiver.known) == ObjectKind::type)) &&

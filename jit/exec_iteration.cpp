@@ -53,6 +53,9 @@ AVal Specialiser::make_reversed(const AVal& a) {
     return it;
   }
   if (a.is(AKind::dynamic) && !is_tensor(a)) abandon("reversed() of this value");
+  if (a.extends_tuple() && (!class_lookup(a, intern("__reversed__")).is(AKind::unbound) || overrides(a, "__len__") ||
+                            overrides(a, "__getitem__")))
+    abandon("reversed() of an object");
   const std::vector<AVal> items = items_of(a, "is reversed");
   AVal it = make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
   write(it.heap).step = AVal::of(Value::integer(-1));  // its places count from the end: iterator_source
@@ -76,6 +79,9 @@ AVal Specialiser::make_iterator(const AVal& given) {
     if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
     abandon("iteration over an object");
   }
+  if (a.extends_tuple())
+    return overrides(a, "__iter__") ? by_protocol("iterator", prim::iter, {a}, {a})
+                                    : new_iterator(AObject::Iter::tuple, items_alone(a));
   if (a.is(AKind::tuple)) return new_iterator(AObject::Iter::tuple, a);
   if (a.is(AKind::range)) {
     AVal it = new_iterator(AObject::Iter::range, a);
@@ -248,6 +254,7 @@ AVal Specialiser::next(const AVal& it) {
 
 std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what) {
   const AVal a = settled(given);
+  if (a.extends_tuple() && overrides(a, "__iter__")) return items_from(make_iterator(a), what);
   if (a.is(AKind::tuple)) return a.items();
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
     if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items.items();
@@ -321,7 +328,9 @@ AVal Specialiser::sized_iterator(const AVal& instance) {
 
 std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_view what) {
   const AVal a = settled(given);
-  return is_instance(a) ? items_from(sized_iterator(a), what) : items_of(a, what);
+  const bool by_script =
+      is_instance(a) && !(a.extends_tuple() && !overrides(a, "__iter__") && !overrides(a, "__len__"));
+  return by_script ? items_from(sized_iterator(a), what) : items_of(a, what);
 }
 
 // Puts the items of a dict, or of what has keys(), into a dict; false: `from` is no mapping.
@@ -356,7 +365,8 @@ AVal Specialiser::length(const AVal& given) {
     if (a.type->rank() == 0) abandon("len() of a 0-d tensor");
     return size(a.type->dims[0]);
   }
-  if (is_instance(a)) return by_protocol("length", prim::length, {a}, {a});
+  if (is_instance(a) && !(a.extends_tuple() && !overrides(a, "__len__")))
+    return by_protocol("length", prim::length, {a}, {a});
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
     const AObject& o = read(a.heap);
     if (o.kind == AObject::Kind::set || o.kind == AObject::Kind::dict)

@@ -56,7 +56,7 @@ AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
 void no_hook(Specialiser& s, const AVal& a, Symbol name) {
   if (!s.is_instance(a)) return;
   const auto* t = s.class_of(a).as<runtime::Type>();
-  const bool there = !s.class_lookup(a, name).is(AKind::unbound) || !s.load_slot(a.heap, name).is(AKind::unbound);
+  const bool there = !s.class_lookup(a, name).is(AKind::unbound) || !s.own_attribute(a, name).is(AKind::unbound);
   if (t->has_getattribute || (t->has_getattr && !there)) s.abandon("an attribute that __getattr__ is asked for");
 }
 // An attribute that the interpreter would load when the call runs may be missing then.
@@ -79,7 +79,7 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("hasattr without a name");
   no_hook(s, a[0], runtime::str_symbol(str));
-  if (str->view() == "__dict__" && a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
+  if (str->view() == "__dict__" && s.is_instance(a[0]))
     return AVal::of(Value::boolean(s.class_of(a[0]).as<runtime::Type>()->has_dict));
   const AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
   known_here(s, v);
@@ -95,7 +95,7 @@ AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal n_callable(Specialiser& s, const Arguments& a, const Keywords&) {
   if (auto v = s.concrete(a.at(0))) return AVal::of(Value::boolean(runtime::is_callable(s.session, *v)));
   if (a[0].is(AKind::closure) || a[0].is(AKind::bound)) return AVal::of(Value::boolean(true));
-  if (a[0].is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::instance)
+  if (s.is_instance(a[0]))
     return AVal::of(Value::boolean(!s.class_lookup(a[0], intern("__call__")).is(AKind::unbound)));
   return AVal::of(Value::boolean(false));
 }
@@ -635,6 +635,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   Keywords keywords = given_keywords;
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
+  if (new_of_tuple(*n, args) && keywords.empty()) return new_extension(args[0].known, {args.begin() + 1, args.end()});
+  if (keywords.empty())
+    if (AVal y = tuple_method(f, args); !y.is(AKind::unbound)) return y;
   auto h = natives().handlers.find(reinterpret_cast<const void*>(n->def->fn));
   if (h == natives().handlers.end() && n->def->effect != runtime::NativeEffect::output) {
     for (AVal& a : args) a = settled(a);

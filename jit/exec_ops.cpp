@@ -286,6 +286,12 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
   }
   if (a.is(AKind::dynamic) && b.is(AKind::dynamic) && a.atom == b.atom) return 1;
   if (a.kind != b.kind) return 0;
+  if (a.is(AKind::tuple)) {
+    if (a.parts == b.parts || !a.known.same(b.known)) return a.parts == b.parts;
+    const auto made = [](const AVal& v) { return v.heap != kNoHeap; };
+    if (made(a) && made(b)) return a.heap == b.heap;
+    if ((made(a) && b.node != kNoNode) || (made(b) && a.node != kNoNode)) return 0;
+  }
   return -1;
 }
 
@@ -315,7 +321,8 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
   }
   if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);
   if (is_view(b, runtime::ObjectKind::dict_items)) return answer(holds_pair(b.items()[0], settled(a)));
-  if (b.is(AKind::tuple) || b.is(AKind::view) || (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
+  if ((b.is(AKind::tuple) && !(b.extends_tuple() && overrides(b, "__contains__"))) || b.is(AKind::view) ||
+      (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
     bool found = false;
     each_item(b, "is searched", [&](const AVal& item) {
       found = same_or_equal(item, a, "decides membership");
@@ -352,6 +359,8 @@ AVal Specialiser::truth(const AVal& a) {
   }
   switch (a.kind) {
     case AKind::tuple:
+      if (a.extends_tuple() && (!class_lookup(a, intern("__bool__")).is(AKind::unbound) || overrides(a, "__len__")))
+        return by_protocol("truth", prim::truth, {a}, {a});
       return AVal::of(Value::boolean(!a.items().empty()));
     case AKind::view:
       return truth(a.items()[0]);

@@ -56,7 +56,7 @@ AVal function(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a)
   if (!(a[2].is(AKind::known) && a[2].known.is_none())) parts->annotations.push_back(a[2]);
   parts->items.assign(a.begin() + 3, a.end());
   AObject self;
-  self.kind = AObject::Kind::function;
+  self.kind = AObject::Kind::identity;
   AVal out = AVal::marker(AKind::closure);
   out.heap = s.allocate(std::move(self));
   out.parts = std::move(parts);

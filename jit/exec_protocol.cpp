@@ -19,7 +19,18 @@ using Arguments = std::vector<AVal>;
 using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
 bool Specialiser::is_instance(const AVal& a) const {
-  return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance;
+  return a.extends_tuple() || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance);
+}
+
+const runtime::Type* Specialiser::class_of_instance(const AVal& a) {
+  return (a.extends_tuple() ? a.known : read(a.heap).cls).as<runtime::Type>();
+}
+
+AVal Specialiser::own_attribute(const AVal& a, Symbol name) {
+  if (!a.extends_tuple()) return load_slot(a.heap, name);
+  if (class_of_instance(a)->has_dict && is_changeable(name))
+    abandon(fmt::format("attribute {}, which the interpreter may have set", name.text()));
+  return {};
 }
 
 AVal Specialiser::protocol_function(std::string_view name) {
@@ -166,14 +177,14 @@ N(n_find) {
 }
 N(n_own) {
   if (!s.is_instance(a.at(0))) s.abandon("attributes of an object that is not followed");
-  if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "an object");
+  if (a[0].is(AKind::ref) && s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "an object");
   const Symbol name = name_of(s, a.at(1));
-  AVal v = s.load_slot(a[0].heap, name);
+  AVal v = s.own_attribute(a[0], name);
   if (v.is(AKind::poison)) s.abandon_parted(v, fmt::format("attribute {} differs between branches", name.text()));
   return v.is(AKind::unbound) ? a.at(2) : v;
 }
 N(n_set_own) {
-  if (!s.is_instance(a.at(0))) s.abandon("attributes of an object that is not followed");
+  if (!s.is_instance(a.at(0)) || a[0].extends_tuple()) s.abandon("attributes of an object that is not followed");
   s.store_slot(a[0].heap, name_of(s, a.at(1)), a.at(2));
   return AVal::of(Value::none());
 }
@@ -228,6 +239,8 @@ AVal declined(Specialiser& s, const AVal& builtin) {
 N(n_left) {
   // str % object formats it.
   if (a.at(1).is(AKind::known) && kind_of(a[1].known) == ObjectKind::str) s.abandon("an operator of str on an object");
+  if (a[1].is(AKind::tuple) || (a[1].is(AKind::known) && kind_of(a[1].known) == ObjectKind::tuple))
+    if (AVal y = s.tuple_operator(name_of(s, a.at(0)).text(), a[1], a.at(2)); !y.is(AKind::unbound)) return y;
   return declined(s, a.at(1));
 }
 N(n_right) { return declined(s, a.at(2)); }

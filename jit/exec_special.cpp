@@ -33,7 +33,7 @@ struct Operands {
     return args[i];
   }
   Symbol name() const { return s.need_name(at(1)); }
-  const runtime::Type* type() const { return s.read(at(0).heap).cls.as<runtime::Type>(); }
+  const runtime::Type* type() const { return s.class_of_instance(at(0)); }
   // Does the class say how this attribute is had: by a property, a descriptor?
   bool computed(const AVal& found) const {
     return (found.is(AKind::known) && kind_of(found.known) == ObjectKind::property) || s.is_instance(found);
@@ -41,7 +41,9 @@ struct Operands {
 
   size_t count() const { return args.size(); }
   bool scripted(size_t i) const { return s.is_instance(at(i)); }
-  bool extends_container(size_t) const { return false; }  // those are the interpreter's
+  bool extends_container(size_t i) const {  // others than tuples are the interpreter's
+    return i < args.size() && args[i].extends_tuple() && !s.overrides(args[i], "__iter__");
+  }
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
   bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
@@ -53,18 +55,22 @@ struct Operands {
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
-    return scripted(i) || is_a(i, AObject::Kind::iterator) || dict(i) || is_a(i, AObject::Kind::set) ||
-           at(i).is(AKind::view);
+    return (scripted(i) && !extends_container(i)) || is_a(i, AObject::Kind::iterator) || dict(i) ||
+           is_a(i, AObject::Kind::set) || at(i).is(AKind::view);
   }
   // A generator in differentiated code; next() reads the protocol of others itself.
   bool iterator_of_script(size_t i) const {
-    return s.is_instance(at(i)) && s.read(at(i).heap).cls.same(ad::rules_function(s.session, "generator"));
+    return s.is_instance(at(i)) && s.class_of(at(i)).same(ad::rules_function(s.session, "generator"));
   }
   std::string_view text(size_t i) const {
     auto* t = i < args.size() ? cast_exact<runtime::Str>(s.need_constant(args[i], "is an attribute's name")) : nullptr;
     return t ? t->view() : std::string_view();
   }
   bool value_method() const {
+    if (count() > 0 && args[0].extends_tuple()) {
+      const AVal m = s.class_lookup(args[0], name());
+      return m.is(AKind::closure) || (m.is(AKind::known) && kind_of(m.known) == ObjectKind::native);
+    }
     const ir::Type* t = s.type_of(at(0));
     const bool floating = t && t->kind == ir::TypeKind::floating;
     if (!floating && !s.is_tensor(at(0))) return false;
@@ -87,7 +93,7 @@ struct Operands {
     if (!scripted(0)) return false;
     AVal found = s.class_lookup(at(0), name());
     return computed(found) || type()->has_getattribute ||
-           (type()->has_getattr && found.is(AKind::unbound) && s.load_slot(at(0).heap, name()).is(AKind::unbound));
+           (type()->has_getattr && found.is(AKind::unbound) && s.own_attribute(at(0), name()).is(AKind::unbound));
   }
   bool delete_asks() const {
     return scripted(0) &&

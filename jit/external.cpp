@@ -78,7 +78,7 @@ bool Specialiser::is_fixed(uint32_t id) const {
 bool Specialiser::is_data(uint32_t id) const {
   using Step = AccessNode::Step;
   const AccessNode* n = &access.nodes[id];
-  while (n->step == Step::item || n->step == Step::dict_value) n = &access.nodes[n->parent];
+  while (n->step == Step::item || n->step == Step::dict_value || n->step == Step::native) n = &access.nodes[n->parent];
   return n->step == Step::argument;
 }
 
@@ -106,6 +106,11 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
     access.nodes[id].guard = G::same;
     access.nodes[id].expected = v;
     out = AVal::of(v);
+    out.node = id;
+    return node_values_[id] = out;
+  }
+  if (kind == ObjectKind::instance && is_plain_extension(v)) {
+    out = wrap_extension(v, id);
     out.node = id;
     return node_values_[id] = out;
   }

@@ -36,13 +36,21 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
       [[fallthrough]];
     default:
       if (a.is(AKind::maybe_end) && a.atom != b.atom) return false;
-      if (a.is(AKind::view) && !a.known.same(b.known)) return false;
+      if ((a.is(AKind::view) || a.is(AKind::tuple)) && !a.known.same(b.known)) return false;
       if (a.parts == b.parts) return true;
+      if (a.extends_tuple()) return false;  // each is an object of its own
       if (a.items().size() != b.items().size()) return false;
       for (size_t i = 0; i < a.items().size(); ++i)
         if (!same(a.items()[i], b.items()[i])) return false;
       return true;
   }
+}
+
+// Of objects that extend tuple: can one stand for both? Attributes that were given to one are not the other's.
+static bool alike_extensions(const AVal& a, const AVal& b) {
+  if (!a.is(AKind::tuple)) return true;
+  const bool outside = a.node != kNoNode || b.node != kNoNode;
+  return a.known.same(b.known) && !(a.extends_tuple() && outside && a.known.as<runtime::Type>()->has_dict);
 }
 
 void Specialiser::restore_heap(const AHeap& saved) {
@@ -93,15 +101,17 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
     return merged;
   }
   bool compound = a.is(AKind::tuple) || a.is(AKind::closure) || a.is(AKind::bound);
-  if (a.kind == b.kind && compound && a.items().size() == b.items().size() && a.parts->code == b.parts->code) {
+  const auto told_apart = [](const AVal& v, const Fork& x) {  // one stands for nobody else
+    return v.extends_tuple() && v.heap != kNoHeap && x.heap[v.heap]->escaped && v.known.as<runtime::Type>()->has_dict;
+  };
+  if (a.kind == b.kind && compound && alike_extensions(a, b) && !told_apart(a, fa) && !told_apart(b, fb) &&
+      a.items().size() == b.items().size() && a.parts->code == b.parts->code) {
     auto parts = std::make_shared<AParts>(*a.parts);
     for (size_t i = 0; i < parts->items.size(); ++i) parts->items[i] = merge(a.items()[i], b.items()[i], fa, fb, j);
     AVal out = a;
     out.node = kNoNode;
-    if (a.is(AKind::closure)) {
-      out.heap = merged_function(a, b, fa, fb, j);
-      parts->function = Value();
-    }
+    if (a.is(AKind::closure) || a.extends_tuple()) out.heap = merged_identity(a, b, fa, fb, j);
+    if (a.is(AKind::closure)) parts->function = Value();
     out.parts = std::move(parts);
     return out;
   }
@@ -141,7 +151,8 @@ bool Specialiser::can_merge(const AVal& a, const AVal& b) const {
   if (a.kind != b.kind) return false;
   if (a.is(AKind::dynamic)) return true;
   const bool compound = a.is(AKind::tuple) || a.is(AKind::closure) || a.is(AKind::bound);
-  if (!compound || a.items().size() != b.items().size() || a.parts->code != b.parts->code) return false;
+  if (!compound || !alike_extensions(a, b) || a.items().size() != b.items().size() || a.parts->code != b.parts->code)
+    return false;
   for (size_t i = 0; i < a.items().size(); ++i)
     if (!can_merge(a.items()[i], b.items()[i])) return false;
   return true;
@@ -230,7 +241,7 @@ void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
         continue;
       }
       const bool parts = x.escaped != y.escaped || (all && differs(x, y));
-      if (!parts || (x.escaped && y.escaped) || x.kind == AObject::Kind::function) continue;
+      if (!parts || (x.escaped && y.escaped) || x.kind == AObject::Kind::identity) continue;
       for (Fork* f : {&a, &b}) {
         const auto id = static_cast<HeapId>(i);
         if (f->heap[i]->external && !f->effects.done) {
@@ -254,15 +265,15 @@ void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
   }
 }
 
-// Who a function is that each branch has made: a new one, but the same wherever these two meet. kNoHeap: of functions
-// that are known outside, which can be called only.
-HeapId Specialiser::merged_function(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
+// Who a function or an object that extends tuple is that each branch has made: a new one, but the same wherever these
+// two meet. kNoHeap: of what is known outside.
+HeapId Specialiser::merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
   const auto inside = [](const AVal& f, const Fork& x) { return f.heap != kNoHeap && !x.heap[f.heap]->escaped; };
   if (!inside(a, fa) || !inside(b, fb)) return kNoHeap;
-  auto [at, fresh] = j.functions.try_emplace({a.heap, b.heap}, kNoHeap);
+  auto [at, fresh] = j.identities.try_emplace({a.heap, b.heap}, kNoHeap);
   if (!fresh) return at->second;
   const auto made = std::make_shared<AObject>();
-  made->kind = AObject::Kind::function;
+  made->kind = AObject::Kind::identity;
   at->second = next_heap_++;
   fa.heap.put(at->second, made);
   fb.heap.put(at->second, made);
@@ -496,10 +507,10 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
     for (AVal& item : parts->items) item = generalise(item, lh);
     AVal out = v;
     out.node = kNoNode;
-    if (v.is(AKind::closure)) {
-      parts->function = Value();
-      if (v.heap != kNoHeap) out.heap = read(v.heap).escaped ? kNoHeap : allocate(read(v.heap));
-    }
+    if (v.extends_tuple() && v.known.as<runtime::Type>()->has_dict && is_known_outside(v))
+      abandon("an object that extends tuple, known outside and changed by a loop");
+    if (v.is(AKind::closure)) parts->function = Value();
+    if (v.heap != kNoHeap && !v.is(AKind::ref)) out.heap = read(v.heap).escaped ? kNoHeap : allocate(read(v.heap));
     out.parts = std::move(parts);
     return out;
   }
@@ -555,13 +566,14 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
   }
   const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
   const bool alike = head.kind == back.kind &&
-                     (compound ? head.items().size() == back.items().size() && head.parts->code == back.parts->code
+                     (compound ? alike_extensions(head, back) && head.items().size() == back.items().size() &&
+                                     head.parts->code == back.parts->code
                                : same(head, back));
   if (!alike) unlike(fmt::format("a loop's {} that changes its structure", what));
   const auto known_outside = [&] {
     return back.heap == kNoHeap || !edge.heap[back.heap] || edge.heap[back.heap]->escaped;
   };
-  if (head.is(AKind::closure) && head.heap != kNoHeap && known_outside())
+  if ((head.is(AKind::closure) || head.extends_tuple()) && head.heap != kNoHeap && known_outside())
     abandon(fmt::format("a loop's {} that the interpreter knows", what));
   if (!compound) return;
   for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i], edge);
@@ -600,7 +612,8 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
       abandon("a cotangent that only some iterations have");
     if (y->escaped && !x->escaped) {  // it is the same one in all iterations
-      if (x->kind == AObject::Kind::function) abandon("a function that the interpreter gets to know in a loop");
+      if (x->kind == AObject::Kind::identity)
+        abandon("a function or tuple that the interpreter gets to know in a loop");
       preload_.escaped.insert(id);
       ok = false;
       continue;

@@ -19,7 +19,7 @@ struct JoinBlock {
   Span parted{};   // the fork
   Parted place{};  // of what is being merged
   std::vector<ir::Atom> from_a, from_b;
-  std::map<std::pair<HeapId, HeapId>, HeapId> functions;  // Specialiser::merged_function
+  std::map<std::pair<HeapId, HeapId>, HeapId> identities;  // Specialiser::merged_identity
 };
 
 // A number somewhere in the abstract heap.

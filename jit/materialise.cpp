@@ -48,7 +48,7 @@ bool Specialiser::is_number(const AVal& a) const {
 
 std::optional<Value> Specialiser::concrete(const AVal& a) const {
   if (a.is(AKind::known)) return a.known;
-  if (a.is(AKind::tuple)) {
+  if (a.is(AKind::tuple) && !a.extends_tuple()) {
     std::vector<Value> items;
     for (const AVal& i : a.items()) {
       auto v = concrete(i);
@@ -244,6 +244,7 @@ Atom Specialiser::materialise(const AVal& a) {
       return a.atom;
     case AKind::tuple: {
       if (a.node != kNoNode) return node_input(a.node);  // the same one
+      if (is_known_outside(a)) return read(a.heap).boxed;
       if (auto v = concrete(a))
         if (Atom c = constant_atom(*v); !c.is_none()) return c;
       std::vector<Atom> items;
@@ -279,10 +280,16 @@ Atom Specialiser::materialise(const AVal& a) {
   }
 }
 
+// An object that extends tuple: was it there, or has it been made real?
+bool Specialiser::is_known_outside(const AVal& a) const {
+  return a.node != kNoNode || (a.heap != kNoHeap && read(a.heap).escaped);
+}
+
 // Lists, dicts and tuples of what is there already, or is made of such, and none that holds itself: there are
 // operations that make them.
 bool Specialiser::is_plain(const AVal& a, std::map<HeapId, bool>& seen) const {
   const auto plain = [&](const AVal& i) { return is_plain(i, seen); };
+  if (a.extends_tuple()) return is_known_outside(a);
   if (a.is(AKind::tuple) || a.is(AKind::slice)) return std::ranges::all_of(a.items(), plain);
   if (a.is(AKind::closure)) return !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
   if (!a.is(AKind::ref)) return a.is(AKind::known) || a.is(AKind::dynamic);

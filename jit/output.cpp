@@ -72,13 +72,17 @@ class Builder {
   }
 
   Value tuple(const OutputTree& t) {
-    Value tuple = runtime::alloc_tuple(t.parts.size());
-    begin(t, tuple);
+    Value tuple = runtime::alloc_tuple(t.parts.size()), object = tuple;
+    if (!t.constant.is_unbound()) {
+      object = runtime::new_instance(s_, t.constant.as<runtime::Type>());
+      object.as<runtime::Instance>()->native = tuple;
+    }
+    begin(t, object);
     for (size_t i = 0; i < t.parts.size(); ++i) {
       OURO_TRY(v, build(t.parts[i]));
       (*tuple.as<runtime::Tuple>())[i] = std::move(v);
     }
-    return tuple;
+    return object;
   }
   Value bound(const OutputTree& t) {
     OURO_TRY(function, build(t.parts[0]));

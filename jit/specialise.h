@@ -49,7 +49,7 @@ struct OutputTree {
     output,
     constant,
     node,
-    tuple,
+    tuple,  // constant: the class, of an object that extends it
     list,
     dict,
     set,

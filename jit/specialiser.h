@@ -10,6 +10,7 @@
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
+//   exec_tuples.cpp   objects that extend tuple
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 
@@ -240,7 +241,7 @@ class Specialiser {
   AVal global(const Value& module, Symbol name);
 
   // ---- objects of script classes (exec_protocol.cpp; stdlib/protocol.ouro is the meaning)
-  bool is_instance(const AVal& a) const;
+  bool is_instance(const AVal& a) const;                       // also of a class that extends tuple
   AVal by_protocol(ir::Op op, const std::vector<AVal>& args);  // an operator
   AVal by_protocol(std::string_view name, ir::Op op, const std::vector<AVal>& args, const std::vector<AVal>& operands,
                    uint32_t attr = 0);  // `name` of the text; `op` on `operands` is the same
@@ -249,7 +250,20 @@ class Specialiser {
   bool has_own_new(const Value& cls);  // a __new__ that a script wrote
   AVal special_method(const AVal& a, std::string_view name);
   AVal text_of_native(const runtime::Native& n, const std::vector<AVal>& args);
-  void store_slot(HeapId id, Symbol name, AVal v);  // an own attribute
+  void store_slot(HeapId id, Symbol name, AVal v);        // an own attribute
+  AVal own_attribute(const AVal& instance, Symbol name);  // unbound: it has none
+  const runtime::Type* class_of_instance(const AVal& instance);
+
+  // ---- objects of classes that extend tuple (exec_tuples.cpp)
+  bool is_plain_extension(const Value& v);
+  AVal wrap_extension(const Value& v, uint32_t node);
+  AVal items_alone(const AVal& a) const;  // the tuple that it is
+  bool overrides(const AVal& a, std::string_view special);
+  bool is_known_outside(const AVal& a) const;
+  AVal new_extension(const Value& cls, const std::vector<AVal>& args);
+  bool new_of_tuple(const runtime::Native& n, const std::vector<AVal>& args) const;
+  AVal tuple_method(const AVal& f, const std::vector<AVal>& args);  // unbound: it is called as others are
+  AVal tuple_operator(std::string_view special, const AVal& a, const AVal& b);
 
   // ---- tensors (exec_tensor.cpp)
   // A row applied to its parameters in the order of its signature (absent ones: unbound or None as declared).
@@ -385,6 +399,7 @@ class Specialiser {
   void ensure(const AVal& a);
   AVal wrap_tensor(const Value& v, uint32_t node);
   AVal wrap_function(const Value& v, uint32_t node);
+  AVal wrapped_function(const AVal& descriptor);  // of a property (its getter), class method or static method
   AVal wrap_object(const Value& v, uint32_t node);
   AVal input(const ir::Type* type, uint32_t node, const Value& witness);
   AVal size(ir::SymDim d);           // a dim as a number
@@ -497,7 +512,7 @@ class Specialiser {
   void make_globals_real(Fork& a, Fork& b, HeapId id);
   void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);
   Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
-  HeapId merged_function(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
+  HeapId merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);

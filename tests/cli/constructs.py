@@ -96,6 +96,20 @@ CONSTRUCTS = {
     "functools.reduce": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "return functools.reduce(lambda a, l: l(a), self.ls, x).sum()"),
     "a dataclass": ("self.l = nn.Linear(4, 4)\nself.c = Config(4, 0.5)", "return self.l(x).sum() * self.c.rate"),
     "a named tuple": ("self.l = nn.Linear(4, 4)", "o = Out(self.l(x), x)\nreturn (o.y * o.x).sum()"),
+    "a named tuple as attribute": ("self.l = nn.Linear(4, 4)\nself.o = Out(3, 0.5)", "return (self.l(x) * self.o.x).reshape(2, self.o.y + 1)[:, 0].sum() * self.o[1]"),
+    "a NamedTuple as attribute": ("self.c = Sizes(n=4, d=4)\nself.l = nn.Linear(self.c.n, self.c.d)", "n, d = self.c\nc = self.c._replace(d=2)\nreturn self.l(x).reshape(-1, c.d).sum(0).max() * self.c.area * n * len(c) * Sizes.square(2).d"),
+    "a named tuple that is made and changed": ("self.l = nn.Linear(4, 4)", "o = Out(y=self.l(x), x=x)\no = o._replace(x=o.y * 2)\ny, z = o\nreturn (y * z).sum() + o._asdict()['x'].sum() + sum(v.sum() for v in o)"),
+    "a list of named tuples": ("self.l = nn.Linear(4, 4)", "seen = [Out(self.l(x), i) for i in range(3)]\nreturn sum((o.y * o.x).sum() for o in seen)"),
+    "a class that extends tuple": ("self.l = nn.Linear(4, 4)\nself.p = Pair((2, 3))", "p = Pair((self.l(x), x))\nreturn (p.product() * self.p.product() + self.p.swapped()[0]).sum()"),
+    "a named tuple of layers": ("self.o = Out(nn.Linear(4, 4), nn.Linear(4, 4))", "return (self.o.y(x) * self.o.x(x)).sum()"),
+    "a named tuple that decides": ("self.l, self.c = nn.Linear(4, 4), Sizes(2)", "y = self.l(x)\nif self.c == (2, 8) and self.c.n < 3 and isinstance(self.c, tuple):\n    y = y * 2\nreturn y.sum()"),
+    "a frozen dataclass": ("self.l, self.c = nn.Linear(4, 4), Frozen(2, (1, 4), 0.5)", "return (self.l(x) * self.c.rate).reshape(self.c.n, *self.c.shape).sum() * self.c.twice"),
+    "a dataclass that is replaced": ("self.l, self.c = nn.Linear(4, 4), Frozen(2, (1, 4), 0.5)", "c = dataclasses.replace(self.c, rate=0.25)\nreturn self.l(x).sum() * c.rate"),
+    "a dataclass with slots": ("self.l, self.c = nn.Linear(4, 4), Slotted(2, 0.5)", "return self.l(x).sum() * self.c.rate * self.c.n"),
+    "dataclasses that are compared": ("self.l, self.c = nn.Linear(4, 4), Frozen(2, (1, 4), 0.5)", "y = self.l(x)\nreturn y.sum() if self.c == Frozen(2, (1, 4), 0.5) else y.mean()"),
+    "a SimpleNamespace": ("self.l, self.c = nn.Linear(4, 4), types.SimpleNamespace(n=2, rate=0.5)", "return self.l(x).reshape(self.c.n, -1).sum() * self.c.rate"),
+    "an argparse.Namespace": ("self.l, self.c = nn.Linear(4, 4), argparse.Namespace(n=2, rate=0.5)", "return self.l(x).reshape(self.c.n, -1).sum() * self.c.rate"),
+    "globals of all these": ("self.l = nn.Linear(4, 4)", "y = self.l(x).reshape(SIZES.n, -1) * FROZEN.rate * NAMES.k * ARGS.k\nreturn y.sum()"),
     "gradient of the input": ("self.l = nn.Linear(4, 4)", "g = grad(lambda x: (tanh(self.l(x))).sum())(x)\nreturn (g * g).sum()"),
     "stop_gradient": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y * y.detach()).sum()"),
     "a Sequential inside": ("self.s = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 4))", "return self.s(x).sum()"),
@@ -126,12 +140,13 @@ CONSTRUCTS = {
     "a number that is drawn": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * random.uniform(1.0, 2.0) * random.random()"),
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
-LATER = {"kwargs", "with a context", "a named tuple", "if on data"}
+LATER = {"kwargs", "with a context", "if on data"}
 
 PRELUDE = """
-import functools, math, random
+import argparse, dataclasses, enum, functools, math, random, types
 from collections import namedtuple
 from dataclasses import dataclass
+from typing import NamedTuple
 from ouro import grad, jit, nn, optim, value_and_grad
 
 @dataclass
@@ -139,7 +154,60 @@ class Config:
     width: int
     rate: float
 
+@dataclass(frozen=True)
+class Frozen:
+    n: int
+    shape: tuple
+    rate: float = 0.1
+
+    @property
+    def twice(self):
+        return self.rate * 2
+
+@dataclass(slots=True)
+class Slotted:
+    n: int
+    rate: float
+
 Out = namedtuple("Out", "y x")
+
+class Sizes(NamedTuple):
+    n: int
+    d: int = 8
+
+    @property
+    def area(self):
+        return self.n * self.d
+
+    @classmethod
+    def square(cls, n):
+        return cls(n, n)
+
+class Pair(tuple):
+    def product(self):
+        return self[0] * self[1]
+
+    def swapped(self):
+        return Pair(reversed(self))
+
+class Kind(enum.Enum):
+    relu = 1
+    tanh = 2
+
+class Count(enum.IntEnum):
+    two = 2
+    three = 3
+
+class Word(str, enum.Enum):
+    relu = "relu"
+
+class Flags(enum.Flag):
+    a = enum.auto()
+    b = enum.auto()
+    c = enum.auto()
+
+SIZES, FROZEN, KIND = Sizes(4), Frozen(2, (1, 4), 0.5), Kind.relu
+NAMES, ARGS = types.SimpleNamespace(k=2.0), argparse.Namespace(k=3.0)
 
 WIDTH = 2
 
