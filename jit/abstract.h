@@ -124,6 +124,7 @@ struct AObject {
   uint32_t node = kNoNode;
   Value concrete;  // external: the witness; set: the interpreter's, since its table decides the order of the items
   Value cls;       // Type of an instance
+  AVal native;     // of an instance whose class extends int or str: which one it is
   ir::Atom boxed{};
 
   // instance: attributes by name, in order of first assignment; cell: one slot with the default Symbol.

@@ -95,6 +95,7 @@ N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_is_pullback) { return boolean(a.at(0).is(AKind::kept)); }
 N(n_kind) {
   const AVal& v = a.at(0);
+  if (!s.native_of(v).is(AKind::unbound)) return text("");
   if (v.is(AKind::like)) return text("tensor");
   if (v.is(AKind::tuple)) return text("tuple");
   const ir::Type* t = s.type_of(v);

@@ -391,7 +391,10 @@ AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, 
   return emit(prim::item_get, {AVal::dynamic(all, nullptr), index}, type);
 }
 
-AVal Specialiser::get_item(const AVal& a, const AVal& key) {
+AVal Specialiser::get_item(const AVal& from, const AVal& at) {
+  const AVal a = as_value(from);
+  const bool keyed = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
+  const AVal key = keyed || is_instance(a) ? at : as_value(at);
   if (is_tensor(a)) return tensor_index(a, key);
   if (auto x = concrete(a))
     if (auto k = concrete(key)) {

@@ -160,12 +160,22 @@ AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
   return own.is(AKind::poison) ? AVal{} : own;
 }
 
+// What the metaclass says a call of the class is.
+AVal Specialiser::called_by(const Value& cls) {
+  const AVal m = type_attr(Value::share(runtime::metaclass_of(session, cls.as<runtime::Type>())), intern("__call__"));
+  if (!m.is(AKind::closure)) abandon("a class whose metaclass says what a call is");
+  return m;
+}
+
 // C(args): a new object of a script class, or a conversion of a built-in one.
 AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto* t = f.known.as<runtime::Type>();
   if (t->builtin) return call_builtin_type(f, args, keywords);
-  if (runtime::called_by_metaclass(session, t))
-    abandon(fmt::format("a call of {}, whose metaclass says what it is", t->text()));
+  if (runtime::called_by_metaclass(session, t)) {
+    std::vector<AVal> all{f};
+    all.insert(all.end(), args.begin(), args.end());
+    return call(called_by(f.known), all, keywords);
+  }
   const bool tuple = t->layout == ObjectKind::tuple;
   if (t->layout != ObjectKind::instance && !tuple) abandon(fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())

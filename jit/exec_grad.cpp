@@ -109,7 +109,8 @@ AVal Specialiser::forward_form(const AVal& f) {
         return forward_form(concrete_function(f.known.as<runtime::StaticMethod>()->function));
       if (k == ObjectKind::type) {
         auto* t = f.known.as<runtime::Type>();
-        if (runtime::has_metaclass(t)) abandon("the derivative of a class whose metaclass may say what a call is");
+        if (runtime::called_by_metaclass(session, t))
+          return adapter("with_self", {forward_form(called_by(f.known)), f});
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
@@ -199,7 +200,8 @@ AVal Specialiser::call_plain(const AVal& f, const Args_& args, const Keywords& k
 
 // ---------------------------------------------------------------- cotangents
 
-AVal Specialiser::like_of(const AVal& v) {
+AVal Specialiser::like_of(const AVal& of) {
+  const AVal v = native_of(of).is(AKind::unbound) ? of : native_of(of);
   const ir::Type* t = type_of(v);
   if (t && t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0));
   if (is_tensor(v)) {
@@ -363,7 +365,9 @@ std::string Specialiser::identity_text(const AVal& a) {
 
 // Who the object is, and the slot: a key as it is, for a dict compares keys as the interpreter's shadow maps do, else
 // who it is.
-Value Specialiser::shadow_key(const AVal& object, const AVal& slot) {
+Value Specialiser::shadow_key(const AVal& object, const AVal& at) {
+  const AVal slot = as_value(at);
+  if (!native_of(slot).is(AKind::unbound)) abandon("a place by an object that extends a built-in class");
   const Value who = runtime::make_str(identity_text(object));
   const bool of_shadow = object.is(AKind::ref) && read(object.heap).kind == AObject::Kind::shadow;
   if (of_shadow && slot.is(AKind::tuple) && slot.items().size() == 2)
@@ -618,7 +622,8 @@ AVal Specialiser::flat_form(const AVal& form) {
   return forward_of_closure(source.is(AKind::closure) ? source : concrete_function(source.known), true);
 }
 
-AVal Specialiser::list_index(const AVal& container, const AVal& index) {
+AVal Specialiser::list_index(const AVal& container, const AVal& at) {
+  const AVal index = as_value(at);
   if (is_computed_index(index)) return index;  // a place that no cotangent may have
   if (container.is(AKind::ref) && read(container.heap).kind == AObject::Kind::list && is_number(index)) {
     int64_t i = need_int(index, "is an index");

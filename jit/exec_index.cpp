@@ -169,7 +169,8 @@ class KeyShape {
 }  // namespace
 
 // The items of a key, with a tensor for each list.
-std::vector<AVal> Specialiser::key_items(const AVal& key) {
+std::vector<AVal> Specialiser::key_items(const AVal& given) {
+  const AVal key = as_value(given);
   std::vector<AVal> keys;
   if (key.is(AKind::tuple) || (key.is(AKind::known) && cast_exact<runtime::Tuple>(key.known)))
     keys = items_of(key, "is an index");

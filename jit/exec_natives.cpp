@@ -64,7 +64,7 @@ void known_here(Specialiser& s, const AVal& v) {
   if (v.is(AKind::dynamic) && !v.type) s.abandon("whether an attribute is there is known when the call runs");
 }
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
-  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("getattr without a name");
   if (a.size() > 2) no_hook(s, a[0], runtime::str_symbol(str));
@@ -75,7 +75,7 @@ AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   return a[2];
 }
 AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
-  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("hasattr without a name");
   no_hook(s, a[0], runtime::str_symbol(str));
@@ -86,7 +86,7 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::boolean(!v.is(AKind::unbound)));
 }
 AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
-  Value name = s.need_constant(a.at(1), "is an attribute's name");
+  Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
   if (!str) s.abandon("setattr without a name");
   s.set_attr(a[0], runtime::str_symbol(str), a.at(2));
@@ -636,6 +636,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
   if (new_of_tuple(*n, args) && keywords.empty()) return new_extension(args[0].known, {args.begin() + 1, args.end()});
+  value_method(*n, args);
+  if (!n->owner && (n->def->gives != runtime::NativeGives::any || n->def->name == "abs" || n->def->name == "round"))
+    for (AVal& a : args) a = as_value(a);
   if (keywords.empty())
     if (AVal y = tuple_method(f, args); !y.is(AKind::unbound)) return y;
   auto h = natives().handlers.find(reinterpret_cast<const void*>(n->def->fn));
@@ -717,6 +720,10 @@ const ir::Type* Specialiser::number_given(const runtime::Native& n, const Argume
 AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const Keywords& keywords) {
   Arguments args = given;
   for (AVal& a : args) a = settled(a);
+  const ObjectKind made = f.known.as<runtime::Type>()->layout;
+  if (made == ObjectKind::integer || made == ObjectKind::floating || made == ObjectKind::boolean ||
+      made == ObjectKind::range)
+    for (AVal& a : args) a = as_value(a);
   bool all_known = keywords.empty();
   for (const AVal& a : args) all_known = all_known && concrete(a).has_value();
   ObjectKind layout = f.known.as<runtime::Type>()->layout;

@@ -86,7 +86,10 @@ std::optional<Value> Specialiser::witness(const AVal& a) const {
   return w;
 }
 
-AVal Specialiser::binary(Op op, const AVal& a, const AVal& b) {
+AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
+  AVal a = as_value(left), b = as_value(right);
+  // An object keeps its reflected methods, and what is formatted is shown as its class says.
+  if (is_instance(a) || is_instance(b) || ir::plain_form(op) == prim::mod) a = left, b = right;
   const Op plain = ir::plain_form(op);
   const bool augmented = plain != op;
   const BinOp of_runtime = runtime::binary_of(op);
@@ -182,7 +185,8 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
   return out;
 }
 
-AVal Specialiser::unary(Op op, const AVal& a) {
+AVal Specialiser::unary(Op op, const AVal& operand) {
+  const AVal a = as_value(operand);
   if (op == prim::not_) {
     AVal t = truth(a);
     if (auto v = concrete(t)) return AVal::of(Value::boolean(!v->as_bool()));
@@ -222,6 +226,8 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
     return AVal::of(Value::boolean((r == 1) == (op == prim::is)));
   }
   if (op == prim::in || op == prim::not_in) return membership(op, a, b);
+  if (AVal x = as_value(a), y = as_value(b); !is_instance(x) && !is_instance(y) && (is_instance(a) || is_instance(b)))
+    return compare(op, x, y);
   if (auto x = concrete(a))
     if (auto y = concrete(b)) return computed(*this, runtime::compare(session, runtime::compare_of(op), *x, *y));
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
@@ -302,7 +308,8 @@ bool Specialiser::same_or_equal(const AVal& a, const AVal& b, std::string_view w
   return x && y && runtime::is_same(*x, *y);
 }
 
-AVal Specialiser::membership(Op op, const AVal& a, const AVal& b) {
+AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
+  const AVal b = as_value(container);
   auto answer = [&](bool in) { return AVal::of(Value::boolean(in == (op == prim::in))); };
   if (auto x = concrete(a))
     if (auto y = concrete(b)) {
@@ -348,7 +355,8 @@ bool Specialiser::holds_pair(const AVal& dict, const AVal& item) {
   return at >= 0 && same_or_equal(read(dict.heap).items[static_cast<size_t>(at)], pair[1], "decides membership");
 }
 
-AVal Specialiser::truth(const AVal& a) {
+AVal Specialiser::truth(const AVal& given) {
+  const AVal a = as_value(given);
   if (auto v = concrete(a)) {
     int r = runtime::truth(session, *v);
     if (r < 0) {

@@ -228,8 +228,9 @@ N(n_concatenates) {
 }
 // The operators of None, numbers and tensors know nothing of a script's objects; of others (a list that is extended by
 // any iterable) the interpreter decides.
-AVal declined(Specialiser& s, const AVal& builtin) {
+AVal declined(Specialiser& s, const AVal& builtin, const AVal& object) {
   const AVal& v = builtin;
+  if (!s.native_of(object).is(AKind::unbound)) s.abandon("an operator on an object that extends a built-in class");
   const bool plain = (v.is(AKind::known) && (v.known.is_none() || v.known.is_bool() || v.known.is_int() ||
                                              v.known.is_float() || kind_of(v.known) == ObjectKind::str)) ||
                      s.is_number(v) || s.is_tensor(v);
@@ -241,9 +242,9 @@ N(n_left) {
   if (a.at(1).is(AKind::known) && kind_of(a[1].known) == ObjectKind::str) s.abandon("an operator of str on an object");
   if (a[1].is(AKind::tuple) || (a[1].is(AKind::known) && kind_of(a[1].known) == ObjectKind::tuple))
     if (AVal y = s.tuple_operator(name_of(s, a.at(0)).text(), a[1], a.at(2)); !y.is(AKind::unbound)) return y;
-  return declined(s, a.at(1));
+  return declined(s, a.at(1), a.at(2));
 }
-N(n_right) { return declined(s, a.at(2)); }
+N(n_right) { return declined(s, a.at(2), a.at(1)); }
 N(n_in_place) {
   const auto* t = slots_of(s, a.at(1));
   if (t && t->inplace) s.abandon("an in-place operator of a built-in container on an object");
@@ -251,7 +252,7 @@ N(n_in_place) {
 }
 N(n_compare) {
   if (s.is_tensor(a.at(1))) s.abandon("a tensor compared with an object");
-  return declined(s, a[1]);
+  return declined(s, a[1], a.at(2));
 }
 N(n_to_length) {
   if (auto v = s.concrete(a.at(0)); v && !v->is_int()) s.abandon("a length that is no int");

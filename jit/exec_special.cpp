@@ -118,7 +118,10 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   if (caught) name.remove_prefix(ad::kCaught.size());
   const auto op = ir::op_by_name(name);
   if (!op || ir::is_tensor_op(*op)) return none();
-  const ad::Called called = ad::called_by(*op, Operands{*this, args});
+  Args_ operands = args;
+  if (ir::is_operator(*op) || ir::is_test(*op) || *op == prim::item_get || *op == prim::iter)
+    for (AVal& a : operands) a = as_value(a);
+  const ad::Called called = ad::called_by(*op, Operands{*this, operands});
   const auto form_of = [&](const AVal& f) {
     return caught ? AVal::compound(AKind::bound, {rules_value("caught"), f}) : forward_form(f);
   };

@@ -58,8 +58,9 @@ bool Specialiser::holds_list(const AVal& a) const {
 
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
-ir::Param Specialiser::to_param(const AVal& a, int depth) {
+ir::Param Specialiser::to_param(const AVal& given, int depth) {
   if (depth == 0) abandon("lists in lists as a parameter");
+  const AVal a = as_value(given);
   if (is_sequence(a) && !a.is(AKind::known)) {
     ir::Param p;
     p.kind = ir::Param::Kind::list;
@@ -262,6 +263,7 @@ static bool is_value(const ir::OpInfo& info, size_t param, const AVal& a) {
 
 AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   const ir::OpInfo& info = ir::op_info(op);
+  for (AVal& p : params) p = as_value(p);
   for (size_t i = params.size(); i < info.params.size(); ++i) {
     if (!info.params[i].has_default) abandon(fmt::format("{}: {} is missing", info.name, info.params[i].name));
     params.push_back(from_param(ir::default_of(info.params[i])));
@@ -405,7 +407,8 @@ std::optional<ir::TensorType> Specialiser::input_type(const ir::OpInfo& info, co
 }
 
 // Tuples of sizes may hold symbols: then they are made by a tuple operation, otherwise they are constants.
-ir::Atom Specialiser::parameter_atom(const AVal& a) {
+ir::Atom Specialiser::parameter_atom(const AVal& given) {
+  const AVal a = as_value(given);
   if (a.is(AKind::dynamic)) return a.atom;
   if (auto v = concrete(a))
     if (ir::Atom c = constant_atom(*v); !c.is_none()) return c;

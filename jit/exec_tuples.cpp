@@ -88,7 +88,10 @@ AVal Specialiser::tuple_operator(std::string_view special, const AVal& a, const 
 // A method of tuple itself, on what extends it.
 AVal Specialiser::tuple_method(const AVal& f, const std::vector<AVal>& args) {
   const auto& n = *f.known.as<runtime::Native>();
-  if (n.owner != session.type(ObjectKind::tuple) || args.empty() || !args[0].extends_tuple()) return {};
+  if (n.owner != session.type(ObjectKind::tuple) || args.empty()) return {};
+  if (n.def->name == "__contains__" && args.size() == 2 && args[0].is(AKind::tuple) && !args[0].extends_tuple())
+    return compare(prim::in, args[1], args[0]);
+  if (!args[0].extends_tuple()) return {};
   const AVal a = items_alone(args[0]);
   const std::string_view name = n.def->name;
   if (args.size() == 1) {

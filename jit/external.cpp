@@ -28,6 +28,8 @@ std::array<uint64_t, 5> key_of(const AccessNode& n) {
 bool number_or_text(const Value& v) {
   return v.is_int() || v.is_float() || v.is_bool() || runtime::cast_exact<runtime::Str>(v);
 }
+// Of what a class extends: a value that nobody can change.
+bool extends_value(const Value& native) { return native.is_int() || runtime::cast_exact<runtime::Str>(native); }
 bool plain_key(const Value& k) { return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k); }
 }  // namespace
 
@@ -389,7 +391,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   if (kind == ObjectKind::instance) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
-    if (!i->shape || !i->native.is_unbound()) return boxed();
+    if (!i->shape || (!i->native.is_unbound() && !extends_value(i->native))) return boxed();
     if (i->type->has_del) abandon_whole("an object with __del__");  // whose end would come at another moment
   }
   HeapId id;
@@ -455,6 +457,11 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       access.nodes[node].shape = i->shape;
       access.nodes[node].type_version = i->type->version;
       access.nodes[node].expected = o->cls;  // kept alive: its version is compared
+      if (i->native.is_unbound()) break;
+      AccessNode n;
+      n.step = S::native;
+      n.parent = node;
+      o->native = wrap(i->native, n);
     }
   }
   if (effects_.unknown) forget(*o);  // the call found it so, but now it may be otherwise
@@ -573,14 +580,14 @@ AVal Specialiser::found_global(const Value& module, Symbol name) {
 // ---------------------------------------------------------------- values that must be known
 
 int64_t Specialiser::need_int(const AVal& a, std::string_view why) {
-  Value v = need_constant(a, why);
+  Value v = need_constant(as_value(a), why);
   if (v.is_int()) return v.as_int();
   if (v.is_bool()) return v.as_bool();
   abandon(fmt::format("not an int where it {}", why));
 }
 
 Symbol Specialiser::need_name(const AVal& a) {
-  const Value v = need_constant(a, "is an attribute's name");
+  const Value v = need_constant(as_value(a), "is an attribute's name");
   auto* text = cast_exact<runtime::Str>(v);
   if (!text) abandon("an attribute whose name is no str");
   return runtime::str_symbol(text);

@@ -10,7 +10,7 @@
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
-//   exec_tuples.cpp   objects that extend tuple
+//   exec_tuples.cpp   objects that extend tuple             exec_values.cpp   objects that extend int or str
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 
@@ -217,6 +217,7 @@ class Specialiser {
   AVal boxed_output(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
   void list_append(const AVal& list, AVal v);
   void list_extend(const AVal& list, const AVal& from);
+  AVal called_by(const Value& cls);
   AVal method_before_call(const AVal& a, Symbol name);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
@@ -260,6 +261,11 @@ class Specialiser {
   AVal items_alone(const AVal& a) const;  // the tuple that it is
   bool overrides(const AVal& a, std::string_view special);
   bool is_known_outside(const AVal& a) const;
+
+  // ---- objects of classes that extend int or str (exec_values.cpp)
+  const AVal& native_of(const AVal& a) const;  // unbound: it extends none
+  AVal as_value(const AVal& a);                // which int or text it is, if its class changes nothing of what these do
+  bool value_method(const runtime::Native& n, std::vector<AVal>& args);
   AVal new_extension(const Value& cls, const std::vector<AVal>& args);
   bool new_of_tuple(const runtime::Native& n, const std::vector<AVal>& args) const;
   AVal tuple_method(const AVal& f, const std::vector<AVal>& args);  // unbound: it is called as others are

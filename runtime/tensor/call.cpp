@@ -266,8 +266,9 @@ Value default_value(Session& s, const ir::OpParam& p) {
 bool is_number(const Value& v) { return v.is_int() || v.is_float() || v.is_bool() || cast<BigInt>(v); }
 
 // A tensor input: a tensor, or a number that becomes a 0-d tensor, a float one with all its digits.
-Value as_input(Session& s, const ir::OpInfo& op, const Value& v) {
-  if (cast<Tensor>(v)) return unwrap(v);
+Value as_input(Session& s, const ir::OpInfo& op, const Value& given) {
+  const Value& v = unwrap(given);
+  if (cast<Tensor>(v)) return v;
   if (v.is_float()) return tensor_from(s, v, DType::f64);
   if (is_number(v)) return tensor_from(s, v, {});
   return bad_call(s, op, "expects a tensor, not '" + type_name(s, v) + "'");
@@ -275,7 +276,7 @@ Value as_input(Session& s, const ir::OpInfo& op, const Value& v) {
 
 ir::TensorType type_of_input(const Value& original, const Tensor* t) {
   ir::TensorType out;
-  out.dtype = original.is_float() ? kDefaultFloat : t->dtype;
+  out.dtype = unwrap(original).is_float() ? kDefaultFloat : t->dtype;
   out.scalar = !cast<Tensor>(original);
   for (int i = 0; i < t->rank; ++i) out.dims.push_back(ir::dim(t->dim(i)));
   return out;
@@ -429,9 +430,9 @@ Value run_elementwise_row(Session& s, const ir::OpInfo& op, std::span<Value> arg
   Value inputs[5], params[16];
   for (int k = 0; k < op.inputs; ++k) {
     Value& v = args[op.input_at[k]];
-    if (!cast<Tensor>(v) && !is_number(v))
+    if (!cast<Tensor>(v) && !is_number(unwrap(v)))
       return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
-    inputs[k] = may_reuse ? std::move(v) : unwrap(v);
+    inputs[k] = may_reuse && unwrap(v).same(v) ? std::move(v) : unwrap(v);
   }
   if (!op.param_at.empty() && !check_arguments(s, op, args)) return Value::error();
   size_t n = 0;
@@ -493,10 +494,16 @@ Value run_operation(Session& s, std::string_view name, std::initializer_list<Val
 Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
   if (op.elementwise() && args.keywords.empty() && args.size() == op.params.size() &&
       op.input_at.size() == op.params.size()) {
-    for (const Value& v : args.positional)
-      if (!cast<Tensor>(v) && !is_number(v))
+    bool plain = true;
+    for (const Value& v : args.positional) {
+      if (!cast<Tensor>(v) && !is_number(unwrap(v)))
         return bad_call(s, op, "expects a tensor or a number, not '" + type_name(s, v) + "'");
-    return run_elementwise(s, op, args.positional, {}, false);
+      plain = plain && unwrap(v).same(v);
+    }
+    if (plain) return run_elementwise(s, op, args.positional, {}, false);
+    std::vector<Value> inputs;
+    for (const Value& v : args.positional) inputs.push_back(unwrap(v));
+    return run_elementwise(s, op, inputs, {}, false);
   }
   if (!op.def->source.empty()) {
     if (!op.param_at.empty() || op.sig->states_dims) {

@@ -17,7 +17,8 @@ namespace {
 
 Value filled(OpCall& c, const Value& v) {
   uint64_t bits = 0;
-  if (!store_number(c.dtype(), &bits, v)) return c.raise("TypeError", c.op.name + ": the value must be a number");
+  if (!store_number(c.dtype(), &bits, unwrap(v)))
+    return c.raise("TypeError", c.op.name + ": the value must be a number");
   OURO_TRY(r, c.result());
   auto* x = r.as<Tensor>();
   const size_t z = size_of(x->dtype);

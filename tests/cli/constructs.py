@@ -107,9 +107,18 @@ CONSTRUCTS = {
     "a dataclass that is replaced": ("self.l, self.c = nn.Linear(4, 4), Frozen(2, (1, 4), 0.5)", "c = dataclasses.replace(self.c, rate=0.25)\nreturn self.l(x).sum() * c.rate"),
     "a dataclass with slots": ("self.l, self.c = nn.Linear(4, 4), Slotted(2, 0.5)", "return self.l(x).sum() * self.c.rate * self.c.n"),
     "dataclasses that are compared": ("self.l, self.c = nn.Linear(4, 4), Frozen(2, (1, 4), 0.5)", "y = self.l(x)\nreturn y.sum() if self.c == Frozen(2, (1, 4), 0.5) else y.mean()"),
+    "a member of an enum": ("self.l, self.kind = nn.Linear(4, 4), Kind.relu", "y = self.l(x)\nif self.kind is Kind.relu:\n    y = relu(y)\nelif self.kind == Kind.tanh:\n    y = tanh(y)\nreturn y.sum() * self.kind.value"),
+    "a member of an IntEnum": ("self.l, self.n = nn.Linear(4, 4), Count.two", "return self.l(x).sum() * self.n + self.n.value * (self.n == 2) + Count.three"),
+    "a member of a text's enum": ("self.l, self.kind = nn.Linear(4, 4), Word.relu", "y = self.l(x)\nreturn (relu(y) if self.kind == 'relu' else y).sum()"),
+    "match on a member of an enum": ("self.l, self.kind = nn.Linear(4, 4), Kind.tanh", "y = self.l(x)\nmatch self.kind:\n    case Kind.relu: y = relu(y)\n    case Kind.tanh: y = tanh(y)\nreturn y.sum()"),
+    "a dict by members of an enum": ("self.l, self.kind = nn.Linear(4, 4), Kind.tanh\nself.acts = {Kind.relu: relu, Kind.tanh: tanh}", "return self.acts[self.kind](self.l(x)).sum()"),
+    "flags of an enum": ("self.l, self.f = nn.Linear(4, 4), Flags.a | Flags.b", "y = self.l(x)\nif self.f & Flags.a:\n    y = y * 2\nif Flags.c in self.f:\n    y = y * 3\nreturn y.sum()"),
+    "sizes of an IntEnum": ("self.l, self.n = nn.Linear(4, 4), Count.two", "y = self.l(x).reshape(-1, self.n, self.n)\nfor i in range(self.n):\n    y = y * (i + 1)\nreturn y[..., self.n - 1].sum() + [1, 2, 3][self.n]"),
+    "a member of an enum among others": ("self.l, self.kind = nn.Linear(4, 4), Kind.relu", "y = self.l(x)\nif self.kind in (Kind.relu, Kind.tanh):\n    y = y * 2\nreturn y.sum() if Kind(1) is self.kind else y.mean()"),
+    "an argparse.Namespace that is asked": ("self.l, self.c = nn.Linear(4, 4), argparse.Namespace(n=2, rate=0.5)", "return self.l(x).sum() * ('n' in self.c)"),
     "a SimpleNamespace": ("self.l, self.c = nn.Linear(4, 4), types.SimpleNamespace(n=2, rate=0.5)", "return self.l(x).reshape(self.c.n, -1).sum() * self.c.rate"),
     "an argparse.Namespace": ("self.l, self.c = nn.Linear(4, 4), argparse.Namespace(n=2, rate=0.5)", "return self.l(x).reshape(self.c.n, -1).sum() * self.c.rate"),
-    "globals of all these": ("self.l = nn.Linear(4, 4)", "y = self.l(x).reshape(SIZES.n, -1) * FROZEN.rate * NAMES.k * ARGS.k\nreturn y.sum()"),
+    "globals of all these": ("self.l = nn.Linear(4, 4)", "y = self.l(x).reshape(SIZES.n, -1) * FROZEN.rate * NAMES.k * ARGS.k\nreturn y.sum() if KIND is Kind.relu else y.mean()"),
     "gradient of the input": ("self.l = nn.Linear(4, 4)", "g = grad(lambda x: (tanh(self.l(x))).sum())(x)\nreturn (g * g).sum()"),
     "stop_gradient": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y * y.detach()).sum()"),
     "a Sequential inside": ("self.s = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 4))", "return self.s(x).sum()"),
@@ -140,7 +149,7 @@ CONSTRUCTS = {
     "a number that is drawn": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * random.uniform(1.0, 2.0) * random.random()"),
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
-LATER = {"kwargs", "with a context", "if on data"}
+LATER = {"kwargs", "with a context", "if on data", "a dict by members of an enum", "an argparse.Namespace that is asked"}
 
 PRELUDE = """
 import argparse, dataclasses, enum, functools, math, random, types
