@@ -573,7 +573,10 @@ AVal Specialiser::update(AFrame& f, const ir::Let& let) {
     assigned.augmented = assigned.loaded = false;
     AVal before = std::move(args.back());
     args.pop_back();
-    return update(f, assigned, std::move(args), binary(ir::in_place_form(path.in_place), before, value));
+    objects.pop_back();
+    const AVal made = binary(ir::in_place_form(path.in_place), before, value);
+    return assigned.held ? update_held(f, assigned, std::move(args), objects, made)
+                         : update(f, assigned, std::move(args), made);
   }
   if (path.held) return update_held(f, path, std::move(args), objects, value);
   return update(f, path, std::move(args), value);
@@ -592,8 +595,12 @@ AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<
   while (n > 0 && is_tensor(containers[n - 1])) --n;
   // What is boxed may be a tensor.
   const bool object = n > 0 && objects[objects.size() - count + n - 1];
-  if (n == 0 || (containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type && !object))
-    return update(f, followed, std::move(args), value);
+  const bool unknown = n > 0 && containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type && !object;
+  // A tensor is looked up again, a container is not.
+  if (unknown && effects_.unknown &&
+      (path.root == Root::cell || (path.root == Root::global && is_changeable(path.name))))
+    abandon("assignment to an item of a variable whose type is not known, which a script may have set meanwhile");
+  if (n == 0 || unknown) return update(f, followed, std::move(args), value);
   const size_t below = count - (n - 1);
   const std::vector<AVal> items(args.end() - static_cast<long>(below), args.end());
   update_path(containers[n - 1], followed, followed.steps.size() - below, items, 0, value);
