@@ -213,6 +213,7 @@ struct Block {
 struct NameInfo {
   Symbol hint{};               // the source variable, for messages, snapshots and printing
   const Type* type = nullptr;  // Any
+  bool optional = false;       // a parameter that is None where a tag says that nobody looks at it
 };
 
 // Python's parameter list. The entry block's parameters are, in order: positional-only, positional-or-keyword, `*args`

@@ -38,11 +38,14 @@ enum class AKind : uint8_t {
   ref,        // `heap`: list, dict, set, instance, cell, iterator, seq, shadow map
   maybe_end,  // iter.next of an iterator whose length is dynamic: `atom` is the bool "has ended", items[0] the value
               // otherwise
+  position,   // autodiff: of a record, `known`, in the seq `heap` (jit/exec_grad.cpp)
   zero,       // autodiff's symbolic zero cotangent
   like,       // autodiff: kind, shape and dtype of a number or tensor, without its value; `type`
   kept,       // autodiff: a pullback that ad.keep kept; items[0]
   plain_form,
   plain_pullback,  // autodiff: of a callable without a rule; items[0] is the callable
+  either,  // one of two values: items[0] where the tag `atom`, a bool of the program, is true, items[1] where it is not
+           // (jit/either.cpp)
   poison,  // differs between joined branches and cannot be a parameter. `known` says why; `node`: where they parted
            // (Specialiser::parted_)
 };
@@ -60,6 +63,19 @@ struct AParts {
   std::vector<AVal> annotations;  // of a closure: a dict, or nothing
   Value function;                 // the concrete function, or unbound
   Value globals;                  // Module of a closure
+  // Whether there is an either among the items, or among theirs. Computed once; a copy computes it again, for it may be
+  // changed.
+  struct Answer {
+    int8_t known = -1;
+    Answer() = default;
+    Answer(const Answer&) {}
+    Answer& operator=(const Answer&) { return known = -1, *this; }
+  };
+  mutable Answer holds_either;
+  // The identity of a function, a key of shadow maps. A copy with other names for the captured values is the same
+  // function. Later functions have larger numbers.
+  static inline uint64_t next_identity = 0;
+  uint64_t identity = next_identity++;
 };
 
 struct AVal {
@@ -72,6 +88,8 @@ struct AVal {
   std::shared_ptr<const AParts> parts;
 
   bool is(AKind k) const { return kind == k; }
+  // Of a number that is a parameter where branches met, and is known on each way: the either of its known values.
+  const AVal* ways() const;
   const std::vector<AVal>& items() const { return parts->items; }
   static AVal of(Value v) {
     AVal a;
@@ -118,6 +136,9 @@ struct AObject {
   bool poisoned = false;  // joined branches disagree on its structure
   Span torn{};            // where they parted
   uint32_t parted = kNoNode;
+  // Poisoned, but known on each way: the sides of an either with this tag.
+  ir::Atom tag{};
+  std::shared_ptr<const AObject> sides[2];
   bool stale = false;      // external: the interpreter may have changed it; reads are boxed
   bool any_class = false;  // of an instance: the interpreter may have given it another class
   bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it
@@ -175,12 +196,36 @@ struct AObject {
   }
 };
 
+inline const AVal* AVal::ways() const { return kind == AKind::dynamic && parts ? parts->items.data() : nullptr; }
+
+// Of a forward form, the parts of the function that it is made of; else the value's own. A form has the identity of its
+// function.
+const AParts& source_of_form(const AVal& f);
+
+// Thrown where an operation has to know which side of an either it has: it is executed for each
+// (Specialiser::exec_let_by_sides).
+struct NeedSide {
+  ir::Atom tag;
+};
+// The value, if it is no either; else throws NeedSide.
+inline const AVal& one_side(const AVal& a) {
+  if (a.is(AKind::either)) throw NeedSide{a.atom};
+  return a;
+}
+
+// The object, if no branches left it in two forms; else throws NeedSide.
+inline const AObject& one_side(const AObject& o) {
+  if (!o.tag.is_none()) throw NeedSide{o.tag};
+  return o;
+}
+
 // Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays
 // interpreted.
 struct Abandon {
   std::string reason;
   Span span{};
-  bool whole = false;  // boxed in a compiled function it would mean something else: no call takes it
+  bool whole = false;   // boxed in a compiled function it would mean something else: no call takes it
+  bool one_let = true;  // thrown by the operation itself that is being executed
 };
 
 }  // namespace ouro::jit

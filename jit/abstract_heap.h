@@ -41,6 +41,12 @@ class AHeap {
     });
   }
 
+  /// The objects of which `holds` says so: PersistentArray::those_that_hold.
+  template <class Holds>
+  std::vector<size_t> those_that_hold(Holds&& holds) const {
+    return objects_.those_that_hold([&](const Ref& o) { return o && holds(*o); });
+  }
+
  private:
   PersistentArray<Ref> objects_;
 };

@@ -79,6 +79,8 @@ OutputTree Describer::tree(const AVal& a) {
       return closure(a);
     case AKind::ref:
       return object(a.heap);
+    case AKind::either:
+      return output(s_.materialise(a));
     case AKind::poison:
       s_.abandon_parted(a, "value differs between branches");
     default:
@@ -129,7 +131,8 @@ OutputTree Describer::closure(const AVal& a) {
 }
 
 OutputTree Describer::object(HeapId id) {
-  const AObject o = s_.read(id);
+  const AObject o = s_.as_left(id);
+  if (!o.tag.is_none() && for_ == For::exit) s_.abandon_at_exit(o);
   if (o.poisoned && !o.lost()) s_.abandon_torn(o, "an object");
   if (o.escaped) return output(o.boxed);
   if (o.external && o.kind != AObject::Kind::globals) return outside(o.node);

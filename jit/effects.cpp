@@ -56,13 +56,13 @@ bool Specialiser::changed_inside(const AObject& o) const {
 // ---------------------------------------------------------------- writing
 
 Atom Specialiser::place_of_object(HeapId id) {
-  const AObject& o = read(id);
+  const AObject& o = as_left(id);
   if (o.escaped) return o.boxed;
   return o.kind == AObject::Kind::globals ? pool(o.concrete) : node_input(o.node);
 }
 
 void Specialiser::write_items(HeapId id, Atom place) {
-  const AObject o = read(id);
+  const AObject o = as_left(id);
   const bool list = o.kind == AObject::Kind::list;
   const size_t before = o.memory.size();
   auto set = [&](Atom key, const AVal& v) {
@@ -88,10 +88,11 @@ void Specialiser::write_items(HeapId id, Atom place) {
 }
 
 void Specialiser::write_object(HeapId id) {
-  if (!read(id).dirty && std::ranges::none_of(read(id).slots, [](const AObject::Slot& s) { return s.dirty; })) return;
-  if (read(id).poisoned) abandon_torn(read(id), "an object");
+  if (!as_left(id).dirty && std::ranges::none_of(as_left(id).slots, [](const AObject::Slot& s) { return s.dirty; }))
+    return;
+  if (as_left(id).poisoned) abandon_torn(as_left(id), "an object");
   const Atom place = place_of_object(id);
-  const AObject o = read(id);
+  const AObject o = as_left(id);
   const bool hook = o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_setattr;
   for (size_t i = 0; i < o.slots.size(); ++i) {
     const AObject::Slot& s = o.slots[i];
@@ -205,7 +206,7 @@ bool Specialiser::shown_by_scripts(const AVal& a, int depth) const {
   if (depth == 0) return true;
   if (a.is(AKind::tuple)) return a.extends_tuple() || any(a.items());
   if (!a.is(AKind::ref)) return may_run_scripts(a);
-  const AObject& o = read(a.heap);
+  const AObject& o = as_left(a.heap);
   const bool plain = o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict;
   return !plain || o.poisoned || any(o.items) || any(o.keys);
 }

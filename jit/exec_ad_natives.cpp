@@ -103,7 +103,7 @@ N(n_kind) {
   if (s.is_tensor(v)) return text(is_float(v.type->dtype) ? "tensor" : "");
   if (v.is(AKind::dynamic) && !v.type) s.abandon("the kind of a value whose type is not known");
   if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
-  if (v.is(AKind::ref)) switch (s.read(v.heap).kind) {
+  if (v.is(AKind::ref)) switch (s.kind_at(v.heap)) {
       case AObject::Kind::list:
         return text("list");
       case AObject::Kind::dict:

@@ -263,7 +263,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     }
     return t->has_getattr ? loaded_by_text(a, name) : AVal{};
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
+  if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::record) {
     const AObject& o = read(a.heap);
     for (const AObject::Slot& s : o.slots)
       if (s.name == name) return s.value;
@@ -329,7 +329,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     boxed(prim::attr_set, {a, v}, name.id());
     return;
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::record) {
+  if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::record) {
     AObject& o = write(a.heap);
     if (AObject::Slot* s = o.find(name))
       s->value = std::move(v);
@@ -341,7 +341,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     boxed(prim::attr_set, {a, v}, name.id());
     return;
   }
-  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance)
+  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance)
     abandon(fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
   AVal d = class_lookup(a, name);
@@ -393,7 +393,7 @@ AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, 
 
 AVal Specialiser::get_item(const AVal& from, const AVal& at) {
   const AVal a = as_value(from);
-  const bool keyed = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict;
+  const bool keyed = a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::dict;
   const AVal key = keyed || is_instance(a) ? at : as_value(at);
   if (is_tensor(a)) return tensor_index(a, key);
   if (auto x = concrete(a))
@@ -405,7 +405,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       }
       return AVal::of(v);
     }
-  bool is_list = a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
+  bool is_list = a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list;
   if (a.extends_tuple() && overrides(a, "__getitem__")) return by_protocol("item", prim::item_get, {a, key}, {a, key});
   if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
     if (is_list && read(a.heap).poisoned) abandon_torn(read(a.heap), "a list");
@@ -429,7 +429,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
     const auto at = static_cast<size_t>(i);
     return is_list ? read(a.heap).items[at] : a.is(AKind::tuple) ? a.items()[at] : items_of(a, "is indexed")[at];
   }
-  if (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::dict) {
+  if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::dict) {
     int i = dict_position(a.heap, key);
     if (i < 0) abandon("KeyError");
     return read(a.heap).items[static_cast<size_t>(i)];
@@ -473,7 +473,7 @@ int Specialiser::key_position(const Keys<AVal>& keys, const Value& looked_up) {
 void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
   if (a.is(AKind::ref)) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
-    const AObject::Kind kind = read(a.heap).kind;
+    const AObject::Kind kind = kind_at(a.heap);
     if (kind == AObject::Kind::list) {
       if (key.is(AKind::slice)) abandon("assignment to a slice of a list");
       int64_t i = need_int(key, "is an index");
@@ -523,7 +523,7 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
     AVal inner = get_attr(root, st.attr);
     if (!last && inner.is(AKind::dynamic) && !inner.type && path.steps[step + 1].is_item) {
       // Only a plain slot does not notice that a tensor is put back.
-      if (!root.is(AKind::ref) || read(root.heap).kind != AObject::Kind::instance ||
+      if (!root.is(AKind::ref) || kind_at(root.heap) != AObject::Kind::instance ||
           !class_lookup(root, st.attr).is(AKind::unbound) || class_of(root).as<runtime::Type>()->has_setattr)
         abandon("assignment to an item of an attribute whose type is not known");
       AVal changed = update_path(inner, path, step + 1, items, item, value);

@@ -89,8 +89,9 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
   }
 }
 
-AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+AVal Specialiser::call(const AVal& given, const std::vector<AVal>& args, const Keywords& keywords) {
   need_stack("calls nested too deeply");
+  const AVal f = one_side(settle(given));
   switch (f.kind) {
     case AKind::closure:
       return recording_ ? recorded_call(f, args, keywords) : call_closure(f, args, keywords);
@@ -102,6 +103,8 @@ AVal Specialiser::call(const AVal& f, const std::vector<AVal>& args, const Keywo
     case AKind::known: {
       ObjectKind k = kind_of(f.known);
       if (k == ObjectKind::native) {
+        for (const AVal& a : args) one_side(a);
+        for (const auto& [name, v] : keywords) one_side(v);
         auto* n = f.known.as<runtime::Native>();
         if (n->self.is_unbound()) return call_native(f, args, keywords);
         std::vector<AVal> all{AVal::of(n->self)};
@@ -170,7 +173,10 @@ AVal Specialiser::called_by(const Value& cls) {
 // C(args): a new object of a script class, or a conversion of a built-in one.
 AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   auto* t = f.known.as<runtime::Type>();
-  if (t->builtin) return call_builtin_type(f, args, keywords);
+  if (t->builtin) {
+    for (const AVal& a : args) one_side(a);
+    return call_builtin_type(f, args, keywords);
+  }
   if (runtime::called_by_metaclass(session, t)) {
     std::vector<AVal> all{f};
     all.insert(all.end(), args.begin(), args.end());
@@ -228,7 +234,8 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
     for (AVal& item : sized_items_of(v, "is spread over arguments")) args.push_back(std::move(item));
   };
   for (size_t i = 0; i < n; ++i) {
-    AVal v = atom_value(f, atoms[i + 1]);
+    AVal v = raw_value(f, atoms[i + 1]);
+    if (sig.args[i].kind == Kind::star || sig.args[i].kind == Kind::double_star) one_side(v);
     switch (sig.args[i].kind) {
       case Kind::positional:
         args.push_back(std::move(v));
@@ -240,7 +247,7 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         keywords.push_back({sig.args[i].name, std::move(v)});
         break;
       case Kind::double_star: {
-        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
+        if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
           abandon("** of something that is not followed");
         const AObject o = read(v.heap);
         if (o.poisoned) abandon_torn(o, "a dict");

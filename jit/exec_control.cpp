@@ -108,17 +108,25 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
 }
 
 AVal Specialiser::atom_value(AFrame& f, Atom a) {
-  if (a.is_name()) {
-    const AVal& v = f.env[index(a.name())];
-    if (v.is(AKind::poison))
-      abandon_parted(v, v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view())
-                                            : "value differs between branches");
-    if (v.is(AKind::ref) && read(v.heap).lost()) return AVal::dynamic(place_of_object(v.heap), nullptr);
-    // Past the test for the end, an iterator's value is a value.
-    if (v.is(AKind::maybe_end) && !testing_end_) return v.items()[0];
-    return v;
-  }
-  return constant_value(*f.code, a.constant());
+  AVal v = raw_value(f, a);
+  one_side(v);
+  return v;
+}
+
+AVal Specialiser::raw_value(AFrame& f, Atom a) {
+  if (!a.is_name()) return constant_value(*f.code, a.constant());
+  const AVal& stored = f.env[index(a.name())];
+  return eithers_ == 0 ? usable(stored) : usable(settle(stored));
+}
+
+AVal Specialiser::usable(const AVal& v) {
+  if (v.is(AKind::poison))
+    abandon_parted(v, v.known.is_object() ? std::string(runtime::cast<runtime::Str>(v.known)->view())
+                                          : "value differs between branches");
+  if (v.is(AKind::ref) && as_left(v.heap).lost()) return AVal::dynamic(place_of_object(v.heap), nullptr);
+  // Past the test for the end, an iterator's value is a value.
+  if (v.is(AKind::maybe_end) && !testing_end_) return v.items()[0];
+  return v;
 }
 
 void Specialiser::take_edge(AFrame& f, const ir::Target& t) {
@@ -131,15 +139,14 @@ void Specialiser::take_edge(AFrame& f, const ir::Target& t) {
   for (uint32_t i = 0; i < t.nargs; ++i) f.env[index(b.params[i])] = std::move(args[i]);
 }
 
-// `entered`: `from` is a loop head that enter_loop has dealt with.
-Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
+Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
   BlockId at = from;
   // Branches that are not decided stand inside each other.
   need_stack("too many branches inside each other");
   for (;;) {
-    if (at == stop && !entered) return {Outcome::Kind::reached, {}};
+    if (at == stop && entry == EnterAt::block) return {Outcome::Kind::reached, {}};
     const ir::Block& block = f.code->block(at);
-    if (block.loop_head && !entered) {
+    if (block.loop_head && entry == EnterAt::block) {
       Outcome out;
       BlockId next = BlockId::none;
       if (enter_loop(f, at, stop, out, next)) {
@@ -148,41 +155,71 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
         continue;
       }
     }
-    entered = false;
     may_give_up();
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps) abandon_whole(fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
-    for (const ir::Let& let : block.lets) {
-      span = let.span;
-      AVal v = exec_let(f, let);
-      if (let.result != ir::NameId::none) f.env[index(let.result)] = std::move(v);
-    }
+    if (entry != EnterAt::terminator)
+      for (const ir::Let& let : block.lets) {
+        span = let.span;
+        AVal v = exec_let_by_sides(f, let);
+        if (let.result != ir::NameId::none) f.env[index(let.result)] = std::move(v);
+      }
+    entry = EnterAt::block;
     const ir::Terminator& t = block.term;
     if (t.span.known()) span = t.span;
     switch (t.kind) {
       case ir::Terminator::Kind::return_:
-        return {Outcome::Kind::returned, atom_value(f, t.a)};
+        return {Outcome::Kind::returned, raw_value(f, t.a)};
       case ir::Terminator::Kind::jump:
         take_edge(f, t.targets[0]);
         at = t.targets[0].block;
         break;
       case ir::Terminator::Kind::switch_: {
-        const auto i = static_cast<size_t>(need_int(atom_value(f, t.a), "chooses a way"));
+        const AVal v = raw_value(f, t.a);
+        const AVal* sides = v.is(AKind::either) ? &v : v.ways();
+        if (sides) {
+          BlockId next = BlockId::none;
+          Outcome o = run_sides(f, sides->atom, at, stop, next);
+          if (o.kind != Outcome::Kind::reached) return o;
+          at = next;
+          break;
+        }
+        const auto i = static_cast<size_t>(need_int(v, "chooses a way"));
         if (i >= t.targets.size()) abandon("there is no way on");
         take_edge(f, t.targets[i]);
         at = t.targets[i].block;
         break;
       }
       case ir::Terminator::Kind::branch: {
-        AVal c = settled_condition(atom_value(f, t.a));
+        const AVal v = raw_value(f, t.a);
+        BlockId next = BlockId::none;
+        if (const AVal* sides = v.is(AKind::either) ? &v : v.ways()) {
+          Outcome o = run_sides(f, sides->atom, at, stop, next);
+          if (o.kind != Outcome::Kind::reached) return o;
+          at = next;
+          break;
+        }
+        AVal c = settled_condition(v);
+        // A loop that is being unrolled must not be left by a dynamic condition of its own head: it would never end.
+        const auto unrolled = [&](const AFrame::LoopState& l) { return l.residual == BlockId::none && !l.first; };
+        if (!concrete(c) && !f.loops.empty() && f.loops.back().head == at && unrolled(f.loops.back()))
+          throw LoopRetry{&f, at, LoopRetry::Why::undecided};
         if (auto known = concrete(c)) {
           const ir::Target& way = t.targets[known->as_bool() ? 0 : 1];
           take_edge(f, way);
           at = way.block;
           break;
         }
-        BlockId next = BlockId::none;
-        Outcome o = run_branch(f, t, c, at, stop, next);
+        Outcome o = run_branch(f, c.atom, at, stop, next, [&](size_t i, BlockId meet) {
+          // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
+          if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) {
+            ++redone_;
+            code.leave("raise");
+            throw DeadPath{};
+          }
+          take_edge(f, t.targets[i]);
+          return run(f, t.targets[i].block, meet);
+        });
         if (o.kind != Outcome::Kind::reached) return o;
         at = next;
         break;
@@ -202,17 +239,15 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, bool entered) {
   }
 }
 
-Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, BlockId from, BlockId stop,
-                                BlockId& next) {
-  // A loop that is being unrolled must not be left by a dynamic condition of its own head: it would never end.
-  if (!f.loops.empty() && f.loops.back().residual == BlockId::none && f.loops.back().head == from &&
-      !f.loops.back().first)
-    throw LoopRetry{&f, from, LoopRetry::Why::undecided};
+Outcome Specialiser::run_branch(AFrame& f, Atom condition, BlockId from, BlockId stop, BlockId& next,
+                                const std::function<Outcome(size_t, BlockId)>& arm) {
   BlockId meet = f.flow->post_dominator[index(from)];
   // Inside a residual loop the way on may be its back edge: then arms end there, and the meeting point is the caller's.
   if (meet == BlockId::none) meet = stop;
+  const uint32_t names = code.name_count();
+  const uint64_t born = AParts::next_identity;
   BlockId blocks[2] = {code.new_block(), code.new_block()};
-  code.branch(condition.atom, blocks[0], blocks[1]);
+  code.branch(condition, blocks[0], blocks[1]);
   Fork forks[2];
   Fork start{f.env, heap_, BlockId::none, {}};
   const Span parted = span;
@@ -223,7 +258,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
     explicit Arms(int& n) : n(n) { ++n; }
     ~Arms() { --n; }
   } arms(arms_);
-  for (int i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < 2; ++i) {
     if (i == 1) {
       f.env = start.env;
       f.loops = loops;
@@ -231,15 +266,9 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
       effects_ = effects;
     }
     code.switch_to(blocks[i]);
+    enter_side(condition, i == 0);
     try {
-      // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
-      if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) {
-        ++redone_;
-        code.leave("raise");
-        throw DeadPath{};
-      }
-      take_edge(f, t.targets[i]);
-      forks[i].outcome = run(f, t.targets[i].block, meet);
+      forks[i].outcome = arm(i, meet);
     } catch (const DeadPath&) {
       forks[i].outcome = {};
     }
@@ -250,7 +279,7 @@ Outcome Specialiser::run_branch(AFrame& f, const ir::Terminator& t, const AVal& 
   }
   f.loops = loops;
   next = meet;
-  return join(f, forks[0], forks[1], meet, parted);
+  return join(f, forks[0], forks[1], {.at = meet, .parted = parted, .tag = condition, .names = names, .born = born});
 }
 
 // A loop along a chain of objects, or of tuples in tuples: written out it would be a program for chains of this length
@@ -290,8 +319,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
       if (o.residual == BlockId::none) throw LoopRetry{outer, o.head, Why::large};
 }
 
-// Where the ways out of a loop meet.
+// Where the ways out of a loop meet. Where it is entered in two places, as the reverse of one with a break is, the ways
+// in may meet inside.
 static BlockId loop_end(const AFrame& f, BlockId head, BlockId stop) {
+  if (stop != BlockId::none && std::ranges::count(f.flow->loops[index(stop)], head)) return stop;
   const BlockId exit = f.flow->loop_exit[index(head)];
   return exit == BlockId::none ? stop : exit;
 }
@@ -339,7 +370,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
                        .first = first,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});
-    out = run(f, head, next, true);
+    out = run(f, head, next, EnterAt::head);
     around.restore(f);
   };
   // As a loop of the program, which may follow the first turn.
@@ -421,7 +452,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     Fork at_head{f.env, heap_, rh, {}};
     const auto back = std::make_shared<std::vector<Fork>>();
     f.loops.push_back({.head = head, .residual = rh, .back_edges = back});
-    Outcome o = run(f, head, exit, true);
+    Outcome o = run(f, head, exit, EnterAt::head);
     around.restore(f);
     auto edges = std::move(*back);
     Fork after{f.env, heap_, code.current(), o};

@@ -5,6 +5,7 @@
 #include "ir/effect.h"
 #include "ir/grad/reverse.h"
 #include "jit/exec_prims.h"
+#include "jit/join.h"
 #include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
@@ -25,7 +26,7 @@ namespace {
 
 AVal none() { return AVal::of(Value::none()); }
 AVal zero() { return AVal::marker(AKind::zero); }
-bool is_none(const AVal& a) { return a.is(AKind::known) && a.known.is_none(); }
+bool is_none(const AVal& a) { return one_side(a).is(AKind::known) && a.known.is_none(); }
 bool is_zero(const AVal& a) {
   return a.is(AKind::zero) || is_none(a) || (a.is(AKind::known) && a.known.is(runtime::Tag::zero_cotangent));
 }
@@ -60,6 +61,7 @@ AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
   if (!form) return AVal::compound(AKind::plain_form, {f});
   auto parts = std::make_shared<AParts>(*f.parts);
   parts->code = form;
+  parts->identity = AParts::next_identity++;
   parts->function = Value();
   parts->annotations.clear();
   parts->items.push_back(f);
@@ -91,8 +93,9 @@ AVal Specialiser::forward_of_native(const Value& f) {
   return adapter("with_holder", {form, AVal::of(n->self), AVal::of(f)});
 }
 
-AVal Specialiser::forward_form(const AVal& f) {
+AVal Specialiser::forward_form(const AVal& given) {
   need_stack("calls nested too deeply");
+  const AVal f = one_side(settle(given));
   switch (f.kind) {
     case AKind::closure:
       return forward_of_closure(f, false);
@@ -126,7 +129,7 @@ AVal Specialiser::forward_form(const AVal& f) {
       return AVal::compound(AKind::plain_form, {f});
     }
     case AKind::ref:
-      if (read(f.heap).kind == AObject::Kind::instance) {
+      if (kind_at(f.heap) == AObject::Kind::instance) {
         auto asked = [&](std::string_view name) {  // a script's __getattr__ is not
           const bool there =
               !class_lookup(f, intern(name)).is(AKind::unbound) || !load_slot(f.heap, intern(name)).is(AKind::unbound);
@@ -321,24 +324,27 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
 
 // ---------------------------------------------------------------- shadow maps
 
+const AParts& source_of_form(const AVal& f) {
+  const AVal* at = &f;
+  while (at->is(AKind::closure) && ir::grad::is_forward_form(*at->parts->code) && !at->items().empty() &&
+         at->items().back().is(AKind::closure))
+    at = &at->items().back();
+  return *at->parts;
+}
+
 std::string Specialiser::identity_text(const AVal& a) {
   switch (a.kind) {
     case AKind::ref:
       return fmt::format("h{}", a.heap);
     case AKind::closure: {
-      const AVal* f = &a;
-      while (ir::grad::is_forward_form(*f->parts->code) && !f->items().empty() && f->items().back().is(AKind::closure))
-        f = &f->items().back();
-      if (!f->parts->function.is_unbound())
-        return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f->parts->function.object()));
-      pinned_.push_back(f->parts);
-      return fmt::format("c{:x}", reinterpret_cast<uintptr_t>(f->parts.get()));
+      const AParts& f = source_of_form(a);
+      if (!f.function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f.function.object()));
+      return fmt::format("c{}", f.identity);
     }
     case AKind::bound:
       if (a.items()[1].is(AKind::ref))
         return fmt::format("b({})({})", identity_text(a.items()[0]), identity_text(a.items()[1]));
-      pinned_.push_back(a.parts);  // of a value: itself
-      return fmt::format("m{:x}", reinterpret_cast<uintptr_t>(a.parts.get()));
+      return fmt::format("m{}", a.parts->identity);  // of a value
     case AKind::known:
       if (auto* s = cast_exact<runtime::Str>(a.known)) return fmt::format("s{}:{}", s->size, s->view());
       if (a.known.is_int() || a.known.is_bool()) return fmt::format("i{}", a.known.as_int());
@@ -369,7 +375,7 @@ Value Specialiser::shadow_key(const AVal& object, const AVal& at) {
   const AVal slot = as_value(at);
   if (!native_of(slot).is(AKind::unbound)) abandon("a place by an object that extends a built-in class");
   const Value who = runtime::make_str(identity_text(object));
-  const bool of_shadow = object.is(AKind::ref) && read(object.heap).kind == AObject::Kind::shadow;
+  const bool of_shadow = object.is(AKind::ref) && kind_at(object.heap) == AObject::Kind::shadow;
   if (of_shadow && slot.is(AKind::tuple) && slot.items().size() == 2)
     return runtime::make_tuple({who, shadow_key(slot.items()[0], slot.items()[1])});
   if (slot.is(AKind::known) || slot.is(AKind::tuple) || slot.is(AKind::dynamic))
@@ -387,7 +393,6 @@ AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& s
   const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
-  if (v.is(AKind::poison)) abandon("a cotangent that differs between branches");
   return v;
 }
 
@@ -479,19 +484,26 @@ AVal g_try_call(S& s, AFrame& f, const L& l, const Args_& a) {
   return s.exec_call(f, l);
 }
 
+// Records. What differentiated code keeps of each passage through a block of a loop is pushed to the seq of that block,
+// and taken from its end. A block behind a branch that is not decided has pushed on one way only: the seq has a record
+// all the same, whose last item says whether it is there. So the place of a record does not depend on the ways that
+// were taken: a position passes those by that are not there (previous_record), and so no number of the program has to
+// count.
 AVal g_seq_push(S& s, const Args_& a) {
   if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
   AObject& q = s.write(a[0].heap);
-  int64_t width = static_cast<int64_t>(a.size()) - 1;
+  const auto width = static_cast<int64_t>(a.size());
   q.cursor = AVal::of(Value::integer(width));
-  int64_t at = width ? static_cast<int64_t>(q.items.size()) / width : 0;
+  const int64_t at = static_cast<int64_t>(q.items.size()) / width;
   q.items.append(a.begin() + 1, a.end());
+  q.items.push_back(AVal::of(Value::boolean(true)));
   return AVal::of(Value::integer(at));
 }
 
 AVal g_seq_get(S& s, const L& l, const Args_& a) {
   if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
   auto i = s.concrete(a[1]);
+  if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "residuals");
   if (!i) s.abandon("the reverse of a loop of computed length");
   const AObject& q = s.read(a[0].heap);
   auto width = s.concrete(q.cursor);
@@ -503,9 +515,12 @@ AVal g_seq_get(S& s, const L& l, const Args_& a) {
 AVal g_seq_len(S& s, const Args_& a) {
   if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
   const AObject& q = s.read(a[0].heap);
+  if (q.poisoned) s.abandon_torn(q, "residuals");
   auto width = s.concrete(q.cursor);
-  return AVal::of(Value::integer(
-      width && width->is_int() && width->as_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0));
+  AVal end = AVal::marker(AKind::position);
+  end.heap = a[0].heap;
+  end.known = Value::integer(width && width->is_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0);
+  return end;
 }
 
 }  // namespace
@@ -610,9 +625,7 @@ AVal seq_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>&) {
 AVal seq_push(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_push(s, a); }
 AVal seq_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return g_seq_get(s, l, a); }
 AVal seq_len(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_len(s, a); }
-AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  return s.binary(prim::sub, a[0], AVal::of(Value::integer(1)));
-}
+AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.previous_record(a[0]); }
 
 }  // namespace handlers
 
@@ -622,10 +635,74 @@ AVal Specialiser::flat_form(const AVal& form) {
   return forward_of_closure(source.is(AKind::closure) ? source : concrete_function(source.known), true);
 }
 
+AVal Specialiser::previous_record(const AVal& position) {
+  if (!position.is(AKind::position)) return binary(prim::sub, position, AVal::of(Value::integer(1)));
+  const AObject& q = read(position.heap);
+  if (q.poisoned) abandon_torn(q, "residuals");
+  const auto width = concrete(q.cursor);
+  for (int64_t i = position.known.as_int(); i-- > 0;) {
+    const AVal there = settle(q.items[static_cast<size_t>((i + 1) * width->as_int() - 1)]);
+    if (const AVal* ways = there.ways()) throw NeedSide{ways->atom};
+    if (!one_side(there).known.as_bool()) continue;
+    AVal out = position;
+    out.known = Value::integer(i);
+    return out;
+  }
+  abandon("residuals that are not there");
+}
+
+// Without the records at its end that are not there where a fork stands.
+AVal Specialiser::settled_position(const AVal& position, const Fork& at) {
+  if (position.heap >= at.heap.size() || !at.heap[position.heap]) return position;
+  const AObject& q = *at.heap[position.heap];
+  const auto width = concrete(q.cursor);
+  const ir::BlockId here = code.current();
+  code.switch_to(at.end);
+  AVal out = position;
+  int64_t n = position.known.as_int();
+  for (; n > 0 && width; --n) {
+    const AVal there = settle(q.items[static_cast<size_t>(n * width->as_int() - 1)]);
+    if (!there.is(AKind::known) || there.known.as_bool()) break;
+  }
+  out.known = Value::integer(n);
+  code.switch_to(here);
+  return out;
+}
+
+// Record by record; of one that only one side has, the other has none.
+bool Specialiser::merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
+  if (x.items.empty() || y.items.empty() || same(x.cursor, y.cursor)) {
+    const AObject& any = x.items.empty() ? y : x;
+    o.cursor = any.cursor;
+    const auto width = concrete(any.cursor);
+    if (!width) return true;
+    const auto w = static_cast<size_t>(width->as_int());
+    const size_t common = std::min(x.items.size(), y.items.size()), all = std::max(x.items.size(), y.items.size());
+    if (common != all && !j.tag.is_name()) abandon("residuals that differ between branches");
+    o.items = x.items;
+    o.items.resize(all);
+    PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t i) {
+      if (i >= all) return;
+      AVal& item = o.items.edit(i);
+      if (i < common) {
+        item = merge(x.items[i], y.items[i], a, b, j);
+      } else {
+        const size_t side = i < x.items.size() ? 0 : 1;
+        const AVal& only = (side == 0 ? x : y).items[i];
+        const bool flag = i % w == w - 1;
+        const AVal no = AVal::of(Value::boolean(false));
+        item = !flag ? carried(only, side, j) : side == 0 ? both(only, no, j) : both(no, only, j);
+      }
+    });
+    return true;
+  }
+  abandon("residuals that differ between branches");
+}
+
 AVal Specialiser::list_index(const AVal& container, const AVal& at) {
   const AVal index = as_value(at);
   if (is_computed_index(index)) return index;  // a place that no cotangent may have
-  if (container.is(AKind::ref) && read(container.heap).kind == AObject::Kind::list && is_number(index)) {
+  if (container.is(AKind::ref) && kind_at(container.heap) == AObject::Kind::list && is_number(index)) {
     int64_t i = need_int(index, "is an index");
     if (i < 0) i += static_cast<int64_t>(read(container.heap).items.size());
     return AVal::of(Value::integer(i));

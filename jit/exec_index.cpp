@@ -177,7 +177,7 @@ std::vector<AVal> Specialiser::key_items(const AVal& given) {
   else
     keys.push_back(key);
   for (AVal& k : keys) {
-    if (!k.is(AKind::ref) || read(k.heap).kind != AObject::Kind::list) continue;
+    if (!k.is(AKind::ref) || kind_at(k.heap) != AObject::Kind::list) continue;
     const bool makes = makes_tensors;
     const std::vector<AVal> items = items_of(k, "is an index");
     AVal made = items.empty() ? tensor_op("zeros", {AVal::tuple({AVal::of(Value::integer(0))}),

@@ -105,7 +105,7 @@ AVal Specialiser::make_iterator(const AVal& given) {
 
 // Does an iterator go from one known item to the next, so that where it stands must be known?
 bool Specialiser::over_structure(const AVal& it) const {
-  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) return false;
+  if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) return false;
   const AObject& o = read(it.heap);
   if (o.iter == AObject::Iter::enumerate) return over_structure(o.source);
   return o.iter != AObject::Iter::range && o.iter != AObject::Iter::none;
@@ -113,7 +113,7 @@ bool Specialiser::over_structure(const AVal& it) const {
 
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
-  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) abandon("next of this value");
+  if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) abandon("next of this value");
   AVal zero = AVal::of(Value::integer(0));
   switch (read(it.heap).iter) {
     case AObject::Iter::list:
@@ -257,9 +257,9 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
   if (a.extends_tuple() && overrides(a, "__iter__")) return items_from(make_iterator(a), what);
   if (a.is(AKind::tuple)) return a.items();
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
-    if (read(a.heap).kind == AObject::Kind::list) return read(a.heap).items.items();
-    if (read(a.heap).kind == AObject::Kind::dict) return read(a.heap).keys.items();
-    if (read(a.heap).kind == AObject::Kind::set) return items_of_set(read(a.heap));
+    if (kind_at(a.heap) == AObject::Kind::list) return read(a.heap).items.items();
+    if (kind_at(a.heap) == AObject::Kind::dict) return read(a.heap).keys.items();
+    if (kind_at(a.heap) == AObject::Kind::set) return items_of_set(read(a.heap));
   }
   if (a.is(AKind::view)) {
     const AObject& d = read(a.items()[0].heap);
@@ -297,7 +297,7 @@ std::vector<AVal> Specialiser::items_from(const AVal& iterator, std::string_view
 
 void Specialiser::each_item(const AVal& a, std::string_view what, const std::function<bool(const AVal&)>& f) {
   const auto steps = [&] {
-    const AObject::Kind k = read(a.heap).kind;
+    const AObject::Kind k = kind_at(a.heap);
     return k == AObject::Kind::iterator || k == AObject::Kind::list || k == AObject::Kind::dict ||
            k == AObject::Kind::instance;
   };
@@ -337,7 +337,7 @@ std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_vie
 bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
   const AVal from = settled(given);
   if (from.is(AKind::dynamic) && !from.type) abandon("a mapping that is not followed");
-  if (from.is(AKind::ref) && read(from.heap).kind == AObject::Kind::dict) {
+  if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
     const AObject o = read(from.heap);
     for (size_t i = 0; i < o.keys.size(); ++i) set_item(dict, o.keys[i], o.items[i]);
@@ -383,14 +383,14 @@ void Specialiser::list_append(const AVal& list, AVal v) {
     boxed(prim::list_append, {list, v});
     return;
   }
-  if (!list.is(AKind::ref) || read(list.heap).kind != AObject::Kind::list)
+  if (!list.is(AKind::ref) || kind_at(list.heap) != AObject::Kind::list)
     abandon("append to a list that is not followed");
   if (read(list.heap).poisoned) abandon_torn(read(list.heap), "a list");
   change(list.heap).items.push_back(std::move(v));
 }
 
 void Specialiser::list_extend(const AVal& list, const AVal& from) {
-  if (from.is(AKind::ref) && read(from.heap).kind == AObject::Kind::list) {  // it may be the list itself
+  if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::list) {  // it may be the list itself
     for (const AVal& v : items_of(from, "is appended")) list_append(list, v);
     return;
   }

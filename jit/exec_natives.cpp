@@ -453,6 +453,23 @@ AVal m_tensor_item(Specialiser& s, const Arguments& a, const Keywords& k) {
   if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "item");
   return s.tensor_item(a[0]);
 }
+AVal list_of_numbers(Specialiser& s, const AVal& a) {
+  if (a.type->rank() == 0) return s.tensor_item(a);
+  std::vector<AVal> items = s.items_of(a, "is a list");
+  for (AVal& row : items) row = list_of_numbers(s, row);
+  return s.new_list(std::move(items));
+}
+// Of a few numbers, each is known to be one: what is done with them is compiled.
+AVal m_tensor_tolist(Specialiser& s, const Arguments& a, const Keywords& k) {
+  constexpr int64_t kFewNumbers = 64;
+  bool few = s.is_tensor(a.at(0));
+  int64_t n = 1;
+  for (size_t i = 0; few && i < a[0].type->rank(); ++i) {
+    const ir::SymDim& d = a[0].type->dims[i];
+    few = d.known() && (n *= d.c) <= kFewNumbers;
+  }
+  return few ? list_of_numbers(s, a[0]) : boxed_tensor_method(s, a, k, "tolist");
+}
 AVal m_tensor_dim(Specialiser& s, const Arguments& a, const Keywords& k) {
   if (!s.is_tensor(a.at(0))) return boxed_tensor_method(s, a, k, "dim");
   return AVal::of(Value::integer(static_cast<int64_t>(a[0].type->rank())));
@@ -541,6 +558,7 @@ const MethodRow kMethods[] = {
     {ObjectKind::dict, "items", m_dict_items, {1, 1}},
     {ObjectKind::tensor, "numel", m_tensor_numel, {1, 1}},
     {ObjectKind::tensor, "item", m_tensor_item, {1, 1}},
+    {ObjectKind::tensor, "tolist", m_tensor_tolist, {1, 1}},
     {ObjectKind::tensor, "dim", m_tensor_dim, {1, 1}},
     {ObjectKind::tensor, "size", m_tensor_size, {1, 2, "dim"}},
     {ObjectKind::tensor, "is_floating_point", m_tensor_is_floating, {1, 1}},

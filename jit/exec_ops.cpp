@@ -113,7 +113,7 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
   // Sequences of known length.
   auto list_items = [&](const AVal& v) -> const PersistentArray<AVal>* {
-    if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::list) return nullptr;
+    if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::list) return nullptr;
     if (read(v.heap).poisoned) abandon_torn(read(v.heap), "a list");
     return &read(v.heap).items;
   };
@@ -283,7 +283,7 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
     return 0;
   }
   if (a.is(AKind::closure) && b.is(AKind::closure)) {
-    if (a.parts == b.parts) return 1;
+    if (a.parts->identity == b.parts->identity) return 1;
     if (!a.parts->function.is_unbound() && !b.parts->function.is_unbound())
       return runtime::is_same(a.parts->function, b.parts->function);
     const auto who = [](const AVal& f) { return f.heap != kNoHeap || !f.parts->function.is_unbound(); };
@@ -294,6 +294,7 @@ int Specialiser::identical(const AVal& a, const AVal& b) {
   if (a.kind != b.kind) return 0;
   if (a.is(AKind::tuple)) {
     if (a.parts == b.parts || !a.known.same(b.known)) return a.parts == b.parts;
+    if (a.extends_tuple() && a.parts->identity == b.parts->identity) return 1;
     const auto made = [](const AVal& v) { return v.heap != kNoHeap; };
     if (made(a) && made(b)) return a.heap == b.heap;
     if ((made(a) && b.node != kNoNode) || (made(b) && a.node != kNoNode)) return 0;
@@ -320,7 +321,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
       }
       return answer(r == 1);
     }
-  if (b.is(AKind::ref) && (read(b.heap).kind == AObject::Kind::dict || read(b.heap).kind == AObject::Kind::set)) {
+  if (b.is(AKind::ref) && (kind_at(b.heap) == AObject::Kind::dict || kind_at(b.heap) == AObject::Kind::set)) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");
     Value key = need_key(a, "is looked up");
     if (read(b.heap).outside()) stays_inside(key);
@@ -329,7 +330,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
   if (is_view(b, runtime::ObjectKind::dict_keys)) return membership(op, a, b.items()[0]);
   if (is_view(b, runtime::ObjectKind::dict_items)) return answer(holds_pair(b.items()[0], settled(a)));
   if ((b.is(AKind::tuple) && !(b.extends_tuple() && overrides(b, "__contains__"))) || b.is(AKind::view) ||
-      (b.is(AKind::ref) && read(b.heap).kind == AObject::Kind::list)) {
+      (b.is(AKind::ref) && kind_at(b.heap) == AObject::Kind::list)) {
     bool found = false;
     each_item(b, "is searched", [&](const AVal& item) {
       found = same_or_equal(item, a, "decides membership");

@@ -17,7 +17,7 @@ using runtime::ObjectKind;
 namespace {
 AVal none() { return AVal::of(Value::none()); }
 AVal zero() { return AVal::marker(AKind::zero); }
-bool is_none(const AVal& a) { return a.is(AKind::known) && a.known.is_none(); }
+bool is_none(const AVal& a) { return one_side(a).is(AKind::known) && a.known.is_none(); }
 AVal number(int64_t i) { return AVal::of(Value::integer(i)); }
 }  // namespace
 
@@ -72,7 +72,7 @@ AVal Specialiser::place_of(const ir::PlacePath& path, const Value& globals, cons
   }
   AVal kept = like_of(value), op = none(), old = none();
   if (path.augmented) {
-    if (index.empty() && content.is(AKind::ref) && read(content.heap).kind == AObject::Kind::list) return none();
+    if (index.empty() && content.is(AKind::ref) && kind_at(content.heap) == AObject::Kind::list) return none();
     op = AVal::of(runtime::make_str(ir::op_name(path.in_place)));
     old = content;
     for (const AVal& i : index) old = get_item(old, i);
@@ -117,7 +117,7 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
 
 // The place that an iterator's last value came from.
 AVal Specialiser::iterator_source(const AVal& it) {
-  if (!it.is(AKind::ref) || read(it.heap).kind != AObject::Kind::iterator) return none();
+  if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) return none();
   const AObject o = read(it.heap);
   auto has_ended = [&](const AObject& iterator) {
     if (iterator.cursor.is(AKind::unbound)) return false;
@@ -189,7 +189,7 @@ void Specialiser::feed(const AVal& env, const AVal& place, const AVal& d) {
   if (cotangent_is_zero(d) || is_none(place)) return;
   if (place.is(AKind::tuple)) {
     shadow_add(env, place.items()[0], place.items()[1], d);
-  } else if (place.is(AKind::ref) && read(place.heap).kind == AObject::Kind::list) {
+  } else if (place.is(AKind::ref) && kind_at(place.heap) == AObject::Kind::list) {
     const std::vector<AVal> parts = read(place.heap).items.items();
     for (size_t i = 0; i < parts.size(); ++i) feed(env, parts[i], cotangent_item(d, static_cast<int64_t>(i)));
   } else {
@@ -231,7 +231,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
         break;
       }
       case Kind::double_star: {
-        if (!v.is(AKind::ref) || read(v.heap).kind != AObject::Kind::dict)
+        if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
           abandon("** of something that is not followed");
         const AObject d = read(v.heap);
         if (d.poisoned) abandon_torn(d, "a dict");

@@ -215,7 +215,10 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   std::vector<AVal> args;
   testing_end_ = let.op == prim::is_end;
   if (let.op != prim::call && let.op != prim::call_method && let.op != prim::call_loaded && let.op != prim::update)
-    for (uint32_t i = 0; i < let.nargs; ++i) args.push_back(atom_value(f, f.code->args(let)[i]));
+    for (uint32_t i = 0; i < let.nargs; ++i) {
+      const ir::Atom a = f.code->args(let)[i];
+      args.push_back(passes_either(let, i) ? raw_value(f, a) : atom_value(f, a));
+    }
   testing_end_ = false;
   if (!passes_on(let.op))
     for (AVal& a : args) a = settled(a);

@@ -19,7 +19,7 @@ using Arguments = std::vector<AVal>;
 using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
 bool Specialiser::is_instance(const AVal& a) const {
-  return a.extends_tuple() || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::instance);
+  return a.extends_tuple() || (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::instance);
 }
 
 const runtime::Type* Specialiser::class_of_instance(const AVal& a) {
@@ -261,7 +261,7 @@ N(n_to_length) {
   return AVal::of(Value::integer(n));
 }
 N(n_is_iterator) {
-  if (a.at(0).is(AKind::ref) && s.read(a[0].heap).kind == AObject::Kind::iterator) return boolean(true);
+  if (a.at(0).is(AKind::ref) && s.kind_at(a[0].heap) == AObject::Kind::iterator) return boolean(true);
   s.abandon("iteration over an object whose iterator is not followed");
 }
 N(n_index_iterator) { s.abandon("iteration by index over an object"); }

@@ -26,7 +26,7 @@ struct Operands {
   const Args_& args;
 
   bool is_a(size_t i, AObject::Kind kind) const {
-    return i < args.size() && args[i].is(AKind::ref) && s.read(args[i].heap).kind == kind;
+    return i < args.size() && args[i].is(AKind::ref) && s.kind_at(args[i].heap) == kind;
   }
   const AVal& at(size_t i) const {
     if (i >= args.size()) s.abandon("a rule with too few operands");

@@ -47,13 +47,13 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
 
 // What operations take as several: a tuple or a list.
 bool Specialiser::is_sequence(const AVal& a) const {
-  return a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list) ||
+  return a.is(AKind::tuple) || (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list) ||
          (a.is(AKind::known) && cast_exact<runtime::Tuple>(a.known));
 }
 
 bool Specialiser::holds_list(const AVal& a) const {
   if (a.is(AKind::tuple)) return std::ranges::any_of(a.items(), [&](const AVal& i) { return holds_list(i); });
-  return a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list;
+  return a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list;
 }
 
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
@@ -164,9 +164,9 @@ ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) 
     for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(seen_param(i, kind, depth - 1));
     return p;
   }
-  if (a.is(AKind::ref) && (read(a.heap).kind == AObject::Kind::dict || read(a.heap).kind == AObject::Kind::set)) {
+  if (a.is(AKind::ref) && (kind_at(a.heap) == AObject::Kind::dict || kind_at(a.heap) == AObject::Kind::set)) {
     P p = P::of_kind(P::Kind::object);
-    p.text = read(a.heap).kind == AObject::Kind::dict ? "dict" : "set";
+    p.text = kind_at(a.heap) == AObject::Kind::dict ? "dict" : "set";
     return p;
   }
   if (a.is(AKind::dynamic) && !a.type) abandon("an argument of an operation whose type is not known");
@@ -189,7 +189,7 @@ static bool has_symbols(const ir::TensorType& t) {
 ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape) {
   ir::Param out;
   out.kind = ir::Param::Kind::list;
-  const bool several = a.is(AKind::tuple) || (a.is(AKind::ref) && read(a.heap).kind == AObject::Kind::list);
+  const bool several = a.is(AKind::tuple) || (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list);
   const std::vector<AVal> items = several ? items_of(a, "is a shape") : std::vector<AVal>{a};
   for (size_t i = 0; i < items.size(); ++i) {
     const ir::Dim axis = items.size() <= shape.size() ? shape[shape.size() - items.size() + i] : ir::dim(0);

@@ -11,7 +11,7 @@ using runtime::ObjectKind;
 
 const AVal& Specialiser::native_of(const AVal& a) const {
   static const AVal kNone;
-  if (!a.is(AKind::ref) || read(a.heap).kind != AObject::Kind::instance) return kNone;
+  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance) return kNone;
   return read(a.heap).native;
 }
 

@@ -471,7 +471,11 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
 // An attribute of an external instance, or the content of an external cell; unbound if it has none.
 AVal Specialiser::load_slot(HeapId id, Symbol name) {
   if (heap_[id]->poisoned) abandon_torn(*heap_[id], "an object");
-  if (const AObject::Slot* s = heap_[id]->find(name)) return s->value;
+  if (const AObject::Slot* s = heap_[id]->find(name)) {
+    const AVal& v = s->value;
+    if (v.is(AKind::either) && (v.items()[0].is(AKind::unbound) || v.items()[1].is(AKind::unbound))) one_side(v);
+    return v;
+  }
   if (!heap_[id]->external && !(heap_[id]->escaped && heap_[id]->stale)) return {};
   const AObject& o = *heap_[id];
   if (o.kind == AObject::Kind::globals) {
@@ -594,7 +598,8 @@ Symbol Specialiser::need_name(const AVal& a) {
 }
 
 Value Specialiser::need_constant(const AVal& a, std::string_view why) {
-  if (auto v = concrete(a)) return *v;
+  if (auto v = concrete(one_side(a))) return *v;
+  if (const AVal* ways = a.ways()) throw NeedSide{ways->atom};
   if (!a.is(AKind::dynamic) || !a.atom.is_name()) abandon(fmt::format("a value that {} is not known", why));
   const Residual::Name& n = code.name(a.atom.name());
   if (n.witness.is_unbound()) abandon(fmt::format("a computed number {}", why));

@@ -10,6 +10,12 @@ using ir::Atom;
 using ir::BlockId;
 using ir::index;
 
+static bool same_function(const AVal& a, const AVal& b) {
+  const AParts &x = source_of_form(a), &y = source_of_form(b);
+  if (x.function.is_unbound() || y.function.is_unbound()) return x.identity == y.identity;
+  return runtime::is_same(x.function, y.function);
+}
+
 bool Specialiser::same(const AVal& a, const AVal& b) const {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
@@ -21,6 +27,11 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
       return a.type == b.type;
     case AKind::poison:
       return true;
+    case AKind::position:
+      return a.heap == b.heap && a.known.same(b.known);
+    case AKind::either:
+      if (a.atom != b.atom) return false;
+      break;
     case AKind::known: {
       if (a.known.same(b.known)) return true;
       auto* x = runtime::cast_exact<runtime::Str>(a.known);
@@ -32,18 +43,18 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
     case AKind::ref:
       return a.heap == b.heap;
     case AKind::closure:
-      if (a.parts->code != b.parts->code || a.heap != b.heap) return false;
-      [[fallthrough]];
+      if (a.parts->code != b.parts->code || a.heap != b.heap || !same_function(a, b)) return false;
+      break;
     default:
       if (a.is(AKind::maybe_end) && a.atom != b.atom) return false;
       if ((a.is(AKind::view) || a.is(AKind::tuple)) && !a.known.same(b.known)) return false;
-      if (a.parts == b.parts) return true;
-      if (a.extends_tuple()) return false;  // each is an object of its own
-      if (a.items().size() != b.items().size()) return false;
-      for (size_t i = 0; i < a.items().size(); ++i)
-        if (!same(a.items()[i], b.items()[i])) return false;
-      return true;
+      if (a.extends_tuple() && a.parts->identity != b.parts->identity) return false;  // each is an object of its own
   }
+  if (a.parts == b.parts) return true;
+  if (a.items().size() != b.items().size()) return false;
+  for (size_t i = 0; i < a.items().size(); ++i)
+    if (!same(a.items()[i], b.items()[i])) return false;
+  return true;
 }
 
 // Of objects that extend tuple: can one stand for both? Attributes that were given to one are not the other's.
@@ -81,6 +92,17 @@ static bool alike(const runtime::Set& a, const runtime::Set& b) {
 
 AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBlock& j) {
   if (same(a, b)) return a;
+  if (a.is(AKind::either) && b.is(AKind::either) && a.atom == b.atom) {
+    AVal out = AVal::compound(
+        AKind::either, {merge(a.items()[0], b.items()[0], fa, fb, j), merge(a.items()[1], b.items()[1], fa, fb, j)});
+    out.atom = a.atom;
+    return same(out.items()[0], out.items()[1]) ? out.items()[0] : out;
+  }
+  if (a.is(AKind::either) || b.is(AKind::either)) return both(a, b, j);
+  if (a.is(AKind::position) && b.is(AKind::position) && a.heap == b.heap) {
+    const AVal x = settled_position(a, fa), y = settled_position(b, fb);
+    if (same(x, y)) return x;
+  }
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   // A symbolic zero that meets a number stays symbolic: as zeros it would be added (to -0.0, which becomes 0.0) and
   // multiplied (by infinity) where the interpreter does neither.
@@ -90,7 +112,13 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
     ir::NameId p = code.block_param(j.block, ta, hint);
     j.from_a.push_back(atom(a));
     j.from_b.push_back(atom(b));
-    return AVal::dynamic(p, ta);
+    AVal out = AVal::dynamic(p, ta);
+    const auto known = [](const AVal& v) { return v.is(AKind::known) || v.ways(); };
+    if (ta && (ta->kind == ir::TypeKind::integer || ta->kind == ir::TypeKind::boolean) && known(a) && known(b)) {
+      const AVal ways = both(a, b, j);
+      if (ways.is(AKind::either)) out.parts = AVal::tuple({ways}).parts;
+    }
+    return out;
   }
   if (const ir::Type* t = common_tensor(ta, tb)) {
     const ir::NameId p = code.block_param(j.block, t);
@@ -106,17 +134,30 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
   };
   if (a.kind == b.kind && compound && alike_extensions(a, b) && !told_apart(a, fa) && !told_apart(b, fb) &&
       a.items().size() == b.items().size() && a.parts->code == b.parts->code) {
-    auto parts = std::make_shared<AParts>(*a.parts);
-    for (size_t i = 0; i < parts->items.size(); ++i) parts->items[i] = merge(a.items()[i], b.items()[i], fa, fb, j);
     AVal out = a;
     out.node = kNoNode;
+    const bool who = !a.is(AKind::tuple) || a.extends_tuple();
+    const JoinBlock::Function of_a = JoinBlock::function(a, 0), of_b = JoinBlock::function(b, 1);
+    if (who) {
+      // What they are in one place they are in another: a function has one identity.
+      const auto at_a = j.functions_met.find(of_a), at_b = j.functions_met.find(of_b), none = j.functions_met.end();
+      if (at_a != none && at_b != none && at_a->second.parts == at_b->second.parts) return at_a->second;
+      // One that was there before they parted stays who it is.
+      const uint64_t x = source_of_form(a).identity, y = source_of_form(b).identity;
+      const bool apart = x < j.born || y < j.born || at_a != none || at_b != none;
+      if (j.tag.is_name() && x != y && apart) return both(a, b, j);
+    }
     if (a.is(AKind::closure) || a.extends_tuple()) out.heap = merged_identity(a, b, fa, fb, j);
+    auto parts = std::make_shared<AParts>(*a.parts);
+    if (a.parts->identity != b.parts->identity) parts->identity = AParts::next_identity++;
+    for (size_t i = 0; i < parts->items.size(); ++i) parts->items[i] = merge(a.items()[i], b.items()[i], fa, fb, j);
     if (a.is(AKind::closure)) parts->function = Value();
     out.parts = std::move(parts);
+    if (who) j.functions_met[of_a] = j.functions_met[of_b] = out;
     return out;
   }
-  AVal p = poison(j);
-  if (ta && tb)
+  AVal p = both(a, b, j);
+  if (p.is(AKind::poison) && ta && tb)
     p.known = runtime::make_str(fmt::format("{} on one branch, {} on the other", ir::to_string(ta), ir::to_string(tb)));
   return p;
 }
@@ -146,6 +187,7 @@ void Specialiser::ask_to_part(uint32_t parted) {
 // Does merge() have a value for both?
 bool Specialiser::can_merge(const AVal& a, const AVal& b) const {
   if (same(a, b)) return true;
+  if (a.is(AKind::either) || b.is(AKind::either)) return false;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   if (ta || tb) return ta == tb;
   if (a.kind != b.kind) return false;
@@ -242,6 +284,8 @@ void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
       }
       const bool parts = x.escaped != y.escaped || (all && differs(x, y));
       if (!parts || (x.escaped && y.escaped) || x.kind == AObject::Kind::identity) continue;
+      for (const AObject* o : {&x, &y})  // where the branches met that left it in two ways
+        if (!o->tag.is_none()) ask_to_part(o->parted);
       for (Fork* f : {&a, &b}) {
         const auto id = static_cast<HeapId>(i);
         if (f->heap[i]->external && !f->effects.done) {
@@ -292,10 +336,26 @@ std::shared_ptr<AObject> Specialiser::untouched(const AObject& x, const Effects&
   return o;
 }
 
+// In what no parameter stands for?
+bool Specialiser::differs_in_structure(const AObject& x, const AObject& y) const {
+  using Kind = AObject::Kind;
+  if (x.kind == Kind::shadow || x.kind == Kind::seq) return false;
+  if (x.poisoned || y.poisoned || x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) return true;
+  if (x.kind == Kind::set && !alike(*x.concrete.as<runtime::Set>(), *y.concrete.as<runtime::Set>())) return true;
+  for (size_t k = 0; k < x.keys.size(); ++k)
+    if (!same(x.keys[k], y.keys[k])) return true;
+  if (x.kind != Kind::iterator) return false;
+  const auto fixed = [](const AVal& v) { return !v.is(AKind::dynamic); };
+  return !same(x.source, y.source) || x.iter != y.iter ||
+         (!same(x.cursor, y.cursor) && (fixed(x.cursor) || fixed(y.cursor)));
+}
+
 // A slot that one branch has loaded or made, and the other has not: as the call found it, if that is known.
 AVal Specialiser::merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                                   JoinBlock& j) {
-  if (!other.external || other.stale || s.loaded.is(AKind::unbound)) return poison(j);
+  if (!other.outside() && !other.stale) return other_first ? both({}, s.value, j) : both(s.value, {}, j);
+  if (!other.external || other.stale) return poison(j);
+  if (s.loaded.is(AKind::unbound)) return poison(j);
   return other_first ? merge(s.loaded, s.value, a, b, j) : merge(s.value, s.loaded, a, b, j);
 }
 
@@ -320,6 +380,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       other.heap.put(i, untouched(*only, other.effects));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
+    if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && differs_in_structure(x, y)) {
+      heap_.put(i, this->both(x, y, j));
+      continue;
+    }
     auto o = std::make_shared<AObject>(x);
     o->dirty = x.dirty || y.dirty;
     o->escaped = x.escaped || y.escaped;
@@ -350,6 +414,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       merged.value = merge_one_sided(s, x, true, a, b, j);
       if (!merged.dirty) merged.memory = merged.value;
       o->slots.push_back(std::move(merged));
+    }
+    if (x.kind == AObject::Kind::seq && !x.escaped && !y.escaped && !x.poisoned && !y.poisoned) {
+      if (merge_records(*o, x, y, a, b, j)) heap_.put(i, std::move(o));
+      continue;
     }
     if (x.kind == AObject::Kind::shadow) {
       merge_shadows(*o, x, y, a, b, j);
@@ -391,13 +459,32 @@ void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, 
     const int i = key_position(m.keys, key.known);
     return i < 0 ? AVal::marker(AKind::zero) : m.items[static_cast<size_t>(i)];
   };
+  const AObject& longer = x.keys.size() < y.keys.size() ? y : x;
+  const size_t common = std::min(x.keys.size(), y.keys.size());
+  bool prefix = true;  // as nearly always: each side has added keys to what there was
+  PersistentArray<AVal>::each_difference(x.keys.array(), y.keys.array(), [&](size_t k) {
+    prefix = prefix && (k >= common || same(x.keys[k], y.keys[k]));
+  });
+  if (prefix) {
+    o.keys = longer.keys;
+    o.items = longer.items;
+    const AVal zero = AVal::marker(AKind::zero);
+    PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t k) {
+      if (k >= longer.items.size()) return;
+      AVal merged = merge(k < x.items.size() ? x.items[k] : zero, k < y.items.size() ? y.items[k] : zero, a, b, j);
+      o.items.edit(k) = std::move(merged);
+    });
+    return;
+  }
   o.keys.clear();
   o.items.clear();
   for (const AObject* m : {&x, &y})
     for (const AVal& key : m->keys) {
-      if (!find(o, key).is(AKind::zero)) continue;
+      if (m == &y && key_position(x.keys, key.known) >= 0) continue;
+      const AVal of_x = find(x, key), of_y = find(y, key);
+      if (of_x.is(AKind::zero) && of_y.is(AKind::zero)) continue;
       o.keys.push_back(key);
-      o.items.push_back(merge(find(x, key), find(y, key), a, b, j));
+      o.items.push_back(merge(of_x, of_y, a, b, j));
     }
 }
 
@@ -406,7 +493,13 @@ void Specialiser::abandon_parted(const AVal& poison, std::string reason) {
   abandon(std::move(reason));
 }
 
+void Specialiser::abandon_at_exit(const AObject& o) {
+  ask_to_part(o.parted);
+  abandon("a list, dict or object that differs between branches leaves");
+}
+
 void Specialiser::abandon_torn(const AObject& o, std::string_view what) {
+  if (!o.tag.is_none()) throw NeedSide{o.tag};
   ask_to_part(o.parted);
   const SourceFile* file = o.torn.known() ? session.sources.file(o.torn.file) : nullptr;
   if (!file) abandon(fmt::format("{} that differs between branches", what));
@@ -414,7 +507,21 @@ void Specialiser::abandon_torn(const AObject& o, std::string_view what) {
                       file->line_col(o.torn.begin).line));
 }
 
-Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) {
+// What both know: they are from where they parted on lists of their own.
+static Residual::Facts common_facts(Residual::Facts a, Residual::Facts b) {
+  const auto length = [](const Residual::Facts& f) {
+    size_t n = 0;
+    for (const Residual::Fact* at = f.get(); at; at = at->before.get()) ++n;
+    return n;
+  };
+  size_t x = length(a), y = length(b);
+  for (; x > y; --x) a = a->before;
+  for (; y > x; --y) b = b->before;
+  for (; a != b; a = a->before) b = b->before;
+  return a;
+}
+
+Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, const Meet& meet) {
   using K = Outcome::Kind;
   auto adopt = [&](Fork& x) {
     f.env = std::move(x.env);
@@ -444,8 +551,14 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
   if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
   JoinBlock j;
   j.block = code.new_block();
-  j.parted = parted;
-  j.place = {.code = f.code.get(), .meet = at, .begin = parted.begin};
+  j.parted = meet.parted;
+  j.tag = meet.tag;
+  j.names = meet.names;
+  j.born = meet.born;
+  j.place = {.code = f.code.get(), .meet = meet.at, .begin = meet.parted.begin};
+  const bool of_let = meet.at == BlockId::none && a.outcome.kind == K::reached;
+  const std::vector<bool> every(of_let ? a.env.size() : 0, true);
+  const auto live_here = [&]() -> const std::vector<bool>& { return of_let ? every : f.flow->live_in[index(meet.at)]; };
   const auto place = [&](Parted::What what, size_t variable = 0) {
     j.place.what = what;
     j.place.variable = static_cast<uint32_t>(variable);
@@ -457,7 +570,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
       place(Parted::What::result);
       if (is_made_real(j)) make_real(a, b, a.outcome.value, b.outcome.value);
     } else {
-      const std::vector<bool>& live = f.flow->live_in[index(at)];
+      const std::vector<bool>& live = live_here();
       for (size_t i = 0; i < live.size(); ++i) {
         place(Parted::What::variable, i);
         if (live[i] && is_made_real(j)) make_real(a, b, a.env[i], b.env[i]);
@@ -468,11 +581,12 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
     both = a.effects | b.effects;
     write_both();
   }
-  if (out.kind == K::returned) {
+  if (out.kind == K::returned || of_let) {
     place(Parted::What::result);
     out.value = merge(a.outcome.value, b.outcome.value, a, b, j);
-  } else {
-    const std::vector<bool>& live = f.flow->live_in[index(at)];
+  }
+  if (out.kind != K::returned) {
+    const std::vector<bool>& live = live_here();
     std::vector<AVal> env(a.env.size());
     for (size_t i = 0; i < env.size(); ++i)
       if (live[i]) {
@@ -483,6 +597,8 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
   }
   place(Parted::What::objects);
   merge_heaps(a, b, j);
+  carry_objects(a, b, j);
+  code.set_facts(j.block, common_facts(code.facts(a.end), code.facts(b.end)));
   code.switch_to(a.end);
   code.jump(j.block, j.from_a);
   code.switch_to(b.end);
@@ -494,6 +610,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, BlockId at, Span parted) 
 // ---------------------------------------------------------------- loop heads
 
 AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
+  if (v.is(AKind::either)) return v;
   const ir::Type* t = type_of(v);
   if (t || (v.is(AKind::dynamic) && !t)) {
     if (t && t->kind == ir::TypeKind::none) return v;
@@ -504,6 +621,7 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
   }
   if (v.is(AKind::tuple) || v.is(AKind::closure) || v.is(AKind::bound)) {
     auto parts = std::make_shared<AParts>(*v.parts);
+    parts->identity = AParts::next_identity++;
     for (AVal& item : parts->items) item = generalise(item, lh);
     AVal out = v;
     out.node = kNoNode;
@@ -559,6 +677,7 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
+    if (back.is(AKind::either)) unlike(fmt::format("a loop's {} that differs between branches", what));
     if (head.type != type_of(back))
       unlike(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
                          type_of(back) ? ir::to_string(type_of(back)) : "structure"));
@@ -618,6 +737,8 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
       ok = false;
       continue;
     }
+    if (!x->tag.is_none() || !y->tag.is_none())
+      abandon("a list, dict or object that differs between branches in a loop");
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");

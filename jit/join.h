@@ -13,12 +13,43 @@ struct Unlike : Abandon {
   explicit Unlike(Abandon a) : Abandon(std::move(a)) {}
 };
 
+// Budgets of a version: operations that are executed for both sides of an either, and the steps below them.
+constexpr size_t kMostSplits = 4'000;
+constexpr size_t kMostSideSteps = 100'000;
+
+// Where two forks meet.
+struct Meet {
+  ir::BlockId at = ir::BlockId::none;  // none: behind one operation, whose value is the outcome's
+  Span parted{};
+  ir::Atom tag{};  // JoinBlock
+  uint32_t names = 0;
+  uint64_t born = 0;  // functions with this identity and later ones were made behind the fork
+};
+
 // The residual join point that two forks jump to.
 struct JoinBlock {
   ir::BlockId block{};
   Span parted{};   // the fork
   Parted place{};  // of what is being merged
   std::vector<ir::Atom> from_a, from_b;
+  // jit/either.cpp: what differs has this tag. None: no condition tells the forks apart.
+  ir::Atom tag{};
+  uint32_t names = 0;  // that there were before they parted
+  uint64_t born = 0;
+  using Parts = std::shared_ptr<const AParts>;
+  std::map<std::pair<uint32_t, size_t>, ir::Atom> carried;  // name, side
+  std::map<std::pair<uint32_t, size_t>, uint32_t> sizes;    // symbol, side
+  std::map<std::pair<Parts, size_t>, Parts> parts;
+  // What functions and bound methods have become here, by identity: copies of one function are one function.
+  using Function = std::tuple<uint64_t, const ir::Function*, size_t>;  // identity, code, side
+  static Function function(const AVal& f, size_t side) {
+    return {source_of_form(f).identity, f.parts->code.get(), side};
+  }
+  std::map<Function, AVal> functions_met;
+  std::vector<std::pair<HeapId, size_t>> objects;
+  std::set<std::pair<HeapId, size_t>> objects_seen;
+  /// What is passed on the way that has nothing.
+  ir::Atom other(Residual& code, const ir::Type* type) const;
   std::map<std::pair<HeapId, HeapId>, HeapId> identities;  // Specialiser::merged_identity
 };
 

@@ -21,7 +21,8 @@ using runtime::kind_of;
 using runtime::ObjectKind;
 using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
-const ir::Type* Specialiser::type_of(const AVal& a) const {
+const ir::Type* Specialiser::type_of(const AVal& given) const {
+  const AVal& a = one_side(given);
   if (a.is(AKind::dynamic)) return a.type;
   if (!a.is(AKind::known)) return nullptr;
   switch (a.known.tag()) {
@@ -47,7 +48,7 @@ bool Specialiser::is_number(const AVal& a) const {
 }
 
 std::optional<Value> Specialiser::concrete(const AVal& a) const {
-  if (a.is(AKind::known)) return a.known;
+  if (a.is(AKind::known) || a.is(AKind::position)) return a.known;
   if (a.is(AKind::tuple) && !a.extends_tuple()) {
     std::vector<Value> items;
     for (const AVal& i : a.items()) {
@@ -142,7 +143,7 @@ std::vector<AVal> Specialiser::items_of_set(const AObject& o) const {
 void Specialiser::set_update(const AVal& set, const AVal& items) {
   if (!set.is(AKind::ref)) abandon("a set that is not followed");
   if (items.is(AKind::ref) &&
-      (read(items.heap).kind == AObject::Kind::set || read(items.heap).kind == AObject::Kind::dict)) {
+      (kind_at(items.heap) == AObject::Kind::set || kind_at(items.heap) == AObject::Kind::dict)) {
     const AObject from = read(items.heap);  // it is asked for its size first, which decides the order
     if (from.poisoned) abandon_torn(from, "a set");
     if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
@@ -262,6 +263,8 @@ Atom Specialiser::materialise(const AVal& a) {
       if (!a.parts->function.is_unbound()) return pool(a.parts->function);
       if (a.heap != kNoHeap && read(a.heap).escaped) return read(a.heap).boxed;
       return made_by_recipe(a);
+    case AKind::either:
+      return materialise_either(a);
     case AKind::bound:
     case AKind::range:
     case AKind::view:
@@ -293,7 +296,7 @@ bool Specialiser::is_plain(const AVal& a, std::map<HeapId, bool>& seen) const {
   if (a.is(AKind::tuple) || a.is(AKind::slice)) return std::ranges::all_of(a.items(), plain);
   if (a.is(AKind::closure)) return !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
   if (!a.is(AKind::ref)) return a.is(AKind::known) || a.is(AKind::dynamic);
-  const AObject& o = read(a.heap);
+  const AObject& o = as_left(a.heap);
   if (o.outside()) return true;
   if (o.poisoned || (o.kind != AObject::Kind::list && o.kind != AObject::Kind::dict)) return false;
   if (const auto [at, fresh] = seen.try_emplace(a.heap, false); !fresh) return at->second;
@@ -379,7 +382,8 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
 }
 
 bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  auto fine = [&](const AVal& a) {
+  const auto fine = [&](auto& self, const AVal& a) -> bool {
+    if (a.is(AKind::either)) return self(self, a.items()[0]) && self(self, a.items()[1]);
     if (a.is(AKind::closure))
       return !a.parts->function.is_unbound() || (a.heap != kNoHeap && !is_derived(*a.parts->code));
     if (a.is(AKind::ref)) {
@@ -392,11 +396,11 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
     return a.is(AKind::known) || a.is(AKind::dynamic) || a.is(AKind::tuple) || a.is(AKind::slice) ||
            a.is(AKind::bound) || a.is(AKind::range) || a.is(AKind::view);
   };
-  if (in_try_ || !fine(f)) return false;
+  if (in_try_ || !fine(fine, f)) return false;
   for (const AVal& a : args)
-    if (!fine(a)) return false;
+    if (!fine(fine, a)) return false;
   for (const auto& k : keywords)
-    if (!fine(k.second)) return false;
+    if (!fine(fine, k.second)) return false;
   return true;
 }
 

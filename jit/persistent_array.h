@@ -102,13 +102,30 @@ class PersistentArray {
     differences(a.raised(depth), b.raised(depth), depth, 0, visit);
   }
 
+  /// The places of the elements for which `holds` is true. Blocks for which it was false as a whole are not asked again
+  /// until they are written. (So all calls on one kind of array must ask the same question.)
+  template <class Holds>
+  std::vector<size_t> those_that_hold(Holds&& holds) const {
+    std::vector<size_t> found;
+    const auto look = [&](size_t i) {
+      const bool it_does = i < size_ && holds((*this)[i]);
+      if (it_does) found.push_back(i);
+      return it_does;
+    };
+    any_holds(root_, depth_, 0, look);
+    return found;
+  }
+
  private:
   static constexpr size_t kBits = 4, kWidth = size_t{1} << kBits;
   using Node = std::shared_ptr<void>;  // an Inner, or a Leaf at level 0; null: nothing is written there
-  struct Inner {
+  struct Asked {
+    mutable bool none_holds = false;  // of the elements below
+  };
+  struct Inner : Asked {
     std::array<Node, kWidth> below;
   };
-  struct Leaf {
+  struct Leaf : Asked {
     std::vector<T> items;  // at most kWidth
   };
   static size_t place(size_t i, size_t level) { return i >> (kBits * level) & (kWidth - 1); }
@@ -128,7 +145,27 @@ class PersistentArray {
       node = std::make_shared<N>();
     else if (node.use_count() > 1)
       node = std::make_shared<N>(*static_cast<const N*>(node.get()));
-    return *static_cast<N*>(node.get());
+    N& mine = *static_cast<N*>(node.get());
+    mine.none_holds = false;
+    return mine;
+  }
+
+  template <class Look>
+  static bool any_holds(const Node& node, size_t level, size_t first, Look& look) {
+    if (!node) return false;
+    const auto* inner = static_cast<const Inner*>(node.get());
+    const auto* leaf = static_cast<const Leaf*>(node.get());
+    const Asked& asked = level > 0 ? static_cast<const Asked&>(*inner) : *leaf;
+    if (asked.none_holds) return false;
+    bool any = false;
+    const size_t n = level > 0 ? kWidth : leaf->items.size();
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = first + (i << (kBits * level));
+      const bool it_does = level > 0 ? any_holds(inner->below[i], level - 1, at, look) : look(at);
+      any |= it_does;
+    }
+    asked.none_holds = !any;
+    return any;
   }
 
   template <class Visit>

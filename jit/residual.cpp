@@ -15,17 +15,20 @@ using ir::NameId;
 Residual::Residual() { current_ = new_block(); }
 
 NameId Residual::new_name(const ir::Type* type, Symbol hint) {
-  names_.push_back({type, hint, {}, {}});
+  names_.push_back({.type = type, .hint = hint});
   return NameId{static_cast<uint32_t>(names_.size() - 1)};
 }
 // These stay when what was written is taken back: inputs that were loaded once are loaded.
 NameId Residual::entry_param(const ir::Type* type, Symbol hint) {
   NameId n = new_name(type, hint);
+  names_.back().input = true;
   blocks_[0].params.push_back(n);
   return n;
 }
 BlockId Residual::new_block() {
+  Facts here = blocks_.empty() ? Facts() : facts();
   blocks_.emplace_back();
+  blocks_.back().facts = std::move(here);
   return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
 }
 NameId Residual::block_param(BlockId b, const ir::Type* type, Symbol hint) {
@@ -56,6 +59,7 @@ void Residual::end_block(ir::Terminator::Kind kind) {
 void Residual::jump(BlockId to, const std::vector<Atom>& args) {
   end_block(ir::Terminator::Kind::jump);
   auto& b = blocks_[ir::index(current_)];
+  b.a = {};
   b.targets = {{to, args}};
 }
 void Residual::branch(Atom condition, BlockId if_true, BlockId if_false) {
@@ -74,6 +78,15 @@ void Residual::leave(std::string_view why) {
   end_block(ir::Terminator::Kind::raise);
   auto& b = blocks_[ir::index(current_)];
   b.a = reason;
+}
+void Residual::assume(Atom condition, bool holds) {
+  Facts& f = blocks_[ir::index(current_)].facts;
+  f = std::make_shared<const Fact>(condition, holds, f);
+}
+std::optional<bool> Residual::assumed(Atom condition) const {
+  for (const Fact* f = facts().get(); f; f = f->before.get())
+    if (f->condition == condition) return f->holds;
+  return std::nullopt;
 }
 void Residual::mark_loop_head(BlockId b) { blocks_[ir::index(b)].loop_head = true; }
 
@@ -154,7 +167,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
   std::vector<NameId> renumber(names_.size(), NameId::none);
   auto define = [&](NameId n) {
     renumber[ir::index(n)] = NameId{static_cast<uint32_t>(f->names.size())};
-    f->names.push_back({names_[ir::index(n)].hint, names_[ir::index(n)].type});
+    f->names.push_back({names_[ir::index(n)].hint, names_[ir::index(n)].type, names_[ir::index(n)].optional});
     return renumber[ir::index(n)];
   };
   for (const RBlock& b : blocks_) {

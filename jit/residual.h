@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ class Residual {
     Symbol hint{};
     runtime::Value witness;        // of a number: what it was when the version was made, or unbound
     std::vector<uint32_t> leaves;  // access nodes the witness depends on, in order
+    bool input = false;            // of the entry: it stands everywhere
+    bool optional = false;  // on some ways there is nothing: looked at where its tag says that there is something
   };
 
   Residual();
@@ -38,6 +42,21 @@ class Residual {
   void mark_loop_head(ir::BlockId b);
   Name& name(ir::NameId n) { return names_[ir::index(n)]; }
   const Name& name(ir::NameId n) const { return names_[ir::index(n)]; }
+  uint32_t name_count() const { return static_cast<uint32_t>(names_.size()); }
+
+  // What the branches on the way to a block say of bools.
+  struct Fact {
+    ir::Atom condition;
+    bool holds;
+    std::shared_ptr<const Fact> before;
+  };
+  using Facts = std::shared_ptr<const Fact>;
+  const Facts& facts() const { return blocks_[ir::index(current_)].facts; }
+  const Facts& facts(ir::BlockId b) const { return blocks_[ir::index(b)].facts; }
+  void set_facts(ir::BlockId b, Facts f) { blocks_[ir::index(b)].facts = std::move(f); }
+  /// In the current block.
+  void assume(ir::Atom condition, bool holds);
+  std::optional<bool> assumed(ir::Atom condition) const;
 
   // Constants, shared.
   ir::Atom constant(ir::Constant c);
@@ -86,6 +105,7 @@ class Residual {
     ir::Atom a{};
     std::vector<RTarget> targets;
     bool loop_head = false;
+    Facts facts;
   };
   // What was written to which block, in order: a rollback takes it back from the end.
   struct Written {

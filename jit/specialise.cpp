@@ -128,6 +128,8 @@ SpecialiseResult Specialiser::run() {
     r.ok = true;
   } catch (const Abandon& a) {
     r.failure = {a.reason, a.reason, a.span, function_name};
+  } catch (const NeedSide&) {
+    r.failure = {"value differs between branches", "value differs between branches", span, function_name};
   } catch (const PartedRetry& p) {
     r.failure = {"value differs between branches", "value differs between branches", span, function_name};
     r.parted = p.what;

@@ -8,6 +8,7 @@
 //   exec_grad.cpp     autodiff's primitives
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
+//   either.cpp        values that differ between branches   join.cpp          joins, loop heads
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 //   exec_tuples.cpp   objects that extend tuple             exec_values.cpp   objects that extend int or str
@@ -366,6 +367,7 @@ class Specialiser {
   // The slots of a list's items: one comes at `at` (`open`), or that one goes; those behind it move.
   void shadow_move(const AVal& env, const AVal& list, int64_t at, bool open);
   int64_t shadow_count(const AVal& env, const AVal& list);
+  AVal previous_record(const AVal& position);
   AVal list_index(const AVal& container, const AVal& index);
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
@@ -390,7 +392,7 @@ class Specialiser {
   void stays_inside(const Value& v);                    // Abandon for one of those
   Value need_key(const AVal& a, std::string_view why);  // one that has a hash
   std::optional<Value> concrete(const AVal& a) const;   // the value if it is known (tuples of known included)
-  const ir::Type* type_of(const AVal& a) const;         // null: Any or structure
+  const ir::Type* type_of(const AVal& a) const;         // null: Any or structure; of an either: NeedSide
   Value class_of(const AVal& a);                        // Type object, else Abandon
   bool same(const AVal& a, const AVal& b) const;        // identical abstract values
   Value class_of_iterator(const AObject& o);
@@ -418,7 +420,9 @@ class Specialiser {
   AObject& write(HeapId id);
   AObject& change(HeapId id);  // to be written also where it stands outside: a list or dict
   void assign(HeapId id, Symbol name, AVal v);
-  const AObject& read(HeapId id) const { return *heap_[id]; }
+  const AObject& read(HeapId id) const { return one_side(*heap_[id]); }
+  const AObject& as_left(HeapId id) const { return *heap_[id]; }  // by branches, in one way or in two
+  AObject::Kind kind_at(HeapId id) const { return heap_[id]->kind; }
   HeapId allocate(AObject o);
   AVal new_list(std::vector<AVal> items);
   AVal new_dict(std::vector<AVal> keys, std::vector<AVal> values);
@@ -473,6 +477,7 @@ class Specialiser {
   }
   [[noreturn]] void abandon_whole(std::string reason);
   [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
+  [[noreturn]] void abandon_at_exit(const AObject& o);  // an object that differs between branches is to leave
   [[noreturn]] void abandon_parted(const AVal& poison, std::string reason);
 
   Session& session;
@@ -492,15 +497,22 @@ class Specialiser {
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
   Value protocol_module_;  // once something of it was asked for
   // exec_control.cpp
-  Outcome run(AFrame& f, ir::BlockId from, ir::BlockId stop, bool entered = false);
-  Outcome run_branch(AFrame& f, const ir::Terminator& t, const AVal& condition, ir::BlockId from, ir::BlockId stop,
-                     ir::BlockId& next);
+  enum class EnterAt : uint8_t {
+    block,
+    head,        // of a loop that enter_loop has dealt with
+    terminator,  // the lets are done
+  };
+  Outcome run(AFrame& f, ir::BlockId from, ir::BlockId stop, EnterAt entry = EnterAt::block);
+  Outcome run_branch(AFrame& f, ir::Atom condition, ir::BlockId from, ir::BlockId stop, ir::BlockId& next,
+                     const std::function<Outcome(size_t, ir::BlockId)>& arm);
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
   Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start);
   void take_edge(AFrame& f, const ir::Target& t);
   AVal atom_value(AFrame& f, ir::Atom a);
+  AVal raw_value(AFrame& f, ir::Atom a);  // which may be an either
+  AVal usable(const AVal& v);
   AVal constant_value(const ir::Function& f, ir::ConstId c);
   bool is_changeable(Symbol name);
   AVal class_data(const Value& cls, Symbol name, AVal found);
@@ -517,9 +529,11 @@ class Specialiser {
   void make_real(Fork& a, Fork& b, AVal& va, AVal& vb);
   void make_globals_real(Fork& a, Fork& b, HeapId id);
   void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);
-  Outcome join(AFrame& f, Fork& a, Fork& b, ir::BlockId at, Span parted);
+  Outcome join(AFrame& f, Fork& a, Fork& b, const struct Meet& meet);
   HeapId merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
+  bool merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
+  AVal settled_position(const AVal& position, const Fork& at);
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
@@ -532,6 +546,28 @@ class Specialiser {
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
+  // either.cpp
+  static bool passes_either(const ir::Let& let, uint32_t operand);
+  AVal settle(const AVal& v) const;
+  void settle_heap();
+  void enter_side(ir::Atom tag, bool side);
+  std::optional<ir::Atom> undecided(AFrame& f, const ir::Let& let) const;
+  std::optional<ir::Atom> answered_by_sides(AFrame& f, const ir::Let& let) const;
+  AVal exec_let_by_sides(AFrame& f, const ir::Let& let);
+  bool too_many_sides() const;
+  bool may_split_more();
+  AVal on_sides(AFrame& f, ir::Atom tag, const std::function<AVal()>& body);
+  AVal either(ir::Atom tag, const AVal& yes, const AVal& no);
+  Outcome run_sides(AFrame& f, ir::Atom tag, ir::BlockId at, ir::BlockId stop, ir::BlockId& next);
+  ir::Atom materialise_either(const AVal& a);
+  ir::Atom carried_atom(ir::Atom a, const ir::Type* type, size_t side, struct JoinBlock& j);
+  const ir::Type* carried_type(const ir::Type* t, size_t side, struct JoinBlock& j);
+  AVal carried(const AVal& v, size_t side, struct JoinBlock& j);
+  AVal both(const AVal& a, const AVal& b, struct JoinBlock& j);
+  std::shared_ptr<AObject> carried(const AObject& object, size_t side, struct JoinBlock& j);
+  std::shared_ptr<AObject> both(const AObject& x, const AObject& y, struct JoinBlock& j);
+  bool differs_in_structure(const AObject& x, const AObject& y) const;
+  void carry_objects(const Fork& a, const Fork& b, struct JoinBlock& j);
 
   // results
   void collect_outputs(const AVal& result);
@@ -565,9 +601,11 @@ class Specialiser {
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
+  size_t eithers_ = 0, splits_ = 0;  // made; operations executed for both sides
+  size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
+  std::set<uint32_t> tags_;  // names that are tags
   std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
-  std::vector<std::shared_ptr<const AParts>> pinned_;  // closures whose identity stands in a shadow map
-  bool testing_end_ = false;                           // the operand is read by is.end
+  bool testing_end_ = false;  // the operand is read by is.end
   struct {
     std::set<HeapId> objects, escaped;
     std::set<std::pair<HeapId, uint32_t>> slots;

@@ -106,7 +106,7 @@ void Reverse::go(BlockId block, uint32_t node) {
 void Reverse::step_back(uint32_t record) {
   if (record == UINT32_MAX || !records_[record].count) return;
   Record& r = records_[record];
-  r.position = bwd_.let(prim::seq_prev, {bwd_.read_var(r.counter)});
+  r.position = bwd_.let(prim::seq_prev, {bwd_.read_var(r.counter), captures_[r.capture]});
   bwd_.write_var(r.counter, r.position);
 }
 

@@ -27,7 +27,7 @@ std::vector<bool> loop_of(const Function& f, const Dominators& d, const std::vec
 }  // namespace
 
 // The loop's one entry must be a plain jump: what is hoisted goes to its end. Pure lets cannot raise, so a loop that
-// never runs loses only time.
+// never runs loses only time. What is done with a name that may be None stays behind the branch that asks.
 FunctionRef hoist_invariants(const FunctionRef& source) {
   auto f = std::make_shared<Function>(*source);
   Dominators d(*source);
@@ -51,7 +51,9 @@ FunctionRef hoist_invariants(const FunctionRef& source) {
       if (!in[index(b)]) continue;
       std::erase_if(f->blocks[index(b)].lets, [&](const Let& l) {
         bool fixed = is_pure(*f, l);
-        for_each_arg(*f, l, [&](Atom a) { fixed = fixed && !(a.is_name() && inside[index(a.name())]); });
+        for_each_arg(*f, l, [&](Atom a) {
+          fixed = fixed && !(a.is_name() && (inside[index(a.name())] || f->name_info(a.name()).optional));
+        });
         if (!fixed) return false;
         inside[index(l.result)] = false;
         f->blocks[index(entry)].lets.push_back(l);

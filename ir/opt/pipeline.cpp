@@ -8,8 +8,10 @@
 namespace ouro::ir::opt {
 namespace {
 
+// What is removed makes blocks empty, so straight code is longer when the others look for what they may join.
 constexpr Pass kPipeline[] = {
     {"fold", fold_constants, "constants, tuples taken apart, branches on constants"},
+    {"dce", drop_dead, "what the specialiser has made in vain"},
     {"merge", merge_blocks, "straight code in one block"},
     {"simplify", simplify, "laws that keep every bit"},
     {"cse", share_equal, "one let for equal ones"},
@@ -17,6 +19,7 @@ constexpr Pass kPipeline[] = {
     {"slices", gather_slices, "what is made slice by slice, at once"},
     {"licm", hoist_invariants, "out of loops"},
     {"dce", drop_dead, "what nobody uses"},
+    {"merge", merge_blocks, "branches that nothing hangs on any more"},
 };
 
 }  // namespace

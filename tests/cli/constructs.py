@@ -147,9 +147,19 @@ CONSTRUCTS = {
     "the least of computed floats": ("self.l = nn.Linear(4, 4)", "t = self.l(x).sum().item()\nh = min(0.1, 1.0 - t)\nreturn self.l(x).sum() * h * max([t, t * t, 0.5]) * pow(abs(t), 0.5)"),
     "an item by a computed index": ("self.l = nn.Linear(4, 4)", "i = random.choice([0, 1])\nreturn self.l(x).sum() * [1, 3][i] * max(i, int(x.argmax()))"),
     "a number that is drawn": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * random.uniform(1.0, 2.0) * random.random()"),
+    "a part that data decides": ("self.l = nn.Linear(4, 4)", "extra = None\nif x.sum() > 0:\n    extra = self.l(x)\ny = tanh(x @ self.l.weight)\nreturn y.sum() if extra is None else (y * extra).sum()"),
+    "a function that data decides": ("self.l = nn.Linear(4, 4)", "act = relu\nif self.l(x).mean() > 0.1:\n    act = lambda v: tanh(v) * x\nelif x.max() > 3:\n    act = sigmoid\nreturn act(self.l(x)).sum()"),
+    "a layer that data decides": ("self.a, self.b = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.ReLU())", "l = self.a if x.sum() > 0 else self.b\nreturn (l(x) * self.a(x)).sum()"),
+    "a list that data fills": ("self.l = nn.Linear(4, 4)", "parts = []\nfor k in range(3):\n    y = self.l(x) * k\n    if y.sum() > k - 1:\n        parts.append(y)\nreturn sum(p.sum() for p in parts) + self.l(x).sum()"),
+    "a loop that data leaves": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)]", "for l in self.ls:\n    x = x + tanh(l(x))\n    if x.max() > 1.5:\n        break\nreturn x.sum()"),
+    "turns that data skips": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)]", "for l in self.ls:\n    y = l(x)\n    if y.mean() < 0:\n        continue\n    x = x + y\nreturn x.sum() + self.ls[0](x).sum()"),
+    "early return": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nif y.sum() > 100:\n    return y.mean()\nif y.sum() < 0:\n    return (y * y).sum()\nreturn y.sum()"),
+    "experts": ("self.gate = nn.Linear(4, 3)\nself.experts = [nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)]", "choice = self.gate(x).argmax(-1)\nout = zeros_like(x)\nfor k, e in enumerate(self.experts):\n    mask = choice == k\n    if mask.any():\n        rows = mask.nonzero().squeeze(-1)\n        out = out.index_add(0, rows, e(x[rows]))\nreturn (out * self.gate(x).sum()).sum()"),
+    "a test that raises": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nif y.isnan().any():\n    raise ValueError('not a number')\nassert y.max() < 1e6, 'too large'\nreturn y.sum()"),
+    "numbers of a tensor": ("self.l = nn.Linear(4, 4)", "v, i = self.l(x).sum(0).topk(2)\nreturn sum(a * (b + 1) for a, b in zip(v.tolist(), i.tolist())) * self.l(x).sum()"),
     "property": ("self.l = nn.Linear(4, 4)", "return self.l(x).sum() * self.scale"),
 }
-LATER = {"kwargs", "with a context", "if on data", "a dict by members of an enum", "an argparse.Namespace that is asked"}
+LATER = {"kwargs", "with a context", "a dict by members of an enum", "an argparse.Namespace that is asked"}
 
 PRELUDE = """
 import argparse, dataclasses, enum, functools, math, random, types

@@ -35,6 +35,7 @@ RUNS = {
     "natives_compiled": (script("natives", "--modes=graph"), False),
     "arguments": (script("arguments", "--alone", "--batch=50", "--jobs=1", "--config=--mode=eager --threads=1 --memory=64M"), True),
     "pins": (script("pins", "--jobs=1", "--shrink=0"), True),
+    "branches": (script("branches", "--jobs=1", "--shrink=0"), True),
     "arguments_compiled": (script("arguments", "--jobs=1", "--shrink=0"), True),
     "memory": (script("memory", "--sanitized"), True),
     "control_socket": (script("control_socket", "--slowest=10"), False),
