@@ -63,15 +63,15 @@ struct AParts {
   std::vector<AVal> annotations;  // of a closure: a dict, or nothing
   Value function;                 // the concrete function, or unbound
   Value globals;                  // Module of a closure
-  // Whether there is an either among the items, or among theirs. Computed once; a copy computes it again, for it may be
-  // changed.
+  // How many sides the eithers among the items have, and those among their items. Computed once; a copy computes it
+  // again, for it may be changed.
   struct Answer {
-    int8_t known = -1;
+    int known = -1;
     Answer() = default;
     Answer(const Answer&) {}
     Answer& operator=(const Answer&) { return known = -1, *this; }
   };
-  mutable Answer holds_either;
+  mutable Answer sides;
   // The identity of a function, a key of shadow maps. A copy with other names for the captured values is the same
   // function. Later functions have larger numbers.
   static inline uint64_t next_identity = 0;
@@ -139,6 +139,7 @@ struct AObject {
   // Poisoned, but known on each way: the sides of an either with this tag.
   ir::Atom tag{};
   std::shared_ptr<const AObject> sides[2];
+  int forms = 1;           // how many objects the sides are, with those of their sides
   bool stale = false;      // external: the interpreter may have changed it; reads are boxed
   bool any_class = false;  // of an instance: the interpreter may have given it another class
   bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it

@@ -30,14 +30,20 @@ using ir::index;
 namespace {
 constexpr int kMostLooked = 512;  // values that are searched for an either
 
-// Looks into tuples, slices and ranges, which are nothing but their items.
-bool has_either(const AVal& v) {
-  if (v.is(AKind::either)) return true;
-  if (!v.is(AKind::tuple) && !v.is(AKind::slice) && !v.is(AKind::range)) return false;
-  int8_t& known = v.parts->holds_either.known;
-  if (known < 0) known = std::ranges::any_of(v.parts->items, has_either);
-  return known == 1;
+// How many sides it has, with those of its sides and items; 0: there is no either in it. Looks into tuples, slices,
+// ranges and what a number is on each way.
+int sides_of(const AVal& v) {
+  const bool looked_in =
+      v.is(AKind::either) || v.is(AKind::tuple) || v.is(AKind::slice) || v.is(AKind::range) || v.ways();
+  if (!looked_in) return 0;
+  int& known = v.parts->sides.known;
+  if (known < 0) {
+    known = 0;
+    for (const AVal& item : v.parts->items) known += std::max(sides_of(item), v.is(AKind::either) ? 1 : 0);
+  }
+  return known;
 }
+bool has_either(const AVal& v) { return sides_of(v) > 0; }
 
 // Operands that an operation passes on as they are.
 bool passes(ir::Op op, uint32_t i) {
@@ -460,6 +466,7 @@ AVal Specialiser::both(const AVal& a, const AVal& b, JoinBlock& j) {
   const AVal x = carried(of_side(a, 0), 0, j), y = carried(of_side(b, 1), 1, j);
   AVal out = AVal::compound(AKind::either, {x, y});
   out.atom = j.tag;
+  if (sides_of(out) > kMostWays) return poison(j);
   ++eithers_;
   tags_.insert(index(j.tag.name()));
   return out;
@@ -504,6 +511,7 @@ std::shared_ptr<AObject> Specialiser::carried(const AObject& object, size_t side
 // An object that the branches leave with different items or keys.
 std::shared_ptr<AObject> Specialiser::both(const AObject& x, const AObject& y, JoinBlock& j) {
   auto o = std::make_shared<AObject>();
+  o->forms = x.forms + y.forms;
   o->kind = x.kind;
   o->cls = x.cls;
   o->concrete = x.concrete;

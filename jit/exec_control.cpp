@@ -21,6 +21,7 @@ using ir::index;
 
 namespace {
 constexpr int kMaxUnroll = 64;  // turns of a loop over numbers that are written out before it is kept as a loop
+constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxDepth = 120;
 constexpr int kMaxUndecided = 4;  // branches around a recursion
 constexpr int kMaxRounds = 16;
@@ -313,6 +314,11 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
     throw LoopRetry{&f, l.head, Why::undecided};
   follow_walks(f, l);
   if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
+  // Written out, what each turn leaves to the interpreter is longer to compile than to interpret.
+  if (fallbacks_.size() > l.holes + kMostHolesOfTurns) {
+    if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
+    abandon("a loop of many turns, each of which leaves something to the interpreter");
+  }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
     for (const AFrame::LoopState& o : outer->loops)
@@ -368,6 +374,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
                        .first = first,
+                       .holes = notes,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});
     out = run(f, head, next, EnterAt::head);

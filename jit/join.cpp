@@ -380,7 +380,8 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       other.heap.put(i, untouched(*only, other.effects));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
-    if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && differs_in_structure(x, y)) {
+    if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && x.forms + y.forms <= kMostWays &&
+        differs_in_structure(x, y)) {
       heap_.put(i, this->both(x, y, j));
       continue;
     }

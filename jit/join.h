@@ -17,6 +17,9 @@ struct Unlike : Abandon {
 constexpr size_t kMostSplits = 4'000;
 constexpr size_t kMostSideSteps = 100'000;
 
+// Sides of one value or object, with those of its sides: each branch of a loop's turn may double them.
+constexpr int kMostWays = 16;
+
 // Where two forks meet.
 struct Meet {
   ir::BlockId at = ir::BlockId::none;  // none: behind one operation, whose value is the outcome's

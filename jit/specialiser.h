@@ -66,6 +66,7 @@ struct AFrame {
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
     bool first = false;       // only its first turn is: a loop of the program follows
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
+    size_t holes = 0;                                      // left to the interpreter before it was entered
     int arms = 0;                                          // branches around it that were not decided
     std::shared_ptr<int> forked;  // turns that stand behind a branch of an earlier one, in all arms; shared likewise
     // A variable whose place has become longer with each of the last `turns`: h, h.n, h.n.n
