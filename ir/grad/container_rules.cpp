@@ -47,8 +47,29 @@ void Reverse::list_let(const Let& l) {
   });
 }
 
+// The let itself, which asks its keys for hashes and whether they are equal: what a script's methods change then has a
+// way back, behind the derivative of the let.
+std::optional<Reverse::Residual> Reverse::keyed(const Let& l, const std::vector<Atom>& keys) {
+  if (std::ranges::none_of(keys, [](Atom a) { return a.is_name(); })) {
+    plain(l);
+    return std::nullopt;
+  }
+  const Special s = special(op_name(l.op), fargs(l));
+  bind(l, s.value);
+  return save(s.pair);
+}
+void Reverse::keys_back(const std::vector<Atom>& to, const std::optional<Residual>& pair) {
+  if (!pair) return;
+  const Atom d = call_b(bwd_.let(prim::ad_part, {get(*pair)}, 1), {bwd_.zero(), env_}, prim::ad_try_call);
+  for (uint32_t i = 0; i < to.size(); ++i)
+    if (to[i].is_name()) accumulate(to[i], item(d, i));
+}
+
 void Reverse::dict_let(const Let& l) {
-  plain(l);
+  const std::vector<Atom> all(f_.args(l), f_.args(l) + l.nargs);
+  std::vector<Atom> names;
+  for (uint32_t i = 0; i + 1 < l.nargs; i += 2) names.push_back(all[i]);
+  const std::optional<Residual> pair = keyed(l, names);
   std::vector<Residual> keys;
   std::vector<Atom> to;
   for (uint32_t i = 0; i + 1 < l.nargs; i += 2) {
@@ -56,18 +77,20 @@ void Reverse::dict_let(const Let& l) {
     keys.push_back(save(fatom(f_.args(l)[i])));
     to.push_back(f_.args(l)[i + 1]);
   }
-  if (to.empty()) return;
+  if (to.empty() && !pair) return;
   Residual r = save(map_[index(l.result)]);
   adjoint([=, this] {
     Atom object = get(r);
     for (uint32_t i = static_cast<uint32_t>(to.size()); i-- > 0;)  // the last of equal keys is the one that counts
       accumulate(to[i], bwd_.let(prim::ad_take, {env_, object, get(keys[i])}));
+    keys_back(all, pair);
   });
 }
 
 // The slots of a set are its items.
 void Reverse::set_let(const Let& l) {
-  plain(l);
+  const std::vector<Atom> all(f_.args(l), f_.args(l) + l.nargs);
+  const std::optional<Residual> pair = keyed(l, all);
   std::vector<std::pair<Atom, Residual>> items;
   for (uint32_t i = 0; i < l.nargs; ++i)
     if (f_.args(l)[i].is_name()) items.push_back({f_.args(l)[i], save(fatom(f_.args(l)[i]))});
@@ -76,14 +99,19 @@ void Reverse::set_let(const Let& l) {
   adjoint([=, this] {
     Atom object = get(r);
     for (const auto& [a, item] : items) accumulate(a, bwd_.let(prim::ad_take, {env_, object, get(item)}));
+    keys_back(all, pair);
   });
 }
 void Reverse::set_add_let(const Let& l) {
   Atom object = fatom(f_.args(l)[0]), value = f_.args(l)[1];
-  plain(l);
+  const std::optional<Residual> pair = keyed(l, {value});
   if (!value.is_name()) return;
   Residual r = save(object), item = save(fatom(value));
-  adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(item)})); });
+  const std::vector<Atom> all(f_.args(l), f_.args(l) + l.nargs);
+  adjoint([=, this] {
+    accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(item)}));
+    keys_back(all, pair);
+  });
 }
 
 void Reverse::list_append_let(const Let& l) {
@@ -116,11 +144,14 @@ void Reverse::list_extend_let(const Let& l) {
 }
 
 void Reverse::dict_set_let(const Let& l) {
-  plain(l);
-  Atom value = f_.args(l)[2];
-  if (!value.is_name()) return;
-  Residual r = save(fatom(f_.args(l)[0])), key = save(fatom(f_.args(l)[1]));
-  adjoint([=, this] { accumulate(value, bwd_.let(prim::ad_take, {env_, get(r), get(key)})); });
+  const std::vector<Atom> all(f_.args(l), f_.args(l) + l.nargs);
+  const std::optional<Residual> pair = keyed(l, {all[1]});
+  if (!all[2].is_name() && !pair) return;
+  Residual r = save(fatom(all[0])), key = save(fatom(all[1]));
+  adjoint([=, this] {
+    accumulate(all[2], bwd_.let(prim::ad_take, {env_, get(r), get(key)}));
+    keys_back(all, pair);
+  });
 }
 
 // A result by a rule in Ouro: rule(dy, env, kind of a, attr) gives the cotangent of a.

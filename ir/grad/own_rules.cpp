@@ -58,7 +58,7 @@ void Reverse::value_let(const Let& l) {
     residuals.push_back(save(i == 2 && !index.is_none() ? index : fatom(f_.args(l)[i])));
   residuals.push_back(
       save(name == "iter.next" ? Atom(fwd_.let(prim::ad_source, {fatom(f_.args(l)[1])})) : fwd_.none()));
-  residuals.push_back(save(name == "iter" ? Atom(y) : fwd_.none()));
+  residuals.push_back(save(name == "iter" || name == "set" || name == "dict" ? Atom(y) : fwd_.none()));
   std::vector<Atom> to(f_.args(l) + 1, f_.args(l) + l.nargs);
   adjoint([=, this] {
     Atom dy = cotangent(result);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "ir/build.h"
@@ -98,6 +99,8 @@ class Reverse {
 
   void forward_let(const Let& l);
   void plain(const Let& l) { bind(l, copy(l)); }
+  std::optional<Residual> keyed(const Let& l, const std::vector<Atom>& keys);
+  void keys_back(const std::vector<Atom>& to, const std::optional<Residual>& pair);
   NameId copy(const Let& l) { return copy(l, fargs(l)); }
   NameId copy(const Let& l, const std::vector<Atom>& args) {
     switch (op_facts(l.op).attr) {

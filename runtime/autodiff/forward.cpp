@@ -507,7 +507,9 @@ struct Operands {
   bool tensor(size_t i) const { return is_tensor(at(i)); }
   bool by_index() const {
     const ObjectKind k = kind_of(unwrap(at(0)));
-    return (k == ObjectKind::list || k == ObjectKind::tuple) && has(1, "__index__") && !is_integer(at(1)) &&
+    constexpr ObjectKind kIndexed[] = {ObjectKind::list,  ObjectKind::tuple, ObjectKind::str,
+                                       ObjectKind::bytes, ObjectKind::range, ObjectKind::bytearray};
+    return std::ranges::find(kIndexed, k) != std::end(kIndexed) && has(1, "__index__") && !is_integer(at(1)) &&
            !has(0, "__getitem__") && !has(0, "__setitem__") && !has(0, "__delitem__");
   }
   bool has(size_t i, std::string_view special) const { return has_script_dunder(s, at(i), dunder_of(intern(special))); }
@@ -527,6 +529,9 @@ struct Operands {
     if (auto* t = cast<Tuple>(v)) return std::any_of(t->begin(), t->end(), one);
     size_t at = 0;
     Value *key, *value;
+    if (auto* t = cast<Set>(v))
+      while (set_next(t, at, key))
+        if (one(*key)) return true;
     if (auto* d = cast<Dict>(v))
       while (dict_next(d, at, key, value))
         if (one(*key) || one(*value)) return true;

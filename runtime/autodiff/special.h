@@ -40,7 +40,7 @@ inline std::string_view swapped(ir::Op op) {
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool asks(i, special)        it may have it, to be called with nothing but its operands
 //   bool holds_objects(i)        a container that may have objects of script classes in it
-//   bool by_index()              an item of a list or tuple, taken by a script's __index__
+//   bool by_index()              an item of a list, tuple, text, range or bytes, taken by a script's __index__
 //   bool drawn(i)                taken apart by drawing items: iterators, sets, objects
 //   bool iterator_of_script(i)   drawn from by a method of a script class
 //   bool load_asks(), store_asks(), delete_asks()   attr.get, .set and .del of an object (attr.set of a class, too)
@@ -101,6 +101,12 @@ Called called_by(ir::Op op, const Operands& on) {
     }
     const bool keyed = in && !on.list(1) && !on.tuple(1);
     return on.holds_objects(0) || (!keyed && on.holds_objects(1)) ? Called{By::recorded} : Called{};
+  }
+  if (op == prim::set || op == prim::dict || op == prim::set_add || op == prim::dict_set) {  // what the keys are asked
+    const size_t step = op == prim::dict ? 2 : 1, end = op == prim::dict_set ? 2 : on.count();
+    for (size_t i = 0; i < end; i += step)
+      if (on.asks(i, "__hash__") || on.asks(i, "__eq__") || on.holds_objects(i)) return {By::recorded};
+    return {};
   }
   if (op == prim::attr_del) return on.delete_asks() ? text("delete") : Called{};
   if (op == prim::match_keys || op == prim::match_rest || op == prim::match_class) return in_protocol();

@@ -76,6 +76,14 @@ struct OnValues {
       if (!set_item(c.s, d, c.a[k], c.a[k + 1])) return Value::error();
     return d;
   }
+  static Value set(Call& c) {
+    Value made = make_set();
+    for (const Value& item : c.a)
+      if (runtime::set_add(c.s, made.as<Set>(), item) < 0) return Value::error();
+    return made;
+  }
+  static Value set_add(Call& c) { return done(runtime::set_add(c.s, c.a[0].as<Set>(), c.a[1]) >= 0); }
+  static Value dict_set(Call& c) { return done(runtime::dict_set(c.s, c.a[0].as<Dict>(), c.a[1], c.a[2])); }
   static Value list_append(Call& c) { return call_method(c.s, c.a[0], intern("append"), {c.a[1]}); }
   static Value list_to_tuple(Call& c) { return tuple_of(c.s, c.a[0]); }
   static Value tuple_get(Call& c) {
