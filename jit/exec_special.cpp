@@ -47,12 +47,19 @@ struct Operands {
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
   bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
+  bool set(size_t i) const { return is_a(i, AObject::Kind::set); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
   bool asks(size_t i, std::string_view) const { return scripted(i); }
   bool holds_objects(size_t) const { return false; }                  // ad_value looks
   bool by_index() const { return false; }                             // an object there is the interpreter's
   bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
+  bool asked_as_key(size_t i) const {
+    const auto asks = [&](std::string_view special) {
+      return s.class_lookup(at(i), intern(special)).is(AKind::closure);
+    };
+    return scripted(i) && (asks("__hash__") || asks("__eq__"));
+  }
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
     return (scripted(i) && !extends_container(i)) || is_a(i, AObject::Kind::iterator) || dict(i) ||

@@ -503,6 +503,10 @@ struct Operands {
   bool list(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::list; }
   bool tuple(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::tuple; }
   bool dict(size_t i) const { return kind_of(unwrap(at(i))) == ObjectKind::dict; }
+  bool set(size_t i) const {
+    const ObjectKind k = kind_of(unwrap(at(i)));
+    return k == ObjectKind::set || k == ObjectKind::frozenset;
+  }
   bool slice(size_t i) const { return cast<Slice>(at(i)); }
   bool tensor(size_t i) const { return is_tensor(at(i)); }
   bool by_index() const {
@@ -518,6 +522,7 @@ struct Operands {
     const Value m = find_dunder(s, type_of(s, at(i)), dunder_of(intern(special)));
     return !m.is_unbound() && !m.is_none() && kind_of(m) != ObjectKind::native;
   }
+  bool asked_as_key(size_t i) const { return has(i, "__hash__") || has(i, "__eq__"); }
   // Looks at a few items only: to record where there is nothing to record costs little.
   bool holds_objects(size_t i) const {
     int left = 64;

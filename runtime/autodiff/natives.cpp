@@ -307,6 +307,42 @@ Value n_length_of(Session&, const Args& a) {
   return Value::integer(l && !l->dims.empty() ? l->dims[0] : 0);
 }
 
+// Items by keys that have been asked for their hash, and whether they are equal: what a derivative does there asks
+// nobody again.
+Value n_asked_key(Session& s, const Args& a) {
+  auto* d = cast<Dict>(a[0]);
+  if (!d) return raise_type_error(s, "a dict is expected");
+  int64_t h = 0;
+  if (a[2].is_int())
+    h = a[2].as_int();
+  else if (!hash(s, a[1], h))
+    return Value::error();
+  const Dict::Entry* there = dict_entry_hashed(s, d, a[1], h);
+  if (!there && s.has_error()) return Value::error();
+  return make_tuple({there ? there->key : a[1], Value::integer(h), Value::boolean(there)});
+}
+Value n_item_hashed(Session& s, const Args& a) {
+  Value v = dict_get_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int());
+  return v.is_unbound() ? raise_key_error(s, a[1]) : v;
+}
+Value n_set_item_hashed(Session& s, const Args& a) {
+  return dict_set_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int(), a[3]) ? Value::none() : Value::error();
+}
+Value n_delete_item_hashed(Session& s, const Args& a) {
+  const int done = dict_delete_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int());
+  return done < 0 ? Value::error() : done ? Value::none() : raise_key_error(s, a[1]);
+}
+Value n_hashed_keys(Session& s, const Args& a) {
+  auto* d = cast<Dict>(a[0]);
+  if (!d) return raise_type_error(s, "a dict is expected");
+  std::vector<Value> out;
+  size_t at = 0;
+  Value *key, *value;
+  int64_t h;
+  while (dict_next(d, at, key, value, &h)) out.push_back(make_tuple({*key, Value::integer(h)}));
+  return make_list(std::span<const Value>(out));
+}
+
 constexpr NativeDef kFunctions[] = {
     {.name = "forward", .params = "f, /", .fn = n_forward, .doc = "The forward form of a callable."},
     {.name = "computed_defaults",
@@ -462,6 +498,14 @@ constexpr NativeDef kFunctions[] = {
      .params = "sum, d, index, kept, env: shadow_map, /",
      .fn = n_add_item,
      .doc = "sum plus the cotangent of x in x[index]."},
+    {.name = "asked_key",
+     .params = "d, key, hash=None, /",
+     .fn = n_asked_key,
+     .doc = "Looks a key up, once: (the key that stands in the dict, or this one; its hash; is it there?)."},
+    {.name = "item_hashed", .params = "d, key, hash, /", .fn = n_item_hashed, .doc = "d[key], of a key that is there."},
+    {.name = "set_item_hashed", .params = "d, key, hash, v, /", .fn = n_set_item_hashed, .doc = "d[key] = v."},
+    {.name = "delete_item_hashed", .params = "d, key, hash, /", .fn = n_delete_item_hashed, .doc = "del d[key]."},
+    {.name = "hashed_keys", .params = "d, /", .fn = n_hashed_keys, .doc = "The keys of a dict, with their hashes."},
     {.name = "rows_of",
      .params = "kept, /",
      .fn = n_length_of,

@@ -36,7 +36,8 @@ inline std::string_view swapped(ir::Op op) {
 //   size_t count()
 //   bool scripted(i)             an object of a script class
 //   bool extends_container(i)    an object of a script class that extends one and is iterated over as that
-//   bool list(i), tuple(i), dict(i), slice(i), tensor(i)
+//   bool list(i), tuple(i), dict(i), set(i), slice(i), tensor(i)
+//   bool asked_as_key(i)         its class has a __hash__ or __eq__ that is written in a script
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool asks(i, special)        it may have it, to be called with nothing but its operands
 //   bool holds_objects(i)        a container that may have objects of script classes in it
@@ -68,14 +69,16 @@ Called called_by(ir::Op op, const Operands& on) {
     return on.list(0) && on.slice(1) ? rule(of_list) : Called{};
   };
   if (ir::is_operator(op)) {
-    bool any = false, lists = false, dicts = false;
+    bool any = false, lists = false, dicts = false, sets = false;
     for (size_t i = 0; i < on.count(); ++i) {
       any = any || on.scripted(i);
       lists = lists || on.list(i);
       dicts = dicts || on.dict(i);
+      sets = sets || on.set(i);
     }
     if (any) return in_protocol();
     if (on.count() < 2) return {};
+    if (sets && (on.holds_objects(0) || on.holds_objects(1))) return {By::recorded};
     if (dicts && op == prim::or_) return rule("dict_or");
     if (dicts && op == prim::ior_) return rule("dict_ior");
     if (!lists) return {};
@@ -137,12 +140,17 @@ Called called_by(ir::Op op, const Operands& on) {
     return rule(op == prim::item_get   ? "item_by_index"
                 : op == prim::item_set ? "set_item_by_index"
                                        : "del_item_by_index");
+  // What a key is asked.
+  if (item && on.dict(0) && on.asked_as_key(1) && !on.has(0, "__getitem__") && !on.has(0, "__setitem__") &&
+      !on.has(0, "__delitem__"))
+    return rule(op == prim::item_get ? "dict_item" : op == prim::item_set ? "set_dict_item" : "delete_dict_item");
   if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
   if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
   if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
   if (op == prim::update) {
     if (on.by_index() || (on.list(0) && on.slice(1))) return rule("update_call");
     if (!on.text(3).empty() && on.missing()) return rule("update_call");
+    if (on.dict(0) && on.asked_as_key(1)) return rule("update_call");
     return on.has(0, on.text(3).empty() ? "__setitem__" : "__getitem__") ? rule("update_call") : Called{};
   }
   if (op == prim::iter) return on.scripted(0) && !on.extends_container(0) ? text("iterator") : Called{};

@@ -188,8 +188,10 @@ void dict_reserve(Dict* d, size_t n) {
 
 Dict::Entry* dict_entry(Session& s, Dict* d, const Value& key) {
   int64_t h;
-  if (!hash_key(s, key, h)) return nullptr;
-  int32_t i = lookup(s, d, key, h);
+  return hash_key(s, key, h) ? dict_entry_hashed(s, d, key, h) : nullptr;
+}
+Dict::Entry* dict_entry_hashed(Session& s, Dict* d, const Value& key, int64_t hash) {
+  int32_t i = lookup(s, d, key, hash);
   return i < 0 ? nullptr : d->entries + i;
 }
 Value* dict_find(Session& s, Dict* d, const Value& key) {

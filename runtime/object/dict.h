@@ -21,6 +21,7 @@ int dict_delete(Session& s, Dict* d, const Value& key, Value* removed = nullptr)
 Value dict_set_default(Session& s, Dict* d, const Value& key, const Value& v);     // what stands there then
 bool dict_take_last(Dict* d, Value& key, Value& value);                            // false if empty
 // The same of a key whose hash another table knows.
+Dict::Entry* dict_entry_hashed(Session& s, Dict* d, const Value& key, int64_t hash);
 Value dict_get_hashed(Session& s, Dict* d, const Value& key, int64_t hash);
 [[nodiscard]] bool dict_set_hashed(Session& s, Dict* d, const Value& key, int64_t hash, Value v);
 int dict_contains_hashed(Session& s, Dict* d, const Value& key, int64_t hash);
