@@ -4,6 +4,7 @@
 // iterators are references into the abstract heap, which is copied on write when a branch forks the state.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,8 +75,8 @@ struct AParts {
   mutable Answer sides;
   // The identity of a function, a key of shadow maps. A copy with other names for the captured values is the same
   // function. Later functions have larger numbers.
-  static inline uint64_t next_identity = 0;
-  uint64_t identity = next_identity++;
+  static inline std::atomic<uint64_t> next_identity = 0;  // of all sessions, which compile on threads of their own
+  uint64_t identity = next_identity.fetch_add(1, std::memory_order_relaxed);
 };
 
 struct AVal {
