@@ -309,27 +309,34 @@ Value n_length_of(Session&, const Args& a) {
 
 // Items by keys that have been asked for their hash, and whether they are equal: what a derivative does there asks
 // nobody again.
+Dict* dict_and_hash(Session& s, const Value& dict, const Value& hash) {
+  auto* d = cast<Dict>(dict);
+  if (d && hash.is_int()) return d;
+  raise_type_error(s, "a dict and a hash are expected");
+  return nullptr;
+}
 Value n_asked_key(Session& s, const Args& a) {
-  auto* d = cast<Dict>(a[0]);
-  if (!d) return raise_type_error(s, "a dict is expected");
   int64_t h = 0;
-  if (a[2].is_int())
-    h = a[2].as_int();
-  else if (!hash(s, a[1], h))
-    return Value::error();
-  const Dict::Entry* there = dict_entry_hashed(s, d, a[1], h);
+  if (!a[2].is_int() && !hash(s, a[1], h)) return Value::error();
+  const Value known = a[2].is_int() ? a[2] : Value::integer(h);
+  auto* d = dict_and_hash(s, a[0], known);
+  const Dict::Entry* there = d ? dict_entry_hashed(s, d, a[1], known.as_int()) : nullptr;
   if (!there && s.has_error()) return Value::error();
-  return make_tuple({there ? there->key : a[1], Value::integer(h), Value::boolean(there)});
+  return make_tuple({there ? there->key : a[1], known, Value::boolean(there != nullptr)});
 }
 Value n_item_hashed(Session& s, const Args& a) {
-  Value v = dict_get_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int());
+  auto* d = dict_and_hash(s, a[0], a[2]);
+  if (!d) return Value::error();
+  Value v = dict_get_hashed(s, d, a[1], a[2].as_int());
   return v.is_unbound() ? raise_key_error(s, a[1]) : v;
 }
 Value n_set_item_hashed(Session& s, const Args& a) {
-  return dict_set_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int(), a[3]) ? Value::none() : Value::error();
+  auto* d = dict_and_hash(s, a[0], a[2]);
+  return d && dict_set_hashed(s, d, a[1], a[2].as_int(), a[3]) ? Value::none() : Value::error();
 }
 Value n_delete_item_hashed(Session& s, const Args& a) {
-  const int done = dict_delete_hashed(s, cast<Dict>(a[0]), a[1], a[2].as_int());
+  auto* d = dict_and_hash(s, a[0], a[2]);
+  const int done = d ? dict_delete_hashed(s, d, a[1], a[2].as_int()) : -1;
   return done < 0 ? Value::error() : done ? Value::none() : raise_key_error(s, a[1]);
 }
 Value n_hashed_keys(Session& s, const Args& a) {

@@ -143,7 +143,7 @@ def check(batch, args):
     for p in programs:
         p.prelude = args.prelude
     write(path, programs)
-    timeout = 60 + 20 * count
+    timeout = 240 + 20 * count
     config = args.config or args.configs[first // count % len(args.configs)]
     if args.alone:
         return check_alone(programs, path, config, timeout, args)
