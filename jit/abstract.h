@@ -39,7 +39,8 @@ enum class AKind : uint8_t {
   ref,        // `heap`: list, dict, set, instance, cell, iterator, seq, shadow map
   maybe_end,  // iter.next of an iterator whose length is dynamic: `atom` is the bool "has ended", items[0] the value
               // otherwise
-  position,   // autodiff: of a record, `known`, in the seq `heap` (jit/exec_grad.cpp)
+  position,   // autodiff: of a record, `known`, in the seq `heap`; items: within a loop's turn (jit/records.cpp)
+  rolled,     // autodiff: the records of all turns of a loop of the program: `atom` the chain, `known` which loop
   zero,       // autodiff's symbolic zero cotangent
   like,       // autodiff: kind, shape and dtype of a number or tensor, without its value; `type`
   kept,       // autodiff: a pullback that ad.keep kept; items[0]
@@ -130,7 +131,7 @@ struct AVal {
 
 // One object of the abstract heap.
 struct AObject {
-  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, identity };
+  enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, identity, turn };
   Kind kind = Kind::instance;
   bool external = false;  // exists outside the version: reached by `node`, `concrete` is the witness
   bool complete = true;   // external instance: slots not in `slots` may still be loaded

@@ -347,6 +347,68 @@ Atom Specialiser::materialise_either(const AVal& a) {
   return out;
 }
 
+// ---------------------------------------------------------------- at a loop's head
+
+// Are both values, and all sides of theirs, either nothing or of one type?
+std::optional<Optional> Specialiser::optional_form(const AVal& head, const AVal& back) const {
+  if (!head.is(AKind::either) && !back.is(AKind::either)) return std::nullopt;
+  Optional form;
+  bool fine = true;
+  const auto look = [&](auto& self, const AVal& v) -> void {
+    if (v.is(AKind::either)) return self(self, v.items()[0]), self(self, v.items()[1]);
+    if (v.is(AKind::zero) || (v.is(AKind::known) && v.known.is_none())) {
+      fine = fine && (form.nothing.is(AKind::unbound) || same(form.nothing, v));
+      form.nothing = v;
+      return;
+    }
+    const ir::Type* t = type_of(v);
+    fine = fine && t && (!form.type || form.type == t);
+    form.type = t;
+  };
+  look(look, head);
+  look(look, back);
+  if (!fine || !form.type || form.nothing.is(AKind::unbound)) return std::nullopt;
+  return form;
+}
+
+// Is it nothing, and the value, which is looked at where it is not.
+std::pair<Atom, Atom> Specialiser::optional_atoms(const AVal& given, const Optional& form) {
+  const AVal v = settle(given);
+  if (!v.is(AKind::either)) {
+    const bool nothing = same(v, form.nothing);
+    return {code.boolean(nothing), nothing ? JoinBlock().other(code, form.type) : atom(v)};
+  }
+  const Residual::Facts facts = code.facts();
+  const BlockId blocks[2] = {code.new_block(), code.new_block()}, meet = code.new_block();
+  const ir::NameId tag = code.block_param(meet, ir::types::boolean()), value = code.block_param(meet, form.type);
+  code.name(value).optional = true;
+  code.branch(v.atom, blocks[0], blocks[1]);
+  for (size_t i = 0; i < 2; ++i) {
+    code.switch_to(blocks[i]);
+    code.assume(v.atom, i == 0);
+    const auto [is_nothing, there] = optional_atoms(v.items()[i], form);
+    code.jump(meet, {is_nothing, there});
+  }
+  code.set_facts(meet, facts);
+  code.switch_to(meet);
+  return {tag, value};
+}
+
+AVal Specialiser::generalise_optional(const AVal& v, const Optional& form, LoopHead& lh) {
+  const auto [is_nothing, there] = optional_atoms(v, form);
+  const ir::NameId tag = code.block_param(lh.block, ir::types::boolean()),
+                   value = code.block_param(lh.block, form.type);
+  code.name(value).optional = true;
+  lh.initial.push_back(is_nothing);
+  lh.initial.push_back(there);
+  lh.params.insert(index(tag));
+  AVal out = AVal::compound(AKind::either, {form.nothing, AVal::dynamic(value, form.type)});
+  out.atom = tag;
+  ++eithers_;
+  tags_.insert(index(tag));
+  return out;
+}
+
 // ---------------------------------------------------------------- where they meet
 
 Atom JoinBlock::other(Residual& code, const ir::Type* type) const {
@@ -421,6 +483,7 @@ AVal Specialiser::carried(const AVal& v, size_t side, JoinBlock& j) {
     out.type = carried_type(v.type, side, j);
     return out;
   }
+  if (v.is(AKind::rolled)) out.atom = carried_atom(v.atom, nullptr, side, j);
   if (v.is(AKind::either) || v.is(AKind::maybe_end)) out.atom = carried_atom(v.atom, ir::types::boolean(), side, j);
   if (v.is(AKind::either) && out.atom.is_name()) tags_.insert(index(out.atom.name()));
   if (v.heap != kNoHeap && j.objects_seen.insert({v.heap, side}).second) j.objects.push_back({v.heap, side});

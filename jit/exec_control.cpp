@@ -25,6 +25,7 @@ constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxDepth = 120;
 constexpr int kMaxUndecided = 4;  // branches around a recursion
 constexpr int kMaxRounds = 16;
+constexpr int kMostPeeled = 3;  // turns that are written out before a loop of the program, since they change types
 // What a program may come to while loops are written out turn by turn: a step of a model with thousands of parameters
 // has some ten thousand operations.
 constexpr size_t kMaxProgram = 400'000;
@@ -185,6 +186,14 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
           at = next;
           break;
         }
+        if (v.is(AKind::dynamic) && v.atom.is_name() && !may_pin(v)) {  // computed: the label of a loop's record
+          if (being_unrolled(f, at)) throw LoopRetry{&f, f.loops.back().head, LoopRetry::Why::undecided};
+          BlockId next = BlockId::none;
+          Outcome o = run_ways(f, t, v, 0, at, stop, next);
+          if (o.kind != Outcome::Kind::reached) return o;
+          at = next;
+          break;
+        }
         const auto i = static_cast<size_t>(need_int(v, "chooses a way"));
         if (i >= t.targets.size()) abandon("there is no way on");
         take_edge(f, t.targets[i]);
@@ -240,11 +249,56 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
   }
 }
 
+// Is the block in a loop that is being unrolled? What the program computes does not decide how such a loop goes on.
+bool Specialiser::being_unrolled(const AFrame& f, BlockId at) const {
+  if (f.loops.empty()) return false;
+  const AFrame::LoopState& l = f.loops.back();
+  return l.residual == BlockId::none && l.first == 0 && std::ranges::count(f.flow->loops[index(at)], l.head);
+}
+
+// A switch by a number that the program computes: one comparison after the other.
+Outcome Specialiser::run_ways(AFrame& f, const ir::Terminator& t, const AVal& way, size_t first, BlockId at,
+                              BlockId stop, BlockId& next) {
+  const auto go = [&](size_t i, BlockId meet) {
+    take_edge(f, t.targets[i]);
+    return run(f, t.targets[i].block, meet);
+  };
+  // The ways from here on may meet before those that have been told apart.
+  const auto behind = [&](BlockId b) { return f.flow->post_dominator[index(b)]; };
+  BlockId last = f.flow->post_dominator[index(at)];
+  if (last == BlockId::none) last = stop;
+  next = t.targets[first].block;
+  for (size_t i = first + 1; i < t.targets.size() && next != last && next != BlockId::none; ++i) {
+    const auto reaches = [&](BlockId b) {
+      BlockId on = t.targets[i].block;
+      while (on != b && on != last && on != BlockId::none) on = behind(on);
+      return on == b;
+    };
+    while (next != last && next != BlockId::none && !reaches(next)) next = behind(next);
+  }
+  if (next == BlockId::none) next = last;
+  const AVal is_first = compare(ir::prim::eq, way, AVal::of(Value::integer(static_cast<int64_t>(first))));
+  Outcome o = run_arms(f, is_first.atom, next, [&](size_t i, BlockId meet) {
+    if (i == 0 || first + 2 == t.targets.size()) return go(first + i, meet);
+    BlockId reached = BlockId::none;
+    return run_ways(f, t, way, first + 1, at, meet, reached);
+  });
+  if (o.kind != Outcome::Kind::reached || next == last) return o;
+  o = run(f, next, last);
+  next = last;
+  return o;
+}
+
 Outcome Specialiser::run_branch(AFrame& f, Atom condition, BlockId from, BlockId stop, BlockId& next,
                                 const std::function<Outcome(size_t, BlockId)>& arm) {
-  BlockId meet = f.flow->post_dominator[index(from)];
+  next = f.flow->post_dominator[index(from)];
   // Inside a residual loop the way on may be its back edge: then arms end there, and the meeting point is the caller's.
-  if (meet == BlockId::none) meet = stop;
+  if (next == BlockId::none) next = stop;
+  return run_arms(f, condition, next, arm);
+}
+
+Outcome Specialiser::run_arms(AFrame& f, Atom condition, BlockId meet,
+                              const std::function<Outcome(size_t, BlockId)>& arm) {
   const uint32_t names = code.name_count();
   const uint64_t born = AParts::next_identity;
   BlockId blocks[2] = {code.new_block(), code.new_block()};
@@ -279,7 +333,6 @@ Outcome Specialiser::run_branch(AFrame& f, Atom condition, BlockId from, BlockId
     forks[i].effects = effects_;
   }
   f.loops = loops;
-  next = meet;
   return join(f, forks[0], forks[1], {.at = meet, .parted = parted, .tag = condition, .names = names, .born = born});
 }
 
@@ -339,17 +392,19 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     if (l.head != head) continue;
     // A back edge. Inner loops that were being unrolled have been left by it.
     f.loops.resize(i + 1);
-    if (l.residual == BlockId::none && l.first) {
+    if (l.residual == BlockId::none && l.first > 0) to_turn_ends(f.env);
+    if (l.residual == BlockId::none && l.first == 1) {
       f.loops.resize(i);
       next = loop_end(f, head, stop);
-      out = residual_loop(f, head, next, {f.env, heap_, code.current(), {}});
+      out = residual_loop(f, head, next, {f.env, heap_, code.current(), {}}, l.counted);
       return true;
     }
     if (l.residual == BlockId::none) {
+      if (l.first > 0) --l.first;
       next_turn(f, f.loops[i]);
       return false;
     }
-    l.back_edges->push_back({f.env, heap_, code.current(), {}});
+    l.back_edges->push_back({f.env, heap_, code.current(), {Outcome::Kind::reached, {}}, effects_});
     out = {Outcome::Kind::dead, {}};
     return true;
   }
@@ -370,30 +425,35 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     fallbacks_.resize(notes);
   };
   LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
-  auto turns = [&](bool first) {
+  const auto counted = [&] { return way.kind != LoopWay::Kind::undecided && way.kind != LoopWay::Kind::large; };
+  auto turns = [&](int first) {
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
                        .first = first,
+                       .counted = counted(),
                        .holes = notes,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});
     out = run(f, head, next, EnterAt::head);
     around.restore(f);
   };
-  // As a loop of the program, which may follow the first turn.
+  // As a loop of the program, which may follow the first turns.
   auto kept = [&] {
-    if (!way.first) try {
-        out = residual_loop(f, head, next, start);
+    for (;;) try {
+        if (way.first == 0)
+          out = residual_loop(f, head, next, start, counted());
+        else
+          turns(way.first);
         return;
-      } catch (const Unlike&) {
-        way.first = true;
+      } catch (const Unlike& u) {
+        if (way.first == kMostPeeled) throw Abandon(u);
+        ++way.first;
         restart();
       }
-    turns(true);
   };
   auto unrolled = [&] {
     try {
-      turns(false);
+      turns(0);
       return true;
     } catch (const LoopRetry& r) {
       if (r.frame != &f || r.head != head) throw;
@@ -428,9 +488,21 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   return true;
 }
 
-Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start) {
+void Specialiser::join_edges(AFrame& f, BlockId head, std::vector<Fork>& edges, uint32_t names, uint64_t born) {
+  const Effects effects = effects_;
+  for (; edges.size() > 1; edges.pop_back()) {
+    const Meet meet{.at = head, .parted = span, .names = names, .born = born, .label = true};
+    Fork& into = edges[edges.size() - 2];
+    const Outcome o = join(f, into, edges.back(), meet);
+    into = {f.env, heap_, code.current(), o, effects_};
+  }
+  effects_ = effects;
+}
+
+Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool counted) {
   Residual::Mark mark = code.mark();
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
+  plan.may_roll = !counted;
   const size_t notes = fallbacks_.size();
   const Effects at_entry = effects_;
   Effects before = at_entry;  // as the head has them
@@ -446,7 +518,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     fallbacks_.resize(notes);
     effects_ = at_entry;
     BlockId rh = code.new_block();
-    LoopHead lh{rh, {}, {}};
+    LoopHead lh{.block = rh};
     for (HeapId object : preload_.objects) reach(object);
     for (auto [object, name] : preload_.slots)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
@@ -456,13 +528,18 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);
+    if (!plan.rolled.empty()) rolled_[lh.rolled]->born = AParts::next_identity;
     Fork at_head{f.env, heap_, rh, {}};
+    const uint32_t names = code.name_count();
+    const uint64_t born = AParts::next_identity;
     const auto back = std::make_shared<std::vector<Fork>>();
     f.loops.push_back({.head = head, .residual = rh, .back_edges = back});
     Outcome o = run(f, head, exit, EnterAt::head);
     around.restore(f);
     auto edges = std::move(*back);
     Fork after{f.env, heap_, code.current(), o};
+    // All turns leave their records in one way.
+    if (!plan.rolled.empty()) join_edges(f, head, edges, names, born);
     bool stable = true;
     for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);
     // An iteration begins as the one before it has left the world.
@@ -472,14 +549,17 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
       continue;
     }
     if (!stable) continue;
+    if (!plan.rolled.empty() && !roll_turns(plan, at_head, edges, lh)) continue;
     if (effects_.done && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
     if (!edges.empty()) code.mark_loop_head(rh);  // none: every turn raises, returns or goes on behind the loop
     for (Fork& e : edges) {
       code.switch_to(e.end);
+      heap_ = e.heap;
       code.jump(rh, back_edge_arguments(plan, at_head, e, lh));
     }
     f.env = std::move(after.env);
     heap_ = std::move(after.heap);
+    pass_turns(at_head.env, f.env);
     code.switch_to(after.end);
     return o;
   }

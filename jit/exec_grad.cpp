@@ -484,45 +484,6 @@ AVal g_try_call(S& s, AFrame& f, const L& l, const Args_& a) {
   return s.exec_call(f, l);
 }
 
-// Records. What differentiated code keeps of each passage through a block of a loop is pushed to the seq of that block,
-// and taken from its end. A block behind a branch that is not decided has pushed on one way only: the seq has a record
-// all the same, whose last item says whether it is there. So the place of a record does not depend on the ways that
-// were taken: a position passes those by that are not there (previous_record), and so no number of the program has to
-// count.
-AVal g_seq_push(S& s, const Args_& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
-  AObject& q = s.write(a[0].heap);
-  const auto width = static_cast<int64_t>(a.size());
-  q.cursor = AVal::of(Value::integer(width));
-  const int64_t at = static_cast<int64_t>(q.items.size()) / width;
-  q.items.append(a.begin() + 1, a.end());
-  q.items.push_back(AVal::of(Value::boolean(true)));
-  return AVal::of(Value::integer(at));
-}
-
-AVal g_seq_get(S& s, const L& l, const Args_& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
-  auto i = s.concrete(a[1]);
-  if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "residuals");
-  if (!i) s.abandon("the reverse of a loop of computed length");
-  const AObject& q = s.read(a[0].heap);
-  auto width = s.concrete(q.cursor);
-  size_t at = static_cast<size_t>(i->as_int() * width->as_int()) + l.attr;
-  if (at >= q.items.size()) s.abandon("residuals that are not there");
-  return q.items[at];
-}
-
-AVal g_seq_len(S& s, const Args_& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
-  const AObject& q = s.read(a[0].heap);
-  if (q.poisoned) s.abandon_torn(q, "residuals");
-  auto width = s.concrete(q.cursor);
-  AVal end = AVal::marker(AKind::position);
-  end.heap = a[0].heap;
-  end.known = Value::integer(width && width->is_int() ? static_cast<int64_t>(q.items.size()) / width->as_int() : 0);
-  return end;
-}
-
 }  // namespace
 
 bool Specialiser::is_rule(const ir::Function& code) const {
@@ -617,86 +578,12 @@ AVal ad_fail(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   if (is_zero(a[0])) return none();
   s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
 }
-AVal seq_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>&) {
-  AObject o;
-  o.kind = AObject::Kind::seq;
-  return AVal::of_heap(s.allocate(std::move(o)));
-}
-AVal seq_push(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_push(s, a); }
-AVal seq_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return g_seq_get(s, l, a); }
-AVal seq_len(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return g_seq_len(s, a); }
-AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.previous_record(a[0]); }
-
 }  // namespace handlers
 
 AVal Specialiser::flat_form(const AVal& form) {
   if (!form.is(AKind::closure) || !ir::grad::is_forward_form(*form.parts->code)) return form;
   const AVal& source = form.items().back();  // rules of natives have it as it is
   return forward_of_closure(source.is(AKind::closure) ? source : concrete_function(source.known), true);
-}
-
-AVal Specialiser::previous_record(const AVal& position) {
-  if (!position.is(AKind::position)) return binary(prim::sub, position, AVal::of(Value::integer(1)));
-  const AObject& q = read(position.heap);
-  if (q.poisoned) abandon_torn(q, "residuals");
-  const auto width = concrete(q.cursor);
-  for (int64_t i = position.known.as_int(); i-- > 0;) {
-    const AVal there = settle(q.items[static_cast<size_t>((i + 1) * width->as_int() - 1)]);
-    if (const AVal* ways = there.ways()) throw NeedSide{ways->atom};
-    if (!one_side(there).known.as_bool()) continue;
-    AVal out = position;
-    out.known = Value::integer(i);
-    return out;
-  }
-  abandon("residuals that are not there");
-}
-
-// Without the records at its end that are not there where a fork stands.
-AVal Specialiser::settled_position(const AVal& position, const Fork& at) {
-  if (position.heap >= at.heap.size() || !at.heap[position.heap]) return position;
-  const AObject& q = *at.heap[position.heap];
-  const auto width = concrete(q.cursor);
-  const ir::BlockId here = code.current();
-  code.switch_to(at.end);
-  AVal out = position;
-  int64_t n = position.known.as_int();
-  for (; n > 0 && width; --n) {
-    const AVal there = settle(q.items[static_cast<size_t>(n * width->as_int() - 1)]);
-    if (!there.is(AKind::known) || there.known.as_bool()) break;
-  }
-  out.known = Value::integer(n);
-  code.switch_to(here);
-  return out;
-}
-
-// Record by record; of one that only one side has, the other has none.
-bool Specialiser::merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
-  if (x.items.empty() || y.items.empty() || same(x.cursor, y.cursor)) {
-    const AObject& any = x.items.empty() ? y : x;
-    o.cursor = any.cursor;
-    const auto width = concrete(any.cursor);
-    if (!width) return true;
-    const auto w = static_cast<size_t>(width->as_int());
-    const size_t common = std::min(x.items.size(), y.items.size()), all = std::max(x.items.size(), y.items.size());
-    if (common != all && !j.tag.is_name()) abandon("residuals that differ between branches");
-    o.items = x.items;
-    o.items.resize(all);
-    PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t i) {
-      if (i >= all) return;
-      AVal& item = o.items.edit(i);
-      if (i < common) {
-        item = merge(x.items[i], y.items[i], a, b, j);
-      } else {
-        const size_t side = i < x.items.size() ? 0 : 1;
-        const AVal& only = (side == 0 ? x : y).items[i];
-        const bool flag = i % w == w - 1;
-        const AVal no = AVal::of(Value::boolean(false));
-        item = !flag ? carried(only, side, j) : side == 0 ? both(only, no, j) : both(no, only, j);
-      }
-    });
-    return true;
-  }
-  abandon("residuals that differ between branches");
 }
 
 AVal Specialiser::list_index(const AVal& container, const AVal& at) {

@@ -28,7 +28,11 @@ bool Specialiser::same(const AVal& a, const AVal& b) const {
     case AKind::poison:
       return true;
     case AKind::position:
-      return a.heap == b.heap && a.known.same(b.known);
+      if (a.heap != b.heap || !a.known.same(b.known) || !a.parts != !b.parts) return false;
+      if (!a.parts) return true;
+      break;
+    case AKind::rolled:
+      return a.atom == b.atom && a.known.same(b.known);
     case AKind::either:
       if (a.atom != b.atom) return false;
       break;
@@ -99,10 +103,8 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
     return same(out.items()[0], out.items()[1]) ? out.items()[0] : out;
   }
   if (a.is(AKind::either) || b.is(AKind::either)) return both(a, b, j);
-  if (a.is(AKind::position) && b.is(AKind::position) && a.heap == b.heap) {
-    const AVal x = settled_position(a, fa), y = settled_position(b, fb);
-    if (same(x, y)) return x;
-  }
+  if (a.is(AKind::position) && b.is(AKind::position) && a.heap == b.heap && fa.heap[a.heap] && fb.heap[b.heap])
+    if (const AVal merged = merged_position(a, b, fa, fb); !merged.is(AKind::unbound)) return merged;
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   // A symbolic zero that meets a number stays symbolic: as zeros it would be added (to -0.0, which becomes 0.0) and
   // multiplied (by infinity) where the interpreter does neither.
@@ -372,6 +374,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   for (size_t i : differing) {
     if (!a.heap[i] || !b.heap[i]) {
       const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
+      if (only->kind == AObject::Kind::turn) {  // of names that the other way has not; it is unpacked again
+        heap_.put(i, nullptr);
+        continue;
+      }
       Fork& other = a.heap[i] ? b : a;
       if (!only->external || (!changed_inside(*only) && !other.effects.unknown)) {
         heap_.put(i, only);
@@ -554,6 +560,12 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, const Meet& meet) {
   j.block = code.new_block();
   j.parted = meet.parted;
   j.tag = meet.tag;
+  if (meet.label) {
+    const ir::NameId tag = code.block_param(j.block, ir::types::boolean());
+    j.tag = tag;
+    j.from_a.push_back(code.boolean(true));
+    j.from_b.push_back(code.boolean(false));
+  }
   j.names = meet.names;
   j.born = meet.born;
   j.place = {.code = f.code.get(), .meet = meet.at, .begin = meet.parted.begin};
@@ -610,8 +622,10 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, const Meet& meet) {
 
 // ---------------------------------------------------------------- loop heads
 
-AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
+AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const Optional* optional) {
+  if (optional) return generalise_optional(v, *optional, lh);
   if (v.is(AKind::either)) return v;
+  if (v.is(AKind::position)) return generalise_position(v, lh);
   const ir::Type* t = type_of(v);
   if (t || (v.is(AKind::dynamic) && !t)) {
     if (t && t->kind == ir::TypeKind::none) return v;
@@ -626,6 +640,7 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh) {
     for (AVal& item : parts->items) item = generalise(item, lh);
     AVal out = v;
     out.node = kNoNode;
+    lh.functions = lh.functions || !v.is(AKind::tuple) || v.extends_tuple();
     if (v.extends_tuple() && v.known.as<runtime::Type>()->has_dict && is_known_outside(v))
       abandon("an object that extends tuple, known outside and changed by a loop");
     if (v.is(AKind::closure)) parts->function = Value();
@@ -653,12 +668,16 @@ static AVal* part_of(AObject& o, const HeapLocation& l) {
 void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh) {
   for (const HeapLocation& l : plan.forgotten)
     std::erase_if(write(l.object).slots, [&](const AObject::Slot& s) { return s.name.id() == l.index; });
-  for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh);
+  const auto form = [](const auto& forms, const auto& key) {
+    const auto at = forms.find(key);
+    return at == forms.end() ? nullptr : &at->second;
+  };
+  for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh, form(plan.optional_names, n));
   for (const HeapLocation& l : plan.heap) {
     AObject& o = write(l.object);
     AVal* v = part_of(o, l);
     if (!v) abandon("an attribute that a loop makes");
-    *v = generalise(*v, lh);
+    *v = generalise(*v, lh, form(plan.optional_heap, l));
     // As at the end of every iteration: everything is written, or nothing is.
     const bool slot = l.part == HeapLocation::Part::slot, item = l.part == HeapLocation::Part::item;
     AObject::Slot* s = slot ? o.find(Symbol::from_id(l.index)) : nullptr;
@@ -670,11 +689,13 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
       if (item) o.dirty = true;
     }
   }
+  roll_records(plan, lh);
 }
 
 // The value of a back edge fits the generalised one at the head, or the loop is not compiled.
 void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge) {
   const auto unlike = [&](std::string reason) { throw Unlike({std::move(reason), span}); };
+  if (head.is(AKind::either) && optional_form(head, back)) return;
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
@@ -683,6 +704,11 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
       unlike(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
                          type_of(back) ? ir::to_string(type_of(back)) : "structure"));
     return;
+  }
+  if (head.is(AKind::position) && back.is(AKind::position)) {
+    const auto behind_turns = [](const AVal& v) { return v.parts && v.items().size() == 1; };
+    if (head.heap == back.heap && head.known.same(back.known) && behind_turns(head) && behind_turns(back)) return;
+    unlike("the records of a loop whose first turns are of another kind");
   }
   const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
   const bool alike = head.kind == back.kind &&
@@ -705,20 +731,46 @@ std::string AFrame::variable(uint32_t name) const {
   return hint.empty() ? "variable" : fmt::format("variable {}", hint);
 }
 
+// What a shadow map has of objects that the turn has made, and that nobody reaches any more: nothing is left of it.
+void Specialiser::drop_zeros_of_turn(const AHeap& at_head, AHeap& edge) {
+  std::vector<size_t> differing;
+  AHeap::each_difference(at_head, edge, [&](size_t id) { differing.push_back(id); });
+  for (const size_t id : differing) {
+    const auto &x = at_head[id], &y = edge[id];
+    if (!x || !y || y->kind != AObject::Kind::shadow || x->items.size() >= y->items.size()) continue;
+    AObject& o = edge.own(id);
+    const AObject all = o;
+    o.keys.clear();
+    o.items.clear();
+    for (size_t k = 0; k < all.items.size(); ++k) {
+      if (k >= x->items.size() && all.items[k].is(AKind::zero)) continue;
+      o.keys.push_back(all.keys[k]);
+      o.items.push_back(all.items[k]);
+    }
+  }
+}
+
 bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
   bool ok = true;
   const std::vector<bool>& live = f.flow->live_in[index(head)];
-  auto look = [&](const AVal& h, const AVal& b, bool in_plan, auto what, auto add) {
+  heap_ = edge.heap;
+  code.switch_to(edge.end);
+  to_turn_ends(edge.env);
+  edge.heap = heap_;
+  drop_zeros_of_turn(at_head.heap, edge.heap);
+  auto look = [&](const AVal& h, const AVal& b, auto& known, auto& optional, const auto& place, auto what) {
     if (same(h, b)) return;
-    if (in_plan) return require_match(what(), h, b, edge);
-    add();
+    if (known.count(place)) {
+      const auto form = optional.count(place) ? std::nullopt : optional_form(h, b);
+      if (!form) return require_match(what(), h, b, edge);
+      optional.emplace(place, *form);
+    }
+    known.insert(place);
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n])
-      look(
-          at_head.env[n], edge.env[n], plan.names.count(n), [&] { return f.variable(n); },
-          [&] { plan.names.insert(n); });
+    if (live[n]) look(at_head.env[n], edge.env[n], plan.names, plan.optional_names, n, [&] { return f.variable(n); });
+  check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t at : differing) {
@@ -729,8 +781,9 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
       ok = false;
     }
     if (!x || !y) continue;
+    if (x->kind == AObject::Kind::turn) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
-      abandon("a cotangent that only some iterations have");
+      throw Unlike({"a cotangent that only some iterations have", span});
     if (y->escaped && !x->escaped) {  // it is the same one in all iterations
       if (x->kind == AObject::Kind::identity)
         abandon("a function or tuple that the interpreter gets to know in a loop");
@@ -742,6 +795,10 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
       abandon("a list, dict or object that differs between branches in a loop");
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
+    if (x->kind == AObject::Kind::seq && x->items.size() != y->items.size()) {
+      ok = pushes_fit(plan, id, *x, *y) && ok;
+      continue;
+    }
     if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
     if (x->kind == AObject::Kind::set && !alike(*x->concrete.as<runtime::Set>(), *y->concrete.as<runtime::Set>()))
       abandon("a set that changes in a loop");
@@ -758,7 +815,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
         const bool global = x->kind == AObject::Kind::globals;
         return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
       };
-      look(h, b, plan.heap.count(l), what, [&] { plan.heap.insert(l); });
+      look(h, b, plan.heap, plan.optional_heap, l, what);
     };
     PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
       if (k < x->items.size())
@@ -791,21 +848,39 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   return ok;
 }
 
-static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh, std::vector<Atom>& out) {
+static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh,
+                    std::map<uint32_t, Atom>& chains, std::vector<Atom>& out) {
   if (head.is(AKind::dynamic)) {
     if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) out.push_back(s.atom(back));
     return;
   }
+  if (head.is(AKind::either)) {
+    if (!lh.params.count(index(head.atom.name()))) return;
+    const auto [is_nothing, there] = s.optional_atoms(back, {head.items()[0], head.items()[1].type});
+    out.push_back(is_nothing);
+    out.push_back(there);
+    return;
+  }
+  if (head.is(AKind::position) && head.parts) {
+    const Atom param = head.items()[0].atom, passed = back.items()[0].atom;
+    if (!lh.params.count(index(param.name()))) return;
+    const auto [at, fresh] = chains.try_emplace(index(param.name()), passed);
+    if (fresh) out.push_back(passed);
+    if (at->second != passed) s.abandon("a loop whose turns leave records");
+    return;
+  }
   if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound))
-    for (size_t i = 0; i < head.items().size(); ++i) collect(s, head.items()[i], back.items()[i], lh, out);
+    for (size_t i = 0; i < head.items().size(); ++i) collect(s, head.items()[i], back.items()[i], lh, chains, out);
 }
 
 std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                                    const LoopHead& lh) {
   std::vector<Atom> out;
-  for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, out);
+  std::map<uint32_t, Atom> chains;
+  for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, chains, out);
   for (const HeapLocation& l : plan.heap)
-    collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, out);
+    collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, chains, out);
+  if (!plan.rolled.empty()) out.push_back(chain_with_turn(lh));
   return out;
 }
 

@@ -26,7 +26,8 @@ struct Meet {
   Span parted{};
   ir::Atom tag{};  // JoinBlock
   uint32_t names = 0;
-  uint64_t born = 0;  // functions with this identity and later ones were made behind the fork
+  uint64_t born = 0;   // functions with this identity and later ones were made behind the fork
+  bool label = false;  // no condition tells the forks apart: where they meet, a parameter says which it was
 };
 
 // The residual join point that two forks jump to.
@@ -64,18 +65,35 @@ struct HeapLocation {
   auto operator<=>(const HeapLocation&) const = default;
 };
 
+// A value that is there on some ways, with this type, and on others is a symbolic zero or None.
+struct Optional {
+  AVal nothing;
+  const ir::Type* type = nullptr;
+};
+
 // What a residual loop's head takes as parameters. Grows until the back edges fit.
 struct LoopPlan {
   std::set<uint32_t> names;
   std::set<HeapLocation> heap;
+  // Those that are eithers there: a parameter that is the tag, and one that is the value.
+  std::map<uint32_t, Optional> optional_names;
+  std::map<HeapLocation, Optional> optional_heap;
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
+  // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).
+  std::map<HeapId, size_t> rolled;
+  bool may_roll = false;  // a loop whose turns nobody can count
 };
 
 struct LoopHead {
   ir::BlockId block{};
   std::vector<ir::Atom> initial;
   std::set<uint32_t> params;  // names
+  // jit/records.cpp
+  bool functions = false;  // some of its parameters are of functions, or of objects that extend tuple
+  size_t rolled = 0;       // which of Specialiser::rolled_ its turns push
+  ir::NameId chain{};      // the parameter that holds them
+  std::vector<std::pair<ir::Atom, ir::NameId>> chains;  // that its reverse goes through: before the loop, the parameter
 };
 
 }  // namespace ouro::jit

@@ -48,7 +48,7 @@ bool Specialiser::is_number(const AVal& a) const {
 }
 
 std::optional<Value> Specialiser::concrete(const AVal& a) const {
-  if (a.is(AKind::known) || a.is(AKind::position)) return a.known;
+  if (a.is(AKind::known) || (a.is(AKind::position) && !a.parts)) return a.known;
   if (a.is(AKind::tuple) && !a.extends_tuple()) {
     std::vector<Value> items;
     for (const AVal& i : a.items()) {

@@ -29,6 +29,7 @@
 #include "jit/abstract.h"
 #include "jit/abstract_heap.h"
 #include "jit/access.h"
+#include "jit/records.h"
 #include "jit/residual.h"
 #include "jit/specialise.h"
 #include "runtime/object/ops.h"
@@ -64,7 +65,8 @@ struct AFrame {
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
-    bool first = false;       // only its first turn is: a loop of the program follows
+    int first = 0;            // only so many turns are: a loop of the program follows
+    bool counted = true;      // its turns could be written out
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     size_t holes = 0;                                      // left to the interpreter before it was entered
     int arms = 0;                                          // branches around it that were not decided
@@ -119,7 +121,7 @@ struct LoopWay {
     large,      // written out, the program is too large
   } kind = Kind::open;
   bool boxes = false;  // turns that are written out have operations of the interpreter, too
-  bool first = false;  // the first turn is written out, since it changes types
+  int first = 0;       // so many turns are written out, since they change types
 };
 
 struct Fallback {
@@ -369,6 +371,7 @@ class Specialiser {
   void shadow_move(const AVal& env, const AVal& list, int64_t at, bool open);
   int64_t shadow_count(const AVal& env, const AVal& list);
   AVal previous_record(const AVal& position);
+  AVal record_item(HeapId seq, const AVal& position, size_t item);
   AVal list_index(const AVal& container, const AVal& index);
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
   AVal unbind_call(const AVal& plan, const AVal& d, const AVal& env);
@@ -435,6 +438,9 @@ class Specialiser {
   void set_update(const AVal& set, const AVal& items);
   bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
+
+  std::optional<struct Optional> optional_form(const AVal& head, const AVal& back) const;
+  std::pair<ir::Atom, ir::Atom> optional_atoms(const AVal& v, const Optional& form);
 
   // ---- residual (materialise.cpp)
   ir::Atom atom(const AVal& a);         // of a number, or materialised
@@ -506,10 +512,16 @@ class Specialiser {
   Outcome run(AFrame& f, ir::BlockId from, ir::BlockId stop, EnterAt entry = EnterAt::block);
   Outcome run_branch(AFrame& f, ir::Atom condition, ir::BlockId from, ir::BlockId stop, ir::BlockId& next,
                      const std::function<Outcome(size_t, ir::BlockId)>& arm);
+  Outcome run_arms(AFrame& f, ir::Atom condition, ir::BlockId meet,
+                   const std::function<Outcome(size_t, ir::BlockId)>& arm);
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
-  Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start);
+  Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start, bool counted);
+  void join_edges(AFrame& f, ir::BlockId head, std::vector<Fork>& edges, uint32_t names, uint64_t born);
+  Outcome run_ways(AFrame& f, const ir::Terminator& t, const AVal& way, size_t first, ir::BlockId at, ir::BlockId stop,
+                   ir::BlockId& next);
+  bool being_unrolled(const AFrame& f, ir::BlockId at) const;
   void take_edge(AFrame& f, const ir::Target& t);
   AVal atom_value(AFrame& f, ir::Atom a);
   AVal raw_value(AFrame& f, ir::Atom a);  // which may be an either
@@ -534,14 +546,36 @@ class Specialiser {
   HeapId merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
   bool merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
+  // records.cpp
+  const struct Rolled& rolled_of(const AVal& flag) const;
+  void need_there(const AVal& flag);
+  int64_t turn_records(HeapId seq, const AVal& flag);
+  const AObject& unpacked_turn(const Rolled& r, const AVal& chain);
+  AVal turn_item(HeapId seq, const AVal& flag, const AVal& chain, size_t item);
+  AVal of_turn(const AVal& v, const Rolled& r, struct Turn& t);
+  ir::Atom atom_of_turn(ir::Atom a, const Rolled& r, const Turn& t) const;
+  void rename(AObject& o, const std::function<void(AVal&)>& value, const std::function<void(ir::Atom&)>& atom);
+  void roll_records(const struct LoopPlan& plan, struct LoopHead& lh);
+  bool pushes_fit(LoopPlan& plan, HeapId seq, const AObject& head, const AObject& back);
+  bool describe_turn(const LoopPlan& plan, const Fork& at_head, const Fork& edge, Rolled& r);
+  bool roll_turns(const LoopPlan& plan, const Fork& at_head, const std::vector<Fork>& edges, const LoopHead& lh);
+  ir::Atom chain_with_turn(const LoopHead& lh);
   AVal settled_position(const AVal& position, const Fork& at);
+  AVal without_absent(const AVal& position);
+  AVal merged_position(const AVal& a, const AVal& b, const Fork& fa, const Fork& fb);
+  AVal turn_before(const AVal& position);
+  void to_turn_ends(std::vector<AVal>& env);
+  void check_shared_chains(const LoopPlan& plan, const Fork& at_head, const Fork& edge);
+  AVal generalise_position(const AVal& position, LoopHead& lh);
+  static void pass_turns(const std::vector<AVal>& at_head, std::vector<AVal>& env);
+  void drop_zeros_of_turn(const AHeap& at_head, AHeap& edge);
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
-  void generalise_state(AFrame& f, const struct LoopPlan& plan, struct LoopHead& lh);
-  AVal generalise(const AVal& v, LoopHead& lh);
+  void generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh);
+  AVal generalise(const AVal& v, LoopHead& lh, const struct Optional* optional = nullptr);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
@@ -561,6 +595,7 @@ class Specialiser {
   AVal either(ir::Atom tag, const AVal& yes, const AVal& no);
   Outcome run_sides(AFrame& f, ir::Atom tag, ir::BlockId at, ir::BlockId stop, ir::BlockId& next);
   ir::Atom materialise_either(const AVal& a);
+  AVal generalise_optional(const AVal& v, const Optional& form, LoopHead& lh);
   ir::Atom carried_atom(ir::Atom a, const ir::Type* type, size_t side, struct JoinBlock& j);
   const ir::Type* carried_type(const ir::Type* t, size_t side, struct JoinBlock& j);
   AVal carried(const AVal& v, size_t side, struct JoinBlock& j);
@@ -604,7 +639,9 @@ class Specialiser {
   std::vector<Parted> parted_;
   size_t eithers_ = 0, splits_ = 0;  // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
-  std::set<uint32_t> tags_;  // names that are tags
+  std::set<uint32_t> tags_;                      // names that are tags
+  std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records
+  std::map<uint32_t, Turn> turns_;               // by the name of the chain
   std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
   bool testing_end_ = false;  // the operand is read by is.end
   struct {

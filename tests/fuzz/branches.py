@@ -62,11 +62,15 @@ WRITES = ["u = {v}", "u = {v}", "x = {x}", "y = {x}", "x = {x}", "l.append({x})"
 ENDS = ["return {x}.sum()", "return {x}.sum() * {f}", "raise ValueError('no')"]
 LOOPS = ["for z in list(l):", "for z in [x, y]:", "for z in (x, y, x):", "for i in range(3):", "for z in t:", "for k, z in d.items():"]
 IN_LOOP = ["break", "continue", "x = x + z if is_tensor(z) else x", "l.append(z)", "u = z"]
+IN_WHILE = ["break", "continue", "x = x * {f} + y", "x, y = y, x * {f}", "y = tanh({x})"]
 
 
 class Program:
+    whiles = 0.0  # how many of its loops have turns that data decides (loops.py)
+
     def __init__(self, seed):
         self.seed = seed
+        self.counters = 0
         self.rng = random.Random(seed)
         self.lines = self.block(self.rng.choice([2, 3, 4, 5]), 0, False)
         self.result = self.filled(self.rng.choice(["{x}.sum()", "({x} * {x}).sum()", "{x}.sum() + {x}.sum()", "{x}.mean() * (2.0 if u is None else 3.0)", "{x}.sum() * q"]))
@@ -87,12 +91,34 @@ class Program:
 
     def statement(self, loop):
         r = self.rng
-        choices = WRITES + (IN_LOOP * 3 if loop else [])
+        choices = WRITES + ((IN_WHILE if self.whiles else IN_LOOP) * (8 if self.whiles else 3) if loop else [])
         return [line for line in self.filled(r.choice(choices)).split("; ")]
+
+    # It ends after some turns, whatever its condition says.
+    def loop_on_data(self, depth):
+        r = self.rng
+        n, most = f"n{self.counters}", r.choice([0, 1, 2, 3, 5])
+        self.counters += 1
+        tests = [self.filled(r.choice(TESTS if r.random() < 0.85 else STRUCTURE)) for _ in range(r.choice([1, 1, 1, 2]))]
+        body = self.block(r.choice([1, 2, 3]), depth + 1, True)
+
+        def somewhere(first):  # not in front of an elif or else
+            return r.choice([i for i in range(first, len(body) + 1) if i == len(body) or not (isinstance(body[i], list) and body[i][0].startswith("el"))])
+        body.insert(somewhere(0) if r.random() < 0.3 and not any("continue" in line for line in self.texts(body, "")) else 0, f"{n} += 1")
+        if r.random() < 0.25:
+            body.insert(somewhere(1), [f"if {n} > {most} or {tests[0]}:", [r.choice(["break", "break", "return {x}.sum()"]).replace("{x}", r.choice("xy"))]])
+            condition = f"{n} < 9"
+        else:
+            condition = r.choice([" and ", " and ", " or "]).join(tests)
+            condition = r.choice([f"({condition}) and {n} < {most}", f"{n} < {most} and ({condition})"])
+        return [f"{n} = 0", [f"while {condition}:", body]] + ([["else:", self.block(1, depth + 1, False)]] if r.random() < 0.1 else [])
 
     def block(self, n, depth, loop):
         r, out = self.rng, []
         for _ in range(n):
+            if self.whiles and depth < 2 and r.random() < self.whiles:
+                out += self.loop_on_data(depth)
+                continue
             kind = r.random()
             if depth < 3 and kind < 0.45:
                 out.append(["if " + self.filled(r.choice(TESTS if r.random() < 0.65 else STRUCTURE)) + ":", self.block(r.choice([1, 1, 2, 3]), depth + 1, loop)])
@@ -153,7 +179,7 @@ class Program:
 
     def smaller(self):
         for lines, i in list(self.places()):
-            if i >= len(lines):
+            if i >= len(lines) or (isinstance(lines[i], str) and lines[i].endswith(" += 1") and lines[i][0] == "n"):
                 continue
             before = lines[:]
             opens = isinstance(lines[i], list) and not lines[i][0].startswith(("elif", "else")) and i + 1 < len(lines) and isinstance(lines[i + 1], list) and lines[i + 1][0].startswith(("elif", "else"))
