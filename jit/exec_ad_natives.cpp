@@ -150,10 +150,10 @@ N(n_class_attribute) {
 N(n_record) {
   AObject o;
   o.kind = AObject::Kind::record;
-  Value cls = s.class_of(a.at(0));
-  o.cls = cls.as<runtime::Type>()->name;
+  o.cls = s.model_class(a.at(0));
   return AVal::of_heap(s.allocate(std::move(o)));
 }
+N(n_model_class) { return AVal::of(s.model_class(a.at(0))); }
 N(n_fields) {
   std::vector<AVal> names;
   if (a.at(0).is(AKind::ref))
@@ -316,6 +316,7 @@ constexpr NativeRow kRows[] = {
     {"bare", n_bare},
     {"class_attribute", n_class_attribute},
     {"record", n_record},
+    {"model_class", n_model_class},
     {"fields", n_fields},
     {"fail", n_fail},
     {"stop_gradient", n_same},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/protocol/metaclass.h"
 
@@ -267,7 +268,9 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     const AObject& o = read(a.heap);
     for (const AObject::Slot& s : o.slots)
       if (s.name == name) return s.value;
-    return {};
+    if (!runtime::autodiff::is_method_of_parts(n)) return {};
+    const AVal parts = parts_of_gradient(a);
+    return parts.is(AKind::ref) && kind_at(parts.heap) == AObject::Kind::dict ? lookup_attr(parts, name) : AVal{};
   }
   if (a.is(AKind::closure)) {
     // One that exists outside may have been given another name, or may be at any time.
@@ -392,7 +395,7 @@ AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, 
 }
 
 AVal Specialiser::get_item(const AVal& from, const AVal& at) {
-  const AVal a = as_value(from);
+  const AVal a = parts_of_gradient(as_value(from));
   const bool keyed = a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::dict;
   const AVal key = keyed || is_instance(a) ? at : as_value(at);
   if (is_tensor(a)) return tensor_index(a, key);

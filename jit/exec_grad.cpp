@@ -93,6 +93,18 @@ AVal Specialiser::forward_of_native(const Value& f) {
   return adapter("with_holder", {form, AVal::of(n->self), AVal::of(f)});
 }
 
+Value Specialiser::model_class(const AVal& a) {
+  if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::record) return read(a.heap).cls;
+  return a.is(AKind::known) ? ad::model_class(session, a.known) : class_of(a);
+}
+
+AVal Specialiser::parts_of_gradient(const AVal& a) {
+  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::record) return a;
+  const Value cls = read(a.heap).cls;
+  const Value f = runtime::type_lookup(session, cls.as<runtime::Type>(), intern(ad::kParts));
+  return f.is_unbound() ? a : call(concrete_function(f), {a});
+}
+
 AVal Specialiser::forward_form(const AVal& given) {
   need_stack("calls nested too deeply");
   const AVal f = one_side(settle(given));

@@ -63,7 +63,7 @@ AVal Specialiser::make_reversed(const AVal& a) {
 }
 
 AVal Specialiser::make_iterator(const AVal& given) {
-  const AVal a = settled(as_value(given));
+  const AVal a = parts_of_gradient(settled(as_value(given)));
   if (a.is(AKind::view)) return dict_iterator(a, false);
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
@@ -352,7 +352,7 @@ bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
 }
 
 AVal Specialiser::length(const AVal& given) {
-  const AVal a = settled(as_value(given));
+  const AVal a = parts_of_gradient(settled(as_value(given)));
   if (auto v = concrete(a)) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {

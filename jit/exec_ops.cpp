@@ -310,7 +310,7 @@ bool Specialiser::same_or_equal(const AVal& a, const AVal& b, std::string_view w
 }
 
 AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
-  const AVal b = as_value(container);
+  const AVal b = parts_of_gradient(as_value(container));
   auto answer = [&](bool in) { return AVal::of(Value::boolean(in == (op == prim::in))); };
   if (auto x = concrete(a))
     if (auto y = concrete(b)) {

@@ -48,6 +48,7 @@ struct Operands {
   bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
   bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
   bool set(size_t i) const { return is_a(i, AObject::Kind::set); }
+  bool gradient(size_t i) const { return is_a(i, AObject::Kind::record); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
   bool asks(size_t i, std::string_view) const { return scripted(i); }

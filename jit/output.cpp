@@ -143,7 +143,7 @@ class Builder {
     if (record) {
       auto* r = runtime::new_object<ad::Record>(runtime::ObjectKind::record);
       object = Value::steal(r);
-      r->name = t.constant;
+      r->cls = t.constant;
     } else {
       object = runtime::new_instance(s_, t.constant.as<runtime::Type>());
       if (object.is_error()) return object;

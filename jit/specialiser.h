@@ -398,7 +398,9 @@ class Specialiser {
   std::optional<Value> concrete(const AVal& a) const;   // the value if it is known (tuples of known included)
   const ir::Type* type_of(const AVal& a) const;         // null: Any or structure; of an either: NeedSide
   Value class_of(const AVal& a);                        // Type object, else Abandon
-  bool same(const AVal& a, const AVal& b) const;        // identical abstract values
+  Value model_class(const AVal& a);                     // of what `a` is the gradient of, or of `a`
+  AVal parts_of_gradient(const AVal& a);  // the list or dict that `a`, a record, is taken for; else `a` (autodiff.h)
+  bool same(const AVal& a, const AVal& b) const;  // identical abstract values
   Value class_of_iterator(const AObject& o);
 
   // ---- external things (external.cpp)

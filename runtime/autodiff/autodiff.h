@@ -51,9 +51,10 @@ struct Pullback : GcObject {
   static constexpr ObjectKind kKind = ObjectKind::pullback;
 };
 
-// Attributes by name: the gradient of an object.
+// Attributes by name: the gradient of an object. Where the object's class says with a method `_parts` which list or
+// dict it is taken for (nn.Sequential), items, length and iteration are those of that list or dict in the gradient.
 struct Record : GcObject {
-  Value name;  // Str: the class of what it is the gradient of
+  Value cls;  // the class of what it is the gradient of
   NameTable<Value> fields;
   static constexpr ObjectKind kKind = ObjectKind::record;
 };
@@ -64,6 +65,13 @@ struct Like : Object {
   std::vector<int64_t> dims;
   static constexpr ObjectKind kKind = ObjectKind::opaque_zero;
 };
+
+// The class of what `v` is the gradient of, or of v itself.
+Value model_class(Session& s, const Value& v);
+constexpr std::string_view kParts = "_parts";
+inline bool is_method_of_parts(std::string_view name) {
+  return name == "keys" || name == "values" || name == "items" || name == "get";
+}
 
 // ---- forward forms (forward.cpp)
 // Are the tests of a function followed (ir/grad/reverse.h)? Those of the library's own models and operations are of

@@ -508,6 +508,7 @@ struct Operands {
     return k == ObjectKind::set || k == ObjectKind::frozenset;
   }
   bool slice(size_t i) const { return cast<Slice>(at(i)); }
+  bool gradient(size_t i) const { return cast_exact<Record>(at(i)); }
   bool tensor(size_t i) const { return is_tensor(at(i)); }
   bool by_index() const {
     const ObjectKind k = kind_of(unwrap(at(0)));

@@ -139,9 +139,10 @@ Value n_class_attribute(Session& s, const Args& a) {
 }
 Value n_record(Session& s, const Args& a) {
   Value v = Value::steal(new_object<Record>(ObjectKind::record));
-  v.as<Record>()->name = make_str(type_name(s, a[0]));
+  v.as<Record>()->cls = model_class(s, a[0]);
   return v;
 }
+Value n_model_class(Session& s, const Args& a) { return model_class(s, a[0]); }
 // Data attributes of an object, in order of assignment: a list of names.
 Value n_fields(Session& s, const Args& a) {
   Value names = make_list();
@@ -469,6 +470,11 @@ constexpr NativeDef kFunctions[] = {
      .fn = n_class_attribute,
      .doc = "What the class of x has under a name."},
     {.name = "record", .params = "x, /", .fn = n_record, .doc = "An empty gradient of an object."},
+    {.name = "model_class",
+     .params = "x, /",
+     .fn = n_model_class,
+     .doc = "The class of what x is the gradient of, or of x itself.",
+     .effect = NativeEffect::pure},
     {.name = "fields", .params = "x, /", .fn = n_fields, .doc = "Names of an object's own attributes."},
     {.name = "fail", .params = "text, /", .fn = n_fail, .doc = "Raise TypeError."},
     {.name = "lost",

@@ -25,6 +25,7 @@ void clear_shadow(Object* o) { auto gone = std::move(static_cast<ShadowMap*>(o)-
 void visit_pullback(Object* o, Visitor& v) { v.visit(static_cast<Pullback*>(o)->function); }
 
 void visit_record(Object* o, Visitor& v) {
+  v.visit(static_cast<Record*>(o)->cls);
   for (const auto& e : static_cast<Record*>(o)->fields.entries()) v.visit(e.value);
 }
 void clear_record(Object* o) {
@@ -37,10 +38,33 @@ Value call_pullback(Session& s, const Value& self, const Args& args) {
   return call(s, self.as<Pullback>()->function, args);
 }
 
+// The list or dict that stands for a record. Unbound: its class has none.
+Value parts_of(Session& s, const Value& record) {
+  const Value f = type_lookup(s, record.as<Record>()->cls.as<Type>(), intern(kParts));
+  return f.is_unbound() ? f : call(s, f, Args{{&record, 1}, {}, {}});
+}
+
 // A record reads like the object it is the gradient of.
-Value record_get(Session&, const Value& self, Symbol name) {
-  const Value* v = self.as<Record>()->fields.find(name);
-  return v ? *v : Value();
+Value record_get(Session& s, const Value& self, Symbol name) {
+  if (const Value* v = self.as<Record>()->fields.find(name)) return *v;
+  if (!is_method_of_parts(name.text())) return {};
+  OURO_TRY(parts, parts_of(s, self));
+  return cast<Dict>(parts) ? get_attr(s, parts, name) : Value();
+}
+Value record_item(Session& s, const Value& self, const Value& key) {
+  OURO_TRY(parts, parts_of(s, self));
+  return parts.is_unbound() ? raise_type_error(s, "'gradient' object is not subscriptable") : get_item(s, parts, key);
+}
+Value record_iter(Session& s, const Value& self) {
+  OURO_TRY(parts, parts_of(s, self));
+  return parts.is_unbound() ? raise_type_error(s, "'gradient' object is not iterable") : iter(s, parts);
+}
+int64_t record_length(Session& s, const Value& self) {
+  const Value parts = parts_of(s, self);
+  if (parts.is_error()) return -1;
+  if (!parts.is_unbound()) return length(s, parts);
+  raise_type_error(s, "object of type 'gradient' has no len()");
+  return -1;
 }
 bool record_set(Session& s, const Value& self, Symbol name, const Value& v) {
   if (v.is_unbound()) {
@@ -54,7 +78,7 @@ bool record_set(Session& s, const Value& self, Symbol name, const Value& v) {
 Value record_repr(Session& s, const Value& self) {
   ReprGuard guard(s, self);
   Record* r = self.as<Record>();
-  std::string text = "gradient of " + std::string(r->name.as<Str>()->view()) + "(";
+  std::string text = "gradient of " + std::string(r->cls.as<Type>()->text()) + "(";
   if (!guard.entered()) return make_str(text + "...)");
   bool first = true;
   for (const auto& e : r->fields.entries()) {
@@ -84,8 +108,14 @@ constexpr GetSetDef kRecordAttributes[] = {{"__dict__", record_dict}};
 
 constexpr TypeSlots kNone{};
 constexpr TypeSlots kPullbackSlots{.call = call_pullback};
-constexpr TypeSlots kRecordSlots{
-    .repr = record_repr, .get_attr = record_get, .set_attr = record_set, .dir = record_dir};
+constexpr TypeSlots kRecordSlots{.truth = [](Session&, const Value&) { return 1; },
+                                 .repr = record_repr,
+                                 .iter = record_iter,
+                                 .length = record_length,
+                                 .get_item = record_item,
+                                 .get_attr = record_get,
+                                 .set_attr = record_set,
+                                 .dir = record_dir};
 
 constexpr TypeDef kTypes[] = {
     {.name = "seq", .kind = ObjectKind::seq, .slots = &kNone, .subclassable = false},
@@ -108,6 +138,11 @@ void register_kinds() {
 }
 
 }  // namespace
+
+Value autodiff::model_class(Session& s, const Value& v) {
+  Record* r = cast_exact<Record>(v);
+  return r ? r->cls : Value::share(type_of(s, v));
+}
 
 void register_autodiff_types(Session& s) {
   static const bool registered = (register_kinds(), true);

@@ -37,6 +37,7 @@ inline std::string_view swapped(ir::Op op) {
 //   bool scripted(i)             an object of a script class
 //   bool extends_container(i)    an object of a script class that extends one and is iterated over as that
 //   bool list(i), tuple(i), dict(i), set(i), slice(i), tensor(i)
+//   bool gradient(i)             a record (autodiff.h)
 //   bool asked_as_key(i)         its class has a __hash__ or __eq__ that is written in a script
 //   bool has(i, special)         its class has that special method, written in a script
 //   bool asks(i, special)        it may have it, to be called with nothing but its operands
@@ -131,6 +132,8 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.store_asks()) return text("store");
     return on.stores_in_class() ? Called{By::form, "class_store_form"} : Called{};
   }
+  if (op == prim::item_get && on.gradient(0)) return rule("gradient_item");
+  if (op == prim::iter && on.gradient(0)) return rule("gradient_iterator");
   if (op == prim::item_get && !on.has(0, "__getitem__")) {
     if (on.missing()) return rule("item_or_missing");
     if (on.made_generic()) return rule("class_item");
@@ -156,7 +159,7 @@ Called called_by(ir::Op op, const Operands& on) {
   if (op == prim::iter) return on.scripted(0) && !on.extends_container(0) ? text("iterator") : Called{};
   if (op == prim::iter_next)
     return on.iterator_of_script(0) ? rule(on.identified() ? "step_or_end" : "next_of_generator") : Called{};
-  if (op == prim::move) return on.drawn(0) ? rule("drawn_list") : Called{};
+  if (op == prim::move) return on.drawn(0) || on.gradient(0) ? rule("drawn_list") : Called{};
   return {};
 }
 
