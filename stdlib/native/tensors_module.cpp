@@ -5,6 +5,7 @@
 #include "runtime/object/exception.h"
 #include "runtime/object/native.h"
 #include "runtime/object/ops.h"
+#include "runtime/tensor/philox.h"
 #include "runtime/tensor/tensor.h"
 #include "stdlib/native/tables.h"
 
@@ -18,6 +19,16 @@ Value mark_buffer(Session& s, const Args& a) {
   if (!cast<Tensor>(a[0]))
     return raise_type_error(s, "nn.buffer: a tensor is expected, not %s", type_name(s, a[0]).c_str());
   return with_buffer_mark(a[0]);
+}
+
+// Where the random numbers stand, as numbers alone: programs have them in registers (ouro/autodiff, checkpoint).
+Value random_seed(Session& s, const Args&) { return Value::integer(static_cast<int64_t>(s.state<RandomState>().seed)); }
+Value random_counter(Session& s, const Args&) {
+  return Value::integer(static_cast<int64_t>(s.state<RandomState>().counter));
+}
+Value set_random(Session& s, const Args& a) {
+  s.state<RandomState>() = {static_cast<uint64_t>(a[0].as_int()), static_cast<uint64_t>(a[1].as_int()), 0};
+  return Value::integer(0);
 }
 
 Value text(std::string_view t) { return make_str(t); }
@@ -68,6 +79,24 @@ Value operations(Session& s, const Args&) { return operation_namespace(s); }
 
 constexpr NativeDef kFunctions[] = {
     {"mark_buffer", "x, /", mark_buffer, "x, marked: the attribute that is first set with it is a buffer."},
+    {.name = "random_seed",
+     .params = "",
+     .fn = random_seed,
+     .doc = "The seed of the random numbers.",
+     .effect = NativeEffect::hidden,
+     .gives = NativeGives::integer},
+    {.name = "random_counter",
+     .params = "",
+     .fn = random_counter,
+     .doc = "How many random operations there were since the seed was set.",
+     .effect = NativeEffect::hidden,
+     .gives = NativeGives::integer},
+    {.name = "set_random",
+     .params = "seed: int, counter: int, /",
+     .fn = set_random,
+     .doc = "Sets both; gives 0.",
+     .effect = NativeEffect::hidden,
+     .gives = NativeGives::integer},
     {"rows", "", rows,
      "The rows of tensor operations: (name, signature, parameters, inputs, their domains in tests, tolerance, test "
      "cases, is it differentiable)."},
