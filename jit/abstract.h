@@ -179,7 +179,8 @@ struct AObject {
     tensor,
     dict,
     set,
-    reversed
+    reversed,
+    generator,  // `source`: the object that its function's steps work on (ir/grad/generator.h)
   } iter = Iter::none;
   AVal source;              // what it runs over
   AVal cursor, stop, step;  // numbers

@@ -67,7 +67,7 @@ class LoopsAround {
 
 AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
                                 Span call_site) {
-  if (fn->is_generator) abandon(fmt::format("generator {}", fn->name.text()));
+  if (fn->is_generator) return make_generator(fn, std::move(params), globals, call_site);
   // Recursion ends where values that are known say so. What goes deeper behind one undecided branch after the other
   // would be executed in both arms of each. (Adapters of the rules of derivatives stand between all calls; who calls
   // itself is seen by its own form.)

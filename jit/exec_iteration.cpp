@@ -2,7 +2,9 @@
 // iterators one after another, and how many there are.
 #include <fmt/format.h>
 
+#include "ir/grad/generator.h"
 #include "jit/specialiser.h"
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/object/ops.h"
 
 namespace ouro::jit {
@@ -111,11 +113,40 @@ bool Specialiser::over_structure(const AVal& it) const {
   return o.iter != AObject::Iter::range && o.iter != AObject::Iter::none;
 }
 
+// Outside of differentiated code, too, a generator is an object and a function that takes one step
+// (ir/grad/generator.h). The object stays inside: for the interpreter it would be another one than the generator.
+AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
+                                 Span call_site) {
+  ir::FunctionRef& steps = generators_[code.get()];
+  if (!steps) steps = ir::grad::as_steps(*code);
+  const AVal object = exec_function(steps, std::move(params), globals, call_site);
+  if (!is_instance(object) || !class_of(object).same(runtime::autodiff::rules_function(session, "generator")))
+    abandon(fmt::format("generator {}, which yields inside try", code->name.text()));
+  return new_iterator(AObject::Iter::generator, object);
+}
+
+AVal Specialiser::next_of_generator(const AVal& object) {
+  static const Symbol at = intern("at"), step = intern("step");
+  const AVal none = AVal::of(Value::none()), place = own_attribute(object, at);
+  const auto before = concrete(place);
+  if (!before) abandon("a generator that stands where data has it");
+  constexpr int64_t kRunning = -2;  // grad_rules.generator
+  if (before->as_int() == kRunning) abandon("a generator that asks itself");
+  if (before->as_int() < 0) return AVal::marker(AKind::end);
+  store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
+  const AVal given = call(own_attribute(object, step), {object, place, none, none});
+  const auto after = concrete(own_attribute(object, at));
+  if (!after) abandon("a generator that stands where data has it");
+  return after->as_int() < 0 ? AVal::marker(AKind::end) : given;
+}
+
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) abandon("next of this value");
   AVal zero = AVal::of(Value::integer(0));
   switch (read(it.heap).iter) {
+    case AObject::Iter::generator:
+      return next_of_generator(AVal(read(it.heap).source));
     case AObject::Iter::list:
     case AObject::Iter::tuple: {
       AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;

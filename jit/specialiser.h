@@ -5,7 +5,7 @@
 //   exec_prims.cpp    the table of primitives               exec_ops.cpp      operators on numbers, tensors, objects
 //   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
 //   exec_tensor.cpp   rows of tensor operations             exec_index.cpp    items of tensors
-//   exec_grad.cpp     autodiff's primitives
+//   exec_grad.cpp     autodiff's primitives                 records.cpp       what loops keep for their reverse
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
 //   either.cpp        values that differ between branches   join.cpp          joins, loop heads
@@ -230,6 +230,8 @@ class Specialiser {
   AVal pattern(ir::Op op, const std::vector<AVal>& args, uint32_t count);
   AVal make_iterator(const AVal& a);
   AVal next(const AVal& iterator);
+  AVal make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals, Span call_site);
+  AVal next_of_generator(const AVal& object);
   bool over_structure(const AVal& iterator) const;
   Symbol keyword_name(const AVal& key);                              // of a dict that is spread over arguments
   std::vector<AVal> items_of(const AVal& a, std::string_view what);  // of known length, else Abandon
@@ -504,7 +506,8 @@ class Specialiser {
   int arms_ = 0;                             // of branches that are not decided, being executed
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
-  Value protocol_module_;  // once something of it was asked for
+  std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
+  Value protocol_module_;                                      // once something of it was asked for
   // exec_control.cpp
   enum class EnterAt : uint8_t {
     block,

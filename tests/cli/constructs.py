@@ -17,6 +17,11 @@ CONSTRUCTS = {
     "a comprehension": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "return stack([l(x) for l in self.ls]).sum()"),
     "a generator expression": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "return sum(l(x).sum() for l in self.ls)"),
     "cat of a growing list": ("self.l = nn.Linear(4, 4)", "out = [x]\nfor i in range(3):\n    out.append(self.l(out[-1]))\nreturn cat(out, 1).sum()"),
+    "a while on data": ("self.l = nn.Linear(4, 4)", "while (x * x).sum() > 0.5:\n    x = tanh(self.l(x)) * 0.5\nreturn x.sum()"),
+    "a while of two conditions": ("self.l = nn.Linear(4, 4)", "k = 0\nwhile (x * x).sum() > 0.01 and k < 6:\n    x = tanh(self.l(x)) * 0.5\n    k += 1\nreturn x.sum() * k"),
+    "a while with break and continue": ("self.l = nn.Linear(4, 4)", "while True:\n    x = tanh(self.l(x))\n    if x.sum() > 0.5:\n        x = x - 0.25\n        continue\n    x = x * 0.5\n    if (x * x).sum() < 0.2:\n        break\nreturn x.sum()"),
+    "a step size that data decides": ("self.l = nn.Linear(4, 4)", "t, h = 0.0, 0.5\nwhile t < 1.0:\n    k = tanh(self.l(x))\n    if (k * k).sum().item() * h > 0.6:\n        h = h * 0.5\n    else:\n        x, t = x + h * k, t + h\nreturn x.sum()"),
+    "a while in a for": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "for l in self.ls:\n    while (x * x).sum() > 0.5:\n        x = tanh(l(x)) * 0.5\n    x = x * 3.0\nreturn x.sum()"),
     "a slice": ("self.l = nn.Linear(4, 4)", "return self.l(x)[:, 1:3].sum()"),
     "several slices": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y[..., :2] * y[..., 2:]).sum()"),
     "a column": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y[:, 0] * y[:, -1]).sum()"),
@@ -280,6 +285,34 @@ def test_constructs_are_compiled_under_grad(t):
     reasons = {name: part for name, part in parts.items() if "interpreted" in part or "not compiled" in part or part.count(": compiled;") != 1}
     t.equal({k: v for k, v in reasons.items() if k not in LATER}, {})  # one version, and nothing of it is the interpreter's
     t.equal(sorted(LATER - set(reasons)), [])
+
+
+# The same without a gradient.
+PLAIN = {
+    "unpacking a generator": "a, b = (x * k for k in (1.0, 2.0))\nreturn (a - b).sum()",
+    "arguments from a generator": "return total(*(r.sum() for r in x))",
+    "the largest of a generator": "return x.sum() * max(n for n in x.shape)",
+    "a list of a generator": "return stack(list(r * 2.0 for r in x)).sum()",
+    "a generator function": "def pairs(v):\n    for i in range(3):\n        if i != 1:\n            yield v[:, i], v[:, i + 1]\nreturn sum((a * b).sum() for a, b in pairs(x))",
+    "generators in each other": "return sum(a.sum() for a in (r * 2.0 for r in x))",
+    "zip with a generator": "s = 0.0\nfor a, r in zip((v * 2.0 for v in x), x):\n    s = s + (a * r).sum()\nreturn s",
+    "any of a generator": "return x.sum() if any(n > 1 for n in x.shape) else x",
+    "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
+}
+
+
+def test_plain_constructs_are_compiled(t):
+    t.write("plain.ouro", "def total(*v):\n    return sum(v)\n" + "".join(
+        f"\n@jit\ndef step{k}(x):\n{indented(body)}\n\nfor i in range(3):\n    print({name!r}, repr(step{k}(arange(8.0).reshape(2, 4) + i).item()))\n"
+        for k, (name, body) in enumerate(PLAIN.items())))
+    eager = t.run("--mode=eager", "plain.ouro").out
+    t.check(len(eager.splitlines()) == 3 * len(PLAIN), eager[-300:])
+    told = t.run("explain", "--mode=graph", "plain.ouro").out
+    t.equal(told[:len(eager)], eager)
+    names = list(PLAIN)
+    parts = {names[int(m[1])]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"step(\d+) \(", part))}
+    t.equal(sorted(set(names) - set(parts)), [])
+    t.equal({name: part for name, part in parts.items() if "interpreted" in part or "not compiled" in part}, {})
 
 
 def test_a_print_in_a_gradient_costs_the_print(t):

@@ -48,7 +48,7 @@ CASES = {
     "a counter that others write": (LINEAR, "return m(x) * m.steps", "m.bump()", "", 2),
     "an attribute that is a size": ("a, b = self.l(x).split(self.n, dim=1)\nreturn (a * b).sum()", TRAIN, "pass", "", 1),
     "an attribute under a root": ("return self.l(x).sum() / math.sqrt(self.n)", TRAIN, "m.n = i + 1", "", 2),
-    "an attribute that counts trips": ("for _ in range(self.n):\n    x = tanh(self.l(x))\nreturn x.sum()", TRAIN, "m.n = 1 + i % 3", "", 3),
+    "an attribute that counts trips": ("for _ in range(self.n):\n    x = tanh(self.l(x))\nreturn x.sum()", TRAIN, "m.n = 1 + i % 3", "", 2),
     "an attribute of dropout": ("return dropout(self.l(x), self.t).sum()", TRAIN, "pass", "", 1),
     "a flag": ("return self.l(x).sum() if self.on else (self.l(x) ** 2).sum()", TRAIN, "m.on = i % 2 == 0", "", 2),
     "a text": ("return self.l(x).sum() if self.name == 'a' else (self.l(x) ** 2).sum()", TRAIN, "m.name = 'ab'[i % 2]", "", 2),

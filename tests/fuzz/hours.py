@@ -36,6 +36,7 @@ RUNS = {
     "arguments": (script("arguments", "--alone", "--batch=50", "--jobs=1", "--config=--mode=eager --threads=1 --memory=64M"), True),
     "pins": (script("pins", "--jobs=1", "--shrink=0"), True),
     "branches": (script("branches", "--jobs=1", "--shrink=0"), True),
+    "loops": (script("loops", "--jobs=1", "--shrink=0"), True),
     "arguments_compiled": (script("arguments", "--jobs=1", "--shrink=0"), True),
     "memory": (script("memory", "--sanitized"), True),
     "control_socket": (script("control_socket", "--slowest=10"), False),

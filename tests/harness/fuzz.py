@@ -27,7 +27,7 @@ OTHERS = {
     "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
 # Random tensor programs: how many (a tenth of them under the address sanitizer, a thirtieth under the thread sanitizer) and the tags; kernels on several threads are those of the first two.
-TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, []), "branches": (100, []), "hot_functions": (280, [])}
+TENSORS = {"tensors": (160, ["jit", "threads"]), "models": (80, ["jit", "threads"]), "arguments": (40, []), "pins": (100, []), "branches": (100, []), "loops": (80, []), "hot_functions": (280, [])}
 
 
 def run_fuzzer(suite, name, program, seconds):
