@@ -57,6 +57,8 @@ CASES = {
 
 
 def test_steps_over_distributions_are_compiled_whole(t):
+    if t.suite.sanitized:
+        t.skip("a minute of compilation; random programs are compiled there, too")
     cases = [(made, asked) for made, all_asked in CASES.items() for asked in all_asked]
     t.write("distributions.ouro", PRELUDE + "".join(STEP.format(k=k, name=f"{made}: {asked}", made=made, asked=asked) for k, (made, asked) in enumerate(cases)))
     eager = t.run("--mode=eager", "distributions.ouro", timeout=300).out

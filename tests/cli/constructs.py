@@ -273,6 +273,8 @@ def indented(text):
 
 
 def test_constructs_are_compiled_under_grad(t):
+    if t.suite.sanitized:
+        t.skip("a minute of compilation; random programs are compiled there, too")
     t.write("constructs.ouro", PRELUDE + "".join(CASE.format(k=k, name=name, made=indented(made), forward=indented(forward))
                                                  for k, (name, (made, forward)) in enumerate(CONSTRUCTS.items())))
     eager = t.run("--mode=eager", "constructs.ouro", timeout=300).out
