@@ -375,7 +375,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
     for (const AFrame::LoopState& o : outer->loops)
-      if (o.residual == BlockId::none) throw LoopRetry{outer, o.head, Why::large};
+      if (o.residual == BlockId::none && o.first == 0) throw LoopRetry{outer, o.head, Why::large};
 }
 
 // Where the ways out of a loop meet. Where it is entered in two places, as the reverse of one with a break is, the ways
@@ -400,8 +400,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
       return true;
     }
     if (l.residual == BlockId::none) {
-      if (l.first > 0) --l.first;
-      next_turn(f, f.loops[i]);
+      if (l.first > 0)
+        --l.first;
+      else
+        next_turn(f, f.loops[i]);
       return false;
     }
     l.back_edges->push_back({f.env, heap_, code.current(), {Outcome::Kind::reached, {}}, effects_});

@@ -117,6 +117,8 @@ bool Specialiser::over_structure(const AVal& it) const {
 // (ir/grad/generator.h). The object stays inside: for the interpreter it would be another one than the generator.
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
+  // What a script writes with yield mostly goes through numbers, one by one; expressions go through layers and tensors.
+  if (code->name.text() != "<genexpr>") abandon(fmt::format("generator {}", code->name.text()));
   ir::FunctionRef& steps = generators_[code.get()];
   if (!steps) steps = ir::grad::as_steps(*code);
   const AVal object = exec_function(steps, std::move(params), globals, call_site);
@@ -133,6 +135,9 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   constexpr int64_t kRunning = -2;  // grad_rules.generator
   if (before->as_int() == kRunning) abandon("a generator that asks itself");
   if (before->as_int() < 0) return AVal::marker(AKind::end);
+  // Each step is written out. A generator of numbers that goes on and on is quicker interpreted than compiled.
+  constexpr size_t kMostSteps = 64;
+  if (++generator_steps_ > kMostSteps) abandon(fmt::format("generators that give more than {} values", kMostSteps));
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal given = call(own_attribute(object, step), {object, place, none, none});
   const auto after = concrete(own_attribute(object, at));

@@ -507,7 +507,8 @@ class Specialiser {
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
-  Value protocol_module_;                                      // once something of it was asked for
+  size_t generator_steps_ = 0;
+  Value protocol_module_;  // once something of it was asked for
   // exec_control.cpp
   enum class EnterAt : uint8_t {
     block,

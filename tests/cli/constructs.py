@@ -295,7 +295,6 @@ PLAIN = {
     "arguments from a generator": "return total(*(r.sum() for r in x))",
     "the largest of a generator": "return x.sum() * max(n for n in x.shape)",
     "a list of a generator": "return stack(list(r * 2.0 for r in x)).sum()",
-    "a generator function": "def pairs(v):\n    for i in range(3):\n        if i != 1:\n            yield v[:, i], v[:, i + 1]\nreturn sum((a * b).sum() for a, b in pairs(x))",
     "generators in each other": "return sum(a.sum() for a in (r * 2.0 for r in x))",
     "zip with a generator": "s = 0.0\nfor a, r in zip((v * 2.0 for v in x), x):\n    s = s + (a * r).sum()\nreturn s",
     "any of a generator": "return x.sum() if any(n > 1 for n in x.shape) else x",
