@@ -136,7 +136,7 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   if (before->as_int() == kRunning) abandon("a generator that asks itself");
   if (before->as_int() < 0) return AVal::marker(AKind::end);
   // Each step is written out. A generator of numbers that goes on and on is quicker interpreted than compiled.
-  constexpr size_t kMostSteps = 64;
+  constexpr size_t kMostSteps = 256;
   if (++generator_steps_ > kMostSteps) abandon(fmt::format("generators that give more than {} values", kMostSteps));
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal given = call(own_attribute(object, step), {object, place, none, none});
