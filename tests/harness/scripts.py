@@ -20,7 +20,7 @@ HEADER = re.compile(r"^# (tags|modes|args|timeout|data|sanitizers): *(.*)$", re.
 EXPECT = re.compile(r"# expect: ?(.*)$", re.M)
 ERROR = re.compile(r"# error: *(.*?) *$", re.M)
 EXIT = re.compile(r"^# exit: *(\d+)", re.M)
-OTHER_KINDS = ("unit", "ir", "cli", "harness", "api", "fuzz")
+OTHER_KINDS = ("unit", "ir", "cli", "harness", "api", "fuzz", "models")
 
 
 class Script:
