@@ -1,4 +1,4 @@
-// Joining two states, and generalising the state at a loop head.
+// Joining two states (join.cpp), and generalising the state at a loop head (loop_heads.cpp).
 #pragma once
 
 #include <map>
@@ -95,5 +95,10 @@ struct LoopHead {
   ir::NameId chain{};      // the parameter that holds them
   std::vector<std::pair<ir::Atom, ir::NameId>> chains;  // that its reverse goes through: before the loop, the parameter
 };
+
+// Of objects that extend tuple: can one stand for both? Attributes that were given to one are not the other's.
+bool alike_extensions(const AVal& a, const AVal& b);
+// Do two sets have their items in the same places?
+bool alike(const runtime::Set& a, const runtime::Set& b);
 
 }  // namespace ouro::jit

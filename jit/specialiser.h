@@ -8,7 +8,8 @@
 //   exec_grad.cpp     autodiff's primitives                 records.cpp       what loops keep for their reverse
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
-//   either.cpp        values that differ between branches   join.cpp          joins, loop heads
+//   either.cpp        values that differ between branches   join.cpp          where branches meet
+//   loop_heads.cpp    what a loop changes
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 //   exec_tuples.cpp   objects that extend tuple             exec_values.cpp   objects that extend int or str

@@ -1,0 +1,281 @@
+// The head of a loop of the program: which parts of the state are its parameters, and whether a back edge fits them.
+//
+// A loop is executed abstractly until nothing changes any more. What a back edge has otherwise than the head becomes a
+// parameter of the head, and the body is executed again (exec_control.cpp: residual_loop; abstract interpretation with
+// widening; Cousot, Cousot 1977). What a parameter cannot stand for ends it: a value that has another structure in the
+// first turn only (Unlike), for which that turn is written out, or one that always has.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "jit/join.h"
+
+namespace ouro::jit {
+
+using ir::Atom;
+using ir::BlockId;
+using ir::index;
+
+AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const Optional* optional) {
+  if (optional) return generalise_optional(v, *optional, lh);
+  if (v.is(AKind::either)) return v;
+  if (v.is(AKind::position)) return generalise_position(v, lh);
+  const ir::Type* t = type_of(v);
+  if (t || (v.is(AKind::dynamic) && !t)) {
+    if (t && t->kind == ir::TypeKind::none) return v;
+    ir::NameId p = code.block_param(lh.block, t);
+    lh.initial.push_back(atom(v));
+    lh.params.insert(index(p));
+    return AVal::dynamic(p, t);
+  }
+  if (v.is(AKind::tuple) || v.is(AKind::closure) || v.is(AKind::bound)) {
+    auto parts = std::make_shared<AParts>(*v.parts);
+    parts->identity = AParts::next_identity++;
+    for (AVal& item : parts->items) item = generalise(item, lh);
+    AVal out = v;
+    out.node = kNoNode;
+    lh.functions = lh.functions || !v.is(AKind::tuple) || v.extends_tuple();
+    if (v.extends_tuple() && v.known.as<runtime::Type>()->has_dict && is_known_outside(v))
+      abandon("an object that extends tuple, known outside and changed by a loop");
+    if (v.is(AKind::closure)) parts->function = Value();
+    if (v.heap != kNoHeap && !v.is(AKind::ref)) out.heap = read(v.heap).escaped ? kNoHeap : allocate(read(v.heap));
+    out.parts = std::move(parts);
+    return out;
+  }
+  return v;
+}
+
+static AVal* part_of(AObject& o, const HeapLocation& l) {
+  switch (l.part) {
+    case HeapLocation::Part::slot: {
+      AObject::Slot* s = o.find(Symbol::from_id(l.index));
+      return s ? &s->value : nullptr;
+    }
+    case HeapLocation::Part::item:
+      return l.index < o.items.size() ? &o.items.edit(l.index) : nullptr;
+    case HeapLocation::Part::cursor:
+      return &o.cursor;
+  }
+  return nullptr;
+}
+
+void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh) {
+  for (const HeapLocation& l : plan.forgotten)
+    std::erase_if(write(l.object).slots, [&](const AObject::Slot& s) { return s.name.id() == l.index; });
+  const auto form = [](const auto& forms, const auto& key) {
+    const auto at = forms.find(key);
+    return at == forms.end() ? nullptr : &at->second;
+  };
+  for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh, form(plan.optional_names, n));
+  for (const HeapLocation& l : plan.heap) {
+    AObject& o = write(l.object);
+    AVal* v = part_of(o, l);
+    if (!v) abandon("an attribute that a loop makes");
+    *v = generalise(*v, lh, form(plan.optional_heap, l));
+    // As at the end of every iteration: everything is written, or nothing is.
+    const bool slot = l.part == HeapLocation::Part::slot, item = l.part == HeapLocation::Part::item;
+    AObject::Slot* s = slot ? o.find(Symbol::from_id(l.index)) : nullptr;
+    if (effects_.done || o.escaped) {
+      if (slot) s->memory = *v;
+      if (item && o.outside()) o.memory.edit(l.index) = *v;
+    } else {
+      if (slot) s->dirty = true;
+      if (item) o.dirty = true;
+    }
+  }
+  roll_records(plan, lh);
+}
+
+// The value of a back edge fits the generalised one at the head, or the loop is not compiled.
+void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge) {
+  const auto unlike = [&](std::string reason) { throw Unlike({std::move(reason), span}); };
+  if (head.is(AKind::either) && optional_form(head, back)) return;
+  // As zeros it would be added and multiplied, where the interpreter does neither.
+  if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
+  if (head.is(AKind::dynamic)) {
+    if (back.is(AKind::either)) unlike(fmt::format("a loop's {} that differs between branches", what));
+    if (head.type != type_of(back))
+      unlike(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
+                         type_of(back) ? ir::to_string(type_of(back)) : "structure"));
+    return;
+  }
+  if (head.is(AKind::position) && back.is(AKind::position)) {
+    const auto behind_turns = [](const AVal& v) { return v.parts && v.items().size() == 1; };
+    if (head.heap == back.heap && head.known.same(back.known) && behind_turns(head) && behind_turns(back)) return;
+    unlike("the records of a loop whose first turns are of another kind");
+  }
+  const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
+  const bool alike = head.kind == back.kind &&
+                     (compound ? alike_extensions(head, back) && head.items().size() == back.items().size() &&
+                                     head.parts->code == back.parts->code
+                               : same(head, back));
+  if (!alike) unlike(fmt::format("a loop's {} that changes its structure", what));
+  const auto known_outside = [&] {
+    return back.heap == kNoHeap || !edge.heap[back.heap] || edge.heap[back.heap]->escaped;
+  };
+  if ((head.is(AKind::closure) || head.extends_tuple()) && head.heap != kNoHeap && known_outside())
+    abandon(fmt::format("a loop's {} that the interpreter knows", what));
+  if (!compound) return;
+  for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i], edge);
+}
+
+// As messages say it.
+std::string AFrame::variable(uint32_t name) const {
+  const std::string_view hint = code->names[name].hint.text();
+  return hint.empty() ? "variable" : fmt::format("variable {}", hint);
+}
+
+// What a shadow map has of objects that the turn has made, and that nobody reaches any more: nothing is left of it.
+void Specialiser::drop_zeros_of_turn(const AHeap& at_head, AHeap& edge) {
+  std::vector<size_t> differing;
+  AHeap::each_difference(at_head, edge, [&](size_t id) { differing.push_back(id); });
+  for (const size_t id : differing) {
+    const auto &x = at_head[id], &y = edge[id];
+    if (!x || !y || y->kind != AObject::Kind::shadow || x->items.size() >= y->items.size()) continue;
+    AObject& o = edge.own(id);
+    const AObject all = o;
+    o.keys.clear();
+    o.items.clear();
+    for (size_t k = 0; k < all.items.size(); ++k) {
+      if (k >= x->items.size() && all.items[k].is(AKind::zero)) continue;
+      o.keys.push_back(all.keys[k]);
+      o.items.push_back(all.items[k]);
+    }
+  }
+}
+
+bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
+  bool ok = true;
+  const std::vector<bool>& live = f.flow->live_in[index(head)];
+  heap_ = edge.heap;
+  code.switch_to(edge.end);
+  to_turn_ends(edge.env);
+  edge.heap = heap_;
+  drop_zeros_of_turn(at_head.heap, edge.heap);
+  auto look = [&](const AVal& h, const AVal& b, auto& known, auto& optional, const auto& place, auto what) {
+    if (same(h, b)) return;
+    if (known.count(place)) {
+      const auto form = optional.count(place) ? std::nullopt : optional_form(h, b);
+      if (!form) return require_match(what(), h, b, edge);
+      optional.emplace(place, *form);
+    }
+    known.insert(place);
+    ok = false;
+  };
+  for (uint32_t n = 0; n < live.size(); ++n)
+    if (live[n]) look(at_head.env[n], edge.env[n], plan.names, plan.optional_names, n, [&] { return f.variable(n); });
+  check_shared_chains(plan, at_head, edge);
+  std::vector<size_t> differing;
+  AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
+  for (size_t at : differing) {
+    const auto id = static_cast<HeapId>(at);
+    const auto &x = at_head.heap[id], &y = edge.heap[id];
+    if (!x && y && y->external && changed_inside(*y)) {
+      preload_.objects.insert(id);  // first reached inside: the head is to have it
+      ok = false;
+    }
+    if (!x || !y) continue;
+    if (x->kind == AObject::Kind::turn) continue;
+    if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
+      throw Unlike({"a cotangent that only some iterations have", span});
+    if (y->escaped && !x->escaped) {  // it is the same one in all iterations
+      if (x->kind == AObject::Kind::identity)
+        abandon("a function or tuple that the interpreter gets to know in a loop");
+      preload_.escaped.insert(id);
+      ok = false;
+      continue;
+    }
+    if (!x->tag.is_none() || !y->tag.is_none())
+      abandon("a list, dict or object that differs between branches in a loop");
+    if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
+    if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
+    if (x->kind == AObject::Kind::seq && x->items.size() != y->items.size()) {
+      ok = pushes_fit(plan, id, *x, *y) && ok;
+      continue;
+    }
+    if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
+    if (x->kind == AObject::Kind::set && !alike(*x->concrete.as<runtime::Set>(), *y->concrete.as<runtime::Set>()))
+      abandon("a set that changes in a loop");
+    auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
+      auto what = [&]() -> std::string {
+        if (l.part == HeapLocation::Part::cursor) return "iterator";
+        if (l.part == HeapLocation::Part::item) {
+          for (uint32_t n = 0; n < live.size(); ++n)
+            if (live[n] && at_head.env[n].is(AKind::ref) && at_head.env[n].heap == id)
+              return fmt::format("item of {}", f.variable(n));
+          return "item of a list or dict";
+        }
+        if (x->kind == AObject::Kind::cell) return "captured variable";
+        const bool global = x->kind == AObject::Kind::globals;
+        return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
+      };
+      look(h, b, plan.heap, plan.optional_heap, l, what);
+    };
+    PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
+      if (k < x->items.size())
+        heap_look(x->items[k], y->items[k], {id, HeapLocation::Part::item, static_cast<uint32_t>(k)});
+    });
+    for (const AObject::Slot& s : x->slots) {
+      if (y->find(s.name)) continue;
+      const HeapLocation slot{id, HeapLocation::Part::slot, s.name.id()};
+      plan.forgotten.insert(slot);
+      plan.heap.erase(slot);
+      ok = false;
+    }
+    for (const AObject::Slot& s : y->slots) {
+      AObject::Slot* before = x->find(s.name);
+      if (before)
+        heap_look(before->value, s.value, {id, HeapLocation::Part::slot, s.name.id()});
+      else if (!x->stale && (!x->external || !same(s.value, s.loaded))) {
+        // First assigned inside: load it before the loop, so that the head has it.
+        const bool there = !s.loaded.is(AKind::unbound) || x->kind == AObject::Kind::globals;
+        if (x->external && there && !preload_.slots.count({id, s.name.id()})) {
+          preload_.slots.insert({id, s.name.id()});
+          ok = false;
+        } else {
+          abandon(fmt::format("attribute {} is made in a loop", s.name.text()));
+        }
+      }
+    }
+    if (x->kind == AObject::Kind::iterator) heap_look(x->cursor, y->cursor, {id, HeapLocation::Part::cursor, 0});
+  }
+  return ok;
+}
+
+static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh,
+                    std::map<uint32_t, Atom>& chains, std::vector<Atom>& out) {
+  if (head.is(AKind::dynamic)) {
+    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) out.push_back(s.atom(back));
+    return;
+  }
+  if (head.is(AKind::either)) {
+    if (!lh.params.count(index(head.atom.name()))) return;
+    const auto [is_nothing, there] = s.optional_atoms(back, {head.items()[0], head.items()[1].type});
+    out.push_back(is_nothing);
+    out.push_back(there);
+    return;
+  }
+  if (head.is(AKind::position) && head.parts) {
+    const Atom param = head.items()[0].atom, passed = back.items()[0].atom;
+    if (!lh.params.count(index(param.name()))) return;
+    const auto [at, fresh] = chains.try_emplace(index(param.name()), passed);
+    if (fresh) out.push_back(passed);
+    if (at->second != passed) s.abandon("a loop whose turns leave records");
+    return;
+  }
+  if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound))
+    for (size_t i = 0; i < head.items().size(); ++i) collect(s, head.items()[i], back.items()[i], lh, chains, out);
+}
+
+std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
+                                                   const LoopHead& lh) {
+  std::vector<Atom> out;
+  std::map<uint32_t, Atom> chains;
+  for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, chains, out);
+  for (const HeapLocation& l : plan.heap)
+    collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, chains, out);
+  if (!plan.rolled.empty()) out.push_back(chain_with_turn(lh));
+  return out;
+}
+
+}  // namespace ouro::jit
