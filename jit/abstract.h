@@ -78,6 +78,9 @@ struct AParts {
   // function. Later functions have larger numbers.
   static inline std::atomic<uint64_t> next_identity = 0;  // of all sessions, which compile on threads of their own
   uint64_t identity = next_identity.fetch_add(1, std::memory_order_relaxed);
+  /// visit(v) for each value that it holds.
+  template <class Visit>
+  void each(Visit&& visit);
 };
 
 struct AVal {
@@ -129,6 +132,14 @@ struct AVal {
   bool extends_tuple() const { return kind == AKind::tuple && !known.is_unbound(); }
 };
 
+template <class Visit>
+void AParts::each(Visit&& visit) {
+  for (AVal& v : items) visit(v);
+  for (AVal& v : defaults) visit(v);
+  for (auto& [name, v] : kwdefaults) visit(v);
+  for (AVal& v : annotations) visit(v);
+}
+
 // One object of the abstract heap.
 struct AObject {
   enum class Kind : uint8_t { instance, list, dict, set, cell, iterator, seq, shadow, globals, record, identity, turn };
@@ -145,6 +156,7 @@ struct AObject {
   bool stale = false;      // external: the interpreter may have changed it; reads are boxed
   bool any_class = false;  // of an instance: the interpreter may have given it another class
   bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it
+  bool rolled = false;     // of a seq: one of its records stands for all turns of a loop (jit/records.cpp)
   uint32_t node = kNoNode;
   Value concrete;  // external: the witness; set: the interpreter's, since its table decides the order of the items
   Value cls;       // Type of an instance
@@ -191,6 +203,31 @@ struct AObject {
     for (Slot& s : slots)
       if (s.name == name) return &s;
     return nullptr;
+  }
+  /// visit(v) for each value that it holds, and name(atom, type) for what it holds of the program besides: `boxed`, of
+  /// no type, and `tag`. The forms of an object that branches left in two are copied, for they are shared.
+  template <class Visit, class Name>
+  void each(const Visit& visit, const Name& name) {
+    const auto all = [&](PersistentArray<AVal>& values) {
+      for (size_t i = 0; i < values.size(); ++i) visit(values.edit(i));
+    };
+    for (Slot& s : slots) visit(s.value), visit(s.memory), visit(s.loaded);
+    all(items);
+    all(memory);
+    all(loaded);
+    all(parts);
+    visit(source);
+    visit(cursor);
+    visit(stop);
+    visit(step);
+    if (!boxed.is_none()) name(boxed, static_cast<const ir::Type*>(nullptr));
+    if (tag.is_none()) return;
+    name(tag, ir::types::boolean());
+    for (auto& side : sides) {
+      auto copy = std::make_shared<AObject>(*side);
+      copy->each(visit, name);
+      side = std::move(copy);
+    }
   }
   bool outside() const { return external || escaped; }
   // What it holds is known by the interpreter alone: a boxed value from here on.

@@ -350,9 +350,9 @@ Atom Specialiser::materialise_either(const AVal& a) {
 // ---------------------------------------------------------------- at a loop's head
 
 // Are both values, and all sides of theirs, either nothing or of one type?
-std::optional<Optional> Specialiser::optional_form(const AVal& head, const AVal& back) const {
+std::optional<OptionalForm> Specialiser::optional_form(const AVal& head, const AVal& back) const {
   if (!head.is(AKind::either) && !back.is(AKind::either)) return std::nullopt;
-  Optional form;
+  OptionalForm form;
   bool fine = true;
   const auto look = [&](auto& self, const AVal& v) -> void {
     if (v.is(AKind::either)) return self(self, v.items()[0]), self(self, v.items()[1]);
@@ -372,11 +372,11 @@ std::optional<Optional> Specialiser::optional_form(const AVal& head, const AVal&
 }
 
 // Is it nothing, and the value, which is looked at where it is not.
-std::pair<Atom, Atom> Specialiser::optional_atoms(const AVal& given, const Optional& form) {
+std::pair<Atom, Atom> Specialiser::optional_atoms(const AVal& given, const OptionalForm& form) {
   const AVal v = settle(given);
   if (!v.is(AKind::either)) {
     const bool nothing = same(v, form.nothing);
-    return {code.boolean(nothing), nothing ? JoinBlock().other(code, form.type) : atom(v)};
+    return {code.boolean(nothing), nothing ? JoinBlock::other(code, form.type) : atom(v)};
   }
   const Residual::Facts facts = code.facts();
   const BlockId blocks[2] = {code.new_block(), code.new_block()}, meet = code.new_block();
@@ -394,7 +394,7 @@ std::pair<Atom, Atom> Specialiser::optional_atoms(const AVal& given, const Optio
   return {tag, value};
 }
 
-AVal Specialiser::generalise_optional(const AVal& v, const Optional& form, LoopHead& lh) {
+AVal Specialiser::generalise_optional(const AVal& v, const OptionalForm& form, LoopHead& lh) {
   const auto [is_nothing, there] = optional_atoms(v, form);
   const ir::NameId tag = code.block_param(lh.block, ir::types::boolean()),
                    value = code.block_param(lh.block, form.type);
@@ -411,7 +411,7 @@ AVal Specialiser::generalise_optional(const AVal& v, const Optional& form, LoopH
 
 // ---------------------------------------------------------------- where they meet
 
-Atom JoinBlock::other(Residual& code, const ir::Type* type) const {
+Atom JoinBlock::other(Residual& code, const ir::Type* type) {
   using K = ir::TypeKind;
   if (!type) return code.none();
   switch (type->kind) {
@@ -436,7 +436,7 @@ Atom Specialiser::carried_atom(Atom a, const ir::Type* type, size_t side, JoinBl
   code.name(p).optional = true;
   at->second = p;
   (side == 0 ? j.from_a : j.from_b).push_back(a);
-  (side == 0 ? j.from_b : j.from_a).push_back(j.other(code, type));
+  (side == 0 ? j.from_b : j.from_a).push_back(JoinBlock::other(code, type));
   return p;
 }
 
@@ -504,10 +504,7 @@ AVal Specialiser::carried(const AVal& v, size_t side, JoinBlock& j) {
     changed |= !same(c, item) || c.parts != item.parts;
     item = std::move(c);
   };
-  for (AVal& item : parts->items) carry(item);
-  for (AVal& item : parts->defaults) carry(item);
-  for (auto& [name, item] : parts->kwdefaults) carry(item);
-  for (AVal& item : parts->annotations) carry(item);
+  parts->each(carry);
   if (changed) {
     parts->function = Value();
     out.node = kNoNode;
@@ -548,26 +545,11 @@ void Specialiser::carry_objects(const Fork& a, const Fork& b, JoinBlock& j) {
 
 std::shared_ptr<AObject> Specialiser::carried(const AObject& object, size_t side, JoinBlock& j) {
   auto out = std::make_shared<AObject>(object);
-  AObject& o = *out;
-  const auto carry = [&](AVal& v) { v = carried(v, side, j); };
-  const auto carry_items = [&](PersistentArray<AVal>& items) {
-    for (size_t i = 0; i < items.size(); ++i) items.edit(i) = carried(items[i], side, j);
-  };
-  for (AObject::Slot& s : o.slots) carry(s.value), carry(s.memory), carry(s.loaded);
-  carry_items(o.items);
-  carry_items(o.memory);
-  carry_items(o.loaded);
-  carry_items(o.parts);
-  carry(o.source);
-  carry(o.cursor);
-  carry(o.stop);
-  carry(o.step);
-  if (!o.boxed.is_none()) o.boxed = carried_atom(o.boxed, nullptr, side, j);
-  if (!o.tag.is_none()) {
-    o.tag = carried_atom(o.tag, ir::types::boolean(), side, j);
-    if (o.tag.is_name()) tags_.insert(index(o.tag.name()));
-    for (auto& s : o.sides) s = carried(*s, side, j);
-  }
+  out->each([&](AVal& v) { v = carried(v, side, j); },
+            [&](Atom& a, const ir::Type* type) {
+              a = carried_atom(a, type, side, j);
+              if (type && a.is_name()) tags_.insert(index(a.name()));
+            });
   return out;
 }
 

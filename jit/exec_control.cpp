@@ -186,7 +186,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
           at = next;
           break;
         }
-        if (v.is(AKind::dynamic) && v.atom.is_name() && !may_pin(v)) {  // computed: the label of a loop's record
+        if (v.is(AKind::dynamic) && v.type == ir::types::integer() && !may_pin(v)) {  // the label of a loop's record
           if (being_unrolled(f, at)) throw LoopRetry{&f, f.loops.back().head, LoopRetry::Why::undecided};
           BlockId next = BlockId::none;
           Outcome o = run_ways(f, t, v, 0, at, stop, next);
@@ -256,6 +256,22 @@ bool Specialiser::being_unrolled(const AFrame& f, BlockId at) const {
   return l.residual == BlockId::none && l.first == 0 && std::ranges::count(f.flow->loops[index(at)], l.head);
 }
 
+// Where the ways of a switch meet, from one on: it may be before `last`, where all of them do.
+static BlockId meet_of_ways(const AFrame& f, const ir::Terminator& t, size_t first, BlockId last) {
+  const auto ends = [&](BlockId b) { return b == last || b == BlockId::none; };
+  const auto behind = [&](BlockId b) { return f.flow->post_dominator[index(b)]; };
+  BlockId meet = t.targets[first].block;
+  for (size_t i = first + 1; i < t.targets.size(); ++i) {
+    const auto passes = [&](BlockId b) {
+      BlockId on = t.targets[i].block;
+      while (on != b && !ends(on)) on = behind(on);
+      return on == b;
+    };
+    while (!ends(meet) && !passes(meet)) meet = behind(meet);
+  }
+  return meet == BlockId::none ? last : meet;
+}
+
 // A switch by a number that the program computes: one comparison after the other.
 Outcome Specialiser::run_ways(AFrame& f, const ir::Terminator& t, const AVal& way, size_t first, BlockId at,
                               BlockId stop, BlockId& next) {
@@ -263,20 +279,9 @@ Outcome Specialiser::run_ways(AFrame& f, const ir::Terminator& t, const AVal& wa
     take_edge(f, t.targets[i]);
     return run(f, t.targets[i].block, meet);
   };
-  // The ways from here on may meet before those that have been told apart.
-  const auto behind = [&](BlockId b) { return f.flow->post_dominator[index(b)]; };
   BlockId last = f.flow->post_dominator[index(at)];
   if (last == BlockId::none) last = stop;
-  next = t.targets[first].block;
-  for (size_t i = first + 1; i < t.targets.size() && next != last && next != BlockId::none; ++i) {
-    const auto reaches = [&](BlockId b) {
-      BlockId on = t.targets[i].block;
-      while (on != b && on != last && on != BlockId::none) on = behind(on);
-      return on == b;
-    };
-    while (next != last && next != BlockId::none && !reaches(next)) next = behind(next);
-  }
-  if (next == BlockId::none) next = last;
+  next = meet_of_ways(f, t, first, last);
   const AVal is_first = compare(ir::prim::eq, way, AVal::of(Value::integer(static_cast<int64_t>(first))));
   Outcome o = run_arms(f, is_first.atom, next, [&](size_t i, BlockId meet) {
     if (i == 0 || first + 2 == t.targets.size()) return go(first + i, meet);

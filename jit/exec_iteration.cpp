@@ -4,7 +4,6 @@
 
 #include "ir/grad/generator.h"
 #include "jit/specialiser.h"
-#include "runtime/autodiff/autodiff.h"
 #include "runtime/object/ops.h"
 
 namespace ouro::jit {
@@ -113,36 +112,33 @@ bool Specialiser::over_structure(const AVal& it) const {
   return o.iter != AObject::Iter::range && o.iter != AObject::Iter::none;
 }
 
-// Outside of differentiated code, too, a generator is an object and a function that takes one step
-// (ir/grad/generator.h). The object stays inside: for the interpreter it would be another one than the generator.
+// A generator expression is an object and a function that takes one step, as in differentiated code
+// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. Functions with
+// yield mostly go through numbers, one by one: they are interpreted.
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
-  // What a script writes with yield mostly goes through numbers, one by one; expressions go through layers and tensors.
-  if (code->name.text() != "<genexpr>") abandon(fmt::format("generator {}", code->name.text()));
+  if (code->kind != ir::Function::Kind::generator) abandon(fmt::format("generator {}", code->name.text()));
   ir::FunctionRef& steps = generators_[code.get()];
   if (!steps) steps = ir::grad::as_steps(*code);
-  const AVal object = exec_function(steps, std::move(params), globals, call_site);
-  if (!is_instance(object) || !class_of(object).same(runtime::autodiff::rules_function(session, "generator")))
-    abandon(fmt::format("generator {}, which yields inside try", code->name.text()));
-  return new_iterator(AObject::Iter::generator, object);
+  return new_iterator(AObject::Iter::generator, exec_function(steps, std::move(params), globals, call_site));
 }
 
 AVal Specialiser::next_of_generator(const AVal& object) {
   static const Symbol at = intern("at"), step = intern("step");
-  const AVal none = AVal::of(Value::none()), place = own_attribute(object, at);
-  const auto before = concrete(place);
-  if (!before) abandon("a generator that stands where data has it");
-  constexpr int64_t kRunning = -2;  // grad_rules.generator
-  if (before->as_int() == kRunning) abandon("a generator that asks itself");
-  if (before->as_int() < 0) return AVal::marker(AKind::end);
-  // Each step is written out. A generator of numbers that goes on and on is quicker interpreted than compiled.
-  constexpr size_t kMostSteps = 256;
-  if (++generator_steps_ > kMostSteps) abandon(fmt::format("generators that give more than {} values", kMostSteps));
+  constexpr int64_t kRunning = -2;    // grad_rules.generator
+  constexpr size_t kMostSteps = 256;  // of a program: each is written out
+  const auto place = [&] {
+    const auto n = concrete(own_attribute(object, at));
+    if (!n || n->as_int() == kRunning) abandon("a generator expression whose next value depends on data");
+    return n->as_int();
+  };
+  const int64_t before = place();
+  if (before < 0) return AVal::marker(AKind::end);
+  if (++generator_steps_ > kMostSteps) abandon(fmt::format("generator expressions of more than {} values", kMostSteps));
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
-  const AVal given = call(own_attribute(object, step), {object, place, none, none});
-  const auto after = concrete(own_attribute(object, at));
-  if (!after) abandon("a generator that stands where data has it");
-  return after->as_int() < 0 ? AVal::marker(AKind::end) : given;
+  const AVal none = AVal::of(Value::none());
+  const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
+  return place() < 0 ? AVal::marker(AKind::end) : given;
 }
 
 AVal Specialiser::next(const AVal& it) {

@@ -421,7 +421,8 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       o->slots.push_back(std::move(merged));
     }
     if (x.kind == AObject::Kind::seq && !x.escaped && !y.escaped && !x.poisoned && !y.poisoned) {
-      if (merge_records(*o, x, y, a, b, j)) heap_.put(i, std::move(o));
+      merge_records(*o, x, y, a, b, j);
+      heap_.put(i, std::move(o));
       continue;
     }
     if (x.kind == AObject::Kind::shadow) {

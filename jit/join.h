@@ -53,7 +53,7 @@ struct JoinBlock {
   std::vector<std::pair<HeapId, size_t>> objects;
   std::set<std::pair<HeapId, size_t>> objects_seen;
   /// What is passed on the way that has nothing.
-  ir::Atom other(Residual& code, const ir::Type* type) const;
+  static ir::Atom other(Residual& code, const ir::Type* type);
   std::map<std::pair<HeapId, HeapId>, HeapId> identities;  // Specialiser::merged_identity
 };
 
@@ -66,7 +66,7 @@ struct HeapLocation {
 };
 
 // A value that is there on some ways, with this type, and on others is a symbolic zero or None.
-struct Optional {
+struct OptionalForm {
   AVal nothing;
   const ir::Type* type = nullptr;
 };
@@ -76,8 +76,8 @@ struct LoopPlan {
   std::set<uint32_t> names;
   std::set<HeapLocation> heap;
   // Those that are eithers there: a parameter that is the tag, and one that is the value.
-  std::map<uint32_t, Optional> optional_names;
-  std::map<HeapLocation, Optional> optional_heap;
+  std::map<uint32_t, OptionalForm> optional_names;
+  std::map<HeapLocation, OptionalForm> optional_heap;
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
   // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).

@@ -16,7 +16,7 @@ using ir::Atom;
 using ir::BlockId;
 using ir::index;
 
-AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const Optional* optional) {
+AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const OptionalForm* optional) {
   if (optional) return generalise_optional(v, *optional, lh);
   if (v.is(AKind::either)) return v;
   if (v.is(AKind::position)) return generalise_position(v, lh);
@@ -102,7 +102,7 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
   if (head.is(AKind::position) && back.is(AKind::position)) {
     const auto behind_turns = [](const AVal& v) { return v.parts && v.items().size() == 1; };
     if (head.heap == back.heap && head.known.same(back.known) && behind_turns(head) && behind_turns(back)) return;
-    unlike("the records of a loop whose first turns are of another kind");
+    unlike("a loop on data whose first turns do something else");
   }
   const bool compound = head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound);
   const bool alike = head.kind == back.kind &&
@@ -125,22 +125,15 @@ std::string AFrame::variable(uint32_t name) const {
   return hint.empty() ? "variable" : fmt::format("variable {}", hint);
 }
 
-// What a shadow map has of objects that the turn has made, and that nobody reaches any more: nothing is left of it.
-void Specialiser::drop_zeros_of_turn(const AHeap& at_head, AHeap& edge) {
-  std::vector<size_t> differing;
-  AHeap::each_difference(at_head, edge, [&](size_t id) { differing.push_back(id); });
-  for (const size_t id : differing) {
-    const auto &x = at_head[id], &y = edge[id];
-    if (!x || !y || y->kind != AObject::Kind::shadow || x->items.size() >= y->items.size()) continue;
-    AObject& o = edge.own(id);
-    const AObject all = o;
-    o.keys.clear();
-    o.items.clear();
-    for (size_t k = 0; k < all.items.size(); ++k) {
-      if (k >= x->items.size() && all.items[k].is(AKind::zero)) continue;
-      o.keys.push_back(all.keys[k]);
-      o.items.push_back(all.items[k]);
-    }
+// A turn leaves zeros in a shadow map for the objects that it has made. Nobody asks for them again.
+static void drop_zeros_of_turn(const AObject& head, AObject& back) {
+  const AObject all = back;
+  back.keys.clear();
+  back.items.clear();
+  for (size_t k = 0; k < all.items.size(); ++k) {
+    if (k >= head.items.size() && all.items[k].is(AKind::zero)) continue;
+    back.keys.push_back(all.keys[k]);
+    back.items.push_back(all.items[k]);
   }
 }
 
@@ -151,7 +144,6 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   code.switch_to(edge.end);
   to_turn_ends(edge.env);
   edge.heap = heap_;
-  drop_zeros_of_turn(at_head.heap, edge.heap);
   auto look = [&](const AVal& h, const AVal& b, auto& known, auto& optional, const auto& place, auto what) {
     if (same(h, b)) return;
     if (known.count(place)) {
@@ -169,7 +161,10 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t at : differing) {
     const auto id = static_cast<HeapId>(at);
-    const auto &x = at_head.heap[id], &y = edge.heap[id];
+    const auto& x = at_head.heap[id];
+    if (x && x->kind == AObject::Kind::shadow && edge.heap[id]->items.size() > x->items.size())
+      drop_zeros_of_turn(*x, edge.heap.own(id));
+    const auto& y = edge.heap[id];
     if (!x && y && y->external && changed_inside(*y)) {
       preload_.objects.insert(id);  // first reached inside: the head is to have it
       ok = false;
@@ -260,7 +255,7 @@ static void collect(Specialiser& s, const AVal& head, const AVal& back, const Lo
     if (!lh.params.count(index(param.name()))) return;
     const auto [at, fresh] = chains.try_emplace(index(param.name()), passed);
     if (fresh) out.push_back(passed);
-    if (at->second != passed) s.abandon("a loop whose turns leave records");
+    if (at->second != passed) ouro_bug("specialise: positions that share a chain part at a back edge");
     return;
   }
   if (head.is(AKind::tuple) || head.is(AKind::closure) || head.is(AKind::bound))

@@ -76,31 +76,26 @@ AVal seq_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>&) {
 
 // Gives the record's place, which a derivative of second order has as a slot.
 AVal seq_push(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
+  s.records_of(a[0]);
   AObject& q = s.write(a[0].heap);
   const size_t width = a.size();
   q.cursor = number(static_cast<int64_t>(width));
   const size_t at = q.items.size() / width;
-  bool rolled = false;
-  for (size_t i = 1; i <= at; ++i) rolled = rolled || is_rolled(q.items[i * width - 1]);
   q.items.append(a.begin() + 1, a.end());
   q.items.push_back(AVal::of(Value::boolean(true)));
-  if (!rolled) return number(static_cast<int64_t>(at));
+  if (!q.rolled) return number(static_cast<int64_t>(at));
   AVal nobody_knows = AVal::marker(AKind::poison);
   nobody_knows.known = runtime::make_str("the second derivative of a loop whose number of turns depends on data");
   return nobody_knows;
 }
 
 AVal seq_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
-  if (s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "residuals");
+  s.records_of(a[0]);
   return s.record_item(a[0].heap, a[1], l.attr);
 }
 
 AVal seq_len(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  if (!a[0].is(AKind::ref)) s.abandon("residuals that cross the interpreter");
-  const AObject& q = s.read(a[0].heap);
-  if (q.poisoned) s.abandon_torn(q, "residuals");
+  const AObject& q = s.records_of(a[0]);
   const size_t width = width_of(q);
   return position_at(a[0].heap, width ? static_cast<int64_t>(q.items.size() / width) : 0);
 }
@@ -110,6 +105,13 @@ AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { r
 }  // namespace handlers
 
 // ---------------------------------------------------------------- reading
+
+const AObject& Specialiser::records_of(const AVal& seq) {
+  if (!seq.is(AKind::ref)) abandon("residuals that cross the interpreter");
+  const AObject& q = read(seq.heap);
+  if (q.poisoned) abandon_torn(q, "residuals");
+  return q;
+}
 
 AVal Specialiser::record_item(HeapId seq, const AVal& position, size_t item) {
   const size_t width = width_of(read(seq));
@@ -121,14 +123,13 @@ AVal Specialiser::record_item(HeapId seq, const AVal& position, size_t item) {
   const auto i = concrete(position);
   if (!i) abandon("the reverse of a loop of computed length");
   const size_t at = static_cast<size_t>(i->as_int()) * width + item;
-  if (at >= read(seq).items.size()) abandon("residuals that are not there");
+  if (at >= read(seq).items.size()) ouro_bug("specialise: record %zu of %zu items", at, read(seq).items.size());
   return read(seq).items[at];
 }
 
 AVal Specialiser::previous_record(const AVal& position) {
   if (!position.is(AKind::position)) return binary(prim::sub, position, number(1));
-  const AObject& q = read(position.heap);
-  if (q.poisoned) abandon_torn(q, "residuals");
+  const AObject& q = records_of(AVal::of_heap(position.heap));
   const size_t width = width_of(q);
   const auto is_there = [&](const AVal& flag) {
     const AVal there = settle(flag);
@@ -176,20 +177,19 @@ void Specialiser::need_there(const AVal& flag) {
   }
 }
 
-const Rolled& Specialiser::rolled_of(const AVal& flag) const {
-  return *rolled_[static_cast<size_t>(flag.known.as_int())];
+const Rolled& Specialiser::rolled_of(const AVal& flag) {
+  const Rolled& r = *rolled_[static_cast<size_t>(flag.known.as_int())];
+  if (!r.known) abandon("a derivative inside of the loop that it is of");
+  return r;
 }
 
 // How many each turn has pushed to the seq.
 int64_t Specialiser::turn_records(HeapId seq, const AVal& flag) {
-  const Rolled& r = rolled_of(flag);
-  if (!r.known) abandon("the records of a loop inside of it");
-  return static_cast<int64_t>(r.items.at(seq).size() / width_of(read(seq)));
+  return static_cast<int64_t>(rolled_of(flag).items.at(seq).size() / width_of(read(seq)));
 }
 
 // The last turn of a chain, taken apart where that was not done yet.
 const AObject& Specialiser::unpacked_turn(const Rolled& r, const AVal& chain) {
-  if (!r.known || !chain.atom.is_name()) abandon("the records of a loop inside of it");
   auto [at, fresh] = turns_.try_emplace(index(chain.atom.name()));
   Turn& t = at->second;
   if (fresh) {
@@ -211,8 +211,11 @@ const AObject& Specialiser::unpacked_turn(const Rolled& r, const AVal& chain) {
   for (const auto& [id, o] : r.objects) {
     if (heap_[t.objects[id]]) continue;
     auto made = std::make_shared<AObject>(*o);
-    rename(
-        *made, [&](AVal& v) { v = of_turn(v, r, t); }, [&](Atom& a) { a = atom_of_turn(a, r, t); });
+    made->each([&](AVal& v) { v = of_turn(v, r, t); },
+               [&](Atom& a, const ir::Type* type) {
+                 a = atom_of_turn(a, r, t);
+                 if (type && a.is_name()) tags_.insert(index(a.name()));
+               });
     heap_.put(t.objects[id], std::move(made));
   }
   return *heap_[t.unpacked];
@@ -250,39 +253,12 @@ AVal Specialiser::of_turn(const AVal& v, const Rolled& r, Turn& t) {
     changed = changed || !same(c, item) || c.parts != item.parts;
     item = std::move(c);
   };
-  for (AVal& item : parts->items) follow(item);
-  for (AVal& item : parts->defaults) follow(item);
-  for (auto& [name, item] : parts->kwdefaults) follow(item);
-  for (AVal& item : parts->annotations) follow(item);
+  parts->each(follow);
   if (!changed) return out;
   parts->function = Value();
   out.node = kNoNode;
   out.parts = std::move(parts);
   return out;
-}
-
-void Specialiser::rename(AObject& o, const std::function<void(AVal&)>& value, const std::function<void(Atom&)>& atom) {
-  const auto all = [&](PersistentArray<AVal>& items) {
-    for (size_t i = 0; i < items.size(); ++i) value(items.edit(i));
-  };
-  for (AObject::Slot& s : o.slots) value(s.value), value(s.memory), value(s.loaded);
-  all(o.items);
-  all(o.memory);
-  all(o.loaded);
-  all(o.parts);
-  value(o.source);
-  value(o.cursor);
-  value(o.stop);
-  value(o.step);
-  if (!o.boxed.is_none()) atom(o.boxed);
-  if (o.tag.is_none()) return;
-  atom(o.tag);
-  if (o.tag.is_name()) tags_.insert(index(o.tag.name()));
-  for (auto& side : o.sides) {
-    auto copy = std::make_shared<AObject>(*side);
-    rename(*copy, value, atom);
-    side = std::move(copy);
-  }
 }
 
 // ---------------------------------------------------------------- a loop of the program that pushes records
@@ -299,6 +275,7 @@ void Specialiser::roll_records(const LoopPlan& plan, LoopHead& lh) {
   for (const auto& [seq, width] : plan.rolled) {
     AObject& q = write(seq);
     q.cursor = number(static_cast<int64_t>(width));
+    q.rolled = true;
     q.items.resize(q.items.size() + width - 1);
     AVal flag = AVal::marker(AKind::rolled);
     flag.atom = chain;
@@ -327,7 +304,8 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
   const auto sizes = [&](const ir::Type* t) {
     if (!t || !t->is_tensor()) return;
     for (const ir::SymDim& d : t->dims)
-      if (!d.known() && !extents_.count(d.symbol)) abandon("records of a loop whose sizes depend on data");
+      if (!d.known() && !extents_.count(d.symbol))
+        abandon("tensors whose sizes depend on data, kept in a loop on data");
   };
   const auto leaf = [&](Atom a, const ir::Type* type) {
     if (!a.is_name() || code.name(a.name()).input) return;
@@ -341,23 +319,17 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
       complete = !preload_.objects.insert(id).second && complete;
       return;
     }
-    AObject o = *edge.heap[id];
     r.objects[id] = edge.heap[id];
-    rename(
-        o, [&](AVal& v) { value(value, v); }, [&](Atom& a) { leaf(a, a == o.boxed ? nullptr : ir::types::boolean()); });
+    AObject(*edge.heap[id])
+        .each([&](AVal& v) { value(value, v); }, [&](Atom& a, const ir::Type* type) { leaf(a, type); });
   };
   const auto value = [&](auto& self, const AVal& v) -> void {
-    if (v.is(AKind::position) || v.is(AKind::rolled))
-      abandon("a loop inside of another one, both of which depend on data");
+    if (v.is(AKind::position) || v.is(AKind::rolled)) abandon("a loop on data inside of another one");
     if (v.is(AKind::like)) sizes(v.type);
     if (v.is(AKind::dynamic)) leaf(v.atom, v.type);
     if (v.is(AKind::either) || v.is(AKind::maybe_end)) leaf(v.atom, ir::types::boolean());
     if (v.heap != kNoHeap) object(self, v.heap);
-    if (!v.parts) return;
-    for (const AVal& item : v.parts->items) self(self, item);
-    for (const AVal& item : v.parts->defaults) self(self, item);
-    for (const auto& [name, item] : v.parts->kwdefaults) self(self, item);
-    for (const AVal& item : v.parts->annotations) self(self, item);
+    if (v.parts) AParts(*v.parts).each([&](const AVal& item) { self(self, item); });
   };
   for (const auto& [seq, width] : plan.rolled) {
     const auto &head = at_head.heap[seq]->items, &back = edge.heap[seq]->items;
@@ -373,14 +345,12 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
 // The loop is done: what its turns leave is known. False: the head is to know of more.
 bool Specialiser::roll_turns(const LoopPlan& plan, const Fork& at_head, const std::vector<Fork>& edges,
                              const LoopHead& lh) {
-  Rolled& r = *rolled_[lh.rolled];
-  if (edges.size() > 1) abandon("a loop that goes on in several places, whose turns nobody can count");
   // One that each turn makes anew, and that the next one is given, would be two to a shadow map.
-  if (lh.functions) abandon("a function that changes in a loop whose turns nobody can count");
-  for (const Fork& e : edges)
-    if (!describe_turn(plan, at_head, e, r)) return false;
-  r.known = true;
-  return true;
+  if (lh.functions) abandon("a function that each turn of a loop on data makes for the next one");
+  Rolled& r = *rolled_[lh.rolled];
+  for (const auto& [seq, width] : plan.rolled) r.items[seq];
+  r.known = edges.empty() || describe_turn(plan, at_head, edges.front(), r);  // join_edges has left one
+  return r.known;
 }
 
 // The chain with the turn that ends here.
@@ -417,7 +387,7 @@ AVal Specialiser::without_absent(const AVal& position) {
   if (position.parts) {
     const AVal flag = settle(q.items[static_cast<size_t>(n + 1) * width - 1]);
     const AVal& chain = chain_of(position);
-    if (!is_rolled(flag) || !rolled_of(flag).known || !chain.atom.is_name()) return position;
+    if (!is_rolled(flag)) return position;
     const auto turn = turns_.find(index(chain.atom.name()));
     if (turn == turns_.end() || !heap_[turn->second.unpacked]) return position;  // nobody has looked at it
     const int64_t all = turn_records(position.heap, flag);
@@ -512,7 +482,7 @@ void Specialiser::check_shared_chains(const LoopPlan& plan, const Fork& at_head,
     if (!head.is(AKind::position) || !back.is(AKind::position) || !head.parts || !back.parts) continue;
     const Atom chain = chain_of(back).atom;
     if (passed.try_emplace(index(chain_of(head).atom.name()), chain).first->second != chain)
-      throw Unlike({"the records of a loop whose first turns are of another kind", span});
+      throw Unlike({"a loop on data whose first turns do something else", span});
   }
 }
 
@@ -527,33 +497,28 @@ void Specialiser::pass_turns(const std::vector<AVal>& at_head, std::vector<AVal>
 }
 
 // Record by record; of one that only one side has, the other has none.
-bool Specialiser::merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
-  if (x.items.empty() || y.items.empty() || same(x.cursor, y.cursor)) {
-    const AObject& any = x.items.empty() ? y : x;
-    o.cursor = any.cursor;
-    const auto width = concrete(any.cursor);
-    if (!width) return true;
-    const auto w = static_cast<size_t>(width->as_int());
-    const size_t common = std::min(x.items.size(), y.items.size()), all = std::max(x.items.size(), y.items.size());
-    if (common != all && !j.tag.is_name()) abandon("residuals that differ between branches");
-    o.items = x.items;
-    o.items.resize(all);
-    PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t i) {
-      if (i >= all) return;
-      AVal& item = o.items.edit(i);
-      if (i < common) {
-        item = merge(x.items[i], y.items[i], a, b, j);
-      } else {
-        const size_t side = i < x.items.size() ? 0 : 1;
-        const AVal& only = (side == 0 ? x : y).items[i];
-        const bool flag = i % w == w - 1;
-        const AVal no = AVal::of(Value::boolean(false));
-        item = !flag ? carried(only, side, j) : side == 0 ? both(only, no, j) : both(no, only, j);
-      }
-    });
-    return true;
-  }
-  abandon("residuals that differ between branches");
+void Specialiser::merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, JoinBlock& j) {
+  o.cursor = (x.items.empty() ? y : x).cursor;
+  o.rolled = x.rolled || y.rolled;
+  const size_t width = width_of(o);
+  const size_t common = std::min(x.items.size(), y.items.size()), all = std::max(x.items.size(), y.items.size());
+  if ((common > 0 && !same(x.cursor, y.cursor)) || (common != all && !j.tag.is_name()))
+    abandon("residuals that differ between branches");
+  o.items = x.items;
+  o.items.resize(all);
+  PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t i) {
+    if (i >= all) return;
+    AVal& item = o.items.edit(i);
+    if (i < common) {
+      item = merge(x.items[i], y.items[i], a, b, j);
+      return;
+    }
+    const size_t side = i < x.items.size() ? 0 : 1;
+    const AVal& only = (side == 0 ? x : y).items[i];
+    const bool flag = i % width == width - 1;
+    const AVal no = AVal::of(Value::boolean(false));
+    item = !flag ? carried(only, side, j) : side == 0 ? both(only, no, j) : both(no, only, j);
+  });
 }
 
 }  // namespace ouro::jit

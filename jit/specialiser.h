@@ -374,6 +374,7 @@ class Specialiser {
   void shadow_move(const AVal& env, const AVal& list, int64_t at, bool open);
   int64_t shadow_count(const AVal& env, const AVal& list);
   AVal previous_record(const AVal& position);
+  const AObject& records_of(const AVal& seq);
   AVal record_item(HeapId seq, const AVal& position, size_t item);
   AVal list_index(const AVal& container, const AVal& index);
   AVal bind_call(const ir::CallSig& sig, const std::vector<AVal>& args);
@@ -444,8 +445,8 @@ class Specialiser {
   bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
 
-  std::optional<struct Optional> optional_form(const AVal& head, const AVal& back) const;
-  std::pair<ir::Atom, ir::Atom> optional_atoms(const AVal& v, const Optional& form);
+  std::optional<struct OptionalForm> optional_form(const AVal& head, const AVal& back) const;
+  std::pair<ir::Atom, ir::Atom> optional_atoms(const AVal& v, const OptionalForm& form);
 
   // ---- residual (materialise.cpp)
   ir::Atom atom(const AVal& a);         // of a number, or materialised
@@ -552,16 +553,15 @@ class Specialiser {
   Outcome join(AFrame& f, Fork& a, Fork& b, const struct Meet& meet);
   HeapId merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
-  bool merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
+  void merge_records(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
   // records.cpp
-  const struct Rolled& rolled_of(const AVal& flag) const;
+  const struct Rolled& rolled_of(const AVal& flag);
   void need_there(const AVal& flag);
   int64_t turn_records(HeapId seq, const AVal& flag);
   const AObject& unpacked_turn(const Rolled& r, const AVal& chain);
   AVal turn_item(HeapId seq, const AVal& flag, const AVal& chain, size_t item);
   AVal of_turn(const AVal& v, const Rolled& r, struct Turn& t);
   ir::Atom atom_of_turn(ir::Atom a, const Rolled& r, const Turn& t) const;
-  void rename(AObject& o, const std::function<void(AVal&)>& value, const std::function<void(ir::Atom&)>& atom);
   void roll_records(const struct LoopPlan& plan, struct LoopHead& lh);
   bool pushes_fit(LoopPlan& plan, HeapId seq, const AObject& head, const AObject& back);
   bool describe_turn(const LoopPlan& plan, const Fork& at_head, const Fork& edge, Rolled& r);
@@ -575,14 +575,13 @@ class Specialiser {
   void check_shared_chains(const LoopPlan& plan, const Fork& at_head, const Fork& edge);
   AVal generalise_position(const AVal& position, LoopHead& lh);
   static void pass_turns(const std::vector<AVal>& at_head, std::vector<AVal>& env);
-  void drop_zeros_of_turn(const AHeap& at_head, AHeap& edge);
   AVal merge_one_sided(const AObject::Slot& s, const AObject& other, bool other_first, Fork& a, Fork& b,
                        struct JoinBlock& j);
   AVal merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   void merge_heaps(Fork& a, Fork& b, struct JoinBlock& j);
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
   void generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh);
-  AVal generalise(const AVal& v, LoopHead& lh, const struct Optional* optional = nullptr);
+  AVal generalise(const AVal& v, LoopHead& lh, const struct OptionalForm* optional = nullptr);
   bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
@@ -602,7 +601,7 @@ class Specialiser {
   AVal either(ir::Atom tag, const AVal& yes, const AVal& no);
   Outcome run_sides(AFrame& f, ir::Atom tag, ir::BlockId at, ir::BlockId stop, ir::BlockId& next);
   ir::Atom materialise_either(const AVal& a);
-  AVal generalise_optional(const AVal& v, const Optional& form, LoopHead& lh);
+  AVal generalise_optional(const AVal& v, const OptionalForm& form, LoopHead& lh);
   ir::Atom carried_atom(ir::Atom a, const ir::Type* type, size_t side, struct JoinBlock& j);
   const ir::Type* carried_type(const ir::Type* t, size_t side, struct JoinBlock& j);
   AVal carried(const AVal& v, size_t side, struct JoinBlock& j);
