@@ -545,7 +545,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     around.restore(f);
     auto edges = std::move(*back);
     Fork after{f.env, heap_, code.current(), o};
-    // All turns leave their records in one way.
+    // What a chain keeps of a turn has one structure: all turns end in one place.
     if (!plan.rolled.empty()) join_edges(f, head, edges, names, born);
     bool stable = true;
     for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);

@@ -12,8 +12,8 @@
 //     chain = None                       each turn: chain = (chain, leaf, leaf, ...)
 //
 // In each seq that the loop pushes to, one record stands for those of all turns (AKind::rolled: the chain behind the
-// loop, and which loop). The reverse of the loop is a loop of the program again: how it goes on is decided by a leaf,
-// the label that says where the turn came from. A position there is one of
+// loop, and which loop). The reverse of the loop is a loop of the program, too. A leaf decides how it goes on: the
+// label that says from where the turn was entered. A position there is one of
 //
 //     a number n             behind n records of the seq
 //     chain                  behind the last turn of the chain, in the record that stands for all turns
@@ -163,9 +163,9 @@ AVal Specialiser::previous_record(const AVal& position) {
   abandon("residuals that are not there");
 }
 
-// The reverse of a block asks for the block's record where the turn has passed through the block. It may know that by
-// the number that the next turn has kept, and not by the bool that the record has: then the program is left if that
-// says something else.
+// The reverse of a block asks for the block's record, so the turn has passed through the block. Sometimes only the
+// label in the next turn's record says so, and the flag of this record is open: then the program tests it, and is left
+// if it is false.
 void Specialiser::need_there(const AVal& flag) {
   for (AVal there = settle(flag);; there = settle(flag)) {
     const AVal* sides = there.is(AKind::either) ? &there : there.ways();
@@ -345,7 +345,7 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
 // The loop is done: what its turns leave is known. False: the head is to know of more.
 bool Specialiser::roll_turns(const LoopPlan& plan, const Fork& at_head, const std::vector<Fork>& edges,
                              const LoopHead& lh) {
-  // One that each turn makes anew, and that the next one is given, would be two to a shadow map.
+  // A shadow map knows a function by its identity, and this one has another in the next turn.
   if (lh.functions) abandon("a function that each turn of a loop on data makes for the next one");
   Rolled& r = *rolled_[lh.rolled];
   for (const auto& [seq, width] : plan.rolled) r.items[seq];
@@ -399,8 +399,9 @@ AVal Specialiser::without_absent(const AVal& position) {
   return position_at(position.heap, n);
 }
 
-// Two ways that come to one place of the forward code have as many records before them: where they seem to differ, one
-// has passed the turns of a loop by, of which there were none on the other. Unbound: they differ.
+// Two ways that meet in the reverse stand at one place of the forward code, so they have the same number of records
+// before them. Where their positions differ, one has gone through the turns of a loop, and on the other there were
+// none: the lower position is right. Unbound: they differ in something else.
 AVal Specialiser::merged_position(const AVal& a, const AVal& b, const Fork& fa, const Fork& fb) {
   // One that has read none of a loop's turns stands behind them all.
   const auto beside = [&](const AVal& v, const AVal& other, const Fork& at) {
@@ -433,7 +434,7 @@ AVal Specialiser::turn_before(const AVal& position) {
                      unpacked_turn(rolled_of(flag), chain_of(position)).items[0]);
 }
 
-// At a back edge: behind whole turns.
+// At a back edge a position that has gone through a whole turn stands behind the turn before.
 void Specialiser::to_turn_ends(std::vector<AVal>& env) {
   const auto passed = [](const AVal& v) { return v.is(AKind::position) && v.parts && within_turn(v) == 0; };
   std::set<uint32_t> chains;  // whose last turn has been gone through
@@ -444,14 +445,15 @@ void Specialiser::to_turn_ends(std::vector<AVal>& env) {
     if (!v.is(AKind::position) || !v.parts || !chains.count(index(chain_of(v).atom.name()))) continue;
     if (!passed(v)) {
       const AVal there = without_absent(v);
-      if (!passed(there)) continue;  // its records are read in a turn's other part
+      if (!passed(there)) continue;  // the next turn of the reverse reads it
       v = there;
     }
     v = turn_before(v);
   }
 }
 
-// At a loop's head: behind the last turn of a chain that the head gets as a parameter. Positions in one turn share it.
+// At a loop's head a position stands behind the last turn of a chain, and the chain is a parameter. Positions in the
+// same turn share it.
 AVal Specialiser::generalise_position(const AVal& position, LoopHead& lh) {
   AVal at = position;
   if (!at.parts) {
@@ -474,7 +476,7 @@ AVal Specialiser::generalise_position(const AVal& position, LoopHead& lh) {
   return position_in(at.heap, at.known.as_int(), AVal::dynamic(p, nullptr));
 }
 
-// Those that share a parameter do so in all turns.
+// Positions that share a parameter must share it in all turns.
 void Specialiser::check_shared_chains(const LoopPlan& plan, const Fork& at_head, const Fork& edge) {
   std::map<uint32_t, Atom> passed;
   for (const uint32_t n : plan.names) {
@@ -486,7 +488,7 @@ void Specialiser::check_shared_chains(const LoopPlan& plan, const Fork& at_head,
   }
 }
 
-// Behind the reverse of a loop: all turns have been gone through.
+// Behind the reverse of a loop a position stands in front of the record of all turns.
 void Specialiser::pass_turns(const std::vector<AVal>& at_head, std::vector<AVal>& env) {
   std::set<std::pair<HeapId, int64_t>> loops;
   for (const AVal& v : at_head)
