@@ -145,36 +145,39 @@ AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) abandon("next of this value");
   AVal zero = AVal::of(Value::integer(0));
+  const auto place = [&](const AVal& cursor, std::string_view over) {
+    const auto i = concrete(cursor);
+    if (!i) abandon(fmt::format("a loop over a {} whose length is not followed", over));
+    return *i;
+  };
   switch (read(it.heap).iter) {
     case AObject::Iter::generator:
       return next_of_generator(AVal(read(it.heap).source));
     case AObject::Iter::list:
     case AObject::Iter::tuple: {
       AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
-      auto i = concrete(at);
-      if (!i) abandon("a loop over a list whose length is not followed");
-      if (i->is_none()) return AVal::marker(AKind::end);
+      const Value i = place(at, "list");
+      if (i.is_none()) return AVal::marker(AKind::end);
       const AVal& source = read(it.heap).source;
       if (source.is(AKind::ref) && read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
       const bool list = source.is(AKind::ref);
       const size_t n = list ? read(source.heap).items.size() : source.items().size();
-      if (i->as_int() >= static_cast<int64_t>(n)) {
+      if (i.as_int() >= static_cast<int64_t>(n)) {
         write(it.heap).cursor = AVal::of(Value::none());  // it has ended, also if the list grows
         return AVal::marker(AKind::end);
       }
-      const auto k = static_cast<size_t>(i->as_int());
+      const auto k = static_cast<size_t>(i.as_int());
       AVal v = list ? read(source.heap).items[k] : source.items()[k];
       if (v.is(AKind::poison)) abandon_parted(v, "an item that differs between branches");
-      write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
+      write(it.heap).cursor = AVal::of(Value::integer(i.as_int() + 1));
       return v;
     }
     case AObject::Iter::reversed: {
       const AVal source = read(it.heap).source;
-      auto i = concrete(read(it.heap).cursor);
-      if (!i) abandon("a loop over a list whose length is not followed");
+      const Value i = place(read(it.heap).cursor, "list");
       if (read(source.heap).poisoned) abandon_torn(read(source.heap), "a list");
       const PersistentArray<AVal>& items = read(source.heap).items;
-      const int64_t at = i->as_int();
+      const int64_t at = i.as_int();
       write(it.heap).cursor =
           AVal::of(Value::integer(at < 0 || at >= static_cast<int64_t>(items.size()) ? -1 : at - 1));
       if (at < 0 || at >= static_cast<int64_t>(items.size())) return AVal::marker(AKind::end);
@@ -184,13 +187,12 @@ AVal Specialiser::next(const AVal& it) {
     }
     case AObject::Iter::dict: {
       const AVal view = read(it.heap).source;
-      auto i = concrete(read(it.heap).cursor), step = concrete(read(it.heap).step);
-      if (!i || !step) abandon("a loop over a dict whose length is not followed");
-      if (i->is_none()) return AVal::marker(AKind::end);  // it has ended
+      const Value i = place(read(it.heap).cursor, "dict");
+      if (i.is_none()) return AVal::marker(AKind::end);  // it has ended
       const AObject& d = read(view.items()[0].heap);
       if (d.poisoned) abandon_torn(d, "a dict");
       if (d.keys.size() != read(it.heap).parts.size()) abandon("a dict that changes its size in a loop over it");
-      const int64_t at = i->as_int();
+      const int64_t at = i.as_int();
       if (at < 0 || at >= static_cast<int64_t>(d.keys.size())) {
         write(it.heap).cursor = AVal::of(Value::none());
         return AVal::marker(AKind::end);
@@ -200,22 +202,21 @@ AVal Specialiser::next(const AVal& it) {
       AVal v = view_item(view, k);
       if (v.is(AKind::poison) || d.items[k].is(AKind::poison))
         abandon_parted(d.items[k], "an item that differs between branches");
-      write(it.heap).cursor = AVal::of(Value::integer(at + step->as_int()));
+      write(it.heap).cursor = AVal::of(Value::integer(at + read(it.heap).step.known.as_int()));
       return v;
     }
     case AObject::Iter::set: {
       const AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
-      const auto i = concrete(at);
-      if (!i) abandon("a loop over a set whose length is not followed");
-      if (i->is_none()) return AVal::marker(AKind::end);
+      const Value i = place(at, "set");
+      if (i.is_none()) return AVal::marker(AKind::end);
       const AObject& set = read(read(it.heap).source.heap);
       const PersistentArray<AVal> items = read(it.heap).parts;
       if (set.poisoned) abandon_torn(set, "a set");
       if (set.keys.size() != items.size()) abandon("a set that changes its size in a loop over it");
-      const auto k = static_cast<size_t>(i->as_int());
+      const auto k = static_cast<size_t>(i.as_int());
       const bool ended = k >= items.size();
       if (!ended && key_position(set.keys, items[k].known) < 0) abandon("a set whose items change in a loop over it");
-      write(it.heap).cursor = ended ? AVal::of(Value::none()) : AVal::of(Value::integer(i->as_int() + 1));
+      write(it.heap).cursor = ended ? AVal::of(Value::none()) : AVal::of(Value::integer(i.as_int() + 1));
       return ended ? AVal::marker(AKind::end) : items[k];
     }
     case AObject::Iter::range: {

@@ -81,7 +81,7 @@ struct LoopPlan {
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
   // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).
-  std::map<HeapId, size_t> rolled;
+  std::map<HeapId, int64_t> rolled;
   bool may_roll = false;  // a loop whose turns nobody can count
 };
 

@@ -184,11 +184,12 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
       abandon("a list, dict or object that differs between branches in a loop");
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
-    if (x->kind == AObject::Kind::seq && x->items.size() != y->items.size()) {
-      ok = pushes_fit(plan, id, *x, *y) && ok;
+    if (x->items.size() != y->items.size()) {
+      if (x->kind != AObject::Kind::seq || !plan.may_roll || !only_pushed(*x, *y))
+        abandon("a list or dict that grows in a loop");
+      ok = !plan.rolled.try_emplace(id, y->cursor.known.as_int()).second && ok;
       continue;
     }
-    if (x->items.size() != y->items.size()) abandon("a list or dict that grows in a loop");
     if (x->kind == AObject::Kind::set && !alike(*x->concrete.as<runtime::Set>(), *y->concrete.as<runtime::Set>()))
       abandon("a set that changes in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {

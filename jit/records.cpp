@@ -274,9 +274,9 @@ void Specialiser::roll_records(const LoopPlan& plan, LoopHead& lh) {
   rolled_.push_back(std::make_shared<Rolled>());
   for (const auto& [seq, width] : plan.rolled) {
     AObject& q = write(seq);
-    q.cursor = number(static_cast<int64_t>(width));
+    q.cursor = number(width);
     q.rolled = true;
-    q.items.resize(q.items.size() + width - 1);
+    q.items.resize(q.items.size() + static_cast<size_t>(width) - 1);
     AVal flag = AVal::marker(AKind::rolled);
     flag.atom = chain;
     flag.known = Value::integer(static_cast<int64_t>(lh.rolled));
@@ -284,16 +284,14 @@ void Specialiser::roll_records(const LoopPlan& plan, LoopHead& lh) {
   }
 }
 
-// Is what a turn has pushed to a seq something that a chain can keep? False: the head is to know of the seq.
-bool Specialiser::pushes_fit(LoopPlan& plan, HeapId seq, const AObject& head, const AObject& back) {
-  const size_t width = width_of(back);
-  bool prefix = width > 0 && head.items.size() < back.items.size() && (head.items.empty() || width_of(head) == width) &&
+// Has the turn done nothing to the seq but push to it?
+bool Specialiser::only_pushed(const AObject& head, const AObject& back) const {
+  bool prefix = head.items.size() < back.items.size() && (head.items.empty() || same(head.cursor, back.cursor)) &&
                 !head.escaped && !back.escaped;
   PersistentArray<AVal>::each_difference(head.items, back.items, [&](size_t i) {
     prefix = prefix && (i >= head.items.size() || same(head.items[i], back.items[i]));
   });
-  if (!plan.may_roll || !prefix) abandon("a list or dict that grows in a loop");
-  return !plan.rolled.try_emplace(seq, width).second;
+  return prefix;
 }
 
 // What the turn that ends at this back edge has pushed, as the template of all turns. False: the head is to know of

@@ -563,7 +563,7 @@ class Specialiser {
   AVal of_turn(const AVal& v, const Rolled& r, struct Turn& t);
   ir::Atom atom_of_turn(ir::Atom a, const Rolled& r, const Turn& t) const;
   void roll_records(const struct LoopPlan& plan, struct LoopHead& lh);
-  bool pushes_fit(LoopPlan& plan, HeapId seq, const AObject& head, const AObject& back);
+  bool only_pushed(const AObject& head, const AObject& back) const;
   bool describe_turn(const LoopPlan& plan, const Fork& at_head, const Fork& edge, Rolled& r);
   bool roll_turns(const LoopPlan& plan, const Fork& at_head, const std::vector<Fork>& edges, const LoopHead& lh);
   ir::Atom chain_with_turn(const LoopHead& lh);

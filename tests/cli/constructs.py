@@ -21,6 +21,7 @@ CONSTRUCTS = {
     "a while of two conditions": ("self.l = nn.Linear(4, 4)", "k = 0\nwhile (x * x).sum() > 0.01 and k < 6:\n    x = tanh(self.l(x)) * 0.5\n    k += 1\nreturn x.sum() * k"),
     "a while with break and continue": ("self.l = nn.Linear(4, 4)", "while True:\n    x = tanh(self.l(x))\n    if x.sum() > 0.5:\n        x = x - 0.25\n        continue\n    x = x * 0.5\n    if (x * x).sum() < 0.2:\n        break\nreturn x.sum()"),
     "a step size that data decides": ("self.l = nn.Linear(4, 4)", "t, h = 0.0, 0.5\nwhile t < 1.0:\n    k = tanh(self.l(x))\n    if (k * k).sum().item() * h > 0.6:\n        h = h * 0.5\n    else:\n        x, t = x + h * k, t + h\nreturn x.sum()"),
+    "a variable that a while may set": ("self.l = nn.Linear(4, 4)", "b = None\nwhile (x * x).sum() > 0.5:\n    x = tanh(self.l(x)) * 0.5\n    if x[0, 0] > 0.0:\n        b = x\nreturn x.sum() if b is None else b.sum() * 2.0"),
     "a while in a for": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "for l in self.ls:\n    while (x * x).sum() > 0.5:\n        x = tanh(l(x)) * 0.5\n    x = x * 3.0\nreturn x.sum()"),
     "a slice": ("self.l = nn.Linear(4, 4)", "return self.l(x)[:, 1:3].sum()"),
     "several slices": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y[..., :2] * y[..., 2:]).sum()"),
@@ -298,6 +299,8 @@ PLAIN = {
     "generators in each other": "return sum(a.sum() for a in (r * 2.0 for r in x))",
     "zip with a generator": "s = 0.0\nfor a, r in zip((v * 2.0 for v in x), x):\n    s = s + (a * r).sum()\nreturn s",
     "any of a generator": "return x.sum() if any(n > 1 for n in x.shape) else x",
+    "a variable that a while may set": "b = None\nwhile x.sum() < 50.0:\n    x = x * 1.3\n    if x[0, 0] > 1.0:\n        b = x\nreturn x.sum() if b is None else b.sum()",
+    "types that the first turns change": "a, b, c = 0, 1.5, x.sum()\nwhile x.sum() < 90.0:\n    a, b, c = b, c, c * 1.1\n    x = x * 1.3\nreturn a * 1.0 + b + c",
     "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
 }
 
