@@ -247,7 +247,9 @@ std::string format_exception(Session& s, const Value& exc) {
   s.depth = std::min(depth, s.recursion_limit - 50);
   printer.chain(exc);
   s.depth = depth;
-  return printer.take();
+  std::string text = printer.take();
+  // An interrupt before the first line ends the text there, and yet what was raised has a name.
+  return text.empty() ? exception_class_text(s, exc.as<Exception>()->type) + "\n" : text;
 }
 
 }  // namespace ouro::runtime
