@@ -4,6 +4,8 @@
     bench/run.py [FILTER] [--pairs N] [--ouro PATH]
     bench/run.py script[/NAME]         only the plain scripts, or one of them
     bench/run.py corpus                the scripts of tests/lang, process start included; not part of a run without FILTER
+    bench/run.py modes[/NAME]          the mode auto beside eager: model programs, storms of changing numbers and shapes, scripts of
+                                       the tests (bench/modes.py); likewise
 
 bench/NAME.ouro and bench/NAME_torch.py are two programs that answer each line of input with the
 seconds of one step (serve.ouro). They are asked in turn, so that whatever else the machine does
@@ -29,6 +31,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from corpus import measure_corpus  # noqa: E402
+from modes import measure_modes  # noqa: E402
 
 CACHE = tempfile.TemporaryDirectory()  # empty at first
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -214,6 +217,8 @@ def main():
         good &= measure_host(host)
     if args.filter == "corpus":
         return 0 if measure_corpus(ouro, os.path.dirname(HERE), max(1, args.pairs // 7), environment()) else 1
+    if args.filter.split("/")[0] == "modes":
+        return 0 if measure_modes(ouro, args.filter.split("/")[1:], max(1, args.pairs // 7)) else 1
     good &= measure_scripts(ouro, args.filter, min(args.pairs, 5))
     if args.filter.startswith("script"):
         return 0 if good else 1

@@ -1,5 +1,9 @@
 #include "jit/compile_queue.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <vector>
 
 #include "support/give_up.h"
@@ -26,7 +30,7 @@ void give_up_all() {
 
 }  // namespace
 
-CompileQueue::CompileQueue() {
+CompileQueue::CompileQueue(bool yields) : yields_(yields) {
   at_process_end(give_up_all);
   std::scoped_lock hold(queues().lock);
   queues().all.push_back(this);
@@ -37,7 +41,7 @@ CompileQueue::~CompileQueue() {
     std::scoped_lock hold(queues().lock);
     std::erase(queues().all, this);
   }
-  given_up_ = 1;
+  given_up_ = kAll;
   {
     std::scoped_lock hold(lock_);
     stop_ = true;
@@ -47,10 +51,10 @@ CompileQueue::~CompileQueue() {
   if (worker_.joinable()) worker_.join();
 }
 
-void CompileQueue::push(std::function<void()> job) {
+void CompileQueue::push(std::function<void()> job, const void* token) {
   {
     std::scoped_lock hold(lock_);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(job), token});
   }
   start();
 }
@@ -58,9 +62,15 @@ void CompileQueue::push(std::function<void()> job) {
 void CompileQueue::push_first(std::function<void()> job) {
   {
     std::scoped_lock hold(lock_);
-    jobs_.push_front(std::move(job));
+    jobs_.push_front({std::move(job)});
   }
   start();
+}
+
+bool CompileQueue::drop(const void* token) {
+  std::scoped_lock hold(lock_);
+  if (busy_ && current_ == token) given_up_.fetch_or(kThisOne);
+  return std::erase_if(jobs_, [&](const Job& j) { return j.token == token; }) > 0;
 }
 
 void CompileQueue::start() {
@@ -70,7 +80,7 @@ void CompileQueue::start() {
 }
 
 void CompileQueue::give_up() {
-  given_up_ = 1;
+  given_up_ = kAll;
   {
     std::scoped_lock hold(lock_);
     jobs_.clear();
@@ -93,20 +103,30 @@ void CompileQueue::wait() {
   idle_.wait(hold, [this] { return jobs_.empty() && !busy_; });
 }
 
+// The calling thread's, and that of the threads it starts: a tenth of the processor where others want all of it, for
+// kernels wait for the slowest of their threads.
+static void give_way() {
+  constexpr int kNice = 10;
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+}
+
 void CompileQueue::work() {
+  if (yields_) give_way();
   std::unique_lock hold(lock_);
   for (;;) {
     wake_.wait(hold, [this] { return stop_ || !jobs_.empty(); });
     if (stop_) return;
-    auto job = std::move(jobs_.front());
+    Job job = std::move(jobs_.front());
     jobs_.pop_front();
     busy_ = true;
+    current_ = job.token;
+    given_up_.fetch_and(~kThisOne);
     hold.unlock();
     if (!process_ends()) {
-      GiveUpWhen scope({&given_up_, 1});
-      job();
+      GiveUpWhen scope({&given_up_, kAll | kThisOne});
+      job.work();
     }
-    job = nullptr;
+    job.work = nullptr;
     hold.lock();
     busy_ = false;
     idle_.notify_all();

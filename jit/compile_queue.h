@@ -15,12 +15,16 @@ namespace ouro::jit {
 
 class CompileQueue {
  public:
-  CompileQueue();
+  /// `yields`: its thread gives way to the script's, which does not wait for it.
+  explicit CompileQueue(bool yields);
   /// As give_up().
   ~CompileQueue();
-  void push(std::function<void()> job);
+  /// `token`: by which it can be dropped.
+  void push(std::function<void()> job, const void* token = nullptr);
   /// The same, before what waits already.
   void push_first(std::function<void()> job);
+  /// Nobody wants this job any more. True: it does not begin. False: it is given up soon, or is done.
+  bool drop(const void* token);
   /// Until a job is done, or so long.
   void wait_for_one(std::chrono::milliseconds most);
   /// Is anything pushed that is not done?
@@ -35,9 +39,16 @@ class CompileQueue {
   void work();
   std::mutex lock_;
   std::condition_variable wake_, idle_;
-  std::deque<std::function<void()>> jobs_;
+  struct Job {
+    std::function<void()> work;
+    const void* token = nullptr;
+  };
+  std::deque<Job> jobs_;
+  const void* current_ = nullptr;  // the token of the job that runs
   std::thread worker_;
+  const bool yields_;
   bool stop_ = false, busy_ = false;
+  static constexpr uint32_t kAll = 1, kThisOne = 2;
   std::atomic<uint32_t> given_up_{0};  // what a job looks at
 };
 

@@ -73,7 +73,7 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
     for (const AVal& v : args)
       if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
     AVal out = boxed_form();
-    fallbacks_.back() = {reason.reason, reason.span.known() ? reason.span : here, current_function()};
+    fallbacks_.back() = {reason.reason, reason.span.known() ? reason.span : here, current_function(), here};
     return out;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "support/diag.h"
 #include "support/give_up.h"
 #include "support/process_end.h"
+#include "support/timeline.h"
 #include "support/trace.h"
 
 namespace ouro::jit {
@@ -32,6 +34,13 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+
+// For the trace of a profile.
+void note_time(Symbol name, const char* category, Clock::time_point start, Track track = Track::script) {
+  if (!timeline_on()) return;
+  const auto begin = std::chrono::duration_cast<std::chrono::nanoseconds>(start.time_since_epoch()).count();
+  add_time_span({name, category, static_cast<uint64_t>(begin), now_ns(), track});
+}
 
 constexpr size_t kMostLookedAt = 256;
 
@@ -178,10 +187,8 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   if (!everything_ && !marked) {
     if (f->derived) return never();
     // The library's own helpers are compiled as parts of what calls them.
-    const SourceFile* file = s.sources.file(f->span.file);
-    const bool of_library = !file || file->name().starts_with("ouro/");
-    const bool transform = of_library && runtime::autodiff::state(s).transforms.contains(f.get());
-    if (of_library && !transform) return never();
+    const bool transform = code->of_library && runtime::autodiff::state(s).transforms.contains(f.get());
+    if (code->of_library && !transform) return never();
     if (compile_after.count() > 0 && s.options.mode == runtime::Mode::auto_) {
       CodeVersions& c = versions_of(f);
       const Clock::time_point now = Clock::now();
@@ -261,7 +268,13 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   auto* jit = static_cast<JitExecutor*>(s.executor);
   CodeVersions& code = *static_cast<CodeVersions*>(data);
   FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
-  if (!f.refused.empty()) return RunOutcome::not_taken;
+  if (!f.refused.empty()) {
+    if (jit->times_all) {
+      Call c{.frame = frame, .function = f, .start = Clock::now()};
+      jit->interpret(s, c);
+    }
+    return RunOutcome::not_taken;
+  }
   // Mostly it is a part of a step that is being compiled, too.
   const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
   const uint32_t waits = s.options.mode == runtime::Mode::auto_ ? kTransformWaits : 0;
@@ -274,14 +287,13 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
 }
 
 RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
+  Call c{.frame = frame, .function = f, .start = Clock::now()};
   if (scratch_.size() <= depth_) scratch_.emplace_back();
   Scratch& x = scratch_[depth_];
   const auto& params = f.code->blocks[0].params;
   size_t n = f.code->sig.count();
   x.args.resize(n);
   for (size_t i = 0; i < n; ++i) x.args[i] = runtime::frame_value(frame, params[i]);
-  runtime::Function* closure = runtime::frame_closure(frame);
-  Value function = closure ? Value::share(closure) : Value();
   struct Clear {
     Scratch& x;
     ~Clear() {
@@ -290,6 +302,16 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
     }
   } clear{x};
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
+  const RunOutcome o = serve(s, c, result);
+  if (o == RunOutcome::not_taken) interpret(s, c);
+  return o;
+}
+
+RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
+  FunctionVersions& f = c.function;
+  Scratch& x = scratch_[depth_];
+  runtime::Function* closure = runtime::frame_closure(c.frame);
+  Value function = closure ? Value::share(closure) : Value();
   runtime::ExecutionPlan plan = s.demands.plan();
   uint8_t place = 0;
   const Version* missed = nullptr;  // the newest one whose guards failed, and where
@@ -305,21 +327,19 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
     bool compiling = false, other_plans = false;
     for (auto& v : f.versions) {
       Version::State state = v->state.load(std::memory_order_acquire);
-      if (state == Version::State::retired) continue;
-      if (state == Version::State::failed) {  // it would fail again
-        if (!(v->demands == plan) || !fits(v)) continue;
-        ++f.interpreted_calls;
-        return RunOutcome::not_taken;
-      }
       if (!(v->demands == plan)) {
-        other_plans = true;
+        other_plans = other_plans || state != Version::State::failed;
         continue;
       }
       if (!fits(v)) {
-        if (!missed) missed = v.get(), first_miss = miss;
+        if (!missed && state != Version::State::failed) missed = v.get(), first_miss = miss;
         continue;
       }
-      if (state == Version::State::ready) return run_version(s, f, *v, place, result);
+      if (state == Version::State::failed) return RunOutcome::not_taken;  // it would fail again
+      c.fitting = v;
+      ++v->fitted;
+      if (state == Version::State::ready)
+        return on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, *v, place, result);
       compiling = true;
       break;
     }
@@ -331,19 +351,90 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
         std::shared_ptr<Version> serves = v;  // derive() moves the list
         const bool other_place = serves->demands.device != plan.device && (place || serves->placed);
         const bool waits = other_place && s.options.mode == runtime::Mode::graph;
-        if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return call(s, frame, f, result);
-        if (!other_place) return run_version(s, f, *serves, place, result);
+        if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return serve(s, c, result);
+        if (!other_place) return run_version(s, c, *serves, place, result);
         compiling = true;
         break;
       }
     if (compiling || attempt == 1) break;
-    if (!f.full.empty()) break;
+    if (missed) {
+      ++f.misses;
+      f.missed = missed->made;
+      f.missed_node = first_miss.node;
+    }
+    if (!f.full.empty() || backs_off(s, f)) break;
     std::string why = missed ? fmt::format("{} changed", missed->made->access.path(first_miss.node)) : "first call";
-    auto made = make_version(s, frame, f, x.args, why);
+    auto made = make_version(s, c.frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
+    c.fitting = std::move(made);
   }
-  ++f.interpreted_calls;
   return RunOutcome::not_taken;
+}
+
+bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
+  if (s.options.mode != runtime::Mode::auto_) return false;
+  const auto is_unused = [](const auto& v) {
+    return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
+  };
+  const auto unused = std::ranges::count_if(f.versions, is_unused);
+  if (unused < 2) return false;
+  const Version& newest = **std::ranges::find_if(f.versions, is_unused);
+  if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;
+  // The script waits for the specialiser, and not for the rest.
+  const double cost = 10 * newest.specialise_ms + newest.compile_ms;
+  return ms_since(newest.made_at) < cost * std::exp2(static_cast<double>(unused - 1));
+}
+
+bool JitExecutor::on_trial(Session& s, Call& c) {
+  if (s.options.mode != runtime::Mode::auto_) return false;
+  Trial& trial = c.fitting->trial;
+  if (trial.state() != Trial::State::lost) return trial.interprets_next();
+  Code* code = runtime::frame_code(c.frame);
+  if (trial.ask_again(code->calls)) return true;
+  // Of a short call even the guards are a part. The next look is at a call that may be another one.
+  constexpr uint64_t kShort = 100'000;  // ns
+  const auto lost = [](const auto& v) { return v->trial.state() == Trial::State::lost; };
+  const bool all_lost = std::ranges::all_of(versions_of(c.function.code).functions,
+                                            [&](const auto* f) { return std::ranges::all_of(f->versions, lost); });
+  if (all_lost && trial.least_interpreted() < kShort) {
+    code->entry = nullptr;
+    code->call_trigger = code->calls + 1000;
+  }
+  return true;
+}
+
+void JitExecutor::interpret(Session& s, Call& c) {
+  ++c.function.interpreted_calls;
+  const bool tried = c.fitting && s.options.mode == runtime::Mode::auto_ && !c.fitting->trial.decided();
+  if (!tried && !times_all) return;
+  // Calls that were left by an exception have not ended here. Their frames lay where this one lies, or above it.
+  std::erase_if(timed_, [&](const Timed& t) { return t.frame >= &c.frame; });
+  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, compiler_ns_, c.left});
+  c.frame.set(Frame::kTimed);
+}
+
+void JitExecutor::call_ended(const Frame& frame) {
+  const auto at = std::ranges::find(timed_, &frame, &Timed::frame);
+  if (at == timed_.end()) return;
+  const Timed t = std::move(*at);
+  timed_.erase(at, timed_.end());
+  const auto elapsed = static_cast<uint64_t>(ms_since(t.start) * 1e6);
+  const uint64_t ns = elapsed - std::min(elapsed, compiler_ns_ - t.compiler_ns);
+  if (times_all) note_time(t.function->code->qualname, "interpreted", t.start);
+  t.function->interpreted_ns += ns;
+  if (t.version) judge(*t.version, ns, !t.left);
+}
+
+void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
+  if (session_.options.mode != runtime::Mode::auto_ || v.trial.decided()) return;
+  interpreted ? v.trial.interpreted(ns) : v.trial.compiled(ns);
+  if (v.trial.state() != Trial::State::lost) return;
+  log_event("compiler", fmt::format("{} is interpreted: compiled it takes {:.1f} us, interpreted {:.1f} us",
+                                    v.made->typed->qualname.text(), static_cast<double>(v.trial.least_compiled()) / 1e3,
+                                    static_cast<double>(v.trial.least_interpreted()) / 1e3));
+  if (v.symbolic || v.trial.least_compiled() * 9 < v.trial.least_interpreted() * 10)
+    return;  // of other sizes it may win
+  queue_->push([made = v.made, cache = cache_] { cache->keep_slower(*made->typed); });
 }
 
 bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
@@ -362,13 +453,12 @@ bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::Exec
   return !place || !fitting.made->makes_tensors || plan == s.demands.plan();
 }
 
-RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result) {
+RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result) {
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
   Scratch& x = scratch_[depth_];
-  auto start = Clock::now();
   ++depth_;
-  RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place};
+  RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
   auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
@@ -381,29 +471,31 @@ RunOutcome JitExecutor::run_version(Session& s, FunctionVersions& f, Version& v,
   if (status == PlanExit::left) {
     // Nothing outside has been changed: the interpreter does the call.
     v.exits.fetch_add(1, std::memory_order_relaxed);
-    ++f.interpreted_calls;
+    c.left = true;
     return RunOutcome::not_taken;
   }
   if (status != PlanExit::returned) {
     if (status == PlanExit::raised && !context.effects) {
       s.pending = Value();
+      c.left = true;
       return RunOutcome::not_taken;
     }
-    if (const Span at = v.plan->raised_at(); at.file == f.code->span.file) s.interpreter->error_span = at;
+    if (const Span at = v.plan->raised_at(); at.file == c.function.code->span.file) s.interpreter->error_span = at;
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, *v.made, x.nodes, x.outputs);
-  v.nanoseconds.fetch_add(
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count()),
-      std::memory_order_relaxed);
+  const auto ns = static_cast<uint64_t>(ms_since(c.start) * 1e6);
+  v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
+  if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
+  judge(v, ns, /*interpreted=*/false);
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 
 void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std::string& why) {
   f.refused = why;
-  if (!f.captured.empty()) return;  // there may be others of its code
+  if (!f.captured.empty() || times_all) return;  // there may be others of its code
   Code* code = runtime::frame_code(frame);
   code->entry = nullptr;
   code->call_trigger = UINT32_MAX;
@@ -451,6 +543,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   auto v = std::make_shared<Version>();
   auto start = Clock::now();
   v->demands = s.demands.plan();
+  v->made_at = start;
   try {
     GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
     v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
@@ -460,6 +553,8 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     return nullptr;
   }
   v->specialise_ms = ms_since(start);
+  note_time(f.code->qualname, "specialise", start);
+  compiler_ns_ += static_cast<uint64_t>(v->specialise_ms * 1e6);
   v->why = why;
   if (v->made->ok && s.devices.used()) {
     uint8_t place = 0;
@@ -475,6 +570,14 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made->failure.reason);
     return nullptr;
   }
+  for (const auto& old : f.versions) {
+    // Numbers that it takes for constants have changed. The new version serves its calls, too.
+    if (!old->superseded || old->state != Version::State::compiling) continue;
+    if (!queue_->drop(old.get())) continue;
+    old->error = "nobody waits for it any more";
+    old->state = Version::State::failed;
+  }
+  f.misses = 0;
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, s.options.mode == runtime::Mode::graph);
   return v;
@@ -517,7 +620,10 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     PlanRef plan;
     try {
       ContainBugs contain;
-      if (options.backend) plan = build_plan(v->made->typed, options, error);
+      if (options.beside && options.cache->known_slower(*v->made->typed))
+        error = "it was slower than the interpreter in an earlier run";
+      else if (options.backend)
+        plan = build_plan(v->made->typed, options, error);
     } catch (const InternalError& bug) {
       error = "internal error: " + bug.text;
     } catch (const GivenUp&) {
@@ -526,6 +632,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
       return;
     }
     v->compile_ms = ms_since(start);
+    note_time(v->made->typed->qualname, "compile", start, Track::compiler);
     if (!plan) {
       v->error = error;
       notice("compiler", fmt::format("{} is interpreted: {}", v->made->typed->qualname.text(), error));
@@ -536,8 +643,8 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     v->plan = std::move(plan);
     v->state.store(Version::State::ready, std::memory_order_release);
   };
-  if (!queue_) queue_ = std::make_unique<CompileQueue>();
-  if (!wait) return queue_->push(std::move(job));
+  if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/s.options.mode == runtime::Mode::auto_);
+  if (!wait) return queue_->push(std::move(job), v.get());
   // On the queue's thread here, too: an interrupt ends the waiting, and a later call finds the version.
   auto start = Clock::now();
   queue_->push_first(std::move(job));

@@ -27,6 +27,7 @@
 #include "jit/version.h"
 #include "runtime/object/executor.h"
 #include "runtime/object/session.h"
+#include "support/trace.h"
 
 namespace ouro::jit {
 
@@ -38,6 +39,7 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
   bool follow_demands(Session& s) override;
   bool ready_to_move(Session& s) override;
+  void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
@@ -53,6 +55,8 @@ class JitExecutor final : public runtime::Executor {
   std::shared_ptr<runtime::Backend> backend(Session& s, runtime::DeviceId device, std::string& error);
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
+  const uint64_t begun_ns = now_ns();
+  bool times_all = false;        // interpreted calls and each instruction, too: for reports
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
   /// In `auto`, a function that nobody marked is compiled when it has been called again and again for so long: what
   /// ends before that is not made slower by its compilation.
@@ -62,11 +66,29 @@ class JitExecutor final : public runtime::Executor {
   CodeVersions& versions_of(const ir::FunctionRef& code);
   FunctionVersions& function_of(CodeVersions& c, const runtime::Function* closure);
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
+  // One call of a function that has versions, or might.
+  struct Call {
+    runtime::Frame& frame;
+    FunctionVersions& function;
+    std::chrono::steady_clock::time_point start;
+    std::shared_ptr<Version> fitting{};  // null: none, or the compiler did not get there
+    bool left = false;                   // it left in the middle, and the interpreter does the call
+  };
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
+  runtime::Outcome serve(Session& s, Call& c, Value& result);
+  // Versions that no call has fitted since they were made say that what differs will not come again (trees, dicts of
+  // ever other keys). So the next one is made only after more time than the last one cost, twice as much with each.
+  bool backs_off(Session& s, const FunctionVersions& f) const;
+  // The fitting version is ready. True: the interpreter does this call nonetheless, for comparison or because it is
+  // quicker (jit/trial.h).
+  bool on_trial(Session& s, Call& c);
+  // The interpreter does the call; how long it takes is learned where somebody wants to know.
+  void interpret(Session& s, Call& c);
+  void judge(Version& v, uint64_t ns, bool interpreted);
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
   // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.
   bool settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place);
-  runtime::Outcome run_version(Session& s, FunctionVersions& f, Version& v, uint8_t place, Value& result);
+  runtime::Outcome run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
   // The version for another plan, compiled beside the running one; null if there is one already.
@@ -90,6 +112,17 @@ class JitExecutor final : public runtime::Executor {
   };
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
+  // Calls that the interpreter is doing and that are timed, the innermost last.
+  struct Timed {
+    const runtime::Frame* frame;
+    FunctionVersions* function;
+    std::shared_ptr<Version> version;
+    std::chrono::steady_clock::time_point start;
+    uint64_t compiler_ns;  // as of then
+    bool left;
+  };
+  std::vector<Timed> timed_;
+  uint64_t compiler_ns_ = 0;  // that the script has waited for the compiler
   std::shared_ptr<runtime::Backend> host_;
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;

@@ -1,124 +1,156 @@
 #include "jit/explain.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "jit/executor.h"
-#include "runtime/autodiff/state.h"
+#include "jit/report.h"
 
 namespace ouro::jit {
 
 namespace {
 
-std::string place(runtime::Session& s, Span span) {
-  if (!span.known()) return "?";
-  const SourceFile* file = s.sources.file(span.file);
-  if (!file) return "?";
-  return fmt::format("{}:{}", file->name(), file->line_col(span.begin).line);
+using nlohmann::json;
+
+double ms(uint64_t ns) { return static_cast<double>(ns) / 1e6; }
+double percent(uint64_t part, uint64_t whole) {
+  return whole ? std::min(100.0, 100.0 * static_cast<double>(part) / static_cast<double>(whole)) : 0;
 }
 
-std::string source_line(runtime::Session& s, Span span) {
-  if (!span.known()) return "";
-  const SourceFile* file = s.sources.file(span.file);
-  if (!file) return "";
-  std::string_view line = file->line_text(file->line_col(span.begin).line);
-  size_t first = line.find_first_not_of(" \t");
-  return first == std::string_view::npos ? "" : std::string(line.substr(first));
-}
+std::string calls_text(uint64_t n) { return fmt::format("{} call{}", n, n == 1 ? "" : "s"); }
 
-// A gradient is known by what it is the gradient of.
-std::string title(runtime::Session& s, const FunctionVersions& f) {
-  if (!f.captured_codes.empty() && runtime::autodiff::state(s).transforms.contains(f.code.get())) {
-    const std::string_view name = f.code->qualname.text();
-    const ir::Function& of = *f.captured_codes.front();
-    return fmt::format("{}({}) ({})", name.substr(0, name.find('.')), of.qualname.text(), place(s, of.span));
+bool lost(const Version& v) { return v.trial.state() == Trial::State::lost; }
+bool all_lost(const FunctionReport& f) {
+  return !f.of->versions.empty() && std::ranges::all_of(f.of->versions, [](const auto& v) { return lost(*v); });
+}
+std::string_view state_text(const Version& v) {
+  switch (v.state.load()) {
+    case Version::State::ready:
+      return "compiled";
+    case Version::State::compiling:
+      return "still compiling";
+    case Version::State::failed:
+      break;
   }
-  return fmt::format("{} ({})", f.code->qualname.text(), place(s, f.code->span));
+  return "not compiled";
 }
-
-// Equal notes on one line are one line of the report.
-void notes(runtime::Session& s, const std::vector<SpecialiseNote>& list, std::string& out) {
-  std::map<std::pair<std::string, std::string>, std::pair<int, Span>> count;
-  std::vector<std::pair<std::string, std::string>> order;
-  for (const SpecialiseNote& n : list) {
-    auto key = std::make_pair(place(s, n.span), n.reason);
-    auto [at, fresh] = count.try_emplace(key, 0, n.span);
-    if (fresh) order.push_back(key);
-    ++at->second.first;
+size_t operations(const Version& v) {
+  size_t n = 0;
+  if (v.made->typed)
+    for (const ir::Block& b : v.made->typed->blocks) n += b.lets.size();
+  return n;
+}
+size_t holes_in(const FunctionReport& f) {
+  size_t most = 0;
+  for (const auto& of_version : f.holes) {
+    size_t n = 0;
+    for (const HoleReport& h : of_version) n += h.count;
+    most = std::max(most, n);
   }
-  for (const auto& key : order) {
-    const auto& [n, span] = count[key];
-    out += fmt::format("    {}: {}{}\n", key.first, key.second, n > 1 ? fmt::format(" ({} times)", n) : "");
-    if (std::string line = source_line(s, span); !line.empty()) out += fmt::format("        {}\n", line);
-  }
+  return most;
 }
 
-}  // namespace
+// ---------------------------------------------------------------- text
 
-void compile_soon(runtime::Session& s) {
-  if (JitExecutor* jit = executor_of(s)) jit->compile_after = std::chrono::milliseconds(0);
-}
-
-std::string explain(runtime::Session& s) {
-  JitExecutor* jit = executor_of(s);
-  if (!jit) return "mode eager: every statement is interpreted as it comes\n";
+// A line a function: what part of the time, what, how far.
+std::string summary(const Report& r) {
   std::string out;
-  for (const auto& f : jit->functions()) {
-    if (f->versions.empty() && f->failures.empty() && !f->marked) continue;
-    out += title(s, *f) + "\n";
-    for (size_t i = f->versions.size(); i-- > 0;) {
-      const Version& v = *f->versions[i];
-      Version::State state = v.state.load();
-      size_t operations = 0;
-      if (v.made->typed)
-        for (const ir::Block& b : v.made->typed->blocks) operations += b.lets.size();
-      out += fmt::format("  version {}: {}; made because: {}\n", f->versions.size() - i,
-                         state == Version::State::ready       ? "compiled"
-                         : state == Version::State::compiling ? "still compiling"
-                                                              : "not compiled",
-                         v.why);
-      if (!(v.demands == runtime::ExecutionPlan{})) out += fmt::format("    for {}\n", runtime::plan_text(v.demands));
-      if (state == Version::State::failed) out += fmt::format("    {}\n", v.error);
-      uint64_t calls = v.calls.load(), exits = v.exits.load();
-      out += fmt::format("    {} operations{}; specialised in {:.1f} ms, {} in {:.1f} ms\n", operations,
-                         v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms,
-                         v.plan && v.plan->loaded() ? "loaded" : "compiled", v.compile_ms);
-      if (v.plan) {
-        PlanCounters c = v.plan->counters();
-        out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
-                           v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
-        for (const std::string& why : v.plan->not_compiled())
-          out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
-      }
-      out += fmt::format("    {} calls{}{}\n", calls,
-                         calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) /
-                                                                             1e3 / static_cast<double>(calls - exits))
-                                       : "",
-                         exits ? fmt::format(", {} left to the interpreter", exits) : "");
-      if (!v.made->fallbacks.empty()) {
-        out += fmt::format("  interpreted in place ({}):\n", v.made->fallbacks.size());
-        notes(s, v.made->fallbacks, out);
-      }
+  uint64_t compiled = 0;
+  std::vector<const FunctionReport*> order;
+  for (const FunctionReport& f : r.functions) compiled += f.compiled_ns, order.push_back(&f);
+  std::ranges::stable_sort(order, std::greater{}, [](const FunctionReport* f) { return f->ns(); });
+  out += fmt::format("compiled code took {:.1f} % of {:.2f} s\n", percent(compiled, r.ns), ms(r.ns) / 1e3);
+  for (const FunctionReport* f : order) {
+    std::string far(reached_text(f->reached));
+    if (f->reached == Reached::holes) {
+      const size_t n = holes_in(*f);
+      far += fmt::format(" {} operation{}", n, n == 1 ? "" : "s");
     }
-    if (f->interpreted_calls) out += fmt::format("  {} calls interpreted\n", f->interpreted_calls);
-    if (!f->pins.varying().empty()) {
-      std::string names;
-      for (const std::string& path : f->pins.varying()) names += (names.empty() ? "" : ", ") + path;
-      out += fmt::format("  numbers that change: {}\n", names);
-    }
-    if (!f->full.empty()) out += fmt::format("  other calls are interpreted: {}\n", f->full);
-    if (!f->refused.empty()) out += fmt::format("  stays interpreted: {}\n", f->refused);
-    if (!f->failures.empty()) {
-      out += "  not compiled because:\n";
-      notes(s, f->failures, out);
-      if (!f->before_failure.empty()) {
-        out += "  left to the interpreter before that:\n";
-        notes(s, f->before_failure, out);
-      }
-    }
+    if (all_lost(*f)) far += ", slower than the interpreter, which does the calls";
+    out += fmt::format("  {:5.1f} %  {} ({}): {}; {}", percent(f->ns(), r.ns), f->name, f->place.name(), far,
+                       f->reached == Reached::interpreted ? calls_text(f->interpreted_calls)
+                                                          : calls_text(f->compiled_calls) + " compiled");
+    if (f->reached != Reached::interpreted && f->interpreted_calls)
+      out += fmt::format(", {} interpreted", f->interpreted_calls);
+    out += "\n";
   }
+  return out;
+}
+
+std::string hole_line(const HoleReport& h, std::string_view indent, bool with_time) {
+  std::string out = fmt::format("{}{}: {}{}", indent, h.place.name(), h.reason,
+                                h.count > 1 ? fmt::format(" ({} times)", h.count) : "");
+  if (with_time && h.ns) out += fmt::format("; {:.2f} ms in {}", ms(h.ns), calls_text(h.runs));
+  out += "\n";
+  if (!h.place.text.empty()) out += fmt::format("{}    {}\n", indent, h.place.text);
+  return out;
+}
+
+std::string ranking(const Report& r) {
+  std::string out;
+  for (const HoleReport& h : r.ranked()) out += hole_line(h, "  ", true);
+  return out.empty() ? "nothing of these is left to the interpreter\n"
+                     : "left to the interpreter, what takes most time first:\n" + out;
+}
+
+void version_text(const FunctionReport& f, size_t i, std::string& out) {
+  const Version& v = *f.of->versions[i];
+  out += fmt::format("  version {}: {}; made because: {}\n", f.of->versions.size() - i, state_text(v), v.why);
+  if (!(v.demands == runtime::ExecutionPlan{})) out += fmt::format("    for {}\n", runtime::plan_text(v.demands));
+  if (v.state.load() == Version::State::failed) out += fmt::format("    {}\n", v.error);
+  const uint64_t calls = v.calls.load(), exits = v.exits.load();
+  out += fmt::format("    {} operations{}; specialised in {:.1f} ms, {} in {:.1f} ms\n", operations(v),
+                     v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms,
+                     v.plan && v.plan->loaded() ? "loaded" : "compiled", v.compile_ms);
+  if (v.plan) {
+    PlanCounters c = v.plan->counters();
+    out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
+                       v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
+    for (const std::string& why : v.plan->not_compiled())
+      out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
+  }
+  out += fmt::format("    {} calls{}{}\n", calls,
+                     calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 /
+                                                                         static_cast<double>(calls - exits))
+                                   : "",
+                     exits ? fmt::format(", {} left to the interpreter", exits) : "");
+  if (lost(v))
+    out += fmt::format("    the interpreter is quicker: {:.1f} us, not {:.1f} us\n",
+                       static_cast<double>(v.trial.least_interpreted()) / 1e3,
+                       static_cast<double>(v.trial.least_compiled()) / 1e3);
+  if (v.made->fallbacks.empty()) return;
+  out += fmt::format("  interpreted in place ({}):\n", v.made->fallbacks.size());
+  for (const HoleReport& h : f.holes[i]) out += hole_line(h, "    ", false);
+}
+
+std::string details(const FunctionReport& f) {
+  const FunctionVersions& of = *f.of;
+  std::string out = fmt::format("{} ({})\n", f.name, f.place.name());
+  for (size_t i = of.versions.size(); i-- > 0;) version_text(f, i, out);
+  if (of.interpreted_calls) out += fmt::format("  {} calls interpreted\n", of.interpreted_calls);
+  if (!of.pins.varying().empty()) {
+    std::string names;
+    for (const std::string& path : of.pins.varying()) names += (names.empty() ? "" : ", ") + path;
+    out += fmt::format("  numbers that change: {}\n", names);
+  }
+  if (of.misses && of.missed)
+    out += fmt::format("  calls that fit no version since the newest one was made: {}; in the last one {} differed\n",
+                       of.misses, of.missed->access.path(of.missed_node));
+  if (!of.full.empty()) out += fmt::format("  other calls are interpreted: {}\n", of.full);
+  if (!of.refused.empty()) out += fmt::format("  stays interpreted: {}\n", of.refused);
+  if (f.failures.empty()) return out;
+  out += "  not compiled because:\n";
+  for (const HoleReport& h : f.failures) out += hole_line(h, "    ", false);
+  if (f.before_failure.empty()) return out;
+  out += "  left to the interpreter before that:\n";
+  for (const HoleReport& h : f.before_failure) out += hole_line(h, "    ", false);
+  return out;
+}
+
+std::string devices_text(runtime::Session& s) {
+  std::string out;
   for (size_t kind = 1; kind < runtime::kDeviceKinds; ++kind) {
     const auto id = static_cast<runtime::DeviceId>(kind);
     std::shared_ptr<runtime::Device> d = s.devices.at(id);
@@ -128,10 +160,110 @@ std::string explain(runtime::Session& s) {
     out += fmt::format("device {}: {} launches of kernels{}\n", runtime::device_name(id), d->counters.launches,
                        host.empty() ? "" : "; without a kernel there, run on the host: " + host);
   }
+  return out;
+}
+
+// ---------------------------------------------------------------- JSON
+
+json hole_json(const HoleReport& h) {
+  return {{"file", h.place.file}, {"line", h.place.line}, {"source", h.place.text},   {"reason", h.reason},
+          {"count", h.count},     {"runs", h.runs},       {"seconds", ms(h.ns) / 1e3}};
+}
+json holes_json(const std::vector<HoleReport>& holes) {
+  json out = json::array();
+  for (const HoleReport& h : holes) out.push_back(hole_json(h));
+  return out;
+}
+
+json version_json(const FunctionReport& f, size_t i) {
+  const Version& v = *f.of->versions[i];
+  json out = {{"state", state_text(v)},
+              {"why", v.why},
+              {"symbolic", v.symbolic},
+              {"operations", operations(v)},
+              {"specialise_ms", v.specialise_ms},
+              {"compile_ms", v.compile_ms},
+              {"calls", v.calls.load()},
+              {"left", v.exits.load()},
+              {"seconds", ms(v.nanoseconds.load()) / 1e3},
+              {"slower_than_interpreter", lost(v)},
+              {"plan", runtime::plan_text(v.demands)},
+              {"holes", holes_json(f.holes[i])}};
+  if (!v.error.empty()) out["error"] = v.error;
+  if (!v.plan) return out;
+  out["kernels"] = v.plan->kernels();
+  out["code_bytes"] = v.plan->code_bytes();
+  out["temporary_bytes"] = v.plan->peak_bytes();
+  out["loaded"] = v.plan->loaded();
+  return out;
+}
+
+json function_json(const Report& r, const FunctionReport& f) {
+  constexpr std::string_view kReached[] = {"whole", "holes", "interpreted"};
+  json out = {{"name", f.name},
+              {"file", f.place.file},
+              {"line", f.place.line},
+              {"compiled", kReached[static_cast<size_t>(f.reached)]},
+              {"share", percent(f.ns(), r.ns) / 100},
+              {"compiled_calls", f.compiled_calls},
+              {"compiled_seconds", ms(f.compiled_ns) / 1e3},
+              {"interpreted_calls", f.interpreted_calls},
+              {"interpreted_seconds", ms(f.interpreted_ns) / 1e3},
+              {"varying", f.of->pins.varying()},
+              {"failures", holes_json(f.failures)},
+              {"versions", json::array()}};
+  for (size_t i = f.of->versions.size(); i-- > 0;) out["versions"].push_back(version_json(f, i));
+  if (f.of->misses && f.of->missed)
+    out["misses"] = {{"calls", f.of->misses}, {"last", f.of->missed->access.path(f.of->missed_node)}};
+  if (!f.of->refused.empty()) out["refused"] = f.of->refused;
+  if (!f.of->full.empty()) out["full"] = f.of->full;
+  return out;
+}
+
+}  // namespace
+
+void time_everything(runtime::Session& s) {
+  if (JitExecutor* jit = executor_of(s)) jit->times_all = true;
+}
+
+void prepare_report(runtime::Session& s) {
+  if (JitExecutor* jit = executor_of(s)) jit->compile_after = std::chrono::milliseconds(0);
+  time_everything(s);
+}
+
+std::string explain(runtime::Session& s) {
+  JitExecutor* jit = executor_of(s);
+  if (!jit) return "mode eager: every statement is interpreted as it comes\n";
+  const Report r = make_report(s);
+  std::string out;
+  if (!r.functions.empty()) out = summary(r) + ranking(r);
+  for (const FunctionReport& f : r.functions) out += "\n" + details(f);
+  if (const std::string devices = devices_text(s); !devices.empty()) out += "\n" + devices;
   if (CacheCounters c = jit->cache().counters(); c.compiled + c.loaded > 0)
     out +=
         fmt::format("disk cache {}: {} compiled, {} loaded\n", jit->cache().on() ? "on" : "off", c.compiled, c.loaded);
   if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";
+  return out;
+}
+
+std::string explain_json(runtime::Session& s) {
+  JitExecutor* jit = executor_of(s);
+  const Report r = make_report(s);
+  json out = {{"mode", jit ? s.options.mode == runtime::Mode::graph ? "graph" : "auto" : "eager"},
+              {"seconds", ms(r.ns) / 1e3},
+              {"functions", json::array()},
+              {"holes", holes_json(r.ranked())}};
+  for (const FunctionReport& f : r.functions) out["functions"].push_back(function_json(r, f));
+  if (jit) {
+    const CacheCounters c = jit->cache().counters();
+    out["cache"] = {{"on", jit->cache().on()}, {"compiled", c.compiled}, {"loaded", c.loaded}};
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string holes_left(runtime::Session& s) {
+  std::string out;
+  for (const HoleReport& h : make_report(s).ranked()) out += hole_line(h, "  ", false);
   return out;
 }
 

@@ -376,7 +376,7 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
-  fallbacks_.push_back({fmt::format("{} on values whose types are not known", name), span, current_function()});
+  fallbacks_.push_back({fmt::format("{} on values whose types are not known", name), span, current_function(), span});
   if (touches_objects) after_unknown();
   return out;
 }
@@ -416,7 +416,7 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
   check_recorded(args);
   before_unknown();
   AVal out = emit_call(f, args, keywords);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function(), span});
   after_unknown();
   return out;
 }
@@ -428,7 +428,7 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
                        std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
   if (scripts) return boxed_call(f, args, keywords);
   AVal out = output_call(f, args, keywords, nullptr);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function()});
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function(), span});
   return out;
 }
 
@@ -504,7 +504,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   }
   ir::Op op = loaded ? prim::call_loaded : prim::call_method;
   AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
-  fallbacks_.push_back({fmt::format("method {}", name.text()), span, current_function()});
+  fallbacks_.push_back({fmt::format("method {}", name.text()), span, current_function(), span});
   after_unknown();
   return out;
 }

@@ -82,9 +82,10 @@ struct WriteBack {
 };
 
 struct SpecialiseNote {
-  std::string reason, text;  // "boxed call", "…"
-  Span span{};
+  std::string reason;
+  Span span{};  // what could not be done in the program
   Symbol function{};
+  Span hole{};  // the operation that the interpreter does instead: it, or a call around it
 };
 
 struct SpecialiseResult {

@@ -125,12 +125,6 @@ struct LoopWay {
   int first = 0;       // so many turns are written out, since they change types
 };
 
-struct Fallback {
-  std::string reason;
-  Span span{};
-  Symbol function{};
-};
-
 class Specialiser {
  public:
   Specialiser(Session& s, const SpecialiseRequest& request);
@@ -632,7 +626,7 @@ class Specialiser {
   std::unordered_map<uint32_t, ir::Atom> extents_;                       // symbol → its int input
   std::unordered_map<uint32_t, std::pair<AVal, uint32_t>> found_sizes_;  // symbol → the tensor and axis that have it
   std::deque<AFrame*> frames_;
-  std::vector<Fallback> fallbacks_;
+  std::vector<SpecialiseNote> fallbacks_;
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;

@@ -11,11 +11,12 @@
 #include "jit/pins.h"
 #include "jit/plan/plan.h"
 #include "jit/specialise.h"
+#include "jit/trial.h"
 
 namespace ouro::jit {
 
 struct Version {
-  enum class State : uint8_t { compiling, ready, failed, retired };
+  enum class State : uint8_t { compiling, ready, failed };
   std::atomic<State> state{State::compiling};
   std::shared_ptr<SpecialiseResult> made;  // typed program, access program, outputs
   runtime::ExecutionPlan demands;          // what it is compiled for
@@ -23,11 +24,14 @@ struct Version {
   std::string error;                       // of a failed compilation
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
+  std::chrono::steady_clock::time_point made_at{};
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
+  uint64_t fitted = 0;      // calls that it fits, whoever does them; the first is that for which it was made
   bool placed = false;      // made for tensors placed on its plan's device; serves no others
   bool superseded = false;  // it holds constants that are dynamic in those made after it (Pins): it serves, uncounted
   std::string why;          // which guard of the versions before it failed
   bool symbolic = false;
+  Trial trial;              // against the interpreter, in the mode auto
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
 };
 
@@ -47,6 +51,11 @@ struct FunctionVersions {
   std::string refused;                         // why it stays interpreted, once decided
   std::string full;                            // why there will be no more versions, once decided
   uint64_t interpreted_calls = 0;
+  uint64_t interpreted_ns = 0;  // of those that were timed
+  // Calls that fit no version, since the newest one was made, and what the last of them had otherwise.
+  uint64_t misses = 0;
+  std::shared_ptr<SpecialiseResult> missed;
+  uint32_t missed_node = 0;
   uint32_t asked = 0;  // calls of a transform's closure before it is compiled
 };
 

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@
 #include "tools/cache_command.h"
 #include "tools/ctl_command.h"
 #include "tools/ir_command.h"
+#include "tools/profile.h"
 #include "tools/repl.h"
 
 namespace ouro::tools {
@@ -49,7 +51,9 @@ constexpr std::string_view kVersion = "0.1.0";
 constexpr std::string_view kHelp =
     "usage: ouro [options] [FILE | -c CODE | -] [ARGS...]\n"
     "       ouro run [options] FILE [ARGS...]   run a script (what `ouro FILE` does)\n"
-    "       ouro explain [options] FILE [ARGS...]   run a script, then tell what was compiled, and why what was not\n"
+    "       ouro explain [options] FILE [ARGS...]   run a script, then tell what was compiled, and why what was not;\n"
+    "                                           --json: as JSON on standard output, the script's output on standard "
+    "error\n"
     "       ouro ir --stage=STAGE FILE          print a stage of the pipeline: tokens, tree, ast, anf, code\n"
     "       ouro ir --stage=STAGE FILE [ARGS...]   run the script, then print a stage of what was compiled: typed,\n"
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
@@ -72,6 +76,10 @@ constexpr std::string_view kHelp =
     "  --cache=on|off           keep compiled code on disk (default: on)\n"
     "  --cache-bytes=N          at most so many bytes of it: 64M, 1G (default: 256M)\n"
     "  --verbose                notices on standard error\n"
+    "  --profile[=FILE]         tell on standard error where the time goes, by line and by kernel, and write a trace "
+    "to\n"
+    "                           FILE (trace.json), for Perfetto or chrome://tracing\n"
+    "  --strict                 what stays with the interpreter in a function of tensors is an error, told at the end\n"
     "  --check-plans            follow every compiled step, and tell what it does wrong (slow)\n"
     "  -c CODE                  run the text\n"
     "  -                        run standard input\n"
@@ -85,6 +93,10 @@ struct Command {
   bool mode_given = false;
   bool interactive = false;
   bool explain = false;  // report on the compiler after the run
+  bool json = false;     // ... as JSON
+  bool strict = false;   // what stays interpreted is an error
+  bool profile = false;
+  std::string trace = "trace.json";  // where a profile's trace goes
   jit::CacheWish cache;
   std::vector<std::string> args;  // sys.argv[1:]
 };
@@ -106,6 +118,14 @@ int take_option(Command& c, std::string_view arg, std::string& error) {
     c.options.verbose = true;
   else if (arg == "-i")
     c.interactive = true;
+  else if (arg == "--strict")
+    c.strict = true;
+  else if (arg == "--json")
+    c.json = true;
+  else if (arg == "--profile")
+    c.profile = true;
+  else if (value("--profile", c.trace))
+    c.profile = true;
   else if (arg == "--check-plans")
     jit::check::set_checking_plans(true);
   else if (value("--mode", v)) {
@@ -214,6 +234,7 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     c.what = c.file == "-" ? W::standard_input : c.file.empty() ? W::text : W::file;
     if (!c.mode_given) c.options.mode = Mode::graph;
   }
+  if (c.json && !c.explain) return error = "--json is an option of explain", false;
   if (run && c.what == W::prompt) return error = std::string(c.explain ? "explain" : "run") + " needs a file", false;
   return true;
 }
@@ -270,6 +291,39 @@ int report_uncaught(Session& s) {
     return 130;
   }
   return 1;
+}
+
+// What the script writes to standard output goes to standard error; gives where standard output goes.
+int give_output_to_errors() {
+  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return output;
+}
+
+void write_whole(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(file, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// On standard error; the exit status.
+int report_profile(Session& s, Profile& profile, const std::string& file, int status) {
+  std::string error;
+  const std::string told = profile.finish(file, error);
+  (void)s.out.flush();
+  s.err.write(text::shown_text("\n" + told + (error.empty() ? "" : "ouro: " + error + "\n")));
+  return error.empty() || status ? status : 1;
+}
+
+// --strict: what stays with the interpreter, on standard error; the exit status.
+int report_holes(Session& s, int status) {
+  const std::string holes = jit::holes_left(s);
+  if (holes.empty()) return status;
+  (void)s.out.flush();
+  s.err.write(text::shown_text("strict: these stay with the interpreter\n" + holes));
+  return status ? status : 1;
 }
 
 // The end of a program: finalizers of what the main module still held, the rest of the output.
@@ -356,7 +410,8 @@ int run_program(const Command& c) {
   const uint64_t cache_bytes = jit::cache_limit(c.cache, /*on_by_default=*/true);
   jit::keep_code(s, cache_bytes);
   if (c.cache.on == true || c.options.verbose) tell_if_cache_is_refused(cache_bytes);
-  if (c.explain || !c.stage.empty()) jit::compile_soon(s);
+  if (c.explain || c.strict || !c.stage.empty()) jit::prepare_report(s);
+  const int json_output = c.json ? give_output_to_errors() : -1;
   g_interrupted = &s;
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -375,11 +430,20 @@ int run_program(const Command& c) {
   name = text::from_system(name);
   Value module = make_main_module(s, c.what == Command::What::file ? name : "", !python);
   int status = 0;
+  std::optional<Profile> profile;
+  if (c.profile) profile.emplace(s);
   {
     CallScope call(s);
     if (run_source(s, name, text, module).is_error() || s.met_end) status = report_uncaught(s);
   }
-  if (c.explain) s.out.write(text::shown_text("\n" + jit::explain(s)));
+  if (profile) status = report_profile(s, *profile, c.trace, status);
+  if (c.json) {
+    (void)s.out.flush();
+    write_whole(json_output, text::shown_text(jit::explain_json(s)));
+  } else if (c.explain) {
+    s.out.write(text::shown_text("\n" + jit::explain(s)));
+  }
+  if (c.strict) status = report_holes(s, status);
   if (!c.stage.empty()) s.out.write(text::shown_text("\n" + jit::listing(s, c.stage, c.function)));
   leave(s, finish(s, status));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/loops/loop_ir.h"
+#include "ir/print.h"
 #include "jit/cache/build_id.h"
 #include "support/byte_size.h"
 #include "support/trace.h"
@@ -19,6 +20,10 @@ Digest key_of(const runtime::Backend& backend, std::span<const ir::loops::Kernel
   std::vector<std::string> texts = {build_id(), std::string(backend.name()), backend.target_key()};
   for (const auto* k : kernels) texts.push_back(print(*k));
   return digest_of(std::vector<std::string_view>(texts.begin(), texts.end()));
+}
+
+Digest slower_key(const ir::Function& typed) {
+  return digest_of({build_id(), "slower than the interpreter", ir::print(typed)});
 }
 
 // Of a set-user-ID program's caller nothing is believed.
@@ -111,6 +116,16 @@ KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir
   if (disk)
     if (std::string bytes = backend.save(*module); !bytes.empty()) (void)disk->store(key, bytes);
   return module;
+}
+
+bool CodeCache::known_slower(const ir::Function& typed) {
+  std::string found;
+  DiskStore* disk = store();
+  return disk && disk->load(slower_key(typed), found);
+}
+
+void CodeCache::keep_slower(const ir::Function& typed) {
+  if (DiskStore* disk = store()) (void)disk->store(slower_key(typed), "slower");
 }
 
 }  // namespace ouro::jit

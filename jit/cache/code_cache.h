@@ -22,6 +22,9 @@
 #include "jit/cache/disk_store.h"
 #include "runtime/machine/backend.h"
 
+namespace ouro::ir {
+struct Function;
+}
 namespace ouro::runtime {
 class Session;
 }
@@ -67,6 +70,9 @@ class CodeCache {
   /// As backend.compile(). `loaded` tells that no compilation was needed.
   runtime::KernelModuleRef compile(runtime::Backend& backend, std::span<const ir::loops::Kernel* const> kernels,
                                    std::string& error, bool& loaded);
+  /// Was this typed program slower than the interpreter in an earlier process? Keeps that it was.
+  bool known_slower(const ir::Function& typed);
+  void keep_slower(const ir::Function& typed);
   CacheCounters counters() const { return {loaded_.load(), compiled_.load()}; }
   bool on() const { return limit_ > 0; }
 

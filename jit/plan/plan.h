@@ -44,6 +44,7 @@ struct RunContext {
   int threads = 1;
   int64_t leave_after = -1;  // instructions, then leave as if a guard had failed (stress mode); -1: never
   uint8_t place = 0;         // of the tensors made (Tensor::place)
+  bool times = false;        // each instruction is timed, for a report
   bool effects = false;      // set once something outside was changed, or a call made that may have
 };
 
@@ -56,6 +57,14 @@ enum class PlanExit : uint8_t {
 
 struct PlanCounters {
   uint64_t runs = 0, launches = 0, tensors_made = 0, donated = 0, rows = 0, boxed = 0;
+};
+
+/// Where the time of a plan's runs went (RunContext::times), an instruction at a time.
+struct InstructionTime {
+  std::string what;  // "kernel 3", "matmul", an operation's name
+  Span span{};
+  bool by_interpreter = false;  // a language primitive on boxed values
+  uint64_t runs = 0, ns = 0;
 };
 
 class Plan {
@@ -85,6 +94,8 @@ class Plan {
   virtual PlanCounters counters() const = 0;
   /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.
   virtual int64_t peak_bytes() const = 0;
+  /// Of the instructions that ran and were timed, in their order.
+  virtual std::vector<InstructionTime> times() const = 0;
   /// Instructions as text.
   virtual std::string text() const = 0;
 };

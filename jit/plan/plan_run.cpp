@@ -13,10 +13,12 @@
 
 #include <fmt/format.h>
 
+#include "ir/effect.h"
 #include "jit/cache/code_cache.h"
 #include "jit/check/plan_check.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/interpreter/code.h"
+#include "runtime/interpreter/sampler.h"
 #include "runtime/machine/contract.h"
 #include "runtime/machine/device.h"
 #include "runtime/machine/memory.h"
@@ -28,6 +30,8 @@
 #include "runtime/tensor/tensor.h"
 #include "support/diag.h"
 #include "support/small_vec.h"
+#include "support/timeline.h"
+#include "support/trace.h"
 
 namespace ouro::jit {
 namespace {
@@ -105,6 +109,15 @@ std::vector<const ir::loops::Kernel*> kernels_of(const Program& p) {
   return out;
 }
 
+// In a report.
+std::string what_it_is(const Instr& i) {
+  if (const auto* kernel = i.get<work::Kernel>()) return fmt::format("kernel {}", kernel->kernel);
+  if (i.is<work::Matmul>()) return "matmul";
+  if (i.is<work::Convolve>()) return "convolution";
+  if (const auto* o = i.operation()) return std::string(ir::op_name(o->op));
+  return "copy";
+}
+
 class CompiledPlan final : public Plan {
  public:
   CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module, bool loaded)
@@ -135,6 +148,7 @@ class CompiledPlan final : public Plan {
   PlanCounters counters() const override { return counters_; }
   int64_t peak_bytes() const override { return peak_; }
   std::string text() const override { return print(p_); }
+  std::vector<InstructionTime> times() const override;
 
  private:
   friend struct Runner;
@@ -148,6 +162,11 @@ class CompiledPlan final : public Plan {
   PlanCounters counters_;
   int64_t peak_ = 0;
   std::atomic<int> checks_{0};
+  struct Time {
+    uint64_t runs = 0, ns = 0;
+    Symbol name{};  // in the timeline
+  };
+  std::vector<Time> times_;  // by instruction
 };
 
 // One run.
@@ -591,12 +610,26 @@ struct Runner {
         leave_text = leave->why;
         return PlanExit::left;
       }
+      const uint64_t begin = ctx.times ? now_ns() : 0;
+      if (ctx.times) runtime::compiled_place = {&i.span, s.interpreter->top};
       if (!std::visit([&](const auto& work) { return step(work, i); }, i.work))
         return leaves ? PlanExit::left : PlanExit::raised;
+      if (ctx.times) count_time(i, begin);
       if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;
     }
+  }
+
+  void count_time(const Instr& i, uint64_t begin) {
+    const uint64_t end = now_ns();
+    plan.times_.resize(p.code.size());
+    auto& [runs, ns, name] = plan.times_[at];
+    ++runs;
+    ns += end - begin;
+    if (!timeline_on()) return;
+    if (!name) name = intern(what_it_is(i));
+    add_time_span({name, i.is<work::Prim>() ? "interpreted operation" : "operation", begin, end});
   }
 
   // As a script does it: what is asked to end ends here, and memory has its limit.
@@ -638,11 +671,22 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   ++counters_.runs;
   Runner r{*this, p_, *a, context, context.session};
   if (p_.plan.device != runtime::DeviceId::cpu) r.device = context.session.devices.at(p_.plan.device);
+  const runtime::CompiledPlace place = runtime::compiled_place;
   const PlanExit exit = r.run(inputs, outputs);
+  runtime::compiled_place = place;
   raised_span = r.at < p_.code.size() ? p_.code[r.at].span : Span{};
   for (Value& v : a->regs) v = Value();
   context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
   return exit;
+}
+
+std::vector<InstructionTime> CompiledPlan::times() const {
+  std::vector<InstructionTime> out;
+  for (size_t k = 0; k < times_.size(); ++k) {
+    const Instr& i = p_.code[k];
+    if (times_[k].runs) out.push_back({what_it_is(i), i.span, i.is<work::Prim>(), times_[k].runs, times_[k].ns});
+  }
+  return out;
 }
 
 }  // namespace

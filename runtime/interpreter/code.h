@@ -95,6 +95,7 @@ struct Code {
   bool simple = false;   // only positional parameters: calls bind them directly
   bool plain = false;    // and no generator: the loop enters it by itself
   uint32_t positional = 0;
+  bool of_library = false;  // not of a script
 
   // Tier-up.
   uint32_t calls = 0, call_trigger = UINT32_MAX;

@@ -603,7 +603,12 @@ class Flattener {
 
 }  // namespace
 
-std::unique_ptr<Code> flatten(Session& s, const FunctionRef& f) { return Flattener(s, f).run(); }
+std::unique_ptr<Code> flatten(Session& s, const FunctionRef& f) {
+  std::unique_ptr<Code> code = Flattener(s, f).run();
+  const SourceFile* file = s.sources.file(f->span.file);
+  code->of_library = !file || file->name().starts_with("ouro/");
+  return code;
+}
 
 Value constant_value(Session& s, const ir::Function& f, ConstId id) {
   const Constant& c = f.constant(id);

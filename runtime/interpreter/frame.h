@@ -2,6 +2,7 @@
 // heap), a frame's registers behind it, so that calls between scripts push and pop without recursion in C++.
 #pragma once
 
+#include <atomic>
 #include <unordered_map>
 
 #include "runtime/interpreter/code.h"
@@ -17,6 +18,7 @@ struct Frame {
     kEntry = 1,        // it leaves run()
     kConstructor = 4,  // the result is `instance`, __init__'s None goes
     kGenerator = 8,    // the frame is `generator`'s
+    kTimed = 16,       // the executor is told when it returns
   };
   Code* code;
   const Instr* pc;  // the instruction to run next, or the call being waited for
@@ -78,6 +80,7 @@ inline Frame* stack_frame(Session& s, Interpreter& in, Code* code, Value functio
   ++s.depth;
   Frame* f = new (in.free) Frame(code, std::move(function), in.top);
   in.free += frame_bytes(code);
+  std::atomic_signal_fence(std::memory_order_release);  // whoever looks at it (sampler.h) finds it whole
   in.top = f;
   return f;
 }
@@ -103,6 +106,7 @@ inline void pop_frame(Session& s) {
   Frame* f = in.top;
   --s.depth;
   in.top = f->caller;
+  std::atomic_signal_fence(std::memory_order_release);
   drop_registers(f);
   if (!f->is(Frame::kGenerator)) in.free = reinterpret_cast<char*>(f);
   f->~Frame();

@@ -185,6 +185,7 @@ static inline bool enterable(const Session& s, const Interpreter& in, const Func
 static inline void pop_plain_frame(Session& s, Interpreter& in, Frame* f) {
   --s.depth;
   in.top = f->caller;
+  std::atomic_signal_fence(std::memory_order_release);
   drop_registers(f);
   in.free = reinterpret_cast<char*>(f);
   f->function.~Value();
@@ -298,6 +299,7 @@ have_result : {
     OURO_LOAD();
     OURO_GO(pc->dst);
   }
+  if (f->is(Frame::kTimed)) s.executor->call_ended(*f);
   pop_frame(s);
   if (entry) return returned;
   f = interpreter.top;

@@ -34,6 +34,8 @@ struct Executor {
   // A function was called `Code::calls` times: that reached Code::call_trigger. The frame is at its entry. The executor
   // sets the next trigger, and may set Code::entry.
   virtual Outcome hot_function(Session& s, Frame& frame, Value& result) = 0;
+  // A frame that the executor has marked (Frame::kTimed) returns.
+  virtual void call_ended(const Frame&) {}
   // The plan changes (Session::demands still has the old one). True: compiled code follows when its versions are ready.
   virtual bool follow_demands(Session& s) = 0;
   // Another device is wanted. False: code for it is being made; until it is there everything stays where it is. A cheap

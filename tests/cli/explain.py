@@ -1,0 +1,112 @@
+"""`ouro explain` in words and as JSON, `--strict`, `--profile`."""
+import json
+import re
+
+STEP = """
+from ouro import grad
+def loss(w, x):
+    y = (x @ w).tanh()
+    print("mean", round(float(y.mean()), 2))
+    return (y * y).mean()
+def step(w, x):
+    return w - 0.1 * grad(loss)(w, x)
+def quiet(w, x):
+    return (x @ w).tanh() * 2.0
+def stays(x):
+    import sys
+    return sys._getframe(0).f_lineno, x + 1.0
+w, x = ones(4, 4), ones(2, 4)
+for i in range(N):
+    w = step(w, x)
+    q = quiet(w, x)
+    stays(x)
+"""
+
+
+def report(t, *options, turns=6):
+    t.write("step.ouro", STEP.replace("range(N)", f"range({turns})"))
+    done = t.run("explain", "--json", "--cache=off", *options, "step.ouro")
+    t.equal(done.out.count("\n"), 1)
+    return json.loads(done.out), done.err
+
+
+def test_json_is_all_of_standard_output(t):
+    told, said = report(t, "--mode=graph")
+    t.equal(said.count("mean"), 6)
+    t.equal(told["mode"], "graph")
+    functions = {f["name"]: f for f in told["functions"]}
+    step, quiet, stays = functions["step"], functions["quiet"], functions["stays"]
+    t.equal((step["compiled"], quiet["compiled"], stays["compiled"]), ("holes", "whole", "interpreted"))
+    t.equal((step["line"], quiet["line"]), (7, 9))
+    t.equal(quiet["compiled_calls"], 6)
+    t.check(0 < quiet["compiled_seconds"] < told["seconds"] and 0 < quiet["share"] < 1, str(quiet))
+    t.check(stays["failures"] and stays["interpreted_calls"] >= 5 and stays["interpreted_seconds"] > 0, str(stays))
+    version = quiet["versions"][0]
+    t.equal((version["state"], version["why"], version["calls"], version["holes"]), ("compiled", "first call", 6, []))
+
+
+def test_holes_tell_their_line_and_time(t):
+    told, _ = report(t, "--mode=graph")
+    hole = next(h for h in told["holes"] if "print" in h["reason"])
+    t.equal((hole["line"], hole["source"], hole["runs"]), (5, 'print("mean", round(float(y.mean()), 2))', 6))
+    t.check(hole["seconds"] > 0, str(hole))
+    times = [h["seconds"] for h in told["holes"]]
+    t.equal(times, sorted(times, reverse=True))
+
+
+def test_eager_has_nothing_to_tell(t):
+    told, _ = report(t, "--mode=eager")
+    t.equal((told["mode"], told["functions"], told["holes"]), ("eager", [], []))
+
+
+def test_auto_times_what_it_compares(t):
+    told, _ = report(t, "--mode=auto", turns=3000)
+    quiet = next(f for f in told["functions"] if f["name"] == "quiet")
+    t.check(quiet["interpreted_calls"] > 0 and quiet["interpreted_seconds"] > 0, str(quiet))
+    t.check(quiet["compiled_calls"] + quiet["interpreted_calls"] > 2900, str(quiet))
+
+
+def test_words(t):
+    t.write("step.ouro", STEP.replace("range(N)", "range(6)"))
+    told = t.run("explain", "--mode=graph", "--cache=off", "step.ouro").out
+    t.check(re.search(r"^compiled code took \d+\.\d % of \d+\.\d+ s$", told, re.M), told)
+    t.check(re.search(r"^  +\d+\.\d %  quiet \(\S+:9\): compiled whole; 6 calls compiled$", told, re.M), told)
+    t.check(re.search(r"^  +\d+\.\d %  step \(\S+:7\): compiled but for 1 operation; 6 calls compiled$", told, re.M), told)
+    t.check(re.search(r"^  +\d+\.\d %  stays \(\S+:11\): interpreted; \d+ calls$", told, re.M), told)
+
+
+def test_strict(t):
+    t.write("whole.ouro", "def f(x):\n    return x * 2.0\nfor i in range(4):\n    y = f(ones(3))\nprint(y)\n")
+    done = t.run("run", "--strict", "--mode=graph", "whole.ouro")
+    t.equal((done.out, done.err), ("tensor([2., 2., 2.])\n", ""))
+    t.write("step.ouro", STEP.replace("range(N)", "range(6)"))
+    done = t.run("run", "--strict", "--mode=graph", "step.ouro", status=1)
+    t.has(done.err, "strict: these stay with the interpreter\n")
+    t.has(done.err, "step.ouro:5: call of print")
+    t.write("exits.ouro", STEP.replace("range(N)", "range(6)") + "raise SystemExit(7)\n")
+    t.run("run", "--strict", "--mode=graph", "exits.ouro", status=7)
+
+
+def test_profile(t):
+    t.write("step.ouro", STEP.replace("range(N)", "range(6)") + "total = 0\nfor i in range(300000):\n    total += i * i\n")
+    done = t.run("run", "--profile=where.json", "--mode=graph", "step.ouro")
+    t.check(re.search(r"^ +\d+\.\d %  +\d+\.\d+ s  .*step\.ouro:2[01]  (for i in range\(300000\)|total \+= i)", done.err, re.M), done.err)
+    t.check(re.search(r"^ +\d+\.\d+ s +6  matmul of (quiet|step), ", done.err, re.M), done.err)
+    events = json.load(open(t.path("where.json")))["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X"]
+    t.check({"compiled", "interpreted", "specialise", "compile", "operation"} <= {e["cat"] for e in spans}, str({e["cat"] for e in spans}))
+    t.equal(len([e for e in spans if e["name"] == "quiet" and e["cat"] == "compiled"]), 6)
+    t.check(all(e["ts"] >= 0 and e["dur"] >= 0 for e in spans), "a time is negative")
+    inner = next(e for e in spans if e["name"] == "matmul")
+    t.check(any(e["cat"] == "compiled" and e["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= e["ts"] + e["dur"] for e in spans), "an operation outside of a call")
+
+
+def test_a_profile_of_wrong_scripts(t):
+    t.write("raises.ouro", "x = ones(3)\nraise ValueError('no')\n")
+    done = t.run("run", "--profile", "raises.ouro", status=1)
+    t.has(done.err, "ValueError: no")
+    t.has(done.err, "trace: trace.json")
+    done = t.run("run", "--profile=no/such/folder.json", "-c", "print(1)", status=1)
+    t.has(done.err, "cannot write the trace 'no/such/folder.json': No such file or directory")
+    done = t.run("run", "--json", "raises.ouro", status=2)
+    t.has(done.err, "--json is an option of explain")
