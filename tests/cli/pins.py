@@ -105,8 +105,8 @@ def test_a_number_that_changes_costs_one_version(t):
         t.equal((what, part.count(": compiled;"), "interpreted" in part), (what, expected, False))
         if t.suite.sanitized:
             continue
-        t.equal(t.run("run", "--mode=eager", "pins.ouro").out, told[:told.index("\n\nstep (") + 1])
-        t.equal(t.run("run", "--mode=auto", "pins.ouro").out, told[:told.index("\n\nstep (") + 1])
+        t.equal(t.run("run", "--mode=eager", "pins.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+        t.equal(t.run("run", "--mode=auto", "pins.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
 
 
 def test_many_numbers_that_change_one_after_the_other_stop_being_constants(t):
@@ -114,7 +114,7 @@ def test_many_numbers_that_change_one_after_the_other_stop_being_constants(t):
     told = t.run("explain", "--mode=graph", "many.ouro").out
     part = versions(told, "f")
     t.check(part.count(": compiled;") <= 8 and "interpreted" not in part, part)
-    t.equal(t.run("run", "--mode=eager", "many.ouro").out, told[:told.index("\n\nf (") + 1])
+    t.equal(t.run("run", "--mode=eager", "many.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
 
 
 def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
@@ -125,4 +125,4 @@ def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
     # The versions that there are go on serving.
     t.check(re.search(r"version 1: compiled.*\n.*\n.*\n    5 calls", part), part)
     t.check("numbers that change: n\n" in part, part)
-    t.equal(t.run("run", "--mode=eager", "sizes.ouro").out, told[:told.index("\n\nf (") + 1])
+    t.equal(t.run("run", "--mode=eager", "sizes.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
