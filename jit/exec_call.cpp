@@ -84,6 +84,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
     } catch (const Abandon&) {
       throw a;  // what is made of its arguments has to stay here
     }
+    fallbacks_.resize(notes);
     fallbacks_.push_back({a.reason, a.span.known() ? a.span : here, f.parts->code->name, here});
     return out;
   }

@@ -20,6 +20,7 @@ using ir::BlockId;
 using ir::index;
 
 namespace {
+constexpr int kFewForks = 8;    // turns that data may end and that are written out, each in the branch of the one before
 constexpr int kMaxUnroll = 64;  // turns of a loop over numbers that are written out before it is kept as a loop
 constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxDepth = 120;
@@ -36,6 +37,7 @@ struct LoopRetry {
   enum class Why : uint8_t {
     undecided,  // it turns out not to end by itself
     many,       // it has many turns
+    forks,      // data may end it in more than a few turns
     large,      // the program has become large
   };
   AFrame* frame;
@@ -368,8 +370,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   using Why = LoopRetry::Why;
   // Each turn that hangs on undecided branches is nested in the one before. Where several branches of a turn lead to a
   // next one of their own there are soon very many.
-  if (arms_ > l.arms && (++*l.forked > kMaxUnroll || arms_ > l.arms + kMaxUnroll))
-    throw LoopRetry{&f, l.head, Why::undecided};
+  if (arms_ > l.arms) {
+    if (++*l.forked > kMaxUnroll || arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, l.head, Why::undecided};
+    if (*l.forked > kFewForks && !l.structural) throw LoopRetry{&f, l.head, Why::forks};
+  }
   follow_walks(f, l);
   if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
   // Written out, what each turn leaves to the interpreter is longer to compile than to interpret.
@@ -432,7 +436,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     fallbacks_.resize(notes);
   };
   LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
-  const auto counted = [&] { return way.kind != LoopWay::Kind::undecided && way.kind != LoopWay::Kind::large; };
+  const auto counted = [&] { return way.kind == LoopWay::Kind::loop; };
   auto turns = [&](int first) {
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
@@ -467,13 +471,14 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
       way.boxes |= fallbacks_.size() > notes;
       way.kind = r.why == LoopRetry::Why::undecided ? LoopWay::Kind::undecided
                  : r.why == LoopRetry::Why::large   ? LoopWay::Kind::large
+                 : r.why == LoopRetry::Why::forks   ? LoopWay::Kind::forked
                                                     : LoopWay::Kind::loop;
       restart();
       return false;
     }
   };
   if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
-  if (way.kind == LoopWay::Kind::loop) {
+  if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
     try {
       kept();

@@ -716,7 +716,7 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   // What only numbers, texts and tensors go into runs no script.
   if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
       std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
-    fallbacks_.push_back({fmt::format("call of {}", n->def->name), span, current_function(), span});
+    fallbacks_.push_back({fmt::format("call of {}", n->def->name), script_span(), current_function(), span});
     return pure_call(f, rest, keywords, nullptr);
   }
   return boxed_call(f, rest, keywords);

@@ -120,8 +120,8 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
     out += fmt::format("    the interpreter is quicker: {:.1f} us, not {:.1f} us\n",
                        static_cast<double>(v.trial.least_interpreted()) / 1e3,
                        static_cast<double>(v.trial.least_compiled()) / 1e3);
-  if (v.made->fallbacks.empty()) return;
-  out += fmt::format("  interpreted in place ({}):\n", v.made->fallbacks.size());
+  if (f.holes[i].empty()) return;
+  out += "  interpreted in place:\n";
   for (const HoleReport& h : f.holes[i]) out += hole_line(h, "    ", false);
 }
 

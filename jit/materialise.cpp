@@ -376,7 +376,9 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
-  fallbacks_.push_back({fmt::format("{} on values whose types are not known", name), span, current_function(), span});
+  const bool echo = std::ranges::any_of(args, [](const AVal& a) { return a.is(AKind::dynamic) && !a.type; });
+  fallbacks_.push_back(
+      {fmt::format("{} on values whose types are not known", name), script_span(), current_function(), span, echo});
   if (touches_objects) after_unknown();
   return out;
 }
@@ -416,7 +418,7 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
   check_recorded(args);
   before_unknown();
   AVal out = emit_call(f, args, keywords);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function(), span});
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), script_span(), current_function(), span});
   after_unknown();
   return out;
 }
@@ -428,7 +430,7 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
                        std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
   if (scripts) return boxed_call(f, args, keywords);
   AVal out = output_call(f, args, keywords, nullptr);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), span, current_function(), span});
+  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), script_span(), current_function(), span});
   return out;
 }
 
@@ -504,7 +506,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   }
   ir::Op op = loaded ? prim::call_loaded : prim::call_method;
   AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
-  fallbacks_.push_back({fmt::format("method {}", name.text()), span, current_function(), span});
+  fallbacks_.push_back({fmt::format("method {}", name.text()), script_span(), current_function(), span});
   after_unknown();
   return out;
 }
@@ -524,7 +526,16 @@ void Specialiser::abandon_raises() {
   session.pending = Value();
   abandon("an operation that raises");
 }
-void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), span}; }
-void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), span, true}; }
+void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), script_span()}; }
+void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), script_span(), true}; }
+
+Span Specialiser::script_span() const {
+  Span at = span;
+  for (size_t i = frames_.size(); i-- > 0; at = frames_[i]->call_site) {
+    const SourceFile* file = at.known() ? session.sources.file(at.file) : nullptr;
+    if (file && !file->name().starts_with("ouro/")) return at;
+  }
+  return span;
+}
 
 }  // namespace ouro::jit

@@ -23,18 +23,23 @@ Place place_of(runtime::Session& s, Span span) {
 
 namespace {
 
-// One entry for each place and reason, in the order of the notes. `times` of the plan that was made, or none.
+// One entry for each place and reason, in the order of the notes. `times` of the plan that was made, or none. What is
+// left to the interpreter only since an earlier operation was, is a part of that one.
 std::vector<HoleReport> holes_of(runtime::Session& s, const std::vector<SpecialiseNote>& notes,
                                  const std::vector<InstructionTime>& times) {
   std::vector<HoleReport> out;
   std::vector<Span> counted;  // holes whose time is told
+  size_t cause = 0;
   for (const SpecialiseNote& n : notes) {
-    const Place at = place_of(s, n.span);
-    const auto known = std::ranges::find_if(
-        out, [&](const HoleReport& h) { return h.place.name() == at.name() && h.reason == n.reason; });
-    HoleReport& h =
-        known == out.end() ? out.emplace_back(HoleReport{.place = at, .reason = n.reason, .count = 0}) : *known;
-    ++h.count;
+    if (!n.echo || out.empty()) {
+      const Place at = place_of(s, n.span);
+      const auto known = std::ranges::find_if(
+          out, [&](const HoleReport& h) { return h.place.name() == at.name() && h.reason == n.reason; });
+      cause = static_cast<size_t>(known - out.begin());
+      if (known == out.end()) out.push_back({.place = at, .reason = n.reason, .count = 0});
+      ++out[cause].count;
+    }
+    HoleReport& h = out[cause];
     if (std::ranges::find(counted, n.hole) != counted.end()) continue;
     counted.push_back(n.hole);
     for (const InstructionTime& t : times)

@@ -117,6 +117,7 @@ struct LoopWay {
   enum class Kind : uint8_t {
     open,       // not known: unrolled, as long as it has few turns
     loop,       // it has many turns: a loop of the program, if that can be made
+    forked,     // data may end it in each of its turns, of which there are more than a few: likewise
     unrolled,   // ... and it cannot: every turn is written out
     undecided,  // its condition is not known: a loop of the program
     large,      // written out, the program is too large
@@ -477,6 +478,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
   // Where it enters itself as deep as the program or a value is nested.
   void need_stack(const char* nested) {
