@@ -67,14 +67,27 @@ class LoopsAround {
 };
 }  // namespace
 
+// Is the first argument another object than that of a call which runs?
+static bool of_other_object(const AFrame& running, const std::vector<AVal>& params) {
+  if (params.empty()) return false;
+  const AVal& self = running.env[index(running.code->blocks[0].params[0])];
+  return self.is(AKind::ref) && params[0].is(AKind::ref) && self.heap != params[0].heap;
+}
+
+bool Specialiser::is_of_script(Span at) const {
+  const SourceFile* file = at.known() ? session.sources.file(at.file) : nullptr;
+  return file && !file->name().starts_with("ouro/");
+}
+
 AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
                                 Span call_site) {
   if (fn->is_generator) return make_generator(fn, std::move(params), globals, call_site);
   // Recursion ends where values that are known say so. What goes deeper behind one undecided branch after the other
   // would be executed in both arms of each. (Adapters of the rules of derivatives stand between all calls; who calls
-  // itself is seen by its own form.)
+  // itself is seen by its own form. Modules in each other are called by one function of the library.)
   const bool adapter = is_rule(*fn);
-  const auto outermost = std::ranges::find_if(frames_, [&](const AFrame* f) { return f->code == fn; });
+  const auto outermost = std::ranges::find_if(
+      frames_, [&](const AFrame* f) { return f->code == fn && (is_of_script(fn->span) || !of_other_object(*f, params)); });
   const bool active = !adapter && outermost != frames_.end();
   const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
   if (depth_ >= kMaxDepth || undecided || (active && recursive_.count(fn.get()))) {
@@ -329,6 +342,9 @@ Outcome Specialiser::run_arms(AFrame& f, Atom condition, BlockId meet,
     }
     code.switch_to(blocks[i]);
     enter_side(condition, i == 0);
+    // Behind the test an iterator has ended, or has given a value.
+    for (AVal& v : f.env)
+      if (v.is(AKind::maybe_end) && v.atom == condition) v = i == 0 ? AVal::marker(AKind::end) : AVal(v.items()[0]);
     try {
       forks[i].outcome = arm(i, meet);
     } catch (const DeadPath&) {

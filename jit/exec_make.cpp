@@ -94,8 +94,7 @@ AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& a, const std::vecto
     return AVal::of(runtime::make_dtype(s.session, asked->is_none() ? otherwise : t));
   };
   if (s.is_tensor(data)) return asked->is_none() ? data : s.tensor_op("astype", {data, as_asked(t)});
-  const SourceFile* file = s.session.sources.file(s.span.file);
-  s.makes_tensors = s.makes_tensors || (file && !file->name().starts_with("ouro/"));
+  s.makes_tensors = s.makes_tensors || s.is_of_script(s.span);
   if (const auto known = known_data(s, data)) {
     const Value made = runtime::tensor_from(s.session, *known, asked->is_none() ? std::nullopt : std::optional(t));
     if (made.is_error()) {

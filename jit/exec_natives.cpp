@@ -237,8 +237,7 @@ AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
 // The library's walks over trees keep what they have seen by its id. Theirs is the number of the object in this
 // program, which must not leave it (Specialiser::stays_inside); a script has the real one.
 AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
-  const SourceFile* file = s.session.sources.file(s.span.file);
-  if (!file || !file->name().starts_with("ouro/")) s.abandon("the id of an object");
+  if (s.is_of_script(s.span)) s.abandon("the id of an object");
   if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer(Specialiser::kIds + a[0].heap));
   if (a[0].is(AKind::known) && a[0].known.is_object())
     return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));

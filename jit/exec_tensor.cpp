@@ -475,10 +475,7 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
 }
 
 AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (op.inputs == 0) {
-    const SourceFile* file = session.sources.file(span.file);
-    makes_tensors = makes_tensors || (file && !file->name().starts_with("ouro/"));
-  }
+  if (op.inputs == 0) makes_tensors = makes_tensors || is_of_script(span);
   return tensor_op(op.op, bind_row(op, args, keywords, nullptr));
 }
 

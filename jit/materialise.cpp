@@ -531,10 +531,8 @@ void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(re
 
 Span Specialiser::script_span() const {
   Span at = span;
-  for (size_t i = frames_.size(); i-- > 0; at = frames_[i]->call_site) {
-    const SourceFile* file = at.known() ? session.sources.file(at.file) : nullptr;
-    if (file && !file->name().starts_with("ouro/")) return at;
-  }
+  for (size_t i = frames_.size(); i-- > 0; at = frames_[i]->call_site)
+    if (is_of_script(at)) return at;
   return span;
 }
 

@@ -478,6 +478,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  bool is_of_script(Span at) const;  // not of the library
   Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
   // Where it enters itself as deep as the program or a value is nested.
