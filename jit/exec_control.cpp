@@ -569,7 +569,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     // What a chain keeps of a turn has one structure: all turns end in one place.
     if (!plan.rolled.empty()) join_edges(f, head, edges, names, born);
     bool stable = true;
-    for (Fork& e : edges) stable &= fits(f, head, plan, at_head, e);
+    const LoopPlan of_head = plan;  // an edge says what the next round's head is to have, and says nothing of this one's
+    for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e);
     // An iteration begins as the one before it has left the world.
     if (effects_.unknown && !before.unknown) abandon("what the interpreter may change in a loop");
     if (effects_.done && !before.done) {

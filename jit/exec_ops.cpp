@@ -252,9 +252,18 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
       return AVal::of(Value::boolean(op == prim::ne));
     std::vector<AVal> x = a.items(), y = items_of(b, "is compared");
     if (x.size() != y.size()) return AVal::of(Value::boolean(op == prim::ne));
-    for (size_t i = 0; i < x.size(); ++i)
-      if (!same_or_equal(x[i], y[i], "is compared")) return AVal::of(Value::boolean(op == prim::ne));
-    return AVal::of(Value::boolean(op == prim::eq));
+    std::optional<AVal> alike;  // as far as the program has to compare; none: nothing differs so far
+    const auto computed_int = [&](const AVal& v) { return is_number(v) && type_of(v)->kind != TypeKind::floating; };
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (computed_int(x[i]) && computed_int(y[i]) && !(concrete(x[i]) && concrete(y[i]))) {
+        const AVal item = compare(prim::eq, x[i], y[i]);
+        alike = alike ? binary(prim::and_, *alike, item) : item;
+      } else if (!same_or_equal(x[i], y[i], "is compared")) {
+        return AVal::of(Value::boolean(op == prim::ne));
+      }
+    }
+    if (!alike) return AVal::of(Value::boolean(op == prim::eq));
+    return op == prim::eq ? *alike : unary(prim::not_, *alike);
   }
   if (equality && b.is(AKind::tuple) && a.is(AKind::known)) return compare(op, b, a);
   if (equality && ((a.is(AKind::known) && a.known.is_none()) || (b.is(AKind::known) && b.known.is_none())))

@@ -137,25 +137,26 @@ static void drop_zeros_of_turn(const AObject& head, AObject& back) {
   }
 }
 
-bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge) {
+bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
+                       Fork& edge) {
   bool ok = true;
   const std::vector<bool>& live = f.flow->live_in[index(head)];
   heap_ = edge.heap;
   code.switch_to(edge.end);
   to_turn_ends(edge.env);
   edge.heap = heap_;
-  auto look = [&](const AVal& h, const AVal& b, auto& known, auto& optional, const auto& place, auto what) {
+  auto look = [&](const AVal& h, const AVal& b, auto known, auto optional, const auto& place, auto what) {
     if (same(h, b)) return;
-    if (known.count(place)) {
-      const auto form = optional.count(place) ? std::nullopt : optional_form(h, b);
+    if ((of_head.*known).count(place)) {
+      const auto form = (of_head.*optional).count(place) ? std::nullopt : optional_form(h, b);
       if (!form) return require_match(what(), h, b, edge);
-      optional.emplace(place, *form);
+      (plan.*optional).emplace(place, *form);
     }
-    known.insert(place);
+    (plan.*known).insert(place);
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n]) look(at_head.env[n], edge.env[n], plan.names, plan.optional_names, n, [&] { return f.variable(n); });
+    if (live[n]) look(at_head.env[n], edge.env[n], &LoopPlan::names, &LoopPlan::optional_names, n, [&] { return f.variable(n); });
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
@@ -205,7 +206,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, LoopPlan& plan, const Fork& at_h
         const bool global = x->kind == AObject::Kind::globals;
         return fmt::format("{} {}", global ? "global" : "attribute", Symbol::from_id(l.index).text());
       };
-      look(h, b, plan.heap, plan.optional_heap, l, what);
+      look(h, b, &LoopPlan::heap, &LoopPlan::optional_heap, l, what);
     };
     PersistentArray<AVal>::each_difference(x->items, y->items, [&](size_t k) {
       if (k < x->items.size())

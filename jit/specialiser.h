@@ -579,7 +579,7 @@ class Specialiser {
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
   void generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh);
   AVal generalise(const AVal& v, LoopHead& lh, const struct OptionalForm* optional = nullptr);
-  bool fits(AFrame& f, ir::BlockId head, LoopPlan& plan, const Fork& at_head, Fork& edge);
+  bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);

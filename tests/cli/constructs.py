@@ -23,6 +23,7 @@ CONSTRUCTS = {
     "a step size that data decides": ("self.l = nn.Linear(4, 4)", "t, h = 0.0, 0.5\nwhile t < 1.0:\n    k = tanh(self.l(x))\n    if (k * k).sum().item() * h > 0.6:\n        h = h * 0.5\n    else:\n        x, t = x + h * k, t + h\nreturn x.sum()"),
     "a variable that a while may set": ("self.l = nn.Linear(4, 4)", "b = None\nwhile (x * x).sum() > 0.5:\n    x = tanh(self.l(x)) * 0.5\n    if x[0, 0] > 0.0:\n        b = x\nreturn x.sum() if b is None else b.sum() * 2.0"),
     "a for of twenty turns with a break": ("self.l = nn.Linear(4, 4)", "z = x\nfor i in range(20):\n    y = tanh(self.l(z)) * 0.5 + x\n    d = (y - z).abs().max()\n    z = y\n    if d < 1e-3:\n        break\nreturn z.sum() * i"),
+    "the loss of what a mask chooses": ("self.l = nn.Linear(4, 3)", "m = x.sum(1) > -100.0\nreturn cross_entropy(self.l(x)[m], tensor([1, 2])[m])"),
     "Newton's method": ("self.l = nn.Linear(4, 4)", "a = self.l(x) ** 2 + 1.0\nr = a\nfor _ in range(25):\n    d = grad(lambda u: (u ** 3 - a).sum())(r)\n    s = (r ** 3 - a) / d\n    r = r - s\n    if s.abs().max().item() < 1e-4:\n        break\nreturn r.sum()"),
     "a while in a for": ("self.ls = [nn.Linear(4, 4), nn.Linear(4, 4)]", "for l in self.ls:\n    while (x * x).sum() > 0.5:\n        x = tanh(l(x)) * 0.5\n    x = x * 3.0\nreturn x.sum()"),
     "a slice": ("self.l = nn.Linear(4, 4)", "return self.l(x)[:, 1:3].sum()"),
@@ -304,6 +305,8 @@ PLAIN = {
     "a variable that a while may set": "b = None\nwhile x.sum() < 50.0:\n    x = x * 1.3\n    if x[0, 0] > 1.0:\n        b = x\nreturn x.sum() if b is None else b.sum()",
     "types that the first turns change": "a, b, c = 0, 1.5, x.sum()\nwhile x.sum() < 90.0:\n    a, b, c = b, c, c * 1.1\n    x = x * 1.3\nreturn a * 1.0 + b + c",
     "how often a loop ran that data ends": "for i in range(200):\n    x = x * 1.3\n    if x.sum() > 90.0:\n        break\nreturn x.sum() * i",
+    "a loop that ends when nothing has got better": "best, wait = 1e9, 0\nfor i in range(100):\n    x = x * 0.9 + 0.1\n    l = (x * x).sum()\n    if l.item() < best - 0.05:\n        best, wait = l.item(), 0\n    else:\n        wait += 1\n        if wait >= 3:\n            break\nreturn x.sum() * i + best",
+    "shapes that a mask decides are compared": "m = x > 2.0\na, b = x[m], (x * 2.0)[m]\nif tuple(a.shape) != tuple(b.shape):\n    raise ValueError('shapes')\nreturn (a * b).sum()",
     "how often a short one ran": "for i in range(12):\n    x = x * 1.3\n    if x.sum() > 90.0:\n        break\nreturn x.sum() * i",
     "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
 }
