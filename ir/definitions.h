@@ -3,6 +3,7 @@
 // A large function asks for millions of pairs, mostly along chains of blocks that were made one after the other. So
 // this is one open table without nodes, in which four neighbouring blocks of a variable share a cache line.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -38,8 +39,9 @@ class Definitions {
 
   /// Where the key is, or would be put.
   size_t place(uint64_t key) const {
-    const uint64_t mixed = (key / kGroup) * 0x9E3779B97F4A7C15;
-    size_t at = ((mixed >> 20) * kGroup + key % kGroup) & (slots_.size() - 1);
+    // The upper bits of the product: all bits of variable and block are in them.
+    const uint64_t group = (key / kGroup) * 0x9E3779B97F4A7C15 >> (64 - group_bits_);
+    size_t at = group * kGroup + key % kGroup;
     while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
@@ -47,11 +49,13 @@ class Definitions {
   void grow() {
     std::vector<Slot> before(slots_.empty() ? 64 : 2 * slots_.size());
     before.swap(slots_);
+    group_bits_ = std::countr_zero(slots_.size() / kGroup);
     for (const Slot& s : before)
       if (s.key != kEmpty) slots_[place(s.key)] = s;
   }
 
   std::vector<Slot> slots_;  // a power of two, at most half of them used
+  int group_bits_ = 0;
   size_t used_ = 0;
 };
 
