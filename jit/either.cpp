@@ -351,13 +351,13 @@ Atom Specialiser::materialise_either(const AVal& a) {
 
 // Are both values, and all sides of theirs, either nothing or of one type?
 std::optional<OptionalForm> Specialiser::optional_form(const AVal& head, const AVal& back) const {
-  if (!head.is(AKind::either) && !back.is(AKind::either)) return std::nullopt;
   OptionalForm form;
-  bool fine = true;
+  bool fine = true, absent = false;
   const auto look = [&](auto& self, const AVal& v) -> void {
     if (v.is(AKind::either)) return self(self, v.items()[0]), self(self, v.items()[1]);
-    if (v.is(AKind::zero) || (v.is(AKind::known) && v.known.is_none())) {
-      fine = fine && (form.nothing.is(AKind::unbound) || same(form.nothing, v));
+    if (v.is(AKind::zero) || v.is(AKind::unbound) || (v.is(AKind::known) && v.known.is_none())) {
+      fine = fine && (!absent || same(form.nothing, v));
+      absent = true;
       form.nothing = v;
       return;
     }
@@ -367,8 +367,7 @@ std::optional<OptionalForm> Specialiser::optional_form(const AVal& head, const A
   };
   look(look, head);
   look(look, back);
-  if (!fine || !form.type || form.nothing.is(AKind::unbound)) return std::nullopt;
-  return form;
+  return fine && form.type && absent ? std::optional(form) : std::nullopt;
 }
 
 // Is it nothing, and the value, which is looked at where it is not.

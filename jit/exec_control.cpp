@@ -20,7 +20,7 @@ using ir::BlockId;
 using ir::index;
 
 namespace {
-constexpr int kFewForks = 8;    // turns that data may end and that are written out, each in the branch of the one before
+constexpr int kFewForks = 8;  // turns that data may end and that are written out, each in the branch of the one before
 constexpr int kMaxUnroll = 64;  // turns of a loop over numbers that are written out before it is kept as a loop
 constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxDepth = 120;
@@ -86,8 +86,9 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   // would be executed in both arms of each. (Adapters of the rules of derivatives stand between all calls; who calls
   // itself is seen by its own form. Modules in each other are called by one function of the library.)
   const bool adapter = is_rule(*fn);
-  const auto outermost = std::ranges::find_if(
-      frames_, [&](const AFrame* f) { return f->code == fn && (is_of_script(fn->span) || !of_other_object(*f, params)); });
+  const auto outermost = std::ranges::find_if(frames_, [&](const AFrame* f) {
+    return f->code == fn && (is_of_script(fn->span) || !of_other_object(*f, params));
+  });
   const bool active = !adapter && outermost != frames_.end();
   const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
   if (depth_ >= kMaxDepth || undecided || (active && recursive_.count(fn.get()))) {
@@ -237,11 +238,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         }
         Outcome o = run_branch(f, c.atom, at, stop, next, [&](size_t i, BlockId meet) {
           // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
-          if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) {
-            ++redone_;
-            code.leave("raise");
-            throw DeadPath{};
-          }
+          if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
           take_edge(f, t.targets[i]);
           return run(f, t.targets[i].block, meet);
         });
@@ -250,11 +247,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         break;
       }
       case ir::Terminator::Kind::raise:
-        // Rare or wrong: leave, and let the interpreter raise it.
-        if (effects_.done) abandon("raise after an effect");
-        ++redone_;
-        code.leave("raise");
-        return {Outcome::Kind::dead, {}};
+        raise();
       case ir::Terminator::Kind::yield:
       case ir::Terminator::Kind::yield_from:
         abandon("generator");
@@ -262,6 +255,14 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         abandon("unreachable code");
     }
   }
+}
+
+// Rare or wrong: the program is left, and the interpreter raises it.
+void Specialiser::raise() {
+  if (effects_.done) abandon("raise after an effect");
+  ++redone_;
+  code.leave("raise");
+  throw DeadPath{};
 }
 
 // Is the block in a loop that is being unrolled? What the program computes does not decide how such a loop goes on.
@@ -421,7 +422,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     if (l.residual == BlockId::none && l.first == 1) {
       f.loops.resize(i);
       next = loop_end(f, head, stop);
-      out = residual_loop(f, head, next, {f.env, heap_, code.current(), {}}, l.counted);
+      out = residual_loop(f, head, next, {f.env, heap_, code.current(), {}}, /*may_roll=*/false);
       return true;
     }
     if (l.residual == BlockId::none) {
@@ -457,7 +458,6 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
                        .first = first,
-                       .counted = counted(),
                        .holes = notes,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});
@@ -468,7 +468,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   auto kept = [&] {
     for (;;) try {
         if (way.first == 0)
-          out = residual_loop(f, head, next, start, counted());
+          out = residual_loop(f, head, next, start, /*may_roll=*/!counted());
         else
           turns(way.first);
         return;
@@ -527,10 +527,10 @@ void Specialiser::join_edges(AFrame& f, BlockId head, std::vector<Fork>& edges, 
   effects_ = effects;
 }
 
-Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool counted) {
+Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool may_roll) {
   Residual::Mark mark = code.mark();
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
-  plan.may_roll = !counted;
+  plan.may_roll = may_roll;
   const size_t notes = fallbacks_.size();
   const Effects at_entry = effects_;
   Effects before = at_entry;  // as the head has them
@@ -569,7 +569,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     // What a chain keeps of a turn has one structure: all turns end in one place.
     if (!plan.rolled.empty()) join_edges(f, head, edges, names, born);
     bool stable = true;
-    const LoopPlan of_head = plan;  // an edge says what the next round's head is to have, and says nothing of this one's
+    const LoopPlan of_head =
+        plan;  // an edge says what the next round's head is to have, and says nothing of this one's
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e);
     // An iteration begins as the one before it has left the world.
     if (effects_.unknown && !before.unknown) abandon("what the interpreter may change in a loop");

@@ -17,8 +17,8 @@ AVal unary(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { re
 AVal compare(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.compare(l.op, a[0], a[1]); }
 AVal truth(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.truth(a[0]); }
 AVal move(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) { return a[0]; }
-AVal check_bound(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
-  if (a[0].is(AKind::unbound)) s.abandon(fmt::format("variable {} has no value", Symbol::from_id(l.attr).text()));
+AVal check_bound(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  if (a[0].is(AKind::unbound)) s.raise();
   return a[0];
 }
 AVal global_get(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) {

@@ -471,11 +471,14 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   if (status == PlanExit::left) {
     // Nothing outside has been changed: the interpreter does the call.
     v.exits.fetch_add(1, std::memory_order_relaxed);
+    if (times_all) v.left_because = v.plan->leave_reason();
     c.left = true;
     return RunOutcome::not_taken;
   }
   if (status != PlanExit::returned) {
     if (status == PlanExit::raised && !context.effects) {
+      v.exits.fetch_add(1, std::memory_order_relaxed);
+      if (times_all) v.left_because = "an exception: " + runtime::text_of(s, s.pending);
       s.pending = Value();
       c.left = true;
       return RunOutcome::not_taken;

@@ -115,7 +115,7 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
                      calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 /
                                                                          static_cast<double>(calls - exits))
                                    : "",
-                     exits ? fmt::format(", {} left to the interpreter", exits) : "");
+                     exits ? fmt::format(", {} left to the interpreter (the last one: {})", exits, v.left_because) : "");
   if (lost(v))
     out += fmt::format("    the interpreter is quicker: {:.1f} us, not {:.1f} us\n",
                        static_cast<double>(v.trial.least_interpreted()) / 1e3,
@@ -189,6 +189,7 @@ json version_json(const FunctionReport& f, size_t i) {
               {"slower_than_interpreter", lost(v)},
               {"plan", runtime::plan_text(v.demands)},
               {"holes", holes_json(f.holes[i])}};
+  if (v.exits.load()) out["left_because"] = v.left_because;
   if (!v.error.empty()) out["error"] = v.error;
   if (!v.plan) return out;
   out["kernels"] = v.plan->kernels();

@@ -148,7 +148,10 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
   auto look = [&](const AVal& h, const AVal& b, auto known, auto optional, const auto& place, auto what) {
     if (same(h, b)) return;
     if ((of_head.*known).count(place)) {
-      const auto form = (of_head.*optional).count(place) ? std::nullopt : optional_form(h, b);
+      // What only the first turn has otherwise is written out where turns have no records, and a zero always.
+      const bool either = h.is(AKind::either) || b.is(AKind::either), zero = h.is(AKind::zero) || b.is(AKind::zero);
+      const bool may = !(of_head.*optional).count(place) && (either || (plan.may_roll && !zero));
+      const auto form = may ? optional_form(h, b) : std::nullopt;
       if (!form) return require_match(what(), h, b, edge);
       (plan.*optional).emplace(place, *form);
     }
@@ -156,7 +159,8 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     ok = false;
   };
   for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n]) look(at_head.env[n], edge.env[n], &LoopPlan::names, &LoopPlan::optional_names, n, [&] { return f.variable(n); });
+    if (live[n])
+      look(at_head.env[n], edge.env[n], &LoopPlan::names, &LoopPlan::optional_names, n, [&] { return f.variable(n); });
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });

@@ -85,7 +85,7 @@ struct SpecialiseNote {
   std::string reason;
   Span span{};  // what could not be done in the program
   Symbol function{};
-  Span hole{};  // the operation that the interpreter does instead: it, or a call around it
+  Span hole{};        // the operation that the interpreter does instead: it, or a call around it
   bool echo = false;  // only because an operand comes from an earlier one
 };
 

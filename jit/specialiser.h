@@ -67,7 +67,6 @@ struct AFrame {
     int trips = 0;
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
     int first = 0;            // only so many turns are: a loop of the program follows
-    bool counted = true;      // its turns could be written out
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
     size_t holes = 0;                                      // left to the interpreter before it was entered
     int arms = 0;                                          // branches around it that were not decided
@@ -478,6 +477,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
+  [[noreturn]] void raise();        // ends this path
   bool is_of_script(Span at) const;  // not of the library
   Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
@@ -522,7 +522,7 @@ class Specialiser {
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
-  Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start, bool counted);
+  Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start, bool may_roll);
   void join_edges(AFrame& f, ir::BlockId head, std::vector<Fork>& edges, uint32_t names, uint64_t born);
   Outcome run_ways(AFrame& f, const ir::Terminator& t, const AVal& way, size_t first, ir::BlockId at, ir::BlockId stop,
                    ir::BlockId& next);
