@@ -111,11 +111,12 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
     for (const std::string& why : v.plan->not_compiled())
       out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
   }
-  out += fmt::format("    {} calls{}{}\n", calls,
-                     calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 /
-                                                                         static_cast<double>(calls - exits))
-                                   : "",
-                     exits ? fmt::format(", {} left to the interpreter (the last one: {})", exits, v.left_because) : "");
+  out +=
+      fmt::format("    {} calls{}{}\n", calls,
+                  calls > exits ? fmt::format(", {:.1f} us each", static_cast<double>(v.nanoseconds.load()) / 1e3 /
+                                                                      static_cast<double>(calls - exits))
+                                : "",
+                  exits ? fmt::format(", {} left to the interpreter (the last one: {})", exits, v.left_because) : "");
   if (lost(v))
     out += fmt::format("    the interpreter is quicker: {:.1f} us, not {:.1f} us\n",
                        static_cast<double>(v.trial.least_interpreted()) / 1e3,

@@ -82,8 +82,8 @@ struct LoopPlan {
   std::set<HeapLocation> forgotten;
   // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).
   std::map<HeapId, int64_t> rolled;
-  // The reverse of turns that are written out before the loop would be another one than that of its turns: their records
-  // do not end where its chain does.
+  // The reverse of turns that are written out before the loop would be another one than that of its turns: their
+  // records do not end where its chain does.
   bool may_roll = false;  // a loop whose turns nobody can count, from its first one on
 };
 

@@ -477,7 +477,7 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(std::string reason);
-  [[noreturn]] void raise();        // ends this path
+  [[noreturn]] void raise();         // ends this path
   bool is_of_script(Span at) const;  // not of the library
   Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it

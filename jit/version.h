@@ -26,11 +26,11 @@ struct Version {
   double specialise_ms = 0, compile_ms = 0;
   std::chrono::steady_clock::time_point made_at{};
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
-  uint64_t fitted = 0;      // calls that it fits, whoever does them; the first is that for which it was made
-  std::string left_because; // the last of them
-  bool placed = false;      // made for tensors placed on its plan's device; serves no others
-  bool superseded = false;  // it holds constants that are dynamic in those made after it (Pins): it serves, uncounted
-  std::string why;          // which guard of the versions before it failed
+  uint64_t fitted = 0;       // calls that it fits, whoever does them; the first is that for which it was made
+  std::string left_because;  // the last of them
+  bool placed = false;       // made for tensors placed on its plan's device; serves no others
+  bool superseded = false;   // it holds constants that are dynamic in those made after it (Pins): it serves, uncounted
+  std::string why;           // which guard of the versions before it failed
   bool symbolic = false;
   Trial trial;              // against the interpreter, in the mode auto
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
