@@ -5,8 +5,8 @@ Those of LATER are right, and something of them stays with the interpreter today
 """
 import functools
 import glob
+import json
 import os
-import re
 
 from harness.common import ROOT, difference
 
@@ -15,11 +15,12 @@ MANY_TURNS = {"hopfield"}  # of a loop on data: the checker of plans looks at ea
 
 
 def holes(told):
-    """What `explain` says is left to the interpreter, but for prints."""
-    left = re.findall(r"^  stays interpreted: (.*)$", told, re.M)
-    for part in re.findall(r"^  (?:interpreted in place|not compiled because|left to the interpreter)[^\n]*:\n((?:    .*\n)+)", told, re.M):
-        left += [reason for reason in re.findall(r"^    \S+:\d+: (.*)$", part, re.M) if not reason.startswith("call of print")]
-    return left
+    """What the report says is left to the interpreter, but for prints; calls that a version had to give up, too."""
+    versions = [v for f in told["functions"] for v in f["versions"]]
+    found = [h for v in versions for h in v["holes"]] + [h for f in told["functions"] for h in f["failures"]]
+    left = [f"{h['line']}: {h['reason']}" for h in found if not h["reason"].startswith("call of print")]
+    return left + [f"{v['left']} calls were left: {v['left_because']}" for v in versions
+                   if v["left"] and v["left_because"] != "raise"]  # what raises, the interpreter raises
 
 
 def check(t, name, path):
@@ -27,11 +28,10 @@ def check(t, name, path):
         t.skip("no sanitizers: the parts of a model have tests of their own")
     eager = t.run("--mode=eager", path, "2").out
     t.check(eager, "it prints nothing")
-    done = t.suite.execute([*(["env", "-u", "OURO_CHECK_PLANS"] if name in MANY_TURNS else []), t.ouro, "explain", "--mode=graph", path, "2"], cwd=t.folder)
-    told = done.out
+    done = t.suite.execute([*(["env", "-u", "OURO_CHECK_PLANS"] if name in MANY_TURNS else []), t.ouro, "explain", "--json", "--mode=graph", path, "2"], cwd=t.folder)
     t.equal(done.status, 0)
-    t.check(told.startswith(eager), difference(eager, told[:len(eager)], "eager", "graph"))
-    left = holes(told[len(eager):])
+    t.check(done.err == eager, difference(eager, done.err, "eager", "graph"))
+    left = holes(json.loads(done.out))
     t.check(bool(left) == (name in LATER), f"it is compiled whole by now: {name}" if name in LATER else "\n".join(left))
 
 
