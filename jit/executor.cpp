@@ -335,7 +335,10 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
         if (!missed && state != Version::State::failed) missed = v.get(), first_miss = miss;
         continue;
       }
-      if (state == Version::State::failed) return RunOutcome::not_taken;  // it would fail again
+      if (state == Version::State::failed) {  // it would fail again
+        step_aside(s, c);
+        return RunOutcome::not_taken;
+      }
       c.fitting = v;
       ++v->fitted;
       if (state == Version::State::ready)
@@ -389,18 +392,20 @@ bool JitExecutor::on_trial(Session& s, Call& c) {
   if (s.options.mode != runtime::Mode::auto_) return false;
   Trial& trial = c.fitting->trial;
   if (trial.state() != Trial::State::lost) return trial.interprets_next();
-  Code* code = runtime::frame_code(c.frame);
-  if (trial.ask_again(code->calls)) return true;
-  // Of a short call even the guards are a part. The next look is at a call that may be another one.
-  constexpr uint64_t kShort = 100'000;  // ns
-  const auto lost = [](const auto& v) { return v->trial.state() == Trial::State::lost; };
-  const bool all_lost = std::ranges::all_of(versions_of(c.function.code).functions,
-                                            [&](const auto* f) { return std::ranges::all_of(f->versions, lost); });
-  if (all_lost && trial.least_interpreted() < kShort) {
-    code->entry = nullptr;
-    code->call_trigger = code->calls + 1000;
-  }
+  if (!trial.ask_again(runtime::frame_code(c.frame)->calls)) step_aside(s, c);
   return true;
+}
+
+void JitExecutor::step_aside(Session& s, const Call& c) {
+  if (s.options.mode != runtime::Mode::auto_ || times_all) return;
+  const auto serves = [](const auto& v) {
+    return v->state != Version::State::failed && v->trial.state() != Trial::State::lost;
+  };
+  for (const FunctionVersions* f : versions_of(c.function.code).functions)
+    if (std::ranges::any_of(f->versions, serves)) return;
+  Code* code = runtime::frame_code(c.frame);
+  code->entry = nullptr;
+  code->call_trigger = code->calls + 1 + std::min<uint32_t>(code->calls / 8, 1000);
 }
 
 void JitExecutor::interpret(Session& s, Call& c) {
@@ -434,7 +439,9 @@ void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
                                     static_cast<double>(v.trial.least_interpreted()) / 1e3));
   if (v.symbolic || v.trial.least_compiled() * 9 < v.trial.least_interpreted() * 10)
     return;  // of other sizes it may win
-  queue_->push([made = v.made, cache = cache_] { cache->keep_slower(*made->typed); });
+  queue_->push([made = v.made, cache = cache_, plan = runtime::plan_text(v.demands)] {
+    cache->keep_slower(*made->typed, plan);
+  });
 }
 
 bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
@@ -623,7 +630,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     PlanRef plan;
     try {
       ContainBugs contain;
-      if (options.beside && options.cache->known_slower(*v->made->typed))
+      if (options.beside && options.cache->known_slower(*v->made->typed, runtime::plan_text(v->demands)))
         error = "it was slower than the interpreter in an earlier run";
       else if (options.backend)
         plan = build_plan(v->made->typed, options, error);

@@ -82,6 +82,9 @@ class JitExecutor final : public runtime::Executor {
   // The fitting version is ready. True: the interpreter does this call nonetheless, for comparison or because it is
   // quicker (jit/trial.h).
   bool on_trial(Session& s, Call& c);
+  // When no version of the code serves: of a short call even the guards are a part. The next look is some calls later,
+  // for that call may be another one.
+  void step_aside(Session& s, const Call& c);
   // The interpreter does the call; how long it takes is learned where somebody wants to know.
   void interpret(Session& s, Call& c);
   void judge(Version& v, uint64_t ns, bool interpreted);

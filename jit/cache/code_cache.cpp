@@ -22,8 +22,8 @@ Digest key_of(const runtime::Backend& backend, std::span<const ir::loops::Kernel
   return digest_of(std::vector<std::string_view>(texts.begin(), texts.end()));
 }
 
-Digest slower_key(const ir::Function& typed) {
-  return digest_of({build_id(), "slower than the interpreter", ir::print(typed)});
+Digest slower_key(const ir::Function& typed, std::string_view plan) {
+  return digest_of({build_id(), "slower than the interpreter", plan, ir::print(typed)});
 }
 
 // Of a set-user-ID program's caller nothing is believed.
@@ -118,14 +118,14 @@ KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir
   return module;
 }
 
-bool CodeCache::known_slower(const ir::Function& typed) {
+bool CodeCache::known_slower(const ir::Function& typed, std::string_view plan) {
   std::string found;
   DiskStore* disk = store();
-  return disk && disk->load(slower_key(typed), found);
+  return disk && disk->load(slower_key(typed, plan), found);
 }
 
-void CodeCache::keep_slower(const ir::Function& typed) {
-  if (DiskStore* disk = store()) (void)disk->store(slower_key(typed), "slower");
+void CodeCache::keep_slower(const ir::Function& typed, std::string_view plan) {
+  if (DiskStore* disk = store()) (void)disk->store(slower_key(typed, plan), "slower");
 }
 
 }  // namespace ouro::jit

@@ -70,9 +70,10 @@ class CodeCache {
   /// As backend.compile(). `loaded` tells that no compilation was needed.
   runtime::KernelModuleRef compile(runtime::Backend& backend, std::span<const ir::loops::Kernel* const> kernels,
                                    std::string& error, bool& loaded);
-  /// Was this typed program slower than the interpreter in an earlier process? Keeps that it was.
-  bool known_slower(const ir::Function& typed);
-  void keep_slower(const ir::Function& typed);
+  /// Was this typed program slower than the interpreter in an earlier process, under this plan (plan_text)? Keeps that
+  /// it was.
+  bool known_slower(const ir::Function& typed, std::string_view plan);
+  void keep_slower(const ir::Function& typed, std::string_view plan);
   CacheCounters counters() const { return {loaded_.load(), compiled_.load()}; }
   bool on() const { return limit_ > 0; }
 

@@ -110,3 +110,17 @@ def test_a_profile_of_wrong_scripts(t):
     t.has(done.err, "cannot write the trace 'no/such/folder.json': No such file or directory")
     done = t.run("run", "--json", "raises.ouro", status=2)
     t.has(done.err, "--json is an option of explain")
+
+
+def test_what_is_slower_than_the_interpreter_is_dropped_and_remembered(t):
+    t.write("small.ouro", "@jit\ndef f(n):\n    return n + 1\nn = 0\nfor i in range(20000):\n    n = f(n)\nprint(n)\n")
+    env = {"OURO_CACHE": "on", "XDG_CACHE_HOME": t.path("cache")}
+    reports = []
+    for _ in range(2):
+        done = t.run("explain", "--json", "--mode=auto", "small.ouro", env=env)
+        t.equal(done.err, "20000\n")
+        reports.append(json.loads(done.out)["functions"][0])
+    first, second = reports
+    t.check(first["versions"][-1]["slower_than_interpreter"] and first["interpreted_calls"] > 10000, str(first))
+    t.equal(second["compiled_calls"], 0)
+    t.equal(second["versions"][-1]["error"], "it was slower than the interpreter in an earlier run")
