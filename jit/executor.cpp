@@ -389,7 +389,8 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
 }
 
 bool JitExecutor::on_trial(Session& s, Call& c) {
-  if (s.options.mode != runtime::Mode::auto_) return false;
+  // On another device the interpreter would wait until its own kernels are built there.
+  if (s.options.mode != runtime::Mode::auto_ || c.fitting->demands.device != runtime::DeviceId::cpu) return false;
   Trial& trial = c.fitting->trial;
   if (trial.state() != Trial::State::lost) return trial.interprets_next();
   if (!trial.ask_again(runtime::frame_code(c.frame)->calls)) step_aside(s, c);
