@@ -271,7 +271,7 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   if (!f.refused.empty()) {
     if (jit->times_all) {
       Call c{.frame = frame, .function = f, .start = Clock::now()};
-      jit->interpret(s, c);
+      jit->interpret(c);
     }
     return RunOutcome::not_taken;
   }
@@ -303,7 +303,7 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
   } clear{x};
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
   const RunOutcome o = serve(s, c, result);
-  if (o == RunOutcome::not_taken) interpret(s, c);
+  if (o == RunOutcome::not_taken) interpret(c);
   return o;
 }
 
@@ -388,9 +388,12 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
   return ms_since(newest.made_at) < cost * std::exp2(static_cast<double>(unused - 1));
 }
 
+bool JitExecutor::is_tried(const Version& v) const {
+  return session_.options.mode == runtime::Mode::auto_ && v.demands.device == runtime::DeviceId::cpu;
+}
+
 bool JitExecutor::on_trial(Session& s, Call& c) {
-  // On another device the interpreter would wait until its own kernels are built there.
-  if (s.options.mode != runtime::Mode::auto_ || c.fitting->demands.device != runtime::DeviceId::cpu) return false;
+  if (!is_tried(*c.fitting)) return false;
   Trial& trial = c.fitting->trial;
   if (trial.state() != Trial::State::lost) return trial.interprets_next();
   if (!trial.ask_again(runtime::frame_code(c.frame)->calls)) step_aside(s, c);
@@ -409,9 +412,9 @@ void JitExecutor::step_aside(Session& s, const Call& c) {
   code->call_trigger = code->calls + 1 + std::min<uint32_t>(code->calls / 8, 1000);
 }
 
-void JitExecutor::interpret(Session& s, Call& c) {
+void JitExecutor::interpret(Call& c) {
   ++c.function.interpreted_calls;
-  const bool tried = c.fitting && s.options.mode == runtime::Mode::auto_ && !c.fitting->trial.decided();
+  const bool tried = c.fitting && is_tried(*c.fitting) && !c.fitting->trial.decided();
   if (!tried && !times_all) return;
   // Calls that were left by an exception have not ended here. Their frames lay where this one lies, or above it.
   std::erase_if(timed_, [&](const Timed& t) { return t.frame >= &c.frame; });
@@ -432,7 +435,7 @@ void JitExecutor::call_ended(const Frame& frame) {
 }
 
 void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
-  if (session_.options.mode != runtime::Mode::auto_ || v.trial.decided()) return;
+  if (!is_tried(v) || v.trial.decided()) return;
   interpreted ? v.trial.interpreted(ns) : v.trial.compiled(ns);
   if (v.trial.state() != Trial::State::lost) return;
   log_event("compiler", fmt::format("{} is interpreted: compiled it takes {:.1f} us, interpreted {:.1f} us",

@@ -79,6 +79,8 @@ class JitExecutor final : public runtime::Executor {
   // Versions that no call has fitted since they were made say that what differs will not come again (trees, dicts of
   // ever other keys). So the next one is made only after more time than the last one cost, twice as much with each.
   bool backs_off(Session& s, const FunctionVersions& f) const;
+  // Is it compared with the interpreter? On another device that would wait until its own kernels are built there.
+  bool is_tried(const Version& v) const;
   // The fitting version is ready. True: the interpreter does this call nonetheless, for comparison or because it is
   // quicker (jit/trial.h).
   bool on_trial(Session& s, Call& c);
@@ -86,7 +88,7 @@ class JitExecutor final : public runtime::Executor {
   // for that call may be another one.
   void step_aside(Session& s, const Call& c);
   // The interpreter does the call; how long it takes is learned where somebody wants to know.
-  void interpret(Session& s, Call& c);
+  void interpret(Call& c);
   void judge(Version& v, uint64_t ns, bool interpreted);
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
   // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.

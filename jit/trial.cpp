@@ -36,7 +36,7 @@ void Trial::look() {
     state_ = State::won;
   } else if (state_ == State::first_calls) {
     if (compiled_.calls >= kFirstCalls) state_ = State::by_turns, turns_ = 0;
-  } else if (turns_ >= kTurns) {
+  } else if (turns_ >= kTurns && interpreted_.calls) {
     state_ = compiled_.least <= interpreted_.least ? State::won : State::lost;
   }
 }

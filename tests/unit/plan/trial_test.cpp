@@ -78,3 +78,12 @@ TEST_CASE("a_version_that_lost_is_tried_again_after_ever_more_calls", "[jit]") {
   decide(t, 1000, 10, 0);  // its sizes have grown
   CHECK(t.state() == State::won);
 }
+
+TEST_CASE("compiled_calls_alone_decide_nothing", "[jit]") {
+  Trial t;
+  for (int i = 0; i < 50; ++i) t.compiled(1000);
+  CHECK_FALSE(t.decided());
+  t.interpreted(500);
+  t.interpreted(500);
+  CHECK(t.state() == State::lost);
+}
