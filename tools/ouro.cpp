@@ -300,12 +300,17 @@ int give_output_to_errors() {
   return output;
 }
 
-void write_whole(int file, std::string_view text) {
+// The report, there; the exit status.
+int write_report(int file, std::string_view text, int status) {
   while (!text.empty()) {
     const ssize_t n = write(file, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return;
+    if (n < 0 && errno != EINTR) {
+      std::fprintf(stderr, "ouro: cannot write the report: %s\n", std::strerror(errno));
+      return status ? status : 1;
+    }
     if (n > 0) text.remove_prefix(static_cast<size_t>(n));
   }
+  return status;
 }
 
 // On standard error; the exit status.
@@ -439,7 +444,7 @@ int run_program(const Command& c) {
   if (profile) status = report_profile(s, *profile, c.trace, status);
   if (c.json) {
     (void)s.out.flush();
-    write_whole(json_output, text::shown_text(jit::explain_json(s)));
+    status = write_report(json_output, text::shown_text(jit::explain_json(s)), status);
   } else if (c.explain) {
     s.out.write(text::shown_text("\n" + jit::explain(s)));
   }

@@ -1,4 +1,4 @@
-// Running a program: an activation per call in progress, kept for the next one.
+// Running a program, on an activation (activation.h).
 //
 // An interrupt is looked for before each instruction, and by what works for long inside of one (kernels, contractions,
 // rows): the activation is given up then, and what it had begun to write is written anew by the next run.
@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <stdexcept>
 
@@ -16,6 +15,7 @@
 #include "ir/effect.h"
 #include "jit/cache/code_cache.h"
 #include "jit/check/plan_check.h"
+#include "jit/plan/activation.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/sampler.h"
@@ -47,55 +47,6 @@ constexpr int64_t kMostElements = int64_t{1} << 48;
 constexpr int kMostChecks = 2;
 
 alignas(64) char empty_memory[64];  // where the address of no element points
-
-struct Activation {
-  std::vector<Value> regs, caches, constants;
-  std::vector<int64_t> symbols, sizes, offsets;
-  bool sized = false;
-  bool endless = false;  // for these sizes some loop or buffer is beyond any memory
-  char* arena = nullptr;
-  int64_t arena_bytes = 0;
-  std::shared_ptr<runtime::Backend> backend;  // that gave the arena
-  runtime::HeldMemory held;                   // counts it
-  // Scratch of one instruction.
-  std::vector<void*> pointers;
-  std::vector<int64_t> numbers;
-  std::vector<runtime::ScalarArg> scalars;
-
-  ~Activation() { drop_arena(); }
-  void drop_arena() {
-    if (arena) backend->release(arena, static_cast<size_t>(arena_bytes));
-    arena = nullptr;
-    arena_bytes = 0;
-    held = runtime::HeldMemory();
-  }
-  // Gives back what it keeps for the next run.
-  void make_room() {
-    drop_arena();
-    sized = false;
-    for (Value& v : caches) v = Value();
-  }
-};
-
-// The activations of all plans in one session; those of plans that are gone are dropped now and then.
-struct SessionActivations {
-  struct Entry {
-    std::weak_ptr<void> plan;
-    std::vector<std::unique_ptr<Activation>> idle;
-  };
-  std::map<uint64_t, Entry> plans;
-  uint32_t until_sweep = 64;
-
-  Entry& of(uint64_t id, const std::shared_ptr<void>& token) {
-    if (--until_sweep == 0) {
-      until_sweep = 64;
-      std::erase_if(plans, [](const auto& e) { return e.second.plan.expired(); });
-    }
-    Entry& e = plans[id];
-    if (e.plan.expired()) e.plan = token;
-    return e;
-  }
-};
 
 constinit thread_local std::string_view leave_text;  // of the plan, or a literal
 thread_local Span raised_span;

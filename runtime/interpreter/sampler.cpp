@@ -32,14 +32,15 @@ Sampler::Sampler(Session& s) : s_(s), slots_(std::make_unique<Slot[]>(kSlots)) {
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = SIGPROF;
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  timer_create(CLOCK_MONOTONIC, &event, &timer_);
+  runs_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;  // else: as many as the user may have, or none allowed
+  if (!runs_) return;
   const timespec every{.tv_sec = 0, .tv_nsec = 1'000'000'000 / kPerSecond};
   const itimerspec when{.it_interval = every, .it_value = every};
   timer_settime(timer_, 0, &when, nullptr);
 }
 
 Sampler::~Sampler() {
-  timer_delete(timer_);
+  if (runs_) timer_delete(timer_);
   g_sampler = nullptr;  // one that is under way finds nothing
 }
 

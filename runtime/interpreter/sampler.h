@@ -29,7 +29,8 @@ class Sampler {
     uint64_t interpreted = 0, compiled = 0;  // samples
   };
 
-  /// Begins to sample the calling thread, which runs the session. One at a time in a process.
+  /// Begins to sample the calling thread, which runs the session. One at a time in a process. Without a timer of the
+  /// system there are no samples.
   explicit Sampler(Session& s);
   ~Sampler();
   Sampler(const Sampler&) = delete;
@@ -55,6 +56,7 @@ class Sampler {
   Slot nobody_{};
   uint64_t samples_ = 0;
   timer_t timer_{};
+  bool runs_ = false;
 };
 
 }  // namespace ouro::runtime

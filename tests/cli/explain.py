@@ -108,6 +108,8 @@ def test_a_profile_of_wrong_scripts(t):
     t.has(done.err, "trace: trace.json")
     done = t.run("run", "--profile=no/such/folder.json", "-c", "print(1)", status=1)
     t.has(done.err, "cannot write the trace 'no/such/folder.json': No such file or directory")
+    done = t.suite.execute(["bash", "-c", f"{t.ouro} explain --json -c 'print(1)' > /dev/full"], cwd=t.folder)
+    t.equal((done.status, done.err), (1, "1\nouro: cannot write the report: No space left on device\n"))
     done = t.run("run", "--json", "raises.ouro", status=2)
     t.has(done.err, "--json is an option of explain")
 
