@@ -13,30 +13,30 @@ MOST_RATIO, MOST_MS = 1.05, 5.0
 
 
 def scripts(filters):
-    """[(name, arguments)]: the model programs, the examples that need no data, the scripts of tests/run and tests/lang."""
+    """[(name, path)]: the model programs, the storms, the scripts of tests/run and tests/lang."""
     found = []
-    for folder, arguments in (("tests/models", []), ("bench/storm", []), ("tests/run", []), ("tests/lang", [])):
+    for folder in ("tests/models", "bench/storm", "tests/run", "tests/lang"):
         for path in sorted(glob.glob(os.path.join(ROOT, folder, "**", "*.ouro"), recursive=True)):
             if not os.path.basename(path).startswith("_"):
-                found.append((os.path.relpath(path, ROOT), path, arguments))
+                found.append((os.path.relpath(path, ROOT), path))
     return [f for f in found if not filters or any(part in f[0] for part in filters)]
 
 
-def seconds(ouro, mode, path, arguments, cache):
+def seconds(ouro, mode, path, cache):
     env = dict(os.environ, XDG_CACHE_HOME=cache, OURO_CACHE="on")
     start = time.monotonic()
-    done = subprocess.run([ouro, f"--mode={mode}", path, *arguments], cwd=os.path.dirname(path), env=env, stdin=subprocess.DEVNULL,
+    done = subprocess.run([ouro, f"--mode={mode}", path], cwd=os.path.dirname(path), env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
     return time.monotonic() - start if done.returncode == 0 else None
 
 
-def measure(ouro, path, arguments, pairs):
+def measure(ouro, path, pairs):
     """Medians of eager, of auto with nothing compiled before, and with everything; None where it fails."""
     eager, first, second = [], [], []
     for _ in range(pairs):
         with tempfile.TemporaryDirectory() as cache:
             for times, mode in ((eager, "eager"), (first, "auto"), (second, "auto")):
-                t = seconds(ouro, mode, path, arguments, cache)
+                t = seconds(ouro, mode, path, cache)
                 if t is None:
                     return None
                 times.append(t)
@@ -46,8 +46,8 @@ def measure(ouro, path, arguments, pairs):
 def measure_modes(ouro, filters, pairs):
     """Prints each script's times; false when one is slower than it may be."""
     rows = []
-    for name, path, arguments in scripts(filters):
-        times = measure(ouro, path, arguments, pairs)
+    for name, path in scripts(filters):
+        times = measure(ouro, path, pairs)
         if times is None:
             continue
         rows.append((name, *times))

@@ -103,8 +103,8 @@ void CompileQueue::wait() {
   idle_.wait(hold, [this] { return jobs_.empty() && !busy_; });
 }
 
-// The calling thread's, and that of the threads it starts: a tenth of the processor where others want all of it, for
-// kernels wait for the slowest of their threads.
+// This thread, and those that it starts, get a tenth of a processor that others want, too: a kernel waits for the
+// slowest of its threads.
 static void give_way() {
   constexpr int kNice = 10;
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);

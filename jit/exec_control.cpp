@@ -67,7 +67,7 @@ class LoopsAround {
 };
 }  // namespace
 
-// Is the first argument another object than that of a call which runs?
+// Is the first argument a different object than in the call that is running?
 static bool of_other_object(const AFrame& running, const std::vector<AVal>& params) {
   if (params.empty()) return false;
   const AVal& self = running.env[index(running.code->blocks[0].params[0])];
@@ -84,7 +84,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   if (fn->is_generator) return make_generator(fn, std::move(params), globals, call_site);
   // Recursion ends where values that are known say so. What goes deeper behind one undecided branch after the other
   // would be executed in both arms of each. (Adapters of the rules of derivatives stand between all calls; who calls
-  // itself is seen by its own form. Modules in each other are called by one function of the library.)
+  // itself is seen by its own form. One function of the library calls all modules, also those inside of others.)
   const bool adapter = is_rule(*fn);
   const auto outermost = std::ranges::find_if(frames_, [&](const AFrame* f) {
     return f->code == fn && (is_of_script(fn->span) || !of_other_object(*f, params));
@@ -257,7 +257,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
   }
 }
 
-// Rare or wrong: the program is left, and the interpreter raises it.
+// The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
 void Specialiser::raise() {
   if (effects_.done) abandon("raise after an effect");
   ++redone_;
@@ -569,8 +569,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     // What a chain keeps of a turn has one structure: all turns end in one place.
     if (!plan.rolled.empty()) join_edges(f, head, edges, names, born);
     bool stable = true;
-    const LoopPlan of_head =
-        plan;  // an edge says what the next round's head is to have, and says nothing of this one's
+    // Each edge is compared with the head as it is. What the edges add to the plan is for the next round's head.
+    const LoopPlan of_head = plan;
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e);
     // An iteration begins as the one before it has left the world.
     if (effects_.unknown && !before.unknown) abandon("what the interpreter may change in a loop");

@@ -76,16 +76,17 @@ class JitExecutor final : public runtime::Executor {
   };
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
   runtime::Outcome serve(Session& s, Call& c, Value& result);
-  // Versions that no call has fitted since they were made say that what differs will not come again (trees, dicts of
-  // ever other keys). So the next one is made only after more time than the last one cost, twice as much with each.
+  // Where no call has used the last versions, what differs will hardly come again (trees, dicts with different keys
+  // each time). So the next version waits for longer than the last one cost, and the wait doubles with each unused
+  // version.
   bool backs_off(Session& s, const FunctionVersions& f) const;
   // Is it compared with the interpreter? On another device that would wait until its own kernels are built there.
   bool is_tried(const Version& v) const;
   // The fitting version is ready. True: the interpreter does this call nonetheless, for comparison or because it is
   // quicker (jit/trial.h).
   bool on_trial(Session& s, Call& c);
-  // When no version of the code serves: of a short call even the guards are a part. The next look is some calls later,
-  // for that call may be another one.
+  // Where no version of the code serves, the interpreter gets the next calls directly: looking at the guards may take
+  // longer than a short call. Some calls later the versions are looked at again.
   void step_aside(Session& s, const Call& c);
   // The interpreter does the call; how long it takes is learned where somebody wants to know.
   void interpret(Call& c);

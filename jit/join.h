@@ -82,9 +82,9 @@ struct LoopPlan {
   std::set<HeapLocation> forgotten;
   // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).
   std::map<HeapId, int64_t> rolled;
-  // The reverse of turns that are written out before the loop would be another one than that of its turns: their
-  // records do not end where its chain does.
-  bool may_roll = false;  // a loop whose turns nobody can count, from its first one on
+  // May its turns keep records in a chain? Only a loop whose turns nobody can count needs that. Not a loop behind turns
+  // that are written out: their records are not in the chain, and the reverse could not tell where the chain ends.
+  bool may_roll = false;
 };
 
 struct LoopHead {

@@ -191,7 +191,9 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) {
       if (x->kind != AObject::Kind::seq || !plan.may_roll || !only_pushed(*x, *y))
-        abandon("a list or dict that grows in a loop");
+        abandon(x->kind == AObject::Kind::seq
+                    ? "a derivative of a loop whose first turns have other types than the rest"
+                    : "a list or dict that grows in a loop");
       ok = !plan.rolled.try_emplace(id, y->cursor.known.as_int()).second && ok;
       continue;
     }

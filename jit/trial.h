@@ -1,14 +1,13 @@
-// Is a version quicker than the interpreter? Its first calls tell, where nobody asked for compiled code at any price
-// (`--mode=graph`).
+// Is a version quicker than the interpreter? In the mode auto its first calls decide.
 //
-//   calls that the interpreter does while the version is being compiled ──┐
-//   the version's first calls, the very first left out (its memory is new) ┴──► clearly quicker: kept
-//   else calls are done by turns, one by the interpreter, one compiled        ──► the quicker one stays
+//   interpreted calls, while the version is being compiled            ──┐
+//   compiled calls, without the first one, which allocates its memory ──┴──► clearly quicker: the version is kept
+//   otherwise the interpreter and the version do calls by turns         ──► the quicker one is kept
 //
-// The least time of each side counts: whatever disturbs a call makes it longer. An interpreted call is the whole call,
-// with the compiled functions inside of it; what the compiler did meanwhile is not. One that a version left in its
-// middle counts as compiled, from the beginning. A version that lost is tried again after ever more calls, for sizes
-// that are symbols may have grown.
+// The shortest call of each side counts, for a disturbance only makes a call longer. The time of an interpreted call
+// includes the compiled functions that it calls, and not what the compiler does meanwhile. A call that the version
+// leaves and the interpreter repeats counts as compiled, with both times. A version that lost is compared again later,
+// each time after more calls: where sizes are symbols, they may have grown.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class Trial {
   /// What a call took, in nanoseconds.
   void interpreted(uint64_t ns);
   void compiled(uint64_t ns);
-  /// It lost, and this is the how manieth call of its function. True: it is tried again from now on.
+  /// Of a version that lost; `calls`: of its function so far. True: it is compared again from now on.
   bool ask_again(uint64_t calls);
 
   uint64_t least_interpreted() const { return interpreted_.least; }

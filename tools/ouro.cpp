@@ -79,7 +79,7 @@ constexpr std::string_view kHelp =
     "  --profile[=FILE]         tell on standard error where the time goes, by line and by kernel, and write a trace "
     "to\n"
     "                           FILE (trace.json), for Perfetto or chrome://tracing\n"
-    "  --strict                 what stays with the interpreter in a function of tensors is an error, told at the end\n"
+    "  --strict                 what a function of tensors leaves to the interpreter is an error, told after the run\n"
     "  --check-plans            follow every compiled step, and tell what it does wrong (slow)\n"
     "  -c CODE                  run the text\n"
     "  -                        run standard input\n"

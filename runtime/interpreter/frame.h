@@ -80,7 +80,7 @@ inline Frame* stack_frame(Session& s, Interpreter& in, Code* code, Value functio
   ++s.depth;
   Frame* f = new (in.free) Frame(code, std::move(function), in.top);
   in.free += frame_bytes(code);
-  std::atomic_signal_fence(std::memory_order_release);  // whoever looks at it (sampler.h) finds it whole
+  std::atomic_signal_fence(std::memory_order_release);  // a signal's handler (sampler.h) finds a complete frame
   in.top = f;
   return f;
 }
