@@ -39,10 +39,12 @@ def test_a_gradient_is_compiled_by_itself(t):
         out = t.run("explain", f"--mode={mode}", "--cache=off", "roots.ouro").out
         t.check(out.startswith(expected), out)
         titles = re.findall(r"^(\S.*) \(.*:\d+\)$", out, re.M)
-        t.check(sorted(titles) == ["grad(<lambda>)", "grad(size)", "value_and_grad(loss)"], out)
+        roots = ["grad(<lambda>)", "grad(size)", "value_and_grad(loss)"]
+        # In the mode auto the script may end before the last of them is compiled.
+        t.check(sorted(titles) == roots or (mode == "auto" and set(titles) < set(roots)), out)
         t.check("stays interpreted" not in out and "interpreted in place" not in out, out)
         # Of one code and one loss, kept or made anew, there is one function.
-        t.check(len(re.findall("version 1:", out)) == 3 and "version 2:" not in out, out)
+        t.check(len(re.findall("version 1:", out)) == len(titles) > 0 and "version 2:" not in out, out)
 
 
 def test_losses_have_versions_of_their_own(t):

@@ -105,8 +105,8 @@ class Suite:
                    XDG_CACHE_HOME=os.path.join(self.scratch, "cache"),
                    XDG_RUNTIME_DIR=os.path.join(self.scratch, "runtime"))
         env.pop("CI", None)
-        env["OURO_CACHE"] = "off"  # every test compiles for itself; tests/cli/disk_cache.py has folders of its own
-        env.pop("OURO_CACHE_BYTES", None)
+        env["OURO_CACHE"] = "off"  # but see execute()
+        env["OURO_CACHE_BYTES"] = "4G"
         env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
         env["OURO_COMPILE_AFTER"] = "0"  # the mode auto compiles what is called twice, however short the script
         env["OURO_ABORT_ON_BUG"] = "1"  # a bug of the compiler is no fallback here
@@ -142,9 +142,14 @@ class Suite:
         return f"--mode={mode}", {}
 
     def execute(self, command, *, stdin="", cwd=None, timeout=60, env=None):
-        """Runs a command to its end; never raises for what the command does."""
+        """Runs a command to its end; never raises for what the command does. In the mode graph compiled code is kept on
+        disk for the suite's other tests and modes: half of all the time was LLVM compiling the same kernels again. The
+        mode auto compiles for itself, for what was slower once is remembered there, too; tests/cli/disk_cache.py has
+        folders of its own."""
         limit = timeout * (6 if self.sanitized else 1)
         variables = self.environment()
+        if "--mode=graph" in command:
+            variables["OURO_CACHE"] = "on"
         variables.update(env or {})
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=cwd or ROOT, env=variables,

@@ -22,12 +22,12 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=56", "--jobs=1"], ["--seed=2000000", "--count=12", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=40", "--jobs=1"], ["--seed=2000000", "--count=12", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
 # Random tensor programs: how many (a tenth of them under the address sanitizer, a thirtieth under the thread sanitizer) and the tags; kernels on several threads are those of the first two.
-TENSORS = {"tensors": (120, ["jit", "threads"]), "models": (60, ["jit", "threads"]), "arguments": (40, []), "pins": (80, []), "branches": (70, []), "loops": (60, []), "hot_functions": (200, [])}
+TENSORS = {"tensors": (60, ["jit", "threads"]), "models": (50, ["jit", "threads"]), "arguments": (40, []), "pins": (80, []), "branches": (70, []), "loops": (60, []), "hot_functions": (200, [])}
 
 
 def run_fuzzer(suite, name, program, seconds):
