@@ -106,7 +106,7 @@ class Suite:
                    XDG_RUNTIME_DIR=os.path.join(self.scratch, "runtime"))
         env.pop("CI", None)
         env["OURO_CACHE"] = "off"  # but see execute()
-        env["OURO_CACHE_BYTES"] = "4G"
+        env.pop("OURO_CACHE_BYTES", None)
         env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
         env["OURO_COMPILE_AFTER"] = "0"  # the mode auto compiles what is called twice, however short the script
         env["OURO_ABORT_ON_BUG"] = "1"  # a bug of the compiler is no fallback here
@@ -149,7 +149,7 @@ class Suite:
         limit = timeout * (6 if self.sanitized else 1)
         variables = self.environment()
         if "--mode=graph" in command:
-            variables["OURO_CACHE"] = "on"
+            variables.update(OURO_CACHE="on", OURO_CACHE_BYTES="4G")
         variables.update(env or {})
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=cwd or ROOT, env=variables,
