@@ -11,11 +11,9 @@ using ir::Leaf;
 
 namespace {
 
-// The table takes the low bits, and floats differ in their high ones: a product carries upwards only.
 uint64_t mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
-  h *= 0xBF58476D1CE4E5B9u;
-  return h ^ h >> 32;
+  return h * 0xBF58476D1CE4E5B9u;
 }
 
 bool whole(DType t) { return t == DType::i64 || t == DType::boolean; }
