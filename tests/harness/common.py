@@ -105,7 +105,7 @@ class Suite:
                    XDG_CACHE_HOME=os.path.join(self.scratch, "cache"),
                    XDG_RUNTIME_DIR=os.path.join(self.scratch, "runtime"))
         env.pop("CI", None)
-        env["OURO_CACHE"] = "off"  # but see execute()
+        env["OURO_CACHE"] = "off"  # execute() turns it on in the mode graph
         env.pop("OURO_CACHE_BYTES", None)
         env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
         env["OURO_COMPILE_AFTER"] = "0"  # the mode auto compiles what is called twice, however short the script
@@ -142,10 +142,9 @@ class Suite:
         return f"--mode={mode}", {}
 
     def execute(self, command, *, stdin="", cwd=None, timeout=60, env=None):
-        """Runs a command to its end; never raises for what the command does. In the mode graph compiled code is kept on
-        disk for the suite's other tests and modes: half of all the time was LLVM compiling the same kernels again. The
-        mode auto compiles for itself, for what was slower once is remembered there, too; tests/cli/disk_cache.py has
-        folders of its own."""
+        """Runs a command to its end; never raises for what the command does. In the mode graph, commands share the disk
+        cache of the suite, so that LLVM compiles a kernel once for all modes of a script. In the mode auto they have no
+        cache: it would also remember which versions were slower than the interpreter, and later tests would not run them."""
         limit = timeout * (6 if self.sanitized else 1)
         variables = self.environment()
         if "--mode=graph" in command:

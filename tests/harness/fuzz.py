@@ -26,8 +26,11 @@ OTHERS = {
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
-# Random tensor programs: how many (a tenth of them under the address sanitizer, a twentieth under the thread sanitizer) and the tags; kernels on several threads are those of the first two.
-TENSORS = {"tensors": (60, ["jit", "threads"]), "models": (50, ["jit", "threads"]), "arguments": (40, []), "pins": (80, []), "branches": (70, []), "loops": (60, []), "hot_functions": (200, [])}
+# Random tensor programs: how many (a tenth under the address sanitizer, a twentieth under the thread sanitizer), how many
+# of them share a process and a configuration, and the tags. Tensors and models meet all configurations of
+# tests/fuzz/differential.py, one a batch. Kernels on several threads are those of these two.
+TENSORS = {"tensors": (65, 5, ["jit", "threads"]), "models": (52, 4, ["jit", "threads"]), "arguments": (40, 10, []), "pins": (80, 10, []),
+           "branches": (70, 10, []), "loops": (60, 10, []), "hot_functions": (200, 10, [])}
 
 
 def run_fuzzer(suite, name, program, seconds):
@@ -73,16 +76,15 @@ def run_programs(suite, name):
     return [Result(name)]
 
 
-def run_tensors(suite, name, generator, count):
+def run_tensors(suite, name, generator, count, batch):
     """Batches of random tensor programs; what differs is in the output of the generator's own command."""
     options = []
-    if suite.tags:  # the thread sanitizer: what matters is that threads meet, not what comes out
+    if suite.sanitizer == "tsan":  # it looks at how threads meet, which no comparison of results shows
         count //= 20
-        options = ["--config=plain --mode=graph --threads=3", "--alone", f"--batch={count}"]
+        options = ["--config=plain --mode=graph --threads=3", "--alone"]
     elif suite.sanitized:
         count //= 10
-        options = [f"--batch={count}"]
-    done = suite.execute([sys.executable, os.path.join(TESTS, "fuzz", generator + ".py"), f"--ouro={suite.ouro}", f"--seed={FIRST_SEED}", *options,
+    done = suite.execute([sys.executable, os.path.join(TESTS, "fuzz", generator + ".py"), f"--ouro={suite.ouro}", f"--seed={FIRST_SEED}", f"--batch={min(batch, count)}", *options,
                           f"--count={count}", f"--shrink={SHRINK_SECONDS}", "--jobs=1", f"--keep={suite.temporary()}"], timeout=1500)
     problem = "" if done.status == 0 else f"it {describe(done.status)}\n{tail(done.out, 60)}\n{tail(done.err, 20)}"
     return [Result(name, problem)]
@@ -110,10 +112,10 @@ def discover(suite):
     jobs = []
     if suite.ouro and suite.wants("fuzz/rows") and suite.tagged([]):
         jobs.append(Job("fuzz/rows", lambda: check_rows(suite, "fuzz/rows")))
-    for generator, (count, tags) in TENSORS.items():
+    for generator, (count, batch, tags) in TENSORS.items():
         name = f"fuzz/{generator}"
         if suite.ouro and suite.wants(name) and suite.tagged(tags):
-            jobs.append(Job(name, lambda n=name, g=generator, c=count: run_tensors(suite, n, g, c), weight=100))
+            jobs.append(Job(name, lambda n=name, g=generator, c=count, b=batch: run_tensors(suite, n, g, c, b), weight=100))
     for what in OTHERS:
         name = f"fuzz/{what}"
         if suite.ouro and OTHERS[what][suite.sanitized] is not None and suite.wants(name) and suite.tagged([]):
