@@ -65,10 +65,11 @@ struct AParts {
   std::vector<AVal> annotations;  // of a closure: a dict, or nothing
   Value function;                 // the concrete function, or unbound
   Value globals;                  // Module of a closure
-  // How many sides the eithers among the items have, and those among their items. Computed once; a copy computes it
-  // again, for it may be changed.
+  // How many sides the eithers among the items have, and those among their items; and the bits of their tags. Computed
+  // once; a copy computes it again, for it may be changed.
   struct Answer {
     int known = -1;
+    uint64_t tags = 0;
     Answer() = default;
     Answer(const Answer&) {}
     Answer& operator=(const Answer&) { return known = -1, *this; }
@@ -93,6 +94,13 @@ struct AVal {
   std::shared_ptr<const AParts> parts;
 
   bool is(AKind k) const { return kind == k; }
+  /// May it hold a name of the program, or an object?
+  bool holds_names() const { return parts || heap != kNoHeap || !atom.is_none() || type; }
+  /// Not an equal value: this one.
+  bool is_the_same_as(const AVal& v) const {
+    return kind == v.kind && atom == v.atom && type == v.type && heap == v.heap && node == v.node && parts == v.parts &&
+           known.same(v.known);
+  }
   // Of a number that is a parameter where branches met, and is known on each way: the either of its known values.
   const AVal* ways() const;
   const std::vector<AVal>& items() const { return parts->items; }
@@ -228,6 +236,48 @@ struct AObject {
       copy->each(visit, name);
       side = std::move(copy);
     }
+  }
+  /// The object with map(v) in place of each value and with the names that name(atom, type) gives: this one itself where
+  /// nothing becomes another.
+  template <class Map, class Name>
+  static std::shared_ptr<const AObject> mapped(const std::shared_ptr<const AObject>& object, const Map& map,
+                                               const Name& name) {
+    std::shared_ptr<AObject> copy;
+    const auto own = [&]() -> AObject& {
+      if (!copy) copy = std::make_shared<AObject>(*object);
+      return *copy;
+    };
+    const auto value = [&](const AVal& v, const auto& place) {
+      if (!v.holds_names()) return;
+      AVal mapped = map(v);
+      if (!mapped.is_the_same_as(v)) place(own()) = std::move(mapped);
+    };
+    for (size_t i = 0; i < object->slots.size(); ++i) {
+      value(object->slots[i].value, [i](AObject& o) -> AVal& { return o.slots[i].value; });
+      value(object->slots[i].memory, [i](AObject& o) -> AVal& { return o.slots[i].memory; });
+      value(object->slots[i].loaded, [i](AObject& o) -> AVal& { return o.slots[i].loaded; });
+    }
+    for (const auto member : {&AObject::items, &AObject::memory, &AObject::loaded, &AObject::parts}) {
+      const PersistentArray<AVal>& values = (*object).*member;
+      for (size_t i = 0; i < values.size(); ++i)
+        value(values[i], [&](AObject& o) -> AVal& { return (o.*member).edit(i); });
+    }
+    for (const auto member : {&AObject::source, &AObject::cursor, &AObject::stop, &AObject::step})
+      value((*object).*member, [&](AObject& o) -> AVal& { return o.*member; });
+    const auto atom = [&](ir::Atom AObject::*member, const ir::Type* type) {
+      ir::Atom a = (*object).*member;
+      if (a.is_none()) return;
+      name(a, type);
+      if (a != (*object).*member) own().*member = a;
+    };
+    atom(&AObject::boxed, nullptr);
+    atom(&AObject::tag, ir::types::boolean());
+    if (object->tag.is_none()) return copy ? copy : object;
+    for (size_t i = 0; i < 2; ++i) {
+      auto side = mapped(object->sides[i], map, name);
+      if (side != object->sides[i]) own().sides[i] = std::move(side);
+    }
+    return copy ? copy : object;
   }
   bool outside() const { return external || escaped; }
   // What it holds is known by the interpreter alone: a boxed value from here on.

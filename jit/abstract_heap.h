@@ -41,10 +41,10 @@ class AHeap {
     });
   }
 
-  /// The objects of which `holds` says so: PersistentArray::those_that_hold.
-  template <class Holds>
-  std::vector<size_t> those_that_hold(Holds&& holds) const {
-    return objects_.those_that_hold([&](const Ref& o) { return o && holds(*o); });
+  /// The objects whose marks meet `wanted`: PersistentArray::those_marked.
+  template <class Marks>
+  std::vector<size_t> those_marked(uint64_t wanted, Marks&& marks) const {
+    return objects_.those_marked(wanted, [&](const Ref& o) { return o ? marks(*o) : 0; });
   }
 
  private:

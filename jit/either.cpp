@@ -32,18 +32,37 @@ constexpr int kMostLooked = 512;  // values that are searched for an either
 
 // How many sides it has, with those of its sides and items; 0: there is no either in it. Looks into tuples, slices,
 // ranges and what a number is on each way.
+uint64_t tags_of(const AVal& v);
 int sides_of(const AVal& v) {
   const bool looked_in =
       v.is(AKind::either) || v.is(AKind::tuple) || v.is(AKind::slice) || v.is(AKind::range) || v.ways();
   if (!looked_in) return 0;
-  int& known = v.parts->sides.known;
-  if (known < 0) {
-    known = 0;
-    for (const AVal& item : v.parts->items) known += std::max(sides_of(item), v.is(AKind::either) ? 1 : 0);
+  AParts::Answer& sides = v.parts->sides;
+  if (sides.known < 0) {
+    sides.known = 0;
+    sides.tags = 0;
+    for (const AVal& item : v.parts->items) {
+      sides.known += std::max(sides_of(item), v.is(AKind::either) ? 1 : 0);
+      sides.tags |= tags_of(item);
+    }
   }
-  return known;
+  return sides.known;
 }
-bool has_either(const AVal& v) { return sides_of(v) > 0; }
+
+// The bits (Residual::bit_of) of the tags of the eithers in it.
+uint64_t tags_of(const AVal& v) {
+  if (sides_of(v) == 0) return 0;
+  return v.parts->sides.tags | (v.is(AKind::either) ? Residual::bit_of(v.atom) : 0);
+}
+// Where its sides have not been told apart, what they hold is not looked at.
+uint64_t tags_of(const AObject& o) {
+  if (!o.tag.is_none()) return Residual::bit_of(o.tag);
+  uint64_t tags = tags_of(o.source) | tags_of(o.cursor);
+  for (const AObject::Slot& s : o.slots) tags |= tags_of(s.value) | tags_of(s.memory);
+  for (const auto* array : {&o.items, &o.parts, &o.memory})
+    tags |= array->marks([](const AVal& v) { return tags_of(v); });
+  return tags;
+}
 
 // Operands that an operation passes on as they are.
 bool passes(ir::Op op, uint32_t i) {
@@ -67,7 +86,7 @@ AVal Specialiser::settle(const AVal& v) const {
     const auto side = code.assumed(ways->atom);
     return side ? settle(ways->items()[*side ? 0 : 1]) : v;
   }
-  if (!has_either(v)) return v;
+  if (!(tags_of(v) & code.assumed_conditions())) return v;
   if (v.is(AKind::either)) {
     if (const auto side = code.assumed(v.atom)) return settle(v.items()[*side ? 0 : 1]);
     return v;
@@ -89,21 +108,17 @@ AVal Specialiser::settle(const AVal& v) const {
 // What the heap holds, in the branch that is entered.
 void Specialiser::settle_heap() {
   if (eithers_ == 0) return;
-  const auto any = [&](const PersistentArray<AVal>& items) { return !items.those_that_hold(has_either).empty(); };
-  const auto holds = [&](const AObject& o) {
-    return !o.tag.is_none() ||
-           std::ranges::any_of(o.slots, [](const AObject::Slot& s) { return has_either(s.value); }) || any(o.items) ||
-           any(o.parts) || any(o.memory) || has_either(o.source) || has_either(o.cursor);
-  };
-  const auto is_decided = [&](const AVal& v) { return has_either(v) && !same(settle(v), v); };
+  const uint64_t decided = code.assumed_conditions();
+  const auto tags = [](const auto& v) { return tags_of(v); };
+  const auto is_decided = [&](const AVal& v) { return tags_of(v) & decided && !same(settle(v), v); };
   const auto any_decided = [&](const PersistentArray<AVal>& items) {
-    return std::ranges::any_of(items.those_that_hold(has_either), [&](size_t i) { return is_decided(items[i]); });
+    return std::ranges::any_of(items.those_marked(decided, tags), [&](size_t i) { return is_decided(items[i]); });
   };
   const auto settle_items = [&](PersistentArray<AVal>& items) {
-    for (const size_t i : items.those_that_hold(has_either))
+    for (const size_t i : items.those_marked(decided, tags))
       if (is_decided(items[i])) items.edit(i) = settle(items[i]);
   };
-  for (const size_t id : heap_.those_that_hold(holds)) {
+  for (const size_t id : heap_.those_marked(decided, tags)) {
     while (!heap_[id]->tag.is_none()) {
       const auto side = code.assumed(heap_[id]->tag);
       if (!side) break;
@@ -538,27 +553,28 @@ void Specialiser::carry_objects(const Fork& a, const Fork& b, JoinBlock& j) {
     const auto [id, side] = j.objects[k];
     const Fork &own = side == 0 ? a : b, &other = side == 0 ? b : a;
     if (!heap_[id] || !own.heap[id] || other.heap[id] || heap_[id]->external) continue;
-    heap_.put(id, carried(*heap_[id], side, j));
+    auto object = carried(heap_[id], side, j);
+    if (object != heap_[id]) heap_.put(id, std::make_shared<AObject>(*object));
   }
 }
 
-std::shared_ptr<AObject> Specialiser::carried(const AObject& object, size_t side, JoinBlock& j) {
-  auto out = std::make_shared<AObject>(object);
-  out->each([&](AVal& v) { v = carried(v, side, j); },
-            [&](Atom& a, const ir::Type* type) {
-              a = carried_atom(a, type, side, j);
-              if (type && a.is_name()) tags_.insert(index(a.name()));
-            });
-  return out;
+std::shared_ptr<const AObject> Specialiser::carried(const std::shared_ptr<const AObject>& object, size_t side,
+                                                    JoinBlock& j) {
+  return AObject::mapped(
+      object, [&](const AVal& v) { return carried(v, side, j); },
+      [&](Atom& a, const ir::Type* type) {
+        a = carried_atom(a, type, side, j);
+        if (type && a.is_name()) tags_.insert(index(a.name()));
+      });
 }
 
 // An object that the branches leave with different items or keys.
-std::shared_ptr<AObject> Specialiser::both(const AObject& x, const AObject& y, JoinBlock& j) {
+std::shared_ptr<AObject> Specialiser::both(const AHeap::Ref& x, const AHeap::Ref& y, JoinBlock& j) {
   auto o = std::make_shared<AObject>();
-  o->forms = x.forms + y.forms;
-  o->kind = x.kind;
-  o->cls = x.cls;
-  o->concrete = x.concrete;
+  o->forms = x->forms + y->forms;
+  o->kind = x->kind;
+  o->cls = x->cls;
+  o->concrete = x->concrete;
   o->poisoned = true;
   o->torn = j.parted;
   o->parted = parted_at(j);

@@ -2,8 +2,10 @@
 // graph), liveness, natural loops. Edges to exception handlers are left out: the specialiser follows only the way
 // without exceptions.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "jit/specialiser.h"
 
@@ -73,41 +75,58 @@ std::vector<BlockId> post_dominators(const ir::Function& f) {
   return out;
 }
 
+// Which names are live at the entry of each block, its own parameters among them: backward data flow over sets of bits, a
+// word at a time, until no block changes (Kildall 1973).
 std::vector<std::vector<bool>> liveness(const ir::Function& f) {
-  size_t n = f.blocks.size();
-  std::vector<std::vector<bool>> live(n, std::vector<bool>(f.names.size(), false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = n; i-- > 0;) {
-      const ir::Block& b = f.blocks[i];
-      std::vector<bool> now(f.names.size(), false);
-      auto use = [&](ir::Atom a) {
-        if (a.is_name()) now[index(a.name())] = true;
-      };
-      for (const ir::Target& t : b.term.targets) {
-        const std::vector<bool>& in = live[index(t.block)];
-        std::vector<bool> mine = in;
-        for (ir::NameId p : f.block(t.block).params) mine[index(p)] = false;
-        for (size_t k = 0; k < mine.size(); ++k)
-          if (mine[k]) now[k] = true;
-        for (uint32_t k = 0; k < t.nargs; ++k) use(f.args(t)[k]);
+  const size_t n = f.blocks.size(), words = (f.names.size() + 63) / 64;
+  using Set = std::vector<uint64_t>;
+  const auto put = [](Set& s, ir::NameId name) { s[index(name) / 64] |= uint64_t{1} << index(name) % 64; };
+  const auto take = [](Set& s, ir::NameId name) { s[index(name) / 64] &= ~(uint64_t{1} << index(name) % 64); };
+  // What a block reads of what it does not bind, and all that it binds.
+  std::vector<Set> live(n, Set(words)), bound(n, Set(words));
+  std::vector<std::vector<size_t>> predecessors(n);
+  for (size_t i = 0; i < n; ++i) {
+    const ir::Block& b = f.blocks[i];
+    auto use = [&](ir::Atom a) {
+      if (a.is_name()) put(live[i], a.name());
+    };
+    for (const ir::Target& t : b.term.targets) {
+      predecessors[index(t.block)].push_back(i);
+      for (uint32_t k = 0; k < t.nargs; ++k) use(f.args(t)[k]);
+    }
+    if (!b.term.a.is_none()) use(b.term.a);
+    if (!b.term.b.is_none()) use(b.term.b);
+    for (size_t k = b.lets.size(); k-- > 0;) {
+      put(bound[i], b.lets[k].result);
+      take(live[i], b.lets[k].result);
+      for (uint32_t j = 0; j < b.lets[k].nargs; ++j) use(f.args(b.lets[k])[j]);
+    }
+    for (ir::NameId p : b.params) put(bound[i], p), take(live[i], p);
+  }
+  std::vector<size_t> changed(n);
+  std::vector<bool> waits(n, true);
+  std::iota(changed.begin(), changed.end(), size_t{0});
+  while (!changed.empty()) {
+    const size_t at = changed.back();
+    changed.pop_back();
+    waits[at] = false;
+    for (const size_t p : predecessors[at]) {
+      uint64_t fresh = 0;
+      for (size_t w = 0; w < words; ++w) {
+        const uint64_t more = live[at][w] & ~bound[p][w] & ~live[p][w];
+        live[p][w] |= more;
+        fresh |= more;
       }
-      if (!b.term.a.is_none()) use(b.term.a);
-      if (!b.term.b.is_none()) use(b.term.b);
-      for (size_t k = b.lets.size(); k-- > 0;) {
-        now[index(b.lets[k].result)] = false;
-        for (uint32_t j = 0; j < b.lets[k].nargs; ++j) use(f.args(b.lets[k])[j]);
-      }
-      if (now != live[i]) {
-        live[i] = std::move(now);
-        changed = true;
-      }
+      if (fresh && !waits[p]) changed.push_back(p), waits[p] = true;
     }
   }
-  // A block's own parameters count as live at its entry.
-  for (size_t i = 0; i < n; ++i)
-    for (ir::NameId p : f.blocks[i].params) live[i][index(p)] = true;
-  return live;
+  std::vector<std::vector<bool>> out(n, std::vector<bool>(f.names.size(), false));
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t w = 0; w < words; ++w)
+      for (uint64_t left = live[i][w]; left; left &= left - 1) out[i][w * 64 + std::countr_zero(left)] = true;
+    for (ir::NameId p : f.blocks[i].params) out[i][index(p)] = true;
+  }
+  return out;
 }
 
 std::vector<std::vector<BlockId>> loops_of(const ir::Function& f) {

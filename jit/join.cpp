@@ -386,7 +386,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     const AObject &x = *a.heap[i], &y = *b.heap[i];
     if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && x.forms + y.forms <= kMostWays &&
         differs_in_structure(x, y)) {
-      heap_.put(i, this->both(x, y, j));
+      heap_.put(i, this->both(a.heap[i], b.heap[i], j));
       continue;
     }
     auto o = std::make_shared<AObject>(x);

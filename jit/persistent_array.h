@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -102,30 +103,42 @@ class PersistentArray {
     differences(a.raised(depth), b.raised(depth), depth, 0, visit);
   }
 
-  /// The places of the elements for which `holds` is true. Blocks for which it was false as a whole are not asked again
-  /// until they are written. (So all calls on one kind of array must ask the same question.)
-  template <class Holds>
-  std::vector<size_t> those_that_hold(Holds&& holds) const {
+  /// The bits that marks(element) gives, of all elements. They are kept for each block until it is written, so all
+  /// calls on one kind of array must come with the same function.
+  template <class Marks>
+  uint64_t marks(Marks&& marks) const {
+    return marks_below(root_, depth_, marks);
+  }
+  /// The places of the elements with one of the bits that are wanted, in order. Blocks without one are not gone through.
+  template <class Marks>
+  std::vector<size_t> those_marked(uint64_t wanted, Marks&& marks) const {
     std::vector<size_t> found;
-    const auto look = [&](size_t i) {
-      const bool it_does = i < size_ && holds((*this)[i]);
-      if (it_does) found.push_back(i);
-      return it_does;
+    const auto look = [&](auto& self, const Node& node, size_t level, size_t first) -> void {
+      if (!(marks_below(node, level, marks) & wanted)) return;
+      if (level == 0) {
+        const std::vector<T>& items = static_cast<const Leaf*>(node.get())->items;
+        for (size_t i = 0; i < items.size(); ++i)
+          if (first + i < size_ && marks(items[i]) & wanted) found.push_back(first + i);
+        return;
+      }
+      for (size_t i = 0; i < kWidth; ++i)
+        self(self, static_cast<const Inner*>(node.get())->below[i], level - 1, first + (i << (kBits * level)));
     };
-    any_holds(root_, depth_, 0, look);
+    look(look, root_, depth_, 0);
     return found;
   }
 
  private:
   static constexpr size_t kBits = 4, kWidth = size_t{1} << kBits;
   using Node = std::shared_ptr<void>;  // an Inner, or a Leaf at level 0; null: nothing is written there
-  struct Asked {
-    mutable bool none_holds = false;  // of the elements below
+  struct Marked {
+    mutable bool marked = false;
+    mutable uint64_t marks = 0;  // of the elements below, if `marked`
   };
-  struct Inner : Asked {
+  struct Inner : Marked {
     std::array<Node, kWidth> below;
   };
-  struct Leaf : Asked {
+  struct Leaf : Marked {
     std::vector<T> items;  // at most kWidth
   };
   static size_t place(size_t i, size_t level) { return i >> (kBits * level) & (kWidth - 1); }
@@ -146,26 +159,24 @@ class PersistentArray {
     else if (node.use_count() > 1)
       node = std::make_shared<N>(*static_cast<const N*>(node.get()));
     N& mine = *static_cast<N*>(node.get());
-    mine.none_holds = false;
+    mine.marked = false;
     return mine;
   }
 
-  template <class Look>
-  static bool any_holds(const Node& node, size_t level, size_t first, Look& look) {
-    if (!node) return false;
+  template <class Marks>
+  static uint64_t marks_below(const Node& node, size_t level, Marks& marks) {
+    if (!node) return 0;
     const auto* inner = static_cast<const Inner*>(node.get());
     const auto* leaf = static_cast<const Leaf*>(node.get());
-    const Asked& asked = level > 0 ? static_cast<const Asked&>(*inner) : *leaf;
-    if (asked.none_holds) return false;
-    bool any = false;
-    const size_t n = level > 0 ? kWidth : leaf->items.size();
-    for (size_t i = 0; i < n; ++i) {
-      const size_t at = first + (i << (kBits * level));
-      const bool it_does = level > 0 ? any_holds(inner->below[i], level - 1, at, look) : look(at);
-      any |= it_does;
-    }
-    asked.none_holds = !any;
-    return any;
+    const Marked& here = level > 0 ? static_cast<const Marked&>(*inner) : *leaf;
+    if (here.marked) return here.marks;
+    uint64_t all = 0;
+    if (level > 0)
+      for (const Node& below : inner->below) all |= marks_below(below, level - 1, marks);
+    else
+      for (const T& item : leaf->items) all |= marks(item);
+    here.marked = true;
+    return here.marks = all;
   }
 
   template <class Visit>

@@ -81,9 +81,10 @@ void Residual::leave(std::string_view why) {
 }
 void Residual::assume(Atom condition, bool holds) {
   Facts& f = blocks_[ir::index(current_)].facts;
-  f = std::make_shared<const Fact>(condition, holds, f);
+  f = std::make_shared<const Fact>(condition, holds, f, bit_of(condition) | assumed_conditions());
 }
 std::optional<bool> Residual::assumed(Atom condition) const {
+  if (!(assumed_conditions() & bit_of(condition))) return std::nullopt;
   for (const Fact* f = facts().get(); f; f = f->before.get())
     if (f->condition == condition) return f->holds;
   return std::nullopt;

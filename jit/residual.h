@@ -49,7 +49,10 @@ class Residual {
     ir::Atom condition;
     bool holds;
     std::shared_ptr<const Fact> before;
+    uint64_t conditions;  // of this one and those before: their bits (bit_of)
   };
+  /// A set of atoms in one word, where some atoms have the same bit: what a set has not, it surely has not (Bloom 1970).
+  static uint64_t bit_of(ir::Atom a) { return uint64_t{1} << (a.is_name() ? ir::index(a.name()) % 64 : 0); }
   using Facts = std::shared_ptr<const Fact>;
   const Facts& facts() const { return blocks_[ir::index(current_)].facts; }
   const Facts& facts(ir::BlockId b) const { return blocks_[ir::index(b)].facts; }
@@ -57,6 +60,8 @@ class Residual {
   /// In the current block.
   void assume(ir::Atom condition, bool holds);
   std::optional<bool> assumed(ir::Atom condition) const;
+  /// The bits of all that is assumed here.
+  uint64_t assumed_conditions() const { return facts() ? facts()->conditions : 0; }
 
   // Constants, shared.
   ir::Atom constant(ir::Constant c);

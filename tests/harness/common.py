@@ -115,7 +115,8 @@ class Suite:
         # glibc 2.19's header, and clear as many bytes as it happens to say: intercept_tls_get_addr=0 keeps them off.
         env["ASAN_OPTIONS"] = "intercept_tls_get_addr=0:detect_leaks=0:abort_on_error=0:handle_segv=1:exitcode=86:allocator_may_return_null=1"
         env["UBSAN_OPTIONS"] = "print_stacktrace=1:halt_on_error=1:exitcode=86"
-        env["TSAN_OPTIONS"] = "intercept_tls_get_addr=0:halt_on_error=1:exitcode=86:allocator_may_return_null=1"
+        # atexit_sleep_ms: a process of several threads would wait a whole second when it ends.
+        env["TSAN_OPTIONS"] = "intercept_tls_get_addr=0:halt_on_error=1:exitcode=86:allocator_may_return_null=1:atexit_sleep_ms=20"
         return env
 
     def temporary(self):
