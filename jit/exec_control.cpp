@@ -31,6 +31,7 @@ constexpr int kMostPeeled = 3;  // turns that are written out before a loop of t
 // has some ten thousand operations.
 constexpr size_t kMaxProgram = 400'000;
 constexpr size_t kMaxSteps = 10'000'000;
+constexpr int kTurnsThatTell = 1'000;  // how long all the turns of a loop over a range will be
 
 // A loop that was being unrolled is to be a loop of the program.
 struct LoopRetry {
@@ -382,6 +383,22 @@ void Specialiser::follow_walks(AFrame& f, AFrame::LoopState& l) {
                         kMaxUnroll));
 }
 
+// How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop.
+double Specialiser::turns_left(const AFrame& f, BlockId head) const {
+  for (const ir::Let& let : f.code->block(head).lets) {
+    if (let.op != ir::prim::iter_next) continue;
+    const Atom iterated = f.code->args(let)[0];
+    const AVal* v = iterated.is_name() ? &f.env[index(iterated.name())] : nullptr;
+    if (!v || !v->is(AKind::ref) || !heap_[v->heap] || heap_[v->heap]->iter != AObject::Iter::range) return 0;
+    const AObject& range = *heap_[v->heap];
+    for (const AVal* number : {&range.cursor, &range.stop, &range.step})
+      if (!number->is(AKind::known) || !number->known.is_int()) return 0;
+    const double way = static_cast<double>(range.stop.known.as_int()) - static_cast<double>(range.cursor.known.as_int());
+    return std::max(0.0, way / static_cast<double>(range.step.known.as_int()));
+  }
+  return 0;
+}
+
 // At a back edge of a loop that is being unrolled: may another turn be written out?
 void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   using Why = LoopRetry::Why;
@@ -397,6 +414,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   if (fallbacks_.size() > l.holes + kMostHolesOfTurns) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
     abandon("a loop of many turns, each of which leaves something to the interpreter");
+  }
+  if (l.trips == kTurnsThatTell) {
+    const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
+    if (each * turns_left(f, l.head) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
   }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
@@ -458,6 +479,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
                        .first = first,
+                       .size = mark.lets,
                        .holes = notes,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});

@@ -68,6 +68,7 @@ struct AFrame {
     bool structural = false;  // runs over structure (modules, parameters): every turn is written out
     int first = 0;            // only so many turns are: a loop of the program follows
     std::shared_ptr<std::vector<struct Fork>> back_edges;  // shared by the copies that branches make
+    size_t size = 0;                                       // of the program before it was entered
     size_t holes = 0;                                      // left to the interpreter before it was entered
     int arms = 0;                                          // branches around it that were not decided
     std::shared_ptr<int> forked;  // turns that stand behind a branch of an earlier one, in all arms; shared likewise
@@ -520,6 +521,7 @@ class Specialiser {
   Outcome run_arms(AFrame& f, ir::Atom condition, ir::BlockId meet,
                    const std::function<Outcome(size_t, ir::BlockId)>& arm);
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
+  double turns_left(const AFrame& f, ir::BlockId head) const;
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
   Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start, bool may_roll);

@@ -62,20 +62,28 @@ def outcome(process, name):
         return [f"{name} waits"], ""
 
 
+def all_started(t, folder, *options):
+    """A process for each case, side by side, for they only wait: (name, process)."""
+    for i, (name, (before, statement)) in enumerate(CASES.items()):
+        own = os.path.join(folder, str(i))
+        os.mkdir(own)
+        yield name, started(t, before, statement, own, *options)
+
+
 def test_an_interrupt_ends_what_waits(t):
-    for name, (before, statement) in CASES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            process = started(t, before, statement, folder)
-            for i in range(3):  # what the end of the program would write to the pipe waits, too
-                time.sleep(2.5 if t.suite.sanitized and i == 0 else 0.3)  # it has to have begun
+    with tempfile.TemporaryDirectory() as folder:
+        processes = list(all_started(t, folder))
+        for i in range(3):  # what the end of the program would write to the pipe waits, too
+            time.sleep((5 if t.suite.sanitized else 1) if i == 0 else 0.3)  # they have to have begun
+            for _, process in processes:
                 process.send_signal(signal.SIGINT)
+        for name, process in processes:
             t.equal((name, outcome(process, name)[0]), (name, ["go", "caught"]))
 
 
 def test_the_time_limit_ends_what_waits(t):
-    for name, (before, statement) in CASES.items():
-        with tempfile.TemporaryDirectory() as folder:
-            process = started(t, before, statement, folder, "--time=0.5")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, process in list(all_started(t, folder, "--time=0.5")):
             lines, err = outcome(process, name)
             t.equal((name, lines), (name, ["go"]))
             t.has(err, "TimeoutError: the time limit of 0.5 s is over")

@@ -129,7 +129,7 @@ from ouro import jit
 @jit
 def f(x):
     out = []
-    for i in range(10000000): out.append(x * i)
+    for i in range(1000000): out.append(x * i)
     return x
 print(f(ones(2)).sum().item())
 ''')
