@@ -237,8 +237,8 @@ struct AObject {
       side = std::move(copy);
     }
   }
-  /// The object with map(v) in place of each value and with the names that name(atom, type) gives: this one itself where
-  /// nothing becomes another.
+  /// The object with map(v) in place of each value and with the names that name(atom, type) gives: this one itself
+  /// where nothing becomes another.
   template <class Map, class Name>
   static std::shared_ptr<const AObject> mapped(const std::shared_ptr<const AObject>& object, const Map& map,
                                                const Name& name) {

@@ -393,7 +393,8 @@ double Specialiser::turns_left(const AFrame& f, BlockId head) const {
     const AObject& range = *heap_[v->heap];
     for (const AVal* number : {&range.cursor, &range.stop, &range.step})
       if (!number->is(AKind::known) || !number->known.is_int()) return 0;
-    const double way = static_cast<double>(range.stop.known.as_int()) - static_cast<double>(range.cursor.known.as_int());
+    const double way =
+        static_cast<double>(range.stop.known.as_int()) - static_cast<double>(range.cursor.known.as_int());
     return std::max(0.0, way / static_cast<double>(range.step.known.as_int()));
   }
   return 0;

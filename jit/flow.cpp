@@ -75,8 +75,8 @@ std::vector<BlockId> post_dominators(const ir::Function& f) {
   return out;
 }
 
-// Which names are live at the entry of each block, its own parameters among them: backward data flow over sets of bits, a
-// word at a time, until no block changes (Kildall 1973).
+// Which names are live at the entry of each block, its own parameters among them: backward data flow over sets of bits,
+// a word at a time, until no block changes (Kildall 1973).
 std::vector<std::vector<bool>> liveness(const ir::Function& f) {
   const size_t n = f.blocks.size(), words = (f.names.size() + 63) / 64;
   using Set = std::vector<uint64_t>;

@@ -109,7 +109,8 @@ class PersistentArray {
   uint64_t marks(Marks&& marks) const {
     return marks_below(root_, depth_, marks);
   }
-  /// The places of the elements with one of the bits that are wanted, in order. Blocks without one are not gone through.
+  /// The places of the elements with one of the bits that are wanted, in order. Blocks without one are not gone
+  /// through.
   template <class Marks>
   std::vector<size_t> those_marked(uint64_t wanted, Marks&& marks) const {
     std::vector<size_t> found;

@@ -51,7 +51,8 @@ class Residual {
     std::shared_ptr<const Fact> before;
     uint64_t conditions;  // of this one and those before: their bits (bit_of)
   };
-  /// A set of atoms in one word, where some atoms have the same bit: what a set has not, it surely has not (Bloom 1970).
+  /// A set of atoms in one word, where some atoms have the same bit: what a set has not, it surely has not (Bloom
+  /// 1970).
   static uint64_t bit_of(ir::Atom a) { return uint64_t{1} << (a.is_name() ? ir::index(a.name()) % 64 : 0); }
   using Facts = std::shared_ptr<const Fact>;
   const Facts& facts() const { return blocks_[ir::index(current_)].facts; }

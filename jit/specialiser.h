@@ -605,7 +605,8 @@ class Specialiser {
   const ir::Type* carried_type(const ir::Type* t, size_t side, struct JoinBlock& j);
   AVal carried(const AVal& v, size_t side, struct JoinBlock& j);
   AVal both(const AVal& a, const AVal& b, struct JoinBlock& j);
-  std::shared_ptr<const AObject> carried(const std::shared_ptr<const AObject>& object, size_t side, struct JoinBlock& j);
+  std::shared_ptr<const AObject> carried(const std::shared_ptr<const AObject>& object, size_t side,
+                                         struct JoinBlock& j);
   std::shared_ptr<AObject> both(const AHeap::Ref& x, const AHeap::Ref& y, struct JoinBlock& j);
   bool differs_in_structure(const AObject& x, const AObject& y) const;
   void carry_objects(const Fork& a, const Fork& b, struct JoinBlock& j);

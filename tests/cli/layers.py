@@ -334,7 +334,8 @@ def test_layers_in_pairs_have_the_interpreters_bits(t):
 
 
 def test_every_layer_between_others_has_the_interpreters_bits(t):
-    alike(t, trained([(f"{a} between", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make}, nn.LayerNorm({{n}}))", 8, 8) for a, make in LAYERS.items()]))
+    alike(t, trained([(f"{a} between", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make}, nn.LayerNorm({{n}}))", 8, 8)
+                      for a, make in list(LAYERS.items())[::3 if t.suite.sanitized else 1]]))
 
 
 def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
