@@ -383,8 +383,14 @@ void Specialiser::follow_walks(AFrame& f, AFrame::LoopState& l) {
                         kMaxUnroll));
 }
 
-// How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop.
+// How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop, or may end otherwise.
 double Specialiser::turns_left(const AFrame& f, BlockId head) const {
+  const auto inside = [&](BlockId b) { return std::ranges::count(f.flow->loops[index(b)], head) > 0; };
+  for (uint32_t b = 0; b < f.code->blocks.size(); ++b) {
+    if (BlockId{b} == head || !inside(BlockId{b})) continue;
+    for (const ir::Target& t : f.code->blocks[b].term.targets)
+      if (!inside(t.block)) return 0;
+  }
   for (const ir::Let& let : f.code->block(head).lets) {
     if (let.op != ir::prim::iter_next) continue;
     const Atom iterated = f.code->args(let)[0];

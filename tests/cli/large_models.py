@@ -135,6 +135,20 @@ print(f(ones(2)).sum().item())
 ''')
     told = t.run("explain", "--mode=graph", "endless.ouro").out
     t.check("endless.ouro:6: a list or dict that grows in a loop, whose turns, written out, are" in told, told)
+    # It ends long before the range does.
+    t.write("ends.ouro", '''
+from ouro import jit
+@jit
+def f(x):
+    out = []
+    for i in range(1000000):
+        if len(out) == 1500: break
+        out.append(x * i)
+    return out[-1]
+print(f(ones(2)).sum().item())
+''')
+    told = t.run("explain", "--mode=graph", "ends.ouro").out
+    t.check("f (ends.ouro:4): compiled whole" in told, told)
 
 
 CHAINS = {

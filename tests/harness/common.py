@@ -17,6 +17,7 @@ TESTS = os.path.join(ROOT, "tests")
 # the compiler: code that it makes is not instrumented, and a script without tensors is compiled in `everything` alone.
 MODES = "eager graph auto stress text everything exits".split()
 SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "": ["eager", "stress"]}, "tsan": {"": ["graph", "auto"]}}
+SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 
 @dataclass
@@ -149,7 +150,7 @@ class Suite:
         limit = timeout * (6 if self.sanitized else 1)
         variables = self.environment()
         if "--mode=graph" in command:
-            variables.update(OURO_CACHE="on", OURO_CACHE_BYTES="4G")
+            variables.update(SHARED_CACHE)
         variables.update(env or {})
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=cwd or ROOT, env=variables,

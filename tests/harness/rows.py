@@ -12,7 +12,7 @@ import math
 import os
 import re
 
-from .common import Job, Result, describe, difference, tail
+from .common import SHARED_CACHE, Job, Result, describe, difference, tail
 
 LIST_ROWS = "import ouro.native.tensors as tensors\nprint(tensors.rows())"
 SIZES = {"m": 3, "k": 4, "n": 2, "b": 2, "a": 2, "c": 3, "d": 2, "s": "3,4", "": "3,4"}
@@ -247,6 +247,8 @@ def run_rows(suite, job):
     results, first = [], None
     for mode in [m for m in suite.modes if m in ("eager", "graph", "auto", "stress")]:
         option, env = suite.tier(mode)
+        if mode == "auto":  # what the mode graph has compiled
+            env = dict(env, **SHARED_CACHE)
         done = suite.execute([suite.ouro, "run", option, path], timeout=300, env=env)
         said = said_in(done.out)
         first = first or said
