@@ -78,6 +78,27 @@ def test_gradients_of_gradients_are_one_program(t):
 
 
 @tags("jit")
+def test_third_derivatives_of_a_net_are_one_program(t):
+    """A layer is called with `*args`, the layers are a slice of a ModuleList, and no two have the same shape."""
+    t.write("net.ouro", """from ouro import nn
+manual_seed(1)
+class Net(nn.Module):
+    def __init__(self): self.layers = nn.ModuleList([nn.Linear(2, 3), nn.Linear(3, 4), nn.Linear(4, 1)])
+    def forward(self, x):
+        for layer in self.layers[:-1]: x = tanh(layer(x))
+        return self.layers[-1](x).sum()
+def bent(net, x):
+    slope = grad(lambda x: net(x))
+    return grad(lambda x: slope(x).sum())(x).sum()
+net = Net()
+g = grad(bent)(net, tensor([0.1, 0.2]))
+print(g.layers[0].weight, g.layers[1].bias)
+""")
+    told = t.run("explain", "--mode=graph", "net.ouro").out
+    t.has(told, "nothing of these is left to the interpreter")
+    t.equal(t.run("--mode=graph", "net.ouro").out, t.run("--mode=eager", "net.ouro").out)
+
+
 def test_after_the_first_steps_no_tensor_is_allocated(t):
     t.write("step.ouro", STEP)
     graph = t.run("run", "--mode=graph", "step.ouro").out
