@@ -401,9 +401,12 @@ Value Specialiser::shadow_key(const AVal& object, const AVal& at) {
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
   if (cotangent_is_zero(d) || all_zero(d)) return;  // of a tensor's shape, too, which is a tuple
   if (object.is(AKind::known) && slot.is(AKind::known))
-    if (auto* module = cast_exact<runtime::Module>(object.known))  // a global that is the symbolic zero is nobody's variable
+    if (auto* module =
+            cast_exact<runtime::Module>(object.known))  // a global that is the symbolic zero is nobody's variable
       if (auto* name = cast_exact<runtime::Str>(slot.known))
-        if (const Value* global = module->names.find(runtime::str_symbol(name)); global && global->is(runtime::Tag::zero_cotangent)) return;
+        if (const Value* global = module->names.find(runtime::str_symbol(name));
+            global && global->is(runtime::Tag::zero_cotangent))
+          return;
   shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
 }
 

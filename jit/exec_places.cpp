@@ -254,7 +254,9 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
             varkw = kwonly + fs.kwonly;
     for (int o : order) {
       if (o >= 0) {
-        targets.push_back(static_cast<uint32_t>(o) < fs.positional ? number(o) : AVal::tuple({number(varargs), number(o - fs.positional)}));
+        targets.push_back(static_cast<uint32_t>(o) < fs.positional
+                              ? number(o)
+                              : AVal::tuple({number(varargs), number(o - fs.positional)}));
         continue;
       }
       Symbol name = keywords[static_cast<size_t>(~o)].first;

@@ -6,7 +6,8 @@ tests/error  `# error: TEXT` stands in what is printed on standard error, `# exi
 
 In any other folder of tests/ a script is of the kind that its comments say, CPython when none does.
 Comments a script may also carry: `# tags: jit threads`, `# modes: eager graph`, `# args: a b`,
-`# timeout: 120`, `# data: fashion-mnist`. {scratch} in args is an empty folder for the files that a
+`# timeout: 120`, `# data: fashion-mnist`, `# without: exits` (a mode that only `--modes` runs: it would take long and show
+what shorter scripts show). {scratch} in args is an empty folder for the files that a
 script writes. FILE.in is its standard input.
 """
 import os
@@ -16,7 +17,7 @@ from . import oracle
 from .common import TESTS, Job, Result, describe, difference, tail, walk
 
 COUNTS_AS = {"stress": "graph", "text": "eager", "everything": "graph", "exits": "graph"}  # in `# modes:`
-HEADER = re.compile(r"^# (tags|modes|args|timeout|data|sanitizers): *(.*)$", re.M)
+HEADER = re.compile(r"^# (tags|modes|without|args|timeout|data|sanitizers): *(.*)$", re.M)
 EXPECT = re.compile(r"# expect: ?(.*)$", re.M)
 ERROR = re.compile(r"# error: *(.*?) *$", re.M)
 EXIT = re.compile(r"^# exit: *(\d+)", re.M)
@@ -31,6 +32,7 @@ class Script:
         header = dict(HEADER.findall(text))
         self.tags = header.get("tags", "").split()
         self.modes = header.get("modes", "").split()
+        self.without = header.get("without", "").split()
         self.arguments = header.get("args", "").split()
         self.timeout = float(header.get("timeout", 60))
         self.sanitizers = header.get("sanitizers", "yes") != "no"
@@ -104,6 +106,7 @@ def discover(suite):
         for path in walk(folder, ".ouro"):
             script = Script(path)
             modes = [m for m in suite.modes_of(script.kind) if not script.modes or COUNTS_AS.get(m, m) in script.modes]
+            modes = [m for m in modes if suite.args.modes or m not in script.without]
             modes = [m for m in modes or ([] if suite.args.modes else script.modes[:1]) if suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue

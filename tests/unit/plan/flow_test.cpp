@@ -35,7 +35,8 @@ void check_liveness(const ir::FunctionRef& f) {
     for (uint32_t n = 0; n < f->names.size(); ++n) {
       const std::vector<ir::NameId>& params = f->blocks[b].params;
       std::vector<bool> seen(f->blocks.size());
-      const bool live = std::ranges::count(params, ir::NameId{n}) > 0 || reaches_use(*f, ir::BlockId{b}, ir::NameId{n}, seen);
+      const bool live =
+          std::ranges::count(params, ir::NameId{n}) > 0 || reaches_use(*f, ir::BlockId{b}, ir::NameId{n}, seen);
       INFO("block " << b << ", name " << n);
       CHECK(flow.live_in[b][n] == live);
     }
@@ -64,12 +65,14 @@ TEST_CASE("names_are_live_where_a_way_leads_to_a_use", "[jit]") {
 TEST_CASE("names_are_live_as_defined_in_random_graphs", "[jit]") {
   std::mt19937 random(7);
   for (int turn = 0; turn < 60; ++turn) {
-    // 100 names of the entry, more than a word, are used anywhere; each block binds some of its own and uses them at once.
+    // 100 names of the entry, more than a word, are used anywhere; each block binds some of its own and uses them at
+    // once.
     const int blocks = 2 + static_cast<int>(random() % 9);
     std::string text = "func @f(%0.c: bool) {\n  ^0:\n";
     int names = 1;
     const auto let = [&](int operand) {
-      text += "    %" + std::to_string(names) + ": int = op.add " + (operand < 0 ? "1" : "%" + std::to_string(operand)) + ", 1\n";
+      text += "    %" + std::to_string(names) + ": int = op.add " +
+              (operand < 0 ? "1" : "%" + std::to_string(operand)) + ", 1\n";
       return names++;
     };
     for (int i = 0; i < 100; ++i) let(-1);
