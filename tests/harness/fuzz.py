@@ -22,14 +22,14 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=40", "--jobs=1"], ["--seed=2000000", "--count=12", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=30", "--jobs=1"], ["--seed=2000000", "--count=12", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
-# Random tensor programs: how many (a tenth under the address sanitizer, a twentieth under the thread sanitizer), how many
+# Random tensor programs: how many (a tenth under the address sanitizer, a thirteenth under the thread sanitizer), how many
 # of them share a process and a configuration, and the tags. Tensors and models meet all configurations of
 # tests/fuzz/differential.py, one a batch. Kernels on several threads are those of these two.
-TENSORS = {"tensors": (65, 5, ["jit", "threads"]), "models": (52, 4, ["jit", "threads"]), "arguments": (40, 10, []), "pins": (80, 10, []),
+TENSORS = {"tensors": (39, 3, ["jit", "threads"]), "models": (39, 3, ["jit", "threads"]), "arguments": (40, 10, []), "pins": (80, 10, []),
            "branches": (70, 10, []), "loops": (60, 10, []), "hot_functions": (200, 10, [])}
 
 
@@ -80,7 +80,7 @@ def run_tensors(suite, name, generator, count, batch):
     """Batches of random tensor programs; what differs is in the output of the generator's own command."""
     options = []
     if suite.sanitizer == "tsan":  # it looks at how threads meet, which no comparison of results shows
-        count //= 20
+        count //= 13
         options = ["--config=plain --mode=graph --threads=3", "--alone"]
     elif suite.sanitized:
         count //= 10
