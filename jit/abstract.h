@@ -212,33 +212,9 @@ struct AObject {
       if (s.name == name) return &s;
     return nullptr;
   }
-  /// visit(v) for each value that it holds, and name(atom, type) for what it holds of the program besides: `boxed`, of
-  /// no type, and `tag`. The forms of an object that branches left in two are copied, for they are shared.
-  template <class Visit, class Name>
-  void each(const Visit& visit, const Name& name) {
-    const auto all = [&](PersistentArray<AVal>& values) {
-      for (size_t i = 0; i < values.size(); ++i) visit(values.edit(i));
-    };
-    for (Slot& s : slots) visit(s.value), visit(s.memory), visit(s.loaded);
-    all(items);
-    all(memory);
-    all(loaded);
-    all(parts);
-    visit(source);
-    visit(cursor);
-    visit(stop);
-    visit(step);
-    if (!boxed.is_none()) name(boxed, static_cast<const ir::Type*>(nullptr));
-    if (tag.is_none()) return;
-    name(tag, ir::types::boolean());
-    for (auto& side : sides) {
-      auto copy = std::make_shared<AObject>(*side);
-      copy->each(visit, name);
-      side = std::move(copy);
-    }
-  }
-  /// The object with map(v) in place of each value and with the names that name(atom, type) gives: this one itself
-  /// where nothing becomes another.
+  /// The object with map(v) in place of each value; name(atom, type) may change what it holds of the program besides:
+  /// `boxed`, of no type, and `tag`. The same object where nothing changes. The sides of one that branches left in two
+  /// are mapped alike. Values that hold no name are not asked for.
   template <class Map, class Name>
   static std::shared_ptr<const AObject> mapped(const std::shared_ptr<const AObject>& object, const Map& map,
                                                const Name& name) {

@@ -30,9 +30,10 @@ using ir::index;
 namespace {
 constexpr int kMostLooked = 512;  // values that are searched for an either
 
+uint64_t tags_of(const AVal& v);
+
 // How many sides it has, with those of its sides and items; 0: there is no either in it. Looks into tuples, slices,
 // ranges and what a number is on each way.
-uint64_t tags_of(const AVal& v);
 int sides_of(const AVal& v) {
   const bool looked_in =
       v.is(AKind::either) || v.is(AKind::tuple) || v.is(AKind::slice) || v.is(AKind::range) || v.ways();
@@ -54,7 +55,7 @@ uint64_t tags_of(const AVal& v) {
   if (sides_of(v) == 0) return 0;
   return v.parts->sides.tags | (v.is(AKind::either) ? Residual::bit_of(v.atom) : 0);
 }
-// Where its sides have not been told apart, what they hold is not looked at.
+// The same of an object. What the sides of a parted object hold does not count before its tag is decided.
 uint64_t tags_of(const AObject& o) {
   if (!o.tag.is_none()) return Residual::bit_of(o.tag);
   uint64_t tags = tags_of(o.source) | tags_of(o.cursor);

@@ -31,7 +31,8 @@ constexpr int kMostPeeled = 3;  // turns that are written out before a loop of t
 // has some ten thousand operations.
 constexpr size_t kMaxProgram = 400'000;
 constexpr size_t kMaxSteps = 10'000'000;
-constexpr int kTurnsThatTell = 1'000;  // how long all the turns of a loop over a range will be
+// After so many turns of a loop over a range it is known how long the rest would be.
+constexpr int kTurnsThatTell = 1'000;
 
 // A loop that was being unrolled is to be a loop of the program.
 struct LoopRetry {

@@ -376,7 +376,7 @@ std::string Specialiser::identity_text(const AVal& a) {
     case AKind::dynamic:
       if (a.type && a.type->kind == ir::TypeKind::integer) return fmt::format("i{}", need_int(a, "is a key"));
       abandon("the derivative through an object that is not followed");
-    case AKind::slice:  // each that is made is another one
+    case AKind::slice:  // two that are equal are still two
     case AKind::range:
       return fmt::format("l{}", a.parts->identity);
     default:
@@ -400,13 +400,8 @@ Value Specialiser::shadow_key(const AVal& object, const AVal& at) {
 
 void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
   if (cotangent_is_zero(d) || all_zero(d)) return;  // of a tensor's shape, too, which is a tuple
-  if (object.is(AKind::known) && slot.is(AKind::known))
-    if (auto* module =
-            cast_exact<runtime::Module>(object.known))  // a global that is the symbolic zero is nobody's variable
-      if (auto* name = cast_exact<runtime::Str>(slot.known))
-        if (const Value* global = module->names.find(runtime::str_symbol(name));
-            global && global->is(runtime::Tag::zero_cotangent))
-          return;
+  if (object.is(AKind::known) && slot.is(AKind::known) && runtime::autodiff::is_zero_global(object.known, slot.known))
+    return;
   shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
 }
 

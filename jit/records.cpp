@@ -210,13 +210,13 @@ const AObject& Specialiser::unpacked_turn(const Rolled& r, const AVal& chain) {
   }
   for (const auto& [id, o] : r.objects) {
     if (heap_[t.objects[id]]) continue;
-    auto made = std::make_shared<AObject>(*o);
-    made->each([&](AVal& v) { v = of_turn(v, r, t); },
-               [&](Atom& a, const ir::Type* type) {
-                 a = atom_of_turn(a, r, t);
-                 if (type && a.is_name()) tags_.insert(index(a.name()));
-               });
-    heap_.put(t.objects[id], std::move(made));
+    const auto made = AObject::mapped(
+        o, [&](const AVal& v) { return of_turn(v, r, t); },
+        [&](Atom& a, const ir::Type* type) {
+          a = atom_of_turn(a, r, t);
+          if (type && a.is_name()) tags_.insert(index(a.name()));
+        });
+    heap_.put(t.objects[id], std::make_shared<AObject>(*made));
   }
   return *heap_[t.unpacked];
 }
@@ -318,8 +318,8 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
       return;
     }
     r.objects[id] = edge.heap[id];
-    AObject(*edge.heap[id])
-        .each([&](AVal& v) { value(value, v); }, [&](Atom& a, const ir::Type* type) { leaf(a, type); });
+    const auto as_it_is = [&](const AVal& v) { return value(value, v), v; };
+    AObject::mapped(r.objects[id], as_it_is, [&](Atom& a, const ir::Type* type) { leaf(a, type); });
   };
   const auto value = [&](auto& self, const AVal& v) -> void {
     if (v.is(AKind::position) || v.is(AKind::rolled)) abandon("a loop on data inside of another one");

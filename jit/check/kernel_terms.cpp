@@ -20,7 +20,7 @@ using ir::loops::Stmt;
 
 size_t at(NodeId n) { return static_cast<size_t>(n); }
 
-constexpr double kLongestReduction = 3e5;  // nodes: what is longer is too long for a test
+constexpr double kLongestReduction = 3e5;  // nodes; a kernel with a longer one is not checked
 
 // A statement with the nodes that are computed before it, and inside of a reduction.
 struct Step {

@@ -84,7 +84,7 @@ void aim(const ir::Signature& sig, Given& g, Tuple* params) {
   int64_t kwonly = sig.positional + (sig.varargs ? 1 : 0), varkw = kwonly + sig.kwonly;
   for (int o : g.order) {
     if (o >= 0) {
-      if (o < sig.positional)
+      if (static_cast<uint32_t>(o) < sig.positional)
         g.targets.push_back(Value::integer(o));
       else
         g.targets.push_back(make_tuple({Value::integer(varargs), Value::integer(o - sig.positional)}));

@@ -128,13 +128,15 @@ bool has_cotangents(const Value& env, const Value& object) {
   return it != objects.end() && any_cotangent(it->second);
 }
 
+bool is_zero_global(const Value& object, const Value& slot) {
+  Module* module = cast_exact<Module>(object);
+  Str* name = cast_exact<Str>(slot);
+  const Value* global = module && name ? module->names.find(str_symbol(name)) : nullptr;
+  return global && is_zero(*global);
+}
+
 bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {
-  if (is_zero(d)) return true;
-  if (Module* m = cast_exact<Module>(object))  // a global that is the symbolic zero is nobody's variable
-    if (Str* name = cast_exact<Str>(slot)) {
-      const Value* global = m->names.find(str_symbol(name));
-      if (global && is_zero(*global)) return true;
-    }
+  if (is_zero(d) || is_zero_global(object, slot)) return true;
   Value* v = find(s, map_of(env), object, slot, true);
   if (!v) return !s.has_error();
   Value sum = add(s, std::move(*v), d);

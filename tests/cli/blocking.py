@@ -63,16 +63,18 @@ def outcome(process, name):
 
 
 def all_started(t, folder, *options):
-    """A process for each case, side by side, for they only wait: (name, process)."""
-    for i, (name, (before, statement)) in enumerate(CASES.items()):
-        own = os.path.join(folder, str(i))
+    """A list of (name, process), one for each case. They run side by side, for they only wait."""
+    processes = []
+    for name, (before, statement) in CASES.items():
+        own = os.path.join(folder, str(len(processes)))
         os.mkdir(own)
-        yield name, started(t, before, statement, own, *options)
+        processes.append((name, started(t, before, statement, own, *options)))
+    return processes
 
 
 def test_an_interrupt_ends_what_waits(t):
     with tempfile.TemporaryDirectory() as folder:
-        processes = list(all_started(t, folder))
+        processes = all_started(t, folder)
         for i in range(3):  # what the end of the program would write to the pipe waits, too
             time.sleep((5 if t.suite.sanitized else 1) if i == 0 else 0.3)  # they have to have begun
             for _, process in processes:
@@ -83,7 +85,7 @@ def test_an_interrupt_ends_what_waits(t):
 
 def test_the_time_limit_ends_what_waits(t):
     with tempfile.TemporaryDirectory() as folder:
-        for name, process in list(all_started(t, folder, "--time=0.5")):
+        for name, process in all_started(t, folder, "--time=0.5"):
             lines, err = outcome(process, name)
             t.equal((name, lines), (name, ["go"]))
             t.has(err, "TimeoutError: the time limit of 0.5 s is over")

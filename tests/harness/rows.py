@@ -247,7 +247,7 @@ def run_rows(suite, job):
     results, first = [], None
     for mode in [m for m in suite.modes if m in ("eager", "graph", "auto", "stress")]:
         option, env = suite.tier(mode)
-        if mode == "auto":  # what the mode graph has compiled
+        if mode == "auto":  # it loads what the mode graph has compiled
             env = dict(env, **SHARED_CACHE)
         done = suite.execute([suite.ouro, "run", option, path], timeout=300, env=env)
         said = said_in(done.out)

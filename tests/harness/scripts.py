@@ -6,8 +6,8 @@ tests/error  `# error: TEXT` stands in what is printed on standard error, `# exi
 
 In any other folder of tests/ a script is of the kind that its comments say, CPython when none does.
 Comments a script may also carry: `# tags: jit threads`, `# modes: eager graph`, `# args: a b`,
-`# timeout: 120`, `# data: fashion-mnist`, `# without: exits` (a mode that only `--modes` runs: it would take long and show
-what shorter scripts show). {scratch} in args is an empty folder for the files that a
+`# timeout: 120`, `# data: fashion-mnist`, `# without: exits` (modes in which this script takes long; only `--modes` runs them).
+{scratch} in args is an empty folder for the files that a
 script writes. FILE.in is its standard input.
 """
 import os

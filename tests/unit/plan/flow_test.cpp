@@ -44,21 +44,18 @@ void check_liveness(const ir::FunctionRef& f) {
 
 }  // namespace
 
-TEST_CASE("names_are_live_where_a_way_leads_to_a_use", "[jit]") {
-  check_liveness(test::read_function(R"(func @f(%0.x: f32[4], %1.n: int) {
+TEST_CASE("a_parameter_is_live_in_its_own_block_alone", "[jit]") {
+  check_liveness(test::read_function(R"(func @f(%0.a: int, %1.b: int, %2.c: bool) {
   ^0:
-    jump ^1(%0, 0)
-  loop ^1(%2.y: f32[4], %3.i: int):
-    %4: bool = cmp.lt %3, %1
-    if %4 ^2 ^3
-  ^2:
-    %5: f32[4] = mul %2, 2.0
-    %6: f32[4] = add %5, %0
-    %7: int = op.add %3, 1
-    jump ^1(%6, %7)
+    jump ^1(%0)
+  loop ^1(%3.x: int):
+    %4: int = op.add %3, 1
+    if %2 ^2(%4, %1) ^1(%4)
+  ^2(%5.y: int, %6.z: int):
+    %7: int = op.add %5, %6
+    if %2 ^3 ^1(%7)
   ^3:
-    %8: f32[4] = neg %2
-    return %8
+    return %4
   })"));
 }
 
