@@ -6,9 +6,9 @@ tests/error  `# error: TEXT` stands in what is printed on standard error, `# exi
 
 In any other folder of tests/ a script is of the kind that its comments say, CPython when none does.
 Comments a script may also carry: `# tags: jit threads`, `# modes: eager graph`, `# args: a b`,
-`# timeout: 120`, `# data: fashion-mnist`, `# without: exits` (modes in which this script takes long; only `--modes` runs them).
-{scratch} in args is an empty folder for the files that a
-script writes. FILE.in is its standard input.
+`# timeout: 120`, `# data: fashion-mnist`, `# without: exits` (modes in which the script takes long;
+only `--modes` runs them). {scratch} in args is an empty folder for the files that a script writes.
+FILE.in is its standard input.
 """
 import os
 import re
