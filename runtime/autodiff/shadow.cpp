@@ -132,7 +132,7 @@ bool is_zero_global(const Value& object, const Value& slot) {
   Module* module = cast_exact<Module>(object);
   Str* name = cast_exact<Str>(slot);
   const Value* global = module && name ? module->names.find(str_symbol(name)) : nullptr;
-  return global && is_zero(*global);
+  return global && global->is(Tag::zero_cotangent);
 }
 
 bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d) {

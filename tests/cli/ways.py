@@ -90,6 +90,14 @@ def way(x):
     global kept
     kept = x * x
     return kept""",
+    "a global that is None again": """
+kept = None
+def way(x):
+    global kept
+    kept = x * x
+    v = kept
+    kept = None
+    return v""",
     "globals()": """
 kept = None
 def way(x):
