@@ -229,7 +229,8 @@ after = step(x, y).item()
 nn.load("net.safetensors", model=model, opt=opt)
 print(model.a.weight.device, opt.m[0].device, step(x, y).item() == after)
 ''')
-    for mode in ("graph", "eager"):
+    # OpenCL's compiler takes half a minute for the operations one by one.
+    for mode in ("graph", "eager") if d.name == "cuda" else ("graph",):
         t.equal(d.run(f"--mode={mode}", "keep.ouro", timeout=120).out, d.of("opencl opencl True\n"))
 
 

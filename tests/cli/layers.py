@@ -269,12 +269,17 @@ def left_out(told):
     return [part for part in parts if "interpreted" in part or "not compiled" in part]
 
 
-def alike(t, script):
+def some(t, cases):
+    """Under sanitizers every third."""
+    return cases[::3] if t.suite.sanitized else cases
+
+
+def alike(t, script, auto=False):
     """The same lines in every mode, and nothing stays interpreted; under sanitizers in the mode that runs most of the program's parts."""
     t.write("layers.ouro", PRELUDE + script)
     expected = t.run("--mode=eager", "--threads=1", "layers.ouro", timeout=300).out
     t.check(len(expected.splitlines()) > 20, expected)
-    for options in [["--mode=graph", "--threads=3"]] + ([] if t.suite.sanitized else [["--mode=auto", "--threads=1"]]):
+    for options in [["--mode=graph", "--threads=3"]] + ([["--mode=auto", "--threads=1"]] if auto and not t.suite.sanitized else []):
         actual = t.run(*options, "layers.ouro", timeout=300).out
         wrong = [f"{a[:300]}\n  not  {e[:300]}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]
         t.check(actual == expected, f"{' '.join(options)}: {len(wrong)} lines\n" + "\n".join(wrong[:5]))
@@ -311,17 +316,17 @@ def trained(cases):
 
 def test_every_layer_alone_has_the_interpreters_bits(t):
     cases = [(a, make, batch, n) for a, make in LAYERS.items() for batch, n in ((16, 16), (5, 16))]
-    alike(t, trained(cases))
+    alike(t, trained(some(t, cases)), auto=True)
 
 
 def test_every_activation_behind_a_linear_layer_has_the_interpreters_bits(t):
-    alike(t, trained([(a, f"nn.Sequential(nn.Linear({{n}}, {{n}}), nn.{a})", batch, 8) for a in ACTIVATIONS for batch in (8, 3)]))
+    alike(t, trained([(a, f"nn.Sequential(nn.Linear({{n}}, {{n}}), nn.{a})", batch, 8) for a in ACTIVATIONS for batch in (8, 3)]), auto=True)
 
 
 def test_every_loss_has_the_interpreters_bits(t):
     cases = [(f"{a}({o})", arguments or "x, y", batch) for a, arguments in LOSSES.items() for batch in (8, 3)
              for o in (["", "reduction='sum'"] if a.endswith("Loss") else [""]) + (LOSS_OPTIONS.get(a, []) if batch == 8 else [])]
-    alike(t, "".join(LOSS.format(k=k, make=make, arguments=arguments, batch=batch, n=8) for k, (make, arguments, batch) in enumerate(cases)))
+    alike(t, "".join(LOSS.format(k=k, make=make, arguments=arguments, batch=batch, n=8) for k, (make, arguments, batch) in enumerate(some(t, cases))), auto=True)
 
 
 # What is built of several others, in pairs: one of each kind with every other.
@@ -335,7 +340,7 @@ def test_layers_in_pairs_have_the_interpreters_bits(t):
 
 def test_every_layer_between_others_has_the_interpreters_bits(t):
     alike(t, trained([(f"{a} between", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make}, nn.LayerNorm({{n}}))", 8, 8)
-                      for a, make in list(LAYERS.items())[::3 if t.suite.sanitized else 1]]))
+                      for a, make in some(t, list(LAYERS.items()))]))
 
 
 def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
@@ -348,7 +353,5 @@ def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
     cases += [(f"{optimizer} {a}", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make})", f"optim.{optimizer}(model, {variant})", 8)
               for a, make in LAYERS.items() if a not in PAIRED]
     cases += [(optimizer, EVERY_SHAPE, f"optim.{optimizer}(model, {variant})", 3) for optimizer, variants in MORE_OPTIMIZERS.items() for variant in variants]
-    if t.suite.sanitized:
-        cases = cases[::3]
     alike(t, "".join(FIT.format(k=k, name=name, make=make.format(n=8), optimizer=optimizer, batch=batch, n=8)
-                     for k, (name, make, optimizer, batch) in enumerate(cases)))
+                     for k, (name, make, optimizer, batch) in enumerate(some(t, cases))))

@@ -15,8 +15,13 @@ TESTS = os.path.join(ROOT, "tests")
 
 # The modes that scripts run in (Suite.tier) where --modes names none. A sanitizer sees the interpreter and one way through
 # the compiler: code that it makes is not instrumented, and a script without tensors is compiled in `everything` alone.
+# Where a kind has modes of its own: rows of operations are under jit, which auto compiles as graph does; scripts of tests/run
+# have few classes, whose protocol in Ouro (text) tests/lang and the random programs read. In stress and exits each function
+# also runs to its end in the interpreter, from the instruction where it left.
 MODES = "eager graph auto stress text everything exits".split()
-SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "": ["eager", "stress"]}, "tsan": {"": ["graph", "auto"]}}
+PLAIN_MODES = {"run": [m for m in MODES if m != "text"], "ops": ["eager", "graph", "stress"]}
+SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], "ops": ["stress"], "": ["eager", "stress"]},
+                   "tsan": {"": ["graph", "auto"]}}
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 
@@ -92,7 +97,7 @@ class Suite:
         """In which modes tests of this kind run ("lang", …)."""
         if self.args.modes:
             return [m for m in self.args.modes.split(",") if m]
-        table = SANITIZED_MODES.get(self.sanitizer, {})
+        table = SANITIZED_MODES.get(self.sanitizer, PLAIN_MODES)
         return table.get(kind) or table.get("") or MODES
 
     def wants(self, name):

@@ -12,7 +12,7 @@ import math
 import os
 import re
 
-from .common import SHARED_CACHE, Job, Result, describe, difference, tail
+from .common import Job, Result, describe, difference, tail
 
 LIST_ROWS = "import ouro.native.tensors as tensors\nprint(tensors.rows())"
 SIZES = {"m": 3, "k": 4, "n": 2, "b": 2, "a": 2, "c": 3, "d": 2, "s": "3,4", "": "3,4"}
@@ -207,8 +207,12 @@ def line_of(name, case, domains, tol):
     return f"attempt({name!r}, {text}, [{', '.join(shapes)}], {spans}, {tol})\n"
 
 
+def modes_of(suite):
+    return [m for m in suite.modes_of("ops") if m in ("eager", "graph", "auto", "stress")]
+
+
 def wanted(suite, name):
-    return any(suite.wants(f"ops/{name}[{mode}]") for mode in suite.modes if mode in ("eager", "graph", "auto", "stress"))
+    return any(suite.wants(f"ops/{name}[{mode}]") for mode in modes_of(suite))
 
 
 def script_of(rows, suite, only=None):
@@ -245,10 +249,8 @@ def run_rows(suite, job):
     with open(path, "w") as f:
         f.write(text)
     results, first = [], None
-    for mode in [m for m in suite.modes if m in ("eager", "graph", "auto", "stress")]:
+    for mode in modes_of(suite):
         option, env = suite.tier(mode)
-        if mode == "auto":  # it loads what the mode graph has compiled
-            env = dict(env, **SHARED_CACHE)
         done = suite.execute([suite.ouro, "run", option, path], timeout=300, env=env)
         said = said_in(done.out)
         first = first or said
@@ -259,18 +261,18 @@ def run_rows(suite, job):
                 problem = f"it was not reached: ouro {describe(done.status)}\n{tail(done.err)}"
             if not problem and said[name] != first.get(name):
                 problem = "other bits than in the first mode\n" + difference(
-                    "\n".join(n for _, n in first[name]), "\n".join(n for _, n in said[name]), suite.modes[0], mode)
+                    "\n".join(n for _, n in first[name]), "\n".join(n for _, n in said[name]), modes_of(suite)[0], mode)
             results.append(Result(f"ops/{name}[{mode}]", problem))
     return results + run_on_devices(suite, names, first)
 
 
 def run_on_devices(suite, names, host):
-    """The same on devices, where contractions have other bits than the host's: every seventh row on an OpenCL device, all
+    """The same on devices, where contractions have other bits than the host's: every twentieth row on an OpenCL device, all
     of them with OURO_ALL_KERNELS (a driver's compiler takes its time, and is not built for sanitizers); all on the
     stand-in for a GPU, every seventh under sanitizers."""
     every = "OURO_ALL_KERNELS" in os.environ or len(names) < 20
     results = []
-    for device, env, step in (("opencl", {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}, 7),
+    for device, env, step in (("opencl", {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}, 20),
                               ("cuda", suite.stand_in_gpu(), 7 if suite.sanitized else 1)):
         there = suite.execute([suite.ouro, f"--device={device}", "-c", "print(1)"], env=env).status == 0
         if not there or (device == "opencl" and suite.sanitized):

@@ -106,7 +106,10 @@ def discover(suite):
         for path in walk(folder, ".ouro"):
             script = Script(path)
             modes = [m for m in suite.modes_of(script.kind) if not script.modes or COUNTS_AS.get(m, m) in script.modes]
-            modes = [m for m in modes if suite.args.modes or m not in script.without]
+            if not suite.args.modes:
+                modes = [m for m in modes if m not in script.without]
+                if "exits" in modes and "stress" in modes:
+                    modes.remove("stress")  # exits is stress with more functions compiled
             modes = [m for m in modes or ([] if suite.args.modes else script.modes[:1]) if suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
