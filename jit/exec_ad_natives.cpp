@@ -268,6 +268,7 @@ AVal numbers(const std::vector<int>& list) {
 }
 N(r_inputs) { return numbers(row_of(s, a.at(0)).input_at); }
 N(r_others) { return numbers(row_of(s, a.at(0)).param_at); }
+N(r_computed) { return AVal::of(Value::boolean(s.is_computed(a.at(0)))); }
 #undef N
 
 constexpr NativeRow kRowRows[] = {
@@ -282,6 +283,7 @@ constexpr NativeRow kRowRows[] = {
     {"row_derivative", r_derivative},
     {"row_inputs", r_inputs},
     {"row_others", r_others},
+    {"is_computed", r_computed},
 };
 
 constexpr NativeRow kRows[] = {

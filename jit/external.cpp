@@ -621,6 +621,11 @@ Value Specialiser::need_constant(const AVal& a, std::string_view why) {
   return n.witness;
 }
 
+bool Specialiser::is_computed(const AVal& a) const {
+  return a.is(AKind::dynamic) && a.atom.is_name() && code.name(a.atom.name()).witness.is_unbound() &&
+         !dims_of_names_.contains(ir::index(a.atom.name()));
+}
+
 bool Specialiser::may_pin(const AVal& a) const {
   if (!a.is(AKind::dynamic) || !a.atom.is_name()) return false;
   const Residual::Name& n = code.name(a.atom.name());

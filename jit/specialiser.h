@@ -387,7 +387,9 @@ class Specialiser {
   Symbol need_name(const AVal& a);                        // an attribute's name, guarded too
   int64_t need_int(const AVal& a, std::string_view why);  // adds a value guard when it came from outside
   Value need_constant(const AVal& a, std::string_view why);
-  bool may_pin(const AVal& a) const;                     // a dynamic value that need_constant would give
+  bool may_pin(const AVal& a) const;  // a dynamic value that need_constant would give
+  /// A number made by the program itself: it has no value now, and it is no size.
+  bool is_computed(const AVal& a) const;
   AVal settled(const AVal& a);                           // a text, known if it can be: what is done with it decides
   AVal settled_condition(const AVal& a);                 // likewise a flag from outside that a branch asks for
   static constexpr int64_t kIds = int64_t{0x5eb} << 44;  // of objects, in the program that is made

@@ -1,5 +1,5 @@
 // Module `_ad_rows`: tensor operations as the rules in Ouro see them (stdlib/grad_rules.ouro, "rows"). An operation is
-// passed by its number.
+// passed by its number. And what rows in Ouro ask of the compiler (is_computed).
 #include "ir/ops/registry.h"
 #include "runtime/autodiff/natives.h"
 #include "runtime/autodiff/state.h"
@@ -139,6 +139,7 @@ Value n_inputs(Session& s, const Args& a) {
   OURO_ROW(op, a[0]);
   return numbers(op.input_at);
 }
+Value n_computed(Session&, const Args&) { return Value::boolean(false); }  // jit/exec_ad_natives.cpp
 Value n_others(Session& s, const Args& a) {
   OURO_ROW(op, a[0]);
   return numbers(op.param_at);
@@ -174,6 +175,10 @@ constexpr NativeDef kFunctions[] = {
      .fn = n_derivative,
      .doc = "The local derivative of an elementwise row."},
     {.name = "row_inputs", .params = "op: int, /", .fn = n_inputs, .doc = "Which parameters are tensors."},
+    {.name = "is_computed",
+     .params = "number, /",
+     .fn = n_computed,
+     .doc = "In compiled code: no version can hold the number."},
     {.name = "row_others", .params = "op: int, /", .fn = n_others, .doc = "Which parameters are not."},
 };
 constexpr NativeModule kModule{"_ad_rows", kFunctions};

@@ -72,8 +72,8 @@ constexpr Row kNames[] = {
      "Jacobian's transpose"},
     {" while_loop fori_loop ", "write if, for and while: they are compiled and differentiated as they stand"},
     {" tree_map tree_util tree_flatten tree_unflatten tree_leaves pytree ",
-     "gradients have the tree of what they are of, and opt.update(grads) takes it; functions of trees are in "
-     "ouro.nn.tree"},
+     "gradients have the tree of what they are of, and opt.update(grads) takes it; `from ouro.nn import tree` has "
+     "tree.parameters(x), tree.clone(x) and tree.mapped(f, x), which replaces each tensor by f of it"},
     {" PRNGKey set_seed ",
      "random numbers have one state: manual_seed(0) sets it, get_rng_state() and set_rng_state(s) keep it"},
     {" device_put ", "a tensor's device is x.device, x.to(\"cuda\") moves it, and --device=cuda moves the program"},

@@ -131,6 +131,9 @@ Value text_module(Session& s, const std::string& name) {
   m.as<Module>()->names.set(intern("__name__"), make_str(name));
   OURO_TRY(ouro, operation_namespace(s));
   m.as<Module>()->names.set(intern("ouro"), ouro);
+  OURO_TRY(rows, import_module(s, intern("_ad_rows")));
+  OURO_TRY(is_computed, get_attr(s, rows, "is_computed"));
+  m.as<Module>()->names.set(intern("is_computed"), is_computed);
   m.as<Module>()->names.set(intern("inf"), Value::floating(HUGE_VAL));
   m.as<Module>()->names.set(intern("nan"), Value::floating(NAN));
   for (int i = 0; i < kDTypeCount; ++i)
