@@ -21,7 +21,7 @@ TESTS = os.path.join(ROOT, "tests")
 MODES = "eager graph auto stress text everything exits".split()
 PLAIN_MODES = {"run": [m for m in MODES if m != "text"], "ops": ["eager", "graph", "stress"]}
 SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], "ops": ["stress"], "": ["eager", "stress"]},
-                   "tsan": {"": ["graph", "auto"]}}
+                   "tsan": {"run": ["auto"], "": ["graph", "auto"]}}
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 

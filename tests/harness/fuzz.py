@@ -22,7 +22,7 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=20", "--jobs=1"], ["--seed=2000000", "--count=12", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=20", "--jobs=1"], ["--seed=2000000", "--count=6", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
