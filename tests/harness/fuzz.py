@@ -1,5 +1,5 @@
-"""The fuzzers of tests/fuzz. For 60 seconds in all those that want a build with the address sanitizer, which run nowhere
-else; what they find lies in the build's test-scratch. In every other build 150 random programs beside CPython, always the
+"""The fuzzers of tests/fuzz. For 40 seconds in all those that want a build with the address sanitizer, which run nowhere
+else; what they find lies in the build's test-scratch. In every other build 120 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
 interpreter, functions that are called while what they work on changes, hostile arguments of operations, programs that are interrupted, random calls of the embedding interface, and
 what else a hostile script, client or file could do (tests/fuzz/natives.py and its neighbours)."""
@@ -10,15 +10,15 @@ import sys
 from .common import TESTS, Job, Result, describe, tail
 
 API_ROUNDS = 60
-SECONDS = {"parse": 15, "lower": 15, "run": 30}
-PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 150, 1_000_000, 30
+SECONDS = {"parse": 10, "lower": 10, "run": 20}
+PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 120, 1_000_000, 30
 # Command lines of the others: in every build, and under sanitizers.
 OTHERS = {
     "interrupts": ([f"--seed={FIRST_SEED}", "--moments=3", "--limit=1000"], None),  # moments of each program
     # What is left of large lists does not pile up while they are dropped at leisure.
     "interrupts of lists": ([f"--seed={FIRST_SEED}", "--moments=60", "--longest=60", "--limit=1000", "tolist"], None),
     "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
-    "natives at random": (["--batches=8"], ["--batches=4"]),
+    "natives at random": (["--batches=6"], ["--batches=4"]),
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
