@@ -125,7 +125,8 @@ bool active(Session& s, const Value& v);  // could have a cotangent of its own: 
 
 // ---- shadow maps (shadow.cpp)
 Value make_env();
-/// A global that is the symbolic zero, as ZERO of grad_rules: no variable, so it gets no cotangent.
+/// Is `slot` of the module `object` a global that holds the symbolic zero (ZERO of grad_rules)? It is a constant, so it
+/// gets no cotangent. A global that is None may have been a tensor when the function read it, so it gets one.
 bool is_zero_global(const Value& object, const Value& slot);
 [[nodiscard]] bool shadow_add(Session& s, const Value& env, const Value& object, const Value& slot, const Value& d);
 Value shadow_take(Session& s, const Value& env, const Value& object, const Value& slot);

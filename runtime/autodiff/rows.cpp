@@ -178,7 +178,7 @@ constexpr NativeDef kFunctions[] = {
     {.name = "is_computed",
      .params = "number, /",
      .fn = n_computed,
-     .doc = "In compiled code: no version can hold the number."},
+     .doc = "False; true in compiled code for a number that the program computes."},
     {.name = "row_others", .params = "op: int, /", .fn = n_others, .doc = "Which parameters are not."},
 };
 constexpr NativeModule kModule{"_ad_rows", kFunctions};

@@ -15,9 +15,9 @@ TESTS = os.path.join(ROOT, "tests")
 
 # The modes that scripts run in (Suite.tier) where --modes names none. A sanitizer sees the interpreter and one way through
 # the compiler: code that it makes is not instrumented, and a script without tensors is compiled in `everything` alone.
-# Where a kind has modes of its own: rows of operations are under jit, which auto compiles as graph does; scripts of tests/run
-# have few classes, whose protocol in Ouro (text) tests/lang and the random programs read. In stress and exits each function
-# also runs to its end in the interpreter, from the instruction where it left.
+# Some kinds of tests take fewer modes. Rows of operations are under jit, which auto compiles as graph does. Scripts of tests/run
+# have few classes: tests/lang and the random programs test the protocol of classes in Ouro (text). In stress and exits a
+# function goes on in the interpreter from the instruction where it left, so the interpreter is tested, too.
 MODES = "eager graph auto stress text everything exits".split()
 PLAIN_MODES = {"run": [m for m in MODES if m != "text"], "ops": ["eager", "graph", "stress"]}
 SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], "ops": ["stress"], "": ["eager", "stress"]},
