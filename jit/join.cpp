@@ -399,6 +399,13 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       o->poisoned = true;
       o->escaped = o->stale = false;
     }
+    if (!o->tag.is_none()) {  // it has too many sides for an either: those of one way are not the other's
+      o->tag = {};
+      o->sides[0] = o->sides[1] = nullptr;
+      o->forms = 1;
+      o->torn = j.parted;
+      o->parted = parted_at(j);
+    }
     if (x.escaped && y.escaped)
       o->boxed = merge(AVal::dynamic(x.boxed, nullptr), AVal::dynamic(y.boxed, nullptr), a, b, j).atom;
     // What is not written yet was not written when they parted (join). What the interpreter may have changed on one
