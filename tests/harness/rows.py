@@ -267,12 +267,12 @@ def run_rows(suite, job):
 
 
 def run_on_devices(suite, names, host):
-    """The same on devices, where contractions have other bits than the host's: every fortieth row on an OpenCL device, all
-    of them with OURO_ALL_KERNELS (a driver's compiler takes its time, and is not built for sanitizers); all on the
+    """The same on devices, where contractions have other bits than the host's: every eightieth row on an OpenCL device, all
+    of them with OURO_ALL_KERNELS (a driver's compiler takes four seconds for a row, and is not built for sanitizers); all on the
     stand-in for a GPU, every seventh under sanitizers."""
     every = "OURO_ALL_KERNELS" in os.environ or len(names) < 20
     results = []
-    for device, env, step in (("opencl", {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}, 40),
+    for device, env, step in (("opencl", {"OURO_OPENCL_OPTIONS": "-cl-opt-disable"}, 80),
                               ("cuda", suite.stand_in_gpu(), 7 if suite.sanitized else 1)):
         there = suite.execute([suite.ouro, f"--device={device}", "-c", "print(1)"], env=env).status == 0
         if not there or (device == "opencl" and suite.sanitized):

@@ -11,6 +11,13 @@ using namespace ouro;
 
 namespace {
 
+// Each would take more than the stack has. Frames are several times as large under sanitizers, and calls as slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kLevels = 5000;
+#else
+constexpr int kLevels = 20000;
+#endif
+
 void on_small_stack(const std::function<void()>& work) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -107,7 +114,7 @@ std::string ended(Mode mode, const Nest& n) {
   Session s(o);
   s.on_error_output([](std::string_view) {}).value();
   s.run(kBefore).value();
-  const int levels = std::string(n.first)[0] == '\'' ? 4000 : 20000;
+  const int levels = std::string(n.first)[0] == '\'' ? 4000 : kLevels;
   auto made = s.run(std::string("def made(x): return ") + n.made + "\nx = " + n.first + "\ntry:\n  for i in range(" +
                     std::to_string(levels) + "): x = made(x)\nexcept RecursionError: pass");
   if (!made) return made.error().traceback();

@@ -34,23 +34,29 @@ Convolution described(int64_t batch, int64_t groups, int64_t in_channels, int64_
 template <class F>
 void each_product(const Convolution& d, F&& f) {
   const int64_t icg = d.in_channels / d.groups, ocg = d.out_channels / d.groups;
+  struct OfChannel {  // where a product's factors and its sum are in their channels
+    int64_t in, kernel, out;
+  };
+  std::vector<OfChannel> products;
+  for (int64_t y = 0; y < volume(d.out); ++y)
+    for (int64_t k = 0; k < volume(d.kernel); ++k) {
+      int64_t rest_y = y, rest_k = k, at = 0, size = 1;
+      bool inside = true;
+      for (int i = d.rank - 1; i >= 0; --i) {
+        const int64_t p = rest_y % d.out[i] * d.stride[i] + rest_k % d.kernel[i] * d.dilation[i] - d.padding[i];
+        rest_y /= d.out[i], rest_k /= d.kernel[i];
+        inside &= p >= 0 && p < d.in[i];
+        at += p * size, size *= d.in[i];
+      }
+      if (inside) products.push_back({at, k, y});
+    }
   for (int64_t n = 0; n < d.batch; ++n)
     for (int64_t o = 0; o < d.out_channels; ++o)
-      for (int64_t c = 0; c < icg; ++c)
-        for (int64_t y = 0; y < volume(d.out); ++y)
-          for (int64_t k = 0; k < volume(d.kernel); ++k) {
-            int64_t rest_y = y, rest_k = k, at = 0, size = 1;
-            bool inside = true;
-            for (int i = d.rank - 1; i >= 0; --i) {
-              const int64_t p = rest_y % d.out[i] * d.stride[i] + rest_k % d.kernel[i] * d.dilation[i] - d.padding[i];
-              rest_y /= d.out[i], rest_k /= d.kernel[i];
-              inside &= p >= 0 && p < d.in[i];
-              at += p * size, size *= d.in[i];
-            }
-            if (inside)
-              f((n * d.in_channels + o / ocg * icg + c) * volume(d.in) + at, (o * icg + c) * volume(d.kernel) + k,
-                (n * d.out_channels + o) * volume(d.out) + y);
-          }
+      for (int64_t c = 0; c < icg; ++c) {
+        const int64_t in = (n * d.in_channels + o / ocg * icg + c) * volume(d.in),
+                      kernel = (o * icg + c) * volume(d.kernel), out = (n * d.out_channels + o) * volume(d.out);
+        for (const OfChannel& p : products) f(in + p.in, kernel + p.kernel, out + p.out);
+      }
 }
 
 template <class T>
