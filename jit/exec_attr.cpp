@@ -394,11 +394,17 @@ AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, 
   return emit(prim::item_get, {AVal::dynamic(all, nullptr), index}, type);
 }
 
+// A value whose type is not known, in a key of a tensor.
+static bool has_unknown(const AVal& key) {
+  if (key.is(AKind::tuple) || key.is(AKind::slice)) return std::ranges::any_of(key.items(), has_unknown);
+  return key.is(AKind::dynamic) && !key.type;
+}
+
 AVal Specialiser::get_item(const AVal& from, const AVal& at) {
   const AVal a = parts_of_gradient(as_value(from));
   const bool keyed = a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::dict;
   const AVal key = keyed || is_instance(a) ? at : as_value(at);
-  if (is_tensor(a)) return tensor_index(a, key);
+  if (is_tensor(a)) return has_unknown(key) ? boxed(prim::item_get, {a, key}) : tensor_index(a, key);
   if (auto x = concrete(a))
     if (auto k = concrete(key)) {
       Value v = runtime::get_item(session, *x, *k);

@@ -407,7 +407,7 @@ AVal Specialiser::length(const AVal& given) {
     if (o.kind == AObject::Kind::list) return AVal::of(Value::integer(static_cast<int64_t>(o.items.size())));
   }
   if (a.is(AKind::tuple)) return AVal::of(Value::integer(static_cast<int64_t>(a.items().size())));
-  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a});
+  if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a}, 0, ir::types::integer());
   return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
 }
 

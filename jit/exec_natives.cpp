@@ -245,12 +245,15 @@ AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
   s.abandon("id of a value");
 }
 
+bool is_boxed(const AVal& v) { return v.is(AKind::dynamic) && !v.type; }
+
 AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
   if (t && t->kind == ir::TypeKind::integer) return a[0];
   if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, a[0], AVal::of(Value::integer(0)));
   if (t && t->kind == ir::TypeKind::floating) return s.of_builtin("int", a, ir::types::integer());
   if (!a.empty() && s.is_tensor(a[0])) return t_int(s, {s.tensor_item(a[0])}, {});
+  if (a.size() == 1 && is_boxed(a[0])) return s.converted("int", a[0], ir::types::integer());
   s.abandon("int of a computed value");
 }
 AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -260,6 +263,7 @@ AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
   if (t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::boolean))
     return s.binary(prim::truediv, a[0], AVal::of(Value::integer(1)));
   if (s.is_tensor(a[0])) return t_float(s, {s.tensor_item(a[0])}, {});
+  if (a.size() == 1 && is_boxed(a[0])) return s.converted("float", a[0], ir::types::floating());
   s.abandon("float of a computed value");
 }
 AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {

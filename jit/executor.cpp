@@ -186,6 +186,9 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   const bool marked = known != index_.end() && known->second->marked;
   if (!everything_ && !marked) {
     if (f->derived) return never();
+    // A comprehension goes through its caller's iterator, of which nothing is known: it is a part of its caller or
+    // nothing.
+    if (f->kind == ir::Function::Kind::comprehension) return never();
     // The library's own helpers are compiled as parts of what calls them.
     const bool transform = code->of_library && runtime::autodiff::state(s).transforms.contains(f.get());
     if (code->of_library && !transform) return never();

@@ -412,14 +412,21 @@ void Specialiser::check_recorded(const std::vector<AVal>& args) {
     abandon("a built-in function that may call scripts, in differentiated code");
 }
 
-AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
+AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
+                             const ir::Type* type) {
   if (!can_box(f, args, keywords))
     abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   check_recorded(args);
   before_unknown();
-  AVal out = emit_call(f, args, keywords);
+  AVal out = emit_call(f, args, keywords, type);
   fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), script_span(), current_function(), span});
   after_unknown();
+  return out;
+}
+
+AVal Specialiser::converted(std::string_view name, const AVal& v, const ir::Type* type) {
+  AVal out = boxed_call(AVal::of(runtime::builtin(session, intern(name), false)), {v}, {}, type);
+  fallbacks_.back().echo = true;
   return out;
 }
 

@@ -451,7 +451,10 @@ class Specialiser {
   AVal emit(ir::Op op, const std::vector<AVal>& args, const ir::Type* type, uint32_t attr = 0);
   // Executed by the runtime; effects unknown.
   AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0, const ir::Type* type = nullptr);
-  AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
+                  const ir::Type* type = nullptr);
+  // int(), float() of a value whose type is not known: what they give has one.
+  AVal converted(std::string_view builtin, const AVal& v, const ir::Type* type);
   ir::Atom pool(const Value& v);           // a concrete object as a boxed input
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);

@@ -104,8 +104,8 @@ LITERALS = {
     "set": ["set()", "{1}", "{1, 2, 3}", "frozenset({2, 3})"], "bytes": ["b''", "b'ab'", "b'\\x00\\xff'", "bytearray(b'xyz')"],
     "class": ["int", "str", "(list, tuple)", "float", "dict", "A", "B", "V", "W", "(S, H)"], "obj": ["V(1)", "W(2)", "S(3)", "H(4)", "N(5)", "V(0)"],
 }
-PRELUDE = '''def value(x):  # None's and ...'s hash is their address
-    return 0 if x is None or x is ... else x
+PRELUDE = '''def value(x):  # the hash of None, of ... and of an object without one of its own is the address
+    return 0 if x is None or x is ... or type(x).__hash__ is object.__hash__ else x
 class A:
     kind = 'A'
     def __init__(self, v=0): self.v = v
