@@ -14,6 +14,7 @@
 #include "ir/type.h"
 #include "jit/abstract_keys.h"
 #include "jit/persistent_array.h"
+#include "jit/reasons.h"
 #include "runtime/object/object.h"
 #include "runtime/object/value.h"
 
@@ -289,7 +290,7 @@ inline const AObject& one_side(const AObject& o) {
 // Why a region cannot be specialised; caught at the nearest call that can be boxed, else the whole function stays
 // interpreted.
 struct Abandon {
-  std::string reason;
+  Because why;
   Span span{};
   bool whole = false;   // boxed in a compiled function it would mean something else: no call takes it
   bool one_let = true;  // thrown by the operation itself that is being executed

@@ -84,7 +84,7 @@ OutputTree Describer::tree(const AVal& a) {
     case AKind::poison:
       s_.abandon_parted(a, "value differs between branches");
     default:
-      s_.abandon("a result that exists only inside");
+      s_.abandon(Reason::crossing, "a result that exists only inside");
   }
 }
 
@@ -106,10 +106,10 @@ OutputTree Describer::closure(const AVal& a) {
   if (a.heap != kNoHeap && s_.read(a.heap).escaped) return output(s_.read(a.heap).boxed);
   // What is made of forms and pullbacks here raises nothing and knows nothing of recordings and of slots that the
   // interpreter's have: it stays inside.
-  if (s_.is_derived(*a.parts->code)) s_.abandon("a function made inside for a derivative leaves");
+  if (s_.is_derived(*a.parts->code)) s_.abandon(Reason::crossing, "a function made inside for a derivative leaves");
   OutputTree t;
   t.kind = K::closure;
-  if (a.heap == kNoHeap) s_.abandon("value differs between branches");
+  if (a.heap == kNoHeap) s_.abandon(Reason::branches, "value differs between branches");
   t.share = share_of(a.heap);
   if (++seen_[t.share] > 1) return t;
   made.push_back(a.heap);
@@ -180,7 +180,7 @@ OutputTree Describer::object(HeapId id) {
       }
       return t;
     default:
-      s_.abandon("a result that exists only inside");
+      s_.abandon(Reason::crossing, "a result that exists only inside");
   }
 }
 

@@ -99,7 +99,8 @@ void Specialiser::write_object(HeapId id) {
     if (!s.dirty) continue;
     if (s.value.is(AKind::poison))
       abandon_parted(s.value, fmt::format("attribute {} differs between branches", s.name.text()));
-    if (s.value.is(AKind::unbound)) abandon(fmt::format("attribute {} is deleted", s.name.text()));
+    if (s.value.is(AKind::unbound))
+      abandon(Reason::unknown_object, fmt::format("attribute {} is deleted", s.name.text()));
     if (!same(s.value, s.memory)) {
       note_written(o, s);
       if (o.kind == AObject::Kind::cell)
@@ -149,7 +150,7 @@ void Specialiser::write_pending() {
 // ---------------------------------------------------------------- what is not known
 
 void Specialiser::before_unknown() {
-  if (in_try_) abandon("an operation of the interpreter inside try");
+  if (in_try_) abandon(Reason::effects, "an operation of the interpreter inside try");
   write_all();
   code.effect(true);
 }

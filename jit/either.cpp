@@ -218,7 +218,8 @@ AVal Specialiser::exec_let_by_sides(AFrame& f, const ir::Let& let) {
     tag = n.tag;
     const bool before = tag.is_name() && (index(tag.name()) < names || code.name(tag.name()).input);
     const bool known = code.assumed(tag).has_value();
-    if (!may_split || !before || known || !may_split_more()) throw Abandon{"value differs between branches", span};
+    if (!may_split || !before || known || !may_split_more())
+      throw Abandon{{Reason::branches, "value differs between branches"}, span};
   } catch (Abandon& a) {
     const bool mine = std::exchange(a.one_let, false);
     if (!mine || !may_split || a.whole) throw;
@@ -291,7 +292,8 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
     forks[i].effects = effects_;
   }
   if (recording_ && recording_->pullbacks.size() != recorded)
-    abandon("a built-in function that calls a function that differs between branches, in differentiated code");
+    abandon(Reason::branches,
+            "a built-in function that calls a function that differs between branches, in differentiated code");
   const auto idle = [&](size_t i) {
     bool changed = false;
     AHeap::each_difference(entered[i], forks[i].heap, [&](size_t) { changed = true; });
@@ -337,7 +339,7 @@ AVal Specialiser::either(Atom tag, const AVal& yes, const AVal& no) {
 
 // Goes on where each side goes: which way that is, is known for each.
 Outcome Specialiser::run_sides(AFrame& f, Atom tag, BlockId at, BlockId stop, BlockId& next) {
-  if (!may_split_more()) abandon("value differs between branches");
+  if (!may_split_more()) abandon(Reason::branches, "value differs between branches");
   struct Decided {  // before: the branch itself counts
     int& arms;
     explicit Decided(int& arms) : arms(arms) { --arms; }

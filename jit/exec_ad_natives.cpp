@@ -26,7 +26,7 @@ AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
   AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
 
 N(n_forward) { return s.forward_form(a.at(0)); }
-N(n_computed_defaults) { s.abandon("default values that differentiated code computes"); }
+N(n_computed_defaults) { s.abandon(Reason::derivative, "default values that differentiated code computes"); }
 // Nothing raises in compiled code: what does is done again by the interpreter.
 N(n_catching) { return s.adapter("calm", {s.forward_form(a.at(0))}); }
 N(n_env) {
@@ -41,7 +41,7 @@ N(n_add) { return s.cotangent_add(a.at(0), a.at(1)); }
 N(n_like) { return a.at(0).is(AKind::like) ? a[0] : s.like_of(a[0]); }
 N(n_active) {
   const ir::Type* t = s.type_of(a.at(0));
-  if (a[0].is(AKind::dynamic) && !t) s.abandon("the derivative of a value whose type is not known");
+  if (a[0].is(AKind::dynamic) && !t) s.abandon(Reason::derivative, "the derivative of a value whose type is not known");
   if (t && t->kind == ir::TypeKind::floating) return boolean(true);
   if (s.is_tensor(a[0])) return boolean(is_float(a[0].type->dtype));
   return boolean(a[0].is(AKind::tuple) || (a[0].is(AKind::known) && kind_of(a[0].known) == ObjectKind::tuple));
@@ -79,7 +79,7 @@ AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
     return AVal::tuple(std::move(items));
   }
   if (!t && !y.is(AKind::ref) && !y.is(AKind::closure) && !(y.is(AKind::known) && !y.known.is_object()))
-    s.abandon("the zeros of a value that is not followed");
+    s.abandon(Reason::derivative, "the zeros of a value that is not followed");
   return none();
 }
 N(n_dense) { return dense(s, a.at(0), a.at(1)); }
@@ -101,7 +101,7 @@ N(n_kind) {
   const ir::Type* t = s.type_of(v);
   if (t && t->kind == ir::TypeKind::floating) return text("float");
   if (s.is_tensor(v)) return text(is_float(v.type->dtype) ? "tensor" : "");
-  if (v.is(AKind::dynamic) && !v.type) s.abandon("the kind of a value whose type is not known");
+  if (v.is(AKind::dynamic) && !v.type) s.abandon(Reason::unknown_value, "the kind of a value whose type is not known");
   if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
   if (v.is(AKind::ref)) switch (s.kind_at(v.heap)) {
       case AObject::Kind::list:
@@ -159,16 +159,16 @@ N(n_fields) {
   if (a.at(0).is(AKind::ref))
     for (Symbol name : s.field_names(a[0].heap)) names.push_back(AVal::of(s.session.str(name)));
   else if (a[0].is(AKind::dynamic) && !a[0].type)
-    s.abandon("the attributes of an object that is not followed");
+    s.abandon(Reason::unknown_object, "the attributes of an object that is not followed");
   return s.new_list(std::move(names));
 }
-N(n_fail) { s.abandon("a rule that fails"); }
+N(n_fail) { s.abandon(Reason::raises, "a rule that fails"); }
 N(n_same) { return a.at(0); }
 N(n_inner_iterators) {
   if (!a.at(0).is(AKind::ref)) return s.new_list({});
   const AObject it = s.read(a[0].heap);
   if (it.kind != AObject::Kind::iterator) return s.new_list({});
-  if (it.iter == AObject::Iter::map) s.abandon("the iterators of a map");
+  if (it.iter == AObject::Iter::map) s.abandon(Reason::derivative, "the iterators of a map");
   if (it.iter == AObject::Iter::zip) return s.new_list(it.parts.items());
   return s.new_list({it.iter == AObject::Iter::enumerate ? it.source : a[0]});
 }
@@ -176,7 +176,7 @@ N(n_place_source) { return s.iterator_source(a.at(0)); }
 N(n_special) {
   const Value name = s.need_constant(a.at(0), "names a primitive");
   auto* text = cast_exact<runtime::Str>(name);
-  if (!text) s.abandon("a primitive's name that is no text");
+  if (!text) s.abandon(Reason::internal, "a primitive's name that is no text");
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
 N(n_lost) { return none(); }  // exceptions are not made here
@@ -250,7 +250,7 @@ N(r_kind) {
 AVal function_value(Specialiser& s, Value f) {
   if (f.is_error()) {
     s.session.pending = Value();
-    s.abandon("the text of a row");
+    s.abandon(Reason::internal, "the text of a row");
   }
   return s.concrete_function(f);
 }

@@ -26,7 +26,7 @@ AVal Specialiser::type_attr(const Value& cls, Symbol name) {
   if (kind_of(v) == ObjectKind::instance) {
     const ObjectKind inside = runtime::type_of(session, v)->layout;
     if (inside == ObjectKind::property || inside == ObjectKind::static_method || inside == ObjectKind::class_method)
-      abandon("an object of a class that extends a built-in descriptor");
+      abandon(Reason::class_hook, "an object of a class that extends a built-in descriptor");
   }
   AccessNode n;
   n.step = AccessNode::Step::class_attr;
@@ -37,14 +37,15 @@ AVal Specialiser::type_attr(const Value& cls, Symbol name) {
 
 Value Specialiser::class_of(const AVal& a) {
   const bool boxed = a.is(AKind::dynamic) && !a.type;
-  if (boxed || (a.is(AKind::ref) && read(a.heap).any_class)) abandon("the class of a boxed value");
+  if (boxed || (a.is(AKind::ref) && read(a.heap).any_class))
+    abandon(Reason::unknown_object, "the class of a boxed value");
   switch (a.kind) {
     case AKind::known:
       return Value::share(runtime::type_of(session, a.known));
     case AKind::tuple:
       if (!a.extends_tuple()) return Value::share(session.type(ObjectKind::tuple));
       if (static const Symbol name = intern("__class__"); is_changeable(name))
-        abandon("the class of an object that may be another");
+        abandon(Reason::branches, "the class of an object that may be another");
       return a.known;
     case AKind::closure:
       return Value::share(session.type(ObjectKind::function));
@@ -70,7 +71,7 @@ Value Specialiser::class_of(const AVal& a) {
         case ir::TypeKind::string:
           return Value::share(session.type(ObjectKind::str));
         default:
-          abandon("the class of a computed value");
+          abandon(Reason::computed_test, "the class of a computed value");
       }
     case AKind::ref: {
       const AObject& o = read(a.heap);
@@ -88,11 +89,11 @@ Value Specialiser::class_of(const AVal& a) {
         case AObject::Kind::iterator:
           return class_of_iterator(o);
         default:
-          abandon("the class of what only the compiler has");
+          abandon(Reason::internal, "the class of what only the compiler has");
       }
     }
     default:
-      abandon("the class of a value that is not known");
+      abandon(Reason::unknown_object, "the class of a value that is not known");
   }
 }
 
@@ -105,7 +106,8 @@ Value Specialiser::class_of_iterator(const AObject& o) {
                      : o.iter == Iter::tuple ? runtime::make_tuple({})
                      : o.iter == Iter::range ? runtime::make_range(0, 0, 1)
                                              : Value();
-  if (like.is_unbound() || !o.step.is(AKind::unbound) != (o.iter == Iter::range)) abandon("the class of an iterator");
+  if (like.is_unbound() || !o.step.is(AKind::unbound) != (o.iter == Iter::range))
+    abandon(Reason::unknown_object, "the class of an iterator");
   const Value it = runtime::iter(session, like);
   if (it.is_error()) abandon_raises();
   return Value::share(runtime::type_of(session, it));
@@ -118,7 +120,7 @@ AVal Specialiser::bind_descriptor(const AVal& d, const AVal& self) {
   if (d.is(AKind::closure)) return bind(d, self);
   if (!d.is(AKind::known)) return d;
   if (auto* p = runtime::cast_exact<runtime::Property>(d.known)) {
-    if (p->get.is_unbound() || p->get.is_none()) abandon("a property without a getter");
+    if (p->get.is_unbound() || p->get.is_none()) abandon(Reason::raises, "a property without a getter");
     return call(wrapped_function(d), {self});
   }
   if (runtime::cast_exact<runtime::StaticMethod>(d.known)) return wrapped_function(d);
@@ -150,7 +152,7 @@ AVal Specialiser::concrete_function(const Value& v) {
       AObject cell;
       cell.kind = AObject::Kind::cell;
       const Value& inside = c.as<runtime::Cell>()->value;
-      if (kind_of(inside) != ObjectKind::type) abandon("a descriptor's function with captures");
+      if (kind_of(inside) != ObjectKind::type) abandon(Reason::class_hook, "a descriptor's function with captures");
       cell.slots.push_back({.value = AVal::of(inside)});
       parts->items.push_back(AVal::of_heap(allocate(std::move(cell))));
     }
@@ -177,7 +179,7 @@ AVal Specialiser::wrapped_function(const AVal& d) {
 
 AVal Specialiser::get_attr(const AVal& a, Symbol name) {
   AVal v = lookup_attr(a, name);
-  if (v.is(AKind::unbound)) abandon(fmt::format("attribute {} is not there", name.text()));
+  if (v.is(AKind::unbound)) abandon(Reason::raises, fmt::format("attribute {} is not there", name.text()));
   return v;
 }
 
@@ -215,7 +217,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   if (is_tensor(a)) return tensor_attr(a, name);
   if (a.is(AKind::known)) {
     if (auto* t = runtime::cast_exact<runtime::Type>(a.known)) {
-      if (of_metaclass(session, t, name)) abandon(fmt::format("attribute {}, of which a metaclass says what it is", n));
+      if (of_metaclass(session, t, name))
+        abandon(Reason::class_hook, fmt::format("attribute {}, of which a metaclass says what it is", n));
       AVal v = type_attr(a.known, name);
       if (v.is(AKind::known) && runtime::cast_exact<runtime::ClassMethod>(v.known)) return bind(wrapped_function(v), a);
       if (v.is(AKind::known) && runtime::cast_exact<runtime::StaticMethod>(v.known)) return wrapped_function(v);
@@ -231,12 +234,12 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     Value v = runtime::lookup_attr(session, a.known, name);
     if (v.is_error()) {
       session.pending = Value();
-      abandon("an attribute that raises");
+      abandon(Reason::raises, "an attribute that raises");
     }
     if (v.is_unbound()) return {};
     ObjectKind k = kind_of(v);
     if (k == ObjectKind::tensor || k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::instance)
-      abandon(fmt::format("attribute {} of an object that is not followed", n));
+      abandon(Reason::unknown_object, fmt::format("attribute {} of an object that is not followed", n));
     if (may_change(a.known, v)) return boxed(prim::attr_get, {a}, name.id());
     return AVal::of(v);
   }
@@ -259,7 +262,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     if (n == "__class__") return AVal::of(class_of(a));
     if (!cls_attr.is(AKind::unbound)) {
       AVal bound = bind_descriptor(class_data(class_of(a), name, cls_attr), a);
-      if (bound.is(AKind::poison)) abandon(fmt::format("attribute {}", n));
+      if (bound.is(AKind::poison)) abandon(Reason::unknown_object, fmt::format("attribute {}", n));
       return bound;
     }
     return t->has_getattr ? loaded_by_text(a, name) : AVal{};
@@ -277,7 +280,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     const bool known_outside = !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
     if ((n == "__name__" || n == "__qualname__" || n == "__doc__") && known_outside)
       return boxed(prim::attr_get, {a}, name.id());
-    if (is_rule(*a.parts->code)) abandon("the name of what stands for a method under grad");
+    if (is_rule(*a.parts->code)) abandon(Reason::internal, "the name of what stands for a method under grad");
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
     if (n == "__doc__") {
@@ -285,7 +288,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       if (doc == ir::ConstId::none) return AVal::of(Value::none());
       return AVal::of(runtime::make_str(a.parts->code->constant(doc).text));
     }
-    if (!can_box(a, {}, {})) abandon(fmt::format("attribute {} of a function", n));
+    if (!can_box(a, {}, {})) abandon(Reason::unknown_object, fmt::format("attribute {} of a function", n));
     return boxed(prim::attr_get, {a}, name.id());
   }
   if (a.is(AKind::bound) && n == "__self__") return a.items()[1];
@@ -312,7 +315,7 @@ AVal Specialiser::super_attr(const AVal& a, Symbol name) {
       if (Value* v = m->names.find(name)) {
         if (kind_of(*v) == ObjectKind::instance &&
             !runtime::type_lookup(session, runtime::type_of(session, *v), intern("__get__")).is_unbound())
-          abandon("a descriptor that super() finds");
+          abandon(Reason::class_hook, "a descriptor that super() finds");
         AVal d = concrete_function(*v);
         if (!self.is(AKind::known) || !self.known.same(cls)) return bind_descriptor(d, self);
         // Of a class: as an attribute of the class itself.
@@ -345,7 +348,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     return;
   }
   if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance)
-    abandon(fmt::format("assignment to attribute {}", name.text()));
+    abandon(Reason::unknown_object, fmt::format("assignment to attribute {}", name.text()));
   auto* t = read(a.heap).cls.as<runtime::Type>();
   AVal d = class_lookup(a, name);
   if (t->has_setattr || is_instance(d)) {
@@ -357,7 +360,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
       call(concrete_function(p->set), {a, v});
       return;
     }
-    if (kind_of(d.known) == ObjectKind::get_set) abandon("assignment to a computed attribute");
+    if (kind_of(d.known) == ObjectKind::get_set) abandon(Reason::computed_test, "assignment to a computed attribute");
   }
   store_slot(a.heap, name, std::move(v));
 }
@@ -371,7 +374,7 @@ void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
   if (read(id).poisoned) abandon_torn(read(id), "an object");
   auto* t = read(id).cls.as<runtime::Type>();
   if (!t->has_dict && kind_of(runtime::type_lookup(session, t, name)) != ObjectKind::member)
-    abandon(fmt::format("attribute {} of an object without a __dict__", name.text()));
+    abandon(Reason::raises, fmt::format("attribute {} of an object without a __dict__", name.text()));
   // What was there is not asked of an object that the interpreter may have changed: it may be nothing.
   if (!read(id).stale) load_slot(id, name);
   assign(id, name, std::move(v));
@@ -410,7 +413,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       Value v = runtime::get_item(session, *x, *k);
       if (v.is_error()) {
         session.pending = Value();
-        abandon("an operation that raises");
+        abandon(Reason::raises, "an operation that raises");
       }
       return AVal::of(v);
     }
@@ -424,7 +427,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       int64_t start, stop, step;
       int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start,
                                          stop, step);
-      if (n < 0) abandon("an operation that raises");
+      if (n < 0) abandon(Reason::raises, "an operation that raises");
       std::vector<AVal> out;
       for (int64_t i = 0; i < n; ++i) out.push_back(items[static_cast<size_t>(start + i * step)]);
       return is_list ? new_list(std::move(out)) : AVal::tuple(std::move(out));
@@ -434,13 +437,13 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       if (AVal chosen = item_among(items_of(a, "is indexed"), key, is_list); !chosen.is(AKind::unbound)) return chosen;
     int64_t i = need_int(key, "is an index");
     if (i < 0) i += n;
-    if (i < 0 || i >= n) abandon("index out of range");
+    if (i < 0 || i >= n) abandon(Reason::raises, "index out of range");
     const auto at = static_cast<size_t>(i);
     return is_list ? read(a.heap).items[at] : a.is(AKind::tuple) ? a.items()[at] : items_of(a, "is indexed")[at];
   }
   if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::dict) {
     int i = dict_position(a.heap, key);
-    if (i < 0) abandon("KeyError");
+    if (i < 0) abandon(Reason::raises, "KeyError");
     return read(a.heap).items[static_cast<size_t>(i)];
   }
   if (is_instance(a)) return by_protocol("item", prim::item_get, {a, key}, {a, key});
@@ -453,7 +456,7 @@ bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
   const int equal = runtime::equals(session, key.known, looked_up);
   if (equal < 0) {
     session.pending = Value();
-    abandon("keys that cannot be compared");
+    abandon(Reason::raises, "keys that cannot be compared");
   }
   return equal == 1;
 }
@@ -470,7 +473,7 @@ int Specialiser::key_position(const Keys<AVal>& keys, const Value& looked_up) {
     int64_t h = 0;
     if (!runtime::hash(session, v, h)) {
       session.pending = Value();
-      abandon("a key that has no hash");
+      abandon(Reason::raises, "a key that has no hash");
     }
     return static_cast<size_t>(h);
   };
@@ -484,11 +487,11 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     const AObject::Kind kind = kind_at(a.heap);
     if (kind == AObject::Kind::list) {
-      if (key.is(AKind::slice)) abandon("assignment to a slice of a list");
+      if (key.is(AKind::slice)) abandon(Reason::container, "assignment to a slice of a list");
       int64_t i = need_int(key, "is an index");
       AObject& o = change(a.heap);
       if (i < 0) i += static_cast<int64_t>(o.items.size());
-      if (i < 0 || i >= static_cast<int64_t>(o.items.size())) abandon("index out of range");
+      if (i < 0 || i >= static_cast<int64_t>(o.items.size())) abandon(Reason::raises, "index out of range");
       o.items.edit(static_cast<size_t>(i)) = std::move(v);
       return;
     }
@@ -512,7 +515,7 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
     boxed(prim::item_set, {a, key, v});
     return;
   }
-  abandon("assignment to an item");
+  abandon(Reason::container, "assignment to an item");
 }
 
 // A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.
@@ -534,7 +537,7 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
       // Only a plain slot does not notice that a tensor is put back.
       if (!root.is(AKind::ref) || kind_at(root.heap) != AObject::Kind::instance ||
           !class_lookup(root, st.attr).is(AKind::unbound) || class_of(root).as<runtime::Type>()->has_setattr)
-        abandon("assignment to an item of an attribute whose type is not known");
+        abandon(Reason::container, "assignment to an item of an attribute whose type is not known");
       AVal changed = update_path(inner, path, step + 1, items, item, value);
       if (!put_back(root.heap, st.attr, inner, changed)) set_attr(root, st.attr, changed);
       return root;
@@ -558,7 +561,8 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
     return root;
   }
   AVal inner = get_item(root, key);
-  if (!last && inner.is(AKind::dynamic) && !inner.type) abandon("assignment through an item whose type is not known");
+  if (!last && inner.is(AKind::dynamic) && !inner.type)
+    abandon(Reason::container, "assignment through an item whose type is not known");
   AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
   if (unknown && last) return boxed(prim::item_set, {root, key, changed});
   if (last || (is_tensor(inner) && !same(inner, changed))) set_item(root, key, changed);
@@ -608,7 +612,8 @@ AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<
   // A tensor is looked up again, a container is not.
   if (unknown && effects_.unknown &&
       (path.root == Root::cell || (path.root == Root::global && is_changeable(path.name))))
-    abandon("assignment to an item of a variable whose type is not known, which a script may have set meanwhile");
+    abandon(Reason::interpreter_changed,
+            "assignment to an item of a variable whose type is not known, which a script may have set meanwhile");
   if (n == 0 || unknown) return update(f, followed, std::move(args), value);
   const size_t below = count - (n - 1);
   const std::vector<AVal> items(args.end() - static_cast<long>(below), args.end());
@@ -632,11 +637,11 @@ AVal Specialiser::update(AFrame& f, const ir::PlacePath& path, std::vector<AVal>
   // Drawing the items of a slice may rebind the variable. Where it holds a tensor, what it holds then is written to.
   if (path.root != Root::value && root.is(AKind::dynamic) && !root.type && may_run_scripts(value) &&
       std::ranges::any_of(items, [](const AVal& i) { return i.is(AKind::slice); }))
-    abandon("assignment to a slice of a variable whose type is not known");
+    abandon(Reason::container, "assignment to a slice of a variable whose type is not known");
   // So may a key that is asked for its hash.
   if (path.root != Root::value && root.is(AKind::dynamic) && !root.type &&
       std::ranges::any_of(items, [&](const AVal& i) { return is_instance(i); }))
-    abandon("assignment to an item of a variable whose type is not known, by an object");
+    abandon(Reason::container, "assignment to an item of a variable whose type is not known, by an object");
   AVal changed = update_path(root, path, 0, items, 0, value);
   if (same(root, changed) || path.root == Root::value) return changed;
   const HeapId place = path.root == Root::global ? module_object(f.globals) : args[0].heap;
@@ -658,15 +663,15 @@ bool Specialiser::put_back(HeapId place, Symbol name, const AVal& before, const 
 }
 
 AVal Specialiser::cell_get(const AVal& cell) {
-  if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
+  if (!cell.is(AKind::ref)) abandon(Reason::unknown_value, "a variable that is not followed");
   AVal v = load_slot(cell.heap, Symbol{});
-  if (v.is(AKind::unbound)) abandon("a variable without a value");
+  if (v.is(AKind::unbound)) abandon(Reason::raises, "a variable without a value");
   if (v.is(AKind::poison)) abandon_parted(v, "a variable that differs between branches");
   return v;
 }
 
 void Specialiser::cell_set(const AVal& cell, AVal v) {
-  if (!cell.is(AKind::ref)) abandon("a variable that is not followed");
+  if (!cell.is(AKind::ref)) abandon(Reason::unknown_value, "a variable that is not followed");
   if (!read(cell.heap).stale) load_slot(cell.heap, Symbol{});
   assign(cell.heap, Symbol{}, std::move(v));
 }

@@ -23,7 +23,8 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
          varkw_at = kwonly_at + sig.kwonly;
   size_t n = std::min<size_t>(args.size(), sig.positional);
   for (size_t i = 0; i < n; ++i) out[i] = args[i];
-  if (args.size() > sig.positional && !sig.varargs) abandon(fmt::format("{}: too many arguments", fn.name.text()));
+  if (args.size() > sig.positional && !sig.varargs)
+    abandon(Reason::raises, fmt::format("{}: too many arguments", fn.name.text()));
   if (sig.varargs) out[vararg_at] = AVal::tuple({args.begin() + static_cast<long>(n), args.end()});
   std::vector<AVal> extra_keys, extra_values;
   for (const auto& [name, v] : keywords) {
@@ -31,12 +32,13 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
     for (size_t i = 0; i < sig.count(); ++i) {
       bool by_name = (i >= sig.posonly && i < sig.positional) || (i >= kwonly_at && i < varkw_at);
       if (!by_name || sig.names[i] != name) continue;
-      if (!out[i].is(AKind::unbound)) abandon(fmt::format("{}: argument {} twice", fn.name.text(), name.text()));
+      if (!out[i].is(AKind::unbound))
+        abandon(Reason::raises, fmt::format("{}: argument {} twice", fn.name.text(), name.text()));
       out[i] = v;
       found = true;
     }
     if (found) continue;
-    if (!sig.varkw) abandon(fmt::format("{}: no argument {}", fn.name.text(), name.text()));
+    if (!sig.varkw) abandon(Reason::raises, fmt::format("{}: no argument {}", fn.name.text(), name.text()));
     extra_keys.push_back(AVal::of(session.str(name)));
     extra_values.push_back(v);
   }
@@ -46,7 +48,7 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
     if (!out[i].is(AKind::unbound)) continue;
     size_t from_end = sig.positional - i;
     if (from_end > defaults.size())
-      abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+      abandon(Reason::raises, fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
     out[i] = defaults[defaults.size() - from_end];
   }
   for (size_t i = kwonly_at; i < varkw_at; ++i) {
@@ -54,7 +56,7 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
     for (const auto& [name, v] : f.parts->kwdefaults)
       if (name == sig.names[i]) out[i] = v;
     if (out[i].is(AKind::unbound))
-      abandon(fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
+      abandon(Reason::raises, fmt::format("{}: argument {} is missing", fn.name.text(), sig.names[i].text()));
   }
   for (const AVal& c : f.items()) out.push_back(c);
   return out;
@@ -85,7 +87,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
       throw a;  // what is made of its arguments has to stay here
     }
     fallbacks_.resize(notes);
-    fallbacks_.push_back({a.reason, a.span.known() ? a.span : here, f.parts->code->name, here});
+    fallbacks_.push_back({a.why, a.span.known() ? a.span : here, f.parts->code->name, here});
     return out;
   }
 }
@@ -139,7 +141,7 @@ AVal Specialiser::call(const AVal& given, const std::vector<AVal>& args, const K
     default:
       break;
   }
-  abandon("a call of something that is not followed");
+  abandon(Reason::unknown_value, "a call of something that is not followed");
 }
 
 AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vector<AVal>& args,
@@ -167,7 +169,7 @@ AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
 // What the metaclass says a call of the class is.
 AVal Specialiser::called_by(const Value& cls) {
   const AVal m = type_attr(Value::share(runtime::metaclass_of(session, cls.as<runtime::Type>())), intern("__call__"));
-  if (!m.is(AKind::closure)) abandon("a class whose metaclass says what a call is");
+  if (!m.is(AKind::closure)) abandon(Reason::class_hook, "a class whose metaclass says what a call is");
   return m;
 }
 
@@ -184,15 +186,16 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     return call(called_by(f.known), all, keywords);
   }
   const bool tuple = t->layout == ObjectKind::tuple;
-  if (t->layout != ObjectKind::instance && !tuple) abandon(fmt::format("an object of class {}", t->text()));
+  if (t->layout != ObjectKind::instance && !tuple)
+    abandon(Reason::unknown_object, fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())
-    abandon(fmt::format("an object of the abstract class {}", t->text()));
+    abandon(Reason::raises, fmt::format("an object of the abstract class {}", t->text()));
   if (has_own_new(f.known)) {
     std::vector<AVal> all{f};
     all.insert(all.end(), args.begin(), args.end());
     return call(protocol_function("construct"), all, keywords);
   }
-  if (t->has_del) abandon_whole("an object with __del__");  // its end would come at another moment
+  if (t->has_del) abandon_whole(Reason::class_hook, "an object with __del__");  // its end would come at another moment
   AVal self;
   if (tuple) {
     self = new_extension(f.known, args);
@@ -208,14 +211,14 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     call(init, all, keywords);
   } else if ((!args.empty() && !tuple) || !keywords.empty()) {
-    abandon(fmt::format("{}() takes no arguments", t->text()));
+    abandon(Reason::raises, fmt::format("{}() takes no arguments", t->text()));
   }
   return self;
 }
 
 Symbol Specialiser::keyword_name(const AVal& key) {
   auto* text = runtime::cast_exact<runtime::Str>(key.known);
-  if (!text) abandon("keywords must be strings");
+  if (!text) abandon(Reason::raises, "keywords must be strings");
   return runtime::str_symbol(text);
 }
 
@@ -249,13 +252,13 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         break;
       case Kind::double_star: {
         if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
-          abandon("** of something that is not followed");
+          abandon(Reason::unknown_value, "** of something that is not followed");
         const AObject o = read(v.heap);
         if (o.poisoned) abandon_torn(o, "a dict");
         for (size_t k = 0; k < o.keys.size(); ++k) {
           const Symbol name = keyword_name(o.keys[k]);
           if (std::ranges::any_of(keywords, [&](const auto& k) { return k.first == name; }))
-            abandon(fmt::format("argument {} twice", name.text()));
+            abandon(Reason::raises, fmt::format("argument {} twice", name.text()));
           keywords.push_back({name, o.items[k]});
         }
       }

@@ -95,7 +95,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
   if (depth_ >= kMaxDepth || undecided || (active && recursive_.count(fn.get()))) {
     if (active) recursive_.insert(fn.get());
-    abandon(fmt::format("recursion through {}", fn->name.text()));
+    abandon(Reason::recursion, fmt::format("recursion through {}", fn->name.text()));
   }
   AFrame f;
   f.code = fn;
@@ -177,7 +177,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     }
     may_give_up();
     steps_ += 1 + block.lets.size();
-    if (steps_ > 2 * kMaxSteps) abandon_whole(fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
+    if (steps_ > 2 * kMaxSteps)
+      abandon_whole(Reason::too_large, fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
     if (entry != EnterAt::terminator)
       for (const ir::Let& let : block.lets) {
         span = let.span;
@@ -213,7 +214,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
           break;
         }
         const auto i = static_cast<size_t>(need_int(v, "chooses a way"));
-        if (i >= t.targets.size()) abandon("there is no way on");
+        if (i >= t.targets.size()) abandon(Reason::internal, "there is no way on");
         take_edge(f, t.targets[i]);
         at = t.targets[i].block;
         break;
@@ -252,16 +253,16 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         raise();
       case ir::Terminator::Kind::yield:
       case ir::Terminator::Kind::yield_from:
-        abandon("generator");
+        abandon(Reason::language, "generator");
       default:
-        abandon("unreachable code");
+        abandon(Reason::internal, "unreachable code");
     }
   }
 }
 
 // The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
 void Specialiser::raise() {
-  if (effects_.done) abandon("raise after an effect");
+  if (effects_.done) abandon(Reason::effects, "raise after an effect");
   ++redone_;
   code.leave("raise");
   throw DeadPath{};
@@ -380,8 +381,8 @@ void Specialiser::follow_walks(AFrame& f, AFrame::LoopState& l) {
   for (const auto& w : l.walks)
     if (w.turns >= kMaxUnroll && (!longest || w.steps > longest->steps)) longest = &w;
   if (longest)
-    abandon(fmt::format("a loop whose {} walks along a chain of more than {} objects", f.variable(longest->name),
-                        kMaxUnroll));
+    abandon(Reason::too_large, fmt::format("a loop whose {} walks along a chain of more than {} objects",
+                                           f.variable(longest->name), kMaxUnroll));
 }
 
 // How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop, or may end otherwise.
@@ -421,7 +422,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   // Written out, what each turn leaves to the interpreter is longer to compile than to interpret.
   if (fallbacks_.size() > l.holes + kMostHolesOfTurns) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
-    abandon("a loop of many turns, each of which leaves something to the interpreter");
+    abandon(Reason::loop_state, "a loop of many turns, each of which leaves something to the interpreter");
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
@@ -540,7 +541,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     kept();
   } catch (Abandon& a) {
     if (way.kind == LoopWay::Kind::large)
-      a.reason += fmt::format(", whose turns, written out, are a program of more than {} operations", kMaxProgram);
+      a.why.text += fmt::format(", whose turns, written out, are a program of more than {} operations", kMaxProgram);
     throw;
   }
   return true;
@@ -603,14 +604,16 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     const LoopPlan of_head = plan;
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e);
     // An iteration begins as the one before it has left the world.
-    if (effects_.unknown && !before.unknown) abandon("what the interpreter may change in a loop");
+    if (effects_.unknown && !before.unknown)
+      abandon(Reason::interpreter_changed, "what the interpreter may change in a loop");
     if (effects_.done && !before.done) {
       before.done = true;
       continue;
     }
     if (!stable) continue;
     if (!plan.rolled.empty() && !roll_turns(plan, at_head, edges, lh)) continue;
-    if (effects_.done && redone_ != redone) abandon("a raise, or an operation inside try, in a loop with effects");
+    if (effects_.done && redone_ != redone)
+      abandon(Reason::effects, "a raise, or an operation inside try, in a loop with effects");
     if (!edges.empty()) code.mark_loop_head(rh);  // none: every turn raises, returns or goes on behind the loop
     for (Fork& e : edges) {
       code.switch_to(e.end);
@@ -623,7 +626,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     code.switch_to(after.end);
     return o;
   }
-  abandon("a loop whose state does not settle");
+  abandon(Reason::loop_state, "a loop whose state does not settle");
 }
 
 }  // namespace ouro::jit

@@ -47,7 +47,7 @@ AVal Specialiser::adapter(std::string_view name, const Args_& args) {
   Value f = ad::rules_function(session, name);
   if (f.is_error() || f.is_unbound()) {
     session.pending = Value();
-    abandon(fmt::format("the rule {} is not there", name));
+    abandon(Reason::internal, fmt::format("the rule {} is not there", name));
   }
   return call(concrete_function(f), args);
 }
@@ -78,7 +78,7 @@ AVal Specialiser::forward_of_native(const Value& f) {
   auto* n = f.as<runtime::Native>();
   if (ad::rules_module(session).is_error()) {
     session.pending = Value();
-    abandon("the rules of differentiation are not there");
+    abandon(Reason::internal, "the rules of differentiation are not there");
   }
   auto& natives = ad::state(session).natives;
   auto at = natives.find(n->def);
@@ -157,7 +157,7 @@ AVal Specialiser::forward_form(const AVal& given) {
     case AKind::plain_pullback:
       return AVal::compound(AKind::plain_form, {f});
     default:
-      abandon("the derivative of a function that is not followed");
+      abandon(Reason::derivative, "the derivative of a function that is not followed");
   }
 }
 
@@ -186,7 +186,8 @@ AVal Specialiser::recorded(const AVal& of, const AVal& f, const Args_& args, con
 }
 
 AVal Specialiser::recorded_call(const AVal& f, const Args_& args, const Keywords& keywords) {
-  if (!keywords.empty()) abandon("a call by keyword from a built-in function in differentiated code");
+  if (!keywords.empty())
+    abandon(Reason::derivative, "a call by keyword from a built-in function in differentiated code");
   Recording& recording = *recording_;
   const RecordingSet outside(*this, recording.set.before);  // while the function's form runs
   const AVal pair = call(forward_form(f), args);
@@ -204,13 +205,13 @@ AVal Specialiser::call_plain(const AVal& f, const Args_& args, const Keywords& k
   }
   for (size_t i = f.items().size(); i-- > 1;)
     if (!all_zero(call(f.items()[i], {zero(), args.at(1)})))
-      abandon("the derivative of a value that a built-in function hands to a function");
+      abandon(Reason::derivative, "the derivative of a value that a built-in function hands to a function");
   if (is_none(f.items()[0]) || all_zero(args.at(0))) return none();
   // A pullback that gave zero is the constant zero to the next order.
   const AVal* inner = &f.items()[0];
   while (inner->is(AKind::plain_form)) inner = &inner->items()[0];
   if (inner->is(AKind::plain_pullback)) return none();
-  abandon(fmt::format("'{}' is not differentiable", callee_name(f.items()[0])));
+  abandon(Reason::derivative, fmt::format("'{}' is not differentiable", callee_name(f.items()[0])));
 }
 
 // ---------------------------------------------------------------- cotangents
@@ -225,14 +226,14 @@ AVal Specialiser::like_of(const AVal& of) {
     out.type = v.type;
     return out;
   }
-  if (v.is(AKind::dynamic) && !v.type) abandon("the derivative of a value whose type is not known");
+  if (v.is(AKind::dynamic) && !v.type) abandon(Reason::derivative, "the derivative of a value whose type is not known");
   if (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str)) return none();
   if (t) return none();
   return v;
 }
 
 bool Specialiser::cotangent_is_zero(const AVal& a) {
-  if (a.is(AKind::dynamic) && !a.type) abandon("a cotangent whose type is not known");
+  if (a.is(AKind::dynamic) && !a.type) abandon(Reason::derivative, "a cotangent whose type is not known");
   return is_zero(a);
 }
 
@@ -249,7 +250,8 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
     AVal total = dy.type->rank() ? tensor_op("sum", {dy}) : dy;
     return tensor_item(total);
   }
-  if (kept.is(AKind::dynamic) && !t) abandon("what was kept of an operand comes from outside");
+  if (kept.is(AKind::dynamic) && !t)
+    abandon(Reason::interpreter_changed, "what was kept of an operand comes from outside");
   if (!kept.is(AKind::like)) return dy;
   AVal dtype = AVal::of(runtime::make_dtype(session, kept.type->dtype));
   std::vector<AVal> shape;
@@ -329,7 +331,7 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
     }
     return cotangent_add(sum, AVal::tuple(std::move(d)));
   }
-  if (kept.is(AKind::dynamic)) abandon("what was kept of an operand comes from outside");
+  if (kept.is(AKind::dynamic)) abandon(Reason::interpreter_changed, "what was kept of an operand comes from outside");
   if (kept.is(AKind::ref)) shadow_add(env, kept, index, dy);
   return sum;
 }
@@ -375,12 +377,12 @@ std::string Specialiser::identity_text(const AVal& a) {
     }
     case AKind::dynamic:
       if (a.type && a.type->kind == ir::TypeKind::integer) return fmt::format("i{}", need_int(a, "is a key"));
-      abandon("the derivative through an object that is not followed");
+      abandon(Reason::derivative, "the derivative through an object that is not followed");
     case AKind::slice:  // two that are equal are still two
     case AKind::range:
       return fmt::format("l{}", a.parts->identity);
     default:
-      abandon("the derivative through an object that is not followed");
+      abandon(Reason::derivative, "the derivative through an object that is not followed");
   }
 }
 
@@ -388,7 +390,8 @@ std::string Specialiser::identity_text(const AVal& a) {
 // who it is.
 Value Specialiser::shadow_key(const AVal& object, const AVal& at) {
   const AVal slot = as_value(at);
-  if (!native_of(slot).is(AKind::unbound)) abandon("a place by an object that extends a built-in class");
+  if (!native_of(slot).is(AKind::unbound))
+    abandon(Reason::class_hook, "a place by an object that extends a built-in class");
   const Value who = runtime::make_str(identity_text(object));
   const bool of_shadow = object.is(AKind::ref) && kind_at(object.heap) == AObject::Kind::shadow;
   if (of_shadow && slot.is(AKind::tuple) && slot.items().size() == 2)
@@ -406,7 +409,7 @@ void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& sl
 }
 
 AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
-  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
   const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
@@ -420,7 +423,7 @@ AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& s
 }
 
 void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
-  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
   const Value key = shadow_key(object, slot);
   AObject& e = write(env.heap);
   const int i = key_position(e.keys, key);
@@ -441,7 +444,7 @@ static int64_t place_of_key(const Value& key, const Value& who) {
 }
 
 void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, bool open) {
-  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
   const Value who = runtime::make_str(identity_text(list));
   const AObject before = read(env.heap);
   AObject& e = write(env.heap);
@@ -458,7 +461,7 @@ void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, boo
 }
 
 int64_t Specialiser::shadow_count(const AVal& env, const AVal& list) {
-  if (!env.is(AKind::ref)) abandon("a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
   const Value who = runtime::make_str(identity_text(list));
   int64_t n = 0;
   for (const AVal& key : read(env.heap).keys) n = std::max(n, place_of_key(key.known, who) + 1);
@@ -479,11 +482,11 @@ AVal g_rule(S& s, const L& l, const Args_& a, bool always) {
   Value rule = ad::find_rule(s.session, Symbol::from_id(l.attr).text());
   if (rule.is_error()) {
     s.session.pending = Value();
-    s.abandon("a rule that raises");
+    s.abandon(Reason::raises, "a rule that raises");
   }
   if (!rule.is_unbound()) return kind_of(rule) == ObjectKind::function ? s.concrete_function(rule) : AVal::of(rule);
   if (always && is_zero(a[0])) return none();
-  s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
+  s.abandon(Reason::derivative, fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
 }
 
 AVal pair_item(S& s, const AVal& pair, size_t i) {
@@ -515,7 +518,7 @@ AVal Specialiser::rules_value(std::string_view name) {
   Value f = ad::rules_function(session, name);
   if (f.is_error() || f.is_unbound()) {
     session.pending = Value();
-    abandon(fmt::format("the rule {} is not there", name));
+    abandon(Reason::internal, fmt::format("the rule {} is not there", name));
   }
   return kind_of(f) == ObjectKind::function ? concrete_function(f) : AVal::of(f);
 }
@@ -537,7 +540,8 @@ AVal ad_value(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a)
   if (!op || (!ir::is_test(*op) && *op != prim::format)) return s.plain_primitive(f, name, {a.begin() + 1, a.end()});
   Specialiser::Recording recording(s);
   AVal y = s.plain_primitive(f, name, {a.begin() + 1, a.end()});
-  if (!recording.pullbacks.empty()) s.abandon("an operation that asks objects in a container, in differentiated code");
+  if (!recording.pullbacks.empty())
+    s.abandon(Reason::derivative, "an operation that asks objects in a container, in differentiated code");
   return y;
 }
 AVal ad_bind(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& a) {
@@ -593,7 +597,7 @@ AVal ad_update(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 }
 AVal ad_fail(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   if (is_zero(a[0])) return none();
-  s.abandon(fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
+  s.abandon(Reason::derivative, fmt::format("operation '{}' has no derivative", Symbol::from_id(l.attr).text()));
 }
 }  // namespace handlers
 

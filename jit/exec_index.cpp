@@ -67,9 +67,9 @@ class KeyShape {
         used += width(k);
       any_ = any_ || s.is_tensor(k) || is_bool(k);
     }
-    if (ellipses > 1) s.abandon("an index with two ellipses");
+    if (ellipses > 1) s.abandon(Reason::raises, "an index with two ellipses");
     const auto rank = static_cast<int64_t>(sizes_.size());
-    if (used > rank) s.abandon("too many indices");
+    if (used > rank) s.abandon(Reason::raises, "too many indices");
     for (const AVal& k : keys) {
       if (is_known(k, runtime::Tag::ellipsis)) {
         for (int64_t n = rank - used; n > 0; --n) keep_axis();
@@ -100,7 +100,7 @@ class KeyShape {
     if (seen_ && !last_advanced_) separated_ = true;
     if (!seen_) before_ = kept_.size();
     seen_ = last_advanced_ = true;
-    if (!broadcast(common_, shape)) s_.abandon("indices of shapes that do not fit");
+    if (!broadcast(common_, shape)) s_.abandon(Reason::raises, "indices of shapes that do not fit");
   }
 
   void item(const AVal& k) {
@@ -116,19 +116,20 @@ class KeyShape {
     } else if (s_.is_tensor(k) && k.type->dtype == DType::boolean) {
       for (const SymDim& d : k.type->dims) {
         const SymDim size = sizes_[axis_++];
-        if (d.known() && size.known() && !(d == size)) s_.abandon("a mask of another shape");
+        if (d.known() && size.known() && !(d == size)) s_.abandon(Reason::raises, "a mask of another shape");
       }
       advanced({unknown_size()});
     } else if (s_.is_tensor(k)) {
-      if (is_float(k.type->dtype)) s_.abandon("an index of floats");
+      if (is_float(k.type->dtype)) s_.abandon(Reason::raises, "an index of floats");
       ++axis_;
       advanced(k.type->dims);
     } else {
       if (!s_.is_number(k) || s_.type_of(k)->kind != ir::TypeKind::integer)
-        s_.abandon("an index of a tensor that is not followed");
+        s_.abandon(Reason::unknown_value, "an index of a tensor that is not followed");
       const auto v = s_.concrete(k);
       const SymDim n = sizes_[axis_];
-      if (v && n.known() && (v->as_int() < -n.c || v->as_int() >= n.c)) s_.abandon("index out of range");
+      if (v && n.known() && (v->as_int() < -n.c || v->as_int() >= n.c))
+        s_.abandon(Reason::raises, "index out of range");
       ++axis_;
       if (any_) advanced({});
     }
@@ -146,14 +147,14 @@ class KeyShape {
         if (!is_known(bound, runtime::Tag::none) &&
             !(s_.is_number(bound) && s_.type_of(bound)->kind == ir::TypeKind::integer) &&
             !(s_.is_tensor(bound) && !is_float(bound.type->dtype)))
-          s_.abandon("a slice's bound that is not followed");
+          s_.abandon(Reason::unknown_value, "a slice's bound that is not followed");
       return unknown_size();
     }
     if (whole(*slice)) return n;
     if (!n.known()) return unknown_size();
     int64_t start, stop, step;
     const int64_t count = runtime::slice_indices(s_.session, *slice, n.c, start, stop, step);
-    if (count < 0) s_.abandon("a slice that raises");
+    if (count < 0) s_.abandon(Reason::raises, "a slice that raises");
     return SymDim::number(count);
   }
 
@@ -184,7 +185,7 @@ std::vector<AVal> Specialiser::key_items(const AVal& given) {
                                                     AVal::of(runtime::make_dtype(session, DType::i64))})
                               : make_tensor_of(*this, {AVal::tuple(items)}, {});
     makes_tensors = makes;
-    if (made.is(AKind::unbound)) abandon("a list as an index whose items are not followed");
+    if (made.is(AKind::unbound)) abandon(Reason::container, "a list as an index whose items are not followed");
     k = std::move(made);
   }
   return keys;
@@ -209,7 +210,8 @@ void Specialiser::not_by_element(const std::vector<SymDim>& shape) {
   const auto kept = [](const AFrame* f) {
     return std::ranges::any_of(f->loops, [](const AFrame::LoopState& l) { return l.residual != ir::BlockId::none; });
   };
-  if (shape.empty() && std::ranges::any_of(frames_, kept)) abandon("a loop over the elements of a tensor");
+  if (shape.empty() && std::ranges::any_of(frames_, kept))
+    abandon(Reason::loop_state, "a loop over the elements of a tensor");
 }
 
 AVal Specialiser::index_by_row(const AVal& x, std::vector<AVal> keys) {
@@ -226,13 +228,13 @@ AVal Specialiser::index_by_row(const AVal& x, std::vector<AVal> keys) {
 AVal Specialiser::put_by_row(std::string_view row, const AVal& x, std::vector<AVal> keys, const AVal& v) {
   const Dims shape = KeyShape(*this, x, keys).shape();
   not_by_element(shape);
-  if (!is_tensor(v) && !is_number(v)) abandon("assignment to items of a tensor of what is no number");
+  if (!is_tensor(v) && !is_number(v)) abandon(Reason::raises, "assignment to items of a tensor of what is no number");
   if (is_tensor(v)) {
     Dims given(v.type->dims.begin(), v.type->dims.end());
     while (given.size() > shape.size() && given[0] == SymDim::number(1)) given.erase(given.begin());
     Dims together = shape;
     if (given.size() > shape.size() || !broadcast(together, given) || together.size() != shape.size())
-      abandon("assignment of a tensor that does not fit");
+      abandon(Reason::raises, "assignment of a tensor that does not fit");
   }
   const ir::OpInfo& op = *ir::find_op(row);
   return AVal::dynamic(code.let(op.op, {atom(x), key_operand(std::move(keys)).atom, atom(v)}, 0, x.type, span), x.type);
@@ -392,7 +394,7 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key, std::vector<Index
       }
       int64_t start, stop, step;
       const int64_t count = runtime::slice_indices(session, *slice, n.c, start, stop, step);
-      if (count < 0) abandon("a slice that raises");
+      if (count < 0) abandon(Reason::raises, "a slice that raises");
       if (step == 1) {
         out = taken(out, {Kind::narrow, axis, start, count});
       } else {
@@ -410,7 +412,7 @@ AVal Specialiser::tensor_index(const AVal& x, const AVal& key, std::vector<Index
       continue;
     }
     if (i < 0) i += n.c;
-    if (i < 0 || i >= n.c) abandon("index out of range");
+    if (i < 0 || i >= n.c) abandon(Reason::raises, "index out of range");
     out = taken(out, {Kind::narrow, axis, i, 1});
     out = taken(out, {Kind::squeeze, axis});
   }
@@ -429,7 +431,7 @@ AVal Specialiser::tensor_store(const AVal& x, const AVal& key, const AVal& value
   if (!is_tensor(v)) {
     v = tensor_op("full", {AVal::tuple(shape), v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
   } else {
-    if (v.type->rank() > old.type->rank()) abandon("assignment of a tensor of more axes");
+    if (v.type->rank() > old.type->rank()) abandon(Reason::raises, "assignment of a tensor of more axes");
     if (v.type->dtype != x.type->dtype)
       v = tensor_op("astype", {v, AVal::of(runtime::make_dtype(session, x.type->dtype))});
     v = tensor_op("expand", {v, AVal::tuple(shape)});

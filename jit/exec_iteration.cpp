@@ -48,15 +48,15 @@ AVal Specialiser::make_reversed(const AVal& a) {
     const AObject& o = read(a.heap);
     if (o.poisoned) abandon_torn(o, "an object");
     if (o.kind == AObject::Kind::dict) return dict_iterator(view_of(a, ObjectKind::dict_keys), true);
-    if (o.kind != AObject::Kind::list) abandon("reversed() of an object");
+    if (o.kind != AObject::Kind::list) abandon(Reason::unknown_object, "reversed() of an object");
     AVal it = new_iterator(AObject::Iter::reversed, a);
     write(it.heap).cursor = AVal::of(Value::integer(static_cast<int64_t>(read(a.heap).items.size()) - 1));
     return it;
   }
-  if (a.is(AKind::dynamic) && !is_tensor(a)) abandon("reversed() of this value");
+  if (a.is(AKind::dynamic) && !is_tensor(a)) abandon(Reason::unknown_value, "reversed() of this value");
   if (a.extends_tuple() && (!class_lookup(a, intern("__reversed__")).is(AKind::unbound) || overrides(a, "__len__") ||
                             overrides(a, "__getitem__")))
-    abandon("reversed() of an object");
+    abandon(Reason::unknown_object, "reversed() of an object");
   const std::vector<AVal> items = items_of(a, "is reversed");
   AVal it = make_iterator(AVal::tuple({items.rbegin(), items.rend()}));
   write(it.heap).step = AVal::of(Value::integer(-1));  // its places count from the end: iterator_source
@@ -78,7 +78,7 @@ AVal Specialiser::make_iterator(const AVal& given) {
       return it;
     }
     if (o.kind == AObject::Kind::instance) return by_protocol("iterator", prim::iter, {a}, {a});
-    abandon("iteration over an object");
+    abandon(Reason::unknown_object, "iteration over an object");
   }
   if (a.extends_tuple())
     return overrides(a, "__iter__") ? by_protocol("iterator", prim::iter, {a}, {a})
@@ -101,7 +101,7 @@ AVal Specialiser::make_iterator(const AVal& given) {
     return new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
   }
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::iter, {a});
-  abandon("iteration over this value");
+  abandon(Reason::unknown_value, "iteration over this value");
 }
 
 // Does an iterator go from one known item to the next, so that where it stands must be known?
@@ -117,7 +117,8 @@ bool Specialiser::over_structure(const AVal& it) const {
 // yield mostly go through numbers, one by one: they are interpreted.
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
-  if (code->kind != ir::Function::Kind::generator) abandon(fmt::format("generator {}", code->name.text()));
+  if (code->kind != ir::Function::Kind::generator)
+    abandon(Reason::language, fmt::format("generator {}", code->name.text()));
   ir::FunctionRef& steps = generators_[code.get()];
   if (!steps) steps = ir::grad::as_steps(*code);
   return new_iterator(AObject::Iter::generator, exec_function(steps, std::move(params), globals, call_site));
@@ -129,12 +130,14 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   constexpr size_t kMostSteps = 256;  // of a program: each is written out
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
-    if (!n || n->as_int() == kRunning) abandon("a generator expression whose next value depends on data");
+    if (!n || n->as_int() == kRunning)
+      abandon(Reason::loop_on_data, "a generator expression whose next value depends on data");
     return n->as_int();
   };
   const int64_t before = place();
   if (before < 0) return AVal::marker(AKind::end);
-  if (++generator_steps_ > kMostSteps) abandon(fmt::format("generator expressions of more than {} values", kMostSteps));
+  if (++generator_steps_ > kMostSteps)
+    abandon(Reason::too_large, fmt::format("generator expressions of more than {} values", kMostSteps));
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal none = AVal::of(Value::none());
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
@@ -143,11 +146,12 @@ AVal Specialiser::next_of_generator(const AVal& object) {
 
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
-  if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) abandon("next of this value");
+  if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator)
+    abandon(Reason::unknown_value, "next of this value");
   AVal zero = AVal::of(Value::integer(0));
   const auto place = [&](const AVal& cursor, std::string_view over) {
     const auto i = concrete(cursor);
-    if (!i) abandon(fmt::format("a loop over a {} whose length is not followed", over));
+    if (!i) abandon(Reason::computed_length, fmt::format("a loop over a {} whose length is not followed", over));
     return *i;
   };
   switch (read(it.heap).iter) {
@@ -191,14 +195,16 @@ AVal Specialiser::next(const AVal& it) {
       if (i.is_none()) return AVal::marker(AKind::end);  // it has ended
       const AObject& d = read(view.items()[0].heap);
       if (d.poisoned) abandon_torn(d, "a dict");
-      if (d.keys.size() != read(it.heap).parts.size()) abandon("a dict that changes its size in a loop over it");
+      if (d.keys.size() != read(it.heap).parts.size())
+        abandon(Reason::raises, "a dict that changes its size in a loop over it");
       const int64_t at = i.as_int();
       if (at < 0 || at >= static_cast<int64_t>(d.keys.size())) {
         write(it.heap).cursor = AVal::of(Value::none());
         return AVal::marker(AKind::end);
       }
       const auto k = static_cast<size_t>(at);
-      if (!same(d.keys[k], read(it.heap).parts[k])) abandon("a dict whose keys change in a loop over it");
+      if (!same(d.keys[k], read(it.heap).parts[k]))
+        abandon(Reason::raises, "a dict whose keys change in a loop over it");
       AVal v = view_item(view, k);
       if (v.is(AKind::poison) || d.items[k].is(AKind::poison))
         abandon_parted(d.items[k], "an item that differs between branches");
@@ -212,17 +218,18 @@ AVal Specialiser::next(const AVal& it) {
       const AObject& set = read(read(it.heap).source.heap);
       const PersistentArray<AVal> items = read(it.heap).parts;
       if (set.poisoned) abandon_torn(set, "a set");
-      if (set.keys.size() != items.size()) abandon("a set that changes its size in a loop over it");
+      if (set.keys.size() != items.size()) abandon(Reason::raises, "a set that changes its size in a loop over it");
       const auto k = static_cast<size_t>(i.as_int());
       const bool ended = k >= items.size();
-      if (!ended && key_position(set.keys, items[k].known) < 0) abandon("a set whose items change in a loop over it");
+      if (!ended && key_position(set.keys, items[k].known) < 0)
+        abandon(Reason::raises, "a set whose items change in a loop over it");
       write(it.heap).cursor = ended ? AVal::of(Value::none()) : AVal::of(Value::integer(i.as_int() + 1));
       return ended ? AVal::marker(AKind::end) : items[k];
     }
     case AObject::Iter::range: {
       AVal cursor = read(it.heap).cursor, stop = read(it.heap).stop, step = read(it.heap).step;
       int64_t by = need_int(step, "is a range's step");
-      if (by == 0) abandon("range with step 0");
+      if (by == 0) abandon(Reason::raises, "range with step 0");
       AVal done = compare(by > 0 ? prim::ge : prim::le, cursor, stop);
       if (auto known = concrete(done)) {
         if (known->as_bool()) return AVal::marker(AKind::end);
@@ -242,7 +249,7 @@ AVal Specialiser::next(const AVal& it) {
         AVal v = next(p);
         if (v.is(AKind::end)) return v;
         if (v.is(AKind::maybe_end) || v.is(AKind::dynamic)) {
-          if (v.is(AKind::maybe_end)) abandon("zip with a computed length");
+          if (v.is(AKind::maybe_end)) abandon(Reason::computed_length, "zip with a computed length");
         }
         items.push_back(std::move(v));
       }
@@ -265,7 +272,7 @@ AVal Specialiser::next(const AVal& it) {
       for (size_t i = 1; i < parts.size(); ++i) {
         AVal v = next(parts[i]);
         if (v.is(AKind::end)) return v;
-        if (v.is(AKind::maybe_end)) abandon("map with a computed length");
+        if (v.is(AKind::maybe_end)) abandon(Reason::computed_length, "map with a computed length");
         items.push_back(std::move(v));
       }
       return call(parts[0], items);
@@ -273,15 +280,16 @@ AVal Specialiser::next(const AVal& it) {
     case AObject::Iter::tensor: {
       AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
       const AVal source = read(it.heap).source;
-      if (source.type->rank() == 0) abandon("iteration over a 0-d tensor");
+      if (source.type->rank() == 0) abandon(Reason::raises, "iteration over a 0-d tensor");
       auto i = concrete(at);
-      if (!i || !source.type->dims[0].known()) abandon("a loop over a tensor of computed length");
+      if (!i || !source.type->dims[0].known())
+        abandon(Reason::computed_length, "a loop over a tensor of computed length");
       if (i->as_int() >= source.type->dims[0].c) return AVal::marker(AKind::end);
       write(it.heap).cursor = AVal::of(Value::integer(i->as_int() + 1));
       return tensor_index(source, at);
     }
     default:
-      abandon("next of this iterator");
+      abandon(Reason::unknown_value, "next of this iterator");
   }
 }
 
@@ -306,17 +314,17 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
     ObjectKind k = kind_of(a.known);
     if (k == ObjectKind::tuple || k == ObjectKind::range || k == ObjectKind::str || k == ObjectKind::bytes) {
       int64_t n = runtime::length(session, a.known);
-      if (n > 100000) abandon("a long sequence");
+      if (n > 100000) abandon(Reason::too_large, "a long sequence");
       bool ok = runtime::for_each(session, a.known, [&](Value& v) {
         out.push_back(AVal::of(v));
         return true;
       });
-      if (!ok) abandon("an operation that raises");
+      if (!ok) abandon(Reason::raises, "an operation that raises");
       return out;
     }
   }
   if (a.is(AKind::ref) || a.is(AKind::range) || is_tensor(a)) return items_from(make_iterator(a), what);
-  abandon(fmt::format("a value that {} is not followed", what));
+  abandon(Reason::unknown_value, fmt::format("a value that {} is not followed", what));
 }
 
 std::vector<AVal> Specialiser::items_from(const AVal& iterator, std::string_view what) {
@@ -344,11 +352,13 @@ void Specialiser::each_item(const AVal& a, std::string_view what, const std::fun
 
 void Specialiser::each_item_from(const AVal& iterator, std::string_view what,
                                  const std::function<bool(const AVal&)>& f) {
-  if (iterator.is(AKind::dynamic)) abandon(fmt::format("a sequence of computed length {}", what));
+  if (iterator.is(AKind::dynamic))
+    abandon(Reason::computed_length, fmt::format("a sequence of computed length {}", what));
   for (size_t n = 0;; ++n) {
     const AVal v = next(iterator);
     if (v.is(AKind::end)) return;
-    if (v.is(AKind::maybe_end) || n > 100000) abandon(fmt::format("a sequence of computed length {}", what));
+    if (v.is(AKind::maybe_end) || n > 100000)
+      abandon(Reason::computed_length, fmt::format("a sequence of computed length {}", what));
     if (!f(v)) return;
   }
 }
@@ -369,7 +379,7 @@ std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_vie
 // Puts the items of a dict, or of what has keys(), into a dict; false: `from` is no mapping.
 bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
   const AVal from = settled(given);
-  if (from.is(AKind::dynamic) && !from.type) abandon("a mapping that is not followed");
+  if (from.is(AKind::dynamic) && !from.type) abandon(Reason::container, "a mapping that is not followed");
   if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
     const AObject o = read(from.heap);
@@ -390,12 +400,12 @@ AVal Specialiser::length(const AVal& given) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {
       session.pending = Value();
-      abandon("an operation that raises");
+      abandon(Reason::raises, "an operation that raises");
     }
     return AVal::of(Value::integer(n));
   }
   if (is_tensor(a)) {
-    if (a.type->rank() == 0) abandon("len() of a 0-d tensor");
+    if (a.type->rank() == 0) abandon(Reason::raises, "len() of a 0-d tensor");
     return size(a.type->dims[0]);
   }
   if (is_instance(a) && !(a.extends_tuple() && !overrides(a, "__len__")))
@@ -417,7 +427,7 @@ void Specialiser::list_append(const AVal& list, AVal v) {
     return;
   }
   if (!list.is(AKind::ref) || kind_at(list.heap) != AObject::Kind::list)
-    abandon("append to a list that is not followed");
+    abandon(Reason::container, "append to a list that is not followed");
   if (read(list.heap).poisoned) abandon_torn(read(list.heap), "a list");
   change(list.heap).items.push_back(std::move(v));
 }

@@ -61,7 +61,7 @@ AVal put_together(Specialiser& s, const AVal& a, const AVal& dtype) {
   std::vector<AVal> parts;
   for (const AVal& item : s.items_of(a, "becomes a tensor")) parts.push_back(put_together(s, item, dtype));
   for (const AVal& part : parts)
-    if (part.type != parts[0].type) s.abandon("a tensor of lists of several lengths");
+    if (part.type != parts[0].type) s.abandon(Reason::raises, "a tensor of lists of several lengths");
   return s.tensor_op("stack", {AVal::tuple(std::move(parts))});
 }
 
@@ -89,7 +89,8 @@ AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& a, const std::vecto
   const auto asked = s.concrete(dtype);
   DType t = kDefaultFloat;
   if (!asked) return {};
-  if (!asked->is_none() && !runtime::to_dtype(s.session, *asked, t)) s.abandon("a dtype that there is not");
+  if (!asked->is_none() && !runtime::to_dtype(s.session, *asked, t))
+    s.abandon(Reason::raises, "a dtype that there is not");
   const auto as_asked = [&](DType otherwise) {
     return AVal::of(runtime::make_dtype(s.session, asked->is_none() ? otherwise : t));
   };
@@ -99,7 +100,7 @@ AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& a, const std::vecto
     const Value made = runtime::tensor_from(s.session, *known, asked->is_none() ? std::nullopt : std::optional(t));
     if (made.is_error()) {
       s.session.pending = Value();
-      s.abandon("a tensor that cannot be made");
+      s.abandon(Reason::raises, "a tensor that cannot be made");
     }
     return s.constant_tensor(made);
   }

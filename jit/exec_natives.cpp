@@ -34,22 +34,22 @@ bool subclass_of(Specialiser& s, const Value& cls, const Value& of) {
     return false;
   }
   auto* t = cast_exact<runtime::Type>(of);
-  if (!t) s.abandon("isinstance of something else than classes");
+  if (!t) s.abandon(Reason::unknown_object, "isinstance of something else than classes");
   if (runtime::asks_metaclass(s.session, t, runtime::Dunder::instancecheck_) ||
       runtime::asks_metaclass(s.session, t, runtime::Dunder::subclasscheck_))
-    s.abandon("isinstance of a class whose metaclass answers");
+    s.abandon(Reason::class_hook, "isinstance of a class whose metaclass answers");
   if (!t->builtin)
     for (std::string_view hook : {"__instancecheck__", "__subclasscheck__", "__subclasshook__"}) {
       const Value m = runtime::type_lookup(s.session, t, intern(hook));
       auto* method = cast_exact<runtime::ClassMethod>(m);
       if (method && !cast_exact<runtime::Native>(method->function))
-        s.abandon(fmt::format("isinstance of a class with {}", hook));
+        s.abandon(Reason::class_hook, fmt::format("isinstance of a class with {}", hook));
     }
   return runtime::is_subtype(cls.as<runtime::Type>(), t);
 }
 AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
   auto of = s.concrete(a.at(1));
-  if (!of) s.abandon("isinstance of computed classes");
+  if (!of) s.abandon(Reason::computed_test, "isinstance of computed classes");
   return AVal::of(Value::boolean(subclass_of(s, s.class_of(a[0]), *of)));
 }
 // A missing attribute is an exception of a hook: not one that is caught here.
@@ -57,27 +57,29 @@ void no_hook(Specialiser& s, const AVal& a, Symbol name) {
   if (!s.is_instance(a)) return;
   const auto* t = s.class_of(a).as<runtime::Type>();
   const bool there = !s.class_lookup(a, name).is(AKind::unbound) || !s.own_attribute(a, name).is(AKind::unbound);
-  if (t->has_getattribute || (t->has_getattr && !there)) s.abandon("an attribute that __getattr__ is asked for");
+  if (t->has_getattribute || (t->has_getattr && !there))
+    s.abandon(Reason::class_hook, "an attribute that __getattr__ is asked for");
 }
 // An attribute that the interpreter would load when the call runs may be missing then.
 void known_here(Specialiser& s, const AVal& v) {
-  if (v.is(AKind::dynamic) && !v.type) s.abandon("whether an attribute is there is known when the call runs");
+  if (v.is(AKind::dynamic) && !v.type)
+    s.abandon(Reason::computed_test, "whether an attribute is there is known when the call runs");
 }
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
-  if (!str) s.abandon("getattr without a name");
+  if (!str) s.abandon(Reason::raises, "getattr without a name");
   if (a.size() > 2) no_hook(s, a[0], runtime::str_symbol(str));
   AVal v = s.lookup_attr(a[0], runtime::str_symbol(str));
   if (a.size() > 2) known_here(s, v);
   if (!v.is(AKind::unbound)) return v;
-  if (a.size() < 3) s.abandon(fmt::format("attribute {} is not there", str->view()));
+  if (a.size() < 3) s.abandon(Reason::raises, fmt::format("attribute {} is not there", str->view()));
   return a[2];
 }
 AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
-  if (!str) s.abandon("hasattr without a name");
+  if (!str) s.abandon(Reason::raises, "hasattr without a name");
   no_hook(s, a[0], runtime::str_symbol(str));
   if (str->view() == "__dict__" && s.is_instance(a[0]))
     return AVal::of(Value::boolean(s.class_of(a[0]).as<runtime::Type>()->has_dict));
@@ -88,7 +90,7 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
-  if (!str) s.abandon("setattr without a name");
+  if (!str) s.abandon(Reason::raises, "setattr without a name");
   s.set_attr(a[0], runtime::str_symbol(str), a.at(2));
   return AVal::of(Value::none());
 }
@@ -101,12 +103,13 @@ AVal n_callable(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal n_is_tensor(Specialiser& s, const Arguments& a, const Keywords&) {
   if (auto v = s.concrete(a.at(0))) return AVal::of(Value::boolean(kind_of(*v) == ObjectKind::tensor));
-  if (a[0].is(AKind::dynamic) && !a[0].type) s.abandon("is_tensor of a value whose type is not known");
+  if (a[0].is(AKind::dynamic) && !a[0].type)
+    s.abandon(Reason::unknown_value, "is_tensor of a value whose type is not known");
   return AVal::of(Value::boolean(s.is_tensor(a[0])));
 }
 AVal n_abs(Specialiser& s, const Arguments& a, const Keywords&) {
   if (s.is_tensor(a.at(0))) return s.tensor_op("abs", {a[0]});
-  if (!s.is_number(a[0])) s.abandon("abs of something else than a number");
+  if (!s.is_number(a[0])) s.abandon(Reason::unknown_value, "abs of something else than a number");
   const ir::Type* t = s.type_of(a[0]);
   return s.of_builtin("abs", a, t->kind == ir::TypeKind::boolean ? ir::types::integer() : t);
 }
@@ -114,13 +117,14 @@ AVal n_round(Specialiser& s, const Arguments& a, const Keywords& k) {
   const ir::Type* t = s.type_of(a.at(0));
   const AVal digits = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::none());
   const bool whole = digits.is(AKind::known) && digits.known.is_none();
-  if (!s.is_number(a[0]) || (!whole && !s.is_number(digits))) s.abandon("round of something else than a number");
+  if (!s.is_number(a[0]) || (!whole && !s.is_number(digits)))
+    s.abandon(Reason::unknown_value, "round of something else than a number");
   return s.of_builtin("round", {a[0], digits}, whole || t->kind != ir::TypeKind::floating ? ir::types::integer() : t);
 }
 AVal n_sum(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal total = a.size() > 1 ? a[1] : !k.empty() ? k[0].second : AVal::of(Value::integer(0));
   if (total.is(AKind::known) && total.known.is_object() && !cast_exact<runtime::Tuple>(total.known))
-    s.abandon("sum of something else than numbers");
+    s.abandon(Reason::unknown_value, "sum of something else than numbers");
   s.each_item(a.at(0), "is summed", [&](const AVal& v) {
     total = s.binary(prim::add, total, v);
     return true;
@@ -132,9 +136,10 @@ AVal all_any(Specialiser& s, const Arguments& a, bool all) {
   for (;;) {  // no further than the first that decides
     const AVal v = s.next(it);
     if (v.is(AKind::end)) break;
-    if (v.is(AKind::maybe_end) || (v.is(AKind::dynamic) && !v.type)) s.abandon("all or any of computed length");
+    if (v.is(AKind::maybe_end) || (v.is(AKind::dynamic) && !v.type))
+      s.abandon(Reason::computed_length, "all or any of computed length");
     AVal t = s.truth(v);
-    if (!s.concrete(t)) s.abandon("all or any of computed values");
+    if (!s.concrete(t)) s.abandon(Reason::computed_test, "all or any of computed values");
     if (is_bool(t, !all)) return AVal::of(Value::boolean(!all));
   }
   return AVal::of(Value::boolean(all));
@@ -146,7 +151,7 @@ AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any
 AVal extreme_by(Specialiser& s, const std::vector<AVal>& items, const std::vector<AVal>& keys, bool most) {
   std::vector<ir::Atom> atoms;
   for (const AVal& key : keys) {
-    if (!s.is_number(key)) s.abandon("a computed value decides which is more");
+    if (!s.is_number(key)) s.abandon(Reason::computed_test, "a computed value decides which is more");
     atoms.push_back(s.atom(key));
   }
   const AVal list = AVal::dynamic(s.code.let(prim::list, atoms, 0, nullptr, s.span), nullptr);
@@ -162,7 +167,8 @@ AVal extreme_by(Specialiser& s, const std::vector<AVal>& items, const std::vecto
 AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
   AVal key = AVal::of(Value::none()), otherwise;
   for (const auto& [name, v] : k) {
-    if (name.text() != "key" && name.text() != "default") s.abandon("max or min is called with other arguments");
+    if (name.text() != "key" && name.text() != "default")
+      s.abandon(Reason::raises, "max or min is called with other arguments");
     (name.text() == "key" ? key : otherwise) = v;
   }
   const bool by_itself = key.is(AKind::known) && key.known.is_none();
@@ -187,15 +193,15 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
     for (const AVal& item : a) look(item);
   else
     s.each_item(a.at(0), "is compared", look);
-  if (items.empty() && otherwise.is(AKind::unbound)) s.abandon("max or min of nothing");
+  if (items.empty() && otherwise.is(AKind::unbound)) s.abandon(Reason::raises, "max or min of nothing");
   if (items.empty()) return otherwise;
   if (decided) return best;
   const ir::Type* type = s.type_of(items[0]);
   if (!std::ranges::all_of(items, [&](const AVal& v) { return s.is_number(v); }))
-    s.abandon("a computed value decides which is more");
+    s.abandon(Reason::computed_test, "a computed value decides which is more");
   const bool alike = std::ranges::all_of(items, [&](const AVal& v) { return s.type_of(v) == type; });
   if (by_itself) return s.of_builtin(most ? "max" : "min", items, alike ? type : nullptr);
-  if (!alike) s.abandon("max or min of numbers of several types");
+  if (!alike) s.abandon(Reason::computed_test, "max or min of numbers of several types");
   return extreme_by(s, items, keys, most);
 }
 AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
@@ -204,16 +210,18 @@ AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extre
 AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal key = AVal::of(Value::none()), reverse = AVal::of(Value::boolean(false));
   for (const auto& [name, v] : k) {
-    if (name.text() != "key" && name.text() != "reverse") s.abandon("sorted is called with other arguments");
+    if (name.text() != "key" && name.text() != "reverse")
+      s.abandon(Reason::raises, "sorted is called with other arguments");
     (name.text() == "key" ? key : reverse) = v;
   }
   const AVal backwards = s.truth(reverse);
-  if (!s.concrete(backwards)) s.abandon("sorted in a computed direction");
+  if (!s.concrete(backwards)) s.abandon(Reason::computed_test, "sorted in a computed direction");
   std::vector<AVal> items = s.sized_items_of(a.at(0), "is sorted");
   std::vector<std::pair<AVal, size_t>> keys;
   for (const AVal& item : items) {
     const AVal of = key.is(AKind::known) && key.known.is_none() ? item : s.call(key, {item});
-    if (!s.concrete(of) && !s.is_number(of)) s.abandon("sorted by something else than numbers and texts");
+    if (!s.concrete(of) && !s.is_number(of))
+      s.abandon(Reason::computed_test, "sorted by something else than numbers and texts");
     keys.emplace_back(of, keys.size());
   }
   if (is_bool(backwards, true)) std::ranges::reverse(keys);  // equal ones keep their order
@@ -228,21 +236,21 @@ AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
 AVal n_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
 AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal v = s.next(a.at(0));
-  if (v.is(AKind::maybe_end)) s.abandon("next of an iterator of computed length");
+  if (v.is(AKind::maybe_end)) s.abandon(Reason::computed_length, "next of an iterator of computed length");
   if (!v.is(AKind::end)) return v;
-  if (a.size() < 2) s.abandon("StopIteration");
+  if (a.size() < 2) s.abandon(Reason::raises, "StopIteration");
   return a[1];
 }
 // Only as good as an identity: the number itself differs from run to run anyway.
 // The library's walks over trees keep what they have seen by its id. Theirs is the number of the object in this
 // program, which must not leave it (Specialiser::stays_inside); a script has the real one.
 AVal n_id(Specialiser& s, const Arguments& a, const Keywords&) {
-  if (s.is_of_script(s.span)) s.abandon("the id of an object");
+  if (s.is_of_script(s.span)) s.abandon(Reason::identity, "the id of an object");
   if (a.at(0).is(AKind::ref)) return AVal::of(Value::integer(Specialiser::kIds + a[0].heap));
   if (a[0].is(AKind::known) && a[0].known.is_object())
     return AVal::of(Value::integer(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a[0].known.object()))));
   if (a[0].is(AKind::tuple) || a[0].is(AKind::closure)) return AVal::of(Value::integer(s.id_of_parts(a[0].parts)));
-  s.abandon("id of a value");
+  s.abandon(Reason::identity, "id of a value");
 }
 
 bool is_boxed(const AVal& v) { return v.is(AKind::dynamic) && !v.type; }
@@ -254,7 +262,7 @@ AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   if (t && t->kind == ir::TypeKind::floating) return s.of_builtin("int", a, ir::types::integer());
   if (!a.empty() && s.is_tensor(a[0])) return t_int(s, {s.tensor_item(a[0])}, {});
   if (a.size() == 1 && is_boxed(a[0])) return s.converted("int", a[0], ir::types::integer());
-  s.abandon("int of a computed value");
+  s.abandon(Reason::computed_number, "int of a computed value");
 }
 AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.empty()) return AVal::of(Value::floating(0));
@@ -264,7 +272,7 @@ AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
     return s.binary(prim::truediv, a[0], AVal::of(Value::integer(1)));
   if (s.is_tensor(a[0])) return t_float(s, {s.tensor_item(a[0])}, {});
   if (a.size() == 1 && is_boxed(a[0])) return s.converted("float", a[0], ir::types::floating());
-  s.abandon("float of a computed value");
+  s.abandon(Reason::computed_number, "float of a computed value");
 }
 AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
   return a.empty() ? AVal::of(Value::boolean(false)) : s.truth(a[0]);
@@ -280,7 +288,7 @@ void put_all(Specialiser& s, const AVal& d, const Arguments& a, const Keywords& 
   if (!a.empty() && !s.merge_mapping(d, a[0]))
     s.each_item(a[0], "becomes a dict", [&](const AVal& pair) {
       auto kv = s.items_of(pair, "is a pair");
-      if (kv.size() != 2) s.abandon("a pair of another length");
+      if (kv.size() != 2) s.abandon(Reason::raises, "a pair of another length");
       s.set_item(d, kv[0], kv[1]);
       return true;
     });
@@ -297,14 +305,14 @@ AVal t_set(Specialiser& s, const Arguments& a, const Keywords&) {
   return set;
 }
 AVal t_type(Specialiser& s, const Arguments& a, const Keywords&) {
-  if (a.size() != 1) s.abandon("a class made inside");
+  if (a.size() != 1) s.abandon(Reason::language, "a class made inside");
   return AVal::of(s.class_of(a[0]));
 }
 // An int where the interpreter asks for `__index__`; a bool becomes one.
 AVal whole(Specialiser& s, const AVal& v, std::string_view what) {
   const ir::Type* t = s.type_of(v);
   if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, v, AVal::of(Value::integer(0)));
-  if (!t || t->kind != ir::TypeKind::integer) s.abandon(fmt::format("{} is no int", what));
+  if (!t || t->kind != ir::TypeKind::integer) s.abandon(Reason::raises, fmt::format("{} is no int", what));
   return v;
 }
 AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -341,7 +349,7 @@ AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal t_reversed(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_reversed(a.at(0)); }
 AVal t_super(Specialiser& s, const Arguments& a, const Keywords&) {
-  if (a.size() != 2) s.abandon("super");
+  if (a.size() != 2) s.abandon(Reason::language, "super");
   return AVal::compound(AKind::super, {a[0], a[1]});
 }
 
@@ -355,7 +363,7 @@ AVal m_list_extend(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 // The list, dict or set that a method writes to.
 AObject& followed(Specialiser& s, const AVal& a, std::string_view what) {
-  if (!a.is(AKind::ref)) s.abandon(fmt::format("{} that is not followed", what));
+  if (!a.is(AKind::ref)) s.abandon(Reason::container, fmt::format("{} that is not followed", what));
   if (s.read(a.heap).poisoned) s.abandon_torn(s.read(a.heap), what);
   return s.write(a.heap);
 }
@@ -382,7 +390,7 @@ AVal m_list_pop(Specialiser& s, const Arguments& a, const Keywords&) {
   int64_t n = static_cast<int64_t>(s.read(a[0].heap).items.size());
   int64_t i = a.size() > 1 ? s.need_int(a[1], "is an index") : -1;
   if (i < 0) i += n;
-  if (i < 0 || i >= n) s.abandon("pop from another length");
+  if (i < 0 || i >= n) s.abandon(Reason::raises, "pop from another length");
   AObject& o = s.change(a[0].heap);
   AVal v = o.items[static_cast<size_t>(i)];
   if (i == n - 1) {
@@ -431,7 +439,7 @@ AVal m_set_update(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::none());
 }
 AVal dict_view(Specialiser& s, const Arguments& a, ObjectKind kind) {
-  if (!a.at(0).is(AKind::ref)) s.abandon("a dict that is not followed");
+  if (!a.at(0).is(AKind::ref)) s.abandon(Reason::container, "a dict that is not followed");
   return s.view_of(a[0], kind);
 }
 AVal m_dict_keys(Specialiser& s, const Arguments& a, const Keywords&) { return dict_view(s, a, ObjectKind::dict_keys); }
@@ -568,7 +576,9 @@ const MethodRow kMethods[] = {
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.
-AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) { s.abandon_whole("a demand made inside"); }
+AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) {
+  s.abandon_whole(Reason::placement, "a demand made inside");
+}
 const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
 
 }  // namespace
@@ -630,11 +640,11 @@ constexpr int64_t kLarge = 1 << 16;
 template <class Entry>
 AVal Specialiser::handled(const Entry& entry, std::string_view name, const Arguments& args, const Keywords& keywords) {
   if (!entry.shape.fits(args, keywords))
-    abandon(fmt::format("{}() is called with other arguments than it takes", name));
+    abandon(Reason::raises, fmt::format("{}() is called with other arguments than it takes", name));
   try {
     return entry.handler(*this, args, keywords);
   } catch (const std::out_of_range&) {  // of a library's own native, called by a script
-    abandon(fmt::format("{}() is called with too few arguments", name));
+    abandon(Reason::raises, fmt::format("{}() is called with too few arguments", name));
   }
 }
 
@@ -694,7 +704,7 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
     Value out = runtime::call(session, Value::share(n), Args{values, kw, names});
     if (out.is_error()) {
       session.pending = Value();
-      abandon(fmt::format("{} raises", n->def->name));
+      abandon(Reason::raises, fmt::format("{} raises", n->def->name));
     }
     if (plain_result(out)) return AVal::of(out);
     if (auto* list = cast_exact<runtime::List>(out);
@@ -714,12 +724,13 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   if (n->owner || keywords.empty())
     if (AVal text = text_of_native(*n, args); !text.is(AKind::unbound)) return call(text, args, keywords);
   if (n->def->effect == runtime::NativeEffect::frames)
-    abandon_whole(fmt::format("{}() looks at the calls that run", n->def->name));
+    abandon_whole(Reason::frames, fmt::format("{}() looks at the calls that run", n->def->name));
   if (n->def->effect == runtime::NativeEffect::output) return boxed_output(f, rest, keywords);
   // What only numbers, texts and tensors go into runs no script.
   if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
       std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
-    fallbacks_.push_back({fmt::format("call of {}", n->def->name), script_span(), current_function(), span});
+    fallbacks_.push_back(
+        {{Reason::call, fmt::format("call of {}", n->def->name)}, script_span(), current_function(), span});
     return pure_call(f, rest, keywords, nullptr);
   }
   return boxed_call(f, rest, keywords);
@@ -754,14 +765,14 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const
   if (v && (layout == ObjectKind::tuple || layout == ObjectKind::bytes) &&
       ((v->is_int() && v->as_int() > kLarge) || kind_of(*v) == ObjectKind::big_int ||
        (kind_of(*v) == ObjectKind::range && runtime::length(session, *v) > kLarge)))
-    abandon("a large constant");
+    abandon(Reason::too_large, "a large constant");
   if (all_known && immutable && !args.empty()) {
     std::vector<Value> values;
     for (const AVal& a : args) values.push_back(*concrete(a));
     Value out = runtime::call(session, f.known, Args{values, {}, {}});
     if (out.is_error()) {
       session.pending = Value();
-      abandon("a conversion that raises");
+      abandon(Reason::raises, "a conversion that raises");
     }
     return AVal::of(out);
   }

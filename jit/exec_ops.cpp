@@ -59,7 +59,7 @@ static bool large_result(Session& s, BinOp op, const Value& a, const Value& b) {
 static AVal computed(Specialiser& s, Value v) {
   if (v.is_error()) {
     s.session.pending = Value();
-    s.abandon("an operation that raises");
+    s.abandon(Reason::raises, "an operation that raises");
   }
   return AVal::of(std::move(v));
 }
@@ -95,7 +95,7 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
   const BinOp of_runtime = runtime::binary_of(op);
   if (auto x = concrete(a))
     if (auto y = concrete(b)) {
-      if (large_result(session, of_runtime, *x, *y)) abandon("a large constant");
+      if (large_result(session, of_runtime, *x, *y)) abandon(Reason::too_large, "a large constant");
       return computed(*this, runtime::binary(session, of_runtime, *x, *y));
     }
   if (is_tensor(a) || is_tensor(b)) {
@@ -103,11 +103,11 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
       // `x op= v` keeps x's dtype, and its shape (OPS: promotion is PyTorch's).
       AVal out = tensor_op(tensor_row(plain), {a, b});
       if (augmented && is_tensor(a) && type_of(out) != type_of(a))
-        abandon("an in-place operation that changes the dtype or shape");
+        abandon(Reason::derivative, "an in-place operation that changes the dtype or shape");
       return out;
     }
   }
-  if (a.is(AKind::zero) || b.is(AKind::zero)) abandon("arithmetic on a symbolic zero");
+  if (a.is(AKind::zero) || b.is(AKind::zero)) abandon(Reason::derivative, "arithmetic on a symbolic zero");
   const ir::Type *ta = type_of(a), *tb = type_of(b);
   if (is_scalar(ta) && is_scalar(tb)) return scalar_binary(plain, of_runtime, a, b, ta, tb);
   if (is_instance(a) || is_instance(b)) return by_protocol(op, {a, b});
@@ -138,7 +138,7 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
   if (plain == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
     int64_t n = need_int(b, "is the length of a sequence");
     const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : list_items(a)->items();
-    if (n * static_cast<int64_t>(base.size()) > 4096) abandon("a long list");
+    if (n * static_cast<int64_t>(base.size()) > 4096) abandon(Reason::too_large, "a long list");
     std::vector<AVal> items;
     for (int64_t i = 0; i < n; ++i) items.insert(items.end(), base.begin(), base.end());
     if (a.is(AKind::tuple)) return AVal::tuple(std::move(items));
@@ -163,7 +163,8 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
       t = ir::types::floating();  // a negative base with a fraction leaves the version
     } else {
       auto n = concrete(b);
-      if (!n || !n->is_int() || n->as_int() < 0) abandon("an int power whose type depends on its sign");
+      if (!n || !n->is_int() || n->as_int() < 0)
+        abandon(Reason::computed_test, "an int power whose type depends on its sign");
       t = ir::types::integer();
     }
   } else if (!floats && op != prim::matmul) {
@@ -172,7 +173,7 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
             ? ir::types::boolean()
             : ir::types::integer();
   }
-  if (!t) abandon("an operator that these numbers do not have");
+  if (!t) abandon(Reason::raises, "an operator that these numbers do not have");
   AVal out = emit(op, {a, b}, t);
   auto x = witness(a), y = witness(b);
   if (x && y) {
@@ -202,7 +203,7 @@ AVal Specialiser::unary(Op op, const AVal& operand) {
   }
   const ir::Type* t = type_of(a);
   if (is_scalar(t)) {
-    if (op == prim::invert && t->kind == TypeKind::floating) abandon("~ of a float");
+    if (op == prim::invert && t->kind == TypeKind::floating) abandon(Reason::raises, "~ of a float");
     AVal out = emit(op, {a}, t->kind == TypeKind::boolean ? ir::types::integer() : t);
     if (auto w = witness(a)) {
       Value r = runtime::unary(session, rop, *w);
@@ -222,7 +223,7 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
     if (r < 0 && (boxed_value(a) || boxed_value(b)) && !number(a) && !number(b) && can_box(a, {b}, {}))
       return AVal::dynamic(code.let(op, {materialise(a), materialise(b)}, 0, ir::types::boolean(), span),
                            ir::types::boolean());
-    if (r < 0) abandon("identity of computed values");
+    if (r < 0) abandon(Reason::computed_test, "identity of computed values");
     return AVal::of(Value::boolean((r == 1) == (op == prim::is)));
   }
   if (op == prim::in || op == prim::not_in) return membership(op, a, b);
@@ -236,7 +237,7 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
     const AVal& other = is_tensor(a) ? b : a;
     const bool equality = op == prim::eq || op == prim::ne;
     if (equality && other.is(AKind::known)) return AVal::of(Value::boolean(op == prim::ne));  // None, a text, a class
-    if (!other.is(AKind::dynamic)) abandon("a tensor compared with something else");
+    if (!other.is(AKind::dynamic)) abandon(Reason::computed_test, "a tensor compared with something else");
     return boxed(op, {a, b});  // a number, as likely as not: then the result is a tensor
   }
   const ir::Type *ta = type_of(a), *tb = type_of(b);
@@ -326,7 +327,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
       int r = runtime::contains(session, *y, *x);
       if (r < 0) {
         session.pending = Value();
-        abandon("an operation that raises");
+        abandon(Reason::raises, "an operation that raises");
       }
       return answer(r == 1);
     }
@@ -357,7 +358,8 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
 // Is `item` a pair of the dict's items? The key is looked up, its value compared.
 bool Specialiser::holds_pair(const AVal& dict, const AVal& item) {
   const bool known = item.is(AKind::known) && cast_exact<runtime::Tuple>(item.known);
-  if (!known && !item.is(AKind::tuple)) abandon("what may be one of a dict's items is not known");
+  if (!known && !item.is(AKind::tuple))
+    abandon(Reason::computed_number, "what may be one of a dict's items is not known");
   const std::vector<AVal> pair = items_of(item, "is looked up");
   if (pair.size() != 2) return false;
   if (read(dict.heap).poisoned) abandon_torn(read(dict.heap), "a dict");
@@ -371,7 +373,7 @@ AVal Specialiser::truth(const AVal& given) {
     int r = runtime::truth(session, *v);
     if (r < 0) {
       session.pending = Value();
-      abandon("an operation that raises");
+      abandon(Reason::raises, "an operation that raises");
     }
     return AVal::of(Value::boolean(r == 1));
   }
@@ -405,7 +407,7 @@ AVal Specialiser::truth(const AVal& given) {
                           : boxed(prim::truth, {a}, 0, ir::types::boolean());
     }
     default:
-      abandon("truth of a value that is not known");
+      abandon(Reason::unknown_value, "truth of a value that is not known");
   }
 }
 

@@ -100,7 +100,7 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
     d_value = fit(part, value);
   } else {
     Value rule = runtime::autodiff::find_rule(session, op.known.as<runtime::Str>()->view());
-    if (rule.is_unbound() || rule.is_error()) abandon("an in-place operation without a rule");
+    if (rule.is_unbound() || rule.is_error()) abandon(Reason::derivative, "an in-place operation without a rule");
     AVal d = call(concrete_function(rule), {part, env, old, value});
     d_old = cotangent_item(d, 0);
     d_value = cotangent_item(d, 1);
@@ -122,7 +122,7 @@ AVal Specialiser::iterator_source(const AVal& it) {
   auto has_ended = [&](const AObject& iterator) {
     if (iterator.cursor.is(AKind::unbound)) return false;
     auto at = concrete(iterator.cursor);
-    if (!at) abandon("an iterator whose place is not followed");
+    if (!at) abandon(Reason::derivative, "an iterator whose place is not followed");
     return at->is_none();
   };
   auto last = [&] {
@@ -134,7 +134,7 @@ AVal Specialiser::iterator_source(const AVal& it) {
       return has_ended(o) ? none() : AVal::tuple({o.source, last()});
     case AObject::Iter::reversed: {
       auto at = concrete(o.cursor);
-      if (!at) abandon("an iterator whose place is not followed");
+      if (!at) abandon(Reason::derivative, "an iterator whose place is not followed");
       return AVal::tuple({o.source, number(at->as_int() + 1)});
     }
     case AObject::Iter::dict: {
@@ -193,7 +193,7 @@ void Specialiser::feed(const AVal& env, const AVal& place, const AVal& d) {
     const std::vector<AVal> parts = read(place.heap).items.items();
     for (size_t i = 0; i < parts.size(); ++i) feed(env, parts[i], cotangent_item(d, static_cast<int64_t>(i)));
   } else {
-    abandon("the derivative through this iterator");
+    abandon(Reason::derivative, "the derivative through this iterator");
   }
 }
 
@@ -232,7 +232,7 @@ AVal Specialiser::bind_call(const ir::CallSig& sig, const std::vector<AVal>& arg
       }
       case Kind::double_star: {
         if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
-          abandon("** of something that is not followed");
+          abandon(Reason::unknown_value, "** of something that is not followed");
         const AObject d = read(v.heap);
         if (d.poisoned) abandon_torn(d, "a dict");
         for (size_t k = 0; k < d.keys.size(); ++k) add_keyword(keyword_name(d.keys[k]), d.items[k]);

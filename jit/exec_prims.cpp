@@ -30,7 +30,7 @@ AVal global_set(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>& 
 }
 AVal builtin_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Value v = runtime::intrinsic_or_builtin(s.session, Symbol::from_id(l.attr));
-  if (v.is_error() || v.is_unbound()) s.abandon("a builtin that is not there");
+  if (v.is_error() || v.is_unbound()) s.abandon(Reason::internal, "a builtin that is not there");
   return AVal::of(v);
 }
 AVal cell_new(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
@@ -116,13 +116,13 @@ AVal tuple_get(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) 
 AVal unpack(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   if (a[0].is(AKind::dynamic) && !a[0].type) return s.boxed(prim::unpack, a, l.attr);
   std::vector<AVal> items = s.items_of(a[0], "is unpacked");
-  if (items.size() != l.attr) s.abandon("unpacking of another length");
+  if (items.size() != l.attr) s.abandon(Reason::raises, "unpacking of another length");
   return AVal::tuple(std::move(items));
 }
 AVal unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   std::vector<AVal> items = s.items_of(a[0], "is unpacked");
   size_t before = ir::before_star(l.attr), after = ir::behind_star(l.attr);
-  if (items.size() < before + after) s.abandon("unpacking of another length");
+  if (items.size() < before + after) s.abandon(Reason::raises, "unpacking of another length");
   std::vector<AVal> out(items.begin(), items.begin() + static_cast<long>(before));
   out.push_back(s.new_list({items.begin() + static_cast<long>(before), items.end() - static_cast<long>(after)}));
   out.insert(out.end(), items.end() - static_cast<long>(after), items.end());
@@ -169,7 +169,7 @@ AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   const Value m = l.op != prim::import
                       ? whole
                       : runtime::loaded_module(s.session, intern(name.text().substr(0, name.text().find('.'))));
-  if (!cast<runtime::Module>(whole) || !cast<runtime::Module>(m)) s.abandon("import");
+  if (!cast<runtime::Module>(whole) || !cast<runtime::Module>(m)) s.abandon(Reason::language, "import");
   return AVal::of(m);
 }
 AVal import_from(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
@@ -182,7 +182,7 @@ AVal dict_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 }
 
 AVal dict_update(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  if (!s.merge_mapping(a[0], a[1])) s.abandon("** of something that is no mapping");
+  if (!s.merge_mapping(a[0], a[1])) s.abandon(Reason::raises, "** of something that is no mapping");
   return {};
 }
 
@@ -230,13 +230,13 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
     // What raises there is done again by the interpreter, from the start of the call.
     if (in_try_ && code.size() != before) {
       ++redone_;
-      if (effects_.done) abandon("an operation inside try, after an effect");
+      if (effects_.done) abandon(Reason::effects, "an operation inside try, after an effect");
     }
     return v;
   };
   if (ir::is_tensor_op(let.op)) return done(tensor_op(let.op, std::move(args)));
   const PrimRow& row = handler_of(let.op);
-  if (!row.execute) abandon(row.reason);
+  if (!row.execute) abandon(Reason::language, row.reason);
   return done(row.execute(*this, f, let, args));
 }
 

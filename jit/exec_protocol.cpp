@@ -29,7 +29,7 @@ const runtime::Type* Specialiser::class_of_instance(const AVal& a) {
 AVal Specialiser::own_attribute(const AVal& a, Symbol name) {
   if (!a.extends_tuple()) return load_slot(a.heap, name);
   if (class_of_instance(a)->has_dict && is_changeable(name))
-    abandon(fmt::format("attribute {}, which the interpreter may have set", name.text()));
+    abandon(Reason::interpreter_changed, fmt::format("attribute {}, which the interpreter may have set", name.text()));
   return {};
 }
 
@@ -37,7 +37,7 @@ AVal Specialiser::protocol_function(std::string_view name) {
   Value f = runtime::protocol_function(session, name);
   if (f.is_error()) {
     session.pending = Value();
-    abandon("the text of the protocol is not there");
+    abandon(Reason::internal, "the text of the protocol is not there");
   }
   if (protocol_module_.is_unbound()) protocol_module_ = f.as<runtime::Function>()->globals;
   return concrete_function(f);
@@ -49,7 +49,7 @@ AVal Specialiser::protocol_native(std::string_view name) {
   const Value f = module.is_error() ? module : runtime::get_attr(session, module, intern(name));
   if (!f.is_error()) return AVal::of(f);
   session.pending = Value();
-  abandon("the text of the protocol is not there");
+  abandon(Reason::internal, "the text of the protocol is not there");
 }
 
 // The text's function, executed; where that cannot be done, `boxed_form` of the whole (the interpreter does it).
@@ -73,7 +73,7 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
     for (const AVal& v : args)
       if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
     AVal out = boxed_form();
-    fallbacks_.back() = {reason.reason, reason.span.known() ? reason.span : here, current_function(), here};
+    fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : here, current_function(), here};
     return out;
   }
 }
@@ -109,7 +109,7 @@ AVal Specialiser::formatted(const AVal& a, const AVal& spec, char conversion) {
   Value out = x.is_error() ? x : runtime::format(session, x, text ? text->view() : "");
   if (out.is_error()) {
     session.pending = Value();
-    abandon("an operation that raises");
+    abandon(Reason::raises, "an operation that raises");
   }
   return AVal::of(out);
 }
@@ -165,18 +165,18 @@ AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
 Symbol name_of(Specialiser& s, const AVal& a) {
   const Value v = s.need_constant(a, "is an attribute's name");
   auto* t = cast_exact<runtime::Str>(v);
-  if (!t) s.abandon("an attribute's name that is no text");
+  if (!t) s.abandon(Reason::raises, "an attribute's name that is no text");
   return runtime::str_symbol(t);
 }
 
 N(n_find) {
   const auto cls = s.concrete(a.at(0));
-  if (!cls || kind_of(*cls) != ObjectKind::type) s.abandon("a class that is not known");
+  if (!cls || kind_of(*cls) != ObjectKind::type) s.abandon(Reason::unknown_object, "a class that is not known");
   AVal v = s.type_attr(*cls, name_of(s, a.at(1)));
   return v.is(AKind::unbound) ? a.at(2) : v;
 }
 N(n_own) {
-  if (!s.is_instance(a.at(0))) s.abandon("attributes of an object that is not followed");
+  if (!s.is_instance(a.at(0))) s.abandon(Reason::unknown_object, "attributes of an object that is not followed");
   if (a[0].is(AKind::ref) && s.read(a[0].heap).poisoned) s.abandon_torn(s.read(a[0].heap), "an object");
   const Symbol name = name_of(s, a.at(1));
   AVal v = s.own_attribute(a[0], name);
@@ -184,33 +184,37 @@ N(n_own) {
   return v.is(AKind::unbound) ? a.at(2) : v;
 }
 N(n_set_own) {
-  if (!s.is_instance(a.at(0)) || a[0].extends_tuple()) s.abandon("attributes of an object that is not followed");
+  if (!s.is_instance(a.at(0)) || a[0].extends_tuple())
+    s.abandon(Reason::unknown_object, "attributes of an object that is not followed");
   s.store_slot(a[0].heap, name_of(s, a.at(1)), a.at(2));
   return AVal::of(Value::none());
 }
 N(n_bare) {
   const auto cls = s.concrete(a.at(0));
   auto* t = cls ? cast_exact<runtime::Type>(*cls) : nullptr;
-  if (!t || t->builtin || t->layout != ObjectKind::instance) s.abandon("an object of a class that is not followed");
-  if (t->has_del) s.abandon_whole("an object with __del__");
+  if (!t || t->builtin || t->layout != ObjectKind::instance)
+    s.abandon(Reason::unknown_object, "an object of a class that is not followed");
+  if (t->has_del) s.abandon_whole(Reason::class_hook, "an object with __del__");
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = *cls;
   return AVal::of_heap(s.allocate(std::move(o)));
 }
-N(n_drop_own) { s.abandon("deletion of an attribute"); }
-N(n_native_load) { s.abandon(fmt::format("attribute {} is not there", name_of(s, a.at(1)).text())); }
-N(n_native_store) { s.abandon(fmt::format("assignment to attribute {}", name_of(s, a.at(1)).text())); }
+N(n_drop_own) { s.abandon(Reason::unknown_object, "deletion of an attribute"); }
+N(n_native_load) { s.abandon(Reason::raises, fmt::format("attribute {} is not there", name_of(s, a.at(1)).text())); }
+N(n_native_store) {
+  s.abandon(Reason::unknown_object, fmt::format("assignment to attribute {}", name_of(s, a.at(1)).text()));
+}
 N(n_scripted) {
   const AVal& v = a.at(0);
-  if (v.is(AKind::dynamic) && !v.type) s.abandon("the class of a boxed value");
+  if (v.is(AKind::dynamic) && !v.type) s.abandon(Reason::unknown_object, "the class of a boxed value");
   if (v.is(AKind::known))
     return boolean(kind_of(v.known) == ObjectKind::instance || kind_of(v.known) == ObjectKind::exception);
   return boolean(s.is_instance(v));
 }
 N(n_bound) {
   AVal v = s.bind_descriptor(a.at(0), a.at(1));
-  if (v.is(AKind::poison)) s.abandon("an attribute that is computed");
+  if (v.is(AKind::poison)) s.abandon(Reason::computed_test, "an attribute that is computed");
   return v;
 }
 N(n_is_builtin_data) {
@@ -230,16 +234,18 @@ N(n_concatenates) {
 // any iterable) the interpreter decides.
 AVal declined(Specialiser& s, const AVal& builtin, const AVal& object) {
   const AVal& v = builtin;
-  if (!s.native_of(object).is(AKind::unbound)) s.abandon("an operator on an object that extends a built-in class");
+  if (!s.native_of(object).is(AKind::unbound))
+    s.abandon(Reason::class_hook, "an operator on an object that extends a built-in class");
   const bool plain = (v.is(AKind::known) && (v.known.is_none() || v.known.is_bool() || v.known.is_int() ||
                                              v.known.is_float() || kind_of(v.known) == ObjectKind::str)) ||
                      s.is_number(v) || s.is_tensor(v);
-  if (!plain) s.abandon("an operator of a built-in container on an object");
+  if (!plain) s.abandon(Reason::unknown_object, "an operator of a built-in container on an object");
   return AVal::of(Value::not_implemented());
 }
 N(n_left) {
   // str % object formats it.
-  if (a.at(1).is(AKind::known) && kind_of(a[1].known) == ObjectKind::str) s.abandon("an operator of str on an object");
+  if (a.at(1).is(AKind::known) && kind_of(a[1].known) == ObjectKind::str)
+    s.abandon(Reason::unknown_object, "an operator of str on an object");
   if (a[1].is(AKind::tuple) || (a[1].is(AKind::known) && kind_of(a[1].known) == ObjectKind::tuple))
     if (AVal y = s.tuple_operator(name_of(s, a.at(0)).text(), a[1], a.at(2)); !y.is(AKind::unbound)) return y;
   return declined(s, a.at(1), a.at(2));
@@ -247,24 +253,24 @@ N(n_left) {
 N(n_right) { return declined(s, a.at(2), a.at(1)); }
 N(n_in_place) {
   const auto* t = slots_of(s, a.at(1));
-  if (t && t->inplace) s.abandon("an in-place operator of a built-in container on an object");
+  if (t && t->inplace) s.abandon(Reason::unknown_object, "an in-place operator of a built-in container on an object");
   return AVal::of(Value::not_implemented());
 }
 N(n_compare) {
-  if (s.is_tensor(a.at(1))) s.abandon("a tensor compared with an object");
+  if (s.is_tensor(a.at(1))) s.abandon(Reason::computed_test, "a tensor compared with an object");
   return declined(s, a[1], a.at(2));
 }
 N(n_to_length) {
-  if (auto v = s.concrete(a.at(0)); v && !v->is_int()) s.abandon("a length that is no int");
+  if (auto v = s.concrete(a.at(0)); v && !v->is_int()) s.abandon(Reason::raises, "a length that is no int");
   const int64_t n = s.need_int(a[0], "is a length");
-  if (n < 0) s.abandon("a negative length");
+  if (n < 0) s.abandon(Reason::raises, "a negative length");
   return AVal::of(Value::integer(n));
 }
 N(n_is_iterator) {
   if (a.at(0).is(AKind::ref) && s.kind_at(a[0].heap) == AObject::Kind::iterator) return boolean(true);
-  s.abandon("iteration over an object whose iterator is not followed");
+  s.abandon(Reason::unknown_object, "iteration over an object whose iterator is not followed");
 }
-N(n_index_iterator) { s.abandon("iteration by index over an object"); }
+N(n_index_iterator) { s.abandon(Reason::unknown_object, "iteration by index over an object"); }
 
 constexpr NativeRow kRows[] = {{"find", n_find},
                                {"own", n_own},

@@ -29,7 +29,7 @@ struct Operands {
     return i < args.size() && args[i].is(AKind::ref) && s.kind_at(args[i].heap) == kind;
   }
   const AVal& at(size_t i) const {
-    if (i >= args.size()) s.abandon("a rule with too few operands");
+    if (i >= args.size()) s.abandon(Reason::internal, "a rule with too few operands");
     return args[i];
   }
   Symbol name() const { return s.need_name(at(1)); }
@@ -62,7 +62,8 @@ struct Operands {
     return scripted(i) && (asks("__hash__") || asks("__eq__"));
   }
   bool drawn(size_t i) const {
-    if (at(i).is(AKind::dynamic) && !at(i).type) s.abandon("items of a value whose type is not known");
+    if (at(i).is(AKind::dynamic) && !at(i).type)
+      s.abandon(Reason::unknown_value, "items of a value whose type is not known");
     return (scripted(i) && !extends_container(i)) || is_a(i, AObject::Kind::iterator) || dict(i) ||
            is_a(i, AObject::Kind::set) || at(i).is(AKind::view);
   }
@@ -143,7 +144,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     case ad::Called::By::rule:
       return form_of(rules_value(called.function));
     case ad::Called::By::recorded:
-      abandon("an operation that may call scripts, in differentiated code");
+      abandon(Reason::derivative, "an operation that may call scripts, in differentiated code");
   }
   return none();
 }
@@ -151,7 +152,8 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
 // A primitive by name, as ad.value has it: an attribute stands among the operands, a name second, a number last.
 AVal Specialiser::plain_primitive(AFrame& f, std::string_view name, Args_ a) {
   const auto op = ir::op_by_name(name);
-  if (!op || ir::is_tensor_op(*op) || !handler_of(*op).execute) abandon(fmt::format("{} in differentiated code", name));
+  if (!op || ir::is_tensor_op(*op) || !handler_of(*op).execute)
+    abandon(Reason::derivative, fmt::format("{} in differentiated code", name));
   ir::Let let{};
   let.op = *op;
   const ir::AttrKind attr = ir::kPrims[static_cast<size_t>(*op)].attr;

@@ -38,7 +38,7 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   if (auto v = concrete(a)) {
     if (v->is_int()) return ir::SymDim::number(v->as_int());
     if (v->is_bool()) return ir::SymDim::number(v->as_bool());
-    abandon("a size that is no int");
+    abandon(Reason::raises, "a size that is no int");
   }
   if (a.is(AKind::dynamic) && a.atom.is_name())
     if (auto at = dims_of_names_.find(ir::index(a.atom.name())); at != dims_of_names_.end()) return at->second;
@@ -59,7 +59,7 @@ bool Specialiser::holds_list(const AVal& a) const {
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
 ir::Param Specialiser::to_param(const AVal& given, int depth) {
-  if (depth == 0) abandon("lists in lists as a parameter");
+  if (depth == 0) abandon(Reason::crossing, "lists in lists as a parameter");
   const AVal a = as_value(given);
   if (is_sequence(a) && !a.is(AKind::known)) {
     ir::Param p;
@@ -68,7 +68,7 @@ ir::Param Specialiser::to_param(const AVal& given, int depth) {
     return p;
   }
   if (a.is(AKind::dynamic)) {
-    if (!a.type) abandon("a parameter that is not known");
+    if (!a.type) abandon(Reason::unknown_value, "a parameter that is not known");
     if (a.type->kind == ir::TypeKind::integer) return ir::Param::of_dim(dim_of(a));
     if (a.type->kind == ir::TypeKind::floating) {
       ir::Param p = ir::Param::of_float(std::nan(""));
@@ -76,10 +76,10 @@ ir::Param Specialiser::to_param(const AVal& given, int depth) {
       return p;
     }
     if (a.type->kind == ir::TypeKind::boolean) return to_param(AVal::of(need_constant(a, "is a flag of an operation")));
-    abandon("a tensor where an operation takes a number");
+    abandon(Reason::unknown_value, "a tensor where an operation takes a number");
   }
   auto v = concrete(a);
-  if (!v) abandon("a parameter that is not known");
+  if (!v) abandon(Reason::unknown_value, "a parameter that is not known");
   switch (kind_of(*v)) {
     case ObjectKind::none:
       return ir::Param::none();
@@ -100,7 +100,7 @@ ir::Param Specialiser::to_param(const AVal& given, int depth) {
       return p;
     }
     default:
-      abandon("a parameter of an unexpected kind");
+      abandon(Reason::raises, "a parameter of an unexpected kind");
   }
 }
 
@@ -169,10 +169,11 @@ ir::Param Specialiser::seen_param(const AVal& a, ir::ParamKind kind, int depth) 
     p.text = kind_at(a.heap) == AObject::Kind::dict ? "dict" : "set";
     return p;
   }
-  if (a.is(AKind::dynamic) && !a.type) abandon("an argument of an operation whose type is not known");
+  if (a.is(AKind::dynamic) && !a.type)
+    abandon(Reason::unknown_value, "an argument of an operation whose type is not known");
   if (a.is(AKind::dynamic)) return seen_number(a, kind);
   auto v = concrete(a);
-  if (!v) abandon("an argument of an operation whose type is not known");
+  if (!v) abandon(Reason::unknown_value, "an argument of an operation whose type is not known");
   return runtime::to_param(session, *v, kind, depth);
 }
 
@@ -199,7 +200,7 @@ ir::Param Specialiser::last_sizes(const AVal& a, std::span<const ir::Dim> shape)
     if (one.kind == ir::Param::Kind::integer && one.integer != axis) {
       if (!axis.known()) {
         abandon_symbol_ = true;  // ask for a version with numbers
-        abandon("a size is compared");
+        abandon(Reason::computed_test, "a size is compared");
       }
       if (!one.integer.known()) one = to_param(AVal::of(need_constant(items[i], "is compared with a size")));
     }
@@ -218,7 +219,7 @@ void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal
   if (info.sig->states_dims) {
     for (int at : info.input_at) inputs.push_back(input_type(info, params[static_cast<size_t>(at)]));
     call.inputs = inputs;
-    if (!ir::check_dims(call)) abandon(fmt::format("{} raises: {}", info.name, call.error->text));
+    if (!ir::check_dims(call)) abandon(Reason::raises, fmt::format("{} raises: {}", info.name, call.error->text));
     call.inputs = {};
     varies = std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); });
   }
@@ -242,7 +243,7 @@ void Specialiser::check_arguments(const ir::OpInfo& info, const std::vector<AVal
     ir::Param seen = seen_param(a, p.kind);
     if (p.kind == ir::ParamKind::last_axes && rank >= 0) seen = last_sizes(a, shape);
     if (!ir::check_param(call, p, seen, rank, shape))
-      abandon(fmt::format("{} raises: {}", info.name, call.error->text));
+      abandon(Reason::raises, fmt::format("{} raises: {}", info.name, call.error->text));
     varies = varies || has_symbols(seen);
     others.push_back(std::move(seen));
   }
@@ -265,26 +266,28 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   const ir::OpInfo& info = ir::op_info(op);
   for (AVal& p : params) p = as_value(p);
   for (size_t i = params.size(); i < info.params.size(); ++i) {
-    if (!info.params[i].has_default) abandon(fmt::format("{}: {} is missing", info.name, info.params[i].name));
+    if (!info.params[i].has_default)
+      abandon(Reason::raises, fmt::format("{}: {} is missing", info.name, info.params[i].name));
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
   if (!info.def->source.empty()) {
     check_arguments(info, params);
     return call_source(info, params);
   }
-  if (info.def->effect == ir::OpEffect::place) abandon_whole("a tensor is placed on a device");
+  if (info.def->effect == ir::OpEffect::place) abandon_whole(Reason::placement, "a tensor is placed on a device");
   for (size_t i = 0; i < params.size(); ++i)  // a list as an index is no tuple of indices, which parameters become
     if (info.params[i].kind == ir::ParamKind::key && holds_list(params[i])) {
       const Value f = runtime::operation_function(session, info);
       if (!f.is_error()) return boxed_call(AVal::of(f), params, {});
       session.pending = Value();
-      abandon(fmt::format("{} of a list", info.name));
+      abandon(Reason::container, fmt::format("{} of a list", info.name));
     }
   for (size_t i = 0; i < params.size(); ++i)  // by its name, or as Python's type
     if (info.params[i].name == "dtype")
       if (auto v = concrete(params[i]); v && !v->is_none()) {
         DType t;
-        if (!runtime::to_dtype(session, *v, t)) abandon(fmt::format("{}: a dtype that there is not", info.name));
+        if (!runtime::to_dtype(session, *v, t))
+          abandon(Reason::raises, fmt::format("{}: a dtype that there is not", info.name));
         params[i] = AVal::of(runtime::make_dtype(session, t));
       }
   std::vector<std::optional<ir::TensorType>> inputs;
@@ -309,7 +312,8 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   call.op = &info;
   call.inputs = inputs;
   call.params = others;
-  if (!ir::infer(call)) abandon(fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
+  if (!ir::infer(call))
+    abandon(Reason::raises, fmt::format("{} raises: {}", info.name, call.error ? call.error->text : ""));
   if (std::ranges::any_of(inputs, [&](const auto& t) { return t && has_symbols(*t); }) ||
       std::ranges::any_of(call.results, [](const ir::TensorType& t) { return has_symbols(t); })) {
     ShapeCheck check{&info, inputs, others, {}};
@@ -367,7 +371,7 @@ void Specialiser::need_no_one(const ir::SigCall& call) {
 
 // Nothing has been done yet that shows, so that the interpreter can do the call again.
 void Specialiser::leave_if(const AVal& condition, std::string_view why) {
-  if (effects_.done) abandon(fmt::format("{}, after an effect", why));
+  if (effects_.done) abandon(Reason::effects, fmt::format("{}, after an effect", why));
   ++redone_;
   const ir::BlockId leaves = code.new_block(), goes_on = code.new_block();
   code.branch(condition.atom, leaves, goes_on);
@@ -383,20 +387,20 @@ AVal Specialiser::on_numbers(const ir::OpInfo& info, const std::vector<AVal>& pa
   Value f = runtime::operation_function(session, info);
   if (f.is_error()) {
     session.pending = Value();
-    abandon(fmt::format("{} of numbers", info.name));
+    abandon(Reason::computed_number, fmt::format("{} of numbers", info.name));
   }
   if (values.size() < params.size()) return boxed_call(AVal::of(f), params, {});
   Value out = runtime::run_operation(session, info, values);
   if (!out.is_error()) return AVal::of(out);
   session.pending = Value();
-  abandon(fmt::format("{} raises", info.name));
+  abandon(Reason::raises, fmt::format("{} raises", info.name));
 }
 
 std::optional<ir::TensorType> Specialiser::input_type(const ir::OpInfo& info, const AVal& p) {
-  if (p.is(AKind::poison)) abandon("a value that differs between branches");
+  if (p.is(AKind::poison)) abandon(Reason::branches, "a value that differs between branches");
   if (p.is(AKind::known) && p.known.is_none()) return std::nullopt;
   if (is_tensor(p)) return tensor_type(*p.type);
-  if (!is_number(p)) abandon(fmt::format("{} of a value whose type is not known", info.name));
+  if (!is_number(p)) abandon(Reason::unknown_value, fmt::format("{} of a value whose type is not known", info.name));
   ir::TensorType t;
   t.scalar = true;
   const ir::Type* st = type_of(p);
@@ -441,7 +445,7 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
       if (one_sequence) {
         std::vector<AVal> items = items_of(rest[0], "is a shape");
         if (std::ranges::any_of(items, [&](const AVal& item) { return is_sequence(item); }))
-          abandon("sizes in a list of lists");
+          abandon(Reason::computed_number, "sizes in a list of lists");
         params[i] = AVal::tuple(std::move(items));
       } else if (!rest.empty() || !op.params[i].has_default)
         params[i] = AVal::tuple(std::move(rest));
@@ -450,7 +454,7 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
       if (places) places->push_back({static_cast<int>(i), -1});
     }
   }
-  if (at < args.size()) abandon(fmt::format("{}: too many arguments", op.name));
+  if (at < args.size()) abandon(Reason::raises, fmt::format("{}: too many arguments", op.name));
   for (const auto& [name, v] : keywords) {
     std::string n = runtime::operation_keyword(op, name.text());
     bool found = false;
@@ -460,7 +464,7 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
         if (places) places->push_back({static_cast<int>(i), -1});
         found = true;
       }
-    if (!found) abandon(fmt::format("{}: no argument {}", op.name, name.text()));
+    if (!found) abandon(Reason::raises, fmt::format("{}: no argument {}", op.name, name.text()));
   }
   for (size_t i = 0; i < params.size(); ++i) {
     if (!params[i].is(AKind::unbound)) continue;
@@ -468,7 +472,8 @@ std::vector<AVal> Specialiser::bind_row(const ir::OpInfo& op, const std::vector<
       params[i] = AVal::tuple({});
       continue;
     }
-    if (!op.params[i].has_default) abandon(fmt::format("{}: argument {} is missing", op.name, op.params[i].name));
+    if (!op.params[i].has_default)
+      abandon(Reason::raises, fmt::format("{}: argument {} is missing", op.name, op.params[i].name));
     params[i] = from_param(ir::default_of(op.params[i]));
   }
   return params;
@@ -482,7 +487,7 @@ AVal Specialiser::call_row(const ir::OpInfo& op, const std::vector<AVal>& args, 
 AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {
   if (t->kind == ir::TypeKind::floating) return AVal::of(Value::floating(0.0));
   if (t->kind == ir::TypeKind::integer) return AVal::of(Value::integer(0));
-  if (!t->is_tensor()) abandon("a zero of a value that is no number");
+  if (!t->is_tensor()) abandon(Reason::derivative, "a zero of a value that is no number");
   std::vector<AVal> shape;
   for (const ir::SymDim& d : t->dims) shape.push_back(size(d));
   return tensor_op("zeros", {AVal::tuple(std::move(shape)), AVal::of(runtime::make_dtype(session, t->dtype))});
@@ -490,7 +495,7 @@ AVal Specialiser::zero_of(const ir::Type* t, const AVal&) {
 
 AVal Specialiser::tensor_item(const AVal& a) {
   for (const ir::SymDim& d : a.type->dims)
-    if (d != ir::SymDim::number(1)) abandon("the number in a tensor of several elements");
+    if (d != ir::SymDim::number(1)) abandon(Reason::raises, "the number in a tensor of several elements");
   const ir::Type* t = is_float(a.type->dtype)           ? ir::types::floating()
                       : a.type->dtype == DType::boolean ? ir::types::boolean()
                                                         : ir::types::integer();
@@ -509,7 +514,7 @@ AVal Specialiser::tensor_attr(const AVal& a, Symbol name) {
   if (n == "T" || n == "mT") {
     std::vector<AVal> order;
     int64_t r = static_cast<int64_t>(a.type->rank());
-    if (n == "mT" && r < 2) abandon("an operation that raises");
+    if (n == "mT" && r < 2) abandon(Reason::raises, "an operation that raises");
     for (int64_t i = 0; i < r; ++i) {
       int64_t axis = n == "T" ? r - 1 - i : i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
       order.push_back(AVal::of(Value::integer(axis)));

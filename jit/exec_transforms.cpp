@@ -15,7 +15,7 @@ AVal Specialiser::call_source(const ir::OpInfo& op, const std::vector<AVal>& par
   Value f = runtime::operation_source(session, op);
   if (f.is_error()) {
     session.pending = Value();
-    abandon(fmt::format("the text of {} cannot be read", op.name));
+    abandon(Reason::internal, fmt::format("the text of {} cannot be read", op.name));
   }
   // As runtime::run_operation does: the variadic parameter's items stand alone, absent ones are left to their defaults.
   std::vector<AVal> positional;

@@ -50,7 +50,7 @@ bool Specialiser::overrides(const AVal& a, std::string_view special) {
 }
 
 AVal Specialiser::new_extension(const Value& cls, const std::vector<AVal>& args) {
-  if (args.size() > 1) abandon("tuple.__new__ with other arguments than it takes");
+  if (args.size() > 1) abandon(Reason::raises, "tuple.__new__ with other arguments than it takes");
   AVal out = AVal::tuple(args.empty() ? std::vector<AVal>{} : sized_items_of(args[0], "becomes a tuple"));
   out.known = cls;
   AObject self;
@@ -79,7 +79,8 @@ AVal Specialiser::tuple_operator(std::string_view special, const AVal& a, const 
   for (const auto& [name, op] : kComparisons) {
     if (special != name) continue;
     if (sequence) return compare(op, a, other);
-    if (b.is(AKind::dynamic) && !b.type) abandon("a tuple compared with a value that is not known");
+    if (b.is(AKind::dynamic) && !b.type)
+      abandon(Reason::computed_test, "a tuple compared with a value that is not known");
     return AVal::of(Value::not_implemented());
   }
   return {};

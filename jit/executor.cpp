@@ -584,7 +584,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   if (!v->made->ok) {
     f.failures.push_back(v->made->failure);
     f.before_failure = v->made->fallbacks;
-    if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made->failure.reason);
+    if (f.failures.size() >= kMaxFailures) refuse(s, frame, f, v->made->failure.why.text);
     return nullptr;
   }
   for (const auto& old : f.versions) {

@@ -1,6 +1,7 @@
 #include "jit/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -80,7 +81,7 @@ std::string summary(const Report& r) {
 }
 
 std::string hole_line(const HoleReport& h, std::string_view indent, bool with_time) {
-  std::string out = fmt::format("{}{}: {}{}", indent, h.place.name(), h.reason,
+  std::string out = fmt::format("{}{}: {}{}", indent, h.place.name(), h.why.text,
                                 h.count > 1 ? fmt::format(" ({} times)", h.count) : "");
   if (with_time && h.ns) out += fmt::format("; {:.2f} ms in {}", ms(h.ns), calls_text(h.runs));
   out += "\n";
@@ -90,7 +91,12 @@ std::string hole_line(const HoleReport& h, std::string_view indent, bool with_ti
 
 std::string ranking(const Report& r) {
   std::string out;
-  for (const HoleReport& h : r.ranked()) out += hole_line(h, "  ", true);
+  std::set<Reason> told;  // what to write instead, once
+  for (const HoleReport& h : r.ranked()) {
+    out += hole_line(h, "  ", true);
+    const std::string_view instead = row_of(h.why.reason).instead;
+    if (!instead.empty() && told.insert(h.why.reason).second) out += fmt::format("      instead: {}\n", instead);
+  }
   return out.empty() ? "nothing of these is left to the interpreter\n"
                      : "left to the interpreter, what takes most time first:\n" + out;
 }
@@ -167,8 +173,11 @@ std::string devices_text(runtime::Session& s) {
 // ---------------------------------------------------------------- JSON
 
 json hole_json(const HoleReport& h) {
-  return {{"file", h.place.file}, {"line", h.place.line}, {"source", h.place.text},   {"reason", h.reason},
-          {"count", h.count},     {"runs", h.runs},       {"seconds", ms(h.ns) / 1e3}};
+  const ReasonRow& kind = row_of(h.why.reason);
+  json out = {{"file", h.place.file}, {"line", h.place.line}, {"source", h.place.text}, {"reason", h.why.text},
+              {"kind", kind.name},    {"count", h.count},     {"runs", h.runs},         {"seconds", ms(h.ns) / 1e3}};
+  if (!kind.instead.empty()) out["instead"] = kind.instead;
+  return out;
 }
 json holes_json(const std::vector<HoleReport>& holes) {
   json out = json::array();

@@ -296,7 +296,7 @@ AVal Specialiser::size(ir::SymDim d) {
     v = AVal::dynamic(at->second, ir::types::integer());
   } else {
     const auto found = found_sizes_.find(d.symbol);
-    if (found == found_sizes_.end()) abandon("a size that depends on data");
+    if (found == found_sizes_.end()) abandon(Reason::computed_length, "a size that depends on data");
     const auto& [tensor, axis] = found->second;
     v = emit(ir::prim::tensor_size, {tensor}, ir::types::integer(), axis);
     dims_of_names_[index(v.atom.name())] = ir::SymDim::of(d.symbol);
@@ -392,7 +392,8 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
     if (!i->shape || (!i->native.is_unbound() && !extends_value(i->native))) return boxed();
-    if (i->type->has_del) abandon_whole("an object with __del__");  // whose end would come at another moment
+    if (i->type->has_del)
+      abandon_whole(Reason::class_hook, "an object with __del__");  // whose end would come at another moment
   }
   HeapId id;
   if (known != external_.end()) {
@@ -486,7 +487,7 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
   }
   if (o.stale) {
     if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattribute)
-      abandon("an object with __getattribute__ that the interpreter may have changed");
+      abandon(Reason::class_hook, "an object with __getattribute__ that the interpreter may have changed");
     if (o.kind == AObject::Kind::instance && o.cls.as<runtime::Type>()->has_getattr)
       return boxed(ir::prim::attr_get, {AVal::of_heap(id)}, name.id());
     if (o.kind == AObject::Kind::cell)
@@ -523,7 +524,8 @@ AVal Specialiser::load_slot(HeapId id, Symbol name) {
 std::vector<Symbol> Specialiser::field_names(HeapId id) {
   std::vector<Symbol> names;
   const AObject& o = read(id);
-  if (o.stale) abandon("the attributes of an object that the interpreter may have changed");
+  if (o.stale)
+    abandon(Reason::interpreter_changed, "the attributes of an object that the interpreter may have changed");
   if (o.external && o.kind == AObject::Kind::instance) {
     auto* inst = o.concrete.as<runtime::Instance>();
     for (const auto& e : inst->shape->slots.entries()) {
@@ -543,7 +545,7 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   if (AObject::Slot* s = heap_[module_object(module)]->find(name)) {
     if (s->value.is(AKind::poison))
       abandon_parted(s->value, fmt::format("global {} differs between branches", name.text()));
-    if (s->value.is(AKind::unbound)) abandon(fmt::format("name {} is not defined", name.text()));
+    if (s->value.is(AKind::unbound)) abandon(Reason::raises, fmt::format("name {} is not defined", name.text()));
     return s->value;
   }
   AccessNode n;
@@ -553,7 +555,7 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   Value* slot = m->names.find(name);
   if (is_changeable(name)) {
     if (!slot || slot->is_unbound())
-      abandon(fmt::format("global {}, which the interpreter may have made", name.text()));
+      abandon(Reason::interpreter_changed, fmt::format("global {}, which the interpreter may have made", name.text()));
     return AVal::dynamic(code.let(ir::prim::global_get, {pool(module)}, name.id(), nullptr, span), nullptr);
   }
   if (slot && !slot->is_unbound()) return wrap(*slot, n);
@@ -562,7 +564,7 @@ AVal Specialiser::global(const Value& module, Symbol name) {
   access.nodes[node].guard = AccessNode::Guard::absent;
   Value b = runtime::builtin(session, name, m->ouro_names);
   if (b.is_error()) session.pending = Value();
-  if (b.is_unbound() || b.is_error()) abandon(fmt::format("name {} is not defined", name.text()));
+  if (b.is_unbound() || b.is_error()) abandon(Reason::raises, fmt::format("name {} is not defined", name.text()));
   return AVal::of(b);
 }
 
@@ -587,30 +589,31 @@ int64_t Specialiser::need_int(const AVal& a, std::string_view why) {
   Value v = need_constant(as_value(a), why);
   if (v.is_int()) return v.as_int();
   if (v.is_bool()) return v.as_bool();
-  abandon(fmt::format("not an int where it {}", why));
+  abandon(Reason::raises, fmt::format("not an int where it {}", why));
 }
 
 Symbol Specialiser::need_name(const AVal& a) {
   const Value v = need_constant(as_value(a), "is an attribute's name");
   auto* text = cast_exact<runtime::Str>(v);
-  if (!text) abandon("an attribute whose name is no str");
+  if (!text) abandon(Reason::raises, "an attribute whose name is no str");
   return runtime::str_symbol(text);
 }
 
 Value Specialiser::need_constant(const AVal& a, std::string_view why) {
   if (auto v = concrete(one_side(a))) return *v;
   if (const AVal* ways = a.ways()) throw NeedSide{ways->atom};
-  if (!a.is(AKind::dynamic) || !a.atom.is_name()) abandon(fmt::format("a value that {} is not known", why));
+  if (!a.is(AKind::dynamic) || !a.atom.is_name())
+    abandon(Reason::unknown_value, fmt::format("a value that {} is not known", why));
   const Residual::Name& n = code.name(a.atom.name());
-  if (n.witness.is_unbound()) abandon(fmt::format("a computed number {}", why));
+  if (n.witness.is_unbound()) abandon(Reason::computed_number, fmt::format("a computed number {}", why));
   for (uint32_t leaf : n.leaves) {
     AccessNode& node = access.nodes[leaf];
     if (node.guard == AccessNode::Guard::tensor) {
       abandon_symbol_ = true;  // a size: ask for a version with numbers
-      abandon(fmt::format("a size {}", why));
+      abandon(Reason::computed_number, fmt::format("a size {}", why));
     }
     if (!request_.spent.empty() && request_.spent.count(access.path(leaf)))
-      abandon(fmt::format("{} changes and {}", access.path(leaf), why));
+      abandon(Reason::computed_number, fmt::format("{} changes and {}", access.path(leaf), why));
   }
   for (uint32_t leaf : n.leaves) {
     AccessNode& node = access.nodes[leaf];
@@ -656,7 +659,7 @@ Value Specialiser::need_key(const AVal& a, std::string_view why) {
   int64_t hash = 0;
   if (!runtime::hash(session, v, hash)) {
     session.pending = Value();
-    abandon("a key that has no hash");
+    abandon(Reason::raises, "a key that has no hash");
   }
   return v;
 }

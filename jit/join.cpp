@@ -503,21 +503,21 @@ void Specialiser::merge_shadows(AObject& o, const AObject& x, const AObject& y, 
 
 void Specialiser::abandon_parted(const AVal& poison, std::string reason) {
   ask_to_part(poison.node);
-  abandon(std::move(reason));
+  abandon(Reason::branches, std::move(reason));
 }
 
 void Specialiser::abandon_at_exit(const AObject& o) {
   ask_to_part(o.parted);
-  abandon("a list, dict or object that differs between branches leaves");
+  abandon(Reason::branches, "a list, dict or object that differs between branches leaves");
 }
 
 void Specialiser::abandon_torn(const AObject& o, std::string_view what) {
   if (!o.tag.is_none()) throw NeedSide{o.tag};
   ask_to_part(o.parted);
   const SourceFile* file = o.torn.known() ? session.sources.file(o.torn.file) : nullptr;
-  if (!file) abandon(fmt::format("{} that differs between branches", what));
-  abandon(fmt::format("{} that differs between the branches of {}:{}", what, file->name(),
-                      file->line_col(o.torn.begin).line));
+  if (!file) abandon(Reason::branches, fmt::format("{} that differs between branches", what));
+  abandon(Reason::branches, fmt::format("{} that differs between the branches of {}:{}", what, file->name(),
+                                        file->line_col(o.torn.begin).line));
 }
 
 // What both know: they are from where they parted on lists of their own.
@@ -561,7 +561,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, const Meet& meet) {
   write_both();
   if (a.outcome.kind == K::dead) return adopt(b);
   if (b.outcome.kind == K::dead) return adopt(a);
-  if (a.outcome.kind != b.outcome.kind) abandon("branches that end differently");
+  if (a.outcome.kind != b.outcome.kind) abandon(Reason::branches, "branches that end differently");
   JoinBlock j;
   j.block = code.new_block();
   j.parted = meet.parted;

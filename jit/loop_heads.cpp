@@ -36,7 +36,7 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const OptionalForm* op
     out.node = kNoNode;
     lh.functions = lh.functions || !v.is(AKind::tuple) || v.extends_tuple();
     if (v.extends_tuple() && v.known.as<runtime::Type>()->has_dict && is_known_outside(v))
-      abandon("an object that extends tuple, known outside and changed by a loop");
+      abandon(Reason::class_hook, "an object that extends tuple, known outside and changed by a loop");
     if (v.is(AKind::closure)) parts->function = Value();
     if (v.heap != kNoHeap && !v.is(AKind::ref)) out.heap = read(v.heap).escaped ? kNoHeap : allocate(read(v.heap));
     out.parts = std::move(parts);
@@ -70,7 +70,7 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
   for (const HeapLocation& l : plan.heap) {
     AObject& o = write(l.object);
     AVal* v = part_of(o, l);
-    if (!v) abandon("an attribute that a loop makes");
+    if (!v) abandon(Reason::loop_growth, "an attribute that a loop makes");
     *v = generalise(*v, lh, form(plan.optional_heap, l));
     // As at the end of every iteration: everything is written, or nothing is.
     const bool slot = l.part == HeapLocation::Part::slot, item = l.part == HeapLocation::Part::item;
@@ -88,7 +88,7 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
 
 // The value of a back edge fits the generalised one at the head, or the loop is not compiled.
 void Specialiser::require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge) {
-  const auto unlike = [&](std::string reason) { throw Unlike({std::move(reason), span}); };
+  const auto unlike = [&](std::string reason) { throw Unlike({{Reason::loop_state, std::move(reason)}, span}); };
   if (head.is(AKind::either) && optional_form(head, back)) return;
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
@@ -114,7 +114,7 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
     return back.heap == kNoHeap || !edge.heap[back.heap] || edge.heap[back.heap]->escaped;
   };
   if ((head.is(AKind::closure) || head.extends_tuple()) && head.heap != kNoHeap && known_outside())
-    abandon(fmt::format("a loop's {} that the interpreter knows", what));
+    abandon(Reason::interpreter_changed, fmt::format("a loop's {} that the interpreter knows", what));
   if (!compound) return;
   for (size_t i = 0; i < head.items().size(); ++i) require_match(what, head.items()[i], back.items()[i], edge);
 }
@@ -177,28 +177,29 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     if (!x || !y) continue;
     if (x->kind == AObject::Kind::turn) continue;
     if (x->kind == AObject::Kind::shadow && x->items.size() != y->items.size())
-      throw Unlike({"a cotangent that only some iterations have", span});
+      throw Unlike({{Reason::loop_state, "a cotangent that only some iterations have"}, span});
     if (y->escaped && !x->escaped) {  // it is the same one in all iterations
       if (x->kind == AObject::Kind::identity)
-        abandon("a function or tuple that the interpreter gets to know in a loop");
+        abandon(Reason::interpreter_changed, "a function or tuple that the interpreter gets to know in a loop");
       preload_.escaped.insert(id);
       ok = false;
       continue;
     }
     if (!x->tag.is_none() || !y->tag.is_none())
-      abandon("a list, dict or object that differs between branches in a loop");
+      abandon(Reason::branches, "a list, dict or object that differs between branches in a loop");
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
-    if (y->stale && !x->stale) abandon("an object that the interpreter may change in a loop");
+    if (y->stale && !x->stale)
+      abandon(Reason::interpreter_changed, "an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) {
       if (x->kind != AObject::Kind::seq || !plan.may_roll || !only_pushed(*x, *y))
-        abandon(x->kind == AObject::Kind::seq
-                    ? "a derivative of a loop whose first turns have other types than the rest"
-                    : "a list or dict that grows in a loop");
+        abandon(Reason::loop_growth, x->kind == AObject::Kind::seq
+                                         ? "a derivative of a loop whose first turns have other types than the rest"
+                                         : "a list or dict that grows in a loop");
       ok = !plan.rolled.try_emplace(id, y->cursor.known.as_int()).second && ok;
       continue;
     }
     if (x->kind == AObject::Kind::set && !alike(*x->concrete.as<runtime::Set>(), *y->concrete.as<runtime::Set>()))
-      abandon("a set that changes in a loop");
+      abandon(Reason::loop_growth, "a set that changes in a loop");
     auto heap_look = [&](const AVal& h, const AVal& b, HeapLocation l) {
       auto what = [&]() -> std::string {
         if (l.part == HeapLocation::Part::cursor) return "iterator";
@@ -236,7 +237,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
           preload_.slots.insert({id, s.name.id()});
           ok = false;
         } else {
-          abandon(fmt::format("attribute {} is made in a loop", s.name.text()));
+          abandon(Reason::loop_growth, fmt::format("attribute {} is made in a loop", s.name.text()));
         }
       }
     }

@@ -111,7 +111,7 @@ AVal Specialiser::new_set(const std::vector<AVal>& items) {
 // Of equal items the first stays.
 void Specialiser::set_add(const AVal& set, const AVal& item) {
   const Value key = need_key(item, "is in a set");
-  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (!set.is(AKind::ref)) abandon(Reason::container, "a set that is not followed");
   if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
   if (key_position(read(set.heap).keys, key) >= 0) return;
   change(set.heap).keys.push_back(AVal::of(key));
@@ -120,7 +120,7 @@ void Specialiser::set_add(const AVal& set, const AVal& item) {
 
 void Specialiser::set_discard(const AVal& set, const AVal& item) {
   const Value key = need_key(item, "is in a set");
-  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (!set.is(AKind::ref)) abandon(Reason::container, "a set that is not followed");
   if (read(set.heap).poisoned) abandon_torn(read(set.heap), "a set");
   if (key_position(read(set.heap).keys, key) < 0) return;
   change(set.heap).keys.erase_if([&](const AVal& k) { return is_key(k, key); });
@@ -141,7 +141,7 @@ std::vector<AVal> Specialiser::items_of_set(const AObject& o) const {
 }
 
 void Specialiser::set_update(const AVal& set, const AVal& items) {
-  if (!set.is(AKind::ref)) abandon("a set that is not followed");
+  if (!set.is(AKind::ref)) abandon(Reason::container, "a set that is not followed");
   if (items.is(AKind::ref) &&
       (kind_at(items.heap) == AObject::Kind::set || kind_at(items.heap) == AObject::Kind::dict)) {
     const AObject from = read(items.heap);  // it is asked for its size first, which decides the order
@@ -181,7 +181,8 @@ void Specialiser::stays_inside(const Value& v) {
   const auto in = [&](int64_t from, size_t n) {
     return v.as_int() >= from && v.as_int() < from + static_cast<int64_t>(n);
   };
-  if (in(kIds, heap_.size()) || in(kIds + kOfParts, ids_of_parts_.size())) abandon_whole("the id of an object");
+  if (in(kIds, heap_.size()) || in(kIds + kOfParts, ids_of_parts_.size()))
+    abandon_whole(Reason::identity, "the id of an object");
 }
 
 int64_t Specialiser::id_of_parts(const std::shared_ptr<const AParts>& parts) {
@@ -279,7 +280,7 @@ Atom Specialiser::materialise(const AVal& a) {
       return is_plain(a, seen) ? made_object(a.heap) : made_by_recipe(a);
     }
     default:
-      abandon("a value that cannot be passed to the interpreter");
+      abandon(Reason::crossing, "a value that cannot be passed to the interpreter");
   }
 }
 
@@ -365,8 +366,14 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 
 // ---------------------------------------------------------------- the runtime's operations
 
+// A value that the interpreter gives, of no known type. (What comes from outside boxed is none.)
+bool Specialiser::is_of_hole(const AVal& a) const {
+  return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && !code.name(a.atom.name()).input;
+}
+
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
-  if (!is_runnable(op)) abandon(fmt::format("{} on values whose types are not known", ir::op_name(op)));
+  if (!is_runnable(op))
+    abandon(Reason::unknown_value, fmt::format("{} on values whose types are not known", ir::op_name(op)));
   const bool touches_objects = std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
   check_recorded(args);
   if (touches_objects) before_unknown();
@@ -376,9 +383,12 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
-  const bool echo = std::ranges::any_of(args, [](const AVal& a) { return a.is(AKind::dynamic) && !a.type; });
-  fallbacks_.push_back(
-      {fmt::format("{} on values whose types are not known", name), script_span(), current_function(), span, echo});
+  const bool echo = std::ranges::any_of(args, [&](const AVal& a) { return is_of_hole(a); });
+  fallbacks_.push_back({{Reason::unknown_value, fmt::format("{} on values whose types are not known", name)},
+                        script_span(),
+                        current_function(),
+                        span,
+                        echo});
   if (touches_objects) after_unknown();
   return out;
 }
@@ -409,17 +419,19 @@ bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Ke
 // What the runtime does by itself is not recorded.
 void Specialiser::check_recorded(const std::vector<AVal>& args) {
   if (recording_ && std::ranges::any_of(args, [&](const AVal& a) { return shown_by_scripts(a); }))
-    abandon("a built-in function that may call scripts, in differentiated code");
+    abandon(Reason::derivative, "a built-in function that may call scripts, in differentiated code");
 }
 
 AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
                              const ir::Type* type) {
   if (!can_box(f, args, keywords))
-    abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+    abandon(Reason::crossing,
+            fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   check_recorded(args);
   before_unknown();
   AVal out = emit_call(f, args, keywords, type);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), script_span(), current_function(), span});
+  fallbacks_.push_back(
+      {{Reason::call, fmt::format("call of {}", callee_name(f))}, script_span(), current_function(), span});
   after_unknown();
   return out;
 }
@@ -437,14 +449,16 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
                        std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
   if (scripts) return boxed_call(f, args, keywords);
   AVal out = output_call(f, args, keywords, nullptr);
-  fallbacks_.push_back({fmt::format("call of {}", callee_name(f)), script_span(), current_function(), span});
+  fallbacks_.push_back(
+      {{Reason::call, fmt::format("call of {}", callee_name(f))}, script_span(), current_function(), span});
   return out;
 }
 
 AVal Specialiser::output_call(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords,
                               const ir::Type* type) {
   if (!can_box(f, args, keywords))
-    abandon(fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+    abandon(Reason::crossing,
+            fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   before_unknown();
   AVal out = emit_call(f, args, keywords, type);
   code.effect(false);
@@ -498,7 +512,8 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   std::vector<AVal> all{a};
   all.insert(all.end(), args.begin(), args.end());
   if (!can_box(a, args, keywords))
-    abandon(fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
+    abandon(Reason::crossing,
+            fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
   check_recorded(all);
   before_unknown();
   std::vector<Atom> atoms;
@@ -513,7 +528,8 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   }
   ir::Op op = loaded ? prim::call_loaded : prim::call_method;
   AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
-  fallbacks_.push_back({fmt::format("method {}", name.text()), script_span(), current_function(), span});
+  fallbacks_.push_back(
+      {{Reason::call, fmt::format("method {}", name.text())}, script_span(), current_function(), span, is_of_hole(a)});
   after_unknown();
   return out;
 }
@@ -531,10 +547,12 @@ Symbol Specialiser::current_function() const { return frames_.empty() ? function
 
 void Specialiser::abandon_raises() {
   session.pending = Value();
-  abandon("an operation that raises");
+  abandon(Reason::raises, "an operation that raises");
 }
-void Specialiser::abandon(std::string reason) { throw Abandon{std::move(reason), script_span()}; }
-void Specialiser::abandon_whole(std::string reason) { throw Abandon{std::move(reason), script_span(), true}; }
+void Specialiser::abandon(Reason reason, std::string text) { throw Abandon{{reason, std::move(text)}, script_span()}; }
+void Specialiser::abandon_whole(Reason reason, std::string text) {
+  throw Abandon{{reason, std::move(text)}, script_span(), true};
+}
 
 Span Specialiser::script_span() const {
   Span at = span;

@@ -107,7 +107,7 @@ AVal seq_prev(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { r
 // ---------------------------------------------------------------- reading
 
 const AObject& Specialiser::records_of(const AVal& seq) {
-  if (!seq.is(AKind::ref)) abandon("residuals that cross the interpreter");
+  if (!seq.is(AKind::ref)) abandon(Reason::derivative, "residuals that cross the interpreter");
   const AObject& q = read(seq.heap);
   if (q.poisoned) abandon_torn(q, "residuals");
   return q;
@@ -121,7 +121,7 @@ AVal Specialiser::record_item(HeapId seq, const AVal& position, size_t item) {
                      static_cast<size_t>(within_turn(position)) * width + item);
   }
   const auto i = concrete(position);
-  if (!i) abandon("the reverse of a loop of computed length");
+  if (!i) abandon(Reason::loop_on_data, "the reverse of a loop of computed length");
   const size_t at = static_cast<size_t>(i->as_int()) * width + item;
   if (at >= read(seq).items.size()) ouro_bug("specialise: record %zu of %zu items", at, read(seq).items.size());
   return read(seq).items[at];
@@ -160,7 +160,7 @@ AVal Specialiser::previous_record(const AVal& position) {
     at = position_in(position.heap, n, chain_of(at), j - 1);
     if (is_there(flag)) return at;
   }
-  abandon("residuals that are not there");
+  abandon(Reason::derivative, "residuals that are not there");
 }
 
 // The reverse of a block asks for the block's record, so the turn has passed through the block. Sometimes only the
@@ -179,7 +179,7 @@ void Specialiser::need_there(const AVal& flag) {
 
 const Rolled& Specialiser::rolled_of(const AVal& flag) {
   const Rolled& r = *rolled_[static_cast<size_t>(flag.known.as_int())];
-  if (!r.known) abandon("a derivative inside of the loop that it is of");
+  if (!r.known) abandon(Reason::loop_on_data, "a derivative inside of the loop that it is of");
   return r;
 }
 
@@ -303,7 +303,7 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
     if (!t || !t->is_tensor()) return;
     for (const ir::SymDim& d : t->dims)
       if (!d.known() && !extents_.count(d.symbol))
-        abandon("tensors whose sizes depend on data, kept in a loop on data");
+        abandon(Reason::loop_on_data, "tensors whose sizes depend on data, kept in a loop on data");
   };
   const auto leaf = [&](Atom a, const ir::Type* type) {
     if (!a.is_name() || code.name(a.name()).input) return;
@@ -322,7 +322,8 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
     AObject::mapped(r.objects[id], as_it_is, [&](Atom& a, const ir::Type* type) { leaf(a, type); });
   };
   const auto value = [&](auto& self, const AVal& v) -> void {
-    if (v.is(AKind::position) || v.is(AKind::rolled)) abandon("a loop on data inside of another one");
+    if (v.is(AKind::position) || v.is(AKind::rolled))
+      abandon(Reason::loop_on_data, "a loop on data inside of another one");
     if (v.is(AKind::like)) sizes(v.type);
     if (v.is(AKind::dynamic)) leaf(v.atom, v.type);
     if (v.is(AKind::either) || v.is(AKind::maybe_end)) leaf(v.atom, ir::types::boolean());
@@ -344,7 +345,7 @@ bool Specialiser::describe_turn(const LoopPlan& plan, const Fork& at_head, const
 bool Specialiser::roll_turns(const LoopPlan& plan, const Fork& at_head, const std::vector<Fork>& edges,
                              const LoopHead& lh) {
   // A shadow map knows a function by its identity, and this one has another in the next turn.
-  if (lh.functions) abandon("a function that each turn of a loop on data makes for the next one");
+  if (lh.functions) abandon(Reason::loop_on_data, "a function that each turn of a loop on data makes for the next one");
   Rolled& r = *rolled_[lh.rolled];
   for (const auto& [seq, width] : plan.rolled) r.items[seq];
   r.known = edges.empty() || describe_turn(plan, at_head, edges.front(), r);  // join_edges has left one
@@ -482,7 +483,7 @@ void Specialiser::check_shared_chains(const LoopPlan& plan, const Fork& at_head,
     if (!head.is(AKind::position) || !back.is(AKind::position) || !head.parts || !back.parts) continue;
     const Atom chain = chain_of(back).atom;
     if (passed.try_emplace(index(chain_of(head).atom.name()), chain).first->second != chain)
-      throw Unlike({"a loop on data whose first turns do something else", span});
+      throw Unlike({{Reason::loop_on_data, "a loop on data whose first turns do something else"}, span});
   }
 }
 
@@ -503,7 +504,7 @@ void Specialiser::merge_records(AObject& o, const AObject& x, const AObject& y, 
   const size_t width = width_of(o);
   const size_t common = std::min(x.items.size(), y.items.size()), all = std::max(x.items.size(), y.items.size());
   if ((common > 0 && !same(x.cursor, y.cursor)) || (common != all && !j.tag.is_name()))
-    abandon("residuals that differ between branches");
+    abandon(Reason::branches, "residuals that differ between branches");
   o.items = x.items;
   o.items.resize(all);
   PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t i) {

@@ -34,9 +34,9 @@ std::vector<HoleReport> holes_of(runtime::Session& s, const std::vector<Speciali
     if (!n.echo || out.empty()) {
       const Place at = place_of(s, n.span);
       const auto known = std::ranges::find_if(
-          out, [&](const HoleReport& h) { return h.place.name() == at.name() && h.reason == n.reason; });
+          out, [&](const HoleReport& h) { return h.place.name() == at.name() && h.why.text == n.why.text; });
       cause = static_cast<size_t>(known - out.begin());
-      if (known == out.end()) out.push_back({.place = at, .reason = n.reason, .count = 0});
+      if (known == out.end()) out.push_back({.place = at, .why = n.why, .count = 0});
       ++out[cause].count;
     }
     HoleReport& h = out[cause];
@@ -85,7 +85,7 @@ std::vector<HoleReport> Report::ranked() const {
   std::vector<HoleReport> out;
   const auto add = [&](const HoleReport& h) {
     const auto known = std::ranges::find_if(
-        out, [&](const HoleReport& o) { return o.place.name() == h.place.name() && o.reason == h.reason; });
+        out, [&](const HoleReport& o) { return o.place.name() == h.place.name() && o.why.text == h.why.text; });
     if (known == out.end()) return out.push_back(h);
     known->count = std::max(known->count, h.count);
     known->runs += h.runs;

@@ -22,7 +22,7 @@ struct Place {
 /// Something that was not compiled: notes of one place and reason are one.
 struct HoleReport {
   Place place;
-  std::string reason;
+  Because why;
   uint32_t count = 1;         // operations
   uint64_t runs = 0, ns = 0;  // of these, and all that they called
 };

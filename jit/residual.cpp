@@ -38,7 +38,8 @@ NameId Residual::block_param(BlockId b, const ir::Type* type, Symbol hint) {
   return n;
 }
 NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, const ir::Type* type, Span span) {
-  if (args.size() > UINT16_MAX) throw Abandon{"an operation with more than 65535 operands", span, true};
+  if (args.size() > UINT16_MAX)
+    throw Abandon{{Reason::internal, "an operation with more than 65535 operands"}, span, true};
   NameId n = new_name(type, {});
   blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_});
   written_.push_back({Written::What::let, current_});

@@ -127,16 +127,16 @@ SpecialiseResult Specialiser::run() {
         r.draws |= ir::is_tensor_op(l.op) && ir::op_info(l.op).def->effect == ir::OpEffect::rng;
     r.ok = true;
   } catch (const Abandon& a) {
-    r.failure = {a.reason, a.span, function_name};
+    r.failure = {a.why, a.span, function_name};
   } catch (const NeedSide&) {
-    r.failure = {"value differs between branches", span, function_name};
+    r.failure = {{Reason::branches, "value differs between branches"}, span, function_name};
   } catch (const PartedRetry& p) {
-    r.failure = {"value differs between branches", span, function_name};
+    r.failure = {{Reason::branches, "value differs between branches"}, span, function_name};
     r.parted = p.what;
   } catch (const DeadPath&) {
-    r.failure = {"every path raises", span, function_name};
+    r.failure = {{Reason::raises, "every path raises"}, span, function_name};
   } catch (const InternalError& bug) {
-    r.failure = {"internal error: " + bug.text, span, function_name};
+    r.failure = {{Reason::internal, "internal error: " + bug.text}, span, function_name};
     notice("compiler", fmt::format("{} is interpreted: internal error: {}", function_name.text(), bug.text));
   }
   r.fallbacks = std::move(fallbacks_);

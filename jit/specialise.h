@@ -9,6 +9,7 @@
 
 #include "ir/anf.h"
 #include "jit/access.h"
+#include "jit/reasons.h"
 #include "runtime/object/session.h"
 
 namespace ouro::jit {
@@ -82,7 +83,7 @@ struct WriteBack {
 };
 
 struct SpecialiseNote {
-  std::string reason;
+  Because why;
   Span span{};  // what could not be done in the program
   Symbol function{};
   Span hole{};        // the operation that the interpreter does instead: it, or a call around it

@@ -480,18 +480,19 @@ class Specialiser {
   AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
                  const ir::Type* type = nullptr);
   std::string callee_name(const AVal& f);
+  bool is_of_hole(const AVal& a) const;
   Symbol current_function() const;
 
-  [[noreturn]] void abandon(std::string reason);
+  [[noreturn]] void abandon(Reason reason, std::string text);
   [[noreturn]] void raise();         // ends this path
   bool is_of_script(Span at) const;  // not of the library
   Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
   // Where it enters itself as deep as the program or a value is nested.
   void need_stack(const char* nested) {
-    if (!session.has_stack()) abandon(nested);
+    if (!session.has_stack()) abandon(Reason::too_large, nested);
   }
-  [[noreturn]] void abandon_whole(std::string reason);
+  [[noreturn]] void abandon_whole(Reason reason, std::string text);
   [[noreturn]] void abandon_torn(const AObject& o, std::string_view what);
   [[noreturn]] void abandon_at_exit(const AObject& o);  // an object that differs between branches is to leave
   [[noreturn]] void abandon_parted(const AVal& poison, std::string reason);

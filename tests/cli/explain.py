@@ -1,6 +1,9 @@
 """`ouro explain` in words and as JSON, `--strict`, `--profile`."""
 import json
+import os
 import re
+
+from harness.common import ROOT
 
 STEP = """
 from ouro import grad
@@ -73,6 +76,36 @@ def test_words(t):
     t.check(re.search(r"^  +\d+\.\d %  quiet \(\S+:9\): compiled whole; 6 calls compiled$", told, re.M), told)
     t.check(re.search(r"^  +\d+\.\d %  step \(\S+:7\): compiled but for 1 operation; 6 calls compiled$", told, re.M), told)
     t.check(re.search(r"^  +\d+\.\d %  stays \(\S+:11\): interpreted; \d+ calls$", told, re.M), told)
+
+
+def test_each_reason_has_a_kind_and_most_what_to_write_instead(t):
+    t.write("kinds.ouro", """
+many = [i % 3 for i in range(2000)]
+def by_number(x):
+    return x.narrow(0, int(x[0].item()), 2) * 2.0
+def by_unknown(x, i):
+    return x[many[i]] + x[many[i + 1]]
+def said(x):
+    print("said")
+    return x * 2.0
+x = ones(5)
+for i in range(4): by_number(x), by_unknown(x, i), said(x)
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "kinds.ouro").out)
+    holes = {h["line"]: (h["kind"], "instead" in h) for h in told["holes"]}
+    t.equal(holes, {4: ("computed-number", True), 6: ("unknown-value", True), 8: ("call", False)})
+    text = t.run("explain", "--mode=graph", "--cache=off", "kinds.ouro").out
+    ranked = text[text.index("left to the interpreter"):].split("\n\n")[0]
+    t.equal(ranked.count("instead: "), 2)  # once for each kind
+
+
+def test_the_document_has_every_kind_of_reason(t):
+    with open(os.path.join(ROOT, "jit", "reasons.cpp")) as f:
+        rows = re.findall(r'\{R::\w+, "([^"]*)",\s*((?:"[^"]*"\s*)+)\}', f.read())
+    with open(os.path.join(ROOT, "docs", "explain.md")) as f:
+        told = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| ?([^|]*?) ?\|$", f.read(), re.M)
+    t.check(len(rows) > 20, rows)
+    t.equal(told, [(name, "".join(re.findall(r'"([^"]*)"', instead))) for name, instead in rows])
 
 
 def test_strict(t):
