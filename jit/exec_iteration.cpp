@@ -44,6 +44,10 @@ AVal Specialiser::view_item(const AVal& view, size_t i) const {
 
 AVal Specialiser::make_reversed(const AVal& a) {
   if (a.is(AKind::view)) return dict_iterator(a, true);
+  const Symbol own = intern("__reversed__");
+  if (is_instance(a) && !a.extends_tuple() && !class_lookup(a, own).is(AKind::unbound) &&
+      std::ranges::none_of(read(a.heap).slots, [&](const AObject::Slot& s) { return s.name == own; }))
+    return call_method(a, own, {});
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
     if (o.poisoned) abandon_torn(o, "an object");

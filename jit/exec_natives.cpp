@@ -214,6 +214,9 @@ AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
       s.abandon(Reason::raises, "sorted is called with other arguments");
     (name.text() == "key" ? key : reverse) = v;
   }
+  const ir::Type* t = s.type_of(reverse);
+  if (!t || (t->kind != ir::TypeKind::integer && t->kind != ir::TypeKind::boolean))
+    s.abandon(Reason::raises, "sorted in a direction that is no int");
   const AVal backwards = s.truth(reverse);
   if (!s.concrete(backwards)) s.abandon(Reason::computed_test, "sorted in a computed direction");
   std::vector<AVal> items = s.sized_items_of(a.at(0), "is sorted");
@@ -402,6 +405,30 @@ AVal m_list_pop(Specialiser& s, const Arguments& a, const Keywords&) {
   }
   return v;
 }
+AVal m_list_clear(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a list");
+  s.change(a[0].heap).items = PersistentArray<AVal>();
+  return AVal::of(Value::none());
+}
+AVal m_list_reverse(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a list");
+  AObject& o = s.change(a[0].heap);
+  std::vector<AVal> items = o.items.items();
+  std::ranges::reverse(items);
+  o.items = std::move(items);
+  return AVal::of(Value::none());
+}
+AVal m_list_sort(Specialiser& s, const Arguments& a, const Keywords& k) {
+  followed(s, a.at(0), "a list");
+  const PersistentArray<AVal> before = s.read(a[0].heap).items;
+  const std::vector<AVal> sorted = s.items_of(n_sorted(s, a, k), "is sorted");
+  const AObject& now = s.read(a[0].heap);  // a key may have changed the list
+  bool changed = now.poisoned || now.items.size() != before.size();
+  PersistentArray<AVal>::each_difference(before, now.items, [&](size_t) { changed = true; });
+  if (changed) s.abandon(Reason::raises, "a list that changes while it is sorted");
+  s.change(a[0].heap).items = std::vector<AVal>(sorted);
+  return AVal::of(Value::none());
+}
 AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
   int i = s.dict_position(a.at(0).heap, a.at(1));
   if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
@@ -551,6 +578,9 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "extend", m_list_extend, {2, 2}},
     {ObjectKind::list, "insert", m_list_insert, {3, 3}},
     {ObjectKind::list, "copy", m_list_copy, {1, 1}},
+    {ObjectKind::list, "clear", m_list_clear, {1, 1}},
+    {ObjectKind::list, "reverse", m_list_reverse, {1, 1}},
+    {ObjectKind::list, "sort", m_list_sort, {1, 1, "*"}},
     {ObjectKind::list, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::tuple, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::dict, "__getitem__", m_getitem, {2, 2}},
