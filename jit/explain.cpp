@@ -140,7 +140,7 @@ std::string details(const FunctionReport& f) {
   if (!of.pins.varying().empty()) {
     std::string names;
     for (const std::string& path : of.pins.varying()) names += (names.empty() ? "" : ", ") + path;
-    out += fmt::format("  numbers that change: {}\n", names);
+    out += fmt::format("  what changes from call to call: {}\n", names);
   }
   if (of.misses && of.missed)
     out += fmt::format("  calls that fit no version since the newest one was made: {}; in the last one {} differed\n",

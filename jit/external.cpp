@@ -372,6 +372,8 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   o->node = node;
   o->concrete = v;
   ObjectKind kind = kind_of(v);
+  const bool is_list = kind == ObjectKind::list || kind == ObjectKind::dict;
+  if (is_list && !request_.varying.empty() && request_.varying.count(access.path(node))) return boxed();
   if (kind == ObjectKind::list) {
     auto* l = v.as<runtime::List>();
     const bool data = l->size > kMaxNumbers && std::all_of(l->begin(), l->end(), number_or_text);

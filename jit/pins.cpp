@@ -13,6 +13,17 @@ void Pins::changed(const AccessProgram& access, const std::vector<uint32_t>& pin
   rounds_ += fresh;
 }
 
+void Pins::resized(const std::string& path) {
+  if (++lengths_[path] != kMostLengths) return;
+  lists_.insert(path);
+  varying_.insert(path);
+}
+
+void Pins::take_apart_lists() {
+  for (const std::string& path : lists_) varying_.erase(path);
+  lists_.clear();
+}
+
 void Pins::made(const SpecialiseResult& result) {
   varying_.insert(result.written.begin(), result.written.end());
   for (uint32_t i = 0; i < result.access.nodes.size(); ++i)
@@ -33,6 +44,22 @@ bool Pins::superseded(const AccessProgram& access) const {
   return false;
 }
 
+// Operations that a list may leave to the interpreter: it is appended to, read and measured, and what comes behind is
+// reached through the interpreter, too.
+static constexpr size_t kHolesOfList = 8;
+
+static size_t operations(const SpecialiseResult& r) {
+  size_t n = 0;
+  for (const ir::Block& b : r.typed->blocks) n += b.lets.size();
+  return n;
+}
+
+// Is all computation in the program yet, and little of the rest with the interpreter?
+static bool lists_are_data(const SpecialiseResult& whole, const SpecialiseResult& parts, size_t lists) {
+  return operations(whole) >= operations(parts) &&
+         whole.fallbacks.size() <= parts.fallbacks.size() + kHolesOfList * lists;
+}
+
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
   pins.ask(request);
   request.parts = request.varying.empty();  // a constant is better than boxed values
@@ -47,10 +74,15 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
     constant.varying.clear();
     constant.constants = true;
     SpecialiseResult known = specialise_sizes(s, constant);
-    if (out.ok && (!known.ok || known.fallbacks.size() >= out.fallbacks.size())) {
+    const size_t lists = pins.lists().size();
+    const auto is_better = [&] {
+      return lists > 0 ? lists_are_data(out, known, lists) : known.fallbacks.size() >= out.fallbacks.size();
+    };
+    if (out.ok && (!known.ok || is_better())) {
       pins.made(out);
       return out;
     }
+    pins.take_apart_lists();
     request = std::move(constant);
     out = std::move(known);
     for (AccessNode& n : out.access.nodes)

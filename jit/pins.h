@@ -5,6 +5,10 @@
 // a constant again only where an operation has to know it, each path so many times; a function whose numbers go on
 // changing one after the other has no constants at all. So each number costs one version, and what changes at every
 // call does not cost one a call.
+//
+// So it is with a list or dict whose length has changed several times, such as the losses that a trainer keeps: it is
+// passed on as it is, and what is done with it is the interpreter's. Unless that leaves more to the interpreter than a
+// few operations for each: then its items are structure (layers), and each length has its version.
 #pragma once
 
 #include <map>
@@ -20,6 +24,12 @@ class Pins {
  public:
   /// A version is to be made because of these.
   void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
+  /// A version is to be made because this list or dict has another length, or other keys.
+  void resized(const std::string& path);
+  /// Those of them that are passed on as they are; they are varying.
+  const std::set<std::string>& lists() const { return lists_; }
+  /// Their items are structure.
+  void take_apart_lists();
   /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
   void made(const SpecialiseResult& result);
   void ask(SpecialiseRequest& request) const;
@@ -31,7 +41,10 @@ class Pins {
   static constexpr int kMostRounds = 6;  // versions made because constants changed, until there are no more constants
   static constexpr int kMostNeeded = 4;  // values of one path that versions were made for
 
-  std::set<std::string> varying_;
+  static constexpr int kMostLengths = 2;  // versions made because a list's length changed
+
+  std::set<std::string> varying_, lists_;
+  std::map<std::string, int> lengths_;
   std::map<std::string, int> needed_;
   int rounds_ = 0;
 };

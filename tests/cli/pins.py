@@ -1,4 +1,5 @@
 """Numbers, flags and texts from outside are constants of the first version; what changes costs one version, and not one a call."""
+import json
 import re
 
 PRELUDE = """
@@ -124,5 +125,42 @@ def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
     t.check(part.count(": compiled;") <= 9 and "other calls are interpreted: 8 versions; last: n changed" in part and "stays interpreted" not in part, part)
     # The versions that there are go on serving.
     t.check(re.search(r"version 1: compiled.*\n.*\n.*\n    5 calls", part), part)
-    t.check("numbers that change: n\n" in part, part)
+    t.check("what changes from call to call: n\n" in part, part)
     t.equal(t.run("run", "--mode=eager", "sizes.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+
+
+def test_a_list_that_grows_costs_two_versions(t):
+    """The losses that a trainer keeps: eight versions were made, then the interpreter did the steps."""
+    t.write("kept.ouro", """
+from ouro import nn, optim
+class Trainer:
+    def __init__(self):
+        self.model = nn.Linear(4, 4)
+        self.opt = optim.SGD(self.model.parameters(), lr=0.01)
+        self.losses, self.norms = [], {"grad": []}
+    def step(self, x, y):
+        loss, grads = value_and_grad(lambda m: ((m(x) - y) ** 2).mean())(self.model)
+        self.opt.update(grads)
+        self.losses.append(loss.item())
+        self.norms["grad"].append(grads.weight.square().sum().item())
+        return self.losses[-1]
+t = Trainer()
+for i in range(20): t.step(ones(8, 4), zeros(8, 4))
+print(len(t.losses), len(t.norms["grad"]), t.losses[-1] < t.losses[0])
+layers = [ones(2, 2)]
+def net(x):
+    for w in layers:
+        x = x @ w
+    return x
+for i in range(6):
+    net(ones(1, 2))
+    layers.append(ones(2, 2))
+""")
+    done = t.run("explain", "--json", "--mode=graph", "--cache=off", "kept.ouro")
+    t.equal(done.err, "20 20 True\n")
+    functions = {f["name"]: f for f in json.loads(done.out)["functions"]}
+    step, net = functions["Trainer.step"], functions["net"]
+    t.equal((step["compiled_calls"], step["interpreted_calls"]), (20, 0))
+    t.check(len(step["versions"]) <= 5, step["versions"])
+    t.equal(step["varying"], ["self.losses", "self.norms['grad']"])
+    t.equal((net["compiled"], len(net["versions"])), ("whole", 6))  # layers are structure
