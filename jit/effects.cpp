@@ -99,8 +99,7 @@ void Specialiser::write_object(HeapId id) {
     if (!s.dirty) continue;
     if (s.value.is(AKind::poison))
       abandon_parted(s.value, fmt::format("attribute {} differs between branches", s.name.text()));
-    if (s.value.is(AKind::unbound))
-      abandon(Reason::unknown_object, fmt::format("attribute {} is deleted", s.name.text()));
+    if (s.value.is(AKind::unbound)) abandon(Reason::language, fmt::format("attribute {} is deleted", s.name.text()));
     if (!same(s.value, s.memory)) {
       note_written(o, s);
       if (o.kind == AObject::Kind::cell)

@@ -360,7 +360,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
       call(concrete_function(p->set), {a, v});
       return;
     }
-    if (kind_of(d.known) == ObjectKind::get_set) abandon(Reason::computed_test, "assignment to a computed attribute");
+    if (kind_of(d.known) == ObjectKind::get_set) abandon(Reason::language, "assignment to a computed attribute");
   }
   store_slot(a.heap, name, std::move(v));
 }

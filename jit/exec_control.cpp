@@ -422,7 +422,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   // Written out, what each turn leaves to the interpreter is longer to compile than to interpret.
   if (fallbacks_.size() > l.holes + kMostHolesOfTurns) {
     if (!l.structural) throw LoopRetry{&f, l.head, Why::many};
-    abandon(Reason::loop_state, "a loop of many turns, each of which leaves something to the interpreter");
+    abandon(Reason::call, "a loop of many turns, each of which leaves something to the interpreter");
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;

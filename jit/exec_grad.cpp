@@ -250,8 +250,7 @@ AVal Specialiser::fit(const AVal& dy, const AVal& kept) {
     AVal total = dy.type->rank() ? tensor_op("sum", {dy}) : dy;
     return tensor_item(total);
   }
-  if (kept.is(AKind::dynamic) && !t)
-    abandon(Reason::interpreter_changed, "what was kept of an operand comes from outside");
+  if (kept.is(AKind::dynamic) && !t) abandon(Reason::derivative, "what was kept of an operand comes from outside");
   if (!kept.is(AKind::like)) return dy;
   AVal dtype = AVal::of(runtime::make_dtype(session, kept.type->dtype));
   std::vector<AVal> shape;
@@ -331,7 +330,7 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
     }
     return cotangent_add(sum, AVal::tuple(std::move(d)));
   }
-  if (kept.is(AKind::dynamic)) abandon(Reason::interpreter_changed, "what was kept of an operand comes from outside");
+  if (kept.is(AKind::dynamic)) abandon(Reason::derivative, "what was kept of an operand comes from outside");
   if (kept.is(AKind::ref)) shadow_add(env, kept, index, dy);
   return sum;
 }
@@ -409,7 +408,7 @@ void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& sl
 }
 
 AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
-  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
   const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
@@ -423,7 +422,7 @@ AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& s
 }
 
 void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
-  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
   const Value key = shadow_key(object, slot);
   AObject& e = write(env.heap);
   const int i = key_position(e.keys, key);
@@ -444,7 +443,7 @@ static int64_t place_of_key(const Value& key, const Value& who) {
 }
 
 void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, bool open) {
-  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
   const Value who = runtime::make_str(identity_text(list));
   const AObject before = read(env.heap);
   AObject& e = write(env.heap);
@@ -461,7 +460,7 @@ void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, boo
 }
 
 int64_t Specialiser::shadow_count(const AVal& env, const AVal& list) {
-  if (!env.is(AKind::ref)) abandon(Reason::interpreter_changed, "a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
   const Value who = runtime::make_str(identity_text(list));
   int64_t n = 0;
   for (const AVal& key : read(env.heap).keys) n = std::max(n, place_of_key(key.known, who) + 1);

@@ -44,10 +44,21 @@ AVal Specialiser::view_item(const AVal& view, size_t i) const {
 
 AVal Specialiser::make_reversed(const AVal& a) {
   if (a.is(AKind::view)) return dict_iterator(a, true);
-  const Symbol own = intern("__reversed__");
-  if (is_instance(a) && !a.extends_tuple() && !class_lookup(a, own).is(AKind::unbound) &&
-      std::ranges::none_of(read(a.heap).slots, [&](const AObject::Slot& s) { return s.name == own; }))
-    return call_method(a, own, {});
+  if (is_instance(a) && !a.extends_tuple()) {
+    const AVal own = class_lookup(a, intern("__reversed__"));
+    if (own.is(AKind::closure)) return call(own, {a});
+    // Items are asked for one by one, which only a method of the library cannot tell.
+    const auto of_library = [&](std::string_view name) {
+      const AVal f = class_lookup(a, intern(name));
+      return f.is(AKind::closure) && !is_of_script(f.parts->code->span);
+    };
+    if (own.is(AKind::unbound) && of_library("__len__") && of_library("__getitem__")) {
+      std::vector<AVal> items;
+      for (int64_t i = need_int(length(a), "is a length"); i-- > 0;)
+        items.push_back(get_item(a, AVal::of(Value::integer(i))));
+      return make_iterator(AVal::tuple(std::move(items)));
+    }
+  }
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
     if (o.poisoned) abandon_torn(o, "an object");
@@ -135,7 +146,7 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
     if (!n || n->as_int() == kRunning)
-      abandon(Reason::loop_on_data, "a generator expression whose next value depends on data");
+      abandon(Reason::computed_length, "a generator expression whose next value depends on data");
     return n->as_int();
   };
   const int64_t before = place();

@@ -1,6 +1,7 @@
 // The table of built-in functions and methods: how each is executed on abstract values. One that is not here is
 // computed now when its arguments are known, and boxed otherwise.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,7 +50,7 @@ bool subclass_of(Specialiser& s, const Value& cls, const Value& of) {
 }
 AVal n_isinstance(Specialiser& s, const Arguments& a, const Keywords&) {
   auto of = s.concrete(a.at(1));
-  if (!of) s.abandon(Reason::computed_test, "isinstance of computed classes");
+  if (!of) s.abandon(Reason::language, "isinstance of computed classes");
   return AVal::of(Value::boolean(subclass_of(s, s.class_of(a[0]), *of)));
 }
 // A missing attribute is an exception of a hook: not one that is caught here.
@@ -63,7 +64,7 @@ void no_hook(Specialiser& s, const AVal& a, Symbol name) {
 // An attribute that the interpreter would load when the call runs may be missing then.
 void known_here(Specialiser& s, const AVal& v) {
   if (v.is(AKind::dynamic) && !v.type)
-    s.abandon(Reason::computed_test, "whether an attribute is there is known when the call runs");
+    s.abandon(Reason::language, "whether an attribute is there is known when the call runs");
 }
 AVal n_getattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
@@ -211,20 +212,23 @@ AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal key = AVal::of(Value::none()), reverse = AVal::of(Value::boolean(false));
   for (const auto& [name, v] : k) {
     if (name.text() != "key" && name.text() != "reverse")
-      s.abandon(Reason::raises, "sorted is called with other arguments");
+      s.abandon(Reason::raises, "a sort with other arguments than it takes");
     (name.text() == "key" ? key : reverse) = v;
   }
   const ir::Type* t = s.type_of(reverse);
-  if (!t || (t->kind != ir::TypeKind::integer && t->kind != ir::TypeKind::boolean))
-    s.abandon(Reason::raises, "sorted in a direction that is no int");
+  if (!t) s.abandon(Reason::unknown_value, "the direction of a sort is a value whose type is not known");
+  if (t->kind != ir::TypeKind::integer && t->kind != ir::TypeKind::boolean)
+    s.abandon(Reason::raises, "a sort in a direction that is no int");
   const AVal backwards = s.truth(reverse);
-  if (!s.concrete(backwards)) s.abandon(Reason::computed_test, "sorted in a computed direction");
+  if (!s.concrete(backwards)) s.abandon(Reason::computed_test, "a sort in a computed direction");
   std::vector<AVal> items = s.sized_items_of(a.at(0), "is sorted");
   std::vector<std::pair<AVal, size_t>> keys;
   for (const AVal& item : items) {
     const AVal of = key.is(AKind::known) && key.known.is_none() ? item : s.call(key, {item});
     if (!s.concrete(of) && !s.is_number(of))
-      s.abandon(Reason::computed_test, "sorted by something else than numbers and texts");
+      s.abandon(Reason::computed_test, "a sort by something else than numbers and texts");
+    if (const auto v = s.concrete(of); v && v->is_float() && std::isnan(v->as_float()))
+      s.abandon(Reason::language, "NaN, sorted");  // it has no place in the order: where it ends is the runtime's
     keys.emplace_back(of, keys.size());
   }
   if (is_bool(backwards, true)) std::ranges::reverse(keys);  // equal ones keep their order
@@ -264,7 +268,7 @@ AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
   if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, a[0], AVal::of(Value::integer(0)));
   if (t && t->kind == ir::TypeKind::floating) return s.of_builtin("int", a, ir::types::integer());
   if (!a.empty() && s.is_tensor(a[0])) return t_int(s, {s.tensor_item(a[0])}, {});
-  if (a.size() == 1 && is_boxed(a[0])) return s.converted("int", a[0], ir::types::integer());
+  if (a.size() == 1 && is_boxed(a[0])) return s.converted("int", a[0], nullptr);  // it may have more than 64 bits
   s.abandon(Reason::computed_number, "int of a computed value");
 }
 AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -420,13 +424,12 @@ AVal m_list_reverse(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal m_list_sort(Specialiser& s, const Arguments& a, const Keywords& k) {
   followed(s, a.at(0), "a list");
-  const PersistentArray<AVal> before = s.read(a[0].heap).items;
-  const std::vector<AVal> sorted = s.items_of(n_sorted(s, a, k), "is sorted");
-  const AObject& now = s.read(a[0].heap);  // a key may have changed the list
-  bool changed = now.poisoned || now.items.size() != before.size();
-  PersistentArray<AVal>::each_difference(before, now.items, [&](size_t) { changed = true; });
-  if (changed) s.abandon(Reason::raises, "a list that changes while it is sorted");
-  s.change(a[0].heap).items = std::vector<AVal>(sorted);
+  const AVal items = s.new_list(s.read(a[0].heap).items.items());
+  s.change(a[0].heap).items = PersistentArray<AVal>();  // so a key sees it
+  const AVal sorted = n_sorted(s, {items}, k);
+  if (s.read(a[0].heap).poisoned || s.read(a[0].heap).items.size() > 0)
+    s.abandon(Reason::raises, "a list that changes while it is sorted");
+  s.change(a[0].heap).items = s.items_of(sorted, "is sorted");
   return AVal::of(Value::none());
 }
 AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -759,9 +762,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   // What only numbers, texts and tensors go into runs no script.
   if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
       std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
-    fallbacks_.push_back(
-        {{Reason::call, fmt::format("call of {}", n->def->name)}, script_span(), current_function(), span});
-    return pure_call(f, rest, keywords, nullptr);
+    AVal out = pure_call(f, rest, keywords, nullptr);
+    note_hole({Reason::call, fmt::format("call of {}", n->def->name)}, out, {});
+    return out;
   }
   return boxed_call(f, rest, keywords);
 }

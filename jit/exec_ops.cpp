@@ -164,7 +164,7 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
     } else {
       auto n = concrete(b);
       if (!n || !n->is_int() || n->as_int() < 0)
-        abandon(Reason::computed_test, "an int power whose type depends on its sign");
+        abandon(Reason::computed_number, "an int power whose type depends on its sign");
       t = ir::types::integer();
     }
   } else if (!floats && op != prim::matmul) {

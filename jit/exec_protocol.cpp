@@ -200,7 +200,7 @@ N(n_bare) {
   o.cls = *cls;
   return AVal::of_heap(s.allocate(std::move(o)));
 }
-N(n_drop_own) { s.abandon(Reason::unknown_object, "deletion of an attribute"); }
+N(n_drop_own) { s.abandon(Reason::language, "deletion of an attribute"); }
 N(n_native_load) { s.abandon(Reason::raises, fmt::format("attribute {} is not there", name_of(s, a.at(1)).text())); }
 N(n_native_store) {
   s.abandon(Reason::unknown_object, fmt::format("assignment to attribute {}", name_of(s, a.at(1)).text()));
@@ -214,7 +214,7 @@ N(n_scripted) {
 }
 N(n_bound) {
   AVal v = s.bind_descriptor(a.at(0), a.at(1));
-  if (v.is(AKind::poison)) s.abandon(Reason::computed_test, "an attribute that is computed");
+  if (v.is(AKind::poison)) s.abandon(Reason::language, "an attribute that is computed");
   return v;
 }
 N(n_is_builtin_data) {

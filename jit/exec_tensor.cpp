@@ -59,7 +59,7 @@ bool Specialiser::holds_list(const AVal& a) const {
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
 ir::Param Specialiser::to_param(const AVal& given, int depth) {
-  if (depth == 0) abandon(Reason::crossing, "lists in lists as a parameter");
+  if (depth == 0) abandon(Reason::language, "lists in lists as a parameter");
   const AVal a = as_value(given);
   if (is_sequence(a) && !a.is(AKind::known)) {
     ir::Param p;

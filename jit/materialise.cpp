@@ -366,9 +366,17 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 
 // ---------------------------------------------------------------- the runtime's operations
 
-// A value that the interpreter gives, of no known type. (What comes from outside boxed is none.)
-bool Specialiser::is_of_hole(const AVal& a) const {
-  return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && !code.name(a.atom.name()).input;
+void Specialiser::note_hole(Because why, const AVal& out, const std::vector<AVal>& operands) {
+  const auto unknown = [](const AVal& v) { return v.is(AKind::dynamic) && !v.type && v.atom.is_name(); };
+  SpecialiseNote note{std::move(why), script_span(), current_function(), span};
+  for (const AVal& v : operands)
+    if (const auto at = unknown(v) ? hole_of_.find(index(v.atom.name())) : hole_of_.end();
+        at != hole_of_.end() && at->second < fallbacks_.size())  // the rest was rolled back
+      note.cause = at->second;
+  if (unknown(out))
+    hole_of_[index(out.atom.name())] =
+        note.cause == SpecialiseNote::kNone ? static_cast<uint32_t>(fallbacks_.size()) : note.cause;
+  fallbacks_.push_back(std::move(note));
 }
 
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
@@ -383,12 +391,7 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
-  const bool echo = std::ranges::any_of(args, [&](const AVal& a) { return is_of_hole(a); });
-  fallbacks_.push_back({{Reason::unknown_value, fmt::format("{} on values whose types are not known", name)},
-                        script_span(),
-                        current_function(),
-                        span,
-                        echo});
+  note_hole({Reason::unknown_value, fmt::format("{} on values whose types are not known", name)}, out, args);
   if (touches_objects) after_unknown();
   return out;
 }
@@ -430,15 +433,17 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
   check_recorded(args);
   before_unknown();
   AVal out = emit_call(f, args, keywords, type);
-  fallbacks_.push_back(
-      {{Reason::call, fmt::format("call of {}", callee_name(f))}, script_span(), current_function(), span});
+  note_hole({Reason::call, fmt::format("call of {}", callee_name(f))}, out, {f});
   after_unknown();
   return out;
 }
 
 AVal Specialiser::converted(std::string_view name, const AVal& v, const ir::Type* type) {
+  const size_t notes = fallbacks_.size();
   AVal out = boxed_call(AVal::of(runtime::builtin(session, intern(name), false)), {v}, {}, type);
-  fallbacks_.back().echo = true;
+  Because why = std::move(fallbacks_.back().why);
+  fallbacks_.resize(notes);
+  note_hole(std::move(why), out, {v});
   return out;
 }
 
@@ -449,8 +454,7 @@ AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, con
                        std::ranges::any_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); });
   if (scripts) return boxed_call(f, args, keywords);
   AVal out = output_call(f, args, keywords, nullptr);
-  fallbacks_.push_back(
-      {{Reason::call, fmt::format("call of {}", callee_name(f))}, script_span(), current_function(), span});
+  note_hole({Reason::call, fmt::format("call of {}", callee_name(f))}, out, {});
   return out;
 }
 
@@ -528,8 +532,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   }
   ir::Op op = loaded ? prim::call_loaded : prim::call_method;
   AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
-  fallbacks_.push_back(
-      {{Reason::call, fmt::format("method {}", name.text())}, script_span(), current_function(), span, is_of_hole(a)});
+  note_hole({Reason::call, fmt::format("method {}", name.text())}, out, {a});
   after_unknown();
   return out;
 }

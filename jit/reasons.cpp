@@ -8,20 +8,20 @@ constexpr ReasonRow kRows[] = {
     {R::call, "call", ""},
     {R::raises, "raises", ""},
     {R::unknown_value, "unknown-value",
-     "int(), float() or len() of it gives a number that the compiler knows; a tensor in place of a long list does, "
-     "too"},
+     "float() and len() of it give a number that the compiler knows; so does an item of a tensor, in place of a long "
+     "list"},
     {R::unknown_object, "unknown-object", "make such an object outside of the function and hand it in"},
     {R::class_hook, "class-hook",
      "call a method by its name in place of what the class does by itself (__del__, __getattribute__, a metaclass)"},
     {R::interpreter_changed, "interpreter-changed", "read it into a variable before the call that may change it"},
-    {R::container, "container", "make a new list, dict or set in place of changing one that comes from outside"},
+    {R::container, "container", "make a new list, dict or set in place of changing this one"},
     {R::computed_number, "computed-number",
      "take the number from a shape, an argument or an attribute; or compute with the whole tensor and choose by "
      "where()"},
     {R::computed_length, "computed-length",
      "go through something of a known length, or let one operation do it for the whole tensor"},
     {R::computed_test, "computed-test", "let tensors decide: where(), maximum(), argmax(), sort()"},
-    {R::branches, "branches", "leave the same kind of value on both ways: zeros for None, lists of one length"},
+    {R::branches, "branches", "leave the same kind of value on both branches: zeros for None, lists of one length"},
     {R::loop_state, "loop-state",
      "let every turn leave values of the same kinds and shapes; compute with whole tensors, not their elements"},
     {R::loop_growth, "loop-growth", "make the list before the loop, or fill a tensor of a known size"},
@@ -30,7 +30,8 @@ constexpr ReasonRow kRows[] = {
     {R::recursion, "recursion", "a loop over a list of what is left to do, in place of recursion"},
     {R::language, "language", "do it outside of the function"},
     {R::crossing, "crossing", "hand tensors, numbers and lists to what the interpreter does"},
-    {R::effects, "effects", "do what shows (print, writes) behind the computation and outside of try"},
+    {R::effects, "effects",
+     "do what shows (print, writes) after the computation, and what the interpreter does outside of try"},
     {R::frames, "frames", "do it outside of the function"},
     {R::identity, "identity", "use a number or name of your own in place of id()"},
     {R::placement, "placement", "place tensors and make demands outside of the function"},
@@ -46,7 +47,6 @@ constexpr bool in_order() {
 static_assert(in_order());
 }  // namespace
 
-std::span<const ReasonRow> reason_rows() { return kRows; }
 const ReasonRow& row_of(Reason r) { return kRows[static_cast<size_t>(r)]; }
 
 }  // namespace ouro::jit

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,7 +41,6 @@ struct ReasonRow {
   std::string_view instead;  // what to write; empty: there is nothing to be changed
 };
 
-std::span<const ReasonRow> reason_rows();  // in the order of Reason
 const ReasonRow& row_of(Reason r);
 
 struct Because {

@@ -28,18 +28,20 @@ namespace {
 std::vector<HoleReport> holes_of(runtime::Session& s, const std::vector<SpecialiseNote>& notes,
                                  const std::vector<InstructionTime>& times) {
   std::vector<HoleReport> out;
-  std::vector<Span> counted;  // holes whose time is told
-  size_t cause = 0;
+  std::vector<Span> counted;     // holes whose time is told
+  std::vector<size_t> entry_of;  // notes
   for (const SpecialiseNote& n : notes) {
-    if (!n.echo || out.empty()) {
+    if (n.cause < entry_of.size()) {
+      entry_of.push_back(entry_of[n.cause]);
+    } else {
       const Place at = place_of(s, n.span);
       const auto known = std::ranges::find_if(
           out, [&](const HoleReport& h) { return h.place.name() == at.name() && h.why.text == n.why.text; });
-      cause = static_cast<size_t>(known - out.begin());
+      entry_of.push_back(static_cast<size_t>(known - out.begin()));
       if (known == out.end()) out.push_back({.place = at, .why = n.why, .count = 0});
-      ++out[cause].count;
+      ++out[entry_of.back()].count;
     }
-    HoleReport& h = out[cause];
+    HoleReport& h = out[entry_of.back()];
     if (std::ranges::find(counted, n.hole) != counted.end()) continue;
     counted.push_back(n.hole);
     for (const InstructionTime& t : times)

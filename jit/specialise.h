@@ -86,8 +86,9 @@ struct SpecialiseNote {
   Because why;
   Span span{};  // what could not be done in the program
   Symbol function{};
-  Span hole{};        // the operation that the interpreter does instead: it, or a call around it
-  bool echo = false;  // only because an operand comes from an earlier one
+  Span hole{};  // the operation that the interpreter does instead: it, or a call around it
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t cause = kNone;  // the note of the hole that gave an operand: only because of that one
 };
 
 struct SpecialiseResult {

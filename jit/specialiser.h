@@ -480,7 +480,8 @@ class Specialiser {
   AVal emit_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
                  const ir::Type* type = nullptr);
   std::string callee_name(const AVal& f);
-  bool is_of_hole(const AVal& a) const;
+  // Of an operation that is left to the interpreter: what it gives, and its operands.
+  void note_hole(Because why, const AVal& out, const std::vector<AVal>& operands);
   Symbol current_function() const;
 
   [[noreturn]] void abandon(Reason reason, std::string text);
@@ -639,6 +640,7 @@ class Specialiser {
   std::unordered_map<uint32_t, std::pair<AVal, uint32_t>> found_sizes_;  // symbol → the tensor and axis that have it
   std::deque<AFrame*> frames_;
   std::vector<SpecialiseNote> fallbacks_;
+  std::unordered_map<uint32_t, uint32_t> hole_of_;  // names of no known type → the note of the hole that gives them
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;

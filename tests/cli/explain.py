@@ -92,11 +92,31 @@ x = ones(5)
 for i in range(4): by_number(x), by_unknown(x, i), said(x)
 """)
     told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "kinds.ouro").out)
-    holes = {h["line"]: (h["kind"], "instead" in h) for h in told["holes"]}
+    holes = {h["line"]: (h["kind"], "instead" in h) for h in told["holes"] if h["line"] > 2}
     t.equal(holes, {4: ("computed-number", True), 6: ("unknown-value", True), 8: ("call", False)})
     text = t.run("explain", "--mode=graph", "--cache=off", "kinds.ouro").out
     ranked = text[text.index("left to the interpreter"):].split("\n\n")[0]
     t.equal(ranked.count("instead: "), 2)  # once for each kind
+
+
+def test_what_follows_from_a_hole_is_charged_to_it(t):
+    t.write("slow.ouro", """
+class Slow:
+    def __init__(self, v): self.v = v
+    def slow(self, x):
+        s = 0
+        for i in range(20000): s += i
+        return x * self.v
+many = [Slow(i % 3) for i in range(40000)]
+def f(x, i):
+    a = many[i]
+    print("", end="")
+    return a.slow(x) + 1.0
+for i in range(5): f(ones(2), i)
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "slow.ouro").out)
+    seconds = {h["line"]: h["seconds"] for h in told["holes"]}
+    t.check(12 not in seconds and seconds[10] > 10 * seconds[11], seconds)
 
 
 def test_the_document_has_every_kind_of_reason(t):

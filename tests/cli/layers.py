@@ -270,7 +270,7 @@ def left_out(told):
 
 
 def some(t, cases, step=3):
-    """Under sanitizers every third, or as many."""
+    """Under sanitizers one of `step`."""
     return cases[::step] if t.suite.sanitized else cases
 
 
