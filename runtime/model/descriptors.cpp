@@ -101,15 +101,19 @@ constexpr NativeDef kPropertyMethods[] = {
     {"getter", "fget, /", property_getter, ""},          {"setter", "fset, /", property_setter, ""},
     {"deleter", "fdel, /", property_deleter, ""},        {"__get__", "instance, owner=None, /", descriptor_get, ""},
     {"__set__", "instance, value, /", property_set, ""}, {"__delete__", "instance, /", property_delete, ""}};
-Value property_abstract(Session& s, const Value& v) {
+// Is one of the functions marked as abstract?
+Value any_abstract(Session& s, std::initializer_list<const Value*> functions) {
   static const Symbol mark = intern("__isabstractmethod__");
-  for (const Value* f : {&prop(v)->get, &prop(v)->set, &prop(v)->del}) {
+  for (const Value* f : functions) {
     Value a = lookup_attr(s, *f, mark);
     if (a.is_error()) return a;
     int t = a.is_unbound() ? 0 : truth(s, a);
     if (t) return t < 0 ? Value::error() : Value::boolean(true);
   }
   return Value::boolean(false);
+}
+Value property_abstract(Session& s, const Value& v) {
+  return any_abstract(s, {&prop(v)->get, &prop(v)->set, &prop(v)->del});
 }
 constexpr GetSetDef kPropertyGetSet[] = {{"__isabstractmethod__", property_abstract},
                                          {"fget", property_field<&Property::get>},
@@ -172,8 +176,16 @@ Value wrapper_repr(Session& s, const Value& v) {
 }
 Value static_call(Session& s, const Value& f, const Args& a) { return call(s, wrapper<StaticMethod>(f)->function, a); }
 constexpr NativeDef kGetMethods[] = {{"__get__", "instance, owner=None, /", descriptor_get, ""}};
-constexpr GetSetDef kStaticGetSet[] = {{"__func__", wrapped<StaticMethod>}, {"__wrapped__", wrapped<StaticMethod>}};
-constexpr GetSetDef kClassGetSet[] = {{"__func__", wrapped<ClassMethod>}, {"__wrapped__", wrapped<ClassMethod>}};
+template <class T>
+Value wrapped_abstract(Session& s, const Value& v) {
+  return any_abstract(s, {&wrapper<T>(v)->function});
+}
+constexpr GetSetDef kStaticGetSet[] = {{"__func__", wrapped<StaticMethod>},
+                                       {"__wrapped__", wrapped<StaticMethod>},
+                                       {"__isabstractmethod__", wrapped_abstract<StaticMethod>}};
+constexpr GetSetDef kClassGetSet[] = {{"__func__", wrapped<ClassMethod>},
+                                      {"__wrapped__", wrapped<ClassMethod>},
+                                      {"__isabstractmethod__", wrapped_abstract<ClassMethod>}};
 constexpr TypeSlots kStaticSlots{.repr = wrapper_repr<StaticMethod>,
                                  .get_attr = wrapper_attr<StaticMethod>,
                                  .call = static_call,
