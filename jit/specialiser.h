@@ -453,7 +453,7 @@ class Specialiser {
   AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0, const ir::Type* type = nullptr);
   AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
                   const ir::Type* type = nullptr);
-  // int(), float() of a value whose type is not known: what they give has one.
+  // int(), float() of a value whose type is not known; null: what it gives has none either.
   AVal converted(std::string_view builtin, const AVal& v, const ir::Type* type);
   ir::Atom pool(const Value& v);           // a concrete object as a boxed input
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
