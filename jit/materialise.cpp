@@ -438,15 +438,6 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
   return out;
 }
 
-AVal Specialiser::converted(std::string_view name, const AVal& v, const ir::Type* type) {
-  const size_t notes = fallbacks_.size();
-  AVal out = boxed_call(AVal::of(runtime::builtin(session, intern(name), false)), {v}, {}, type);
-  Because why = std::move(fallbacks_.back().why);
-  fallbacks_.resize(notes);
-  note_hole(std::move(why), out, {v});
-  return out;
-}
-
 // A call that only writes output, unless scripts say what the output is.
 AVal Specialiser::boxed_output(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
   const bool scripts = effects_.unknown || output_is_replaced() ||

@@ -3,7 +3,8 @@
 // One object makes one version. Its parts, by file:
 //   exec_control.cpp  blocks, branches, joins, loops        exec_call.cpp     calls and argument binding
 //   exec_prims.cpp    the table of primitives               exec_ops.cpp      operators on numbers, tensors, objects
-//   exec_attr.cpp     attributes, items, places             exec_natives.cpp  the table of built-in functions
+//   exec_attr.cpp     attributes                            exec_items.cpp    items and places
+//   exec_natives.cpp  the table of built-in functions       exec_methods.cpp  the table of their methods
 //   exec_tensor.cpp   rows of tensor operations             exec_index.cpp    items of tensors
 //   exec_grad.cpp     autodiff's primitives                 records.cpp       what loops keep for their reverse
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
@@ -453,8 +454,6 @@ class Specialiser {
   AVal boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr = 0, const ir::Type* type = nullptr);
   AVal boxed_call(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords,
                   const ir::Type* type = nullptr);
-  // int(), float() of a value whose type is not known; null: what it gives has none either.
-  AVal converted(std::string_view builtin, const AVal& v, const ir::Type* type);
   ir::Atom pool(const Value& v);           // a concrete object as a boxed input
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);
