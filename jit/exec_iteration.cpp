@@ -47,7 +47,8 @@ AVal Specialiser::make_reversed(const AVal& a) {
   if (is_instance(a) && !a.extends_tuple()) {
     const AVal own = class_lookup(a, intern("__reversed__"));
     if (own.is(AKind::closure)) return call(own, {a});
-    // Items are asked for one by one, which only a method of the library cannot tell.
+    // The interpreter asks for an item when the loop gets there. Here all are asked for at once: a script could see
+    // that.
     const auto of_library = [&](std::string_view name) {
       const AVal f = class_lookup(a, intern(name));
       return f.is(AKind::closure) && !is_of_script(f.parts->code->span);

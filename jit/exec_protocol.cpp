@@ -141,8 +141,12 @@ AVal Specialiser::special_method(const AVal& a, std::string_view name) {
 // is no such text, or the call may raise.
 AVal Specialiser::text_of_native(const runtime::Native& n, const Arguments& args) {
   const bool made = !n.owner && n.def->name == "__new__";  // a static method
-  if (args.empty() || !(made || n.owner == session.object_type())) return {};
-  if (made) {
+  const bool of_list = n.owner && n.owner == session.type(ObjectKind::list);
+  if (args.empty() || !(made || of_list || n.owner == session.object_type())) return {};
+  if (of_list) {
+    if (!args[0].is(AKind::ref) || kind_at(args[0].heap) != AObject::Kind::list || read(args[0].heap).poisoned)
+      return {};
+  } else if (made) {
     auto* cls = args[0].is(AKind::known) ? cast_exact<runtime::Type>(args[0].known) : nullptr;
     if (!cls || args.size() > 1 || cls->builtin || cls->layout != ObjectKind::instance || cls->has_del || cls->is_abc)
       return {};

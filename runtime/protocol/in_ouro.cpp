@@ -229,10 +229,7 @@ constexpr NativeDef kFunctions[] = {
      .params = "a, /",
      .fn = n_index_iterator,
      .doc = "An iterator over a[0], a[1], ... until IndexError."},
-    {.name = "text_of",
-     .params = "native, f, /",
-     .fn = n_text_of,
-     .doc = "Say that f is what a built-in method of object does."},
+    {.name = "text_of", .params = "native, f, /", .fn = n_text_of, .doc = "Say that f is what a built-in method does."},
 };
 constexpr NativeModule kModule{"_protocol", kFunctions};
 
