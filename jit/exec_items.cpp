@@ -45,8 +45,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
     if (auto k = concrete(key)) {
       Value v = runtime::get_item(session, *x, *k);
       if (v.is_error()) {
-        session.pending = Value();
-        abandon(Reason::raises, "an operation that raises");
+        abandon_raises();
       }
       return AVal::of(v);
     }
@@ -60,7 +59,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       int64_t start, stop, step;
       int64_t n = runtime::slice_indices(session, *sl.as<runtime::Slice>(), static_cast<int64_t>(items.size()), start,
                                          stop, step);
-      if (n < 0) abandon(Reason::raises, "an operation that raises");
+      if (n < 0) abandon_raises();
       std::vector<AVal> out;
       for (int64_t i = 0; i < n; ++i) out.push_back(items[static_cast<size_t>(start + i * step)]);
       return is_list ? new_list(std::move(out)) : AVal::tuple(std::move(out));

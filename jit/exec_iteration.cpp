@@ -335,7 +335,7 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
         out.push_back(AVal::of(v));
         return true;
       });
-      if (!ok) abandon(Reason::raises, "an operation that raises");
+      if (!ok) abandon_raises();
       return out;
     }
   }
@@ -415,8 +415,7 @@ AVal Specialiser::length(const AVal& given) {
   if (auto v = concrete(a)) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {
-      session.pending = Value();
-      abandon(Reason::raises, "an operation that raises");
+      abandon_raises();
     }
     return AVal::of(Value::integer(n));
   }

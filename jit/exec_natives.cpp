@@ -228,7 +228,8 @@ AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
     if (!s.concrete(of) && !s.is_number(of))
       s.abandon(Reason::computed_test, "a sort by something else than numbers and texts");
     if (const auto v = s.concrete(of); v && v->is_float() && std::isnan(v->as_float()))
-      s.abandon(Reason::language, "NaN, sorted");  // it has no place in the order: where it ends is the runtime's
+      s.abandon(Reason::language,
+                "a sort of NaN");  // it compares with nothing: only the runtime's own sort puts it where it does
     keys.emplace_back(of, keys.size());
   }
   if (is_bool(backwards, true)) std::ranges::reverse(keys);  // equal ones keep their order

@@ -58,8 +58,7 @@ static bool large_result(Session& s, BinOp op, const Value& a, const Value& b) {
 // The result of a runtime operation on known values; an exception means that the call is the interpreter's to make.
 static AVal computed(Specialiser& s, Value v) {
   if (v.is_error()) {
-    s.session.pending = Value();
-    s.abandon(Reason::raises, "an operation that raises");
+    s.abandon_raises();
   }
   return AVal::of(std::move(v));
 }
@@ -326,8 +325,7 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
     if (auto y = concrete(b)) {
       int r = runtime::contains(session, *y, *x);
       if (r < 0) {
-        session.pending = Value();
-        abandon(Reason::raises, "an operation that raises");
+        abandon_raises();
       }
       return answer(r == 1);
     }
@@ -372,8 +370,7 @@ AVal Specialiser::truth(const AVal& given) {
   if (auto v = concrete(a)) {
     int r = runtime::truth(session, *v);
     if (r < 0) {
-      session.pending = Value();
-      abandon(Reason::raises, "an operation that raises");
+      abandon_raises();
     }
     return AVal::of(Value::boolean(r == 1));
   }

@@ -108,8 +108,7 @@ AVal Specialiser::formatted(const AVal& a, const AVal& spec, char conversion) {
   auto* text = cast_exact<runtime::Str>(*how);
   Value out = x.is_error() ? x : runtime::format(session, x, text ? text->view() : "");
   if (out.is_error()) {
-    session.pending = Value();
-    abandon(Reason::raises, "an operation that raises");
+    abandon_raises();
   }
   return AVal::of(out);
 }

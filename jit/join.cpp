@@ -399,7 +399,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       o->poisoned = true;
       o->escaped = o->stale = false;
     }
-    if (!o->tag.is_none()) {  // it has too many sides for an either: those of one way are not the other's
+    if (!o->tag.is_none()) {  // too many forms for an either; `o` is a copy of x, and its sides are not those of y
       o->tag = {};
       o->sides[0] = o->sides[1] = nullptr;
       o->forms = 1;

@@ -44,8 +44,8 @@ bool Pins::superseded(const AccessProgram& access) const {
   return false;
 }
 
-// Operations that a list may leave to the interpreter: it is appended to, read and measured, and what comes behind is
-// reached through the interpreter, too.
+// How many operations the interpreter may get for one list: append, read and len, and what reads attributes again after
+// them.
 static constexpr size_t kHolesOfList = 8;
 
 static size_t operations(const SpecialiseResult& r) {
@@ -54,7 +54,7 @@ static size_t operations(const SpecialiseResult& r) {
   return n;
 }
 
-// Is all computation in the program yet, and little of the rest with the interpreter?
+// Does the program still have all of the computation, and the interpreter little of the rest?
 static bool lists_are_data(const SpecialiseResult& whole, const SpecialiseResult& parts, size_t lists) {
   return operations(whole) >= operations(parts) &&
          whole.fallbacks.size() <= parts.fallbacks.size() + kHolesOfList * lists;

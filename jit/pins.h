@@ -6,9 +6,9 @@
 // changing one after the other has no constants at all. So each number costs one version, and what changes at every
 // call does not cost one a call.
 //
-// So it is with a list or dict whose length has changed several times, such as the losses that a trainer keeps: it is
-// passed on as it is, and what is done with it is the interpreter's. Unless that leaves more to the interpreter than a
-// few operations for each: then its items are structure (layers), and each length has its version.
+// A list or dict whose length has changed twice, such as the losses that a trainer keeps, is passed to later versions
+// as one value, and the interpreter does the operations on it. If the computation would go to the interpreter with it,
+// as with a list of layers, it is taken apart as before, and each length has a version.
 #pragma once
 
 #include <map>
@@ -26,9 +26,9 @@ class Pins {
   void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
   /// A version is to be made because this list or dict has another length, or other keys.
   void resized(const std::string& path);
-  /// Those of them that are passed on as they are; they are varying.
+  /// Those of them that are passed as one value; they are varying, too.
   const std::set<std::string>& lists() const { return lists_; }
-  /// Their items are structure.
+  /// None is passed as one value any more.
   void take_apart_lists();
   /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
   void made(const SpecialiseResult& result);

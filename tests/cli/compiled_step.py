@@ -261,3 +261,28 @@ for i in range(3): print(f(ones(2, 3), eye(3)[:2]).tolist())
 ''')
     told = t.run("explain", "--mode=graph", "loss.ouro").out
     t.check("version 1: compiled" in told and "interpreted" not in told, told)
+
+
+def test_methods_of_lists_and_reversed_modules_are_compiled(t):
+    t.write("lists.ouro", '''
+from ouro import nn
+layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+def f(x):
+    out, names = [], ["b", "a"]
+    for layer in reversed(layers):
+        x = layer(x)
+        out.append(x)
+    out.reverse()
+    names.sort(key=len, reverse=True)
+    first = out[0]
+    out.clear()
+    return first.sum() + len(out) + len(names)
+for i in range(3): print(f(ones(2, 3)).item())
+def g(x, texts, i): return x * float(texts[i]) + len(texts)
+texts = [str(i) for i in range(2000)]
+for i in range(3): print(g(ones(2), texts, i).tolist())
+''')
+    told = t.run("explain", "--mode=graph", "--cache=off", "lists.ouro").out
+    t.check(re.search(r"%  f \(.*\): compiled whole; 3 calls compiled\n", told), told)
+    t.check(re.search(r"%  g \(.*\): compiled but for 3 operations; 3 calls compiled\n", told), told)
+    t.equal(t.run("run", "--mode=eager", "lists.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
