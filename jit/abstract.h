@@ -257,6 +257,13 @@ struct AObject {
     return copy ? copy : object;
   }
   bool outside() const { return external || escaped; }
+  // Of a dict that is outside: has it all keys that stand there, where they stand?
+  bool only_adds_keys() const {
+    bool all = keys.size() >= memory_keys.size();
+    for (size_t i = 0; all && i < memory_keys.size(); ++i)
+      all = keys[i].is_the_same_as(memory_keys[i]) || keys[i].known.same(memory_keys[i].known);
+    return all;
+  }
   // What it holds is known by the interpreter alone: a boxed value from here on.
   bool lost() const {
     const bool container = kind == Kind::list || kind == Kind::dict || kind == Kind::set;

@@ -69,9 +69,16 @@ void Specialiser::write_items(HeapId id, Atom place) {
     const Atom value = materialise(v);
     code.let(prim::item_set, {place, key, value}, 0, nullptr, span);
   };
-  if (o.items.size() < before) {
+  if (list && o.items.size() < before) {
     const AVal none = AVal::of(Value::none());
     return set(materialise(AVal::compound(AKind::slice, {none, none, none})), new_list(o.items.items()));
+  }
+  if (!list && !o.only_adds_keys()) {
+    const Value clear = runtime::type_lookup(session, session.type(ObjectKind::dict), intern("clear"));
+    emit_call(AVal::of(clear), {AVal::dynamic(place, nullptr)}, {});
+    for (const AVal& v : o.loaded) note_written(v);
+    for (size_t i = 0; i < o.items.size(); ++i) set(materialise(o.keys[i]), o.items[i]);
+    return;
   }
   std::vector<size_t> differing;
   PersistentArray<AVal>::each_difference(o.items, o.memory, [&](size_t i) { differing.push_back(i); });

@@ -175,6 +175,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         continue;
       }
     }
+    // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
+    if (arms_ > 0 && block.term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
     may_give_up();
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps)
@@ -240,8 +242,6 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
           break;
         }
         Outcome o = run_branch(f, c.atom, at, stop, next, [&](size_t i, BlockId meet) {
-          // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
-          if (f.code->block(t.targets[i].block).term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
           take_edge(f, t.targets[i]);
           return run(f, t.targets[i].block, meet);
         });

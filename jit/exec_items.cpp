@@ -17,17 +17,49 @@ bool Specialiser::is_computed_index(const AVal& key) const {
   return key.is(AKind::dynamic) && key.type == ir::types::integer() && !may_pin(key);
 }
 
-// One of several numbers, texts or tensors of one type, by a number that is known when the call runs. Unbound: they
-// differ.
-AVal Specialiser::item_among(const std::vector<AVal>& items, const AVal& index, bool of_list) {
-  const ir::Type* type = items.empty() ? nullptr : type_of(items[0]);
-  if (!type || type->kind == ir::TypeKind::none ||
-      !std::ranges::all_of(items, [&](const AVal& v) { return type_of(v) == type; }))
-    return {};
+static bool is_tuple(const AVal& v) {
+  return (v.is(AKind::tuple) && !v.extends_tuple()) ||
+         (v.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(v.known));
+}
+
+// Nothing: they are not numbers, texts or tensors of one type, nor tuples of such, and `any` is false.
+std::optional<Choice> Specialiser::choice_among(const std::vector<AVal>& items, bool of_list, bool any) {
+  Choice out;
+  if (items.empty()) return std::nullopt;
+  out.type = type_of(items[0]);
+  const bool alike = out.type && out.type->kind != ir::TypeKind::none &&
+                     std::ranges::all_of(items, [&](const AVal& v) { return type_of(v) == out.type; });
+  if (!alike && std::ranges::all_of(items, is_tuple)) {
+    std::vector<std::vector<AVal>> rows;
+    for (const AVal& v : items) rows.push_back(items_of(v, "is chosen"));
+    const size_t n = rows[0].size();
+    if (std::ranges::all_of(rows, [&](const auto& row) { return row.size() == n; })) {
+      out.columns.emplace();
+      for (size_t i = 0; i < n; ++i) {
+        std::vector<AVal> column;
+        for (const auto& row : rows) column.push_back(row[i]);
+        auto of = choice_among(column, false, any);
+        if (!of) return std::nullopt;
+        out.columns->push_back(std::move(*of));
+      }
+      return out;
+    }
+  }
+  if (!alike && !any) return std::nullopt;
+  if (!alike && !std::ranges::all_of(items, [&](const AVal& v) { return can_be_made(v); }))
+    abandon(Reason::crossing, "one of several values that exist only here");
+  if (!alike) out.type = nullptr;
   std::vector<ir::Atom> atoms;
-  for (const AVal& v : items) atoms.push_back(atom(v));
-  const ir::NameId all = code.let(of_list ? prim::list : prim::tuple, atoms, 0, nullptr, span);
-  return emit(prim::item_get, {AVal::dynamic(all, nullptr), index}, type);
+  for (const AVal& v : items) atoms.push_back(alike ? atom(v) : materialise(v));
+  out.all = AVal::dynamic(code.let(of_list ? prim::list : prim::tuple, atoms, 0, nullptr, span), nullptr);
+  return out;
+}
+
+AVal Specialiser::chosen(const Choice& among, const AVal& index) {
+  if (!among.columns) return emit(prim::item_get, {among.all, index}, among.type);
+  std::vector<AVal> parts;
+  for (const Choice& column : *among.columns) parts.push_back(chosen(column, index));
+  return AVal::tuple(std::move(parts));
 }
 
 // A value whose type is not known, in a key of a tensor.
@@ -66,7 +98,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
     }
     const int64_t n = length(a).known.as_int();
     if (is_computed_index(key))
-      if (AVal chosen = item_among(items_of(a, "is indexed"), key, is_list); !chosen.is(AKind::unbound)) return chosen;
+      if (const auto among = choice_among(items_of(a, "is indexed"), is_list, false)) return chosen(*among, key);
     int64_t i = need_int(key, "is an index");
     if (i < 0) i += n;
     if (i < 0 || i >= n) abandon(Reason::raises, "index out of range");
@@ -119,7 +151,10 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     const AObject::Kind kind = kind_at(a.heap);
     if (kind == AObject::Kind::list) {
-      if (key.is(AKind::slice)) abandon(Reason::container, "assignment to a slice of a list");
+      if (key.is(AKind::slice)) {
+        call(protocol_function("set_slice"), {a, AVal::of(concrete_slice(key)), v});
+        return;
+      }
       int64_t i = need_int(key, "is an index");
       AObject& o = change(a.heap);
       if (i < 0) i += static_cast<int64_t>(o.items.size());
@@ -148,6 +183,22 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
     return;
   }
   abandon(Reason::container, "assignment to an item");
+}
+
+void Specialiser::delete_item(const AVal& a, const AVal& key) {
+  const bool known = a.is(AKind::ref);
+  if (is_instance(a)) {
+    by_protocol("delete_item", prim::item_del, {a, key}, {a, key});
+  } else if (known && kind_at(a.heap) == AObject::Kind::list) {
+    if (key.is(AKind::slice))
+      call(protocol_function("delete_slice"), {a, AVal::of(concrete_slice(key))});
+    else
+      call_method(a, intern("pop"), {key});
+  } else if (known && kind_at(a.heap) == AObject::Kind::dict) {
+    call_method(a, intern("pop"), {key});
+  } else {
+    boxed(prim::item_del, {a, key});
+  }
 }
 
 // A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.

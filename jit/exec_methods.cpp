@@ -49,6 +49,8 @@ AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
   return AVal::of(Value::none());
 }
 AVal m_getitem(Specialiser& s, const Arguments& a, const Keywords&) { return s.get_item(a.at(0), a.at(1)); }
+AVal m_contains(Specialiser& s, const Arguments& a, const Keywords&) { return s.compare(prim::in, a.at(1), a.at(0)); }
+AVal m_len(Specialiser& s, const Arguments& a, const Keywords&) { return s.length(a.at(0)); }
 AVal m_setitem(Specialiser& s, const Arguments& a, const Keywords&) {
   s.set_item(a.at(0), a.at(1), a.at(2));
   return AVal::of(Value::none());
@@ -77,6 +79,20 @@ AVal m_dict_get(Specialiser& s, const Arguments& a, const Keywords&) {
   int i = s.dict_position(a.at(0).heap, a.at(1));
   if (i >= 0) return s.read(a[0].heap).items[static_cast<size_t>(i)];
   return a.size() > 2 ? a[2] : AVal::of(Value::none());
+}
+AVal m_dict_pop(Specialiser& s, const Arguments& a, const Keywords&) {
+  followed(s, a.at(0), "a dict");
+  const int i = s.dict_position(a[0].heap, a.at(1));
+  if (i < 0 && a.size() > 2) return a[2];
+  const AVal v = s.get_item(a[0], a[1]);
+  AObject& o = s.change(a[0].heap);
+  const auto without = [&](std::vector<AVal> all) {
+    all.erase(all.begin() + i);
+    return all;
+  };
+  o.keys = without(o.keys.items());
+  o.items = without(o.items.items());
+  return v;
 }
 AVal m_dict_setdefault(Specialiser& s, const Arguments& a, const Keywords&) {
   followed(s, a.at(0), "a dict");
@@ -180,10 +196,15 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::tuple, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::dict, "__getitem__", m_getitem, {2, 2}},
+    {ObjectKind::list, "__contains__", m_contains, {2, 2}},
+    {ObjectKind::dict, "__contains__", m_contains, {2, 2}},
+    {ObjectKind::list, "__len__", m_len, {1, 1}},
+    {ObjectKind::dict, "__len__", m_len, {1, 1}},
     {ObjectKind::list, "__setitem__", m_setitem, {3, 3}},
     {ObjectKind::dict, "__setitem__", m_setitem, {3, 3}},
     {ObjectKind::list, "pop", m_list_pop, {1, 2}},
     {ObjectKind::dict, "get", m_dict_get, {2, 3}},
+    {ObjectKind::dict, "pop", m_dict_pop, {2, 3}},
     {ObjectKind::dict, "setdefault", m_dict_setdefault, {2, 3}},
     {ObjectKind::dict, "update", m_dict_update, {1, 2, "*"}},
     {ObjectKind::dict, "copy", m_dict_copy, {1, 1}},

@@ -147,100 +147,6 @@ AVal all_any(Specialiser& s, const Arguments& a, bool all) {
 }
 AVal n_all(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, true); }
 AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, false); }
-// Which of some numbers is more by its key: the place of that key is what the interpreter's function tells when the
-// call runs.
-AVal extreme_by(Specialiser& s, const std::vector<AVal>& items, const std::vector<AVal>& keys, bool most) {
-  std::vector<ir::Atom> atoms;
-  for (const AVal& key : keys) {
-    if (!s.is_number(key)) s.abandon(Reason::computed_test, "a computed value decides which is more");
-    atoms.push_back(s.atom(key));
-  }
-  const AVal list = AVal::dynamic(s.code.let(prim::list, atoms, 0, nullptr, s.span), nullptr);
-  const AVal key_of = s.emit(prim::attr_get, {list}, nullptr, intern("__getitem__").id());
-  std::vector<AVal> places;
-  for (size_t i = 0; i < items.size(); ++i) places.push_back(AVal::of(Value::integer(static_cast<int64_t>(i))));
-  const AVal which = AVal::of(runtime::builtin(s.session, intern(most ? "max" : "min"), false));
-  const AVal at = s.emit_call(which, {AVal::tuple(places)}, {{intern("key"), key_of}}, ir::types::integer());
-  return s.item_among(items, at, false);
-}
-// max() and min(). Which one it is is known where the comparisons are; of numbers of one type the interpreter's
-// function tells when the call runs.
-AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
-  AVal key = AVal::of(Value::none()), otherwise;
-  for (const auto& [name, v] : k) {
-    if (name.text() != "key" && name.text() != "default")
-      s.abandon(Reason::raises, "max or min is called with other arguments");
-    (name.text() == "key" ? key : otherwise) = v;
-  }
-  const bool by_itself = key.is(AKind::known) && key.known.is_none();
-  std::vector<AVal> items, keys;
-  AVal best, best_key;
-  bool decided = true;
-  const auto look = [&](const AVal& item) {  // each is asked for and compared before the next one is
-    items.push_back(item);
-    const AVal of = by_itself ? item : s.call(key, {item});
-    keys.push_back(of);
-    if (!decided) return true;
-    if (items.size() > 1) {
-      const AVal better = s.truth(s.compare(most ? prim::gt : prim::lt, of, best_key));
-      decided = s.concrete(better) || !s.is_number(item) || (!by_itself && s.may_pin(better));
-      if (decided && !s.need_constant(better, "decides which is more").as_bool()) return true;
-    }
-    best = item;
-    best_key = of;
-    return true;
-  };
-  if (a.size() > 1)
-    for (const AVal& item : a) look(item);
-  else
-    s.each_item(a.at(0), "is compared", look);
-  if (items.empty() && otherwise.is(AKind::unbound)) s.abandon(Reason::raises, "max or min of nothing");
-  if (items.empty()) return otherwise;
-  if (decided) return best;
-  const ir::Type* type = s.type_of(items[0]);
-  if (!std::ranges::all_of(items, [&](const AVal& v) { return s.is_number(v); }))
-    s.abandon(Reason::computed_test, "a computed value decides which is more");
-  const bool alike = std::ranges::all_of(items, [&](const AVal& v) { return s.type_of(v) == type; });
-  if (by_itself) return s.of_builtin(most ? "max" : "min", items, alike ? type : nullptr);
-  if (!alike) s.abandon(Reason::computed_test, "max or min of numbers of several types");
-  return extreme_by(s, items, keys, most);
-}
-AVal n_max(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, true); }
-AVal n_min(Specialiser& s, const Arguments& a, const Keywords& k) { return extreme(s, a, k, false); }
-// The order of numbers and texts, as far as it is known or can be.
-AVal n_sorted(Specialiser& s, const Arguments& a, const Keywords& k) {
-  AVal key = AVal::of(Value::none()), reverse = AVal::of(Value::boolean(false));
-  for (const auto& [name, v] : k) {
-    if (name.text() != "key" && name.text() != "reverse")
-      s.abandon(Reason::raises, "a sort with other arguments than it takes");
-    (name.text() == "key" ? key : reverse) = v;
-  }
-  const ir::Type* t = s.type_of(reverse);
-  if (!t) s.abandon(Reason::unknown_value, "the direction of a sort is a value whose type is not known");
-  if (t->kind != ir::TypeKind::integer && t->kind != ir::TypeKind::boolean)
-    s.abandon(Reason::raises, "a sort in a direction that is no int");
-  const AVal backwards = s.truth(reverse);
-  if (!s.concrete(backwards)) s.abandon(Reason::computed_test, "a sort in a computed direction");
-  std::vector<AVal> items = s.sized_items_of(a.at(0), "is sorted");
-  std::vector<std::pair<AVal, size_t>> keys;
-  for (const AVal& item : items) {
-    const AVal of = key.is(AKind::known) && key.known.is_none() ? item : s.call(key, {item});
-    if (!s.concrete(of) && !s.is_number(of))
-      s.abandon(Reason::computed_test, "a sort by something else than numbers and texts");
-    if (const auto v = s.concrete(of); v && v->is_float() && std::isnan(v->as_float()))
-      s.abandon(Reason::language,
-                "a sort of NaN");  // it compares with nothing: only the runtime's own sort puts it where it does
-    keys.emplace_back(of, keys.size());
-  }
-  if (is_bool(backwards, true)) std::ranges::reverse(keys);  // equal ones keep their order
-  std::ranges::stable_sort(keys, [&](const auto& x, const auto& y) {
-    return s.need_constant(s.truth(s.compare(prim::lt, x.first, y.first)), "decides an order").as_bool();
-  });
-  if (is_bool(backwards, true)) std::ranges::reverse(keys);
-  std::vector<AVal> out;
-  for (const auto& [of, at] : keys) out.push_back(items[at]);
-  return s.new_list(std::move(out));
-}
 AVal n_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
 AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal v = s.next(a.at(0));
@@ -323,6 +229,11 @@ AVal t_range(Specialiser& s, const Arguments& a, const Keywords&) {
   if (ends.size() == 2) ends.push_back(AVal::of(Value::integer(1)));
   return AVal::compound(AKind::range, std::move(ends));
 }
+AVal t_slice(Specialiser&, const Arguments& a, const Keywords&) {
+  const AVal none = AVal::of(Value::none());
+  if (a.size() == 1) return AVal::compound(AKind::slice, {none, a[0], none});
+  return AVal::compound(AKind::slice, {a[0], a[1], a.size() > 2 ? a[2] : none});
+}
 AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal z = s.new_iterator(AObject::Iter::zip, {});
   for (const AVal& v : a) {
@@ -375,9 +286,9 @@ const FunctionRow kFunctions[] = {
     {"next", n_next, {1, 2}},
     {"id", n_id, {1, 1}},
     {"is_tensor", n_is_tensor, {1, 1}},
-    {"max", n_max, {1, kAny, "*"}},
-    {"min", n_min, {1, kAny, "*"}},
-    {"sorted", n_sorted, {1, 1, "*"}},
+    {"max", most_of, {1, kAny, "*"}},
+    {"min", least_of, {1, kAny, "*"}},
+    {"sorted", sorted_of, {1, 1, "*"}},
 };
 const FunctionRow kTypes[] = {
     {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
@@ -385,6 +296,7 @@ const FunctionRow kTypes[] = {
     {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
     {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
+    {"slice", t_slice, {1, 3}},
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.

@@ -340,11 +340,21 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
   if ((b.is(AKind::tuple) && !(b.extends_tuple() && overrides(b, "__contains__"))) || b.is(AKind::view) ||
       (b.is(AKind::ref) && kind_at(b.heap) == AObject::Kind::list)) {
     bool found = false;
+    std::vector<AVal> maybe;  // computed numbers, of which the program asks
     each_item(b, "is searched", [&](const AVal& item) {
-      found = same_or_equal(item, a, "decides membership");
+      const bool numbers = is_number(item) && is_number(a) && identical(item, a) != 1;
+      if (const AVal equal = numbers ? compare(prim::eq, item, a) : AVal{};
+          numbers && !concrete(equal) && !may_pin(equal))
+        maybe.push_back(item);
+      else
+        found = same_or_equal(item, a, "decides membership");
       return !found;
     });
-    return answer(found);
+    if (found || maybe.empty()) return answer(found);
+    std::vector<ir::Atom> atoms;
+    for (const AVal& item : maybe) atoms.push_back(atom(item));
+    const AVal items = AVal::dynamic(code.let(prim::tuple, atoms, 0, nullptr, span), nullptr);
+    return emit(op, {a, items}, ir::types::boolean());
   }
   if (is_instance(b)) {
     AVal found = truth(by_protocol("contains", op, {b, a}, {a, b}));

@@ -78,6 +78,10 @@ AVal item_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.set_item(a[0], a[1], a[2]);
   return {};
 }
+AVal item_del(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
+  s.delete_item(a[0], a[1]);
+  return {};
+}
 AVal update(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) { return s.update(f, l); }
 AVal slice(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   return AVal::compound(AKind::slice, std::move(a));

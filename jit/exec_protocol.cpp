@@ -136,15 +136,16 @@ AVal Specialiser::special_method(const AVal& a, std::string_view name) {
   return call(protocol_function("through"), {m, a, AVal::of(class_of(a))});
 }
 
-// A method of `object` on an object of a script class, and object.__new__: what the text says it is. Unbound if there
-// is no such text, or the call may raise.
+// A method of `object` on an object of a script class, of lists and dicts, and object.__new__: what the text says it
+// is. Unbound if there is no such text, or the call may raise.
 AVal Specialiser::text_of_native(const runtime::Native& n, const Arguments& args) {
   const bool made = !n.owner && n.def->name == "__new__";  // a static method
   const bool of_list = n.owner && n.owner == session.type(ObjectKind::list);
-  if (args.empty() || !(made || of_list || n.owner == session.object_type())) return {};
-  if (of_list) {
-    if (!args[0].is(AKind::ref) || kind_at(args[0].heap) != AObject::Kind::list || read(args[0].heap).poisoned)
-      return {};
+  const bool of_dict = n.owner && n.owner == session.type(ObjectKind::dict);
+  if (args.empty() || !(made || of_list || of_dict || n.owner == session.object_type())) return {};
+  if (of_list || of_dict) {
+    const AObject::Kind kind = of_list ? AObject::Kind::list : AObject::Kind::dict;
+    if (!args[0].is(AKind::ref) || kind_at(args[0].heap) != kind || read(args[0].heap).poisoned) return {};
   } else if (made) {
     auto* cls = args[0].is(AKind::known) ? cast_exact<runtime::Type>(args[0].known) : nullptr;
     if (!cls || args.size() > 1 || cls->builtin || cls->layout != ObjectKind::instance || cls->has_del || cls->is_abc)

@@ -396,27 +396,26 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   return out;
 }
 
-bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  const auto fine = [&](auto& self, const AVal& a) -> bool {
-    if (a.is(AKind::either)) return self(self, a.items()[0]) && self(self, a.items()[1]);
-    if (a.is(AKind::closure))
-      return !a.parts->function.is_unbound() || (a.heap != kNoHeap && !is_derived(*a.parts->code));
-    if (a.is(AKind::ref)) {
-      using Kind = AObject::Kind;
-      const AObject& o = read(a.heap);
-      const bool can_be_made = o.kind == Kind::list || o.kind == Kind::dict || o.kind == Kind::set ||
-                               o.kind == Kind::instance || o.kind == Kind::cell || o.kind == Kind::record;
-      return o.lost() || (!o.poisoned && ((o.external && o.kind != Kind::iterator) || can_be_made));
-    }
-    return a.is(AKind::known) || a.is(AKind::dynamic) || a.is(AKind::tuple) || a.is(AKind::slice) ||
-           a.is(AKind::bound) || a.is(AKind::range) || a.is(AKind::view);
-  };
-  if (in_try_ || !fine(fine, f)) return false;
-  for (const AVal& a : args)
-    if (!fine(fine, a)) return false;
-  for (const auto& k : keywords)
-    if (!fine(fine, k.second)) return false;
-  return true;
+// Is it there outside, or can be?
+bool Specialiser::can_be_made(const AVal& a) const {
+  if (a.is(AKind::either)) return can_be_made(a.items()[0]) && can_be_made(a.items()[1]);
+  if (a.is(AKind::closure))
+    return !a.parts->function.is_unbound() || (a.heap != kNoHeap && !is_derived(*a.parts->code));
+  if (a.is(AKind::ref)) {
+    using Kind = AObject::Kind;
+    const AObject& o = read(a.heap);
+    const bool made = o.kind == Kind::list || o.kind == Kind::dict || o.kind == Kind::set || o.kind == Kind::instance ||
+                      o.kind == Kind::cell || o.kind == Kind::record;
+    return o.lost() || (!o.poisoned && ((o.external && o.kind != Kind::iterator) || made));
+  }
+  return a.is(AKind::known) || a.is(AKind::dynamic) || a.is(AKind::tuple) || a.is(AKind::slice) || a.is(AKind::bound) ||
+         a.is(AKind::range) || a.is(AKind::view);
+}
+
+bool Specialiser::can_box(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) const {
+  const auto made = [&](const AVal& a) { return can_be_made(a); };
+  return !in_try_ && made(f) && std::ranges::all_of(args, made) &&
+         std::ranges::all_of(keywords, [&](const auto& k) { return made(k.second); });
 }
 
 // What the runtime does by itself is not recorded.

@@ -41,6 +41,11 @@ std::span<const NativeRow> protocol_natives();  // of module `_protocol`
 void put_all(Specialiser& s, const AVal& dict, const std::vector<AVal>& args,
              const std::vector<std::pair<Symbol, AVal>>& keywords);
 
+/// max(), min(), sorted() (exec_order.cpp).
+AVal most_of(Specialiser& s, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+AVal least_of(Specialiser& s, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+AVal sorted_of(Specialiser& s, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+
 /// tensor(data, dtype=); unbound: the interpreter makes it (exec_make.cpp).
 AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& args,
                     const std::vector<std::pair<Symbol, AVal>>& keywords);

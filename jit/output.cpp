@@ -217,6 +217,9 @@ bool write_one(Session& s, const WriteBack& w, std::span<Value> nodes, Value v) 
       for (size_t i = 0; i < from->size; ++i) list->push(from->items[i]);
       return true;
     }
+    case K::dict_anew:
+      runtime::dict_clear(nodes[w.node].as<runtime::Dict>());
+      [[fallthrough]];
     case K::dict_contents: {
       auto* from = v.as<runtime::Dict>();
       for (uint32_t i = 0; i < from->filled; ++i)

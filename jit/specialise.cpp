@@ -48,7 +48,9 @@ void Specialiser::collect_outputs(const AVal& result) {
         result_->writes.push_back(w);
       }
     } else if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) {
-      w.kind = o.kind == AObject::Kind::list ? WriteBack::Kind::list_contents : WriteBack::Kind::dict_contents;
+      w.kind = o.kind == AObject::Kind::list ? WriteBack::Kind::list_contents
+               : o.only_adds_keys()          ? WriteBack::Kind::dict_contents
+                                             : WriteBack::Kind::dict_anew;
       w.value.kind = o.kind == AObject::Kind::list ? OutputTree::Kind::list : OutputTree::Kind::dict;
       for (size_t i = 0; i < o.items.size(); ++i) {
         if (i < o.loaded.size() && !same(o.items[i], o.loaded[i])) note_written(o.loaded[i]);

@@ -74,7 +74,15 @@ struct OutputTree {
 };
 
 struct WriteBack {
-  enum class Kind : uint8_t { attribute, item, cell, global, list_contents, dict_contents } kind = Kind::attribute;
+  enum class Kind : uint8_t {
+    attribute,
+    item,
+    cell,
+    global,
+    list_contents,
+    dict_contents,
+    dict_anew
+  } kind = Kind::attribute;
   uint32_t node = 0;  // the object, an access node
   Symbol name{};
   Value object;  // module of a global

@@ -14,6 +14,7 @@
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 //   exec_tuples.cpp   objects that extend tuple             exec_values.cpp   objects that extend int or str
+//   exec_order.cpp    max, min, sorted
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 
@@ -113,6 +114,14 @@ struct PartedRetry {
   Parted what;
 };
 
+// Values of which a number chooses one that is known when the call runs: a tuple of the program, or one for each place
+// of tuples.
+struct Choice {
+  AVal all;
+  const ir::Type* type = nullptr;  // of each; null: nobody knows
+  std::optional<std::vector<Choice>> columns;
+};
+
 // How a loop of a function is made, as was found where it was met before.
 struct LoopWay {
   enum class Kind : uint8_t {
@@ -171,8 +180,10 @@ class Specialiser {
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;
-  AVal item_among(const std::vector<AVal>& items, const AVal& index, bool of_list);
+  std::optional<Choice> choice_among(const std::vector<AVal>& items, bool of_list, bool any);
+  AVal chosen(const Choice& among, const AVal& index);
   void set_item(const AVal& a, const AVal& key, AVal v);
+  void delete_item(const AVal& a, const AVal& key);
   AVal make_reversed(const AVal& a);
   AVal dict_iterator(const AVal& view, bool reversed);
   AVal view_of(const AVal& dict, runtime::ObjectKind kind);  // dict_keys, dict_values, dict_items
@@ -192,7 +203,9 @@ class Specialiser {
   AVal call_builtin_type(const AVal& f, const std::vector<AVal>& args,
                          const std::vector<std::pair<Symbol, AVal>>& keywords);
   AVal call_opaque(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
-  bool can_box(const AVal& f, const std::vector<AVal>& args, const std::vector<std::pair<Symbol, AVal>>& keywords);
+  bool can_be_made(const AVal& a) const;
+  bool can_box(const AVal& f, const std::vector<AVal>& args,
+               const std::vector<std::pair<Symbol, AVal>>& keywords) const;
   // `loaded`: what method.get gave.
   AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                     const std::vector<std::pair<Symbol, AVal>>& keywords, const AVal* loaded = nullptr);

@@ -309,8 +309,8 @@ Value of_native(Session& s, const Value& v) {
   auto it = state(s).natives.find(n->def);
   if (it == state(s).natives.end()) {
     const ir::OpInfo* row = operation_of(n->def);
-    const bool in_text =
-        n->owner == s.object_type() || n->owner == s.type(ObjectKind::property) || n->owner == s.type(ObjectKind::list);
+    const bool in_text = n->owner == s.object_type() || n->owner == s.type(ObjectKind::property) ||
+                         n->owner == s.type(ObjectKind::list) || n->owner == s.type(ObjectKind::dict);
     if (!row && in_text) {  // object.__setattr__: what the text says
       OURO_TRY_DO(protocol_function(s, "load"));
       if (Value text = text_of_native(s, n->def); !text.is_unbound()) {

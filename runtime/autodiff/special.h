@@ -65,9 +65,9 @@ Called called_by(ir::Op op, const Operands& on) {
   const auto text = [](std::string_view f) { return Called{By::text, std::string(f)}; };
   const auto rule = [](std::string_view f) { return Called{By::rule, std::string(f)}; };
   const auto in_protocol = [&] { return text(name_in_protocol(ir::kPrims[static_cast<size_t>(op)].name)); };
-  const auto of_slice = [&](std::string_view special, std::string_view function, std::string_view of_list) -> Called {
+  const auto of_slice = [&](std::string_view special, std::string_view function, const Called& of_list) -> Called {
     if (on.has(0, special)) return text(function);
-    return on.list(0) && on.slice(1) ? rule(of_list) : Called{};
+    return on.list(0) && on.slice(1) ? of_list : Called{};
   };
   if (ir::is_operator(op)) {
     bool any = false, lists = false, dicts = false, sets = false;
@@ -147,9 +147,9 @@ Called called_by(ir::Op op, const Operands& on) {
   if (item && on.dict(0) && on.asked_as_key(1) && !on.has(0, "__getitem__") && !on.has(0, "__setitem__") &&
       !on.has(0, "__delitem__"))
     return rule(op == prim::item_get ? "dict_item" : op == prim::item_set ? "set_dict_item" : "delete_dict_item");
-  if (op == prim::item_get) return of_slice("__getitem__", "item", "list_slice");
-  if (op == prim::item_set) return of_slice("__setitem__", "set_item", "list_set_slice");
-  if (op == prim::item_del) return of_slice("__delitem__", "delete_item", "list_del_slice");
+  if (op == prim::item_get) return of_slice("__getitem__", "item", rule("list_slice"));
+  if (op == prim::item_set) return of_slice("__setitem__", "set_item", text("set_slice"));
+  if (op == prim::item_del) return of_slice("__delitem__", "delete_item", text("delete_slice"));
   if (op == prim::update) {
     if (on.by_index() || (on.list(0) && on.slice(1))) return rule("update_call");
     if (!on.text(3).empty() && on.missing()) return rule("update_call");

@@ -286,3 +286,36 @@ for i in range(3): print(g(ones(2), texts, i).tolist())
     t.check(re.search(r"%  f \(.*\): compiled whole; 3 calls compiled\n", told), told)
     t.check(re.search(r"%  g \(.*\): compiled but for 3 operations; 3 calls compiled\n", told), told)
     t.equal(t.run("run", "--mode=eager", "lists.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+
+
+def test_deletions_searches_and_orders_of_lists_and_dicts_are_compiled(t):
+    t.write("items.ouro", '''
+class Model: pass
+m = Model()
+m.seen, m.d = [1.0, 2.0], {"a": 1.0, "b": 2.0}
+def f(m, x):
+    l, d = [x, x * 2, x * 3, x * 4], {"a": x, "b": x * 2}
+    del l[0], l[1:]
+    y = d.pop("a") + d.pop("c", l[0]) + d.popitem()[1]
+    d.clear()
+    del m.d["a"]
+    m.d["a"] = m.d.pop("b") + m.d.setdefault("c", 1.0)
+    del m.seen[0]
+    m.seen[1:] = [len(d) + 1.0, 2.0]
+    m.d.update(b=3.0)
+    names = ["u", "v", "u"]
+    names.remove("u")
+    return y * names.index("u") + names.count("v")
+def g(x):
+    v = [n * 2 for n in x.tolist()]
+    order = sorted(range(3), key=lambda i: v[i], reverse=True)
+    pairs = [(v[i], x * i, "abc"[i]) for i in range(3)]
+    pairs.sort(key=lambda p: p[0])
+    best = max(pairs, key=lambda p: -p[0])
+    return best[1] * sorted(v)[1] + order[0] + v.index(max(v)), [p[2] for p in pairs], best[2]
+for i in range(3): print(f(m, ones(2)).tolist(), m.seen, m.d, g(tensor([2.0, 0.5 * i, 0.75])))
+''')
+    told = t.run("explain", "--mode=graph", "--cache=off", "items.ouro").out
+    for name in "fg":
+        t.check(re.search(rf"%  {name} \(.*\): compiled whole; 3 calls compiled\n", told), told)
+    t.equal(t.run("run", "--mode=eager", "items.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
