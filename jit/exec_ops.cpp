@@ -174,6 +174,7 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
   }
   if (!t) abandon(Reason::raises, "an operator that these numbers do not have");
   AVal out = emit(op, {a, b}, t);
+  if (t == ir::types::integer() && (op == prim::add || op == prim::sub)) note_sum(out, a, b, op == prim::sub ? -1 : 1);
   auto x = witness(a), y = witness(b);
   if (x && y) {
     Value w = runtime::binary(session, rop, *x, *y);

@@ -45,6 +45,40 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   return ir::SymDim::number(need_int(a, "is a size"));
 }
 
+std::optional<Sum> Specialiser::sum_of(const AVal& a) const {
+  if (const auto v = concrete(a))
+    return v->is_int() ? std::optional(Sum{{}, ir::SymDim::number(v->as_int())}) : std::nullopt;
+  if (!a.is(AKind::dynamic) || a.type != ir::types::integer() || !a.atom.is_name()) return std::nullopt;
+  if (const auto at = dims_of_names_.find(ir::index(a.atom.name())); at != dims_of_names_.end())
+    return Sum{{}, at->second};
+  if (const auto at = sums_.find(ir::index(a.atom.name())); at != sums_.end()) return at->second;
+  return Sum{a.atom, ir::SymDim::number(0)};
+}
+
+void Specialiser::note_sum(const AVal& out, const AVal& a, const AVal& b, int64_t sign) {
+  const auto x = sum_of(a), y = sum_of(b);
+  if (!x || !y || (!y->base.is_none() && (sign < 0 || !x->base.is_none()))) return;
+  if (!x->rest.known() && !y->rest.known() && x->rest.symbol != y->rest.symbol) return;
+  sums_[ir::index(out.atom.name())] = {x->base.is_none() ? y->base : x->base,
+                                       ir::add(x->rest, ir::multiply(y->rest, ir::SymDim::number(sign)))};
+}
+
+// arange(past, past + n) has n elements, whatever `past` is: arange(n) + past, converted. Unbound: nobody knows how
+// many.
+AVal Specialiser::arange_of_sums(const std::vector<AVal>& params) {
+  const auto start = sum_of(params[0]), stop = sum_of(params[1]), step = sum_of(params[2]);
+  const auto dtype = concrete(params[3]);
+  if (!start || !stop || !step || !dtype || start->base != stop->base || !(step->rest == ir::SymDim::number(1)))
+    return {};
+  if (start->base.is_none() && start->rest.known() && (start->rest.c == 0 || stop->rest.known())) return {};
+  if (!start->rest.known() && !stop->rest.known() && start->rest.symbol != stop->rest.symbol) return {};
+  const ir::SymDim n = ir::add(stop->rest, ir::multiply(start->rest, ir::SymDim::number(-1)));
+  const AVal count = n.known() ? AVal::of(Value::integer(std::max<int64_t>(n.c, 0))) : size(n);
+  const AVal none = AVal::of(Value::none());
+  const AVal made = tensor_op("add", {tensor_op("arange", {count, none, params[2], none}), params[0]});
+  return dtype->is_none() ? made : tensor_op("astype", {made, params[3]});
+}
+
 // What operations take as several: a tuple or a list.
 bool Specialiser::is_sequence(const AVal& a) const {
   return a.is(AKind::tuple) || (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list) ||
@@ -290,6 +324,8 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
           abandon(Reason::raises, fmt::format("{}: a dtype that there is not", info.name));
         params[i] = AVal::of(runtime::make_dtype(session, t));
       }
+  if (info.def->shape == "arange")
+    if (AVal made = arange_of_sums(params); !made.is(AKind::unbound)) return made;
   std::vector<std::optional<ir::TensorType>> inputs;
   std::vector<ir::Param> others;
   for (size_t i = 0, input = 0; i < params.size(); ++i) {

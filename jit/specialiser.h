@@ -114,6 +114,12 @@ struct PartedRetry {
   Parted what;
 };
 
+// An int of the program: a size, or another int (`base`) and a size.
+struct Sum {
+  ir::Atom base{};
+  ir::SymDim rest{};
+};
+
 // Values of which a number chooses one that is known when the call runs: a tuple of the program, or one for each place
 // of tuples.
 struct Choice {
@@ -147,6 +153,9 @@ class Specialiser {
   // ---- primitives
   AVal exec_let(AFrame& f, const ir::Let& let);
   AVal binary(ir::Op op, const AVal& a, const AVal& b);
+  std::optional<Sum> sum_of(const AVal& a) const;
+  void note_sum(const AVal& out, const AVal& a, const AVal& b, int64_t sign);
+  AVal arange_of_sums(const std::vector<AVal>& params);
   AVal scalar_binary(ir::Op op, runtime::BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta,
                      const ir::Type* tb);
   AVal unary(ir::Op op, const AVal& a);
@@ -644,6 +653,7 @@ class Specialiser {
   std::unordered_map<uint32_t, ir::Atom> node_inputs_;                    // nodes passed on boxed
   std::vector<AVal> node_values_;                                         // of nodes that are no heap objects
   std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;
+  std::unordered_map<uint32_t, Sum> sums_;                 // by name
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
   uint32_t next_heap_ = 0;

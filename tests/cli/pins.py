@@ -57,6 +57,8 @@ CASES = {
     "an int that becomes a float": (LINEAR, "return m(x) * m.n", "m.n = 2 if i < 3 else 2.5", "", 2),
     "three numbers, one after the other": (LINEAR, "return m(x) * m.t * m.n + m.sizes[1]", "m.t += i > 2\nm.n += i > 5\nm.sizes[1] += i > 8", "", 4),
     "two numbers at once": (LINEAR, "return m(x) * m.t * m.n", "m.t += 1\nm.n += 1", "", 2),
+    "where a range of places begins": ("k = self.steps\nself.bump()\nreturn (self.l(x)[:, arange(k, k + 2) % 4] * arange(k - 1, k + 1, dtype=f32)).sum()", TRAIN, "pass", "", 1),
+    "where one begins that others write": ("return self.l(x)[:, arange(self.steps, self.steps + 2) % 4].sum()", TRAIN, "m.bump()", "", 2),
     "a nan": (LINEAR, "return m(x) * m.t", "m.t = math.nan", "", 1),
 }
 MANY = """
