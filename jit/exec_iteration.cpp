@@ -129,11 +129,13 @@ bool Specialiser::over_structure(const AVal& it) const {
 }
 
 // A generator expression is an object and a function that takes one step, as in differentiated code
-// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. Functions with
-// yield mostly go through numbers, one by one: they are interpreted.
+// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. Scripts' functions
+// with yield mostly go through numbers, one by one: they are interpreted. The library's go through its containers.
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
-  if (code->kind != ir::Function::Kind::generator)
+  const bool ends =
+      std::ranges::any_of(code->blocks, [](const ir::Block& b) { return b.handler; });  // when it is dropped
+  if (code->kind != ir::Function::Kind::generator && (ends || is_of_script(code->span)))
     abandon(Reason::language, fmt::format("generator {}", code->name.text()));
   ir::FunctionRef& steps = generators_[code.get()];
   if (!steps) steps = ir::grad::as_steps(*code);
@@ -328,7 +330,8 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
   if (a.is(AKind::known)) {
     std::vector<AVal> out;
     ObjectKind k = kind_of(a.known);
-    if (k == ObjectKind::tuple || k == ObjectKind::range || k == ObjectKind::str || k == ObjectKind::bytes) {
+    if (k == ObjectKind::tuple || k == ObjectKind::range || k == ObjectKind::str || k == ObjectKind::bytes ||
+        k == ObjectKind::frozenset) {
       int64_t n = runtime::length(session, a.known);
       if (n > 100000) abandon(Reason::too_large, "a long sequence");
       bool ok = runtime::for_each(session, a.known, [&](Value& v) {

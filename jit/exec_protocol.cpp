@@ -136,14 +136,17 @@ AVal Specialiser::special_method(const AVal& a, std::string_view name) {
   return call(protocol_function("through"), {m, a, AVal::of(class_of(a))});
 }
 
-// A method of `object` on an object of a script class, of lists and dicts, and object.__new__: what the text says it
-// is. Unbound if there is no such text, or the call may raise.
+// A method of `object` on an object of a script class, of lists, dicts and frozen sets, and object.__new__: what the
+// text says it is. Unbound if there is no such text, or the call may raise.
 AVal Specialiser::text_of_native(const runtime::Native& n, const Arguments& args) {
   const bool made = !n.owner && n.def->name == "__new__";  // a static method
-  const bool of_list = n.owner && n.owner == session.type(ObjectKind::list);
-  const bool of_dict = n.owner && n.owner == session.type(ObjectKind::dict);
-  if (args.empty() || !(made || of_list || of_dict || n.owner == session.object_type())) return {};
-  if (of_list || of_dict) {
+  const auto of = [&](ObjectKind kind) { return n.owner && n.owner == session.type(kind); };
+  const bool of_list = of(ObjectKind::list), of_container = of_list || of(ObjectKind::dict);
+  const bool of_set = of(ObjectKind::frozenset);
+  if (args.empty() || !(made || of_container || of_set || n.owner == session.object_type())) return {};
+  if (of_set) {
+    if (!args[0].is(AKind::known)) return {};
+  } else if (of_container) {
     const AObject::Kind kind = of_list ? AObject::Kind::list : AObject::Kind::dict;
     if (!args[0].is(AKind::ref) || kind_at(args[0].heap) != kind || read(args[0].heap).poisoned) return {};
   } else if (made) {

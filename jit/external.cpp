@@ -84,6 +84,14 @@ bool Specialiser::is_data(uint32_t id) const {
   return n->step == Step::argument;
 }
 
+// Of a frozen set: numbers, texts, classes and the like.
+bool Specialiser::holds_plain(const Value& set) {
+  Value* key = nullptr;
+  for (size_t at = 0; runtime::set_next(set.as<runtime::Set>(), at, key);)
+    if (!plain_result(*key)) return false;
+  return true;
+}
+
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
   need_stack("values nested too deeply");
   bool fresh = false;
@@ -105,6 +113,14 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   }
   // `object()`: there is nothing in it but what it is.
   if (kind == ObjectKind::instance && !v.as<runtime::Instance>()->shape && runtime::type_of(session, v)->builtin) {
+    access.nodes[id].guard = G::same;
+    access.nodes[id].expected = v;
+    out = AVal::of(v);
+    out.node = id;
+    return node_values_[id] = out;
+  }
+  // A table of a module, as long as nobody puts another one there.
+  if (kind == ObjectKind::frozenset && access.nodes[id].step == AccessNode::Step::global && holds_plain(v)) {
     access.nodes[id].guard = G::same;
     access.nodes[id].expected = v;
     out = AVal::of(v);

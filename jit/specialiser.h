@@ -227,6 +227,7 @@ class Specialiser {
                 const std::vector<std::pair<Symbol, AVal>>& keywords);
   std::optional<Value> known_list(const AVal& a) const;  // a new one
   bool plain_result(const Value& v);
+  bool holds_plain(const Value& set);
   bool pure_native(const runtime::Native& n);
   const ir::Type* number_given(const runtime::Native& n, const std::vector<AVal>& args,
                                const std::vector<std::pair<Symbol, AVal>>& keywords);

@@ -299,6 +299,7 @@ PLAIN = {
     "arguments from a generator": "return total(*(r.sum() for r in x))",
     "the largest of a generator": "return x.sum() * max(n for n in x.shape)",
     "a list of a generator": "return stack(list(r * 2.0 for r in x)).sum()",
+    "a deque": "q, y = deque([x], maxlen=3), x\nwhile q and len(q) < 3:\n    y = y * q.popleft()\n    q.extend([y, y * 2.0])\n    if len(q) > 1:\n        q.append(y)\nreturn sum(q).sum() + q[-1].sum()",
     "generators in each other": "return sum(a.sum() for a in (r * 2.0 for r in x))",
     "zip with a generator": "s = 0.0\nfor a, r in zip((v * 2.0 for v in x), x):\n    s = s + (a * r).sum()\nreturn s",
     "any of a generator": "return x.sum() if any(n > 1 for n in x.shape) else x",
@@ -313,7 +314,7 @@ PLAIN = {
 
 
 def test_plain_constructs_are_compiled(t):
-    t.write("plain.ouro", "def total(*v):\n    return sum(v)\n" + "".join(
+    t.write("plain.ouro", "from collections import deque\ndef total(*v):\n    return sum(v)\n" + "".join(
         f"\n@jit\ndef step{k}(x):\n{indented(body)}\n\nfor i in range(3):\n    print({name!r}, repr(step{k}(arange(8.0).reshape(2, 4) + i).item()))\n"
         for k, (name, body) in enumerate(PLAIN.items())))
     eager = t.run("--mode=eager", "plain.ouro").out
