@@ -1,5 +1,7 @@
 #include "jit/executor.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "backends/host/host_backend.h"
 #include "jit/output.h"
 #include "runtime/autodiff/state.h"
+#include "runtime/demand/loop.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
@@ -229,6 +232,40 @@ bool JitExecutor::follow_demands(Session& s) {
 
 void JitExecutor::make_room(Session& s) { drop_idle_memory(s); }
 
+bool JitExecutor::is_idle(Session& s, const Version& v) {
+  constexpr uint64_t kLately = 8;  // steps
+  return !(v.demands == s.demands.running_plan()) || v.last_step + kLately < s.demands.loop().steps();
+}
+
+runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
+  runtime::PlanMemory out;
+  std::map<const SpecialiseResult*, int64_t> unbounded;
+  const Version* most = nullptr;
+  for (const auto& f : order_)
+    for (const auto& v : f->versions) {
+      if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
+      if (!v->demands.temporaries) unbounded[v->made.get()] = v->plan->peak_bytes();
+      if (is_idle(s, *v)) {
+        out.idle += v->plan->held_bytes(s);
+      } else if (!most || v->plan->peak_bytes() > most->plan->peak_bytes()) {
+        most = v.get();
+      }
+    }
+  if (!most) return out;
+  out.temporaries = out.unbounded = most->plan->peak_bytes();
+  if (auto at = unbounded.find(most->made.get()); at != unbounded.end())
+    out.unbounded = at->second;
+  else if (most->demands.temporaries)
+    out.unbounded = std::max(out.temporaries, most->plan->recomputing().before);
+  return out;
+}
+
+void JitExecutor::drop_idle(Session& s) {
+  for (const auto& f : order_)
+    for (const auto& v : f->versions)
+      if (v->state.load(std::memory_order_acquire) == Version::State::ready && is_idle(s, *v)) v->plan->drop_held(s);
+}
+
 bool JitExecutor::ready_to_move(Session& s) {
   const runtime::ExecutionPlan now = s.demands.plan(), next = s.demands.wanted();
   if (next.device == now.device) return true;
@@ -261,6 +298,8 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->demands = plan;
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
+  if (from.plan) v->sizes = from.plan->sizes();
+  if (plan.temporaries || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, wait);
   return v;
@@ -470,6 +509,12 @@ bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::Exec
 RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result) {
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
+  v.last_step = s.demands.loop().steps();
+  if (v.demands.temporaries != temporaries_ && v.demands == s.demands.wanted()) {
+    temporaries_ = v.demands.temporaries;
+    drop_idle(s);  // what the versions before it hold
+    ::malloc_trim(0);
+  }
   Scratch& x = scratch_[depth_];
   ++depth_;
   RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
@@ -507,6 +552,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
   if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
   judge(v, ns, /*interpreted=*/false);
+  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty())) s.demands.loop().call_ended(s, ns);
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 
@@ -635,7 +681,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     return;
   }
   std::shared_ptr<runtime::Device> device;
-  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands, !wait};
+  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands, !wait, v->sizes};
   if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);
   auto job = [v, options = std::move(made_for), device, error]() mutable {
     auto start = Clock::now();

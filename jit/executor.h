@@ -41,6 +41,8 @@ class JitExecutor final : public runtime::Executor {
   bool ready_to_move(Session& s) override;
   void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
+  runtime::PlanMemory memory_of_plans(Session& s) override;
+  void drop_idle(Session& s) override;
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
   /// beside those that were said before.
@@ -103,6 +105,8 @@ class JitExecutor final : public runtime::Executor {
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
+  // Will no step call it soon? It is for another plan than that which runs, or no step has called it lately.
+  static bool is_idle(Session& s, const Version& v);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);
   // Does a call work on tensors? Only such functions are compiled if nobody asks for it.
   bool wants(runtime::Frame& frame, bool objects) const;
@@ -118,6 +122,7 @@ class JitExecutor final : public runtime::Executor {
   };
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
+  uint16_t temporaries_ = 0;  // level of the last version that ran
   // Calls that the interpreter is doing and that are timed, the innermost last.
   struct Timed {
     const runtime::Frame* frame;

@@ -26,6 +26,8 @@ struct Version {
   double specialise_ms = 0, compile_ms = 0;
   std::chrono::steady_clock::time_point made_at{};
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
+  uint64_t last_step = 0;    // of the session, when it was called last (runtime/demand/loop.h)
+  SymbolSizes sizes;         // that it is likely to be called with
   uint64_t fitted = 0;       // calls that it fits, whoever does them; the first is that for which it was made
   std::string left_because;  // the last of them
   bool placed = false;       // made for tensors placed on its plan's device; serves no others

@@ -1,6 +1,9 @@
 #include "support/byte_size.h"
 
 #include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
 
 namespace ouro {
 inline namespace support {
@@ -15,6 +18,15 @@ bool read_byte_size(std::string_view text, uint64_t& bytes) {
   if (n > (UINT64_MAX >> (10 * power))) return false;
   bytes = n << (10 * power);
   return true;
+}
+
+std::string byte_size_text(int64_t bytes) {
+  constexpr std::string_view kUnits = "KMGT";
+  double size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; std::abs(size) >= 1024 && unit < kUnits.size(); ++unit) size /= 1024;
+  if (unit == 0) return fmt::format("{}", bytes);
+  return fmt::format("{:.{}f}{}", size, std::abs(size) < 10 ? 2 : std::abs(size) < 100 ? 1 : 0, kUnits[unit - 1]);
 }
 
 }  // namespace support

@@ -1,6 +1,6 @@
-// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `ctl`, `version`, `help`, and the prompt. Everything
-// is parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run does not
-// need.
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `ctl`, `top`, `version`, `help`, and the prompt.
+// Everything is parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run
+// does not need.
 //
 // Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
 // file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
@@ -39,6 +39,7 @@
 #include "tools/ir_command.h"
 #include "tools/profile.h"
 #include "tools/repl.h"
+#include "tools/top_command.h"
 
 namespace ouro::tools {
 
@@ -58,9 +59,10 @@ constexpr std::string_view kHelp =
     "       ouro ir --stage=STAGE FILE [ARGS...]   run the script, then print a stage of what was compiled: typed,\n"
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
     "       ouro cache [clear]                  show, or empty, the disk cache of compiled code\n"
-    "       ouro ctl PID get                    what a running program was asked for, and what it does\n"
-    "       ouro ctl PID set NAME=VALUE...      asks it: threads=N, precision=f32|bf16, device=cpu|opencl|cuda; `auto` "
-    "takes back\n"
+    "       ouro ctl PID get [--json]           what a running program was asked for, and what it does\n"
+    "       ouro ctl PID set NAME=VALUE...      asks it; `auto` takes back; `ouro ctl demands` lists the names\n"
+    "       ouro ctl PID veto|pin|allow|do NAME what is to become of one of its responses\n"
+    "       ouro top PID [--json] [--once]      the same, second by second\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
@@ -87,7 +89,7 @@ constexpr std::string_view kHelp =
 
 struct Command {
   Options options;
-  enum class What { prompt, file, text, standard_input, ir, cache, ctl, version, help } what = What::prompt;
+  enum class What { prompt, file, text, standard_input, ir, cache, ctl, top, version, help } what = What::prompt;
   std::string file, text;
   std::string stage, function;  // of `ir`
   bool mode_given = false;
@@ -199,10 +201,11 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     std::string_view first = argv[i];
     if (first == "version" || first == "--version" || first == "-V") return c.what = W::version, true;
     if (first == "help" || first == "--help" || first == "-h") return c.what = W::help, true;
-    if (first == "cache" || first == "ctl") {
-      c.args.assign(argv + 2, argv + argc);
-      return c.what = first == "ctl" ? W::ctl : W::cache, true;
-    }
+    for (const auto& [name, what] : {std::pair{"cache", W::cache}, {"ctl", W::ctl}, {"top", W::top}})
+      if (first == name) {
+        c.args.assign(argv + 2, argv + argc);
+        return c.what = what, true;
+      }
     if (first == "ir") {
       c.what = W::ir;
       ++i;
@@ -485,6 +488,8 @@ int main_command(int argc, char** argv) {
       return 0;
     case Command::What::ctl:
       return ctl_command(c.args);
+    case Command::What::top:
+      return top_command(c.args);
     case Command::What::help:
       std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
       return 0;

@@ -5,20 +5,37 @@
 #include <fmt/format.h>
 
 #include "ir/loops/grouping.h"
+#include "ir/walk.h"
 #include "support/diag.h"
 
 namespace ouro::ir::loops {
 namespace {
 
 // Groups and lets in an order in which each stands behind what it needs, as near as may be to where its text stands.
+// One that gives back at least as much memory as it takes runs as soon as it can: the gradient of a bias, which is
+// summed up where the parameters are updated, would else keep what it is the sum of until the end of the step.
 class Ordering {
  public:
-  explicit Ordering(const Grouping& made) : made_(made), g_(made.graph()), included_(g_.values.size(), -1) {}
+  explicit Ordering(const Grouping& made)
+      : made_(made),
+        g_(made.graph()),
+        included_(g_.values.size(), -1),
+        needs_(made.needs()),
+        state_(needs_.size(), fresh),
+        missing_(needs_.size(), 0),
+        needed_by_(needs_.size()),
+        reads_(needs_.size()),
+        readers_(g_.values.size(), 0) {
+    for (size_t n = 0; n < needs_.size(); ++n) {
+      missing_[n] = needs_[n].size();
+      for (int need : needs_[n]) needed_by_[static_cast<size_t>(need)].push_back(static_cast<int>(n));
+    }
+    find_reads();
+  }
 
   std::vector<Step> run() {
     const auto& groups = made_.groups();
     const size_t n = made_.node_count();
-    const std::vector<std::set<int>> needs = made_.needs();
     std::vector<uint32_t> key(n, 0);
     std::vector<int> by_key;
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -32,33 +49,109 @@ class Ordering {
     }
     std::stable_sort(by_key.begin(), by_key.end(),
                      [&](int a, int b) { return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)]; });
-    enum : char { fresh, open, done };
-    std::vector<char> state(n, fresh);
     std::vector<std::pair<int, std::set<int>::const_iterator>> work;
     auto visit = [&](int node) {
-      char& s = state[static_cast<size_t>(node)];
+      State& s = state_[static_cast<size_t>(node)];
       if (s == open) ouro_bug("clusters need each other");
       if (s == done) return;
       s = open;
-      work.emplace_back(node, needs[static_cast<size_t>(node)].begin());
+      work.emplace_back(node, needs_[static_cast<size_t>(node)].begin());
     };
     for (int root : by_key) {
       visit(root);
       while (!work.empty()) {
         auto& [node, next] = work.back();
-        if (next != needs[static_cast<size_t>(node)].end()) {
+        if (next != needs_[static_cast<size_t>(node)].end()) {
           visit(*next++);
           continue;
         }
-        state[static_cast<size_t>(node)] = done;
-        emit(node);
+        const int ready = node;
         work.pop_back();
+        carry_out(ready);
       }
     }
     return std::move(steps_);
   }
 
  private:
+  enum State : char { fresh, open, done };
+
+  // What a node reads in memory, of what is made in this block.
+  void find_reads() {
+    const auto& groups = made_.groups();
+    const Function& f = *g_.function;
+    auto add = [&](size_t node, ValueId v) {
+      const ValueId r = made_.root()[v];
+      if (g_[r].is<form::Input>() || !reads_[node].insert(r).second) return;
+      ++readers_[r];
+    };
+    for (size_t i = 0; i < groups.size(); ++i)
+      if (groups[i].alive)
+        for (ValueId v : groups[i].reads) add(i, v);
+    for (size_t i = 0; i < made_.lets().size(); ++i)
+      for_each_arg(f, f.block(g_.block).lets[made_.lets()[i]], [&](Atom a) {
+        if (a.is_name() && g_.of_name[index(a.name())] != kNoValue) add(groups.size() + i, g_.of_name[index(a.name())]);
+      });
+    for (ValueId v = 0; v < g_.values.size(); ++v)
+      if (g_.live_out[v]) ++readers_[made_.root()[v]];  // is never given back
+  }
+
+  int64_t bytes_of(ValueId v) const {
+    constexpr int64_t kLikely = 64;  // of an axis of which nothing is known
+    return product(g_[v].dims).evaluate([](uint32_t) { return kLikely; }) * static_cast<int64_t>(size_of(g_[v].type));
+  }
+  bool gives_back(int node) const {
+    const size_t n = static_cast<size_t>(node);
+    int64_t bytes = 0;
+    bool any = false;
+    for (ValueId v : reads_[n])
+      if (readers_[v] == 1) bytes += bytes_of(v), any = true;
+    if (!any) return false;
+    if (n < made_.groups().size()) {
+      for (ValueId v : made_.groups()[n].members)
+        if (made_.stored()[v]) bytes -= bytes_of(v);
+    } else {
+      const Let& l = g_.function->block(g_.block).lets[made_.lets()[n - made_.groups().size()]];
+      const ValueId v = g_.of_name[index(l.result)];
+      if (v == kNoValue || !is_contraction(g_[v])) return false;
+      bytes -= bytes_of(v);
+    }
+    return bytes >= 0;
+  }
+
+  // The node, and those that can run now and give back memory.
+  void carry_out(int first) {
+    std::vector<int> now{first};
+    while (!now.empty()) {
+      const int node = now.back();
+      now.pop_back();
+      const size_t n = static_cast<size_t>(node);
+      if (state_[n] == done) continue;
+      state_[n] = done;
+      emit(node);
+      for (ValueId v : reads_[n]) --readers_[v];
+      std::vector<int> candidates;
+      for (int user : needed_by_[n]) {
+        --missing_[static_cast<size_t>(user)];
+        candidates.push_back(user);
+      }
+      // Who reads last what this one has read, gives it back now.
+      for (ValueId v : reads_[n])
+        if (readers_[v] == 1)
+          for (int user : users_of(v)) candidates.push_back(user);
+      std::sort(candidates.begin(), candidates.end(), std::greater<>());
+      for (int user : candidates)
+        if (state_[static_cast<size_t>(user)] == fresh && missing_[static_cast<size_t>(user)] == 0 && gives_back(user))
+          now.push_back(user);
+    }
+  }
+  // Nodes that need the one which makes v.
+  const std::vector<int>& users_of(ValueId v) const {
+    static const std::vector<int> none;
+    const int maker = made_.node_of(v);
+    return maker < 0 ? none : needed_by_[static_cast<size_t>(maker)];
+  }
+
   void emit(int node) {
     const size_t groups = made_.groups().size();
     if (static_cast<size_t>(node) >= groups) {
@@ -94,6 +187,12 @@ class Ordering {
   const Grouping& made_;
   const Graph& g_;
   std::vector<int> included_;  // the node whose members a value was last one of
+  const std::vector<std::set<int>> needs_;
+  std::vector<State> state_;
+  std::vector<size_t> missing_;              // of a node's needs, those that have not run
+  std::vector<std::vector<int>> needed_by_;  // the other way round
+  std::vector<std::set<ValueId>> reads_;
+  std::vector<int> readers_;  // of a value, the nodes that have not read it yet
   std::vector<Step> steps_;
 };
 

@@ -197,8 +197,26 @@ class Builder {
     }
     e.program = typed(op.body_for(call.compute), stored, call.input_types, call.compute, v.type);
     if (!std::ranges::all_of(e.program.steps, defined)) return false;
+    drop_unread(e.program, v);
     v.form = std::move(e);
     return true;
+  }
+
+  // An operand that the program does not read is none: nobody has to store it. (The slope of tanh is made of its value
+  // alone.)
+  static void drop_unread(ExprProgram& program, Value& v) {
+    std::vector<uint8_t> now(v.inputs.size(), 0);
+    for (const ExprStep& s : program.steps)
+      if (s.leaf == Leaf::arg) now[s.index] = 1;
+    SmallVec<Use, 3> read;
+    for (size_t i = 0; i < now.size(); ++i)
+      if (now[i]) {
+        now[i] = static_cast<uint8_t>(read.size());
+        read.push_back(v.inputs[i]);
+      }
+    for (ExprStep& s : program.steps)
+      if (s.leaf == Leaf::arg) s.index = now[s.index];
+    v.inputs = std::move(read);
   }
 
   // Integers: a divisor that is not known to be a good one is left to the row that looks at it.

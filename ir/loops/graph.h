@@ -131,6 +131,12 @@ struct Value {
   }
 };
 
+/// The let of `late` may not run before that of `after`: what is computed again would else be computed at once, and
+/// kept (recompute.h).
+struct Fence {
+  NameId late = NameId::none, after = NameId::none;
+};
+
 struct Graph {
   const Function* function = nullptr;
   BlockId block = BlockId::none;
@@ -138,6 +144,7 @@ struct Graph {
   std::vector<ValueId> of_name;  // by name index; kNoValue if it is no tensor of this block
   std::vector<std::vector<ValueId>> users;
   std::vector<bool> live_out;  // needed after the block, by its terminator, or by an opaque let
+  std::vector<Fence> fences;   // of names of this block
 
   const Value& operator[](ValueId v) const { return values[v]; }
 };

@@ -266,6 +266,15 @@ void Grouping::find_lets() {
   }
 }
 
+int Grouping::node_of(ValueId v) const {
+  const ValueId r = root_[v];
+  if (group_[r] >= 0) return group_[r];
+  const auto at = std::ranges::lower_bound(lets_, g_[r].let);
+  return at != lets_.end() && *at == g_[r].let
+             ? static_cast<int>(groups_.size() + static_cast<size_t>(at - lets_.begin()))
+             : -1;
+}
+
 std::vector<std::set<int>> Grouping::needs() const {
   const Function& f = *g_.function;
   const Block& block = f.block(g_.block);
@@ -294,6 +303,14 @@ std::vector<std::set<int>> Grouping::needs() const {
       if (n >= 0) needs.insert(n);
     });
     if (runs_after_[i] >= 0) needs.insert(first_let + runs_after_[i]);
+  }
+  auto node_of_name = [&](NameId n) {
+    const ValueId v = g_.of_name[index(n)];
+    return v != kNoValue ? node_of_value(v) : of_name[index(n)];
+  };
+  for (const Fence& fence : g_.fences) {
+    const int late = node_of_name(fence.late), after = node_of_name(fence.after);
+    if (late >= 0 && after >= 0 && late != after) out[static_cast<size_t>(late)].insert(after);
   }
   return out;
 }

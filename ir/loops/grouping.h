@@ -51,6 +51,8 @@ class Grouping {
   // Nodes of an order: the groups, then lets that run by themselves.
   const std::vector<uint32_t>& lets() const { return lets_; }
   size_t node_count() const { return groups_.size() + lets_.size(); }
+  /// The node that makes a value; -1: none of this block.
+  int node_of(ValueId v) const;
   /// For each node, those it needs.
   std::vector<std::set<int>> needs() const;
 

@@ -44,16 +44,24 @@ Atom Edit::constant(Constant c) {
 }
 
 Atom Edit::insert(BlockId block, uint32_t before, Op op, std::span<const Atom> args, const Type* type) {
-  f_.names.push_back({{}, type});
-  const NameId result{static_cast<uint32_t>(f_.names.size() - 1)};
-  becomes_.push_back(Atom(result));
   Let l;
   l.op = op;
-  l.result = result;
-  l.args_begin = static_cast<uint32_t>(f_.atoms.size());
-  l.nargs = static_cast<uint16_t>(args.size());
   l.attr = is_tensor_op(op) ? kNoAttr : 0;
   l.span = source_->block(block).lets[before].span;
+  return insert(block, before, l, args, {{}, type});
+}
+
+Atom Edit::insert_copy(BlockId block, uint32_t before, const Let& of, std::span<const Atom> args) {
+  return insert(block, before, of, args, source_->name_info(of.result));
+}
+
+Atom Edit::insert(BlockId block, uint32_t before, Let l, std::span<const Atom> args, NameInfo info) {
+  f_.names.push_back(info);
+  const NameId result{static_cast<uint32_t>(f_.names.size() - 1)};
+  becomes_.push_back(Atom(result));
+  l.result = result;
+  l.args_begin = static_cast<uint32_t>(f_.atoms.size());
+  l.nargs = static_cast<uint32_t>(args.size());
   f_.atoms.insert(f_.atoms.end(), args.begin(), args.end());
   inserted_[{index(block), before}].push_back(l);
   changed_ = true;

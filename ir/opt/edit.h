@@ -28,12 +28,16 @@ class Edit {
   Atom constant(Constant c);
   /// A new let in front of that one (those in front of one let: in this order); its result. Rows have no attribute.
   Atom insert(BlockId block, uint32_t before, Op op, std::span<const Atom> args, const Type* type);
+  /// The same let once more, on other arguments, in front of that one; its result.
+  Atom insert_copy(BlockId block, uint32_t before, const Let& of, std::span<const Atom> args);
   bool changed() const { return changed_; }
   void mark_changed() { changed_ = true; }
   /// The new function (the source itself if nothing changed); dead after this.
   FunctionRef finish();
 
  private:
+  Atom insert(BlockId block, uint32_t before, Let let, std::span<const Atom> args, NameInfo info);
+
   FunctionRef source_;
   Function f_;
   std::vector<Atom> becomes_;

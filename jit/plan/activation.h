@@ -34,6 +34,8 @@ struct Activation {
     arena_bytes = 0;
     held = runtime::HeldMemory();
   }
+  // The arena, and tensors that nobody else holds.
+  int64_t held_bytes() const;
   // Gives back what it keeps for the next run.
   void make_room() {
     drop_arena();

@@ -21,6 +21,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/anf.h"
@@ -32,11 +33,14 @@ namespace ouro::jit {
 
 class CodeCache;
 
+using SymbolSizes = std::vector<std::pair<uint32_t, int64_t>>;
+
 struct PlanOptions {
   std::shared_ptr<runtime::Backend> backend;
   std::shared_ptr<CodeCache> cache;  // null: the backend compiles
   runtime::ExecutionPlan plan;       // what demands have come to
   bool beside = false;               // nobody waits for it: its first run is to be as quick as the others
+  SymbolSizes sizes{};               // that symbols are likely to have: for what is chosen by cost
 };
 
 struct RunContext {
@@ -94,6 +98,18 @@ class Plan {
   virtual PlanCounters counters() const = 0;
   /// Bytes of temporaries at the step that needs most, for sizes of the entry parameters' symbols as of the last run.
   virtual int64_t peak_bytes() const = 0;
+  /// Bytes that it keeps for its next run in a session, and nobody else holds; and gives them back.
+  virtual int64_t held_bytes(runtime::Session& s) const = 0;
+  virtual void drop_held(runtime::Session& s) = 0;
+  /// Of the last run that had others than the one before.
+  virtual SymbolSizes sizes() const = 0;
+  /// What is computed a second time, where the plan bounds temporaries.
+  struct Recomputing {
+    size_t lets = 0;
+    double work = 0;                // as a part of the work of all, by the compiler's estimate
+    int64_t before = 0, after = 0;  // bytes of temporaries, likewise
+  };
+  virtual Recomputing recomputing() const = 0;
   /// Of the instructions that ran and were timed, in their order.
   virtual std::vector<InstructionTime> times() const = 0;
   /// Instructions as text.

@@ -5,6 +5,7 @@
 
 #include "ir/loops/contraction.h"
 #include "ir/loops/overlap.h"
+#include "ir/loops/recompute.h"
 #include "ir/opt/passes.h"
 #include "ir/opt/pipeline.h"
 #include "ir/prim.h"
@@ -22,13 +23,15 @@ using ir::BlockId;
 using ir::Let;
 using ir::NameId;
 
-constexpr size_t kJoined = 8;  // tensors that a kernel of the host joins: more are copied
+constexpr size_t kJoined = 8;        // tensors that a kernel of the host joins: more are copied
+constexpr int64_t kLikelySize = 64;  // of an axis of which nothing is known
 
 class BlockBuilder;
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(ir::FunctionRef f, runtime::ExecutionPlan plan) : f_(*f) {
+  ProgramBuilder(ir::FunctionRef f, runtime::ExecutionPlan plan, std::vector<Fence> fences)
+      : f_(*f), fences_(std::move(fences)) {
     p_.function = std::move(f);
     p_.plan = plan;
   }
@@ -62,11 +65,18 @@ class ProgramBuilder {
   Program& program() { return p_; }
   const ir::Function& function() const { return f_; }
   const ir::Liveness& liveness() const { return liveness_; }
+  Graph graph_of(BlockId block) const {
+    Graph g = build_graph(f_, block, p_.plan.device == runtime::DeviceId::cpu ? kJoined : SIZE_MAX);
+    for (const Fence& fence : fences_)
+      if (g.of_name[index(fence.late)] != kNoValue) g.fences.push_back(fence);
+    return g;
+  }
 
  private:
   void find_entry_symbols();
 
   const ir::Function& f_;
+  const std::vector<Fence> fences_;
   Program p_;
   ir::Liveness liveness_{f_};
   std::set<uint32_t> entry_symbols_;
@@ -79,7 +89,7 @@ class BlockBuilder {
         f_(b.function()),
         p_(b.program()),
         id_(id),
-        g_(build_graph(f_, id, on_host() ? kJoined : SIZE_MAX)),
+        g_(b.graph_of(id)),
         c_(cluster(g_)),
         first_(p_.code.size()) {}
 
@@ -606,10 +616,26 @@ Program ProgramBuilder::run() {
 
 }  // namespace
 
-Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan) {
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const SymbolSizes& sizes) {
+  const bool on_host = plan.device == runtime::DeviceId::cpu;
   typed = ir::opt::optimise(std::move(typed));
-  if (plan.device != runtime::DeviceId::cpu) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
-  return ProgramBuilder(std::move(typed), plan).run();
+  if (!on_host) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
+  Plan::Recomputing recomputing;
+  std::vector<Fence> fences;
+  if (plan.temporaries) {
+    auto size_of = [&](uint32_t symbol) {
+      for (const auto& [s, size] : sizes)
+        if (s == symbol) return size;
+      return kLikelySize;
+    };
+    Recomputed r = recompute(typed, runtime::temporaries_at(plan.temporaries), size_of, on_host ? kJoined : SIZE_MAX);
+    typed = std::move(r.function);
+    fences = std::move(r.fences);
+    recomputing = {.lets = r.copies, .work = r.work, .before = r.before, .after = r.after};
+  }
+  Program p = ProgramBuilder(std::move(typed), plan, std::move(fences)).run();
+  p.recomputing = recomputing;
+  return p;
 }
 
 }  // namespace ouro::jit

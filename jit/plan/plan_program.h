@@ -181,6 +181,7 @@ struct Program {
   };
   std::vector<Part> parts;
   runtime::ExecutionPlan plan;
+  Plan::Recomputing recomputing;
   std::vector<Instr> code;
   std::vector<Reg> params;
   std::vector<const ir::Type*> param_types;
@@ -194,7 +195,7 @@ struct Program {
 };
 
 /// The program of a typed function; kernels are lowered, not yet compiled.
-Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {});
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {}, const SymbolSizes& sizes = {});
 std::string print(const Program& p);
 
 /// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception

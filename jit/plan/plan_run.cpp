@@ -98,6 +98,19 @@ class CompiledPlan final : public Plan {
   }
   PlanCounters counters() const override { return counters_; }
   int64_t peak_bytes() const override { return peak_; }
+  int64_t held_bytes(Session& s) const override {
+    int64_t bytes = 0;
+    const auto& plans = s.state<SessionActivations>().plans;
+    if (auto at = plans.find(id_); at != plans.end())
+      for (const auto& a : at->second.idle) bytes += a->held_bytes();
+    return bytes;
+  }
+  void drop_held(Session& s) override {
+    auto& plans = s.state<SessionActivations>().plans;
+    if (auto at = plans.find(id_); at != plans.end()) at->second.idle.clear();
+  }
+  SymbolSizes sizes() const override { return last_sizes_; }
+  Recomputing recomputing() const override { return p_.recomputing; }
   std::string text() const override { return print(p_); }
   std::vector<InstructionTime> times() const override;
 
@@ -112,6 +125,7 @@ class CompiledPlan final : public Plan {
   uint64_t id_ = 0;
   PlanCounters counters_;
   int64_t peak_ = 0;
+  SymbolSizes last_sizes_;
   std::atomic<int> checks_{0};
   struct Time {
     uint64_t runs = 0, ns = 0;
@@ -180,6 +194,8 @@ struct Runner {
     a.offsets.clear();
     for (const auto& i : items) a.offsets.push_back(i.offset);
     plan.peak_ = bytes;
+    plan.last_sizes_.clear();
+    for (size_t i = 0; i < p.symbols.size(); ++i) plan.last_sizes_.emplace_back(p.symbols[i], a.symbols[i]);
     if (bytes > a.arena_bytes) {
       a.drop_arena();
       if (device || runtime::HeldMemory::take(static_cast<size_t>(bytes), a.held))
@@ -642,13 +658,21 @@ std::vector<InstructionTime> CompiledPlan::times() const {
 
 }  // namespace
 
+int64_t Activation::held_bytes() const {
+  int64_t bytes = arena_bytes;
+  for (const Value& v : caches)
+    if (const Tensor* t = runtime::cast<Tensor>(v); t && t->refs == 1 && t->buffer->refs == 1)
+      bytes += static_cast<int64_t>(t->nbytes());
+  return bytes;
+}
+
 void drop_idle_memory(runtime::Session& s) {
   for (auto& [id, entry] : s.state<SessionActivations>().plans)
     for (auto& activation : entry.idle) activation->make_room();
 }
 
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
-  Program p = build_program(std::move(typed), options.plan);
+  Program p = build_program(std::move(typed), options.plan, options.sizes);
   std::vector<const ir::loops::Kernel*> kernels = kernels_of(p);
   for (const ir::loops::Kernel* k : kernels)
     if (std::string wrong = verify(*k); !wrong.empty()) ouro_bug("a kernel that is none: %s", wrong.c_str());

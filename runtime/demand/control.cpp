@@ -17,9 +17,12 @@
 #include <ctime>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/demand/cores.h"
 #include "runtime/demand/demand.h"
+#include "runtime/demand/loop.h"
+#include "runtime/demand/report.h"
 #include "support/signals.h"
 
 namespace ouro::runtime {
@@ -88,18 +91,38 @@ std::vector<std::string> words(std::string_view line) {
   return out;
 }
 
-std::string respond(Demands& demands, std::string_view line) {
-  std::vector<std::string> w = words(line);
-  if (w.size() == 1 && w[0] == "get") return "ok\n" + demands.text();
-  if (w.size() < 2 || w[0] != "set") return "error: a request is `get` or `set NAME=VALUE...`\n";
+std::string set(Demands& demands, std::span<const std::string> words) {
   std::vector<Wish> wishes;
-  for (size_t i = 1; i < w.size(); ++i) {
-    size_t at = w[i].find('=');
-    if (at == std::string::npos || at == 0) return fmt::format("error: '{}' is not NAME=VALUE\n", w[i]);
-    wishes.push_back({w[i].substr(0, at), w[i].substr(at + 1)});
+  for (const std::string& w : words) {
+    const size_t at = w.find('=');
+    if (at == std::string::npos || at == 0) return fmt::format("'{}' is not NAME=VALUE", w);
+    wishes.push_back({w.substr(0, at), w.substr(at + 1)});
   }
-  std::string wrong = demands.set(wishes, DemandOrigin::ctl);
-  return wrong.empty() ? "ok\n" : "error: " + wrong + "\n";
+  return demands.set(wishes, DemandOrigin::ctl);
+}
+
+constexpr std::pair<std::string_view, Loop::Order> kOrders[] = {{"veto", Loop::Order::veto},
+                                                                {"pin", Loop::Order::pin},
+                                                                {"allow", Loop::Order::allow},
+                                                                {"do", Loop::Order::carry_out}};
+
+std::string order_response(Demands& demands, std::string_view word, const std::string& name, Loop::Order order) {
+  std::string wrong = demands.loop().order(name, order);
+  if (wrong.empty()) demands.log(fmt::format("ctl asked to {} {}", word, name));
+  return wrong;
+}
+
+std::string respond(Demands& demands, std::string_view line) {
+  const std::vector<std::string> w = words(line);
+  auto done = [](const std::string& wrong) { return wrong.empty() ? std::string("ok\n") : "error: " + wrong + "\n"; };
+  if (w.size() == 1 && w[0] == "get") return "ok\n" + demands.text();
+  if (w.size() == 2 && w[0] == "get" && w[1] == "--json") return "ok\n" + whole_report(demands).dump() + "\n";
+  if (w.size() >= 2 && w[0] == "set") return done(set(demands, std::span(w).subspan(1)));
+  if (w.size() == 2)
+    for (const auto& [name, order] : kOrders)
+      if (w[0] == name) return done(order_response(demands, name, w[1], order));
+  return "error: a request is `get`, `get --json`, `set NAME=VALUE...`, or `veto`, `pin`, `allow` or `do` and a "
+         "response\n";
 }
 
 }  // namespace

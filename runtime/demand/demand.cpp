@@ -1,13 +1,15 @@
 #include "runtime/demand/demand.h"
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/demand/control.h"
 #include "runtime/demand/cores.h"
+#include "runtime/demand/loop.h"
 #include "runtime/machine/device.h"
+#include "runtime/text/foreign.h"
 #include "support/trace.h"
 
 namespace ouro::runtime {
@@ -15,55 +17,80 @@ namespace ouro::runtime {
 namespace {
 
 constexpr size_t kLogged = 64;
-constexpr int kMostThreads = 1024;
+constexpr size_t kMostOwn = 64;
 constexpr std::string_view kAuto = "auto";
 
-int to_threads(std::string_view text) {
-  int n = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() && n <= kMostThreads ? n : 0;
-}
-
-// The demands there are. `takes` tells whether a value other than "auto" is one of its values.
-struct Kind {
-  std::string_view name, values;
-  bool (*takes)(std::string_view value);
-};
-constexpr Kind kKinds[] = {
-    {"threads", "a number from 1 to 1024", [](std::string_view v) { return to_threads(v) > 0; }},
-    {"precision", "'f32' or 'bf16'", [](std::string_view v) { return v == "f32" || v == "bf16"; }},
-    {"device", "'cpu', 'opencl' or 'cuda'", [](std::string_view v) { return find_device(v).has_value(); }},
-};
 constexpr std::string_view kOrigins[] = {"default", "option", "script", "host", "ctl", "sensor"};
 
-const Kind* find_kind(std::string_view name) {
-  for (const Kind& k : kKinds)
-    if (k.name == name) return &k;
-  return nullptr;
+bool is_word(std::string_view name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name[0]) &&
+         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 }  // namespace
 
+const DemandKind* Demands::find_kind(std::string_view name) const {
+  for (const DemandRow& r : rows_)
+    if (r.name == name) return r.kind;
+  return nullptr;
+}
+
+std::string Demands::add_kind(std::string_view name, bool metric) {
+  std::lock_guard guard(lock_);
+  if (const DemandKind* k = find_kind(name)) {
+    const bool own = std::ranges::any_of(own_kinds_, [&](const OwnKind& o) { return &o.kind == k; });
+    if (metric ? k->measured == reported_metric : own && !k->is_goal()) return {};
+    return fmt::format("'{}' is another demand", name);
+  }
+  if (!is_word(name)) return fmt::format("'{}' is no name", text::shown_text(name));
+  if (own_kinds_.size() == kMostOwn) return fmt::format("{} demands of one's own are the most", kMostOwn);
+  OwnKind& own = own_kinds_.emplace_back();
+  own.name = name;
+  own.kind.name = own.name;
+  own.kind.takes = [](std::string_view) { return true; };
+  own.kind.values = "any number or text";
+  if (metric) {
+    own.kind.relation = DemandKind::Relation::at_least;
+    own.kind.values = "a number";
+    own.kind.takes = [](std::string_view v) { return read_number(v).has_value(); };
+    own.kind.target = [](std::string_view v, const Measures&) { return *read_number(v); };
+    own.kind.measured = reported_metric;
+    own.kind.show = number_text;
+  }
+  rows_.push_back({&own.kind, own.name, std::string(kAuto), DemandOrigin::standard, 0});
+  return {};
+}
+
+std::string Demands::asked(std::string_view name) {
+  std::lock_guard guard(lock_);
+  for (const DemandRow& r : rows_)
+    if (r.name == name) return r.value;
+  return std::string(kAuto);
+}
+
+void Demands::bound_temporaries(uint16_t level) {
+  std::lock_guard guard(lock_);
+  if (std::exchange(temporaries_, level) != level) apply();
+}
+
 std::string Demands::problem(const Wish& w) {
-  const Kind* k = find_kind(w.name);
-  if (!k) {
-    std::vector<std::string_view> names;
-    for (const Kind& known : kKinds) names.push_back(known.name);
-    return fmt::format("there is no demand '{}'; there are: {}", w.name, fmt::join(names, ", "));
+  const DemandKind* k = nullptr;
+  {
+    std::lock_guard guard(lock_);
+    k = find_kind(w.name);
+    if (!k) {
+      std::vector<std::string_view> names;
+      for (const DemandRow& known : rows_) names.push_back(known.name);
+      return fmt::format("there is no demand '{}'; there are: {}", w.name, fmt::join(names, ", "));
+    }
   }
   if (w.value == kAuto) return {};
   if (!k->takes(w.value)) return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
-  std::string error;
-  if (w.name == "device" && find_device(w.value) != DeviceId::cpu) (void)devices_.open(*find_device(w.value), error);
-  return error;
+  return k->refusal ? k->refusal(w.value, devices_) : std::string();
 }
 
 std::string_view origin_name(DemandOrigin origin) { return kOrigins[static_cast<size_t>(origin)]; }
-
-std::string plan_text(ExecutionPlan plan) {
-  return fmt::format("precision={} device={}", plan.precision == Precision::bf16 ? "bf16" : "f32",
-                     device_name(plan.device));
-}
 
 Demands::Demands(const FirstDemands& first, Devices& devices, std::atomic<uint32_t>& poll, uint32_t bit)
     : devices_(devices),
@@ -73,7 +100,9 @@ Demands::Demands(const FirstDemands& first, Devices& devices, std::atomic<uint32
       listen_(first.listen),
       start_(Clock::now()),
       since_(start_) {
-  for (const Kind& k : kKinds) rows_.push_back({std::string(k.name), std::string(kAuto), DemandOrigin::standard, 0});
+  for (const DemandKind* k : demand_kinds())
+    rows_.push_back({k, std::string(k->name), std::string(kAuto), DemandOrigin::standard, 0});
+  loop_ = std::make_unique<Loop>(*this);
   auto option = [&](std::string_view name, std::string value) {
     for (DemandRow& r : rows_)
       if (r.name == name) r.value = std::move(value), r.origin = DemandOrigin::option;
@@ -109,16 +138,22 @@ int Demands::first_threads() {
 }
 
 void Demands::apply() {
-  ExecutionPlan plan;
-  int threads = cores_;
+  Draft draft{.threads = cores_, .plan = {.temporaries = temporaries_}};
+  std::vector<Loop::Asked> goals;
   for (const DemandRow& r : rows_) {
     if (r.value == kAuto) continue;
-    if (r.name == "threads") threads = to_threads(r.value);
-    if (r.name == "device") plan.device = *find_device(r.value);
-    if (r.name == "precision") plan.precision = r.value == "bf16" ? Precision::bf16 : Precision::f32;
+    if (r.kind->put) r.kind->put(r.value, draft);
+    if (r.kind->is_goal()) goals.push_back({r.kind, r.value, r.serial});
   }
-  if (cores_ > 0 || threads > 0) threads_.store(threads, std::memory_order_relaxed);
-  if (wanted_.exchange(pack(plan), std::memory_order_acq_rel) != pack(plan)) poll_.fetch_or(bit_);
+  loop_->ask(std::move(goals));
+  if (cores_ > 0 || draft.threads > 0) threads_.store(draft.threads, std::memory_order_relaxed);
+  if (wanted_.exchange(pack(draft.plan), std::memory_order_acq_rel) != pack(draft.plan)) poll_.fetch_or(bit_);
+}
+
+void Demands::changed(const DemandRow& r) {
+  if (r.kind->put || r.kind->is_goal()) return;
+  if (std::ranges::find(changed_, r.name) == changed_.end()) changed_.push_back(r.name);
+  poll_.fetch_or(bit_);
 }
 
 void Demands::note(std::string event) {
@@ -146,8 +181,9 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
       if (r.name != w.name) continue;
       before.push_back(r);
       before.back().serial = serial_;  // of the change that put_back() may undo
-      r = {w.name, w.value, w.value == kAuto ? DemandOrigin::standard : origin, serial_};
-      note(fmt::format("{} asked for {}={}", origin_name(origin), w.name, w.value));
+      r = {r.kind, w.name, w.value, w.value == kAuto ? DemandOrigin::standard : origin, serial_};
+      changed(r);
+      note(fmt::format("{} asked for {}={}", origin_name(origin), w.name, text::shown_text(w.value)));
     }
   if (cores_ == 0) cores_ = available_cores();
   apply();
@@ -162,6 +198,7 @@ void Demands::put_back(const std::vector<DemandRow>& before) {
       if (r.name != old.name || r.serial != old.serial) continue;
       r = old;
       r.serial = serial_;
+      changed(r);
       note(fmt::format("back to {}={}", r.name, r.value));
     }
   apply();
@@ -175,6 +212,16 @@ void Demands::sense_cores(int cores) {
   apply();
   if (int now = threads_.load(std::memory_order_relaxed); now != before)
     note(fmt::format("sensor: {} cores to be used, threads={}", cores, now));
+}
+
+void Demands::tell_changes(Session& s) {
+  std::vector<std::string> changed;
+  {
+    std::lock_guard guard(lock_);
+    changed.swap(changed_);
+  }
+  if (told_)
+    for (const std::string& name : changed) told_(s, name);
 }
 
 void Demands::adopt(bool compiled_code_follows) {

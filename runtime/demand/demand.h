@@ -21,20 +21,14 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/machine/contract.h"
-#include "runtime/machine/device_id.h"
+#include "runtime/demand/kind.h"
+#include "runtime/demand/plan.h"
 
 namespace ouro::runtime {
 
-class Devices;
 class Control;  // runtime/demand/control.h
-
-struct ExecutionPlan {
-  Precision precision = Precision::f32;
-  DeviceId device = DeviceId::cpu;
-  bool operator==(const ExecutionPlan&) const = default;
-};
-std::string plan_text(ExecutionPlan plan);  // "precision=f32 device=cpu"
+class Loop;     // runtime/demand/loop.h
+class Session;
 
 enum class DemandOrigin : uint8_t { standard, option, script, host, ctl, sensor };
 
@@ -43,6 +37,7 @@ struct Wish {
 };
 
 struct DemandRow {
+  const DemandKind* kind = nullptr;
   std::string name, value;
   DemandOrigin origin = DemandOrigin::standard;
   uint64_t serial = 0;  // of the change that made it so
@@ -79,6 +74,19 @@ class Demands {
   }
   /// What a sensor found; counts only where nobody asked for threads.
   void sense_cores(int cores);
+  /// A demand of the script's own: any text is a value, unless it is a metric, whose demands are floors. Its text is
+  /// empty, or why there can be none of that name.
+  std::string add_kind(std::string_view name, bool metric);
+  /// What is asked for; "auto" where nobody has asked.
+  std::string asked(std::string_view name);
+  /// The loop's part of the plan: a level of temporaries, or 0.
+  void bound_temporaries(uint16_t level);
+  Loop& loop() { return *loop_; }
+  /// Called at a safe point with the name of each demand of the script's own that has changed.
+  using Told = void (*)(Session& s, const std::string& name);
+  void tell_of_changes(Told told) { told_ = told; }
+  /// At a safe point.
+  void tell_changes(Session& s);
 
   // ---- the session's thread
   /// The plan of what is running now.
@@ -89,6 +97,8 @@ class Demands {
   bool latched() const { return latches_ > 0; }
   /// Takes the wanted plan over. Compiled code may follow later: then say so, and running() tells when it did.
   void adopt(bool compiled_code_follows);
+  /// The plan that code runs with now; behind plan() as long as none is compiled for that.
+  ExecutionPlan running_plan() const { return running_; }
   /// Code of that plan runs now.
   void running(ExecutionPlan plan) {
     if (!(plan == running_)) now_running(plan);
@@ -114,7 +124,7 @@ class Demands {
 
   // ---- telling
   struct State {
-    std::vector<DemandRow> asked;
+    std::vector<DemandRow> asked;  // of all kinds
     int threads = 0;
     ExecutionPlan wanted, running;
     double since = 0;  // seconds that `running` is so
@@ -131,15 +141,19 @@ class Demands {
  private:
   using Clock = std::chrono::steady_clock;
   static uint32_t pack(ExecutionPlan p) {
-    return static_cast<uint32_t>(p.precision) | static_cast<uint32_t>(p.device) << 8;
+    return static_cast<uint32_t>(p.precision) | static_cast<uint32_t>(p.device) << 8 |
+           static_cast<uint32_t>(p.temporaries) << 16;
   }
   static ExecutionPlan unpack(uint32_t bits) {
-    return {static_cast<Precision>(bits & 255), static_cast<DeviceId>(bits >> 8)};
+    return {static_cast<Precision>(bits & 255), static_cast<DeviceId>(bits >> 8 & 255),
+            static_cast<uint16_t>(bits >> 16)};
   }
   std::string problem(const Wish& w);
+  const DemandKind* find_kind(std::string_view name) const;  // with the lock held
   int first_threads();
   void apply();  // with the lock held: rows to threads_ and wanted_
   void note(std::string event);
+  void changed(const DemandRow& r);
   void now_running(ExecutionPlan plan);
 
   std::atomic<int> threads_{0};  // 0: nobody has asked yet
@@ -151,6 +165,15 @@ class Demands {
 
   std::mutex lock_;
   std::vector<DemandRow> rows_;
+  struct OwnKind {
+    std::string name;
+    DemandKind kind;
+  };
+  std::deque<OwnKind> own_kinds_;
+  std::vector<std::string> changed_;  // of those
+  Told told_ = nullptr;
+  uint16_t temporaries_ = 0;
+  std::unique_ptr<Loop> loop_;
   int cores_ = 0;  // as last sensed
   uint64_t serial_ = 0;
   std::deque<std::string> log_;

@@ -634,6 +634,7 @@ static bool inside_transform(Session& s) {
 }
 
 void adopt_demands(Session& s) {
+  if (!s.demands.latched() && !inside_transform(s)) s.demands.tell_changes(s);
   if (!s.demands.waiting()) {
     s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
     return;

@@ -29,6 +29,13 @@ enum class Outcome : uint8_t {
 // interpret.
 using EntryFn = Outcome (*)(Session&, Frame&, void* data, Value& result);
 
+// What compiled functions hold between their calls.
+struct PlanMemory {
+  int64_t temporaries = 0;  // bytes of the version that holds most, of those that serve
+  int64_t unbounded = 0;    // what it would hold if nothing were computed again
+  int64_t idle = 0;         // of those that no step has called lately, and of those of other plans
+};
+
 struct Executor {
   virtual ~Executor() = default;
   // A function was called `Code::calls` times: that reached Code::call_trigger. The frame is at its entry. The executor
@@ -43,6 +50,9 @@ struct Executor {
   virtual bool ready_to_move(Session&) { return true; }
   // The session's memory is at its limit: gives back what is kept for later calls.
   virtual void make_room(Session&) {}
+  virtual PlanMemory memory_of_plans(Session&) { return {}; }
+  // Gives back what memory_of_plans() calls idle.
+  virtual void drop_idle(Session&) {}
 };
 
 // Who runs the script functions that built-in operations call (runtime/autodiff/recording.h).

@@ -1,18 +1,26 @@
-// ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), report() -> dict
+// ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
+//                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
-// What stdlib/demand.ouro is made of; wishes are a dict of names to int, str or None ("auto").
+// What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None ("auto").
 #include "stdlib/native/demand_module.h"
 
+#include <charconv>
 #include <map>
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "jit/executor.h"
 #include "runtime/demand/demand.h"
+#include "runtime/demand/loop.h"
+#include "runtime/demand/report.h"
 #include "runtime/object/dict.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
+#include "runtime/types/float_text.h"
+#include "support/trace.h"
 
 namespace ouro::stdlib {
 
@@ -23,6 +31,11 @@ namespace {
 struct Pushed {
   int64_t next = 0;
   std::map<int64_t, std::vector<DemandRow>> before;
+};
+
+// Functions of the script that are called when a demand of its own has changed.
+struct Handlers {
+  std::map<std::string, Value> of;
 };
 
 bool wishes_of(Session& s, const Value& v, std::vector<Wish>& out) {
@@ -40,8 +53,10 @@ bool wishes_of(Session& s, const Value& v, std::vector<Wish>& out) {
       w.value = text->view();
     else if (is_int_value(value) && !value.is_bool())
       w.value = int_text(value);
+    else if (value.is_float())
+      w.value = text::float_repr(value.as_float());
     else
-      return raise_type_error(s, "demand %s: int, str or None expected, not %s", w.name.c_str(),
+      return raise_type_error(s, "demand %s: a number, str or None expected, not %s", w.name.c_str(),
                               type_name(s, e.value).c_str()),
              false;
     out.push_back(std::move(w));
@@ -83,10 +98,108 @@ Value n_pop(Session& s, const Args& a) {
   return Value::none();
 }
 
+// What the demand comes to for the script: a number where its text is one.
+Value amount_of(const std::string& text) {
+  if (text == "auto") return Value::none();
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error == std::errc() && end == text.data() + text.size()) return Value::integer(n);
+  if (const std::optional<double> x = read_number(text)) return Value::floating(*x);
+  return make_str(text::shown_text(text));
+}
+
+bool name_of(Session& s, const Value& v, std::string& out) {
+  const Str* name = cast<Str>(v);
+  if (!name) return raise_type_error(s, "the name of a demand is a str, not %s", type_name(s, v).c_str()), false;
+  out = name->view();
+  return true;
+}
+
+Value n_asked(Session& s, const Args& a) {
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  return amount_of(s.demands.asked(name));
+}
+
+Value n_metric(Session& s, const Args& a) {
+  std::string name;
+  double value = 0;
+  if (!name_of(s, a[0], name) || !to_double(s, a[1], value)) return Value::error();
+  if (std::string wrong = s.demands.add_kind(name, /*metric=*/true); !wrong.empty())
+    return raise_value_error(s, "%s", wrong.c_str());
+  s.demands.loop().report_metric(name, value);
+  return Value::none();
+}
+
+// At a safe point: tells the script which of its own demands have changed.
+void tell(Session& s, const std::string& name) {
+  Handlers& handlers = s.state<Handlers>();
+  const auto at = handlers.of.find(name);
+  if (at == handlers.of.end()) return;
+  Value handler = at->second, pending = std::move(s.pending), value = amount_of(s.demands.asked(name));
+  if (call(s, handler, {value}).is_error()) {
+    Value exc = take_pending(s);
+    (void)s.out.flush();
+    s.err.write(
+        text::shown_text("Exception ignored in the handler of the demand " + name + "\n" + format_exception(s, exc)));
+    clear_pending(s);
+  }
+  s.pending = std::move(pending);
+}
+
+Value n_on(Session& s, const Args& a) {
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  if (std::string wrong = s.demands.add_kind(name, /*metric=*/false); !wrong.empty())
+    return raise_value_error(s, "%s", wrong.c_str());
+  s.demands.tell_of_changes(tell);
+  if (a[1].is_none())
+    s.state<Handlers>().of.erase(name);
+  else
+    s.state<Handlers>().of[name] = a[1];
+  return Value::none();
+}
+
+Value n_step_begins(Session&, const Args&) { return Value::integer(static_cast<int64_t>(now_ns())); }
+Value n_step_ends(Session& s, const Args& a) {
+  if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
+  s.demands.loop().block_ended(s, now_ns() - static_cast<uint64_t>(a[0].as_int()));
+  adopt_demands(s);
+  return Value::none();
+}
+
+Value value_of(Session& s, const nlohmann::json& j) {
+  using T = nlohmann::json::value_t;
+  switch (j.type()) {
+    case T::boolean:
+      return Value::boolean(j.get<bool>());
+    case T::number_integer:
+    case T::number_unsigned:
+      return Value::integer(j.get<int64_t>());
+    case T::number_float:
+      return Value::floating(j.get<double>());
+    case T::string:
+      return make_str(j.get<std::string>());
+    case T::array: {
+      std::vector<Value> items;
+      for (const auto& x : j) items.push_back(value_of(s, x));
+      return make_list(items);
+    }
+    case T::object: {
+      Value d = make_dict();
+      for (const auto& [name, x] : j.items()) dict_set_str(s, d.as<Dict>(), name, value_of(s, x));
+      return d;
+    }
+    default:
+      return Value::none();
+  }
+}
+
 Value plan_dict(Session& s, ExecutionPlan plan) {
   Value d = make_dict();
   dict_set_str(s, d.as<Dict>(), "precision", make_str(plan.precision == Precision::bf16 ? "bf16" : "f32"));
   dict_set_str(s, d.as<Dict>(), "device", make_str(device_name(plan.device)));
+  if (plan.temporaries) dict_set_str(s, d.as<Dict>(), "temporaries", Value::integer(temporaries_at(plan.temporaries)));
   return d;
 }
 
@@ -148,6 +261,8 @@ Value n_report(Session& s, const Args&) {
     if (const auto& d = s.devices.at(static_cast<DeviceId>(i)))
       dict_set_str(s, devices.as<Dict>(), kDeviceNames[i], counters_dict(s, d->counters));
   put("devices", devices);
+  const nlohmann::json of_loop = loop_report(s.demands);
+  for (const auto& [name, part] : of_loop.items()) put(name, value_of(s, part));
   for (const std::string& line : state.log) log.push_back(make_str(text::shown_text(line)));
   put("log", make_list(log));
   return report;
@@ -157,6 +272,11 @@ constexpr NativeDef kFunctions[] = {
     {"set", "wishes, /", n_set, "Asks for all of them, or raises ValueError."},
     {"push", "wishes, /", n_push, "As set(); pop() with the number it gives takes them back."},
     {"pop", "token, /", n_pop, "Undoes a push, except what somebody else has asked for since."},
+    {"asked", "name, /", n_asked, "What is asked for under a name; None where nobody asks."},
+    {"metric", "name, value, /", n_metric, "The script tells what it has measured of itself."},
+    {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
+    {"step_begins", "", n_step_begins, "A token for step_ends()."},
+    {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},
     {"report", "", n_report, "The state of the session's demands."},
 };
 constexpr NativeModule kModule{.name = "ouro.native.demand", .functions = kFunctions};

@@ -136,17 +136,17 @@ except KeyError:
     print(demand.report()["asked"])
 ''')
     t.equal(t.run("wrong.ouro").out, """\
-ValueError there is no demand 'thread'; there are: threads, precision, device
+ValueError there is no demand 'thread'; there are: accuracy, batch, device, energy, latency, memory, precision, step_time, threads
 ValueError threads is a number from 1 to 1024, or 'auto', not '0'
 ValueError threads is a number from 1 to 1024, or 'auto', not 'many'
 ValueError threads is a number from 1 to 1024, or 'auto', not '2000'
-TypeError demand threads: int, str or None expected, not bool
+TypeError demand threads: a number, str or None expected, not bool
 ValueError precision is 'f32' or 'bf16', or 'auto', not 'f16'
 ValueError device is 'cpu', 'opencl' or 'cuda', or 'auto', not 'tpu'
 ValueError threads is a number from 1 to 1024, or 'auto', not '-1'
-TypeError demand threads: int, str or None expected, not float
+ValueError threads is a number from 1 to 1024, or 'auto', not '1.5'
 {} <demands: >
-3 {'precision': 'bf16', 'device': 'cpu'} <demands: threads=3, precision=bf16>
+3 {'precision': 'bf16', 'device': 'cpu'} <demands: precision=bf16, threads=3>
 1 {'precision': 'f32', 'device': 'cpu'}
 4
 {}
@@ -210,7 +210,7 @@ def test_ctl_changes_a_running_loop(t):
         t.check("ctl asked for precision=bf16" in got and "running with precision=bf16" in got, got)
         # What it refuses.
         t.equal(t.run("ctl", pid, "set", "speed=9", env=env, status=1).err,
-                "ouro: there is no demand 'speed'; there are: threads, precision, device\n")
+                "ouro: there is no demand 'speed'; there are: accuracy, batch, device, energy, latency, memory, precision, step_time, threads\n")
         t.equal(t.run("ctl", pid, "set", "threads", env=env, status=1).err, "ouro: 'threads' is not NAME=VALUE\n")
         for request in (b"\n", b"get more\n", b"set\n", b"set =\n", b"set threads=\x00\n", b"\xff\xfe\n", b"x" * 5000, b"set " + b"threads=1 " * 600 + b"\n"):
             with socket.socket(socket.AF_UNIX) as s:
@@ -302,9 +302,9 @@ def test_the_thread_count_follows_the_cpu_quota(t):
 def test_a_wrong_command_line_of_ctl(t):
     for arguments, problem in ((("ctl",), "ctl needs the number of a process, and get or set NAME=VALUE..."),
                                (("ctl", "me", "get"), "'me' is not the number of a process"),
-                               (("ctl", "1", "give"), "ctl gets or sets; it cannot 'give'"),
+                               (("ctl", "1", "give"), "ctl gets, sets, vetoes, pins, allows or does; it cannot 'give'"),
                                (("ctl", "1", "set"), "ctl set needs NAME=VALUE"),
-                               (("ctl", "1", "get", "all"), "ctl get takes nothing else")):
+                               (("ctl", "1", "get", "all"), "ctl get takes nothing else but --json")):
         t.equal(t.run(*arguments, status=2).err, f"ouro: {problem}\nTry `ouro help'.\n")
     t.check("does not listen" in t.run("ctl", str(os.getpid()), "get", env={"XDG_RUNTIME_DIR": t.path(".")}, status=1).err, "")
 
@@ -386,3 +386,94 @@ def test_a_stopped_process_is_not_waited_for(t):
         process.send_signal(signal.SIGCONT)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+GOALS = '''
+from ouro import nn, optim, demand
+layers = []
+for _ in range(12):
+    layers += [nn.Linear(64, 64), nn.Tanh()]
+model = nn.Sequential(*layers, nn.Linear(64, 1))
+opt = optim.SGD(model, lr=0.01)
+x = randn(2048, 64)
+
+@jit
+def step(x):
+    loss, grads = value_and_grad(lambda m: m(x).square().mean())(model)
+    opt.update(grads)
+    return loss
+
+def train(count):
+    for k in range(count):
+        print(f"loss {step(x).item():.9g}")
+
+manual_seed(1)
+train(10)
+if len(sys.argv) > 1:
+    highest = demand.report()["measures"]["highest_memory"]
+    demand.set(memory=sys.argv[1])
+    for k in range(300):
+        train(1)
+        decisions = demand.report()["decisions"]
+        if decisions and decisions[-1]["outcome"] != "taking effect":
+            break
+    r = demand.report()
+    t = r["targets"]["memory"]
+    print("now", t["met"], t["measured"] <= t["target"] < highest, "temporaries" in r["running"], [(d["goal"], d["response"]) for d in decisions])
+    demand.set(memory=None)
+    for k in range(300):
+        train(1)
+        if "temporaries" not in demand.report()["running"]:
+            break
+    print("now", demand.report()["measures"]["memory"] > t["target"], demand.report()["targets"])
+'''
+
+
+@tags("jit", "threads")
+def test_a_step_holds_the_memory_that_is_asked_for_with_the_same_losses(t):
+    t.write("goals.ouro", "import sys\n" + GOALS)
+    plain = t.run("--mode=graph", "goals.ouro").out.splitlines()
+    asked = t.run("--mode=graph", "goals.ouro", "60%").out.splitlines()
+    t.equal([line for line in asked if line.startswith("now")],
+            ["now True True True [('memory', 'recompute')]", "now True {}"])
+    losses = [line for line in asked if line.startswith("loss")]
+    t.equal(losses[:len(plain)], plain)
+
+
+def test_goals_that_cannot_be_met_say_why_and_demands_of_the_script_reach_it(t):
+    t.write("own.ouro", '''
+from ouro import demand
+seen = []
+demand.on("quality", seen.append)
+demand.set(quality=3, step_time="1us", accuracy=0.5)
+demand.metric("accuracy", 0.75)
+for k in range(3):
+    with demand.step():
+        sum(range(1000))
+demand.set(quality="auto")
+for k in range(3):
+    pass
+r = demand.report()["targets"]
+print(seen, r["step_time"]["met"], r["step_time"]["why"], r["accuracy"]["met"], demand.report()["steps"])
+demand.metric("f1", 0.5)
+demand.set(f1=0.25)
+for wishes in ({"memory": "0%"}, {"memory": 5}, {"step_time": "-1ms"}, {"batch": 0}, {"f1": "good"}, {"accuracy": "x"}):
+    try:
+        demand.set(**wishes)
+        print("taken", wishes)
+    except ValueError as e:
+        print(e)
+batch = demand.batch(64)
+demand.set(batch=16)
+print(int(batch), batch)
+''')
+    t.equal(t.run("own.ouro").out, """\
+[3, None] False no response has anything to give True 3
+memory is bytes from 1M on ('600M', '2G'), or a share of the highest use so far ('60%'), or 'auto', not '0%'
+memory is bytes from 1M on ('600M', '2G'), or a share of the highest use so far ('60%'), or 'auto', not '5'
+step_time is a time ('10ms', '2s', '500us', or seconds), or 'auto', not '-1ms'
+batch is a number of items from 1 on, or 'auto', not '0'
+f1 is a number, or 'auto', not 'good'
+accuracy is a number, of what `demand.metric("accuracy", value)` tells, or 'auto', not 'x'
+16 <batch of 16>
+""")

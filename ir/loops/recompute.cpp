@@ -1,0 +1,547 @@
+#include "ir/loops/recompute.h"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "ir/loops/cluster.h"
+#include "ir/ops/registry.h"
+#include "ir/opt/edit.h"
+#include "ir/opt/passes.h"
+#include "ir/prim.h"
+#include "ir/walk.h"
+#include "support/give_up.h"
+
+namespace ouro::ir::loops {
+namespace {
+
+using SizeOf = std::function<int64_t(uint32_t)>;
+
+constexpr uint32_t kNoLet = UINT32_MAX;
+constexpr int64_t kNegligible = 4096;  // bytes that are kept without a thought
+constexpr int kMostRounds = 1000;
+constexpr size_t kMostTried = 64;  // values of one round
+constexpr int kMostAttempts = 4;
+constexpr double kWorkOfAByte = 4;      // of memory traffic, in multiplications of a matrix product
+constexpr double kWorkOfAKernel = 4e4;  // a launch
+
+// ---------------------------------------------------------------- the schedule
+
+// Which temporaries a block holds at each of its steps.
+class Schedule {
+ public:
+  Schedule(const FunctionRef& f, BlockId block, const std::vector<Fence>& fences, const SizeOf& size_of,
+           size_t most_joined)
+      : g(build_graph(*f, block, most_joined)), size_of_(size_of) {
+    for (const Fence& fence : fences)
+      if (g.of_name[index(fence.late)] != kNoValue) g.fences.push_back(fence);
+    c = cluster(g);
+    held_.assign(g.values.size(), false);
+    for (ValueId v = 0; v < g.values.size(); ++v)
+      if (g.live_out[v]) held_[c.root[v]] = true;
+    life.resize(g.values.size());
+    reads.resize(c.steps.size());
+    for (size_t s = 0; s < c.steps.size(); ++s) follow(s);
+    std::vector<int64_t> change(c.steps.size() + 1, 0);
+    for (const Life& x : life)
+      if (x.bytes) {
+        change[static_cast<size_t>(x.first)] += x.bytes;
+        change[static_cast<size_t>(x.last) + 1] -= x.bytes;
+      }
+    int64_t now = 0;
+    for (size_t s = 0; s < c.steps.size(); ++s) live.push_back(now += change[s]);
+  }
+
+  struct Life {
+    int first = -1, last = -1;  // steps
+    int64_t bytes = 0;          // 0: no temporary of the block
+  };
+
+  int64_t peak() const { return live.empty() ? 0 : *std::ranges::max_element(live); }
+  int64_t bytes_of(const Value& x) const {
+    return product(x.dims).evaluate(size_of_) * static_cast<int64_t>(size_of(x.type));
+  }
+
+  Graph g;
+  Clustering c;
+  std::vector<Life> life;                   // by value
+  std::vector<std::vector<ValueId>> reads;  // by step: what is in memory
+  std::vector<int64_t> live;                // by step: bytes
+
+ private:
+  void follow(size_t s) {
+    const Step& step = c.steps[s];
+    const Function& f = *g.function;
+    auto read = [&](ValueId v) {
+      const ValueId r = c.root[v];
+      reads[s].push_back(r);
+      life[r].last = static_cast<int>(s);
+    };
+    auto written = [&](ValueId v) {
+      Life& x = life[v];
+      x.first = x.last = static_cast<int>(s);
+      x.bytes = held_[v] ? 0 : bytes_of(g[v]);
+    };
+    if (step.kind == Step::Kind::check_places) return read(g[step.value].inputs[1].value);
+    if (step.kind == Step::Kind::let) {
+      const Let& l = f.block(g.block).lets[step.let];
+      for_each_arg(f, l, [&](Atom a) {
+        if (a.is_name() && g.of_name[index(a.name())] != kNoValue) read(g.of_name[index(a.name())]);
+      });
+      if (const ValueId v = g.of_name[index(l.result)]; v != kNoValue && is_contraction(g[v])) written(v);
+      return;
+    }
+    const std::set<ValueId> members(step.cluster.members.begin(), step.cluster.members.end());
+    for (ValueId m : step.cluster.members)
+      for (const Use& u : g[m].inputs)
+        if (u.kind == Use::Kind::value && !(c.root[u.value] == u.value && members.count(u.value))) read(u.value);
+    for (ValueId v : step.cluster.outputs) written(v);
+  }
+
+  const SizeOf& size_of_;
+  std::vector<bool> held_;  // leaves the block, or is taken by an operation of the runtime: has memory of its own
+};
+
+// ---------------------------------------------------------------- the copies
+
+// A block some of whose values are dropped: which lets are done again, and where. Positions are indices of the lets as
+// they were; a copy at `i` stands in front of let `i`.
+class Copies {
+ public:
+  Copies(const FunctionRef& f, BlockId block, const Schedule& first) : f_(*f), source_(f), block_(block) {
+    const auto& lets = f_.block(block).lets;
+    let_of_.assign(f_.names.size(), kNoLet);
+    for (uint32_t i = 0; i < lets.size(); ++i) let_of_[index(lets[i].result)] = i;
+    facts_.resize(lets.size());
+    for (uint32_t i = 0; i < lets.size(); ++i) {
+      const ValueId v = first.g.of_name[index(lets[i].result)];
+      Fact& x = facts_[i];
+      x.again = may_run_again(lets[i]);
+      if (v == kNoValue) {
+        x.inlined = lets[i].op == prim::tuple;
+        x.held = !x.inlined;
+        continue;
+      }
+      const Value& value = first.g[v];
+      x.held = value.is<form::Opaque>() || first.g.live_out[v];
+      x.inlined = !x.held && !(first.c.root[v] == v && (first.c.stored[v] || is_contraction(value)));
+      x.bytes = first.bytes_of(value);
+      x.work = work_of(first, value);
+    }
+  }
+
+  struct Fact {
+    bool again = false;    // may be done a second time
+    bool inlined = false;  // no memory of its own: a part of the kernels that read it, or another name
+    bool held = false;     // is there until the block ends
+    int64_t bytes = 0;
+    double work = 0;
+  };
+
+  /// From let `cut` on, readers of `let`'s value read a copy. cut 0: not dropped.
+  void drop(uint32_t let, uint32_t cut) { cut_[let] = cut; }
+  void keep(uint32_t let) { cut_.erase(let); }
+  bool empty() const { return cut_.empty(); }
+  const Fact& fact(uint32_t let) const { return facts_[let]; }
+  uint32_t let_of(NameId n) const { return index(n) < let_of_.size() ? let_of_[index(n)] : kNoLet; }
+
+  /// The work of all copies.
+  double work() {
+    place();
+    double sum = 0;
+    for (uint32_t i = 0; i < facts_.size(); ++i)
+      if (at_[i] != kNoLet) sum += facts_[i].work;
+    return sum;
+  }
+  double work_of_all() const {
+    double sum = 0;
+    for (const Fact& x : facts_) sum += x.work;
+    return sum;
+  }
+
+  FunctionRef build(std::vector<Fence>& fences, size_t& copies) {
+    place();
+    opt::Edit edit(source_);
+    const auto& lets = f_.block(block_).lets;
+    std::vector<Atom> copy(lets.size());
+    std::vector<std::vector<uint32_t>> in_front(lets.size());
+    for (uint32_t i = 0; i < lets.size(); ++i)
+      if (at_[i] != kNoLet) in_front[at_[i]].push_back(i);
+    auto arguments = [&](uint32_t i, uint32_t at, bool of_copy) {
+      std::vector<Atom> args(f_.args(lets[i]), f_.args(lets[i]) + lets[i].nargs);
+      for (Atom& a : args)
+        if (const uint32_t j = copied(a, at, of_copy); j != kNoLet) a = copy[j];
+      return args;
+    };
+    for (uint32_t at = 0; at < lets.size(); ++at) {
+      for (uint32_t i : in_front[at]) {
+        copy[i] = edit.insert_copy(block_, at, lets[i], arguments(i, at, true));
+        ++copies;
+        if (const uint32_t after = stands_before(at, i); after != kNoLet)
+          fences.push_back({copy[i].name(), lets[after].result});
+      }
+      if (std::vector<Atom> args = arguments(at, at, false);
+          !std::equal(args.begin(), args.end(), f_.args(lets[at]), f_.args(lets[at]) + lets[at].nargs))
+        edit.rewrite(block_, at, lets[at].op, args, lets[at].attr);
+    }
+    return edit.finish();
+  }
+
+ private:
+  bool may_run_again(const Let& l) const {
+    if (l.handover != Let::kNoHandover || l.effect) return false;
+    if (!is_tensor_op(l.op)) return l.op == prim::tuple;
+    const Type* t = f_.name_info(l.result).type;
+    return t && t->is_tensor() && op_info(l.op).def->effect == OpEffect::none;
+  }
+
+  static double work_of(const Schedule& s, const Value& v) {
+    if (v.is<form::Input>() || v.is<form::Opaque>()) return 0;
+    double bytes = static_cast<double>(s.bytes_of(v)), work = 0;
+    if (const auto* m = v.get<form::Matmul>()) {
+      const Polys& a = s.g[v.inputs[0].value].dims;
+      const Poly inner = a.size() == 1 ? a[0] : a[a.size() - (m->a_transposed ? 2 : 1)];
+      work = bytes / static_cast<double>(size_of(v.type)) * static_cast<double>(s.bytes_of({.dims = {inner}})) /
+             static_cast<double>(size_of(DType::f32));
+    } else if (v.is<form::Convolve>()) {
+      const Value& weight = s.g[v.inputs[1].value];
+      work = bytes * static_cast<double>(s.bytes_of(weight)) / static_cast<double>(weight.dims.empty() ? 1 : 16);
+    }
+    return work + bytes * kWorkOfAByte + kWorkOfAKernel;
+  }
+
+  // Where each copy stands: in front of the first let, or the first copy, that reads it. From the last let to the
+  // first, so that all readers of a copy are known before its own operands are looked at.
+  void place() {
+    const auto& lets = f_.block(block_).lets;
+    at_.assign(lets.size(), kNoLet);
+    last_.assign(lets.size(), 0);
+    for (uint32_t i = static_cast<uint32_t>(lets.size()); i-- > 0;) {
+      request(i, i, false);
+      if (at_[i] != kNoLet) request(i, at_[i], true);
+    }
+  }
+  void request(uint32_t i, uint32_t at, bool of_copy) {
+    for_each_arg(f_, f_.block(block_).lets[i], [&](Atom a) {
+      const uint32_t own = a.is_name() ? let_of(a.name()) : kNoLet;
+      if (own == kNoLet) return;
+      const uint32_t j = decide(own, at, of_copy);
+      if (j != kNoLet)
+        at_[j] = std::min(at_[j], at);
+      else
+        last_[own] = std::max(last_[own], at);
+    });
+  }
+  // The let whose copy stands for `own` in a let (or the copy of one) at `at`.
+  uint32_t decide(uint32_t own, uint32_t at, bool of_copy) const {
+    const Fact& x = facts_[own];
+    if (x.held || !x.again) return kNoLet;
+    if (auto d = cut_.find(own); d != cut_.end() && at >= d->second) return own;
+    if (x.inlined) return of_copy || (own < at && depends(own, at)) ? own : kNoLet;
+    if (!of_copy || last_[own] >= at || x.bytes <= kNegligible) return kNoLet;
+    return own;  // it is dead by then: done again, as what reads it
+  }
+  // The same, of what was decided in place().
+  uint32_t copied(Atom a, uint32_t at, bool of_copy) const {
+    const uint32_t own = a.is_name() ? let_of(a.name()) : kNoLet;
+    if (own == kNoLet || at_[own] == kNoLet || at_[own] > at) return kNoLet;
+    return decide(own, at, of_copy);
+  }
+  // Is this, which has no memory of its own, made of something that is dropped before `at`?
+  bool depends(uint32_t own, uint32_t at) const {
+    bool found = false;
+    for_each_arg(f_, f_.block(block_).lets[own], [&](Atom a) {
+      const uint32_t j = a.is_name() ? let_of(a.name()) : kNoLet;
+      if (found || j == kNoLet) return;
+      if (auto d = cut_.find(j); d != cut_.end() && own < d->second && d->second <= at)
+        found = true;
+      else if (facts_[j].inlined && !facts_[j].held)
+        found = depends(j, at);
+    });
+    return found;
+  }
+  // The nearest let before `at` that a kernel or a library call carries out, and that `copy` does not feed.
+  uint32_t stands_before(uint32_t at, uint32_t copy) const {
+    for (uint32_t i = at; i-- > copy + 1;)
+      if (!facts_[i].inlined && facts_[i].bytes > 0 && !facts_[i].held) return i;
+    return kNoLet;
+  }
+
+  const Function& f_;
+  FunctionRef source_;
+  BlockId block_;
+  std::vector<uint32_t> let_of_;  // by name
+  std::vector<Fact> facts_;       // by let
+  std::map<uint32_t, uint32_t> cut_;
+  std::vector<uint32_t> at_;    // by let: where its copy stands
+  std::vector<uint32_t> last_;  // by let: the last that reads the value itself
+};
+
+// ---------------------------------------------------------------- the model
+
+// What a choice of dropped values comes to, without making the program: which copies there are, when each is computed
+// and read last, and how much lies in memory. Values are those that have memory of their own; moments are two for each
+// step of the schedule, the one before it (copies are computed there) and its own.
+class Model {
+ public:
+  struct Item {
+    ValueId value = kNoValue;
+    uint32_t let = kNoLet;
+    uint32_t cut = kNoLet;  // the let from which on readers read the copy; kNoLet: it cannot be dropped
+    int64_t bytes = 0;
+    double work = 0;
+    bool again = false;
+    int made = 0;                  // step
+    int gap_from = 0, gap_to = 0;  // between these steps nobody reads it: the longest such time
+    std::vector<int> reads;        // steps
+    std::vector<int> sources;      // items that it is computed from
+  };
+  struct Outcome {
+    int64_t peak = 0;
+    double excess = 0, work = 0;
+    int worst = 0;  // moment
+  };
+
+  Model(const Function& f, const Schedule& s, const Copies& copies) : s_(s), copies_(copies) {
+    item_of_.assign(s.g.values.size(), -1);
+    for (ValueId v = 0; v < s.life.size(); ++v)
+      if (s.life[v].bytes > 0) {
+        item_of_[v] = static_cast<int>(items_.size());
+        items_.push_back({.value = v, .bytes = s.life[v].bytes, .made = s.life[v].first});
+      }
+    for (size_t at = 0; at < s.reads.size(); ++at)
+      for (ValueId v : s.reads[at])
+        if (item_of_[v] >= 0) {
+          std::vector<int>& reads = items_[static_cast<size_t>(item_of_[v])].reads;
+          if (reads.empty() || reads.back() != static_cast<int>(at)) reads.push_back(static_cast<int>(at));
+        }
+    for (Item& x : items_) fill(f, x);
+    std::ranges::stable_sort(items_, std::greater{}, &Item::made);  // readers before what they read
+    for (size_t i = 0; i < items_.size(); ++i) item_of_[items_[i].value] = static_cast<int>(i);
+    for (Item& x : items_)
+      for (int& source : x.sources) source = item_of_[static_cast<ValueId>(source)];
+    dropped.assign(items_.size(), false);
+    moments_ = 2 * s.reads.size() + 2;
+  }
+
+  const std::vector<Item>& items() const { return items_; }
+  std::vector<bool> dropped;
+
+  Outcome look(int64_t budget) {
+    const size_t n = items_.size();
+    kept_to_.assign(n, 0);
+    copy_from_.assign(n, kNever);
+    copy_to_.assign(n, 0);
+    asked_.resize(n);
+    for (auto& moments : asked_) moments.clear();
+    Outcome out;
+    change_.assign(moments_ + 1, 0);
+    for (size_t i = 0; i < n; ++i) {
+      const Item& x = items_[i];
+      kept_to_[i] = moment_of(x.made);
+      for (int step : x.reads)
+        if (dropped[i] && step >= x.gap_to)
+          copy(i, 2 * step, moment_of(step));
+        else
+          kept_to_[i] = std::max(kept_to_[i], moment_of(step));
+      std::ranges::sort(asked_[i]);
+      for (int moment : asked_[i])
+        if (dropped[i] ? moment > moment_of(x.gap_from) : moment > kept_to_[i] && x.again && x.bytes > kNegligible)
+          copy(i, moment, moment);
+        else
+          kept_to_[i] = std::max(kept_to_[i], moment);
+      hold(x.bytes, moment_of(x.made), kept_to_[i]);
+      if (copy_from_[i] == kNever) continue;
+      hold(x.bytes, copy_from_[i], copy_to_[i]);
+      out.work += x.work;
+      for (int source : x.sources) asked_[static_cast<size_t>(source)].push_back(copy_from_[i]);
+    }
+    int64_t now = 0;
+    for (size_t m = 0; m < moments_; ++m) {
+      now += change_[m];
+      if (now > out.peak) out.peak = now, out.worst = static_cast<int>(m);
+      if (now > budget) out.excess += static_cast<double>(now - budget);
+    }
+    return out;
+  }
+  // After look(): does the value, or its copy, lie in memory then?
+  bool lies_at(size_t i, int moment) const { return moment_of(items_[i].made) <= moment && moment <= kept_to_[i]; }
+  bool copy_lies_at(size_t i, int moment) const { return copy_from_[i] <= moment && moment <= copy_to_[i]; }
+
+ private:
+  static constexpr int kNever = INT32_MAX;
+  static int moment_of(int step) { return 2 * step + 1; }
+  void copy(size_t i, int from, int to) {
+    copy_from_[i] = std::min(copy_from_[i], from);
+    copy_to_[i] = std::max(copy_to_[i], to);
+  }
+  void hold(int64_t bytes, int from, int to) {
+    change_[static_cast<size_t>(from)] += bytes;
+    change_[static_cast<size_t>(to) + 1] -= bytes;
+  }
+
+  void fill(const Function& f, Item& x) {
+    const NameId name = s_.g[x.value].name;
+    if (name == NameId::none || (x.let = copies_.let_of(name)) == kNoLet) return;
+    x.again = true;
+    std::set<ValueId> seen;
+    add_sources(f, x.let, x, seen);
+    x.gap_from = x.gap_to = x.made;
+    int before = x.made;
+    for (int step : x.reads) {
+      if (step - before > x.gap_to - x.gap_from) x.gap_from = before, x.gap_to = step;
+      before = step;
+    }
+    if (!x.again || x.bytes <= kNegligible || x.gap_to - x.gap_from < 2) return;
+    uint32_t early = x.let, late = kNoLet;
+    for (int step : x.reads)
+      for (uint32_t let : lets_of(f, static_cast<size_t>(step)))
+        if (step <= x.gap_from)
+          early = std::max(early, let);
+        else
+          late = std::min(late, let);
+    if (late != kNoLet && early < late) x.cut = late;
+  }
+  // The let, and those without memory that it is made of.
+  void add_sources(const Function& f, uint32_t let, Item& x, std::set<ValueId>& seen) {
+    x.again = x.again && copies_.fact(let).again;
+    x.work += copies_.fact(let).work;
+    for_each_arg(f, f.block(s_.g.block).lets[let], [&](Atom a) {
+      const uint32_t own = a.is_name() ? copies_.let_of(a.name()) : kNoLet;
+      if (own == kNoLet) return;
+      const ValueId v = s_.g.of_name[index(a.name())];
+      if (copies_.fact(own).inlined) return add_sources(f, own, x, seen);
+      if (v != kNoValue && item_of_[v] >= 0 && seen.insert(v).second) x.sources.push_back(static_cast<int>(v));
+    });
+  }
+  // What step `at` gives to others.
+  std::vector<uint32_t> lets_of(const Function& f, size_t at) const {
+    const Step& step = s_.c.steps[at];
+    std::vector<uint32_t> out;
+    auto add = [&](NameId n) {
+      if (const uint32_t let = n == NameId::none ? kNoLet : copies_.let_of(n); let != kNoLet) out.push_back(let);
+    };
+    if (step.kind != Step::Kind::kernel) return {step.let};
+    for (ValueId v : step.cluster.outputs) add(s_.g[v].name);
+    (void)f;
+    return out;
+  }
+
+  const Schedule& s_;
+  const Copies& copies_;
+  std::vector<Item> items_;   // the one made last first
+  std::vector<int> item_of_;  // by value; -1: none
+  size_t moments_ = 0;
+  std::vector<int> kept_to_, copy_from_, copy_to_;
+  std::vector<std::vector<int>> asked_;  // by item: when copies read it
+  std::vector<int64_t> change_;
+};
+
+// ---------------------------------------------------------------- the choice
+
+// Drops what brings the schedule nearest to the budget for the least work, one value after the other; keeps one again
+// where its copy is what is too much (a chain of values that are all dropped is computed again as a whole, and lies in
+// memory as a whole). In the end, what is kept after all without passing the budget is kept.
+void choose(Model& model, int64_t budget) {
+  const auto& items = model.items();
+  Model::Outcome now = model.look(budget);
+  double least_work = kWorkOfAKernel;
+  std::vector<bool> tried_back(items.size(), false);
+  for (int round = 0; round < kMostRounds && now.peak > budget; ++round) {
+    may_give_up();
+    std::vector<size_t> moves;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i].cut == kNoLet) continue;
+      if (model.dropped[i] ? !tried_back[i] && model.copy_lies_at(i, now.worst) : model.lies_at(i, now.worst))
+        moves.push_back(i);
+    }
+    std::ranges::stable_sort(moves, std::greater{}, [&](size_t i) { return items[i].bytes; });
+    if (moves.size() > kMostTried) moves.resize(kMostTried);
+    size_t best = items.size();
+    double worth = 0;
+    Model::Outcome then;
+    for (size_t i : moves) {
+      model.dropped[i] = !model.dropped[i];
+      const Model::Outcome o = model.look(budget);
+      model.dropped[i] = !model.dropped[i];
+      const double gain = now.excess - o.excess;
+      if (gain <= 0) continue;
+      if (const double w = gain / (std::max(o.work - now.work, 0.0) + least_work); w > worth)
+        worth = w, best = i, then = o;
+    }
+    if (best == items.size()) break;
+    if (model.dropped[best]) tried_back[best] = true;
+    model.dropped[best] = !model.dropped[best];
+    now = model.look(budget);
+  }
+  const bool met = now.peak <= budget;
+  for (size_t i = items.size(); i-- > 0;) {
+    if (!model.dropped[i]) continue;
+    model.dropped[i] = false;
+    const Model::Outcome o = model.look(budget);
+    if (o.work > now.work || (met ? o.peak > budget : o.excess > now.excess))
+      model.dropped[i] = true;
+    else
+      now = o;
+  }
+}
+
+struct Block {
+  FunctionRef function;
+  std::vector<Fence> fences;
+  size_t copies = 0;
+  int64_t before = 0, after = 0;
+  double work = 0, work_of_all = 0;
+};
+
+Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const SizeOf& size_of, size_t most_joined) {
+  const Schedule first(f, block, {}, size_of, most_joined);
+  Block best{.function = f, .before = first.peak(), .after = first.peak()};
+  if (best.before <= budget) return best;
+  Copies copies(f, block, first);
+  Model model(*f, first, copies);
+  best.work_of_all = copies.work_of_all();
+  // The model does not see what clustering makes of the copies: where it was too hopeful, it is asked for less.
+  int64_t asked = budget;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    model.dropped.assign(model.items().size(), false);
+    choose(model, asked);
+    for (size_t i = 0; i < model.items().size(); ++i) {
+      const Model::Item& x = model.items()[i];
+      model.dropped[i] ? copies.drop(x.let, x.cut) : copies.keep(x.let);
+    }
+    if (copies.empty()) break;
+    Block now{.before = best.before, .work = copies.work(), .work_of_all = best.work_of_all};
+    now.function = opt::drop_dead(copies.build(now.fences, now.copies));
+    const Schedule then(now.function, block, now.fences, size_of, most_joined);
+    now.after = then.peak();
+    if (now.after < best.after) best = std::move(now);
+    if (best.after <= budget || then.peak() <= budget) break;
+    asked -= then.peak() - budget;
+    if (asked < budget / 2) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+Recomputed recompute(const FunctionRef& f, int64_t budget, const SizeOf& size_of, size_t most_joined) {
+  Recomputed out{.function = f, .fences = {}};
+  double work = 0, of_all = 0;
+  for (uint32_t b = 0; b < f->blocks.size(); ++b) {
+    Block block = recompute_block(out.function, BlockId{b}, budget, size_of, most_joined);
+    out.before = std::max(out.before, block.before);
+    out.after = std::max(out.after, block.after);
+    work += block.work;
+    of_all += block.work_of_all;
+    out.copies += block.copies;
+    out.fences.insert(out.fences.end(), block.fences.begin(), block.fences.end());
+    out.function = std::move(block.function);
+  }
+  out.work = of_all > 0 ? work / of_all : 0;
+  return out;
+}
+
+}  // namespace ouro::ir::loops

@@ -1,0 +1,363 @@
+#include "runtime/demand/loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "runtime/demand/demand.h"
+#include "runtime/object/session.h"
+
+namespace ouro::runtime {
+
+namespace {
+
+constexpr size_t kMeasured = 3;        // steps, before a promise is checked
+constexpr uint64_t kQuiet = 5;         // steps after a decision
+constexpr double kGainAtLeast = 0.25;  // of what was promised
+constexpr size_t kMostDecisions = 64;
+constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
+
+double processor_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+bool holds(DemandKind::Relation relation, double target, double amount) {
+  return relation == DemandKind::Relation::at_least ? amount >= target : amount <= target;
+}
+
+bool is_served_by(std::string_view goal, const Response& r) {
+  for (size_t at = 0; at < r.moves.size();) {
+    const size_t end = std::min(r.moves.find(' ', at), r.moves.size());
+    if (r.moves.substr(at, end - at) == goal) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Loop::ask(std::vector<Asked> goals) {
+  std::lock_guard guard(lock_);
+  std::ranges::stable_sort(goals, {}, &Asked::serial);
+  if (goals == asked_next_) return;
+  asked_next_ = std::move(goals);
+  has_goals_.store(true, std::memory_order_relaxed);
+  goals_changed_.store(true, std::memory_order_release);
+}
+
+void Loop::report_metric(std::string_view name, double value) {
+  std::lock_guard guard(lock_);
+  measures_.metrics.insert_or_assign(std::string(name), value);
+}
+
+void Loop::step_ended(Session& s, uint64_t ns) {
+  const bool has_goals = has_goals_.load(std::memory_order_relaxed);
+  {
+    std::lock_guard guard(lock_);
+    times_[timed_ % kLast] = 1e-9 * static_cast<double>(ns);
+    if (has_goals) {
+      const double now = processor_seconds();
+      energies_[timed_ % kLast] = processor_time_ > 0 ? now - processor_time_ : 0;
+      processor_time_ = now;
+    }
+    ++timed_;
+    ++measures_.steps;
+    measures_.memory = s.memory.used();
+    measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
+  }
+  if (has_goals) beat(s);
+}
+
+// With the lock held.
+void Loop::measure() {
+  const size_t n = std::min(timed_, kLast);
+  auto median = [&](std::array<double, kLast> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
+    std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(n));
+    return n ? *middle : 0.0;
+  };
+  measures_.step_time = median(times_);
+  measures_.energy = median(energies_);
+  measures_.latency =
+      *std::max_element(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(n, 1)));
+}
+
+Loop::Amounts Loop::measured() const {
+  Amounts out;
+  for (const Asked& a : asked_)
+    if (const double x = a.kind->measured(a.kind->name, measures_); !std::isnan(x)) out[std::string(a.kind->name)] = x;
+  return out;
+}
+
+// With the lock held.
+void Loop::take_goals() {
+  if (!goals_changed_.exchange(false, std::memory_order_acquire)) return;
+  std::vector<Asked> before = std::move(asked_);
+  asked_ = asked_next_;
+  for (const Asked& a : asked_)
+    if (std::ranges::find(before, a) == before.end()) fixed_.erase(std::string(a.kind->name));
+  failed_.clear();
+  quiet_until_ = 0;
+}
+
+// With the lock held.
+void Loop::fill_matrix() {
+  std::vector<Target> before = std::move(targets_);
+  targets_.clear();
+  for (const Asked& a : asked_) {
+    const std::string name(a.kind->name);
+    auto at = fixed_.find(name);
+    if (at == fixed_.end()) {
+      const double target = a.kind->target(a.value, measures_);
+      if (!std::isnan(target)) at = fixed_.emplace(name, target).first;
+    }
+    Target t{.goal = name, .asked = a.value};
+    t.target = at == fixed_.end() ? kUnknownAmount : at->second;
+    t.measured = a.kind->measured(name, measures_);
+    t.predicted = kUnknownAmount;
+    for (const Target& old : before)
+      if (old.goal == name && old.asked == a.value) t.predicted = old.predicted, t.why = old.why;
+    t.met = !std::isnan(t.target) && !std::isnan(t.measured) && holds(a.kind->relation, t.target, t.measured);
+    if (t.met) t.why.clear();
+    targets_.push_back(std::move(t));
+  }
+}
+
+Situation Loop::situation(Session& s) const {
+  Situation now{.measures = measures_, .plan = demands_.running_plan(), .plans = {}, .wanted = fixed_};
+  for (auto it = now.wanted.begin(); it != now.wanted.end();)
+    it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
+                                                                                                : now.wanted.erase(it);
+  if (s.executor) now.plans = s.executor->memory_of_plans(s);
+  return now;
+}
+
+void Loop::beat(Session& s) {
+  {
+    std::lock_guard guard(lock_);
+    take_goals();
+    orders_ = orders_next_;
+    orders_next_.carry_out.clear();
+    measure();
+    fill_matrix();
+  }
+  if (!settled(s)) return;
+  const Situation now = situation(s);
+  follow_orders(s, now);
+  if (measures_.steps < quiet_until_) return;
+  choose(s, now);
+  if (asked_.empty() && !pending_ && !now.plan.temporaries && !goals_changed_.load(std::memory_order_acquire))
+    has_goals_.store(false, std::memory_order_relaxed);
+}
+
+// How many goals would be met, the main one counted a little more.
+double Loop::count_met(const Amounts& amounts) const {
+  double met = 0;
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    const auto target = fixed_.find(asked_[i].kind->name), amount = amounts.find(asked_[i].kind->name);
+    if (target == fixed_.end() || amount == amounts.end()) continue;
+    if (holds(asked_[i].kind->relation, target->second, amount->second)) met += i == 0 ? 1 + kMainGoal : 1;
+  }
+  return met;
+}
+
+void Loop::choose(Session& s, const Situation& now) {
+  const Amounts is = measured();
+  const double met = count_met(is);
+  std::vector<Choice> choices;
+  auto consider = [&](const Response& r, std::optional<Proposal> p) {
+    if (!p) return;
+    Amounts then = is;
+    for (const auto& [goal, amount] : p->predicted) then[goal] = amount;
+    choices.push_back({&r, std::move(*p), count_met(then)});
+  };
+  std::string goal;
+  for (const Target& t : targets_)
+    if (goal.empty() && !t.met && !std::isnan(t.measured) && !std::isnan(t.target)) goal = t.goal;
+  for (const Response* r : responses()) {
+    if (orders_.vetoed.contains(r->name) || orders_.pinned.contains(r->name)) continue;
+    if (!goal.empty() && r->propose) consider(*r, r->propose(now));
+    if (r->relax) consider(*r, r->relax(now));
+  }
+  // What is taken back costs less than what runs: it is chosen where it loses no goal.
+  auto better = [](const Choice& a, const Choice& b) {
+    return a.met != b.met ? a.met > b.met : a.proposal.cost < b.proposal.cost;
+  };
+  std::ranges::stable_sort(choices, better);
+  const Choice* best = nullptr;
+  for (const Choice& c : choices) {
+    const bool helps = c.met > met || (c.met == met && c.proposal.cost < 1);
+    // Nothing meets the goal; what brings it nearer is better than nothing.
+    const bool nearer = c.met == met && !goal.empty() && is_served_by(goal, *c.response) &&
+                        c.proposal.predicted.contains(goal) && is.contains(goal) &&
+                        c.proposal.predicted.at(goal) < is.at(goal) && goal == asked_.front().kind->name;
+    if ((helps || nearer) && !failed_.contains({c.response, c.proposal.text})) {
+      best = &c;
+      break;
+    }
+  }
+  if (!choices.empty()) {
+    std::lock_guard guard(lock_);
+    candidates_.clear();
+    for (const Choice& c : choices) {
+      Tried t{.name = std::string(c.response->name), .text = c.proposal.text, .cost = c.proposal.cost};
+      t.predicted.assign(c.proposal.predicted.begin(), c.proposal.predicted.end());
+      t.taken = &c == best;
+      if (!t.taken)
+        t.why = failed_.contains({c.response, c.proposal.text}) ? "it did not bring what was promised"
+                : best && best->met > c.met                     ? "fewer goals would be met"
+                : best                                          ? "another one costs less"
+                                                                : "no goal would be met by it";
+      candidates_.push_back(std::move(t));
+    }
+  }
+  if (best) return carry_out(s, *best->response, std::move(const_cast<Choice*>(best)->proposal), goal);
+  std::lock_guard guard(lock_);
+  for (Target& t : targets_)
+    if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && t.why.empty())
+      for (const Asked& a : asked_)
+        if (a.kind->name == t.goal) {
+          t.why = why_not(a, now);
+          demands_.log(fmt::format("{}={} cannot be met: {}", t.goal, t.asked, t.why));
+        }
+}
+
+std::string Loop::why_not(const Asked& goal, const Situation& now) const {
+  std::string out;
+  auto say = [&](std::string text) { out += (out.empty() ? "" : "; ") + text; };
+  bool any = false;
+  for (const Response* r : responses()) {
+    if (!is_served_by(goal.kind->name, *r)) continue;
+    any = true;
+    if (orders_.vetoed.contains(r->name))
+      say(fmt::format("{} is vetoed", r->name));
+    else if (orders_.pinned.contains(r->name))
+      say(fmt::format("{} is pinned", r->name));
+    else if (std::string text = r->limit && r->moves.starts_with(goal.kind->name) ? r->limit(now) : std::string();
+             !text.empty())
+      say(std::move(text));
+    else if (std::ranges::any_of(failed_, [&](const auto& f) { return f.first == r; }))
+      say(fmt::format("{} was tried and did not bring what was promised", r->name));
+  }
+  if (!any) return fmt::format("no response moves {}", goal.kind->name);
+  return out.empty() ? "no response has anything to give" : out;
+}
+
+void Loop::decide(std::string_view goal, const Response& r, std::string text, std::string outcome) {
+  std::lock_guard guard(lock_);
+  if (decisions_.size() == kMostDecisions) decisions_.pop_front(), ++dropped_;
+  decisions_.push_back({.step = measures_.steps,
+                        .at = std::chrono::duration<double>(Clock::now() - start_).count(),
+                        .goal = std::string(goal),
+                        .response = std::string(r.name),
+                        .text = std::move(text),
+                        .outcome = std::move(outcome)});
+}
+
+void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view goal) {
+  demands_.log(fmt::format("step {}: {} {}{}{}", measures_.steps, r.name, p.text, goal.empty() ? "" : ", for ", goal));
+  decide(goal, r, p.text, "taking effect");
+  {
+    std::lock_guard guard(lock_);
+    for (Target& t : targets_)
+      if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
+  }
+  p.apply(s);
+  pending_ = Pending{&r, std::move(p), measured(), 0, dropped_ + decisions_.size() - 1};
+  quiet_until_ = measures_.steps + kQuiet;
+}
+
+bool Loop::settled(Session& s) {
+  if (!pending_) return true;
+  Pending& p = *pending_;
+  if (!(demands_.running_plan() == demands_.wanted())) return false;
+  if (!p.since) {
+    p.since = measures_.steps;
+    timed_ = 0;
+    return false;
+  }
+  if (measures_.steps < p.since + kMeasured) return false;
+  const Amounts now = measured();
+  bool kept = true;
+  std::string outcome;
+  std::vector<std::pair<std::string, double>> came;
+  for (const Asked& a : asked_) {
+    const std::string_view goal = a.kind->name;
+    const Amounts &promises = p.proposal.predicted, &before = p.before;
+    const auto promised = promises.find(goal), was = before.find(goal), is = now.find(goal);
+    if (promised == promises.end() || was == before.end() || is == now.end()) continue;
+    came.emplace_back(goal, is->second);
+    outcome += fmt::format("{}{} {} -> {} (promised {})", outcome.empty() ? "" : ", ", goal, a.kind->show(was->second),
+                           a.kind->show(is->second), a.kind->show(promised->second));
+    const double gain = was->second - promised->second;  // of what is to be small
+    const auto target = fixed_.find(goal);
+    const bool met = target != fixed_.end() && holds(a.kind->relation, target->second, is->second);
+    if (gain > 0 && !met && was->second - is->second < kGainAtLeast * gain) kept = false;
+  }
+  {
+    std::lock_guard guard(lock_);
+    for (Tried& t : candidates_)
+      if (t.taken && t.name == p.response->name) t.measured = came;
+    if (p.decision >= dropped_) decisions_[p.decision - dropped_].outcome = outcome.empty() ? "in force" : outcome;
+  }
+  if (!kept) {
+    failed_.insert({p.response, p.proposal.text});
+    demands_.log(fmt::format("step {}: {} {} did not bring what was promised: {}", measures_.steps, p.response->name,
+                             p.proposal.text, outcome));
+  }
+  Pending done = std::move(p);
+  pending_.reset();
+  quiet_until_ = std::max(quiet_until_, measures_.steps + 1);
+  if (!kept && done.proposal.undo) {
+    decide({}, *done.response, "undone", "it did not bring what was promised");
+    done.proposal.undo(s);
+  }
+  return true;
+}
+
+void Loop::follow_orders(Session& s, const Situation& now) {
+  for (const std::string& name : orders_.carry_out)
+    for (const Response* r : responses())
+      if (r->name == name && r->propose && !pending_) {
+        if (std::optional<Proposal> p = r->propose(now))
+          carry_out(s, *r, std::move(*p), "order");
+        else
+          demands_.log(fmt::format("step {}: {} was ordered and has nothing to give", measures_.steps, name));
+      }
+}
+
+std::string Loop::order(std::string_view response, Order order) {
+  std::vector<std::string_view> names;
+  for (const Response* r : responses()) names.push_back(r->name);
+  if (std::ranges::find(names, response) == names.end())
+    return fmt::format("there is no response '{}'; there are: {}", response, fmt::join(names, ", "));
+  std::lock_guard guard(lock_);
+  const std::string name(response);
+  orders_next_.vetoed.erase(name);
+  orders_next_.pinned.erase(name);
+  if (order == Order::veto) orders_next_.vetoed.insert(name);
+  if (order == Order::pin) orders_next_.pinned.insert(name);
+  if (order == Order::carry_out) orders_next_.carry_out.insert(name);
+  goals_changed_.store(true, std::memory_order_release);
+  has_goals_.store(true, std::memory_order_relaxed);
+  return {};
+}
+
+Loop::State Loop::state() {
+  std::lock_guard guard(lock_);
+  if (timed_) measure();
+  State out;
+  out.measures = measures_;
+  out.targets = targets_;
+  out.candidates = candidates_;
+  out.decisions.assign(decisions_.begin(), decisions_.end());
+  out.vetoed.assign(orders_next_.vetoed.begin(), orders_next_.vetoed.end());
+  out.pinned.assign(orders_next_.pinned.begin(), orders_next_.pinned.end());
+  return out;
+}
+
+}  // namespace ouro::runtime

@@ -1,0 +1,158 @@
+// The loop: goals are measured step by step, responses are chosen where one is missed, and their promises are checked.
+//
+// Sense. A step is an outermost call of a compiled function that updates state, or a block `with demand.step()` of the
+// script; once there was such a block, only blocks count. What is measured of it is in measures.h. After each step the
+// target matrix is filled in: for each goal what was asked for, what is measured, what was promised.
+//
+// Respond. Where a goal is missed, each response (response.h) proposes what it could do. Chosen is the proposal with
+// which most goals are met; of equal ones that which meets the main goal (the one asked for first), then the cheapest.
+// One that meets no more than what runs already is not taken, and what serves no goal any more is taken back.
+//
+// Check. When the new version runs and some steps of it are measured, the promise is compared with what came of it.
+// Where less than a quarter of the gain has come, the response is undone and not tried again until the goals change. A
+// decision is followed by some steps in which none is taken, so that nothing thrashes.
+//
+// With no goal a step costs two readings of the clock and a few stores. step_ended() and what is marked so belong to
+// the session's thread, the rest may be called from any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/demand/kind.h"
+#include "runtime/demand/measures.h"
+#include "runtime/demand/response.h"
+
+namespace ouro::runtime {
+
+class Demands;
+class Session;
+
+class Loop {
+ public:
+  explicit Loop(Demands& demands) : demands_(demands) {}
+
+  struct Asked {
+    const DemandKind* kind = nullptr;
+    std::string value;
+    uint64_t serial = 0;  // of the change that asked for it
+    bool operator==(const Asked&) const = default;
+  };
+  /// The goals that are asked for now.
+  void ask(std::vector<Asked> goals);
+
+  // ---- the session's thread
+  /// A compiled function that updates state has run for so long.
+  void call_ended(Session& s, uint64_t ns) {
+    if (!blocks_) step_ended(s, ns);
+  }
+  /// A block of the script has.
+  void block_ended(Session& s, uint64_t ns) {
+    blocks_ = true;
+    step_ended(s, ns);
+  }
+  /// The script tells of itself.
+  void report_metric(std::string_view name, double value);
+  uint64_t steps() const { return measures_.steps; }
+
+  // ---- telling and steering
+  struct Target {
+    std::string goal, asked;
+    double target = 0, measured = 0, predicted = 0;  // NaN: not known
+    bool met = false;
+    std::string why;  // it cannot be met
+  };
+  struct Tried {
+    std::string name, text;
+    std::vector<std::pair<std::string, double>> predicted, measured;
+    double cost = 1;
+    bool taken = false;
+    std::string why;  // it was not, or it was undone
+  };
+  struct Decision {
+    uint64_t step = 0;
+    double at = 0;  // seconds since the session began
+    std::string goal, response, text, outcome;
+  };
+  struct State {
+    Measures measures;
+    std::vector<Target> targets;
+    std::vector<Tried> candidates;  // of the last choice
+    std::vector<Decision> decisions;
+    std::vector<std::string> vetoed, pinned;
+  };
+  State state();
+  enum class Order : uint8_t { allow, veto, pin, carry_out };
+  /// Somebody at the controls says what is to become of a response. Empty, or why not.
+  std::string order(std::string_view response, Order order);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Amounts = std::map<std::string, double, std::less<>>;
+  struct Choice {
+    const Response* response = nullptr;
+    Proposal proposal;
+    double met = 0;  // how many goals would be, the main one a little more
+  };
+  // A response that was carried out and whose promise is not checked yet.
+  struct Pending {
+    const Response* response = nullptr;
+    Proposal proposal;
+    Amounts before;
+    uint64_t since = 0;  // the step from which on its version has run; 0: not yet
+    size_t decision = 0;
+  };
+
+  struct Orders {
+    std::set<std::string, std::less<>> vetoed, pinned, carry_out;
+  };
+
+  void step_ended(Session& s, uint64_t ns);
+  void beat(Session& s);
+  void take_goals();
+  void measure();
+  void fill_matrix();
+  Amounts measured() const;
+  double count_met(const Amounts& amounts) const;
+  bool settled(Session& s);  // false: a response is still taking effect
+  void choose(Session& s, const Situation& now);
+  void carry_out(Session& s, const Response& r, Proposal p, std::string_view goal);
+  Situation situation(Session& s) const;
+  std::string why_not(const Asked& goal, const Situation& now) const;
+  void decide(std::string_view goal, const Response& r, std::string text, std::string outcome);
+  void follow_orders(Session& s, const Situation& now);
+
+  Demands& demands_;
+  const Clock::time_point start_ = Clock::now();
+  std::atomic<bool> has_goals_{false};
+  std::atomic<bool> goals_changed_{false};
+  bool blocks_ = false;
+
+  uint64_t quiet_until_ = 0;  // a step; before it nothing is decided
+  std::optional<Pending> pending_;
+  std::set<std::pair<const Response*, std::string>> failed_;
+  Orders orders_;
+  Amounts fixed_;  // targets that are a share of what was highest when they were asked for
+
+  std::mutex lock_;  // what follows is read by others
+  static constexpr size_t kLast = 9;
+  std::array<double, kLast> times_{}, energies_{};
+  size_t timed_ = 0;  // since the measures were begun anew
+  double processor_time_ = 0;
+  Measures measures_;
+  std::vector<Asked> asked_next_, asked_;
+  std::vector<Target> targets_;
+  std::vector<Tried> candidates_;
+  std::deque<Decision> decisions_;
+  size_t dropped_ = 0;  // decisions that are no more in the list
+  Orders orders_next_;
+};
+
+}  // namespace ouro::runtime

@@ -1,0 +1,20 @@
+// What the running program is seen to do: its steps, what they take of time and memory, and what it reports of itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace ouro::runtime {
+
+struct Measures {
+  uint64_t steps = 0;
+  double step_time = 0;        // seconds: the median of the last steps; 0: none has ended
+  double latency = 0;          // seconds: the longest of them
+  double energy = 0;           // core-seconds a step, of all threads: the median
+  int64_t memory = 0;          // bytes that the session's values and compiled steps hold, as of the last step
+  int64_t highest_memory = 0;  // the most of them after any step
+  std::map<std::string, double, std::less<>> metrics;  // what the script has reported last
+};
+
+}  // namespace ouro::runtime

@@ -1,0 +1,17 @@
+// What the loop knows, as JSON: for `ouro ctl PID get --json`, `ouro top --json`, hosts, and `demand.report()`, which
+// is made of it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace ouro::runtime {
+
+class Demands;
+
+/// steps, measures, targets (the matrix: goal -> asked, target, measured, predicted, met), candidates, decisions,
+/// vetoed, pinned, sensors. Any thread.
+nlohmann::json loop_report(Demands& demands);
+/// All of it: loop_report(), and what was asked, threads, plan, running, since, log.
+nlohmann::json whole_report(Demands& demands);
+
+}  // namespace ouro::runtime
