@@ -308,9 +308,25 @@ std::vector<std::set<int>> Grouping::needs() const {
     const ValueId v = g_.of_name[index(n)];
     return v != kNoValue ? node_of_value(v) : of_name[index(n)];
   };
+  // A group may have got a part that stands in front of the fence, too, and that is needed there: then it gives way.
+  auto needs_it = [&](int node, int other) {
+    std::vector<bool> seen(out.size(), false);
+    std::vector<int> work{node};
+    while (!work.empty()) {
+      const int at = work.back();
+      work.pop_back();
+      if (at == other) return true;
+      for (int need : out[static_cast<size_t>(at)])
+        if (!seen[static_cast<size_t>(need)]) {
+          seen[static_cast<size_t>(need)] = true;
+          work.push_back(need);
+        }
+    }
+    return false;
+  };
   for (const Fence& fence : g_.fences) {
     const int late = node_of_name(fence.late), after = node_of_name(fence.after);
-    if (late >= 0 && after >= 0 && late != after) out[static_cast<size_t>(late)].insert(after);
+    if (late >= 0 && after >= 0 && !needs_it(after, late)) out[static_cast<size_t>(late)].insert(after);
   }
   return out;
 }

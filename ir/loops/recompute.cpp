@@ -140,10 +140,10 @@ class Copies {
     double work = 0;
   };
 
-  /// From let `cut` on, readers of `let`'s value read a copy. cut 0: not dropped.
-  void drop(uint32_t let, uint32_t cut) { cut_[let] = cut; }
-  void keep(uint32_t let) { cut_.erase(let); }
-  bool empty() const { return cut_.empty(); }
+  /// Readers of `let`'s value that stand behind let `early` read a copy of it.
+  void copy_behind(uint32_t let, uint32_t early) { early_[let] = early; }
+  void clear() { early_.clear(); }
+  bool empty() const { return early_.empty(); }
   const Fact& fact(uint32_t let) const { return facts_[let]; }
   uint32_t let_of(NameId n) const { return index(n) < let_of_.size() ? let_of_[index(n)] : kNoLet; }
 
@@ -217,7 +217,6 @@ class Copies {
   void place() {
     const auto& lets = f_.block(block_).lets;
     at_.assign(lets.size(), kNoLet);
-    last_.assign(lets.size(), 0);
     for (uint32_t i = static_cast<uint32_t>(lets.size()); i-- > 0;) {
       request(i, i, false);
       if (at_[i] != kNoLet) request(i, at_[i], true);
@@ -225,40 +224,28 @@ class Copies {
   }
   void request(uint32_t i, uint32_t at, bool of_copy) {
     for_each_arg(f_, f_.block(block_).lets[i], [&](Atom a) {
-      const uint32_t own = a.is_name() ? let_of(a.name()) : kNoLet;
-      if (own == kNoLet) return;
-      const uint32_t j = decide(own, at, of_copy);
-      if (j != kNoLet)
-        at_[j] = std::min(at_[j], at);
-      else
-        last_[own] = std::max(last_[own], at);
+      if (const uint32_t j = copied(a, at, of_copy); j != kNoLet) at_[j] = std::min(at_[j], at);
     });
   }
-  // The let whose copy stands for `own` in a let (or the copy of one) at `at`.
-  uint32_t decide(uint32_t own, uint32_t at, bool of_copy) const {
-    const Fact& x = facts_[own];
-    if (x.held || !x.again) return kNoLet;
-    if (auto d = cut_.find(own); d != cut_.end() && at >= d->second) return own;
-    if (x.inlined) return of_copy || (own < at && depends(own, at)) ? own : kNoLet;
-    if (!of_copy || last_[own] >= at || x.bytes <= kNegligible) return kNoLet;
-    return own;  // it is dead by then: done again, as what reads it
-  }
-  // The same, of what was decided in place().
+  // The let whose copy stands for operand `a` of a let (or of the copy of one) at `at`; kNoLet: the operand itself
+  // does.
   uint32_t copied(Atom a, uint32_t at, bool of_copy) const {
     const uint32_t own = a.is_name() ? let_of(a.name()) : kNoLet;
-    if (own == kNoLet || at_[own] == kNoLet || at_[own] > at) return kNoLet;
-    return decide(own, at, of_copy);
+    if (own == kNoLet || facts_[own].held || !facts_[own].again) return kNoLet;
+    if (facts_[own].inlined) return of_copy || (own < at && depends(own, at)) ? own : kNoLet;
+    const auto early = early_.find(own);
+    return early != early_.end() && at > early->second ? own : kNoLet;
   }
-  // Is this, which has no memory of its own, made of something that is dropped before `at`?
+  // Is this, which has no memory of its own, made of something of which readers at `at` read the copy, and it does not?
   bool depends(uint32_t own, uint32_t at) const {
     bool found = false;
     for_each_arg(f_, f_.block(block_).lets[own], [&](Atom a) {
       const uint32_t j = a.is_name() ? let_of(a.name()) : kNoLet;
       if (found || j == kNoLet) return;
-      if (auto d = cut_.find(j); d != cut_.end() && own < d->second && d->second <= at)
-        found = true;
-      else if (facts_[j].inlined && !facts_[j].held)
+      if (facts_[j].inlined && !facts_[j].held)
         found = depends(j, at);
+      else if (auto early = early_.find(j); early != early_.end())
+        found = own <= early->second && at > early->second;
     });
     return found;
   }
@@ -274,9 +261,8 @@ class Copies {
   BlockId block_;
   std::vector<uint32_t> let_of_;  // by name
   std::vector<Fact> facts_;       // by let
-  std::map<uint32_t, uint32_t> cut_;
-  std::vector<uint32_t> at_;    // by let: where its copy stands
-  std::vector<uint32_t> last_;  // by let: the last that reads the value itself
+  std::map<uint32_t, uint32_t> early_;
+  std::vector<uint32_t> at_;  // by let: where its copy stands
 };
 
 // ---------------------------------------------------------------- the model
@@ -289,7 +275,8 @@ class Model {
   struct Item {
     ValueId value = kNoValue;
     uint32_t let = kNoLet;
-    uint32_t cut = kNoLet;  // the let from which on readers read the copy; kNoLet: it cannot be dropped
+    uint32_t last = 0;        // the last let that reads it
+    uint32_t early = kNoLet;  // the last one that reads it before the gap; kNoLet: it cannot be dropped
     int64_t bytes = 0;
     double work = 0;
     bool again = false;
@@ -300,7 +287,8 @@ class Model {
   };
   struct Outcome {
     int64_t peak = 0;
-    double excess = 0, work = 0;
+    double excess = 0;  // of each moment, what is above the budget, squared: one that is far above weighs most
+    double work = 0;
     int worst = 0;  // moment
   };
 
@@ -362,13 +350,14 @@ class Model {
     for (size_t m = 0; m < moments_; ++m) {
       now += change_[m];
       if (now > out.peak) out.peak = now, out.worst = static_cast<int>(m);
-      if (now > budget) out.excess += static_cast<double>(now - budget);
+      if (const auto over = static_cast<double>(now - budget); over > 0) out.excess += over * over;
     }
     return out;
   }
   // After look(): does the value, or its copy, lie in memory then?
   bool lies_at(size_t i, int moment) const { return moment_of(items_[i].made) <= moment && moment <= kept_to_[i]; }
   bool copy_lies_at(size_t i, int moment) const { return copy_from_[i] <= moment && moment <= copy_to_[i]; }
+  bool is_copied(size_t i) const { return copy_from_[i] != kNever; }
 
  private:
   static constexpr int kNever = INT32_MAX;
@@ -394,15 +383,20 @@ class Model {
       if (step - before > x.gap_to - x.gap_from) x.gap_from = before, x.gap_to = step;
       before = step;
     }
-    if (!x.again || x.bytes <= kNegligible || x.gap_to - x.gap_from < 2) return;
+    // What its own kernel gives besides has read it, too.
     uint32_t early = x.let, late = kNoLet;
-    for (int step : x.reads)
-      for (uint32_t let : lets_of(f, static_cast<size_t>(step)))
+    std::vector<int> steps = x.reads;
+    steps.push_back(x.made);
+    for (int step : steps)
+      for (uint32_t let : lets_of(static_cast<size_t>(step))) {
+        x.last = std::max(x.last, let);
         if (step <= x.gap_from)
           early = std::max(early, let);
         else
           late = std::min(late, let);
-    if (late != kNoLet && early < late) x.cut = late;
+      }
+    const bool worth = x.again && x.bytes > kNegligible && x.gap_to - x.gap_from >= 2;
+    if (worth && late != kNoLet && early < late) x.early = early;
   }
   // The let, and those without memory that it is made of.
   void add_sources(const Function& f, uint32_t let, Item& x, std::set<ValueId>& seen) {
@@ -417,7 +411,7 @@ class Model {
     });
   }
   // What step `at` gives to others.
-  std::vector<uint32_t> lets_of(const Function& f, size_t at) const {
+  std::vector<uint32_t> lets_of(size_t at) const {
     const Step& step = s_.c.steps[at];
     std::vector<uint32_t> out;
     auto add = [&](NameId n) {
@@ -425,7 +419,6 @@ class Model {
     };
     if (step.kind != Step::Kind::kernel) return {step.let};
     for (ValueId v : step.cluster.outputs) add(s_.g[v].name);
-    (void)f;
     return out;
   }
 
@@ -453,7 +446,7 @@ void choose(Model& model, int64_t budget) {
     may_give_up();
     std::vector<size_t> moves;
     for (size_t i = 0; i < items.size(); ++i) {
-      if (items[i].cut == kNoLet) continue;
+      if (items[i].early == kNoLet) continue;
       if (model.dropped[i] ? !tried_back[i] && model.copy_lies_at(i, now.worst) : model.lies_at(i, now.worst))
         moves.push_back(i);
     }
@@ -467,7 +460,7 @@ void choose(Model& model, int64_t budget) {
       const Model::Outcome o = model.look(budget);
       model.dropped[i] = !model.dropped[i];
       const double gain = now.excess - o.excess;
-      if (gain <= 0) continue;
+      if (gain <= 0 || o.peak > now.peak) continue;
       if (const double w = gain / (std::max(o.work - now.work, 0.0) + least_work); w > worth)
         worth = w, best = i, then = o;
     }
@@ -508,17 +501,18 @@ Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     model.dropped.assign(model.items().size(), false);
     choose(model, asked);
-    for (size_t i = 0; i < model.items().size(); ++i) {
-      const Model::Item& x = model.items()[i];
-      model.dropped[i] ? copies.drop(x.let, x.cut) : copies.keep(x.let);
-    }
+    (void)model.look(asked);
+    copies.clear();
+    for (size_t i = 0; i < model.items().size(); ++i)
+      if (const Model::Item& x = model.items()[i]; model.is_copied(i))
+        copies.copy_behind(x.let, model.dropped[i] ? x.early : x.last);
     if (copies.empty()) break;
     Block now{.before = best.before, .work = copies.work(), .work_of_all = best.work_of_all};
     now.function = opt::drop_dead(copies.build(now.fences, now.copies));
     const Schedule then(now.function, block, now.fences, size_of, most_joined);
     now.after = then.peak();
     if (now.after < best.after) best = std::move(now);
-    if (best.after <= budget || then.peak() <= budget) break;
+    if (best.after <= budget) break;
     asked -= then.peak() - budget;
     if (asked < budget / 2) break;
   }

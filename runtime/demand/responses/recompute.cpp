@@ -50,10 +50,10 @@ bool is_least(const Situation& now) {
 
 std::optional<Proposal> propose(const Situation& now) {
   const double over = now.memory_over();
-  if (over <= 0 || now.plans.temporaries == 0 || is_least(now)) return std::nullopt;
+  if (over <= 0 || now.plans.temporaries == 0) return std::nullopt;
   const double budget = static_cast<double>(now.plans.temporaries) - over - kMargin * now.wanted.at("memory");
   const uint16_t level = temporaries_within(static_cast<int64_t>(budget));
-  if (level == now.plan.temporaries) return std::nullopt;
+  if (now.plan.temporaries && level >= now.plan.temporaries) return std::nullopt;
   return to_level(now, level);
 }
 
