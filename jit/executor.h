@@ -10,8 +10,9 @@
 // bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
-// compiled for the new one in the background, from the same typed program, in every tier; the versions of the old plan
-// serve until then, and stay, so that going back compiles nothing.
+// compiled for the new one in the background, from the same typed program, in every tier (follow_demands.cpp). Until
+// then the versions of the old plan serve, if both give the same bits, else the interpreter does. They stay, so that
+// going back compiles nothing.
 //
 // Devices: a version's kernels run on its plan's device. Calls of tensors that were placed on another one than the
 // demand says (runtime/machine/device.h) have versions of their own, and no other serves them.

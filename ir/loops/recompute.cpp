@@ -1,10 +1,8 @@
 #include "ir/loops/recompute.h"
 
 #include <algorithm>
-#include <climits>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "ir/loops/cluster.h"
 #include "ir/ops/registry.h"
@@ -317,7 +315,7 @@ class Model {
   const std::vector<Item>& items() const { return items_; }
   std::vector<bool> dropped;
 
-  Outcome look(int64_t budget) {
+  Outcome evaluate(int64_t budget) {
     const size_t n = items_.size();
     kept_to_.assign(n, 0);
     copy_from_.assign(n, kNever);
@@ -354,7 +352,7 @@ class Model {
     }
     return out;
   }
-  // After look(): does the value, or its copy, lie in memory then?
+  // After evaluate(): does the value, or its copy, lie in memory then?
   bool lies_at(size_t i, int moment) const { return moment_of(items_[i].made) <= moment && moment <= kept_to_[i]; }
   bool copy_lies_at(size_t i, int moment) const { return copy_from_[i] <= moment && moment <= copy_to_[i]; }
   bool is_copied(size_t i) const { return copy_from_[i] != kNever; }
@@ -439,7 +437,7 @@ class Model {
 // memory as a whole). In the end, what is kept after all without passing the budget is kept.
 void choose(Model& model, int64_t budget) {
   const auto& items = model.items();
-  Model::Outcome now = model.look(budget);
+  Model::Outcome now = model.evaluate(budget);
   double least_work = kWorkOfAKernel;
   std::vector<bool> tried_back(items.size(), false);
   for (int round = 0; round < kMostRounds && now.peak > budget; ++round) {
@@ -457,7 +455,7 @@ void choose(Model& model, int64_t budget) {
     Model::Outcome then;
     for (size_t i : moves) {
       model.dropped[i] = !model.dropped[i];
-      const Model::Outcome o = model.look(budget);
+      const Model::Outcome o = model.evaluate(budget);
       model.dropped[i] = !model.dropped[i];
       const double gain = now.excess - o.excess;
       if (gain <= 0 || o.peak > now.peak) continue;
@@ -467,13 +465,13 @@ void choose(Model& model, int64_t budget) {
     if (best == items.size()) break;
     if (model.dropped[best]) tried_back[best] = true;
     model.dropped[best] = !model.dropped[best];
-    now = model.look(budget);
+    now = model.evaluate(budget);
   }
   const bool met = now.peak <= budget;
   for (size_t i = items.size(); i-- > 0;) {
     if (!model.dropped[i]) continue;
     model.dropped[i] = false;
-    const Model::Outcome o = model.look(budget);
+    const Model::Outcome o = model.evaluate(budget);
     if (o.work > now.work || (met ? o.peak > budget : o.excess > now.excess))
       model.dropped[i] = true;
     else
@@ -501,7 +499,7 @@ Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     model.dropped.assign(model.items().size(), false);
     choose(model, asked);
-    (void)model.look(asked);
+    (void)model.evaluate(asked);
     copies.clear();
     for (size_t i = 0; i < model.items().size(); ++i)
       if (const Model::Item& x = model.items()[i]; model.is_copied(i))

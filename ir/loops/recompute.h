@@ -3,9 +3,8 @@
 // A derivative keeps what its forward pass has computed until the backward pass reads it. Where that is more than may
 // be held, a value is dropped after its last early use and computed again before its first late one, from what is there
 // then (Griewank and Walther, "Revolve", 2000; Chen et al., "Training deep nets with sublinear memory cost", 2016).
-// Which values: where the schedule holds most, those that free the most bytes for the work of computing them again, one
-// after the other, until all of the schedule is within the budget (as XLA's rematerialisation; Jain et al.,
-// "Checkmate", 2020, choose by integer programming, and tests/unit/ir compares with the optimum).
+// Each value is computed again at most once. Which values: those whose loss brings the schedule nearest to the budget
+// for the work of computing them again, one after the other, as XLA's rematerialisation chooses.
 //
 // A copy computes what the first let computed from the same operands with the same kernels, so no bit changes. It must
 // not run early: each is fenced behind what stands before its first use, and clustering keeps that order.

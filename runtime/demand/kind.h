@@ -53,6 +53,20 @@ inline constexpr double kUnknownAmount = std::numeric_limits<double>::quiet_NaN(
 /// "10ms", "2.5s", "500us", or seconds without a unit; more than none.
 std::optional<double> read_duration(std::string_view text);
 std::string duration_text(double seconds);
+/// The row of a goal for what a step takes of time, of any kind.
+template <double Measures::*measure>
+constexpr DemandKind duration_goal(std::string_view name, std::string_view values, std::string_view changes) {
+  return {
+      .name = name,
+      .values = values,
+      .changes = changes,
+      .relation = DemandKind::Relation::at_most,
+      .takes = [](std::string_view v) { return read_duration(v).has_value(); },
+      .target = [](std::string_view v, const Measures&) { return *read_duration(v); },
+      .measured = [](std::string_view, const Measures& m) { return m.steps ? m.*measure : kUnknownAmount; },
+      .show = duration_text,
+  };
+}
 /// "60%", of more than none and at most all.
 std::optional<double> read_share(std::string_view text);
 std::optional<double> read_number(std::string_view text);

@@ -188,8 +188,8 @@ void Loop::choose(Session& s, const Situation& now) {
     return a.met != b.met ? a.met > b.met : a.proposal.cost < b.proposal.cost;
   };
   std::ranges::stable_sort(choices, better);
-  const Choice* best = nullptr;
-  for (const Choice& c : choices) {
+  Choice* best = nullptr;
+  for (Choice& c : choices) {
     const bool helps = c.met > met || (c.met == met && c.proposal.cost < 1);
     // Nothing meets the goal; what brings it nearer is better than nothing.
     const bool nearer = c.met == met && !goal.empty() && is_served_by(goal, *c.response) &&
@@ -215,7 +215,7 @@ void Loop::choose(Session& s, const Situation& now) {
       candidates_.push_back(std::move(t));
     }
   }
-  if (best) return carry_out(s, *best->response, std::move(const_cast<Choice*>(best)->proposal), goal);
+  if (best) return carry_out(s, *best->response, std::move(best->proposal), goal);
   std::lock_guard guard(lock_);
   for (Target& t : targets_)
     if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && t.why.empty())

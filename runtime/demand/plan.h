@@ -15,6 +15,8 @@ struct ExecutionPlan {
   // How much a compiled step may hold of temporaries: a level (temporaries_at); 0: as much as is quickest.
   uint16_t temporaries = 0;
   bool operator==(const ExecutionPlan&) const = default;
+  /// Do both give the same results? How much is kept changes none.
+  bool same_bits(const ExecutionPlan& o) const { return precision == o.precision && device == o.device; }
 };
 std::string plan_text(
     ExecutionPlan plan);  // "precision=f32 device=cpu", and "temporaries=12.5M" where they are bounded

@@ -1,6 +1,6 @@
 """Every example that has `--smoke`, in every mode: a tiny run on its data that prints the same, and writes the same files, as the interpreter's.
 
-An example is found by its file, `examples/NAME.ouro`, and is a test of its own. Those whose `# data:` was not fetched are left out.
+An example is found by its file, `examples/NAME.ouro` or `examples/demand/NAME.ouro`, and is a test of its own. Those whose `# data:` was not fetched are left out.
 """
 import functools
 import glob
@@ -54,9 +54,9 @@ def check(t, name, path, text):
         t.check(written == files, f"{mode} writes other files than eager: {sorted(k for k in written.keys() | files.keys() if written.get(k) != files.get(k))}")
 
 
-for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.ouro"))):
+for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.ouro")) + glob.glob(os.path.join(ROOT, "examples", "demand", "*.ouro"))):
     with open(path, encoding="utf-8") as source:
         text = source.read()
-    name = os.path.basename(path)[:-5]
+    name = os.path.relpath(path, os.path.join(ROOT, "examples"))[:-5].replace("/", "_")
     if name in ARGUMENTS or '"--smoke"' in text:
         globals()["test_" + name] = functools.partial(check, name=name, path=path, text=text)

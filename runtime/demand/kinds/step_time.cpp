@@ -3,15 +3,7 @@
 namespace ouro::runtime {
 
 extern const DemandKind step_time_kind;
-const DemandKind step_time_kind{
-    .name = "step_time",
-    .values = "a time ('10ms', '2s', '500us', or seconds)",
-    .changes = "the median of the last steps is to take no longer",
-    .relation = DemandKind::Relation::at_most,
-    .takes = [](std::string_view v) { return read_duration(v).has_value(); },
-    .target = [](std::string_view v, const Measures&) { return *read_duration(v); },
-    .measured = [](std::string_view, const Measures& m) { return m.steps ? m.step_time : kUnknownAmount; },
-    .show = duration_text,
-};
+constexpr DemandKind step_time_kind = duration_goal<&Measures::step_time>(
+    "step_time", "a time ('10ms', '2s', '500us', or seconds)", "the median of the last steps is to take no longer");
 
 }  // namespace ouro::runtime

@@ -1,6 +1,5 @@
-#include <malloc.h>
-
 #include "runtime/demand/response.h"
+#include "runtime/machine/give_back.h"
 #include "runtime/object/session.h"
 
 namespace ouro::runtime {
@@ -16,7 +15,7 @@ std::optional<Proposal> propose(const Situation& now) {
   p.predicted["memory"] = static_cast<double>(now.measures.memory - now.plans.idle);
   p.apply = [](Session& s) {
     if (s.executor) s.executor->drop_idle(s);
-    ::malloc_trim(0);
+    give_back_memory();
   };
   return p;
 }

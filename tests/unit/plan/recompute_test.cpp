@@ -1,5 +1,4 @@
-// Recompute instead of keep (ir/loops/recompute.h): budgets that are met, bits that do not change, and what it costs
-// beside the optimum.
+// Recompute instead of keep (ir/loops/recompute.h): budgets that are met, and bits that do not change.
 #include <random>
 #include <set>
 
