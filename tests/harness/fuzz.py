@@ -1,5 +1,5 @@
 """The fuzzers of tests/fuzz. For 40 seconds in all those that want a build with the address sanitizer, which run nowhere
-else; what they find lies in the build's test-scratch. In every other build 120 random programs beside CPython, always the
+else; what they find lies in the build's test-scratch. In every other build 84 random programs beside CPython, always the
 same ones; one that differs is shrunk and shown. And random tensor programs and models in every configuration beside the
 interpreter, functions that are called while what they work on changes, hostile arguments of operations, programs that are interrupted, random calls of the embedding interface, and
 what else a hostile script, client or file could do (tests/fuzz/natives.py and its neighbours)."""
@@ -11,7 +11,7 @@ from .common import TESTS, Job, Result, describe, tail
 
 API_ROUNDS = 60
 SECONDS = {"parse": 10, "lower": 10, "run": 20}
-PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 120, 1_000_000, 30
+PROGRAMS, FIRST_SEED, SHRINK_SECONDS = 84, 1_000_000, 30
 # Command lines of the others: in every build, and under sanitizers.
 OTHERS = {
     "interrupts": ([f"--seed={FIRST_SEED}", "--moments=3", "--limit=1000"], None),  # moments of each program
@@ -22,9 +22,9 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=20", "--jobs=1"], ["--seed=2000000", "--count=6", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=14", "--jobs=1"], ["--seed=2000000", "--count=6", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
-    "reentry": (["--seed=760700010", "--count=60", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
+    "reentry": (["--seed=760700010", "--count=40", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
 }
 # Random tensor programs: how many (a tenth under the address sanitizer, a thirteenth under the thread sanitizer), how many
 # of them share a process and a configuration, and the tags. Tensors and models meet all configurations of
