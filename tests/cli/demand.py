@@ -1,4 +1,5 @@
 """Demands: set from the script, by `ouro ctl`, sensed; compiled steps follow without waiting (docs/demand.md)."""
+import json
 import os
 import signal
 import socket
@@ -379,6 +380,38 @@ def test_a_stopped_process_is_not_waited_for(t):
         process.send_signal(signal.SIGCONT)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+def test_responses_are_steered_and_seen_from_outside(t):
+    process, env, path = _running(t, "--threads=2")
+    pid = str(process.pid)
+    try:
+        report = json.loads(t.run("ctl", pid, "get", "--json", env=env).out)
+        t.equal((report["threads"], report["targets"], report["vetoed"]), (2, {}, []))
+        t.run("ctl", pid, "set", "step_time=1us", env=env)
+        t.equal(t.run("ctl", pid, "veto", "recompute", env=env).out, "")
+        until = time.monotonic() + 60
+        while not report["targets"].get("step_time", {}).get("why") and time.monotonic() < until:
+            time.sleep(0.05)
+            report = json.loads(t.run("top", pid, "--json", "--once", env=env).out)
+        goal = report["targets"]["step_time"]
+        t.equal((goal["asked"], goal["met"], goal["why"], report["vetoed"]), ("1us", False, "recompute is vetoed", ["recompute"]))
+        t.check(report["steps"] > 0 and goal["measured"] > 1e-6, report)
+        shown = t.run("top", pid, "--once", env=env).out
+        t.check("step_time" in shown and "no: recompute is vetoed" in shown, shown)
+        t.run("ctl", pid, "pin", "recompute", env=env)
+        report = json.loads(t.run("ctl", pid, "get", "--json", env=env).out)
+        t.equal((report["vetoed"], report["pinned"]), ([], ["recompute"]))
+        t.run("ctl", pid, "allow", "recompute", env=env)
+        t.run("ctl", pid, "do", "idle_memory", env=env)
+        t.check("ctl asked to do idle_memory" in t.run("ctl", pid, "get", env=env).out, "the order is not in the log")
+        t.equal(t.run("ctl", pid, "do", "magic", env=env, status=1).err, "ouro: there is no response 'magic'; there are: idle_memory, recompute\n")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    for args, wrong in ((("top",), "top needs the number of a process"), (("top", "x"), "'x' is not the number of a process, --json or --once"),
+                        (("ctl", "1", "veto"), "ctl veto needs the name of a response")):
+        t.equal(t.run(*args, status=2).err, f"ouro: {wrong}\nTry `ouro help'.\n")
 
 
 GOALS = '''
