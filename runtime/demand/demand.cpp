@@ -201,8 +201,8 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
   for (const Wish& w : wishes)
     if (std::string wrong = problem(w); !wrong.empty()) return wrong;
   std::lock_guard guard(lock_);
-  ++serial_;
-  for (const Wish& w : wishes)
+  for (const Wish& w : wishes) {
+    ++serial_;  // the first goal that is named is the main one (loop.h)
     for (DemandRow& r : rows_) {
       if (r.name != w.name) continue;
       before.push_back(r);
@@ -211,6 +211,7 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
       changed(r);
       note(fmt::format("{} asked for {}={}", origin_name(origin), w.name, text::shown_text(w.value)));
     }
+  }
   if (cores_ == 0) cores_ = available_cores();
   apply();
   return {};

@@ -22,6 +22,7 @@ constexpr size_t kMostDecisions = 64;
 constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
+constexpr size_t kMostChoices = 64, kMostWays = 64;
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
 
 double processor_seconds() {
@@ -62,7 +63,45 @@ void Loop::ask(std::vector<Asked> goals) {
 
 void Loop::report_metric(std::string_view name, double value) {
   std::lock_guard guard(lock_);
+  // Told between the step after which a choice was made and the next one: it is of the way before.
+  for (const Choice& c : choices_)
+    if (c.since && c.since == measures_.steps && !in_block_) return;
   measures_.metrics.insert_or_assign(std::string(name), value);
+}
+
+std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways) {
+  std::lock_guard guard(lock_);
+  if (ways.size() < 2 || ways.size() > kMostWays)
+    return fmt::format("choice '{}': from 2 to {} ways are expected, not {}", name, kMostWays, ways.size());
+  std::erase_if(choices_, [&](const Choice& c) { return c.name == name; });
+  if (choices_.size() == kMostChoices) return fmt::format("{} choices are the most", kMostChoices);
+  Choice& c = choices_.emplace_back();
+  c.name = name;
+  c.seen.resize(ways.size());
+  c.ways = std::move(ways);
+  return {};
+}
+
+std::optional<size_t> Loop::way_of(std::string_view name) {
+  std::lock_guard guard(lock_);
+  const auto c = std::ranges::find(choices_, name, &Choice::name);
+  return c == choices_.end() ? std::nullopt : std::optional(c->way);
+}
+
+// What the script has told of itself was told of the way before.
+void Loop::choose_way(std::string_view name, size_t way) {
+  std::lock_guard guard(lock_);
+  const auto c = std::ranges::find(choices_, name, &Choice::name);
+  if (c == choices_.end() || way >= c->ways.size()) return;
+  c->way = way;
+  c->since = measures_.steps;
+  measures_.metrics.clear();
+}
+
+// With the lock held.
+void Loop::see_ways() {
+  for (Choice& c : choices_)
+    if (measures_.steps >= c.since + kQuiet) c.seen[c.way] = {measures_.step_time, measures_.metrics};
 }
 
 void Loop::step_ended(Session& s, uint64_t ns) {
@@ -184,6 +223,10 @@ Situation Loop::situation(Session& s) const {
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
                                                                                                 : now.wanted.erase(it);
+  now.choices = choices_;
+  for (const Asked& a : asked_)
+    if (a.kind->relation == DemandKind::Relation::at_least && std::isnan(a.kind->measured(a.kind->name, measures_)))
+      now.floor_unknown = true;
   if (s.executor) now.plans = s.executor->memory_of_plans(s);
   return now;
 }
@@ -195,6 +238,7 @@ void Loop::beat(Session& s) {
     orders_ = orders_next_;
     orders_next_.carry_out.clear();
     measure();
+    see_ways();
     fill_matrix();
   }
   if (!settled(s)) return;
@@ -203,7 +247,9 @@ void Loop::beat(Session& s) {
   follow_orders(s, now);
   if (measures_.steps < quiet_until_) return;
   choose(s, now);
-  if (asked_.empty() && !pending_ && !now.plan.temporaries && !goals_changed_.load(std::memory_order_acquire))
+  if (asked_.empty() && !pending_ && !now.plan.temporaries &&
+      std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
+      !goals_changed_.load(std::memory_order_acquire))
     has_goals_.store(false, std::memory_order_relaxed);
 }
 
@@ -221,7 +267,7 @@ double Loop::count_met(const Amounts& amounts) const {
 void Loop::choose(Session& s, const Situation& now) {
   const Amounts is = measured();
   const double met = count_met(is);
-  std::vector<Choice> choices;
+  std::vector<Candidate> choices;
   auto consider = [&](const Response& r, std::optional<Proposal> p) {
     if (!p) return;
     Amounts then = is;
@@ -237,17 +283,19 @@ void Loop::choose(Session& s, const Situation& now) {
     if (r->relax) consider(*r, r->relax(now));
   }
   // What is taken back costs less than what runs: it is chosen where it loses no goal.
-  auto better = [](const Choice& a, const Choice& b) {
+  auto better = [](const Candidate& a, const Candidate& b) {
     return a.met != b.met ? a.met > b.met : a.proposal.cost < b.proposal.cost;
   };
   std::ranges::stable_sort(choices, better);
-  Choice* best = nullptr;
-  for (Choice& c : choices) {
+  Candidate* best = nullptr;
+  for (Candidate& c : choices) {
     const bool helps = c.met > met || (c.met == met && c.proposal.cost < 1);
     // Nothing meets the goal; what brings it nearer is better than nothing.
-    const bool nearer = c.met == met && !goal.empty() && is_served_by(goal, *c.response) &&
-                        c.proposal.predicted.contains(goal) && is.contains(goal) &&
-                        c.proposal.predicted.at(goal) < is.at(goal) && goal == asked_.front().kind->name;
+    const bool nearer =
+        c.met == met && !goal.empty() && is_served_by(goal, *c.response) && c.proposal.predicted.contains(goal) &&
+        is.contains(goal) && asked_.front().kind->name == goal &&
+        (asked_.front().kind->relation == DemandKind::Relation::at_least ? c.proposal.predicted.at(goal) > is.at(goal)
+                                                                         : c.proposal.predicted.at(goal) < is.at(goal));
     if ((helps || nearer) && !failed_.contains({c.response, c.proposal.text})) {
       best = &c;
       break;
@@ -256,7 +304,7 @@ void Loop::choose(Session& s, const Situation& now) {
   if (!choices.empty()) {
     std::lock_guard guard(lock_);
     candidates_.clear();
-    for (const Choice& c : choices) {
+    for (const Candidate& c : choices) {
       Tried t{.name = std::string(c.response->name), .text = c.proposal.text, .cost = c.proposal.cost};
       t.predicted.assign(c.proposal.predicted.begin(), c.proposal.predicted.end());
       t.taken = &c == best;
@@ -437,6 +485,7 @@ Loop::State Loop::state() {
   }
   out.candidates = candidates_;
   out.decisions.assign(decisions_.begin(), decisions_.end());
+  out.choices = choices_;
   out.vetoed.assign(orders_next_.vetoed.begin(), orders_next_.vetoed.end());
   out.pinned.assign(orders_next_.pinned.begin(), orders_next_.pinned.end());
   return out;

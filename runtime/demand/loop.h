@@ -55,13 +55,20 @@ class Loop {
     if (!blocks_) step_ended(s, ns);
   }
   /// A block of the script has.
+  void block_begins() { in_block_ = true; }
   void block_ended(Session& s, uint64_t ns) {
     blocks_ = true;
+    in_block_ = false;
     step_ended(s, ns);
   }
   /// The script tells of itself.
   void report_metric(std::string_view name, double value);
   uint64_t steps() const { return measures_.steps; }
+  /// The script has several ways to do something, the most exact first. Empty, or why this is no choice.
+  std::string add_choice(std::string_view name, std::vector<std::string> ways);
+  /// Which is in force; nothing where there is no choice of that name.
+  std::optional<size_t> way_of(std::string_view name);
+  void choose_way(std::string_view name, size_t way);
   /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
   bool wants_shadow() const { return shadow_next_ <= measures_.steps; }
   /// It did: the relative difference of what both returned; NaN: they returned nothing to be compared.
@@ -92,6 +99,7 @@ class Loop {
     std::vector<Tried> candidates;  // of the last choice
     std::vector<Decision> decisions;
     std::vector<std::string> vetoed, pinned;
+    std::vector<Choice> choices;
   };
   State state();
   /// Called on the session's thread after each decision, and when it is known what came of it. Must not call the
@@ -104,7 +112,7 @@ class Loop {
  private:
   using Clock = std::chrono::steady_clock;
   using Amounts = std::map<std::string, double, std::less<>>;
-  struct Choice {
+  struct Candidate {
     const Response* response = nullptr;
     Proposal proposal;
     double met = 0;  // how many goals would be, the main one a little more
@@ -135,6 +143,7 @@ class Loop {
   Situation situation(Session& s) const;
   std::string why_not(const Asked& goal, const Situation& now) const;
   void see_precision();
+  void see_ways();
   void tell(Decision d);
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void decide(std::string_view goal, const Response& r, std::string text, std::string outcome);
@@ -145,7 +154,7 @@ class Loop {
   const Clock::time_point start_ = Clock::now();
   std::atomic<bool> has_goals_{false};
   std::atomic<bool> goals_changed_{false};
-  bool blocks_ = false;
+  bool blocks_ = false, in_block_ = false;
 
   // Shadow runs: the step of the next one, and the last samples.
   static constexpr uint64_t kNever = ~uint64_t{0};
@@ -168,6 +177,7 @@ class Loop {
   std::vector<Target> targets_;
   std::vector<Tried> candidates_;
   std::deque<Decision> decisions_;
+  std::vector<Choice> choices_;
   size_t dropped_ = 0;  // decisions that are no more in the list
   Orders orders_next_;
   std::function<void(const Decision&)> told_;

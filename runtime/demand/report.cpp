@@ -68,6 +68,8 @@ json loop_report(Demands& demands) {
   for (const Loop::Decision& d : s.decisions) out["decisions"].push_back(decision(d));
   out["vetoed"] = s.vetoed;
   out["pinned"] = s.pinned;
+  out["choices"] = json::object();
+  for (const Choice& c : s.choices) out["choices"][c.name] = {{"value", c.ways[c.way]}, {"ways", c.ways}};
   out["sensors"] = json::object();
   for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->read());
   return out;

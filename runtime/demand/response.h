@@ -11,7 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "runtime/demand/choice.h"
 #include "runtime/demand/measures.h"
 #include "runtime/demand/plan.h"
 #include "runtime/object/executor.h"
@@ -26,6 +28,8 @@ struct Situation {
   PlanMemory plans;                                   // what compiled functions hold
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
   std::optional<Precision> asked_precision;           // that somebody asks for
+  std::vector<Choice> choices;                        // of the script
+  bool floor_unknown = false;                         // a metric that has a floor was not told since the last choice
 
   /// How far a goal's measure is above its target; 0 where nobody asks for it.
   double memory_over() const {

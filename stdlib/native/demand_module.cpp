@@ -1,4 +1,5 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
+//                      add_choice(name, ways), way(name),
 //                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
 // What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None ("auto").
@@ -161,6 +162,29 @@ Value n_on(Session& s, const Args& a) {
   return Value::none();
 }
 
+Value n_add_choice(Session& s, const Args& a) {
+  std::string name;
+  Tuple* t = cast<Tuple>(a[1]);
+  if (!name_of(s, a[0], name)) return Value::error();
+  if (!t) return raise_type_error(s, "a choice is a name and a tuple of texts");
+  std::vector<std::string> ways;
+  for (const Value& way : *t) {
+    const Str* text = cast<Str>(way);
+    if (!text) return raise_type_error(s, "a choice is a name and a tuple of texts");
+    ways.push_back(text::shown_text(std::string(text->view())));
+  }
+  if (std::string wrong = s.demands.loop().add_choice(name, std::move(ways)); !wrong.empty())
+    return raise_value_error(s, "%s", wrong.c_str());
+  return Value::none();
+}
+
+Value n_way(Session& s, const Args& a) {
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  const std::optional<size_t> way = s.demands.loop().way_of(name);
+  return way ? Value::integer(static_cast<int64_t>(*way)) : Value::none();
+}
+
 // At a safe point: statements of somebody at another terminal (`ouro attach`), in the script's module. What they print.
 std::string receive(Session& s, const std::string& text) {
   Value module = loaded_module(s, intern("__main__"));
@@ -187,7 +211,10 @@ std::string receive(Session& s, const std::string& text) {
   return printed;
 }
 
-Value n_step_begins(Session&, const Args&) { return Value::integer(static_cast<int64_t>(now_ns())); }
+Value n_step_begins(Session& s, const Args&) {
+  s.demands.loop().block_begins();
+  return Value::integer(static_cast<int64_t>(now_ns()));
+}
 Value n_step_ends(Session& s, const Args& a) {
   if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
   s.demands.loop().block_ended(s, now_ns() - static_cast<uint64_t>(a[0].as_int()));
@@ -302,6 +329,8 @@ constexpr NativeDef kFunctions[] = {
     {"asked", "name, /", n_asked, "What is asked for under a name; None where nobody asks."},
     {"metric", "name, value, /", n_metric, "The script tells what it has measured of itself."},
     {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
+    {"add_choice", "name, ways, /", n_add_choice, "The script has several ways to do something."},
+    {"way", "name, /", n_way, "Which of them is in force."},
     {"step_begins", "", n_step_begins, "A token for step_ends()."},
     {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},
     {"report", "", n_report, "The state of the session's demands."},
