@@ -31,12 +31,12 @@ bool JitExecutor::is_idle(Session& s, const Version& v) {
 
 runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   runtime::PlanMemory out;
-  std::map<const SpecialiseResult*, int64_t> unbounded;
+  std::map<std::pair<const SpecialiseResult*, uint32_t>, int64_t> unbounded;  // by program and rows of a chunk
   const Version* most = nullptr;
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
-      if (!v->demands.temporaries) unbounded[v->made.get()] = v->plan->peak_bytes();
+      if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan->peak_bytes();
       if (is_idle(s, *v)) {
         out.idle += v->plan->held_bytes(s);
       } else if (!most || v->plan->peak_bytes() > most->plan->peak_bytes()) {
@@ -45,10 +45,18 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
     }
   if (!most) return out;
   out.temporaries = out.unbounded = most->plan->peak_bytes();
-  if (auto at = unbounded.find(most->made.get()); at != unbounded.end())
+  auto at = unbounded.find({most->made.get(), most->demands.micro_batch});
+  if (at != unbounded.end())
     out.unbounded = at->second;
   else if (most->demands.temporaries)
     out.unbounded = std::max(out.temporaries, most->plan->recomputing().before);
+  if (!s.demands.may_choose_micro_batch()) return out;
+  const Plan::MicroBatching& batch = most->plan->micro_batching();
+  out.rows = batch.rows;
+  out.sums = batch.sums;
+  out.no_batch = batch.refusal;
+  at = unbounded.find({most->made.get(), 0});
+  out.whole = at != unbounded.end() ? at->second : 0;
   return out;
 }
 
@@ -91,7 +99,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
   if (from.plan) v->sizes = from.plan->sizes();
-  if (plan.temporaries || from.trial.state() == Trial::State::won) v->trial.win();
+  if (plan.temporaries || plan.micro_batch || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, wait);
   return v;

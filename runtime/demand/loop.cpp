@@ -128,7 +128,11 @@ void Loop::fill_matrix() {
 }
 
 Situation Loop::situation(Session& s) const {
-  Situation now{.measures = measures_, .plan = demands_.running_plan(), .plans = {}, .wanted = fixed_};
+  Situation now{.measures = measures_,
+                .plan = demands_.running_plan(),
+                .plans = {},
+                .wanted = fixed_,
+                .may_round = demands_.may_choose_micro_batch()};
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
                                                                                                 : now.wanted.erase(it);
@@ -150,7 +154,8 @@ void Loop::beat(Session& s) {
   follow_orders(s, now);
   if (measures_.steps < quiet_until_) return;
   choose(s, now);
-  if (asked_.empty() && !pending_ && !now.plan.temporaries && !goals_changed_.load(std::memory_order_acquire))
+  if (asked_.empty() && !pending_ && !now.plan.temporaries && !(now.may_round && now.plan.micro_batch) &&
+      !goals_changed_.load(std::memory_order_acquire))
     has_goals_.store(false, std::memory_order_relaxed);
 }
 

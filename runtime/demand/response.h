@@ -25,6 +25,7 @@ struct Situation {
   ExecutionPlan plan;                                 // that runs
   PlanMemory plans;                                   // what compiled functions hold
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
+  bool may_round = false;                             // results may differ in their last bits
 
   /// How far a goal's measure is above its target; 0 where nobody asks for it.
   double memory_over() const {

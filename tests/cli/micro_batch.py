@@ -1,0 +1,104 @@
+"""Micro-batches: training steps that work on a part of the batch at a time, beside the same steps without (docs/demand.md)."""
+from harness.cli import tags
+
+# `steps` trains a model and prints the losses, sums of its parameters afterwards, and what came of the demand.
+STEPS = '''
+import sys
+from ouro import nn, optim, jit, value_and_grad, demand
+
+def steps(model, batches, loss_of, make=lambda m: optim.SGD(m, lr=0.1, momentum=0.9)):
+    opt = make(model)
+
+    @jit
+    def step(x, y):
+        loss, grads = value_and_grad(loss_of)(model, x, y)
+        opt.update(grads)
+        return loss
+
+    for x, y in batches:
+        print(repr(step(x, y).item()))
+    for _, p in model.named_parameters():
+        print(repr(p.sum().item()), repr(p.square().sum().item()))
+    for v in demand.report()["versions"]:
+        if v["function"].endswith("step"):
+            print("#", v.get("micro_batch"))
+
+manual_seed(0)
+if sys.argv[1] != "0":
+    demand.set(micro_batch=int(sys.argv[1]))
+'''
+
+MLP = STEPS + '''
+batches = [(randn(n, 20), randint(0, 10, (n,))) for n in (24, 24, 24)]
+steps(nn.Sequential(nn.Linear(20, 32), nn.Tanh(), nn.Linear(32, 10)), batches, lambda m, x, y: cross_entropy(m(x), y))
+'''
+
+CONVOLUTIONS = STEPS + '''
+class Net(nn.Module):
+    def __init__(self):
+        self.a = nn.Conv2d(1, 6, 3, padding=1)
+        self.n = nn.GroupNorm(2, 6)
+        self.b = nn.Conv2d(6, 8, 3)
+        self.out = nn.Linear(8 * 3 * 3, 10)
+
+    def forward(self, x):
+        h = max_pool2d(relu(self.n(self.a(x))), 2)
+        h = avg_pool2d(relu(self.b(h)), 2, 1)
+        return self.out(h.reshape(h.shape[0], -1))
+
+batches = [(randn(10, 1, 12, 12), randint(0, 10, (10,))) for _ in range(3)]
+steps(Net(), batches, lambda m, x, y: cross_entropy(m(x), y, label_smoothing=0.1))
+'''
+
+TRANSFORMER = STEPS + '''
+class GPT(nn.Module):
+    def __init__(self):
+        self.embed = nn.Embedding(30, 16)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.1, activation="gelu", batch_first=True, norm_first=True, rotary=True)
+        self.layers = nn.TransformerEncoder(layer, 2, norm=nn.LayerNorm(16))
+        self.out = nn.Linear(16, 30)
+
+    def forward(self, ids):
+        return self.out(self.layers(self.embed(ids), is_causal=True))
+
+def loss_of(model, x, y):
+    scores = model(x)
+    return cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
+
+batches = [(randint(0, 30, (6, 12)), randint(0, 30, (6, 12))) for _ in range(3)]
+steps(GPT(), batches, loss_of, lambda m: optim.Adam(m, lr=1e-3))
+'''
+
+
+def numbers(out):
+    return [float(word) for line in out.splitlines() if not line.startswith("#") for word in line.split()]
+
+
+def told(out):
+    return [line[2:] for line in out.splitlines() if line.startswith("#")]
+
+
+def check_same(t, text, sizes, rows, tolerance=1e-6):
+    t.write("steps.ouro", text)
+    whole = t.run("--mode=graph", "steps.ouro", "0").out
+    t.equal(told(whole), ["None"])
+    for size in sizes:
+        chunks = t.run("--mode=graph", "steps.ouro", str(size)).out
+        t.equal(told(chunks), [f"{size} of {rows} rows of the batch at a time"])
+        far = [(a, b) for a, b in zip(numbers(whole), numbers(chunks), strict=True) if abs(a - b) > tolerance * max(1, abs(a))]
+        t.equal(far, [])
+
+
+@tags("jit")
+def test_a_network_of_layers_learns_the_same(t):
+    check_same(t, MLP, (8, 5), 24)
+
+
+@tags("jit")
+def test_convolutions_learn_the_same(t):
+    check_same(t, CONVOLUTIONS, (5, 3), 10)
+
+
+@tags("jit")
+def test_a_transformer_with_dropout_learns_the_same(t):
+    check_same(t, TRANSFORMER, (2, 4), 6, tolerance=3e-6)
