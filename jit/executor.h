@@ -43,6 +43,7 @@ class JitExecutor final : public runtime::Executor {
   void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
   runtime::PlanMemory memory_of_plans(Session& s) override;
+  void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,

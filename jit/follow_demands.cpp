@@ -29,10 +29,31 @@ bool JitExecutor::is_idle(Session& s, const Version& v) {
   return !(v.demands == s.demands.running_plan()) || v.last_step + kLately < s.demands.loop().steps();
 }
 
+// What a version holds is a fixed part, and a part for each row of a chunk: the line through what it holds now, and
+// what the version of the whole batch did, if there was one; else the sums that chunks are added to are what is fixed.
+void JitExecutor::estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const {
+  const Plan::MicroBatching& batch = v.plan->micro_batching();
+  out.no_batch = batch.refusal;
+  out.rows = batch.rows;
+  v.kept = std::max<int64_t>(v.plan->held_bytes(s), v.plan->peak_bytes());
+  const auto rows = static_cast<double>(batch.rows), size = batch.size ? static_cast<double>(batch.size) : rows;
+  if (rows < 2) return;
+  const auto kept = static_cast<double>(v.kept);
+  double fixed = std::min(kept, static_cast<double>(batch.sums));
+  if (batch.size && batch.size < batch.rows)
+    for (const auto& f : order_)
+      for (const auto& w : f->versions)
+        if (w->made == v.made && !w->demands.micro_batch && w->demands.temporaries == v.demands.temporaries &&
+            w->kept > v.kept)
+          fixed = std::max(0.0, kept - (static_cast<double>(w->kept) - kept) * size / (rows - size));
+  out.sums = static_cast<int64_t>(fixed);
+  out.whole = static_cast<int64_t>((kept - fixed) * rows / size);
+}
+
 runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   runtime::PlanMemory out;
   std::map<std::pair<const SpecialiseResult*, uint32_t>, int64_t> unbounded;  // by program and rows of a chunk
-  const Version* most = nullptr;
+  Version* most = nullptr;
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
@@ -51,12 +72,7 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   else if (most->demands.temporaries)
     out.unbounded = std::max(out.temporaries, most->plan->recomputing().before);
   if (!s.demands.may_choose_micro_batch()) return out;
-  const Plan::MicroBatching& batch = most->plan->micro_batching();
-  out.rows = batch.rows;
-  out.sums = batch.sums;
-  out.no_batch = batch.refusal;
-  at = unbounded.find({most->made.get(), 0});
-  out.whole = at != unbounded.end() ? at->second : 0;
+  estimate_chunks(s, *most, out);
   return out;
 }
 

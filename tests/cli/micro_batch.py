@@ -1,4 +1,5 @@
 """Micro-batches: training steps that work on a part of the batch at a time, beside the same steps without (docs/demand.md)."""
+from _training import MODEL, until
 from harness.cli import tags
 
 # `steps` trains a model and prints the losses, sums of its parameters afterwards, and what came of the demand.
@@ -91,14 +92,93 @@ def check_same(t, text, sizes, rows, tolerance=1e-6):
 
 @tags("jit")
 def test_a_network_of_layers_learns_the_same(t):
-    check_same(t, MLP, (8, 5), 24)
+    check_same(t, MLP, (5,), 24)
 
 
 @tags("jit")
 def test_convolutions_learn_the_same(t):
-    check_same(t, CONVOLUTIONS, (5, 3), 10)
+    check_same(t, CONVOLUTIONS, (3,), 10)
 
 
 @tags("jit")
 def test_a_transformer_with_dropout_learns_the_same(t):
-    check_same(t, TRANSFORMER, (2, 4), 6, tolerance=3e-6)
+    check_same(t, TRANSFORMER, (4,), 6, tolerance=3e-6)
+
+
+BATCH_NORM = STEPS + '''
+class Net(nn.Module):
+    def __init__(self):
+        self.a, self.n, self.b = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.b(relu(self.n(self.a(x))))
+
+batches = [(randn(12, 6), randint(0, 4, (12,))) for _ in range(3)]
+steps(Net(), batches, lambda m, x, y: cross_entropy(m(x), y))
+'''
+
+
+@tags("jit")
+def test_a_batch_norm_is_refused_by_name_and_learns_as_before(t):
+    t.write("steps.ouro", BATCH_NORM)
+    whole, chunks = (t.run("--mode=graph", "steps.ouro", size).out for size in ("0", "4"))
+    t.equal(numbers(chunks), numbers(whole))
+    [text] = told(chunks)
+    t.check(text.startswith("the whole batch at once: the mean mixes the rows of the batch (in batch_norm, "), text)
+    explained = t.run("explain", "--mode=graph", "steps.ouro", "4").out
+    t.check("the mean mixes the rows of the batch (in batch_norm, " in explained, explained)
+
+
+@tags("jit")
+def test_a_last_batch_of_another_size_is_done_in_chunks_too(t):
+    check = MLP.replace("(24, 24, 24)", "(24, 10, 7, 24, 3)")
+    t.write("steps.ouro", check)
+    whole, chunks = (t.run("--mode=graph", "steps.ouro", size).out for size in ("0", "4"))
+    t.equal([(a, b) for a, b in zip(numbers(whole), numbers(chunks), strict=True) if abs(a - b) > 1e-6 * max(1, abs(a))], [])
+    t.equal(sorted(told(chunks)), ["4 of 24 rows of the batch at a time", "4 rows of the batch at a time"])
+
+
+# A step that is asked for half of the memory while it runs, once the program may choose micro-batches and once not.
+GOAL = MODEL + until("micro_batch").replace('["micro_batch"]', '.get("micro_batch")') + '''
+import sys
+x, y = randn(64, 1, 28, 28), randint(0, 10, (64,))
+if sys.argv[1] == "auto":
+    demand.set(micro_batch="auto")
+for i in range(12):
+    step(x, y)
+demand.set(memory="60%")
+for i in range(2000):
+    step(x, y)
+    if any(d["outcome"] != "taking effect" for d in demand.report()["decisions"]):
+        break
+    time.sleep(0.005)
+print(demand.report()["decisions"][0]["response"])
+rows = demand.report()["running"].get("micro_batch")
+print(rows is not None and rows < 64)
+demand.set(memory=None, micro_batch=None)
+print(until(None))
+'''
+
+
+@tags("jit")
+def test_the_goal_memory_chooses_chunks_only_where_last_bits_may_change(t):
+    t.write("goal.ouro", GOAL)
+    t.equal(t.run("--mode=graph", "goal.ouro", "auto").out.splitlines(), ["micro_batch", "True", "True"])
+    t.equal(t.run("--mode=graph", "goal.ouro", "no").out.splitlines()[1], "False")
+
+
+def test_what_is_no_number_of_rows_is_refused(t):
+    t.write("wrong.ouro", """from ouro import demand
+for rows in (0, -1, 2.5, "some"):
+    try:
+        demand.set(micro_batch=rows)
+    except ValueError as e:
+        print(e)
+demand.set(micro_batch="auto")
+print(demand.report()["asked"])
+demand.set(micro_batch=None)
+print(demand.report()["asked"])
+""")
+    lines = t.run("wrong.ouro").out.splitlines()
+    t.equal(lines[0], "micro_batch is a number of rows from 1 on, or 'auto', not '0'")
+    t.equal(lines[4:], ["{'micro_batch': ('auto', 'script')}", "{}"])

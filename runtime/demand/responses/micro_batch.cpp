@@ -1,51 +1,43 @@
 // Micro-batches: the compiled step works on a part of the batch at a time (ir/loops/micro_batch.h).
 //
-// A step of which c of b rows are in work holds about c/b of its temporaries, and what the chunks are added up in. The
-// number of chunks is doubled as long as the goal is missed, and halved where half as many would do. What it costs: a
-// chunk's kernels are as many as the batch's, so each chunk takes its launches again, and smaller matrix products are
-// slower ones. The last bits of sums over the batch depend on the chunks; so it is a response only where somebody has
-// asked for micro_batch="auto".
+// What a step holds is taken for a line: the sums that chunks are added to, and as much for each row of a chunk. The
+// number of chunks is doubled as long as the goal is missed, and halved where half as many would do with room to spare,
+// so that nothing goes back and forth. A chunk takes its launches again, and smaller matrix products are slower ones;
+// against that, what it works on stays in the caches. The last bits of sums over the batch depend on the chunks: it is
+// a response only where somebody has asked for micro_batch="auto".
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "runtime/demand/response.h"
 #include "runtime/object/session.h"
-#include "support/byte_size.h"
 
 namespace ouro::runtime {
 
 namespace {
 
-constexpr double kCostOfAChunk = 0.02;  // of the step's time
-constexpr double kMargin = 0.01;        // of the target
+constexpr double kCostOfAChunk = 0.005;  // of the step's time
+constexpr double kMargin = 0.01;         // of the target
+constexpr double kRoom = 0.1;            // of the target, to be left by larger chunks
 
-double chunks(const Situation& now, int64_t size) {
-  return size ? static_cast<double>((now.plans.rows + size - 1) / size) : 1;
+double share(const Situation& now, int64_t size) {
+  return size ? std::min(1.0, static_cast<double>(size) / static_cast<double>(now.plans.rows)) : 1;
 }
-double cost_of(const Situation& now, int64_t size) { return 1 + kCostOfAChunk * (chunks(now, size) - 1); }
-
-// Temporaries with chunks of that size; the arena of the whole batch is known, or the one of the chunks that run.
-double temporaries_with(const Situation& now, int64_t size) {
-  const PlanMemory& p = now.plans;
-  const auto rows = static_cast<double>(p.rows), sums = static_cast<double>(p.sums);
-  const int64_t runs = now.plan.micro_batch;
-  const double held = static_cast<double>(p.temporaries);
-  const double whole = p.whole ? static_cast<double>(p.whole) : runs ? held * rows / static_cast<double>(runs) : held;
-  const double one = size ? whole * std::min(1.0, static_cast<double>(size) / rows) + sums : whole;
-  return now.plan.temporaries ? std::min(one, static_cast<double>(temporaries_at(now.plan.temporaries))) : one;
-}
+double cost_of(const Situation& now, int64_t size) { return 1 + kCostOfAChunk * (1 / share(now, size) - 1); }
 
 Proposal to_size(const Situation& now, int64_t size) {
-  const auto before = now.plan.micro_batch;
-  const double held = static_cast<double>(now.plans.temporaries) + (before ? static_cast<double>(now.plans.sums) : 0);
+  const uint32_t before = now.plan.micro_batch;
   Proposal p;
   p.text = size ? fmt::format("micro_batch={}", size) : "micro_batch=all";
-  p.cost = cost_of(now, size) / cost_of(now, before);
-  p.predicted["memory"] = static_cast<double>(now.measures.memory) - held + temporaries_with(now, size);
-  for (const auto& [goal, measured] :
-       {std::pair{"step_time", now.measures.step_time}, {"latency", now.measures.latency}})
-    p.predicted[goal] = measured * p.cost;
+  if (now.plans.rows) {
+    p.cost = cost_of(now, size) / cost_of(now, before);
+    p.predicted["memory"] = static_cast<double>(now.measures.memory) +
+                            static_cast<double>(now.plans.whole) * (share(now, size) - share(now, before)) +
+                            (before ? 0 : static_cast<double>(now.plans.sums));
+    for (const auto& [goal, measured] :
+         {std::pair{"step_time", now.measures.step_time}, {"latency", now.measures.latency}})
+      p.predicted[goal] = measured * p.cost;
+  }
   auto choose = [](uint32_t to) { return [to](Session& s) { s.demands.choose_micro_batch(to); }; };
   p.apply = choose(static_cast<uint32_t>(size));
   p.undo = choose(before);
@@ -77,7 +69,7 @@ std::optional<Proposal> relax(const Situation& now) {
   for (int64_t size = 2 * int64_t{now.plan.micro_batch};; size *= 2) {
     const bool all = size >= now.plans.rows;
     Proposal p = to_size(now, all ? 0 : size);
-    if (p.predicted["memory"] > target->second * (1 - kMargin)) return out;
+    if (p.predicted["memory"] > target->second * (1 - kRoom)) return out;
     out = std::move(p);
     if (all) return out;
   }

@@ -1,10 +1,12 @@
 // The batch of a block (ir/loops/batch.h), and programs that are done in chunks of it beside the same without.
 #include <cmath>
+#include <random>
 
 #include <fmt/format.h>
 
 #include "ir/loops/micro_batch.h"
 #include "plan_fixture.h"
+#include "runtime/tensor/philox.h"
 
 using namespace ouro;
 using ir::loops::BatchOfBlock;
@@ -51,6 +53,7 @@ struct Run {
 // Three runs; the outputs of the last.
 Run run(const std::string& text, uint32_t micro_batch) {
   static runtime::Session s;
+  s.state<runtime::RandomState>() = {};
   ir::FunctionRef f = test::read_function(text);
   std::string error;
   jit::PlanRef plan = jit::build_plan(f, {.backend = test::shared_host(), .plan = {.micro_batch = micro_batch}}, error);
@@ -62,6 +65,7 @@ Run run(const std::string& text, uint32_t micro_batch) {
     for (size_t i = 0; i < f->blocks[0].params.size(); ++i)
       in.push_back(test::random_value(s, f->name_info(f->blocks[0].params[i]).type, i));
     jit::RunContext context{s, 1};
+    out.outputs.clear();
     const jit::PlanExit exit = plan->run(in, out.outputs, context);
     if (exit == jit::PlanExit::raised) FAIL(runtime::format_exception(s, s.pending));
     REQUIRE(exit == jit::PlanExit::returned);
@@ -72,7 +76,7 @@ Run run(const std::string& text, uint32_t micro_batch) {
   return out;
 }
 
-void near(const std::vector<runtime::Value>& a, const std::vector<runtime::Value>& b) {
+void near(const std::vector<runtime::Value>& a, const std::vector<runtime::Value>& b, float tolerance = 1e-6f) {
   REQUIRE(a.size() == b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     if (!a[i].is_object()) continue;
@@ -82,7 +86,7 @@ void near(const std::vector<runtime::Value>& a, const std::vector<runtime::Value
     for (int64_t k = 0; k < x->size; ++k) {
       INFO("output " << i << ", element " << k);
       const float p = x->data<float>()[k], q = y->data<float>()[k];
-      CHECK(std::abs(p - q) <= 1e-6f * std::max(1.0f, std::abs(p)));
+      CHECK(std::abs(p - q) <= tolerance * std::max(1.0f, std::abs(p)));
     }
   }
 }
@@ -227,4 +231,79 @@ TEST_CASE("what_mixes_the_rows_of_a_batch_is_refused_by_name", "[jit]") {
   CHECK(batch_of(step(R"(    %3: f32[8, 6] = rand (8, 6), None
     %7: f32[8, 6] = mul %2, %3)"))
             .batch);
+}
+
+// Operations that keep rows apart and such that do not, on three shapes; in the end sums over all that was made. Where
+// a batch is found, chunks of it give what the whole does.
+TEST_CASE("random_programs_give_the_same_in_chunks", "[jit]") {
+  std::mt19937 random(20261129);
+  auto below = [&](size_t n) { return random() % n; };
+  struct Rule {
+    int from, to;  // kinds of shapes
+    const char* text;
+    bool two = false;
+  };
+  constexpr const char* kShapes[] = {"f32[12, 6]", "f32[12, 2, 3]", "f32[24, 3]"};
+  constexpr Rule kApart[] = {{0, 0, "tanh {0}"},
+                             {0, 0, "add {0}, %3"},
+                             {0, 0, "mul {0}, {1}", true},
+                             {0, 0, "flip {0}, (1,)"},
+                             {0, 0, "matmul {0}, %1"},
+                             {0, 0, "cumsum {0}, 1"},
+                             {0, 1, "reshape {0}, (12, 2, 3)"},
+                             {1, 0, "reshape {0}, (12, 6)"},
+                             {1, 2, "reshape {0}, (24, 3)"},
+                             {2, 1, "reshape {0}, (12, 2, 3)"},
+                             {1, 1, "tanh {0}"},
+                             {2, 2, "matmul {0}, %2"},
+                             {2, 2, "sub {0}, {1}", true},
+                             {1, 1, "flip {0}, (1, 2)"},
+                             {0, 0, "rand_like {0}"},
+                             {1, 1, "maximum {0}, {1}", true},
+                             {1, 1, "matmul {0}, %2"},
+                             {2, 2, "tril {0}"}};
+  constexpr Rule kMixed[] = {{0, 0, "flip {0}, (0,)"}, {2, 2, "flip {0}, (0, 1)"}, {1, 1, "cumsum {0}, 0"}};
+  int found = 0, refused = 0;
+  for (int program = 0; program < 24; ++program) {
+    std::string text = "func @f(%0.x: f32[12, 6], %1.w: f32[6, 6], %2.v: f32[3, 3], %3.b: f32[6]) {\n  ^0:\n";
+    std::vector<std::vector<int>> made{{0}, {}, {}};
+    int n = 4;
+    auto let = [&](const std::string& type, const std::string& what) {
+      text += fmt::format("    %{}: {} = {}\n", n, type, what);
+      return n++;
+    };
+    const size_t lets = 6 + below(14);
+    for (size_t i = 0; i < lets; ++i) {
+      const Rule& r = below(24) ? kApart[below(std::size(kApart))] : kMixed[below(std::size(kMixed))];
+      const auto& from = made[static_cast<size_t>(r.from)];
+      if (from.empty()) continue;
+      auto operand = [&] {
+        return fmt::format("%{}", from[from.size() - 1 - below(std::min<size_t>(from.size(), 3))]);
+      };
+      const std::string a = operand(), b = r.two ? operand() : a;
+      made[static_cast<size_t>(r.to)].push_back(let(kShapes[r.to], fmt::format(fmt::runtime(r.text), a, b)));
+    }
+    std::vector<int> results;
+    for (int v : made[0]) {
+      const int bounded = let(kShapes[0], fmt::format("tanh %{}", v));
+      results.push_back(below(2) ? let("f32[6]", fmt::format("sum %{}, (0,), False, None", bounded))
+                                 : let("f32[6, 6]", fmt::format("matmul_tn %{}, %0", bounded)));
+    }
+    for (int v : made[2])
+      results.push_back(
+          let("f32[]", fmt::format("sum %{}, None, False, None", let(kShapes[2], fmt::format("tanh %{}", v)))));
+    std::string all;
+    for (int r : results) all += fmt::format("{}%{}", all.empty() ? "" : ", ", r);
+    text += fmt::format("    %{} = tuple {}\n    return %{}\n  }}", n, all, n);
+    INFO(text);
+    const BatchOfBlock b = batch_of(text);
+    INFO(b.refusal);
+    (b.batch ? found : refused)++;
+    if (!b.batch) continue;
+    const Run whole = run(text, 0), even = run(text, 4), uneven = run(text, 5);
+    near(whole.outputs, even.outputs, 2e-5f);
+    near(whole.outputs, uneven.outputs, 2e-5f);
+  }
+  CHECK(found >= 6);
+  CHECK(refused >= 1);
 }
