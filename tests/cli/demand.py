@@ -130,7 +130,7 @@ except KeyError:
     print(demand.report()["asked"])
 ''')
     t.equal(t.run("wrong.ouro").out, """\
-ValueError there is no demand 'thread'; there are: accuracy, batch, device, energy, latency, memory, precision, step_time, threads
+ValueError there is no demand 'thread'; there are: accuracy, batch, device, energy, latency, memory, micro_batch, precision, step_time, threads
 ValueError threads is a number from 1 to 1024, or 'auto', not '0'
 ValueError threads is a number from 1 to 1024, or 'auto', not 'many'
 ValueError threads is a number from 1 to 1024, or 'auto', not '2000'
@@ -204,7 +204,7 @@ def test_ctl_changes_a_running_loop(t):
         t.check("ctl asked for precision=bf16" in got and "running with precision=bf16" in got, got)
         # What it refuses.
         t.equal(t.run("ctl", pid, "set", "speed=9", env=env, status=1).err,
-                "ouro: there is no demand 'speed'; there are: accuracy, batch, device, energy, latency, memory, precision, step_time, threads\n")
+                "ouro: there is no demand 'speed'; there are: accuracy, batch, device, energy, latency, memory, micro_batch, precision, step_time, threads\n")
         t.equal(t.run("ctl", pid, "set", "threads", env=env, status=1).err, "ouro: 'threads' is not NAME=VALUE\n")
         for request in (b"\n", b"get more\n", b"set\n", b"set =\n", b"set threads=\x00\n", b"\xff\xfe\n", b"x" * 5000, b"set " + b"threads=1 " * 600 + b"\n"):
             with socket.socket(socket.AF_UNIX) as s:
@@ -405,7 +405,7 @@ def test_responses_are_steered_and_seen_from_outside(t):
         t.run("ctl", pid, "allow", "recompute", env=env)
         t.run("ctl", pid, "do", "idle_memory", env=env)
         t.check("ctl asked to do idle_memory" in t.run("ctl", pid, "get", env=env).out, "the order is not in the log")
-        t.equal(t.run("ctl", pid, "do", "magic", env=env, status=1).err, "ouro: there is no response 'magic'; there are: idle_memory, recompute\n")
+        t.equal(t.run("ctl", pid, "do", "magic", env=env, status=1).err, "ouro: there is no response 'magic'; there are: idle_memory, micro_batch, recompute\n")
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)

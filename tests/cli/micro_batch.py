@@ -1,4 +1,6 @@
 """Micro-batches: training steps that work on a part of the batch at a time, beside the same steps without (docs/demand.md)."""
+import os
+
 from _training import MODEL, until
 from harness.cli import tags
 
@@ -165,6 +167,36 @@ def test_the_goal_memory_chooses_chunks_only_where_last_bits_may_change(t):
     t.write("goal.ouro", GOAL)
     t.equal(t.run("--mode=graph", "goal.ouro", "auto").out.splitlines(), ["micro_batch", "True", "True"])
     t.equal(t.run("--mode=graph", "goal.ouro", "no").out.splitlines()[1], "False")
+
+
+LISTENS = MODEL + '''
+from ouro import demand
+while True:
+    step(x, y)
+    print(demand.report()["running"].get("micro_batch"), flush=True)
+'''
+
+
+@tags("jit", "threads")
+def test_ctl_asks_for_chunks_and_is_told_what_came_of_it(t):
+    t.write("listens.ouro", LISTENS)
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700)
+    env = {"XDG_RUNTIME_DIR": runtime}
+    process = t.start("--threads=2", "--mode=graph", "listens.ouro", env=env)
+    try:
+        def wait(text):
+            return next((True for line in process.stdout if line.strip() == text), False)
+
+        t.check(wait("None"), "it does not start")
+        for size in ("4", "none"):
+            t.equal(t.run("ctl", str(process.pid), "set", f"micro_batch={size}", env=env).out, "")
+            t.check(wait(size.replace("none", "None")), f"micro_batch={size} is not followed")
+        got = t.run("ctl", str(process.pid), "get", env=env).out
+        t.check("micro_batch=auto (default)" in got and "step: 4 of 8 rows of the batch at a time" in got, got)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_what_is_no_number_of_rows_is_refused(t):
