@@ -46,9 +46,10 @@ std::string micro_batch_text(runtime::Session& s, const Plan::MicroBatching& m) 
   if (m.size) return fmt::format("{} rows of the batch at a time", m.size);
   if (m.refusal.empty()) return "the whole batch at once: it has no more rows";
   std::string out = "the whole batch at once: " + m.refusal;
-  if (m.where.known()) {
+  // (The rule of a derivative tells nobody where he would have to look.)
+  if (const Place at = place_of(s, m.where); at.line && at.file != "ouro/rule") {
     const std::string function = function_around(s, m.where);
-    out += fmt::format(" ({}{})", function.empty() ? "" : "in " + function + ", ", place_of(s, m.where).name());
+    out += fmt::format(" ({}{})", function.empty() ? "" : "in " + function + ", ", at.name());
   }
   return out;
 }
