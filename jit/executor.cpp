@@ -442,6 +442,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
   auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
+  const Shadow shadow = depth_ == 1 && !place ? run_shadow(s, c, v, context.threads) : Shadow{};
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
   if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;
@@ -466,6 +467,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
+  if (shadow.ran) s.demands.loop().shadow_ran(difference(*v.made, x.outputs, shadow.outputs, v.demands.precision));
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, *v.made, x.nodes, x.outputs);
   const auto ns = static_cast<uint64_t>(ms_since(c.start) * 1e6);

@@ -107,6 +107,15 @@ class JitExecutor final : public runtime::Executor {
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
+  // The same step in the other precision, from the same state; nothing of it is kept but what it returns
+  // (jit/shadow.cpp).
+  struct Shadow {
+    bool ran = false;
+    std::vector<Value> outputs;
+  };
+  Shadow run_shadow(Session& s, Call& c, const Version& v, int threads);
+  static double difference(const SpecialiseResult& made, std::span<const Value> outputs, std::span<const Value> shadow,
+                           runtime::Precision precision);
   // Will no step call it soon? It is for another plan than that which runs, or no step has called it lately.
   static bool is_idle(Session& s, const Version& v);
   void refuse(Session& s, runtime::Frame& frame, FunctionVersions& f, const std::string& why);

@@ -41,6 +41,7 @@ struct Verb {
   std::string_view needs;
 };
 constexpr Verb kVerbs[] = {{"get", 0, 1, ""},
+                           {"log", 0, 1, ""},
                            {"set", 1, 64, "NAME=VALUE"},
                            {"veto", 1, 1, "the name of a response"},
                            {"pin", 1, 1, "the name of a response"},
@@ -64,10 +65,10 @@ int ctl_command(const std::vector<std::string>& args) {
   const Verb* verb = nullptr;
   for (const Verb& v : kVerbs)
     if (args[1] == v.name) verb = &v;
-  if (!verb) return wrong_use("ctl gets, sets, vetoes, pins, allows or does; it cannot '" + args[1] + "'");
+  if (!verb) return wrong_use("ctl gets, logs, sets, vetoes, pins, allows or does; it cannot '" + args[1] + "'");
   const size_t n = args.size() - 2;
-  if (args[1] == "get" && (n > 1 || (n == 1 && args[2] != "--json")))
-    return wrong_use("ctl get takes nothing else but --json");
+  if (verb->most == 1 && verb->needs.empty() && (n > 1 || (n == 1 && args[2] != "--json")))
+    return wrong_use(fmt::format("ctl {} takes nothing else but --json", verb->name));
   if (n < verb->least || n > verb->most) return wrong_use(fmt::format("ctl {} needs {}", verb->name, verb->needs));
   std::string request = args[1], answer;
   for (size_t i = 2; i < args.size(); ++i) {

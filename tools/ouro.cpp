@@ -1,6 +1,6 @@
-// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `ctl`, `top`, `version`, `help`, and the prompt.
-// Everything is parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that the run
-// does not need.
+// The command: `ouro FILE`, `ouro run`, `-c`, `-`, `ir`, `cache`, `ctl`, `top`, `attach`, `version`, `help`, and the
+// prompt. Everything is parsed by hand, because the start of `ouro -c` is measured: nothing is loaded or set up that
+// the run does not need.
 //
 // Exit statuses are CPython's: 1 for an uncaught exception or a syntax error, 2 for a wrong command line or a missing
 // file, SystemExit's own, and death by SIGINT after an uncaught KeyboardInterrupt.
@@ -34,6 +34,7 @@
 #include "support/byte_size.h"
 #include "support/source.h"
 #include "support/trace.h"
+#include "tools/attach_command.h"
 #include "tools/cache_command.h"
 #include "tools/ctl_command.h"
 #include "tools/ir_command.h"
@@ -62,7 +63,9 @@ constexpr std::string_view kHelp =
     "       ouro ctl PID get [--json]           what a running program was asked for, and what it does\n"
     "       ouro ctl PID set NAME=VALUE...      asks it; `none` takes back; `ouro ctl demands` lists the names\n"
     "       ouro ctl PID veto|pin|allow|do NAME what is to become of one of its responses\n"
+    "       ouro ctl PID log [--json]           what it has decided, and what came of it\n"
     "       ouro top PID [--json] [--once]      the same, second by second\n"
+    "       ouro attach PID [-c CODE]           a prompt in a running program, between two of its steps\n"
     "       ouro version | help\n"
     "       ouro                                a prompt\n"
     "\n"
@@ -89,7 +92,19 @@ constexpr std::string_view kHelp =
 
 struct Command {
   Options options;
-  enum class What { prompt, file, text, standard_input, ir, cache, ctl, top, version, help } what = What::prompt;
+  enum class What {
+    prompt,
+    file,
+    text,
+    standard_input,
+    ir,
+    cache,
+    ctl,
+    top,
+    attach,
+    version,
+    help
+  } what = What::prompt;
   std::string file, text;
   std::string stage, function;  // of `ir`
   bool mode_given = false;
@@ -201,7 +216,8 @@ bool parse(int argc, char** argv, Command& c, std::string& error) {
     std::string_view first = argv[i];
     if (first == "version" || first == "--version" || first == "-V") return c.what = W::version, true;
     if (first == "help" || first == "--help" || first == "-h") return c.what = W::help, true;
-    for (const auto& [name, what] : {std::pair{"cache", W::cache}, {"ctl", W::ctl}, {"top", W::top}})
+    for (const auto& [name, what] :
+         {std::pair{"cache", W::cache}, {"ctl", W::ctl}, {"top", W::top}, {"attach", W::attach}})
       if (first == name) {
         c.args.assign(argv + 2, argv + argc);
         return c.what = what, true;
@@ -490,6 +506,8 @@ int main_command(int argc, char** argv) {
       return ctl_command(c.args);
     case Command::What::top:
       return top_command(c.args);
+    case Command::What::attach:
+      return attach_command(c.args);
     case Command::What::help:
       std::fwrite(kHelp.data(), 1, kHelp.size(), stdout);
       return 0;

@@ -1,56 +1,20 @@
 #include "tools/repl.h"
 
-#include <cstdlib>
 #include <string>
 
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/limits.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
-#include "tools/cell.h"
 #include "tools/complete.h"
 #include "tools/line_source.h"
+#include "tools/read_cell.h"
 
 namespace ouro::tools {
 
 using namespace runtime;
 
 namespace {
-
-std::string history_file() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && state[0] == '/') return std::string(state) + "/ouro/history";
-  const char* home = std::getenv("HOME");
-  return home && home[0] == '/' ? std::string(home) + "/.local/state/ouro/history" : "";
-}
-
-// The next whole statement; false at the end of input. Empty after Ctrl-C.
-bool read_cell(LineSource& lines, std::string& text) {
-  text.clear();
-  for (;;) {
-    std::string line;
-    switch (lines.read(text.empty() ? ">>> " : "... ", line)) {
-      case LineEnd::interrupted:
-        text.clear();
-        return true;
-      case LineEnd::end_of_input:
-        return !text.empty();
-      case LineEnd::line:
-        break;
-    }
-    if (text.empty() && is_blank(line)) continue;
-    text += line;
-    const CellState state = cell_state(text);
-    if (state.open || state.decorated) continue;
-    if (!state.block) return true;
-    // Where the next line is known, it tells; where somebody types, a blank line does.
-    const std::string* next = lines.peek();
-    const bool ends = next                  ? !continues_block(*next)
-                      : lines.interactive() ? line.find_first_not_of(" \t\r\n") == std::string::npos
-                                            : true;
-    if (ends) return true;
-  }
-}
 
 class Repl {
  public:
@@ -90,9 +54,7 @@ int Repl::run() {
 }
 
 bool Repl::run_cell(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-  const std::string_view word = std::string_view(text).substr(begin, end - begin + 1);
-  if (word == "exit" || word == "quit" || word == "exit()" || word == "quit()") return false;
+  if (asks_to_leave(text)) return false;
   const std::string name = "<cell " + std::to_string(++cells_) + ">";
   CallScope call(s_);
   const Value value = run_source(s_, name, text, module_, /*interactive=*/true);

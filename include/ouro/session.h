@@ -48,6 +48,16 @@ struct Options {
   std::vector<std::string> argv;  ///< sys.argv
 };
 
+/// A response to a goal that was asked for (docs/demand.md).
+struct Decision {
+  uint64_t step = 0;     ///< steps that had ended
+  double seconds = 0;    ///< since the session began
+  std::string goal;      ///< for which it was taken; empty: it takes something back
+  std::string response;  ///< "recompute"
+  std::string value;     ///< "temporaries=12M"
+  std::string outcome;   ///< "taking effect", then what was measured
+};
+
 class Session;
 
 /// A call of a host function by a script.
@@ -171,6 +181,9 @@ class OURO_API Session {
   Result<void> set_demand(std::string_view name, std::string_view value);
   /// What was asked and by whom, what runs now, and a log, as text. Any thread.
   std::string demands() const;
+  /// Called with each decision that the session takes to meet its goals, and again when it is known what came of it:
+  /// on the thread that is inside; must not call the session. An empty function: no longer.
+  Result<void> on_decision(std::function<void(const Decision&)> told);
   /// Threads of kernels from the next operation on; 0: the cores this process may use. Changes no bit of a result.
   Result<void> set_threads(int threads);
   int threads() const;  ///< what that comes to

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "include/source/options.h"
+#include "runtime/demand/loop.h"
 #include "runtime/text/foreign.h"
 #include "stdlib/start.h"
 #include "support/source.h"
@@ -232,6 +233,19 @@ Result<void> Session::set_demand(std::string_view name, std::string_view value) 
   return {};
 }
 std::string Session::demands() const { return core_ ? core_->session.demands.text() : std::string(); }
+
+Result<void> Session::on_decision(std::function<void(const Decision&)> told) {
+  Entry in(*this);
+  if (!in.ok()) return in.refusal();
+  if (!told) return core_->session.demands.loop().on_decision({}), Result<void>();
+  core_->session.demands.loop().on_decision([told = std::move(told)](const runtime::Loop::Decision& d) {
+    try {
+      told({d.step, d.at, d.goal, d.response, d.text, d.outcome});
+    } catch (...) {  // nothing may unwind the interpreter's frames
+    }
+  });
+  return {};
+}
 
 Result<void> Session::set_threads(int threads) {
   Entry in(*this);

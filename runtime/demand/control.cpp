@@ -29,9 +29,11 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr size_t kLongestRequest = 4096;
+constexpr size_t kLongestRequest = 1 << 16;
 constexpr int kPatience = 2000;  // milliseconds for a request, and for its answer
 constexpr int kSensePeriod = 250;
+constexpr int kVisitPatience = 60000, kVisitPeriod = 5;  // for a safe point, and how often it is looked for
+constexpr std::string_view kRun = "run ";
 constexpr size_t kMostConnections = 64;
 constexpr size_t kLongestReply = 1 << 20;
 
@@ -117,12 +119,14 @@ std::string respond(Demands& demands, std::string_view line) {
   auto done = [](const std::string& wrong) { return wrong.empty() ? std::string("ok\n") : "error: " + wrong + "\n"; };
   if (w.size() == 1 && w[0] == "get") return "ok\n" + demands.text();
   if (w.size() == 2 && w[0] == "get" && w[1] == "--json") return "ok\n" + whole_report(demands).dump() + "\n";
+  if (w.size() == 1 && w[0] == "log") return "ok\n" + decisions_text(demands, false);
+  if (w.size() == 2 && w[0] == "log" && w[1] == "--json") return "ok\n" + decisions_text(demands, true);
   if (w.size() >= 2 && w[0] == "set") return done(set(demands, std::span(w).subspan(1)));
   if (w.size() == 2)
     for (const auto& [name, order] : kOrders)
       if (w[0] == name) return done(order_response(demands, name, w[1], order));
-  return "error: a request is `get`, `get --json`, `set NAME=VALUE...`, or `veto`, `pin`, `allow` or `do` and a "
-         "response\n";
+  return "error: a request is `get`, `log` (both also with `--json`), `set NAME=VALUE...`, `run \"TEXT\"`, or `veto`, "
+         "`pin`, `allow` or `do` and a response\n";
 }
 
 }  // namespace
@@ -186,6 +190,10 @@ std::string Control::listen() {
 Control::~Control() {
   if (stop_[1] >= 0) ::close(stop_[1]);
   if (thread_.joinable()) thread_.join();
+  for (Connection& c : connections_) {  // what has run is told, where it fits into the socket
+    if (c.visit) look_at_visit(c);
+    if (c.answering) (void)speak(c);
+  }
   if (stop_[0] >= 0) ::close(stop_[0]);
   if (socket_ >= 0) ::close(socket_);
   if (!path_.empty()) ::unlink(path_.c_str());
@@ -198,6 +206,7 @@ int Control::patience() const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(c.end - Clock::now()).count();
     const int wait = std::clamp<int>(static_cast<int>(left), 0, kPatience);
     least = least < 0 ? wait : std::min(least, wait);
+    if (c.visit) least = std::min(least, kVisitPeriod);
   }
   return least;
 }
@@ -207,7 +216,8 @@ void Control::serve() {
   std::vector<pollfd> p;
   for (;;) {
     p.assign({{stop_[0], POLLIN, 0}, {socket_, POLLIN, 0}});  // a negative one is passed over
-    for (const Connection& c : connections_) p.push_back({c.fd, c.answering ? short{POLLOUT} : short{POLLIN}, 0});
+    for (const Connection& c : connections_)
+      p.push_back({c.fd, c.answering ? short{POLLOUT} : c.visit ? short{0} : short{POLLIN}, 0});
     const int n = ::poll(p.data(), p.size(), patience());
     if (n < 0 && errno != EINTR) return;
     if (n > 0 && p[0].revents) return;
@@ -219,10 +229,24 @@ void Control::serve() {
     for (size_t i = 0; i < connections_.size(); ++i) {
       Connection& c = connections_[i];
       bool goes_on = true;
-      if (n > 0 && p[i + 2].revents) goes_on = c.answering ? speak(c) : hear(c);
+      if (c.visit) {
+        look_at_visit(c);
+        if (c.visit && n > 0 && p[i + 2].revents & (POLLHUP | POLLERR)) {
+          c.visit->given_up.store(true, std::memory_order_release);
+          goes_on = false;
+        }
+      } else if (n > 0 && p[i + 2].revents) {
+        goes_on = c.answering ? speak(c) : hear(c);
+      }
       if (goes_on && Clock::now() >= c.end) {
         goes_on = !c.answering;
-        if (goes_on) reply(c, "error: no request came\n");
+        if (c.visit) {
+          c.visit->given_up.store(true, std::memory_order_release);
+          c.visit.reset();
+          reply(c, "error: the program has come to no place between two steps for a minute\n");
+        } else if (goes_on) {
+          reply(c, "error: no request came\n");
+        }
       }
       if (goes_on)
         kept.push_back(std::move(c));
@@ -270,8 +294,27 @@ bool Control::hear(Connection& c) {
   for (char x : c.text)
     if (static_cast<unsigned char>(x) < ' ' || static_cast<unsigned char>(x) > '~')
       return reply(c, "error: the request has a character that no demand has\n"), true;
-  reply(c, respond(demands_, c.text));
+  if (std::string_view(c.text).starts_with(kRun))
+    begin_visit(c);
+  else
+    reply(c, respond(demands_, c.text));
   return true;
+}
+
+// `run "TEXT"`, the text as JSON writes it.
+void Control::begin_visit(Connection& c) {
+  const nlohmann::json text = nlohmann::json::parse(c.text.substr(kRun.size()), nullptr, /*allow_exceptions=*/false);
+  if (!text.is_string()) return reply(c, "error: `run` takes the text as a JSON string\n");
+  if (!demands_.visits().received()) return reply(c, "error: this program takes no statements\n");
+  c.visit = demands_.visit(text.get<std::string>());
+  c.end = Clock::now() + std::chrono::milliseconds(kVisitPatience);
+}
+
+void Control::look_at_visit(Connection& c) {
+  if (!c.visit->done.load(std::memory_order_acquire)) return;
+  const std::string answer = std::move(c.visit->answer);
+  c.visit.reset();
+  reply(c, "ok\n" + answer);
 }
 
 bool Control::speak(Connection& c) {
@@ -302,6 +345,7 @@ bool control_request(int pid, const std::string& request, std::string& reply) {
     }
   } close_it{fd};
   // One that is stopped leaves connections and requests waiting.
+  const int wait = std::string_view(request).starts_with(kRun) ? kVisitPatience + kPatience : 2 * kPatience;
   const timeval patience{2 * kPatience / 1000, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (fd < 0 || !address(path, a) || ::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) {
@@ -314,7 +358,7 @@ bool control_request(int pid, const std::string& request, std::string& reply) {
     return false;
   }
   send_all(fd, request + "\n");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2 * kPatience);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait);
   char buffer[4096];
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();

@@ -2,15 +2,17 @@
 // from time to time (the sensor of cores). It touches the session's Demands only.
 //
 // Socket: $XDG_RUNTIME_DIR/ouro/PID.sock, or /tmp/ouro-UID/PID.sock; folder 0700, socket 0600, and only the same user's
-// processes are answered. A request is one line, `get` or `set NAME=VALUE...`, of at most 4 KiB; the answer is text
-// that starts with "ok" or "error", then the end.
+// processes are answered. A request is one line of at most 64 KiB (`get`, `set NAME=VALUE...`, `run "TEXT"`, …); the
+// answer is text that starts with "ok" or "error", then the end.
 //
-// The thread waits for all connections at once: each has two seconds for its request and two for its answer, and where
+// The thread waits for all connections at once: each has two seconds for its request and two for its answer (a minute
+// for what is to be run between two steps), and where
 // there are too many the oldest gives way. So nobody who says nothing keeps another one from being heard. A socket that
 // a killed process has left is taken away by the next one that listens.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +20,7 @@
 namespace ouro::runtime {
 
 class Demands;
+struct Visit;
 
 class Control {
  public:
@@ -37,12 +40,15 @@ class Control {
     Clock::time_point end;
     std::string text;
     bool answering = false;
+    std::shared_ptr<Visit> visit{};  // that it waits for
   };
   std::string listen();
   void serve();
   void accept();
   bool hear(Connection& c);  // false: it is over
   bool speak(Connection& c);
+  void begin_visit(Connection& c);
+  void look_at_visit(Connection& c);
   void reply(Connection& c, std::string text);
   int patience() const;  // milliseconds until something is to be done without being asked
 

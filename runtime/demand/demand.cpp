@@ -24,6 +24,7 @@ constexpr std::string_view kNone = "none";  // takes a demand back
 bool takes_back(const DemandKind& k, std::string_view value) {
   return value == kNone || (value == kAuto && !k.leaves_choice);
 }
+constexpr std::string_view kPrecision = "precision", kError = "error";
 
 constexpr std::string_view kOrigins[] = {"default", "option", "script", "host", "ctl", "sensor"};
 
@@ -89,6 +90,26 @@ bool Demands::may_choose_micro_batch() {
   return std::ranges::any_of(rows_, [](const DemandRow& r) {
     return r.kind->leaves_choice && r.value == kAuto && r.origin != DemandOrigin::standard;
   });
+}
+
+void Demands::choose_precision(Precision precision) {
+  std::lock_guard guard(lock_);
+  if (std::exchange(chosen_precision_, precision) != precision) apply();
+}
+
+std::optional<Precision> Demands::asked_precision() {
+  std::lock_guard guard(lock_);
+  return precision_in_rows();
+}
+
+std::optional<Precision> Demands::precision_in_rows() const {
+  for (const DemandRow& r : rows_)
+    if (r.name == kPrecision && r.value != kAuto) {
+      Draft draft;
+      r.kind->put(r.value, draft);
+      return draft.plan.precision;
+    }
+  return std::nullopt;
 }
 
 std::string Demands::problem(const Wish& w) {
@@ -162,6 +183,11 @@ void Demands::apply() {
     if (r.kind->put) r.kind->put(r.value, draft);
     if (r.kind->is_goal()) goals.push_back({r.kind, r.value, r.serial});
   }
+  const bool contract = std::ranges::any_of(goals, [](const Loop::Asked& a) { return a.kind->name == kError; });
+  if (!contract)
+    chosen_precision_.reset();
+  else if (chosen_precision_ && precision_in_rows() != Precision::f32)
+    draft.plan.precision = *chosen_precision_;
   loop_->ask(std::move(goals));
   if (cores_ > 0 || draft.threads > 0) threads_.store(draft.threads, std::memory_order_relaxed);
   if (wanted_.exchange(pack(draft.plan), std::memory_order_acq_rel) != pack(draft.plan)) poll_.fetch_or(bit_);
@@ -170,6 +196,7 @@ void Demands::apply() {
 void Demands::changed(const DemandRow& r) {
   if (r.kind->put || r.kind->is_goal()) return;
   if (std::ranges::find(changed_, r.name) == changed_.end()) changed_.push_back(r.name);
+  news_.store(true, std::memory_order_release);
   poll_.fetch_or(bit_);
 }
 
@@ -239,9 +266,16 @@ void Demands::tell_changes(Session& s) {
   {
     std::lock_guard guard(lock_);
     changed.swap(changed_);
+    news_.store(false, std::memory_order_release);
   }
   if (told_)
     for (const std::string& name : changed) told_(s, name);
+}
+
+std::shared_ptr<Visit> Demands::visit(std::string text) {
+  std::shared_ptr<Visit> visit = visits_.leave(std::move(text));
+  poll_.fetch_or(bit_);
+  return visit;
 }
 
 void Demands::adopt(bool compiled_code_follows) {

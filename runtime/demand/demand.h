@@ -16,6 +16,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 
 #include "runtime/demand/kind.h"
 #include "runtime/demand/plan.h"
+#include "runtime/demand/visits.h"
 
 namespace ouro::runtime {
 
@@ -85,12 +87,21 @@ class Demands {
   void choose_micro_batch(uint32_t rows);
   /// May results differ in their last bits from those of the whole batch?
   bool may_choose_micro_batch();
+  /// Likewise a precision, which counts while somebody asks for `error` and nobody for f32.
+  void choose_precision(Precision precision);
+  /// The precision that somebody asks for.
+  std::optional<Precision> asked_precision();
   Loop& loop() { return *loop_; }
   /// Called at a safe point with the name of each demand of the script's own that has changed.
   using Told = void (*)(Session& s, const std::string& name);
   void tell_of_changes(Told told) { told_ = told; }
   /// At a safe point.
   void tell_changes(Session& s);
+  /// Does tell_changes() have something to do, or does a visit wait?
+  bool news() const { return news_.load(std::memory_order_acquire) || visits_.waiting(); }
+  Visits& visits() { return visits_; }
+  /// Has the text run at a safe point. Any thread.
+  std::shared_ptr<Visit> visit(std::string text);
 
   // ---- the session's thread
   /// The plan of what is running now.
@@ -154,6 +165,7 @@ class Demands {
   }
   std::string problem(const Wish& w);
   const DemandKind* find_kind(std::string_view name) const;  // with the lock held
+  std::optional<Precision> precision_in_rows() const;        // with the lock held
   int first_threads();
   void apply();  // with the lock held: rows to threads_ and wanted_
   void note(std::string event);
@@ -175,9 +187,12 @@ class Demands {
   };
   std::deque<OwnKind> own_kinds_;
   std::vector<std::string> changed_;  // of those
+  std::atomic<bool> news_{false};     // it is not empty
+  Visits visits_;
   Told told_ = nullptr;
   uint16_t temporaries_ = 0;
   uint32_t micro_batch_ = 0;
+  std::optional<Precision> chosen_precision_;
   std::unique_ptr<Loop> loop_;
   int cores_ = 0;  // as last sensed
   uint64_t serial_ = 0;

@@ -43,6 +43,7 @@ struct DemandKind {
   double (*target)(std::string_view value, const Measures& m) = nullptr;
   double (*measured)(std::string_view name, const Measures& m) = nullptr;
   std::string (*show)(double amount) = nullptr;
+  std::string_view unmeasured;  // why a goal is not measured, where it is not
 
   bool is_goal() const { return relation != Relation::setting; }
 };

@@ -8,6 +8,8 @@
 
 #include "runtime/demand/demand.h"
 #include "runtime/object/session.h"
+#include "support/timeline.h"
+#include "support/trace.h"
 
 namespace ouro::runtime {
 
@@ -17,6 +19,9 @@ constexpr size_t kMeasured = 3;        // steps, before a promise is checked
 constexpr uint64_t kQuiet = 5;         // steps after a decision
 constexpr double kGainAtLeast = 0.25;  // of what was promised
 constexpr size_t kMostDecisions = 64;
+constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
+constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
+constexpr uint64_t kMostNeeded = 1 << 12;
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
 
 double processor_seconds() {
@@ -27,6 +32,12 @@ double processor_seconds() {
 
 bool holds(DemandKind::Relation relation, double target, double amount) {
   return relation == DemandKind::Relation::at_least ? amount >= target : amount <= target;
+}
+
+void note_in_trace(const Loop::Decision& d) {
+  if (!timeline_on()) return;
+  const uint64_t now = now_ns();
+  add_time_span({intern(d.response + " " + d.text), "demand", now, now + 1, Track::script});
 }
 
 bool is_served_by(std::string_view goal, const Response& r) {
@@ -60,6 +71,7 @@ void Loop::step_ended(Session& s, uint64_t ns) {
     std::lock_guard guard(lock_);
     times_[timed_ % kLast] = 1e-9 * static_cast<double>(ns);
     if (has_goals) {
+      see_precision();
       const double now = processor_seconds();
       energies_[timed_ % kLast] = processor_time_ > 0 ? now - processor_time_ : 0;
       processor_time_ = now;
@@ -104,6 +116,38 @@ void Loop::take_goals() {
   quiet_until_ = 0;
 }
 
+// Shadow runs are wanted while there is an error contract and nobody asks for f32.
+void Loop::plan_shadows(const Situation& now) {
+  const bool wanted = now.asked_precision != Precision::f32 && now.wanted.contains("error");
+  if (wanted == (shadow_next_ != kNever)) return;
+  shadows_ = 0;
+  std::lock_guard guard(lock_);
+  measures_.lowered = {.runs = measures_.lowered.runs};
+  shadow_next_ = wanted ? measures_.steps : kNever;
+}
+
+// With the lock held.
+void Loop::see_precision() {
+  Measures::Lowered& l = measures_.lowered;
+  const bool low = demands_.running_plan().precision == Precision::bf16;
+  if (low == l.runs) return;
+  if (!low) l.needed = std::min(l.needed * kFewerBack, kMostNeeded);
+  l.runs = low;
+  l.samples = shadows_ = 0;
+  if (shadow_next_ != kNever) shadow_next_ = measures_.steps + 1;
+}
+
+void Loop::shadow_ran(double difference) {
+  std::lock_guard guard(lock_);
+  Measures::Lowered& l = measures_.lowered;
+  shadow_next_ = measures_.steps + std::min(uint64_t{1} << std::min<uint64_t>(shadows_++, 32), kShadowEvery);
+  if (std::isnan(difference)) return;
+  differences_[l.samples++ % differences_.size()] = difference;
+  l.worst =
+      *std::max_element(differences_.begin(),
+                        differences_.begin() + static_cast<std::ptrdiff_t>(std::min(l.samples, differences_.size())));
+}
+
 // With the lock held.
 void Loop::fill_matrix() {
   std::vector<Target> before = std::move(targets_);
@@ -123,6 +167,10 @@ void Loop::fill_matrix() {
       if (old.goal == name && old.asked == a.value) t.predicted = old.predicted, t.why = old.why;
     t.met = !std::isnan(t.target) && !std::isnan(t.measured) && holds(a.kind->relation, t.target, t.measured);
     if (t.met) t.why.clear();
+    if (std::isnan(t.measured))
+      t.why = a.kind->unmeasured;
+    else if (t.why == a.kind->unmeasured)
+      t.why.clear();
     targets_.push_back(std::move(t));
   }
 }
@@ -132,7 +180,8 @@ Situation Loop::situation(Session& s) const {
                 .plan = demands_.running_plan(),
                 .plans = {},
                 .wanted = fixed_,
-                .may_round = demands_.may_choose_micro_batch()};
+                .may_round = demands_.may_choose_micro_batch(),
+                .asked_precision = demands_.asked_precision()};
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
                                                                                                 : now.wanted.erase(it);
@@ -151,6 +200,7 @@ void Loop::beat(Session& s) {
   }
   if (!settled(s)) return;
   const Situation now = situation(s);
+  plan_shadows(now);
   follow_orders(s, now);
   if (measures_.steps < quiet_until_) return;
   choose(s, now);
@@ -256,11 +306,26 @@ void Loop::decide(std::string_view goal, const Response& r, std::string text, st
   std::lock_guard guard(lock_);
   if (decisions_.size() == kMostDecisions) decisions_.pop_front(), ++dropped_;
   decisions_.push_back({.step = measures_.steps,
-                        .at = std::chrono::duration<double>(Clock::now() - start_).count(),
+                        .at = seconds(),
                         .goal = std::string(goal),
                         .response = std::string(r.name),
                         .text = std::move(text),
                         .outcome = std::move(outcome)});
+  note_in_trace(decisions_.back());
+}
+
+void Loop::tell(Decision d) {
+  std::function<void(const Decision&)> told;
+  {
+    std::lock_guard guard(lock_);
+    told = told_;
+  }
+  if (told) told(d);
+}
+
+void Loop::on_decision(std::function<void(const Decision&)> told) {
+  std::lock_guard guard(lock_);
+  told_ = std::move(told);
 }
 
 void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view goal) {
@@ -272,6 +337,7 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
       if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
   }
   p.apply(s);
+  tell({measures_.steps, seconds(), std::string(goal), std::string(r.name), p.text, "taking effect"});
   pending_ = Pending{&r, std::move(p), measured(), 0, dropped_ + decisions_.size() - 1};
   quiet_until_ = measures_.steps + kQuiet;
 }
@@ -316,10 +382,17 @@ bool Loop::settled(Session& s) {
   }
   Pending done = std::move(p);
   pending_.reset();
+  tell({measures_.steps, seconds(), {}, std::string(done.response->name), done.proposal.text, outcome});
   quiet_until_ = std::max(quiet_until_, measures_.steps + 1);
   if (!kept && done.proposal.undo) {
     decide({}, *done.response, "undone", "it did not bring what was promised");
     done.proposal.undo(s);
+    tell({measures_.steps,
+          seconds(),
+          {},
+          std::string(done.response->name),
+          "undone",
+          "it did not bring what was promised"});
   }
   return true;
 }
@@ -358,6 +431,12 @@ Loop::State Loop::state() {
   State out;
   out.measures = measures_;
   out.targets = targets_;
+  for (const Asked& a : asked_next_) {
+    if (std::ranges::any_of(targets_, [&](const Target& t) { return t.goal == a.kind->name; })) continue;
+    out.targets.push_back({.goal = std::string(a.kind->name), .asked = a.value, .target = kUnknownAmount});
+    out.targets.back().measured = out.targets.back().predicted = kUnknownAmount;
+    out.targets.back().why = "no step has ended since it was asked for";
+  }
   out.candidates = candidates_;
   out.decisions.assign(decisions_.begin(), decisions_.end());
   out.vetoed.assign(orders_next_.vetoed.begin(), orders_next_.vetoed.end());

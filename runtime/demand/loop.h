@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -61,6 +62,10 @@ class Loop {
   /// The script tells of itself.
   void report_metric(std::string_view name, double value);
   uint64_t steps() const { return measures_.steps; }
+  /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
+  bool wants_shadow() const { return shadow_next_ <= measures_.steps; }
+  /// It did: the relative difference of what both returned; NaN: they returned nothing to be compared.
+  void shadow_ran(double difference);
 
   // ---- telling and steering
   struct Target {
@@ -89,6 +94,9 @@ class Loop {
     std::vector<std::string> vetoed, pinned;
   };
   State state();
+  /// Called on the session's thread after each decision, and when it is known what came of it. Must not call the
+  /// session.
+  void on_decision(std::function<void(const Decision&)> told);
   enum class Order : uint8_t { allow, veto, pin, carry_out };
   /// Somebody at the controls says what is to become of a response. Empty, or why not.
   std::string order(std::string_view response, Order order);
@@ -126,14 +134,23 @@ class Loop {
   void carry_out(Session& s, const Response& r, Proposal p, std::string_view goal);
   Situation situation(Session& s) const;
   std::string why_not(const Asked& goal, const Situation& now) const;
+  void see_precision();
+  void tell(Decision d);
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void decide(std::string_view goal, const Response& r, std::string text, std::string outcome);
   void follow_orders(Session& s, const Situation& now);
+  void plan_shadows(const Situation& now);
 
   Demands& demands_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<bool> has_goals_{false};
   std::atomic<bool> goals_changed_{false};
   bool blocks_ = false;
+
+  // Shadow runs: the step of the next one, and the last samples.
+  static constexpr uint64_t kNever = ~uint64_t{0};
+  uint64_t shadow_next_ = kNever, shadows_ = 0;
+  std::array<double, 8> differences_{};
 
   uint64_t quiet_until_ = 0;  // a step; before it nothing is decided
   std::optional<Pending> pending_;
@@ -153,6 +170,7 @@ class Loop {
   std::deque<Decision> decisions_;
   size_t dropped_ = 0;  // decisions that are no more in the list
   Orders orders_next_;
+  std::function<void(const Decision&)> told_;
 };
 
 }  // namespace ouro::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -14,6 +15,15 @@ struct Measures {
   double energy = 0;           // core-seconds a step, of all threads: the median
   int64_t memory = 0;          // bytes that the session's values and compiled steps hold, as of the last step
   int64_t highest_memory = 0;  // the most of them after any step
+  // The relative difference that bf16 makes in what a step returns, of samples since the precision changed.
+  struct Lowered {
+    double worst = std::numeric_limits<double>::quiet_NaN();  // of the last ones
+    uint64_t samples = 0;
+    uint64_t needed = 3;  // samples, before bf16 comes back
+    bool runs = false;    // bf16
+    /// What the precision that runs makes of the results.
+    double running() const { return runs ? worst : samples ? 0 : worst; }
+  } lowered;
   std::map<std::string, double, std::less<>> metrics;  // what the script has reported last
 };
 

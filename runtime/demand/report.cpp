@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "runtime/demand/demand.h"
@@ -21,6 +22,11 @@ json amounts(const std::vector<std::pair<std::string, double>>& all) {
   json out = json::object();
   for (const auto& [goal, x] : all) out[goal] = amount(x);
   return out;
+}
+
+json decision(const Loop::Decision& d) {
+  return {{"step", d.step},         {"at", d.at},      {"goal", d.goal},
+          {"response", d.response}, {"value", d.text}, {"outcome", d.outcome}};
 }
 
 json plan(ExecutionPlan p) {
@@ -60,17 +66,20 @@ json loop_report(Demands& demands) {
                                  {"taken", t.taken},
                                  {"why", t.why}});
   out["decisions"] = json::array();
-  for (const Loop::Decision& d : s.decisions)
-    out["decisions"].push_back({{"step", d.step},
-                                {"at", d.at},
-                                {"goal", d.goal},
-                                {"response", d.response},
-                                {"value", d.text},
-                                {"outcome", d.outcome}});
+  for (const Loop::Decision& d : s.decisions) out["decisions"].push_back(decision(d));
   out["vetoed"] = s.vetoed;
   out["pinned"] = s.pinned;
   out["sensors"] = json::object();
   for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->read());
+  return out;
+}
+
+std::string decisions_text(Demands& demands, bool as_json) {
+  std::string out;
+  for (const Loop::Decision& d : demands.loop().state().decisions)
+    out += as_json ? decision(d).dump() + "\n"
+                   : fmt::format("{:.3f} s, step {}: {} {}{}: {}\n", d.at, d.step, d.response, d.text,
+                                 d.goal.empty() ? "" : ", for " + d.goal, d.outcome);
   return out;
 }
 

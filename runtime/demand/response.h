@@ -26,6 +26,7 @@ struct Situation {
   PlanMemory plans;                                   // what compiled functions hold
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
   bool may_round = false;                             // results may differ in their last bits
+  std::optional<Precision> asked_precision;           // that somebody asks for
 
   /// How far a goal's measure is above its target; 0 where nobody asks for it.
   double memory_over() const {

@@ -633,16 +633,25 @@ static bool inside_transform(Session& s) {
   return false;
 }
 
-void adopt_demands(Session& s) {
-  if (!s.demands.latched() && !inside_transform(s)) s.demands.tell_changes(s);
-  if (!s.demands.waiting()) {
-    s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
-    return;
+// Is an optimizer at work? Half of the parameters may be of the step before.
+static bool inside_update(Session& s) {
+  for (const Frame* f = s.interpreter->top; f; f = f->caller) {
+    const SourceFile* file = s.sources.file(f->code->function->span.file);
+    if (file && file->name().starts_with("ouro/optim")) return true;
   }
-  if (s.demands.latched() || inside_transform(s)) return;  // the bit stays set
-  if (s.executor && !s.executor->ready_to_move(s)) return;
-  s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));
-  s.demands.adopt(s.executor && s.executor->follow_demands(s));
+  return false;
+}
+
+void adopt_demands(Session& s) {
+  if (s.demands.latched() || inside_transform(s)) return;      // the bit stays set
+  s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));  // before it is looked at: what comes then sets it again
+  if (s.demands.news() && !inside_update(s)) {
+    s.demands.tell_changes(s);
+    s.demands.visits().receive(s);
+  }
+  const bool moves = s.demands.waiting() && (!s.executor || s.executor->ready_to_move(s));
+  if (moves) s.demands.adopt(s.executor && s.executor->follow_demands(s));
+  if (s.demands.waiting() || s.demands.news()) s.poll.fetch_or(Session::kDemand);
 }
 
 bool safe_point(Session& s) {

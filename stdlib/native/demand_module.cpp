@@ -16,6 +16,7 @@
 #include "runtime/demand/demand.h"
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"
+#include "runtime/interpreter/modules.h"
 #include "runtime/object/dict.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
@@ -161,6 +162,32 @@ Value n_on(Session& s, const Args& a) {
   return Value::none();
 }
 
+// At a safe point: statements of somebody at another terminal (`ouro attach`), in the script's module. What they print.
+std::string receive(Session& s, const std::string& text) {
+  Value module = loaded_module(s, intern("__main__"));
+  if (module.is_unbound()) return "there is no script that runs\n";
+  std::string printed;
+  const auto to = [&](std::string_view piece) { printed += piece; };
+  (void)s.out.flush();
+  (void)s.err.flush();
+  s.out.redirect(to);
+  s.err.redirect(to);
+  Value pending = std::move(s.pending);
+  if (run_source(s, "<attached>", text, module, /*interactive=*/true).is_error()) {
+    Value exc = take_pending(s);
+    // Ctrl-C was for the program.
+    if (exception_is(s, exc, ExcKind::KeyboardInterrupt)) s.poll.fetch_or(Session::kInterrupt);
+    s.err.write(text::shown_text(format_exception(s, exc)));
+    clear_pending(s);
+  }
+  s.pending = std::move(pending);
+  (void)s.out.flush();
+  (void)s.err.flush();
+  s.out.redirect({});
+  s.err.redirect({});
+  return printed;
+}
+
 Value n_step_begins(Session&, const Args&) { return Value::integer(static_cast<int64_t>(now_ns())); }
 Value n_step_ends(Session& s, const Args& a) {
   if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
@@ -303,6 +330,7 @@ constexpr NativeModule kBuiltin{.name = kOuro, .functions = {}, .constant = cons
 void register_demand_module(Session& s) {
   s.register_natives(&kModule);
   s.register_natives(&kBuiltin);
+  s.demands.visits().receive_with(receive);
 }
 
 }  // namespace ouro::stdlib

@@ -82,7 +82,7 @@ void register_library(Session& s) {
   s.register_natives(&kOuroModule);
   s.register_natives(&kNativePackage);
   for (const NativeModule* m :
-       {&kHelpName, &kTensorsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kStreamsModule})
+       {&kHelpName, &kTensorsModule, &kRandomModule, &kJsonModule, &kCsvModule, &kPrefetchModule, &kStreamsModule})
     s.register_natives(m);
   register_internal(s, &kDefsModule);
   register_tensor_natives(s);

@@ -23,10 +23,10 @@ std::span<const NativeDef> io_functions();        // builtins_io.cpp: print, inp
 std::span<const NativeDef> intrinsics();          // sys_module.cpp: what only lowered code calls
 Value dict_of_locals(Session& s, const Args& a);  // builtins_object.cpp, one of them
 extern const NativeModule kMathModule, kTimeModule, kSysModule;
-extern const NativeModule kTensorsModule;                          // tensors_module.cpp
-extern const NativeModule kRandomModule, kJsonModule, kCsvModule;  // what modules of python/ stand on
-extern const NativeModule kDefsModule;                             // defs_module.cpp
-extern const NativeModule kStreamsModule;                          // file_object.cpp: the classes of what open() gives
+extern const NativeModule kTensorsModule;                                           // tensors_module.cpp
+extern const NativeModule kRandomModule, kJsonModule, kCsvModule, kPrefetchModule;  // what modules of python/ stand on
+extern const NativeModule kDefsModule;                                              // defs_module.cpp
+extern const NativeModule kStreamsModule;  // file_object.cpp: the classes of what open() gives
 
 // A class made when it is first needed. The session keeps the first class of a kind, whoever asked the others
 // (library.cpp).

@@ -22,6 +22,8 @@ MODES = "eager graph auto stress text everything exits".split()
 PLAIN_MODES = {"run": [m for m in MODES if m != "text"], "ops": ["eager", "graph", "stress"]}
 SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], "ops": ["stress"], "": ["eager", "stress"]},
                    "tsan": {"run": ["auto"], "": ["graph", "auto"]}}
+# Scripts of these kinds run in one of the modes above each, which their names decide.
+ONE_MODE_OF = {"asan": ("lang",)}
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 

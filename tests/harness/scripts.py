@@ -12,9 +12,10 @@ FILE.in is its standard input.
 """
 import os
 import re
+import zlib
 
 from . import oracle
-from .common import TESTS, Job, Result, describe, difference, tail, walk
+from .common import ONE_MODE_OF, TESTS, Job, Result, describe, difference, tail, walk
 
 COUNTS_AS = {"stress": "graph", "text": "eager", "everything": "graph", "exits": "graph"}  # in `# modes:`
 HEADER = re.compile(r"^# (tags|modes|without|args|timeout|data|sanitizers): *(.*)$", re.M)
@@ -108,6 +109,8 @@ def discover(suite):
             modes = [m for m in suite.modes_of(script.kind) if not script.modes or COUNTS_AS.get(m, m) in script.modes]
             if not suite.args.modes:
                 modes = [m for m in modes if m not in script.without]
+                if script.kind in ONE_MODE_OF.get(suite.sanitizer, ()) and len(modes) > 1:
+                    modes = [modes[zlib.crc32(script.name.encode()) % len(modes)]]
                 if "exits" in modes and "stress" in modes:
                     modes.remove("stress")  # exits is stress with more functions compiled
             modes = [m for m in modes or ([] if suite.args.modes else script.modes[:1]) if suite.wants(f"{script.name}[{m}]")]

@@ -12,6 +12,7 @@ const DemandKind accuracy_kind{
     .target = [](std::string_view v, const Measures&) { return *read_number(v); },
     .measured = reported_metric,
     .show = number_text,
+    .unmeasured = "the script has not told it: demand.metric(\"accuracy\", value)",
 };
 
 }  // namespace ouro::runtime

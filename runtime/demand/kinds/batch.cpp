@@ -1,6 +1,5 @@
-#include <charconv>
-
 #include "runtime/demand/kind.h"
+#include "runtime/demand/whole_number.h"
 
 namespace ouro::runtime {
 
@@ -9,12 +8,7 @@ const DemandKind batch_kind{
     .name = "batch",
     .values = "a number of items from 1 on",
     .changes = "the size of batches that the script makes with `demand.batch(size)`",
-    .takes =
-        [](std::string_view v) {
-          int32_t n = 0;
-          const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), n);
-          return error == std::errc() && end == v.data() + v.size() && n > 0;
-        },
+    .takes = [](std::string_view v) { return whole_number_in(v, 1, INT32_MAX); },
 };
 
 }  // namespace ouro::runtime

@@ -186,6 +186,40 @@ TEST_CASE("demands are set from another thread while the session runs") {
   CHECK(s.set_demand("precision", "f8").error().type() == "ValueError");
 }
 
+TEST_CASE("a host hears of decisions and of what came of them") {
+  Options o;
+  o.mode = Mode::graph;
+  Session s(o);
+  std::vector<Decision> heard;
+  CHECK(s.on_decision([&](const Decision& d) {
+    heard.push_back(d);
+    throw 1;  // what a host does here is no matter of the script's
+  }));
+  CHECK(
+      s.run("from ouro import jit, demand\n"
+            "import time\n"
+            "class M: pass\n"
+            "m = M()\n"
+            "m.w, x = randn(32, 32), randn(32, 32)\n"
+            "@jit\n"
+            "def step(x):\n"
+            "    m.w = m.w * 0.99\n"
+            "    return (x @ m.w).sum()\n"
+            "demand.set(precision='bf16', error=1e-12)\n"
+            "for i in range(4000):\n"
+            "    step(x)\n"
+            "    if demand.report()['decisions']: break\n"
+            "    time.sleep(0.005)\n"
+            "for i in range(10): step(x)\n"));
+  REQUIRE(heard.size() == 2);
+  CHECK(heard[0].goal == "error");
+  CHECK(heard[0].response == "precision");
+  CHECK(heard[0].value == "f32");
+  CHECK(heard[0].outcome == "taking effect");
+  CHECK(heard[1].outcome.find("(promised 0)") != std::string::npos);
+  CHECK(s.on_decision({}));
+}
+
 TEST_CASE("threads are a demand that changes no bit") {
   Session s;
   CHECK(s.set_threads(1));
