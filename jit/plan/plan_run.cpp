@@ -112,6 +112,7 @@ class CompiledPlan final : public Plan {
   SymbolSizes sizes() const override { return last_sizes_; }
   Recomputing recomputing() const override { return p_.recomputing; }
   const MicroBatching& micro_batching() override {
+    std::lock_guard guard(told_);  // sessions may share the plan
     if (!p_.micro_batching) p_.micro_batching = would_be_micro_batching(p_.function, p_.plan, last_sizes_);
     return *p_.micro_batching;
   }
@@ -131,6 +132,7 @@ class CompiledPlan final : public Plan {
   int64_t peak_ = 0;
   SymbolSizes last_sizes_;
   std::atomic<int> checks_{0};
+  std::mutex told_;
   struct Time {
     uint64_t runs = 0, ns = 0;
     Symbol name{};  // in the timeline
