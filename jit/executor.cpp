@@ -9,6 +9,7 @@
 
 #include "backends/host/host_backend.h"
 #include "jit/output.h"
+#include "jit/report.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/demand/loop.h"
 #include "runtime/interpreter/code.h"
@@ -300,9 +301,11 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
     }
     // The version of another plan serves until that of this one is begun; not on a device where nothing was placed.
     // While it is being compiled, only one that gives the same bits serves: else the interpreter does, as the plan
-    // says.
+    // says. Where chunks of a batch are asked for, the last bits of sums are given up; the interpreter makes none.
     for (auto& v : f.versions) {
-      const bool may_serve = compiling ? v->demands.same_bits(plan) : other_plans;
+      runtime::ExecutionPlan as_good = plan;
+      if (plan.micro_batch) as_good.micro_batch = v->demands.micro_batch;
+      const bool may_serve = compiling ? v->demands.same_bits(as_good) : other_plans;
       if (!may_serve || v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready ||
           !fits(v))
         continue;
@@ -423,8 +426,12 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
   v.last_step = s.demands.loop().steps();
-  if (v.demands.temporaries != temporaries_ && v.demands == s.demands.wanted()) {
+  const bool other = v.demands.temporaries != temporaries_ || v.demands.micro_batch != micro_batch_;
+  if (other && v.demands == s.demands.wanted()) {
     temporaries_ = v.demands.temporaries;
+    if (std::exchange(micro_batch_, v.demands.micro_batch) != v.demands.micro_batch && micro_batch_)
+      s.demands.log(
+          fmt::format("{}: {}", v.made->typed->qualname.text(), micro_batch_text(s, v.plan->micro_batching())));
     drop_idle(s);  // what the versions before it hold
     runtime::give_back_memory();
   }

@@ -43,6 +43,7 @@ class JitExecutor final : public runtime::Executor {
   void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
   runtime::PlanMemory memory_of_plans(Session& s) override;
+  void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
@@ -132,7 +133,8 @@ class JitExecutor final : public runtime::Executor {
   };
   std::deque<Scratch> scratch_;
   size_t depth_ = 0;
-  uint16_t temporaries_ = 0;  // level of the last version that ran
+  uint16_t temporaries_ = 0;  // of the last version that ran: their level, and the rows of a chunk
+  uint32_t micro_batch_ = 0;
   // Calls that the interpreter is doing and that are timed, the innermost last.
   struct Timed {
     const runtime::Frame* frame;

@@ -114,6 +114,7 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
     PlanCounters c = v.plan->counters();
     out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
                        v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
+    if (!f.micro_batches[i].empty()) out += fmt::format("    {}\n", f.micro_batches[i]);
     for (const std::string& why : v.plan->not_compiled())
       out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
   }
@@ -201,6 +202,7 @@ json version_json(const FunctionReport& f, size_t i) {
               {"holes", holes_json(f.holes[i])}};
   if (v.exits.load()) out["left_because"] = v.left_because;
   if (!v.error.empty()) out["error"] = v.error;
+  if (!f.micro_batches[i].empty()) out["micro_batch"] = f.micro_batches[i];
   if (!v.plan) return out;
   out["kernels"] = v.plan->kernels();
   out["code_bytes"] = v.plan->code_bytes();

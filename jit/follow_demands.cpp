@@ -29,14 +29,35 @@ bool JitExecutor::is_idle(Session& s, const Version& v) {
   return !(v.demands == s.demands.running_plan()) || v.last_step + kLately < s.demands.loop().steps();
 }
 
+// What a version holds is a fixed part, and a part for each row of a chunk: the line through what it holds now, and
+// what the version of the whole batch did, if there was one; else the sums that chunks are added to are what is fixed.
+void JitExecutor::estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const {
+  const Plan::MicroBatching& batch = v.plan->micro_batching();
+  out.no_batch = batch.refusal;
+  out.rows = batch.rows;
+  v.kept = std::max<int64_t>(v.plan->held_bytes(s), v.plan->peak_bytes());
+  const auto rows = static_cast<double>(batch.rows), size = batch.size ? static_cast<double>(batch.size) : rows;
+  if (rows < 2) return;
+  const auto kept = static_cast<double>(v.kept);
+  double fixed = std::min(kept, static_cast<double>(batch.sums));
+  if (batch.size && batch.size < batch.rows)
+    for (const auto& f : order_)
+      for (const auto& w : f->versions)
+        if (w->made == v.made && !w->demands.micro_batch && w->demands.temporaries == v.demands.temporaries &&
+            w->kept > v.kept)
+          fixed = std::max(0.0, kept - (static_cast<double>(w->kept) - kept) * size / (rows - size));
+  out.sums = static_cast<int64_t>(fixed);
+  out.whole = static_cast<int64_t>((kept - fixed) * rows / size);
+}
+
 runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   runtime::PlanMemory out;
-  std::map<const SpecialiseResult*, int64_t> unbounded;
-  const Version* most = nullptr;
+  std::map<std::pair<const SpecialiseResult*, uint32_t>, int64_t> unbounded;  // by program and rows of a chunk
+  Version* most = nullptr;
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
-      if (!v->demands.temporaries) unbounded[v->made.get()] = v->plan->peak_bytes();
+      if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan->peak_bytes();
       if (is_idle(s, *v)) {
         out.idle += v->plan->held_bytes(s);
       } else if (!most || v->plan->peak_bytes() > most->plan->peak_bytes()) {
@@ -45,10 +66,13 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
     }
   if (!most) return out;
   out.temporaries = out.unbounded = most->plan->peak_bytes();
-  if (auto at = unbounded.find(most->made.get()); at != unbounded.end())
+  auto at = unbounded.find({most->made.get(), most->demands.micro_batch});
+  if (at != unbounded.end())
     out.unbounded = at->second;
   else if (most->demands.temporaries)
     out.unbounded = std::max(out.temporaries, most->plan->recomputing().before);
+  if (!s.demands.may_choose_micro_batch()) return out;
+  estimate_chunks(s, *most, out);
   return out;
 }
 
@@ -91,7 +115,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
   if (from.plan) v->sizes = from.plan->sizes();
-  if (plan.temporaries || from.trial.state() == Trial::State::won) v->trial.win();
+  if (plan.temporaries || plan.micro_batch || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, wait);
   return v;

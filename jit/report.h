@@ -42,6 +42,7 @@ struct FunctionReport {
   uint64_t compiled_calls = 0, compiled_ns = 0;
   uint64_t interpreted_calls = 0, interpreted_ns = 0;
   std::vector<std::vector<HoleReport>> holes;  // by version, as `of->versions`
+  std::vector<std::string> micro_batches;      // by version: what came of the demand; empty: there was none
   std::vector<HoleReport> failures;            // why no version could be made
   std::vector<HoleReport> before_failure;      // what the last attempt had left to the interpreter by then
   uint64_t ns() const { return compiled_ns + interpreted_ns; }
@@ -56,5 +57,8 @@ struct Report {
 
 Report make_report(runtime::Session& s);
 Place place_of(runtime::Session& s, Span span);
+/// What came of the demand for micro-batches in a version: "16 of 64 rows of the batch at a time", or why there are
+/// none.
+std::string micro_batch_text(runtime::Session& s, const Plan::MicroBatching& m);
 
 }  // namespace ouro::jit

@@ -26,6 +26,7 @@ struct Version {
   double specialise_ms = 0, compile_ms = 0;
   std::chrono::steady_clock::time_point made_at{};
   std::atomic<uint64_t> calls{0}, nanoseconds{0}, exits{0};
+  int64_t kept = 0;          // bytes that it held between its calls, as last looked at while it served
   uint64_t last_step = 0;    // of the session, when it was called last (runtime/demand/loop.h)
   SymbolSizes sizes;         // that it is likely to be called with
   uint64_t fitted = 0;       // calls that it fits, whoever does them; the first is that for which it was made

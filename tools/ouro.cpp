@@ -61,7 +61,7 @@ constexpr std::string_view kHelp =
     "                                           plan, loops, llvm, asm, cl, ptx; --function=NAME: of that one\n"
     "       ouro cache [clear]                  show, or empty, the disk cache of compiled code\n"
     "       ouro ctl PID get [--json]           what a running program was asked for, and what it does\n"
-    "       ouro ctl PID set NAME=VALUE...      asks it; `auto` takes back; `ouro ctl demands` lists the names\n"
+    "       ouro ctl PID set NAME=VALUE...      asks it; `none` takes back; `ouro ctl demands` lists the names\n"
     "       ouro ctl PID veto|pin|allow|do NAME what is to become of one of its responses\n"
     "       ouro ctl PID log [--json]           what it has decided, and what came of it\n"
     "       ouro top PID [--json] [--once]      the same, second by second\n"

@@ -7,6 +7,7 @@
 
 #include "ir/effect.h"
 #include "ir/loops/graph_build.h"
+#include "ir/loops/micro_batch.h"
 #include "ir/ops/sig.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
@@ -112,7 +113,9 @@ class Builder {
     auto has = [](const Type& t, uint32_t symbol) {
       return std::ranges::any_of(t.dims, [&](const SymDim& d) { return !d.known() && d.symbol == symbol; });
     };
-    auto found_here = [&](const SymDim& d) { return !d.known() && !entry_symbols_.count(d.symbol); };
+    auto found_here = [&](const SymDim& d) {
+      return !d.known() && !entry_symbols_.count(d.symbol) && !is_chunk(d.symbol);
+    };
     for (const SymDim& d : result.dims)
       if (found_here(d) && std::ranges::none_of(inputs, [&](const Type* t) { return has(*t, d.symbol); })) return false;
     if (std::ranges::none_of(inputs, [&](const Type* t) { return std::ranges::any_of(t->dims, found_here); }))

@@ -131,6 +131,13 @@ bool is_safe_arithmetic(const Function& f, const Let& l) {
     any_float = any_float || fl;
   }
   (void)any_float;
+  if (l.op == prim::truediv && l.nargs == 2) {  // a float by a number that is not 0
+    bool is_real = false;
+    const Atom by = f.args(l)[1];
+    if (!number(f, f.args(l)[0], is_real) || !is_real || !by.is_const()) return false;
+    const Constant& c = f.constant(by.constant());
+    return c.kind == Constant::Kind::floating ? c.f != 0 : c.kind == Constant::Kind::integer && c.i != 0;
+  }
   return (l.op >= prim::neg && l.op <= prim::not_) || l.op == prim::add || l.op == prim::sub || l.op == prim::mul ||
          (l.op >= prim::eq && l.op <= prim::ge) || l.op == prim::truth;
 }

@@ -4,6 +4,7 @@
 #include "ir/opt/edit.h"
 #include "ir/opt/passes.h"
 #include "ir/prim.h"
+#include "ir/type.h"
 #include "ir/walk.h"
 
 namespace ouro::ir::opt {
@@ -141,6 +142,13 @@ FunctionRef fold_constants(const FunctionRef& source) {
           e.replace(l.result, f.args(made)[l.attr]);
           e.remove(b, i);
         }
+        continue;
+      }
+      // A size is equal to itself.
+      const Type* t = x.is_name() ? f.name_info(x.name()).type : nullptr;
+      if (l.op == prim::eq && l.nargs == 2 && x == e.resolve(f.args(l)[1]) && t && t->kind == TypeKind::integer) {
+        e.replace(l.result, e.constant(boolean(true)));
+        e.remove(b, i);
         continue;
       }
       auto a = number_of(f, x);

@@ -110,6 +110,16 @@ class Plan {
     int64_t before = 0, after = 0;  // bytes of temporaries, likewise
   };
   virtual Recomputing recomputing() const = 0;
+  /// The part of the step that it does in chunks of the batch (ir/loops/micro_batch.h).
+  struct MicroBatching {
+    int64_t rows = 0;     // of the batch; 0: there is none, or it is not known before the step runs
+    int64_t size = 0;     // of a chunk, 0: it is not done in chunks
+    int64_t sums = 0;     // bytes that the chunks are added up in
+    std::string refusal;  // why there is no batch
+    Span where{};         // of what refuses
+  };
+  /// As it is, or, where the plan asks for none, as it would be.
+  virtual const MicroBatching& micro_batching() = 0;
   /// Of the instructions that ran and were timed, in their order.
   virtual std::vector<InstructionTime> times() const = 0;
   /// Instructions as text.

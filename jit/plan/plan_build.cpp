@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/loops/contraction.h"
+#include "ir/loops/micro_batch.h"
 #include "ir/loops/overlap.h"
 #include "ir/loops/recompute.h"
 #include "ir/opt/passes.h"
@@ -58,8 +59,14 @@ class ProgramBuilder {
     for (const Poly& d : dims)
       for (const auto& [symbols, c] : d.terms())
         for (uint32_t s : symbols)
-          if (!entry_symbols_.count(s)) return false;
+          if (!entry_symbols_.count(s) && !is_chunk(s)) return false;
     return true;
+  }
+  static bool has_chunk(const Polys& dims) {
+    for (const Poly& d : dims)
+      for (const auto& [symbols, c] : d.terms())
+        if (std::ranges::any_of(symbols, is_chunk)) return true;
+    return false;
   }
   Reg new_reg() { return p_.registers++; }
   Program& program() { return p_; }
@@ -451,7 +458,8 @@ class BlockBuilder {
     x.args = std::move(args);
     x.result = index(l.result);
     x.type = f_.name_info(l.result).type;
-    x.binds = x.type && x.type->is_tensor() && !b_.bound_at_entry(polys(x.type->dims));
+    x.binds =
+        x.type && x.type->is_tensor() && (!b_.bound_at_entry(polys(x.type->dims)) || b_.has_chunk(polys(x.type->dims)));
     use(x.args);
   }
 
@@ -515,7 +523,8 @@ class BlockBuilder {
 
   void finish_lifetimes() {
     for (const auto& [reg, at] : last_use_) {
-      if (stays(reg) || at == here()) continue;  // the terminator's are cleared with everything else
+      // What the terminator hands on is let go, so that the next block may be its only holder; but for what it binds.
+      if (stays(reg) || (at == here() && is_bound_by(p_.code[at], reg))) continue;
       p_.code[at].drop.push_back(reg);
     }
     for (uint32_t at = static_cast<uint32_t>(first_); at < p_.code.size(); ++at) {
@@ -526,6 +535,14 @@ class BlockBuilder {
       for (MakeTensor& m : i.make) find_donors(i, k, m);
       share_arena(i, k, at);
     }
+  }
+
+  static bool is_bound_by(const Instr& i, Reg reg) {
+    const std::vector<const Edge*> edges = i.edges();
+    if (edges.empty()) return true;  // the plan ends: everything is cleared
+    return std::ranges::any_of(edges, [&](const Edge* e) {
+      return std::ranges::any_of(e->moves, [&](const auto& m) { return m.first == reg; });
+    });
   }
 
   bool may_overwrite(const LoweredKernel& k, uint32_t in, uint32_t out) const {
@@ -616,18 +633,43 @@ Program ProgramBuilder::run() {
 
 }  // namespace
 
+static Plan::MicroBatching told(const MicroBatches& m) {
+  return {
+      .rows = m.rows.known() ? m.rows.c : 0, .size = m.size, .sums = m.sums, .refusal = m.refusal, .where = m.where};
+}
+
+Plan::MicroBatching would_be_micro_batching(const ir::FunctionRef& f, runtime::ExecutionPlan plan,
+                                            const SymbolSizes& sizes) {
+  auto size_of = [&](uint32_t symbol) {
+    for (const auto& [s, size] : sizes)
+      if (s == symbol) return size;
+    return kLikelySize;
+  };
+  MicroBatches m = micro_batches(f, 1, size_of, plan.device == runtime::DeviceId::cpu ? kJoined : SIZE_MAX);
+  Plan::MicroBatching out = told(m);
+  out.rows = m.rows.c + m.rows.m * (m.rows.m ? size_of(m.rows.symbol) : 0);
+  out.size = 0;
+  return out;
+}
+
 Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const SymbolSizes& sizes) {
   const bool on_host = plan.device == runtime::DeviceId::cpu;
   typed = ir::opt::optimise(std::move(typed));
   if (!on_host) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
   Plan::Recomputing recomputing;
   std::vector<Fence> fences;
+  MicroBatches micro;
+  auto size_of = [&](uint32_t symbol) {
+    if (symbol == micro.symbol && symbol) return micro.size;
+    for (const auto& [s, size] : sizes)
+      if (s == symbol) return size;
+    return kLikelySize;
+  };
+  if (plan.micro_batch) {
+    micro = micro_batches(typed, plan.micro_batch, size_of, on_host ? kJoined : SIZE_MAX);
+    typed = micro.function;
+  }
   if (plan.temporaries) {
-    auto size_of = [&](uint32_t symbol) {
-      for (const auto& [s, size] : sizes)
-        if (s == symbol) return size;
-      return kLikelySize;
-    };
     Recomputed r = recompute(typed, runtime::temporaries_at(plan.temporaries), size_of, on_host ? kJoined : SIZE_MAX);
     typed = std::move(r.function);
     fences = std::move(r.fences);
@@ -635,6 +677,9 @@ Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const 
   }
   Program p = ProgramBuilder(std::move(typed), plan, std::move(fences)).run();
   p.recomputing = recomputing;
+  if (plan.micro_batch) p.micro_batching = told(micro);
+  p.chunk = micro.symbol;
+  p.chunk_rows = micro.size;
   return p;
 }
 

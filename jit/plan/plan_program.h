@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -182,6 +183,9 @@ struct Program {
   std::vector<Part> parts;
   runtime::ExecutionPlan plan;
   Plan::Recomputing recomputing;
+  std::optional<Plan::MicroBatching> micro_batching;  // where the plan asks for them
+  uint32_t chunk = 0;                                 // the symbol of a chunk's size, which runs start with; 0: none
+  int64_t chunk_rows = 0;                             // that size
   std::vector<Instr> code;
   std::vector<Reg> params;
   std::vector<const ir::Type*> param_types;
@@ -196,6 +200,9 @@ struct Program {
 
 /// The program of a typed function; kernels are lowered, not yet compiled.
 Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {}, const SymbolSizes& sizes = {});
+/// What the micro-batches of a function that has been optimised would be.
+Plan::MicroBatching would_be_micro_batching(const ir::FunctionRef& f, runtime::ExecutionPlan plan,
+                                            const SymbolSizes& sizes);
 std::string print(const Program& p);
 
 /// A language primitive (or an operation on numbers) on values, as the interpreter does it; error with the exception

@@ -111,6 +111,11 @@ class CompiledPlan final : public Plan {
   }
   SymbolSizes sizes() const override { return last_sizes_; }
   Recomputing recomputing() const override { return p_.recomputing; }
+  const MicroBatching& micro_batching() override {
+    std::lock_guard guard(told_);  // sessions may share the plan
+    if (!p_.micro_batching) p_.micro_batching = would_be_micro_batching(p_.function, p_.plan, last_sizes_);
+    return *p_.micro_batching;
+  }
   std::string text() const override { return print(p_); }
   std::vector<InstructionTime> times() const override;
 
@@ -127,6 +132,7 @@ class CompiledPlan final : public Plan {
   int64_t peak_ = 0;
   SymbolSizes last_sizes_;
   std::atomic<int> checks_{0};
+  std::mutex told_;
   struct Time {
     uint64_t runs = 0, ns = 0;
     Symbol name{};  // in the timeline
@@ -221,6 +227,14 @@ struct Runner {
       if (p.param_types[i] && p.param_types[i]->is_tensor() && !bind(p.param_types[i], inputs[i])) same = false;
       reg(p.params[i]) = std::move(inputs[i]);
     }
+    // The last chunk of the run before may have been a smaller one.
+    bool smaller = false;
+    if (p.chunk) {
+      int64_t& rows = a.symbols[p.symbol_index.at(p.chunk)];
+      smaller = rows != p.chunk_rows;
+      rows = p.chunk_rows;
+    }
+    if (same && smaller) evaluate_sizes();
     if (same) return true;
     evaluate_sizes();
     a.sized = !a.endless && place_arena();
@@ -292,6 +306,12 @@ struct Runner {
     const runtime::Buffer* b = t->buffer;
     return t->refs == 1 && b->refs == 1 && b->device && b->device->on == device && !b->read_only && !b->release;
   }
+  // One that this activation has made, in a loop's iteration before, and that nobody but it holds: the register, and
+  // what keeps it for later runs, where it may stay.
+  bool is_own(const Tensor* t) const {
+    if (device || t->refs != 2 || t->buffer->refs != 1 || !t->buffer->data || t->buffer->read_only) return false;
+    return std::ranges::any_of(a.caches, [&](const Value& v) { return v.is_object() && v.as<Tensor>() == t; });
+  }
   Value new_tensor(DType dtype, std::span<const int64_t> dims) {
     return device ? runtime::make_device_tensor(s, device, dtype, dims) : runtime::make_tensor(s, dtype, dims);
   }
@@ -302,7 +322,7 @@ struct Runner {
     for (SizeId d : m.dims) a.numbers.push_back(size(d));
     for (Reg donor : m.donors) {
       Value& v = reg(donor);
-      if (!v.is_object() || !reusable(v.as<Tensor>())) continue;
+      if (!v.is_object() || !(reusable(v.as<Tensor>()) || is_own(v.as<Tensor>()))) continue;
       to = v;  // both, until the instruction is done: the donor's register is dropped then
       to.as<Tensor>()->place = ctx.place;
       ++plan.counters_.donated;
@@ -532,9 +552,10 @@ struct Runner {
     return v;
   }
 
-  uint32_t follow(const Edge& e) {
+  uint32_t follow(const Instr& i, const Edge& e) {
     SmallVec<Value, 4> moved;
     for (const auto& [to, from] : e.moves) moved.push_back(operand(from));
+    for (Reg r : i.drop) reg(r) = Value();
     for (size_t k = 0; k < moved.size(); ++k) reg(e.moves[k].first) = std::move(moved[k]);
     return e.target;
   }
@@ -562,11 +583,11 @@ struct Runner {
       }
       const Instr& i = p.code[at];
       if (const auto* jump = i.get<work::Jump>()) {
-        at = follow(jump->to);
+        at = follow(i, jump->to);
         continue;
       }
       if (const auto* branch = i.get<work::Branch>()) {
-        at = follow(operand(branch->condition).as_bool() ? branch->then : branch->otherwise);
+        at = follow(i, operand(branch->condition).as_bool() ? branch->then : branch->otherwise);
         continue;
       }
       if (const auto* back = i.get<work::Return>()) {

@@ -18,7 +18,13 @@ namespace {
 
 constexpr size_t kLogged = 64;
 constexpr size_t kMostOwn = 64;
-constexpr std::string_view kAuto = "auto", kPrecision = "precision", kError = "error";
+constexpr std::string_view kAuto = "auto";  // what nobody has asked for
+constexpr std::string_view kNone = "none";  // takes a demand back
+
+bool takes_back(const DemandKind& k, std::string_view value) {
+  return value == kNone || (value == kAuto && !k.leaves_choice);
+}
+constexpr std::string_view kPrecision = "precision", kError = "error";
 
 constexpr std::string_view kOrigins[] = {"default", "option", "script", "host", "ctl", "sensor"};
 
@@ -74,6 +80,18 @@ void Demands::bound_temporaries(uint16_t level) {
   if (std::exchange(temporaries_, level) != level) apply();
 }
 
+void Demands::choose_micro_batch(uint32_t rows) {
+  std::lock_guard guard(lock_);
+  if (std::exchange(micro_batch_, rows) != rows) apply();
+}
+
+bool Demands::may_choose_micro_batch() {
+  std::lock_guard guard(lock_);
+  return std::ranges::any_of(rows_, [](const DemandRow& r) {
+    return r.kind->leaves_choice && r.value == kAuto && r.origin != DemandOrigin::standard;
+  });
+}
+
 void Demands::choose_precision(Precision precision) {
   std::lock_guard guard(lock_);
   if (std::exchange(chosen_precision_, precision) != precision) apply();
@@ -105,7 +123,7 @@ std::string Demands::problem(const Wish& w) {
       return fmt::format("there is no demand '{}'; there are: {}", w.name, fmt::join(names, ", "));
     }
   }
-  if (w.value == kAuto) return {};
+  if (w.value == kAuto || w.value == kNone) return {};
   if (!k->takes(w.value)) return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
   return k->refusal ? k->refusal(w.value, devices_) : std::string();
 }
@@ -158,10 +176,10 @@ int Demands::first_threads() {
 }
 
 void Demands::apply() {
-  Draft draft{.threads = cores_, .plan = {.temporaries = temporaries_}};
+  Draft draft{.threads = cores_, .plan = {.temporaries = temporaries_}, .chosen_micro_batch = micro_batch_};
   std::vector<Loop::Asked> goals;
   for (const DemandRow& r : rows_) {
-    if (r.value == kAuto) continue;
+    if (r.origin == DemandOrigin::standard) continue;
     if (r.kind->put) r.kind->put(r.value, draft);
     if (r.kind->is_goal()) goals.push_back({r.kind, r.value, r.serial});
   }
@@ -207,7 +225,10 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
       if (r.name != w.name) continue;
       before.push_back(r);
       before.back().serial = serial_;  // of the change that put_back() may undo
-      r = {r.kind, w.name, w.value, w.value == kAuto ? DemandOrigin::standard : origin, serial_};
+      if (takes_back(*r.kind, w.value))
+        r = {r.kind, w.name, std::string(kAuto), DemandOrigin::standard, serial_};
+      else
+        r = {r.kind, w.name, w.value, origin, serial_};
       changed(r);
       note(fmt::format("{} asked for {}={}", origin_name(origin), w.name, text::shown_text(w.value)));
     }

@@ -35,7 +35,7 @@ class Session;
 enum class DemandOrigin : uint8_t { standard, option, script, host, ctl, sensor };
 
 struct Wish {
-  std::string name, value;  // "auto" takes the demand back
+  std::string name, value;  // "none" takes the demand back, and so does "auto" where the program chooses anyhow
 };
 
 struct DemandRow {
@@ -79,10 +79,14 @@ class Demands {
   /// A demand of the script's own: any text is a value, unless it is a metric, whose demands are floors. Its text is
   /// empty, or why there can be none of that name.
   std::string add_kind(std::string_view name, bool metric);
-  /// What is asked for; "auto" where nobody has asked.
+  /// What is asked for; "auto" where nobody has asked, or where the choice is the program's.
   std::string asked(std::string_view name);
   /// The loop's part of the plan: a level of temporaries, or 0.
   void bound_temporaries(uint16_t level);
+  /// Likewise: rows of a chunk, or 0. It counts while the demand `micro_batch` leaves the choice to the program.
+  void choose_micro_batch(uint32_t rows);
+  /// May results differ in their last bits from those of the whole batch?
+  bool may_choose_micro_batch();
   /// Likewise a precision, which counts while somebody asks for `error` and nobody for f32.
   void choose_precision(Precision precision);
   /// The precision that somebody asks for.
@@ -151,13 +155,13 @@ class Demands {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static uint32_t pack(ExecutionPlan p) {
-    return static_cast<uint32_t>(p.precision) | static_cast<uint32_t>(p.device) << 8 |
-           static_cast<uint32_t>(p.temporaries) << 16;
+  static uint64_t pack(ExecutionPlan p) {
+    return static_cast<uint64_t>(p.precision) | static_cast<uint64_t>(p.device) << 8 |
+           static_cast<uint64_t>(p.temporaries) << 16 | static_cast<uint64_t>(p.micro_batch) << 32;
   }
-  static ExecutionPlan unpack(uint32_t bits) {
+  static ExecutionPlan unpack(uint64_t bits) {
     return {static_cast<Precision>(bits & 255), static_cast<DeviceId>(bits >> 8 & 255),
-            static_cast<uint16_t>(bits >> 16)};
+            static_cast<uint16_t>(bits >> 16), static_cast<uint32_t>(bits >> 32)};
   }
   std::string problem(const Wish& w);
   const DemandKind* find_kind(std::string_view name) const;  // with the lock held
@@ -169,7 +173,7 @@ class Demands {
   void now_running(ExecutionPlan plan);
 
   std::atomic<int> threads_{0};  // 0: nobody has asked yet
-  std::atomic<uint32_t> wanted_{0};
+  std::atomic<uint64_t> wanted_{0};
   Devices& devices_;
   std::atomic<uint32_t>& poll_;
   const uint32_t bit_;
@@ -187,6 +191,7 @@ class Demands {
   Visits visits_;
   Told told_ = nullptr;
   uint16_t temporaries_ = 0;
+  uint32_t micro_batch_ = 0;
   std::optional<Precision> chosen_precision_;
   std::unique_ptr<Loop> loop_;
   int cores_ = 0;  // as last sensed

@@ -23,6 +23,7 @@ class Devices;
 struct Draft {
   int threads = 0;
   ExecutionPlan plan;
+  uint32_t chosen_micro_batch = 0;  // by a response
 };
 
 struct DemandKind {
@@ -33,6 +34,7 @@ struct DemandKind {
   std::string_view changes;  // what it is for
   Relation relation = Relation::setting;
   bool (*takes)(std::string_view value) = nullptr;
+  bool leaves_choice = false;  // "auto" asks for it, too: the program is to choose. Of others it takes the demand back
   // Why this machine does not do it; empty: it does.
   std::string (*refusal)(std::string_view value, Devices& devices) = nullptr;
   // Of a setting; null: who has asked for the value reads it.

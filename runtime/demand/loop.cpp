@@ -219,6 +219,7 @@ Situation Loop::situation(Session& s) const {
                 .plan = demands_.running_plan(),
                 .plans = {},
                 .wanted = fixed_,
+                .may_round = demands_.may_choose_micro_batch(),
                 .asked_precision = demands_.asked_precision()};
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
@@ -247,7 +248,7 @@ void Loop::beat(Session& s) {
   follow_orders(s, now);
   if (measures_.steps < quiet_until_) return;
   choose(s, now);
-  if (asked_.empty() && !pending_ && !now.plan.temporaries &&
+  if (asked_.empty() && !pending_ && !now.plan.temporaries && !(now.may_round && now.plan.micro_batch) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
       !goals_changed_.load(std::memory_order_acquire))
     has_goals_.store(false, std::memory_order_relaxed);

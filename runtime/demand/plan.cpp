@@ -17,6 +17,7 @@ std::string plan_text(ExecutionPlan plan) {
   std::string text = fmt::format("precision={} device={}", plan.precision == Precision::bf16 ? "bf16" : "f32",
                                  device_name(plan.device));
   if (plan.temporaries) text += " temporaries=" + byte_size_text(temporaries_at(plan.temporaries));
+  if (plan.micro_batch) text += fmt::format(" micro_batch={}", plan.micro_batch);
   return text;
 }
 

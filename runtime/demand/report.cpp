@@ -32,6 +32,7 @@ json decision(const Loop::Decision& d) {
 json plan(ExecutionPlan p) {
   json out{{"precision", p.precision == Precision::bf16 ? "bf16" : "f32"}, {"device", device_name(p.device)}};
   if (p.temporaries) out["temporaries"] = temporaries_at(p.temporaries);
+  if (p.micro_batch) out["micro_batch"] = p.micro_batch;
   return out;
 }
 

@@ -27,6 +27,7 @@ struct Situation {
   ExecutionPlan plan;                                 // that runs
   PlanMemory plans;                                   // what compiled functions hold
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
+  bool may_round = false;                             // results may differ in their last bits
   std::optional<Precision> asked_precision;           // that somebody asks for
   std::vector<Choice> choices;                        // of the script
   bool floor_unknown = false;                         // a metric that has a floor was not told since the last choice

@@ -34,6 +34,11 @@ struct PlanMemory {
   int64_t temporaries = 0;  // bytes of the version that holds most, of those that serve
   int64_t unbounded = 0;    // what it would hold if nothing were computed again
   int64_t idle = 0;         // of those that no step has called lately, and of those of other plans
+  // Of that version, where micro-batches may be chosen (Demands::may_choose_micro_batch).
+  int64_t rows = 0;      // of the batch that it works on, if it could do so in chunks
+  int64_t sums = 0;      // bytes that it holds with chunks of any size: sums that they are added to
+  int64_t whole = 0;     // bytes that it holds beside these of the whole batch; of a chunk in proportion
+  std::string no_batch;  // why it could not
 };
 
 struct Executor {

@@ -12,6 +12,22 @@ namespace {
 
 PhiloxKey next_key(OpCall& c) { return c.s.state<RandomState>().next(); }
 
+// Which numbers of which draw: all of the next one, or, where a row has the number of a draw, those from `start` on.
+struct Draw {
+  PhiloxKey key;
+  int64_t first = 0;
+};
+Draw draw_of(OpCall& c) {
+  if (c.inputs.size() < 2) return {next_key(c)};
+  const RandomState& now = c.s.state<RandomState>();
+  return {{now.seed, static_cast<uint64_t>(*c.in(1)->data<int64_t>()), now.lane}, c.integer("start")};
+}
+Value next_draw(OpCall& c) {
+  OURO_TRY(r, c.result());
+  *r.as<Tensor>()->data<int64_t>() = static_cast<int64_t>(next_key(c).draw);
+  return r;
+}
+
 Value result_in(OpCall& c, DType t) { return make_tensor(c.s, t, c.shape); }
 
 template <class F>
@@ -24,18 +40,18 @@ void in_parts(Session& s, int64_t n, F&& f) {  // parts of whole Philox blocks
 Value uniform(OpCall& c) {
   DType want = c.dtype(), t = want == DType::f64 ? DType::f64 : DType::f32;
   if (!is_float(want)) return c.raise("RuntimeError", c.op.name + ": not defined for " + std::string(name(want)));
-  PhiloxKey key = next_key(c);
+  const auto [key, first] = draw_of(c);
   OURO_TRY(r, result_in(c, t));
   auto* x = r.as<Tensor>();
-  in_parts(c.s, x->size, [&](int64_t b, int64_t e) {
+  in_parts(c.s, x->size, [&, key = key, first = first](int64_t b, int64_t e) {
     if (t == DType::f64) {
-      for (int64_t i = b; i < e; ++i) x->data<double>()[i] = philox_f64(philox_word64(key, i));
+      for (int64_t i = b; i < e; ++i) x->data<double>()[i] = philox_f64(philox_word64(key, first + i));
       return;
     }
     float* p = x->data<float>();
-    for (int64_t i = b; i < e; i += 4) {
-      auto w = philox(key, i / 4);
-      for (int64_t j = i; j < std::min(e, i + 4); ++j) p[j] = philox_f32(w[j - i]);
+    for (int64_t i = b; i < e;) {
+      auto w = philox(key, (first + i) / 4);
+      for (int64_t k = (first + i) % 4; k < 4 && i < e; ++k) p[i++] = philox_f32(w[k]);
     }
   });
   return cast_tensor(c.s, r, want);
@@ -56,17 +72,17 @@ void box_muller(T* out, T* u, T* v, int64_t n) {
 Value normal(OpCall& c) {
   DType want = c.dtype(), t = want == DType::f64 ? DType::f64 : DType::f32;
   if (!is_float(want)) return c.raise("RuntimeError", c.op.name + ": not defined for " + std::string(name(want)));
-  PhiloxKey key = next_key(c);
+  const auto [key, first] = draw_of(c);
   OURO_TRY(r, result_in(c, t));
   auto* x = r.as<Tensor>();
-  in_parts(c.s, x->size, [&](int64_t b, int64_t e) {
+  in_parts(c.s, x->size, [&, key = key, first = first](int64_t b, int64_t e) {
     constexpr int64_t block = 512;
     for (int64_t i = b; i < e; i += block) {
       int64_t n = std::min(block, e - i);
       if (t == DType::f64) {
         alignas(64) double u[block], v[block];
         for (int64_t j = 0; j < n; ++j) {
-          auto w = philox(key, i + j);
+          auto w = philox(key, first + i + j);
           u[j] = philox_f64(static_cast<uint64_t>(w[0]) << 32 | w[1]) + 0x1p-54,
           v[j] = philox_f64(static_cast<uint64_t>(w[2]) << 32 | w[3]);
         }
@@ -74,8 +90,9 @@ Value normal(OpCall& c) {
       } else {
         alignas(64) float u[block], v[block];
         for (int64_t j = 0; j < n; ++j) {
-          auto w = philox(key, (i + j) / 2);
-          u[j] = philox_f32(w[2 * ((i + j) % 2)]) + 0x1p-25f, v[j] = philox_f32(w[2 * ((i + j) % 2) + 1]);
+          const int64_t at = first + i + j;
+          auto w = philox(key, at / 2);
+          u[j] = philox_f32(w[2 * (at % 2)]) + 0x1p-25f, v[j] = philox_f32(w[2 * (at % 2) + 1]);
         }
         box_muller(x->data<float>() + i, u, v, n);
       }
@@ -112,8 +129,9 @@ Value randperm(OpCall& c) {
   return r;
 }
 
-constexpr ExecutorRow kRows[] = {{"rand", uniform},      {"rand_like", uniform},     {"randn", normal},
-                                 {"randn_like", normal}, {"random_int", random_int}, {"randperm", randperm}};
+constexpr ExecutorRow kRows[] = {{"rand", uniform},          {"rand_like", uniform}, {"rand_drawn", uniform},
+                                 {"randn", normal},          {"randn_like", normal}, {"randn_drawn", normal},
+                                 {"random_int", random_int}, {"randperm", randperm}, {"next_draw", next_draw}};
 
 }  // namespace
 

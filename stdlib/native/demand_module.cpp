@@ -2,7 +2,7 @@
 //                      add_choice(name, ways), way(name),
 //                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
-// What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None ("auto").
+// What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None.
 #include "stdlib/native/demand_module.h"
 
 #include <charconv>
@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jit/executor.h"
+#include "jit/report.h"
 #include "runtime/demand/demand.h"
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"
@@ -50,7 +51,7 @@ bool wishes_of(Session& s, const Value& v, std::vector<Wish>& out) {
     const Value& value = unwrap(e.value);
     Wish w{name ? std::string(name->view()) : std::string(), {}};
     if (value.is_none())
-      w.value = "auto";
+      w.value = "none";
     else if (Str* text = cast<Str>(value))
       w.value = text->view();
     else if (is_int_value(value) && !value.is_bool())
@@ -254,6 +255,7 @@ Value plan_dict(Session& s, ExecutionPlan plan) {
   dict_set_str(s, d.as<Dict>(), "precision", make_str(plan.precision == Precision::bf16 ? "bf16" : "f32"));
   dict_set_str(s, d.as<Dict>(), "device", make_str(device_name(plan.device)));
   if (plan.temporaries) dict_set_str(s, d.as<Dict>(), "temporaries", Value::integer(temporaries_at(plan.temporaries)));
+  if (plan.micro_batch) dict_set_str(s, d.as<Dict>(), "micro_batch", Value::integer(plan.micro_batch));
   return d;
 }
 
@@ -301,6 +303,8 @@ Value n_report(Session& s, const Args&) {
         dict_set_str(s, d.as<Dict>(), "function", make_str(f->code->qualname.text()));
         dict_set_str(s, d.as<Dict>(), "plan", plan_dict(s, v.demands));
         dict_set_str(s, d.as<Dict>(), "state", make_str(state_name(v.state.load())));
+        if (v.demands.micro_batch && v.plan && v.state.load() == jit::Version::State::ready)
+          dict_set_str(s, d.as<Dict>(), "micro_batch", make_str(jit::micro_batch_text(s, v.plan->micro_batching())));
         dict_set_str(s, d.as<Dict>(), "calls", Value::integer(static_cast<int64_t>(v.calls.load())));
         versions.push_back(std::move(d));
       }
