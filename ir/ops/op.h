@@ -1,6 +1,6 @@
 // The row of a tensor operation: one place for its name, signature, meaning, derivative, documentation and test domain.
 //
-// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp,
+// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, sparse.cpp, neural.cpp,
 // random.cpp, make.cpp), those written in Ouro in stdlib/ops/*.ouro; ir/ops/registry.h gives them ids. A row says what
 // an operation *is*; how a kind of row is run is said once per kind: eager blocks in runtime/tensor, loops in ir/loops,
 // contractions in backends/contract.
