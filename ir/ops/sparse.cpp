@@ -38,7 +38,7 @@ constexpr OpDef kSparse[] = {
    .doc = "Where the elements of smallest magnitude are, as many as `amount` is a share of all, rounded up; of equal ones the "
           "first, and nan is the largest.",
    .sig = "n[*s] -> b[*s]", .params = "x, amount: probability", .symbol = "smallest_magnitudes",
-   .nondiff = "piecewise constant", .method = false, .function = false, .test = {.cases = "f[3,4], 0.4"}},
+   .nondiff = "piecewise constant", .method = false, .test = {.cases = "f[3,4], 0.4"}},
 };
 // clang-format on
 static_assert(complete(kSparse));

@@ -65,6 +65,22 @@ void Loop::report_metric(std::string_view name, double value) {
   measures_.metrics.insert_or_assign(std::string(name), value);
 }
 
+void Loop::served(const std::string& goal, double reached, std::string why) {
+  std::lock_guard guard(lock_);
+  if (std::isnan(reached))
+    measures_.metrics.erase(goal);
+  else
+    measures_.metrics.insert_or_assign(goal, reached);
+  take_goals();
+  fill_matrix();
+  for (Target& t : targets_)
+    if (t.goal == goal && !t.met) {
+      if (t.why != why && !why.empty()) demands_.log(fmt::format("{}={} cannot be met, because {}", goal, t.asked, why));
+      t.why = why;
+    }
+  reasons_.insert_or_assign(goal, std::move(why));
+}
+
 void Loop::step_ended(Session& s, uint64_t ns) {
   const bool has_goals = has_goals_.load(std::memory_order_relaxed);
   {
@@ -282,6 +298,7 @@ void Loop::choose(Session& s, const Situation& now) {
 std::string Loop::why_not(const Asked& goal, const Situation& now) const {
   std::string out;
   auto say = [&](std::string text) { out += (out.empty() ? "" : "; ") + text; };
+  if (const auto at = reasons_.find(goal.kind->name); at != reasons_.end() && !at->second.empty()) return at->second;
   bool any = false;
   for (const Response* r : responses()) {
     if (!is_served_by(goal.kind->name, *r)) continue;

@@ -69,7 +69,7 @@ json loop_report(Demands& demands) {
   out["vetoed"] = s.vetoed;
   out["pinned"] = s.pinned;
   out["sensors"] = json::object();
-  for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->read());
+  for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->value(s.measures));
   return out;
 }
 
