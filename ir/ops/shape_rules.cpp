@@ -321,6 +321,16 @@ bool rule_csr_product(SigCall& c) {
     return c.fail("ValueError", who(c) + to_text(Dims{rows, width}) + " and " + to_text(in(c, 3)) + " do not multiply");
   return done(c, across ? Dims{lanes, rows} : Dims{rows, lanes});
 }
+bool rule_csr_put(SigCall& c) {
+  Dim rows;
+  const Param& width = c.param("width");
+  return csr_rows(c, in(c, 2), rows) && done(c, {rows, width.kind == Kind::integer ? width.integer : unknown_dim()});
+}
+bool rule_csr_take(SigCall& c) {
+  Dim rows;
+  if (!csr_rows(c, in(c, 2), rows) || !csr_dense(c, 0)) return false;
+  return unequal(rows, in(c, 0)[0]) ? do_not_fit(c, in(c, 0), in(c, 2)) : done(c, in(c, 1));
+}
 bool rule_csr_sampled(SigCall& c) {
   Dim rows;
   if (!csr_rows(c, in(c, 1), rows) || !csr_dense(c, 2) || !csr_dense(c, 3)) return false;
@@ -424,6 +434,8 @@ constexpr Rule kRules[] = {
     {"nonzero", rule_nonzero},
     {"csr_product", rule_csr_product},
     {"csr_sampled", rule_csr_sampled},
+    {"csr_put", rule_csr_put},
+    {"csr_take", rule_csr_take},
     {"make", rule_make},
     {"full", rule_full},
     {"eye", rule_eye},

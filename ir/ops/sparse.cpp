@@ -2,7 +2,7 @@
 // stdlib/ops/sparse.
 //
 // The product by a matrix A, that by A^T, and the sums of products at the places of A are each other's derivatives, so
-// that nothing of the size of the dense matrix is ever made.
+// that nothing of the size of the dense matrix is made for them. So are csr_take and csr_put, for who has a dense one.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {
@@ -34,6 +34,15 @@ constexpr OpDef kSparse[] = {
    .method = false, .function = false,
    .test = {.tol = 1e-5, .cases = "tensor((0, 2, 1, 2)), tensor((0, 2, 2, 4)), f[3,5], f[3,5] | tensor((0, 2, 1, 2)), tensor((0, "
                                   "2, 4)), f[5,2], f[5,3], True"}},
+  {.name = "csr_take", .doc = "The elements of the matrix x at the places of a matrix in compressed rows.",
+   .sig = "f[*], i64[z], i64[*] -> f[@]", .params = "@x, @columns, @starts", .shape = "csr_take", .symbol = "csr_take", .linear_in = 1,
+   .vjp = "lambda g, y, x, columns, starts: (ouro.csr_put(g, columns, starts, x.shape[1]), None, None)",
+   .method = false, .function = false, .test = {.cases = "f[3,5], tensor((0, 2, 1, 4)), tensor((0, 2, 2, 4))"}},
+  {.name = "csr_put", .doc = "The dense matrix of `width` columns that a matrix in compressed rows stands for.",
+   .sig = "f[z], i64[z], i64[*] -> f[@]", .params = "@values, @columns, @starts, width: size", .shape = "csr_put",
+   .symbol = "csr_put", .linear_in = 1,
+   .vjp = "lambda g, y, values, columns, starts, width: (ouro.csr_take(g, columns, starts), None, None)",
+   .method = false, .function = false, .test = {.cases = "f[4], tensor((0, 2, 1, 4)), tensor((0, 2, 2, 4)), 5"}},
   {.name = "smallest_magnitudes",
    .doc = "Where the elements of smallest magnitude are, as many as `amount` is a share of all, rounded up; of equal ones the "
           "first, and nan is the largest.",

@@ -43,7 +43,7 @@ std::string problem(const Csr& a) {
   if (a.starts[0] != 0 || a.starts[a.rows] != a.count)
     return fmt::format("the rows start at 0 and end at {}, not {} and {}", a.count, a.starts[0], a.starts[a.rows]);
   if (!std::is_sorted(a.starts, a.starts + a.rows + 1)) return "the starts of the rows must not fall";
-  if (a.count == 0) return {};
+  if (!kernels().columns_outside(a.columns, a.count, a.width)) return {};
   const auto [low, high] = std::minmax_element(a.columns, a.columns + a.count);
   if (*low >= 0 && *high < a.width) return {};
   return fmt::format("there is no column {} of {}", *low < 0 ? *low : *high, a.width);
@@ -128,17 +128,13 @@ void product_of_transpose(const Csr& a, const T* values, const Dense<T>& x, cons
 template <class T>
 void sampled(const Csr& at, const Dense<T>& a, const Dense<T>& b, T* out, int threads) {
   constexpr int64_t kWidth = kCsrLanesBytes / 2 / sizeof(T);
-  const Panels<T> pa(a.rows, a.lanes, kWidth), pb(b.rows, b.lanes, kWidth);
+  const int64_t lanes = (a.lanes + kWidth - 1) / kWidth * kWidth;
+  const Panels<T> pa(a.rows, a.lanes, lanes), pb(b.rows, b.lanes, lanes);  // one panel each
   const SparseKernels<T>& kernels = sparse<T>();
-  parallel_for_or_stop(threads, 2 * pa.count(), [&](int64_t p) {
-    if (p % 2)
-      pa.pack(p / 2, a);
-    else
-      pb.pack(p / 2, b);
-  });
+  parallel_for_or_stop(threads, 2, [&](int64_t p) { p ? pa.pack(0, a) : pb.pack(0, b); });
   parallel_for_or_stop(threads, (at.rows + kRowsOfPart - 1) / kRowsOfPart, [&](int64_t part) {
     const int64_t first = part * kRowsOfPart, last = std::min(at.rows, first + kRowsOfPart);
-    kernels.sampled(out, pa.at(0), pb.at(0), at.columns, at.starts, first, last, pa.count(), a.rows, b.rows);
+    kernels.sampled(out, pa.at(0), pb.at(0), at.columns, at.starts, first, last, lanes);
   });
 }
 
@@ -195,6 +191,47 @@ Value csr_sampled(OpCall& c) {
   });
 }
 
+// f(row, its first place, its last) for all rows, in parts.
+template <class F>
+void each_row(const Csr& a, int threads, F&& f) {
+  parallel_for_or_stop(threads, (a.rows + kRowsOfPart - 1) / kRowsOfPart, [&](int64_t part) {
+    const int64_t last = std::min(a.rows, (part + 1) * kRowsOfPart);
+    for (int64_t r = part * kRowsOfPart; r < last; ++r) f(r, a.starts[r], a.starts[r + 1]);
+  });
+}
+
+Value csr_take(OpCall& c) {
+  const DType t = ir::compute_type(c.dtype());
+  OURO_TRY(x, cast_tensor(c.s, c.inputs[0], t));
+  const auto* dense = x.as<Tensor>();
+  const Csr a{c.in(1)->data<int64_t>(), c.in(2)->data<int64_t>(), dense->dim(0), dense->dim(1), c.in(1)->size};
+  if (!is_sound(c, a)) return Value::error();
+  return in_type(c, a.count, [&]<class T>(T, Tensor* r, int threads) {
+    const T* from = dense->data<T>();
+    T* to = r->data<T>();
+    each_row(a, threads, [&](int64_t row, int64_t j, int64_t end) {
+      for (; j < end; ++j) to[j] = from[row * a.width + a.columns[j]];
+    });
+    return true;
+  });
+}
+
+Value csr_put(OpCall& c) {
+  const DType t = ir::compute_type(c.dtype());
+  OURO_TRY(values, cast_tensor(c.s, c.inputs[0], t));
+  const Csr a{c.in(1)->data<int64_t>(), c.in(2)->data<int64_t>(), c.in(2)->size - 1, c.integer("width"), c.in(1)->size};
+  if (!is_sound(c, a)) return Value::error();
+  return in_type(c, a.rows * a.width, [&]<class T>(T, Tensor* r, int threads) {
+    const T* from = values.as<Tensor>()->data<T>();
+    each_row(a, threads, [&](int64_t row, int64_t j, int64_t end) {
+      T* to = r->data<T>() + row * a.width;
+      std::fill_n(to, a.width, T(0));
+      for (; j < end; ++j) to[a.columns[j]] += from[j];
+    });
+    return true;
+  });
+}
+
 // The places of the k smallest magnitudes, of equal ones the first; what is no number is the largest.
 template <class T>
 void smallest(const T* x, int64_t n, int64_t k, bool* out) {
@@ -225,7 +262,7 @@ Value smallest_magnitudes(OpCall& c) {
 }
 
 constexpr ExecutorRow kRows[] = {
-    {"csr_product", csr_product}, {"csr_sampled", csr_sampled}, {"smallest_magnitudes", smallest_magnitudes}};
+    {"csr_product", csr_product}, {"csr_sampled", csr_sampled}, {"csr_take", csr_take}, {"csr_put", csr_put}, {"smallest_magnitudes", smallest_magnitudes}};
 
 }  // namespace
 
