@@ -128,6 +128,10 @@ void product_of_transpose(const Csr& a, const T* values, const Dense<T>& x, cons
 template <class T>
 void sampled(const Csr& at, const Dense<T>& a, const Dense<T>& b, T* out, int threads) {
   constexpr int64_t kWidth = kCsrLanesBytes / 2 / sizeof(T);
+  if (a.lanes == 0) {
+    std::fill_n(out, at.count, T(0));
+    return;
+  }
   const int64_t lanes = (a.lanes + kWidth - 1) / kWidth * kWidth;
   const Panels<T> pa(a.rows, a.lanes, lanes), pb(b.rows, b.lanes, lanes);  // one panel each
   const SparseKernels<T>& kernels = sparse<T>();

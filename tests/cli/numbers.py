@@ -34,6 +34,8 @@ TABLE = {
     "matmul": lambda: x @ m,
     "matrix and vector": lambda: x @ v,
     "transposed": lambda: x.t() @ y,
+    "sparse": lambda: to_sparse(prune(x, 0.9)) @ m + sparse_linear(m.t(), to_sparse(prune(y, 0.8))).t(),
+    "gradient of a pruned product": lambda: grad(lambda w: ((to_sparse(w) @ m) ** 2).sum())(prune(x, 0.9)),
     "convolution": lambda: conv2d(image, filters, None, 2, 1),
     "pooling": lambda: max_pool2d(image, 2) + avg_pool2d(image, 2),
     "gather": lambda: x[places],

@@ -1,0 +1,79 @@
+"""The demand `sparsity` from outside, before there is anything to prune, and while another version of the step is compiled (docs/demand.md)."""
+import json
+import os
+import time
+
+from _training import MODEL
+
+RUNNING = MODEL + '''
+import time
+from ouro import demand
+
+def zeros():
+    return f"{sparsity(model.c.weight).item():.3f} {sparsity(model.a.weight).item():.3f} {sparsity(model.b.weight).item():.3f}"
+
+print("ready", flush=True)
+seen = None
+while True:
+    step(x, y)
+    if zeros() != seen:
+        seen = zeros()
+        print(seen, flush=True)
+    if demand.report()["asked"].get("threads"):
+        break
+    time.sleep(0.001)
+print(demand.report()["targets"]["sparsity"]["met"], "sparsity" in demand.report()["measures"]["metrics"])
+'''
+
+
+def test_ctl_prunes_a_running_program(t):
+    t.write("running.ouro", RUNNING)
+    env = {"XDG_RUNTIME_DIR": t.path("runtime")}
+    os.makedirs(env["XDG_RUNTIME_DIR"], mode=0o700)
+    p = t.start("--threads=2", "running.ouro", env=env)
+    t.equal(p.stdout.readline(), "ready\n")
+    t.equal(p.stdout.readline(), "0.000 0.000 0.000\n")
+    pid = str(p.pid)
+    t.equal(t.run("ctl", pid, "set", "sparsity=0.9", "of=a", env=env).out, "")
+    t.equal(p.stdout.readline(), "0.000 0.900 0.000\n")
+    t.run("ctl", pid, "set", "sparsity=0.5", env=env)
+    t.equal(p.stdout.readline(), "0.500 0.500 0.500\n")
+    t.run("ctl", pid, "set", "sparsity=0.5,0.75:b", env=env)
+    t.equal(p.stdout.readline(), "0.500 0.500 0.750\n")
+    state = json.loads(t.run("ctl", pid, "get", "--json", env=env).out)
+    t.equal(state["targets"]["sparsity"]["measured"], state["sensors"]["zeros"])
+    t.equal(state["asked"]["sparsity"], {"by": "ctl", "value": "0.5,0.75:b"})
+    t.run("ctl", pid, "set", "sparsity=0.9", "of=zz*", env=env)
+    t.equal(p.stdout.readline()[:5], "0.000")
+    time.sleep(0.1)
+    state = json.loads(t.run("ctl", pid, "get", "--json", env=env).out)
+    t.equal(state["targets"]["sparsity"]["why"], "no weight is called 'zz*'; there are: c.weight, a.weight, b.weight")
+    t.check("cannot be met, because no weight is called" in t.run("ctl", pid, "get", env=env).out, "the log does not say so")
+    t.equal(t.run("ctl", pid, "set", "sparsity=1.5", env=env, status=1).out, "")
+    t.run("ctl", pid, "set", "sparsity=0.5", "threads=1", env=env)
+    out, err = p.communicate(timeout=60)
+    t.equal(out.splitlines()[-1], "True True")
+    t.equal(p.returncode, 0)
+
+
+def test_what_is_trained_later_is_pruned_too_and_a_module_without_an_optimizer(t):
+    t.write("later.ouro", '''
+from ouro import demand
+demand.set(sparsity=0.8)
+print(demand.report()["targets"]["sparsity"]["why"])
+''' + MODEL + '''
+print(round(sparsity(model.a.weight).item(), 2), demand.report()["targets"]["sparsity"]["met"])
+with demand(sparsity=0):
+    for i in range(3):
+        step(x, y)
+alone = nn.Linear(20, 30)
+with demand(sparsity=0.9, of=alone):
+    print(round(sparsity(alone.weight).item(), 2), alone.pattern is not None, demand.report()["targets"]["sparsity"]["target"])
+print(alone.pattern is None, demand.report()["asked"]["sparsity"][0])
+for i in range(3):
+    print(f"{step(x, y).item():.9g}", round(sparsity(model.a.weight).item(), 2))
+''')
+    outs = [t.run(f"--mode={mode}", "later.ouro").out for mode in ("eager", "graph", "auto")]
+    t.equal(outs[0].splitlines()[:4], ["no optimizer moves a weight, and no module was named", "0.8 True", "0.9 True 0.9", "True 0.8"])
+    t.equal(outs[1], outs[0])
+    t.equal(outs[2], outs[0])
