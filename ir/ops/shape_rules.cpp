@@ -302,8 +302,9 @@ bool rule_nonzero(SigCall& c) { return done(c, {unknown_dim(), dim(static_cast<i
 // The rows of the matrix from where each of them starts.
 bool csr_rows(SigCall& c, const Dims& starts, Dim& rows) {
   if (starts.size() != 1 || is(starts[0], 0))
-    return c.fail("ValueError", who(c) + "where the rows start is a vector with one number more than there are rows, not " +
-                                    to_text(starts));
+    return c.fail(
+        "ValueError",
+        who(c) + "where the rows start is a vector with one number more than there are rows, not " + to_text(starts));
   rows = starts[0].known() ? dim(starts[0].c - 1) : unknown_dim();
   return true;
 }

@@ -75,7 +75,8 @@ void Loop::served(const std::string& goal, double reached, std::string why) {
   fill_matrix();
   for (Target& t : targets_)
     if (t.goal == goal && !t.met) {
-      if (t.why != why && !why.empty()) demands_.log(fmt::format("{}={} cannot be met, because {}", goal, t.asked, why));
+      if (t.why != why && !why.empty())
+        demands_.log(fmt::format("{}={} cannot be met, because {}", goal, t.asked, why));
       t.why = why;
     }
   reasons_.insert_or_assign(goal, std::move(why));

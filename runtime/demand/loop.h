@@ -61,7 +61,8 @@ class Loop {
   }
   /// The script tells of itself.
   void report_metric(std::string_view name, double value);
-  /// The library has carried out a goal by itself: what it has reached (NaN: nothing to be measured), and why it is not more.
+  /// The library has carried out a goal by itself: what it has reached (NaN: nothing to be measured), and why it is not
+  /// more.
   void served(const std::string& goal, double reached, std::string why);
   uint64_t steps() const { return measures_.steps; }
   /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
@@ -159,7 +160,7 @@ class Loop {
   std::set<std::pair<const Response*, std::string>> failed_;
   Orders orders_;
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal
-  Amounts fixed_;                                            // targets that are a share of what was highest when they were asked for
+  Amounts fixed_;  // targets that are a share of what was highest when they were asked for
 
   std::mutex lock_;  // what follows is read by others
   static constexpr size_t kLast = 9;

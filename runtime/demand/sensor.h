@@ -1,5 +1,5 @@
-// Sensors: what is known of the machine, the process and its tensors. One row each, in a file of its own in sensors/. They
-// are read when somebody asks (reports, `ouro top`); what the loop measures of the steps is in measures.h.
+// Sensors: what is known of the machine, the process and its tensors. One row each, in a file of its own in sensors/.
+// They are read when somebody asks (reports, `ouro top`); what the loop measures of the steps is in measures.h.
 #pragma once
 
 #include <span>

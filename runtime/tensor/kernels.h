@@ -15,8 +15,8 @@ namespace ouro::runtime {
 using LeafKernel = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using CastKernel = void (*)(void* out, const void* in, int64_t n);
 
-// Products with a matrix in compressed rows (kernels_sparse.inc). A panel of the dense operand has kCsrLanesBytes of each
-// row in `rows`, or a quarter of that where there are few lanes, half of it in `columns`, a multiple of that in
+// Products with a matrix in compressed rows (kernels_sparse.inc). A panel of the dense operand has kCsrLanesBytes of
+// each row in `rows`, or a quarter of that where there are few lanes, half of it in `columns`, a multiple of that in
 // `sampled`; panels are aligned to 64 bytes.
 inline constexpr int kCsrLanesBytes = 128;
 template <class T>

@@ -134,7 +134,8 @@ Value n_metric(Session& s, const Args& a) {
   return Value::none();
 }
 
-// Demands that a module of the library carries out: its function `demanded` is their handler.
+// Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
+// has come of them.
 constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"}};
 
 // Null where there is none.
@@ -287,6 +288,11 @@ Value counters_dict(Session& s, const DeviceCounters& c) {
 }
 
 Value n_report(Session& s, const Args&) {
+  for (const auto& [demand, module] : kServed)
+    if (const Value* m = s.modules.find(intern(module))) {
+      OURO_TRY(measure, get_attr(s, *m, "measure"));
+      OURO_TRY_DO(call(s, measure, {}));
+    }
   Demands::State state = s.demands.state();
   Value report = make_dict(), asked = make_dict();
   auto put = [&](std::string_view name, Value v) { dict_set_str(s, report.as<Dict>(), name, std::move(v)); };

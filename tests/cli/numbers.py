@@ -69,7 +69,7 @@ for i in range(6):
 def check(t, *variants):
     t.write("numbers.ouro", SCRIPT)
     expected = t.run("--mode=eager", "--threads=1", "numbers.ouro").out
-    t.check(expected.count("\n") == 54, expected)
+    t.check(expected.count("\n") == 58, expected)
     for options in variants:
         actual = t.run(*options, "numbers.ouro").out
         wrong = [f"{a}  not  {e}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]

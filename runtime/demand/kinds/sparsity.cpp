@@ -1,6 +1,6 @@
-// The share of zeros among weights. The library prunes (stdlib/nn/pruning.ouro) when the demand has changed, and says what
-// came of it (Loop::served). A value is a list of parts, the later before the earlier: "0.5,0.9:fc*" asks 0.9 of the weights
-// whose names fit fc*, and 0.5 of all others.
+// The share of zeros among weights. The library prunes (stdlib/nn/pruning.ouro) when the demand has changed, and says
+// what came of it (Loop::served). A value is a list of parts, the later before the earlier: "0.5,0.9:fc*" asks 0.9 of
+// the weights whose names fit fc*, and 0.5 of all others.
 #include "runtime/demand/kind.h"
 
 namespace ouro::runtime {
