@@ -1,9 +1,9 @@
-// Products with a matrix in compressed rows (CSR): values, the column of each, and where each row starts; the last start
-// is how many there are.
+// Products with a matrix in compressed rows (CSR): values, the column of each, and where each row starts; the last
+// start is how many there are.
 //
-// The dense operand is packed into panels (runtime/tensor/kernels.h), which lie in one block of memory; parts of the job
-// are panels, or rows of one. A sum is that of one lane in the order of the row, so its bits depend on neither threads
-// nor the other lanes.
+// The dense operand is packed into panels (runtime/tensor/kernels.h), which lie in one block of memory; parts of the
+// job are panels, or rows of one. A sum is that of one lane in the order of the row, so its bits depend on neither
+// threads nor the other lanes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,7 +61,11 @@ template <class T>
 class Panels {
  public:
   Panels(int64_t rows, int64_t lanes, int64_t width)
-      : rows_(rows), lanes_(lanes), width_(width), count_((lanes + width - 1) / width), memory_(count_ * rows * width) {}
+      : rows_(rows),
+        lanes_(lanes),
+        width_(width),
+        count_((lanes + width - 1) / width),
+        memory_(count_ * rows * width) {}
   int64_t count() const { return count_; }
   T* at(int64_t panel) const { return memory_.data() + panel * rows_ * width_; }
   int64_t lanes_of(int64_t panel) const { return std::min(width_, lanes_ - panel * width_); }
@@ -265,8 +269,11 @@ Value smallest_magnitudes(OpCall& c) {
   return r;
 }
 
-constexpr ExecutorRow kRows[] = {
-    {"csr_product", csr_product}, {"csr_sampled", csr_sampled}, {"csr_take", csr_take}, {"csr_put", csr_put}, {"smallest_magnitudes", smallest_magnitudes}};
+constexpr ExecutorRow kRows[] = {{"csr_product", csr_product},
+                                 {"csr_sampled", csr_sampled},
+                                 {"csr_take", csr_take},
+                                 {"csr_put", csr_put},
+                                 {"smallest_magnitudes", smallest_magnitudes}};
 
 }  // namespace
 
