@@ -1,9 +1,9 @@
 // The row of a tensor operation: one place for its name, signature, meaning, derivative, documentation and test domain.
 //
-// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, neural.cpp,
-// random.cpp, make.cpp), those written in Ouro in stdlib/ops/*.ouro; ir/ops/registry.h gives them ids. A row says what
-// an operation *is*; how a kind of row is run is said once per kind: eager blocks in runtime/tensor, loops in ir/loops,
-// contractions in backends/contract.
+// Rows stand in constexpr tables (elementwise.cpp, reduce.cpp, shape.cpp, index.cpp, linalg.cpp, sparse.cpp,
+// neural.cpp, random.cpp, make.cpp), those written in Ouro in stdlib/ops/*.ouro; ir/ops/registry.h gives them ids. A
+// row says what an operation *is*; how a kind of row is run is said once per kind: eager blocks in runtime/tensor,
+// loops in ir/loops, contractions in backends/contract.
 //
 // Signature. `sig` names type classes and dimensions: "f[m,k], f[k,n] -> f[m,n]". Classes:
 //   t any    n number (integer or float)    f float (integers and bools become f32)    i integer    b bool

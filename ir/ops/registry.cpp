@@ -220,7 +220,7 @@ std::span<const OpDef* const> op_rows() {
   static const std::vector<const OpDef*>& rows = support::forever([] {
     std::vector<const OpDef*> v;
     for (std::span<const OpDef> table : {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), linalg_rows(),
-                                         neural_rows(), make_rows(), random_rows(), ouro_rows()})
+                                         sparse_rows(), neural_rows(), make_rows(), random_rows(), ouro_rows()})
       for (const OpDef& def : table) v.push_back(&def);
     return v;
   }());

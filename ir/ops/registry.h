@@ -74,6 +74,7 @@ std::span<const OpDef> reduce_rows();
 std::span<const OpDef> shape_rows();
 std::span<const OpDef> index_rows();
 std::span<const OpDef> linalg_rows();
+std::span<const OpDef> sparse_rows();
 std::span<const OpDef> neural_rows();
 std::span<const OpDef> make_rows();
 std::span<const OpDef> random_rows();

@@ -297,6 +297,50 @@ bool rule_index_select(SigCall& c) {
 }
 bool rule_nonzero(SigCall& c) { return done(c, {unknown_dim(), dim(static_cast<int64_t>(in(c).size()))}); }
 
+// ---------------------------------------------------------------- products with matrices in compressed rows
+
+// The rows of the matrix from where each of them starts.
+bool csr_rows(SigCall& c, const Dims& starts, Dim& rows) {
+  if (starts.size() != 1 || is(starts[0], 0))
+    return c.fail(
+        "ValueError",
+        who(c) + "where the rows start is a vector with one number more than there are rows, not " + to_text(starts));
+  rows = starts[0].known() ? dim(starts[0].c - 1) : unknown_dim();
+  return true;
+}
+bool csr_dense(SigCall& c, size_t i) {
+  return in(c, i).size() == 2 || c.fail("ValueError", who(c) + "a matrix expected, not " + to_text(in(c, i)));
+}
+bool rule_csr_product(SigCall& c) {
+  Dim rows;
+  if (!csr_rows(c, in(c, 2), rows) || !csr_dense(c, 3)) return false;
+  Dim width = c.param("width").kind == Kind::integer ? c.param("width").integer : unknown_dim();
+  const bool across = c.param("across").truthy();
+  if (c.param("transposed").truthy()) std::swap(rows, width);
+  const Dim inner = in(c, 3)[across ? 1 : 0], lanes = in(c, 3)[across ? 0 : 1];
+  if (unequal(inner, width))
+    return c.fail("ValueError", who(c) + to_text(Dims{rows, width}) + " and " + to_text(in(c, 3)) + " do not multiply");
+  return done(c, across ? Dims{lanes, rows} : Dims{rows, lanes});
+}
+bool rule_csr_put(SigCall& c) {
+  Dim rows;
+  const Param& width = c.param("width");
+  return csr_rows(c, in(c, 2), rows) && done(c, {rows, width.kind == Kind::integer ? width.integer : unknown_dim()});
+}
+bool rule_csr_take(SigCall& c) {
+  Dim rows;
+  if (!csr_rows(c, in(c, 2), rows) || !csr_dense(c, 0)) return false;
+  return unequal(rows, in(c, 0)[0]) ? do_not_fit(c, in(c, 0), in(c, 2)) : done(c, in(c, 1));
+}
+bool rule_csr_sampled(SigCall& c) {
+  Dim rows;
+  if (!csr_rows(c, in(c, 1), rows) || !csr_dense(c, 2) || !csr_dense(c, 3)) return false;
+  const bool across = c.param("across").truthy();
+  const Dims &a = in(c, 2), &b = in(c, 3);
+  if (unequal(a[across ? 1 : 0], rows) || unequal(a[across ? 0 : 1], b[across ? 0 : 1])) return do_not_fit(c, a, b);
+  return done(c, in(c, 0));
+}
+
 // ---------------------------------------------------------------- constructors
 
 bool rule_make(SigCall& c) {
@@ -389,6 +433,10 @@ constexpr Rule kRules[] = {
     {"index_add", rule_index_add},
     {"index_select", rule_index_select},
     {"nonzero", rule_nonzero},
+    {"csr_product", rule_csr_product},
+    {"csr_sampled", rule_csr_sampled},
+    {"csr_put", rule_csr_put},
+    {"csr_take", rule_csr_take},
     {"make", rule_make},
     {"full", rule_full},
     {"eye", rule_eye},

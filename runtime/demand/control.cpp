@@ -98,6 +98,10 @@ std::string set(Demands& demands, std::span<const std::string> words) {
   for (const std::string& w : words) {
     const size_t at = w.find('=');
     if (at == std::string::npos || at == 0) return fmt::format("'{}' is not NAME=VALUE", w);
+    if (w.starts_with("of=") && !wishes.empty()) {  // what the demand before it is asked of
+      wishes.back().value += ":" + w.substr(at + 1);
+      continue;
+    }
     wishes.push_back({w.substr(0, at), w.substr(at + 1)});
   }
   return demands.set(wishes, DemandOrigin::ctl);

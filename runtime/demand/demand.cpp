@@ -194,7 +194,7 @@ void Demands::apply() {
 }
 
 void Demands::changed(const DemandRow& r) {
-  if (r.kind->put || r.kind->is_goal()) return;
+  if (r.kind->put) return;
   if (std::ranges::find(changed_, r.name) == changed_.end()) changed_.push_back(r.name);
   news_.store(true, std::memory_order_release);
   poll_.fetch_or(bit_);

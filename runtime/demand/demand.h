@@ -92,7 +92,7 @@ class Demands {
   /// The precision that somebody asks for.
   std::optional<Precision> asked_precision();
   Loop& loop() { return *loop_; }
-  /// Called at a safe point with the name of each demand of the script's own that has changed.
+  /// Called at a safe point with the name of each demand that has changed and does not go into the plan.
   using Told = void (*)(Session& s, const std::string& name);
   void tell_of_changes(Told told) { told_ = told; }
   /// At a safe point.

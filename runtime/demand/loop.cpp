@@ -95,13 +95,30 @@ void Loop::choose_way(std::string_view name, size_t way) {
   if (c == choices_.end() || way >= c->ways.size()) return;
   c->way = way;
   c->since = measures_.steps;
-  measures_.metrics.clear();
+  std::erase_if(measures_.metrics, [&](const auto& m) { return !reasons_.contains(m.first); });
 }
 
 // With the lock held.
 void Loop::see_ways() {
   for (Choice& c : choices_)
     if (measures_.steps >= c.since + kQuiet) c.seen[c.way] = {measures_.step_time, measures_.metrics};
+}
+
+void Loop::served(const std::string& goal, double reached, std::string why) {
+  std::lock_guard guard(lock_);
+  if (std::isnan(reached))
+    measures_.metrics.erase(goal);
+  else
+    measures_.metrics.insert_or_assign(goal, reached);
+  take_goals();
+  fill_matrix();
+  for (Target& t : targets_)
+    if (t.goal == goal && !t.met) {
+      if (t.why != why && !why.empty())
+        demands_.log(fmt::format("{}={} cannot be met, because {}", goal, t.asked, why));
+      t.why = why;
+    }
+  reasons_.insert_or_assign(goal, std::move(why));
 }
 
 void Loop::step_ended(Session& s, uint64_t ns) {
@@ -225,6 +242,7 @@ Situation Loop::situation(Session& s) const {
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)
                                                                                                 : now.wanted.erase(it);
   now.choices = choices_;
+  for (const auto& [goal, why] : reasons_) now.measures.metrics.erase(goal);  // the library's, not the script's
   for (const Asked& a : asked_)
     if (a.kind->relation == DemandKind::Relation::at_least && std::isnan(a.kind->measured(a.kind->name, measures_)))
       now.floor_unknown = true;
@@ -331,6 +349,7 @@ void Loop::choose(Session& s, const Situation& now) {
 std::string Loop::why_not(const Asked& goal, const Situation& now) const {
   std::string out;
   auto say = [&](std::string text) { out += (out.empty() ? "" : "; ") + text; };
+  if (const auto at = reasons_.find(goal.kind->name); at != reasons_.end() && !at->second.empty()) return at->second;
   bool any = false;
   for (const Response* r : responses()) {
     if (!is_served_by(goal.kind->name, *r)) continue;

@@ -63,6 +63,9 @@ class Loop {
   }
   /// The script tells of itself.
   void report_metric(std::string_view name, double value);
+  /// The library has carried out a goal by itself: what it has reached (NaN: nothing to be measured), and why it is not
+  /// more.
+  void served(const std::string& goal, double reached, std::string why);
   uint64_t steps() const { return measures_.steps; }
   /// The script has several ways to do something, the most exact first. Empty, or why this is no choice.
   std::string add_choice(std::string_view name, std::vector<std::string> ways);
@@ -165,6 +168,7 @@ class Loop {
   std::optional<Pending> pending_;
   std::set<std::pair<const Response*, std::string>> failed_;
   Orders orders_;
+  std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal
   Amounts fixed_;  // targets that are a share of what was highest when they were asked for
 
   std::mutex lock_;  // what follows is read by others

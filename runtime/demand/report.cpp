@@ -72,7 +72,7 @@ json loop_report(Demands& demands) {
   out["choices"] = json::object();
   for (const Choice& c : s.choices) out["choices"][c.name] = {{"value", c.ways[c.way]}, {"ways", c.ways}};
   out["sensors"] = json::object();
-  for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->read());
+  for (const Sensor* x : sensors()) out["sensors"][x->name] = amount(x->value(s.measures));
   return out;
 }
 

@@ -1,9 +1,11 @@
-// Sensors: what is known of the machine and the process. One row each, in a file of its own in sensors/. They are read
-// when somebody asks (reports, `ouro top`); what the loop measures of the steps is in measures.h.
+// Sensors: what is known of the machine, the process and its tensors. One row each, in a file of its own in sensors/.
+// They are read when somebody asks (reports, `ouro top`); what the loop measures of the steps is in measures.h.
 #pragma once
 
 #include <span>
 #include <string_view>
+
+#include "runtime/demand/measures.h"
 
 namespace ouro::runtime {
 
@@ -11,7 +13,11 @@ struct Sensor {
   std::string_view name;
   std::string_view unit;
   std::string_view what;
-  double (*read)() = nullptr;  // NaN: this machine does not tell
+  // One of both. NaN: nobody tells.
+  double (*read)() = nullptr;
+  double (*seen)(const Measures& m) = nullptr;  // of what the program is seen to do
+
+  double value(const Measures& m) const { return read ? read() : seen(m); }
 };
 
 /// All rows, in the order of their names.

@@ -15,6 +15,20 @@ namespace ouro::runtime {
 using LeafKernel = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using CastKernel = void (*)(void* out, const void* in, int64_t n);
 
+// Products with a matrix in compressed rows (kernels_sparse.inc). A panel of the dense operand has kCsrLanesBytes of
+// each row in `rows`, or a quarter of that where there are few lanes, half of it in `columns`, a multiple of that in
+// `sampled`; panels are aligned to 64 bytes.
+inline constexpr int kCsrLanesBytes = 128;
+template <class T>
+struct SparseKernels {
+  void (*transpose)(T* to, int64_t to_row, const T* from, int64_t from_row, int64_t rows, int64_t columns);
+  void (*rows)(T* out, const T* in, const T* values, const int64_t* columns, const int64_t* starts, int64_t first,
+               int64_t last, int64_t lanes);
+  void (*columns)(T* out, const T* in, const T* values, const int64_t* columns, const int64_t* starts, int64_t rows);
+  void (*sampled)(T* out, const T* a, const T* b, const int64_t* columns, const int64_t* starts, int64_t first,
+                  int64_t last, int64_t lanes);
+};
+
 struct KernelTable {
   std::string_view name;
   LeafKernel leaf[ir::kLeafCount][kDTypeCount];  // by operand type; null where the leaf does not exist for it
@@ -33,6 +47,9 @@ struct KernelTable {
                      int64_t m, int64_t n, int64_t k);
   void (*matmul_f64)(double* c, int64_t ldc, const double* a, int64_t ams, int64_t aks, const double* b, int64_t bks,
                      int64_t m, int64_t n, int64_t k);
+  bool (*columns_outside)(const int64_t* columns, int64_t n, int64_t width);
+  SparseKernels<float> sparse_f32;
+  SparseKernels<double> sparse_f64;
 };
 
 extern const KernelTable kKernelsV2, kKernelsAvx2, kKernelsAvx512;

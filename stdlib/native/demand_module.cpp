@@ -1,5 +1,6 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
 //                      add_choice(name, ways), way(name),
+//                      served(goal, reached, why), instances(of) -> list,
 //                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
 // What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None.
@@ -134,13 +135,30 @@ Value n_metric(Session& s, const Args& a) {
   return Value::none();
 }
 
-// At a safe point: tells the script which of its own demands have changed.
-void tell(Session& s, const std::string& name) {
+// Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
+// has come of them.
+constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"}};
+
+// Null where there is none.
+Value handler_of(Session& s, const std::string& name) {
+  for (const auto& [demand, module] : kServed)
+    if (demand == name) {
+      OURO_TRY(m, import_module(s, intern(module)));
+      return get_attr(s, m, "demanded");
+    }
   Handlers& handlers = s.state<Handlers>();
   const auto at = handlers.of.find(name);
-  if (at == handlers.of.end()) return;
-  Value handler = at->second, pending = std::move(s.pending), value = amount_of(s.demands.asked(name));
-  if (call(s, handler, {value}).is_error()) {
+  return at == handlers.of.end() ? Value() : at->second;
+}
+
+// At a safe point: tells the script which of its own demands have changed, and the library which of those it serves.
+void tell(Session& s, const std::string& name) {
+  Value pending = std::move(s.pending), handler = handler_of(s, name);
+  if (handler.is_unbound()) {
+    s.pending = std::move(pending);
+    return;
+  }
+  if (handler.is_error() || call(s, handler, {amount_of(s.demands.asked(name))}).is_error()) {
     Value exc = take_pending(s);
     (void)s.out.flush();
     s.err.write(
@@ -155,7 +173,6 @@ Value n_on(Session& s, const Args& a) {
   if (!name_of(s, a[0], name)) return Value::error();
   if (std::string wrong = s.demands.add_kind(name, /*metric=*/false); !wrong.empty())
     return raise_value_error(s, "%s", wrong.c_str());
-  s.demands.tell_of_changes(tell);
   if (a[1].is_none())
     s.state<Handlers>().of.erase(name);
   else
@@ -215,6 +232,26 @@ std::string receive(Session& s, const std::string& text) {
 Value n_step_begins(Session& s, const Args&) {
   s.demands.loop().block_begins();
   return Value::integer(static_cast<int64_t>(now_ns()));
+}
+
+Value n_served(Session& s, const Args& a) {
+  std::string name;
+  double reached = 0;
+  const Str* why = cast<Str>(a[2]);
+  if (!name_of(s, a[0], name) || !to_double(s, a[1], reached)) return Value::error();
+  s.demands.loop().served(name, reached, why ? std::string(why->view()) : std::string());
+  return Value::none();
+}
+
+// Nothing has to be registered, then, and nothing is kept alive by that.
+Value n_instances(Session& s, const Args& a) {
+  const Type* of = cast<Type>(a[0]);
+  if (!of) return raise_type_error(s, "instances: a class is expected, not %s", type_name(s, a[0]).c_str());
+  std::vector<Value> found;
+  for (GcObject* o = s.gc_objects->gc_next; o != s.gc_objects; o = o->gc_next)
+    if (o->object_kind() == ObjectKind::instance && is_subtype(static_cast<Instance*>(o)->type, of))
+      found.push_back(Value::share(o));
+  return make_list(found);
 }
 Value n_step_ends(Session& s, const Args& a) {
   if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
@@ -279,6 +316,11 @@ Value counters_dict(Session& s, const DeviceCounters& c) {
 }
 
 Value n_report(Session& s, const Args&) {
+  for (const auto& [demand, module] : kServed)
+    if (const Value* m = s.modules.find(intern(module))) {
+      OURO_TRY(measure, get_attr(s, *m, "measure"));
+      OURO_TRY_DO(call(s, measure, {}));
+    }
   Demands::State state = s.demands.state();
   Value report = make_dict(), asked = make_dict();
   auto put = [&](std::string_view name, Value v) { dict_set_str(s, report.as<Dict>(), name, std::move(v)); };
@@ -335,6 +377,9 @@ constexpr NativeDef kFunctions[] = {
     {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
     {"add_choice", "name, ways, /", n_add_choice, "The script has several ways to do something."},
     {"way", "name, /", n_way, "Which of them is in force."},
+    {"served", "goal, reached, why, /", n_served,
+     "The library has carried out a goal: what it reached, why it is not more."},
+    {"instances", "of, /", n_instances, "The living objects of a class."},
     {"step_begins", "", n_step_begins, "A token for step_ends()."},
     {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},
     {"report", "", n_report, "The state of the session's demands."},
@@ -360,6 +405,7 @@ void register_demand_module(Session& s) {
   s.register_natives(&kModule);
   s.register_natives(&kBuiltin);
   s.demands.visits().receive_with(receive);
+  s.demands.tell_of_changes(tell);
 }
 
 }  // namespace ouro::stdlib

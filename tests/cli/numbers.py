@@ -34,6 +34,8 @@ TABLE = {
     "matmul": lambda: x @ m,
     "matrix and vector": lambda: x @ v,
     "transposed": lambda: x.t() @ y,
+    "sparse": lambda: to_sparse(prune(x, 0.9)) @ m + sparse_linear(m.t(), to_sparse(prune(y, 0.8))).t(),
+    "gradient of a pruned product": lambda: grad(lambda w: ((to_sparse(w) @ m) ** 2).sum())(prune(x, 0.9)),
     "convolution": lambda: conv2d(image, filters, None, 2, 1),
     "pooling": lambda: max_pool2d(image, 2) + avg_pool2d(image, 2),
     "gather": lambda: x[places],
@@ -67,7 +69,7 @@ for i in range(6):
 def check(t, *variants):
     t.write("numbers.ouro", SCRIPT)
     expected = t.run("--mode=eager", "--threads=1", "numbers.ouro").out
-    t.check(expected.count("\n") == 54, expected)
+    t.check(expected.count("\n") == 58, expected)
     for options in variants:
         actual = t.run(*options, "numbers.ouro").out
         wrong = [f"{a}  not  {e}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]
