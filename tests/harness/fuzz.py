@@ -22,6 +22,8 @@ OTHERS = {
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
+    "demands": (["--seconds=4"], None),
+    "demands of results": (["--seconds=4", "--results"], None),
     "gradients": ([f"--seed={FIRST_SEED}", "--count=14", "--jobs=1"], ["--seed=2000000", "--count=6", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=40", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
