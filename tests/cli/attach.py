@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import time
 
 from harness.cli import tags
 
@@ -36,6 +37,9 @@ def _running(t, text):
     t.write("train.ouro", text)
     process = t.start("--threads=2", "train.ouro", env=env)
     t.check(process.stdout.readline() == "ready\n", "it does not start")
+    path, until = os.path.join(runtime, "ouro", f"{process.pid}.sock"), time.monotonic() + 60
+    while not os.path.exists(path) and time.monotonic() < until:  # it listens from its first operation on tensors that may use threads on
+        time.sleep(0.02)
     return process, env
 
 
