@@ -235,7 +235,14 @@ TEST_CASE("what_mixes_the_rows_of_a_batch_is_refused_by_name", "[jit]") {
 
 // Operations that keep rows apart and such that do not, on three shapes; in the end sums over all that was made. Where
 // a batch is found, chunks of it give what the whole does.
-TEST_CASE("random_programs_give_the_same_in_chunks", "[jit]") {
+// A sanitizer's compiler takes many times as long.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kPrograms = 6;
+#else
+constexpr int kPrograms = 24;
+#endif
+
+TEST_CASE("random_programs_give_the_same_in_chunks") {
   std::mt19937 random(20261129);
   auto below = [&](size_t n) { return random() % n; };
   struct Rule {
@@ -264,7 +271,7 @@ TEST_CASE("random_programs_give_the_same_in_chunks", "[jit]") {
                              {2, 2, "tril {0}"}};
   constexpr Rule kMixed[] = {{0, 0, "flip {0}, (0,)"}, {2, 2, "flip {0}, (0, 1)"}, {1, 1, "cumsum {0}, 0"}};
   int found = 0, refused = 0;
-  for (int program = 0; program < 24; ++program) {
+  for (int program = 0; program < kPrograms; ++program) {
     std::string text = "func @f(%0.x: f32[12, 6], %1.w: f32[6, 6], %2.v: f32[3, 3], %3.b: f32[6]) {\n  ^0:\n";
     std::vector<std::vector<int>> made{{0}, {}, {}};
     int n = 4;
@@ -304,6 +311,7 @@ TEST_CASE("random_programs_give_the_same_in_chunks", "[jit]") {
     near(whole.outputs, even.outputs, 2e-5f);
     near(whole.outputs, uneven.outputs, 2e-5f);
   }
-  CHECK(found >= 6);
-  CHECK(refused >= 1);
+  CHECK(found >= kPrograms / 4);
+  CHECK(found + refused == kPrograms);
+  if (kPrograms > 20) CHECK(refused >= 1);
 }
