@@ -105,20 +105,23 @@ void Loop::see_ways() {
 }
 
 void Loop::served(const std::string& goal, double reached, std::string why) {
-  std::lock_guard guard(lock_);
-  if (std::isnan(reached))
-    measures_.metrics.erase(goal);
-  else
-    measures_.metrics.insert_or_assign(goal, reached);
-  take_goals();
-  fill_matrix();
-  for (Target& t : targets_)
-    if (t.goal == goal && !t.met) {
-      if (t.why != why && !why.empty())
-        demands_.log(fmt::format("{}={} cannot be met, because {}", goal, t.asked, why));
-      t.why = why;
-    }
-  reasons_.insert_or_assign(goal, std::move(why));
+  std::string unmet;
+  {
+    std::lock_guard guard(lock_);
+    if (std::isnan(reached))
+      measures_.metrics.erase(goal);
+    else
+      measures_.metrics.insert_or_assign(goal, reached);
+    take_goals();
+    fill_matrix();
+    for (Target& t : targets_)
+      if (t.goal == goal && !t.met) {
+        if (t.why != why && !why.empty()) unmet = fmt::format("{}={} cannot be met, because {}", goal, t.asked, why);
+        t.why = why;
+      }
+    reasons_.insert_or_assign(goal, std::move(why));
+  }
+  if (!unmet.empty()) demands_.log(std::move(unmet));
 }
 
 void Loop::step_ended(Session& s, uint64_t ns) {
@@ -336,14 +339,18 @@ void Loop::choose(Session& s, const Situation& now) {
     }
   }
   if (best) return carry_out(s, *best->response, std::move(best->proposal), goal);
-  std::lock_guard guard(lock_);
-  for (Target& t : targets_)
-    if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && t.why.empty())
-      for (const Asked& a : asked_)
-        if (a.kind->name == t.goal) {
-          t.why = why_not(a, now);
-          demands_.log(fmt::format("{}={} cannot be met: {}", t.goal, t.asked, t.why));
-        }
+  std::vector<std::string> unmet;  // logged without the lock: who sets demands holds theirs and takes this one
+  {
+    std::lock_guard guard(lock_);
+    for (Target& t : targets_)
+      if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && t.why.empty())
+        for (const Asked& a : asked_)
+          if (a.kind->name == t.goal) {
+            t.why = why_not(a, now);
+            unmet.push_back(fmt::format("{}={} cannot be met: {}", t.goal, t.asked, t.why));
+          }
+  }
+  for (std::string& text : unmet) demands_.log(std::move(text));
 }
 
 std::string Loop::why_not(const Asked& goal, const Situation& now) const {

@@ -171,7 +171,7 @@ class Loop {
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal
   Amounts fixed_;  // targets that are a share of what was highest when they were asked for
 
-  std::mutex lock_;  // what follows is read by others
+  std::mutex lock_;  // what follows is read by others. Nothing of Demands that locks is called while it is held
   static constexpr size_t kLast = 9;
   std::array<double, kLast> times_{}, energies_{};
   size_t timed_ = 0;  // since the measures were begun anew

@@ -220,6 +220,21 @@ TEST_CASE("a host hears of decisions and of what came of them") {
   CHECK(s.on_decision({}));
 }
 
+TEST_CASE("goals are set from another thread while they cannot be met") {
+  Session s;
+  CHECK(s.run("def f(n):\n    for i in range(n):\n        with demand.step(): pass\n    return n"));
+  std::atomic<bool> ended = false;
+  std::thread other([&] {
+    for (int i = 0; !ended; ++i) {
+      (void)s.set_demand("step_time", i % 2 ? "1us" : "0.1us");
+      (void)s.set_demand("energy", i % 3 ? "auto" : "0.1us");
+    }
+  });
+  for (int k = 0; k < 20; ++k) CHECK(s.run("f(500)"));
+  ended = true;
+  other.join();
+}
+
 TEST_CASE("threads are a demand that changes no bit") {
   Session s;
   CHECK(s.set_threads(1));
