@@ -442,7 +442,8 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
   auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
-  const Shadow shadow = depth_ == 1 && !place ? run_shadow(s, c, v, context.threads) : Shadow{};
+  const bool shadowed = depth_ == 1 && !place && s.demands.loop().wants_shadow();
+  const Shadow shadow = shadowed ? run_shadow(s, c, v, context.threads) : Shadow{};
   PlanExit status = v.plan->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
   if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;

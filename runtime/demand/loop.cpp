@@ -247,7 +247,8 @@ Situation Loop::situation(Session& s) const {
   now.choices = choices_;
   for (const auto& [goal, why] : reasons_) now.measures.metrics.erase(goal);  // the library's, not the script's
   for (const Asked& a : asked_)
-    if (a.kind->relation == DemandKind::Relation::at_least && std::isnan(a.kind->measured(a.kind->name, measures_)))
+    if (a.kind->relation == DemandKind::Relation::at_least && !reasons_.contains(a.kind->name) &&
+        std::isnan(a.kind->measured(a.kind->name, measures_)))
       now.floor_unknown = true;
   if (s.executor) now.plans = s.executor->memory_of_plans(s);
   return now;

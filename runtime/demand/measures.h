@@ -22,7 +22,7 @@ struct Measures {
     uint64_t needed = 3;  // samples, before bf16 comes back
     bool runs = false;    // bf16
     /// What the precision that runs makes of the results.
-    double running() const { return runs ? worst : samples ? 0 : worst; }
+    double running() const { return runs ? worst : 0; }
   } lowered;
   std::map<std::string, double, std::less<>> metrics;  // what the script has reported last
 };

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/demand/choice.h"
 #include "runtime/demand/measures.h"
@@ -29,7 +28,7 @@ struct Situation {
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
   bool may_round = false;                             // results may differ in their last bits
   std::optional<Precision> asked_precision;           // that somebody asks for
-  std::vector<Choice> choices;                        // of the script
+  std::span<const Choice> choices;                    // of the script
   bool floor_unknown = false;                         // a metric that has a floor was not told since the last choice
 
   /// How far a goal's measure is above its target; 0 where nobody asks for it.

@@ -27,9 +27,12 @@ void Visits::receive(Session& s) {
       queue_.pop_front();
     }
     if (next->given_up.load(std::memory_order_acquire)) continue;
-    busy_ = true;
+    struct Busy {
+      bool& busy;
+      explicit Busy(bool& b) : busy(b) { busy = true; }
+      ~Busy() { busy = false; }
+    } busy(busy_);
     next->answer = host_(s, next->text);
-    busy_ = false;
     next->done.store(true, std::memory_order_release);
   }
 }

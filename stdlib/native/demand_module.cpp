@@ -208,11 +208,20 @@ std::string receive(Session& s, const std::string& text) {
   Value module = loaded_module(s, intern("__main__"));
   if (module.is_unbound()) return "there is no script that runs\n";
   std::string printed;
-  const auto to = [&](std::string_view piece) { printed += piece; };
-  (void)s.out.flush();
-  (void)s.err.flush();
-  s.out.redirect(to);
-  s.err.redirect(to);
+  struct Redirected {
+    Session& s;
+    Redirected(Session& session, std::string& printed) : s(session) {
+      const auto to = [&printed](std::string_view piece) { printed += piece; };
+      (void)s.out.flush();
+      (void)s.err.flush();
+      s.out.redirect(to);
+      s.err.redirect(to);
+    }
+    ~Redirected() {
+      s.out.redirect({});
+      s.err.redirect({});
+    }
+  } redirected(s, printed);
   Value pending = std::move(s.pending);
   if (run_source(s, "<attached>", text, module, /*interactive=*/true).is_error()) {
     Value exc = take_pending(s);
@@ -222,10 +231,6 @@ std::string receive(Session& s, const std::string& text) {
     clear_pending(s);
   }
   s.pending = std::move(pending);
-  (void)s.out.flush();
-  (void)s.err.flush();
-  s.out.redirect({});
-  s.err.redirect({});
   return printed;
 }
 

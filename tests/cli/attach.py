@@ -1,6 +1,7 @@
 """`ouro attach PID`: statements in a running program, between two of its steps (docs/demand.md)."""
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -67,6 +68,30 @@ def test_a_run_is_seen_and_changed_between_its_steps(t):
         t.equal(attached("1 +").splitlines()[-1].split(":")[0], "SyntaxError")
         t.equal(attached("print('ä'); stop = True"), "ä\n")
         t.equal(process.communicate(timeout=60)[0], "stopped Adam 0.25 4\n")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_a_client_wanted_who_has_gone_is_not_run(t):
+    process, env = _running(t, '''
+import time
+from ouro import demand
+x = randn(64, 64) @ randn(64, 64)
+print("ready", flush=True)
+time.sleep(2)              # no place between two steps
+for k in range(1000):
+    time.sleep(0.001)
+print("gone" in globals(), "here" in globals(), flush=True)
+''')
+    path = os.path.join(env["XDG_RUNTIME_DIR"], "ouro", f"{process.pid}.sock")
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(path)
+            s.sendall(b'run "gone = 1"\n')
+            time.sleep(0.3)
+        t.equal(t.run("attach", str(process.pid), "-c", "here = 1", env=env).out, "")
+        t.equal(process.communicate(timeout=60)[0], "False True\n")
     finally:
         process.kill()
         process.communicate()
