@@ -1,4 +1,7 @@
 """Choices of the script: a cheaper way for a time, a more exact one for a metric (docs/demand.md)."""
+import json
+import os
+import time
 
 WAYS = '''
 import time
@@ -50,3 +53,37 @@ for wrong in (lambda: demand.choice("way", [1]), lambda: demand.choice(1, [1, 2]
     t.equal(out[4], "fast")
     t.equal(out[5], "('slow', 1, {})")
     t.equal(out[6:], ["ValueError choice 'way': from 2 to 64 ways are expected, not 1", "TypeError the name of a demand is a str, not int"])
+
+
+def test_a_decision_is_in_the_log_as_text_and_json_and_in_the_trace(t):
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700)
+    env = {"XDG_RUNTIME_DIR": runtime}
+    t.write("long.ouro", WAYS + '''
+randn(64, 64) @ randn(64, 64)     # it listens from here on
+print("ready", flush=True)
+while not os.path.exists("end"):
+    run(1)
+'''.replace("randn", "import os\nrandn", 1))
+    process = t.start("run", "--profile", "long.ouro", env=env)
+    try:
+        while process.stdout.readline() not in ("ready\n", ""):
+            pass
+        pid, log, until = str(process.pid), "", time.monotonic() + 60
+        while not os.path.exists(os.path.join(runtime, "ouro", f"{pid}.sock")) and time.monotonic() < until:
+            time.sleep(0.02)
+        t.run("ctl", pid, "set", "step_time=4.5ms", env=env)
+        while "promised" not in log and time.monotonic() < until:
+            time.sleep(0.05)
+            log = t.run("ctl", pid, "log", "--json", env=env).out
+        decision = json.loads(log.splitlines()[0])
+        t.equal((decision["goal"], decision["response"], decision["value"]), ("step_time", "choice", "way='middle'"))
+        t.check(t.run("ctl", pid, "log", env=env).out.count("choice way='middle', for step_time: step_time ") == 1, "its text")
+        t.write("end", "")
+        process.communicate(timeout=60)
+        with open(t.path("trace.json"), encoding="utf-8") as f:
+            events = json.load(f)["traceEvents"]
+        t.equal([e["name"] for e in events if e.get("cat") == "demand"], ["choice way='middle'"])
+    finally:
+        process.kill()
+        process.communicate()
