@@ -431,7 +431,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     temporaries_ = v.demands.temporaries;
     if (std::exchange(micro_batch_, v.demands.micro_batch) != v.demands.micro_batch && micro_batch_)
       s.demands.log(
-          fmt::format("{}: {}", v.made->typed->qualname.text(), micro_batch_text(s, v.plan->micro_batching())));
+          fmt::format("{}: {}", v.made->typed->qualname.text(), micro_batch_text(s, v.plan()->micro_batching())));
     drop_idle(s);  // what the versions before it hold
     runtime::give_back_memory();
   }
@@ -444,7 +444,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
   const bool shadowed = depth_ == 1 && !place && s.demands.loop().wants_shadow();
   const Shadow shadow = shadowed ? run_shadow(s, c, v, context.threads) : Shadow{};
-  PlanExit status = v.plan->run(x.inputs, x.outputs, context);
+  PlanExit status = v.plan()->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
   if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;
   --depth_;
@@ -452,7 +452,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   if (status == PlanExit::left) {
     // Nothing outside has been changed: the interpreter does the call.
     v.exits.fetch_add(1, std::memory_order_relaxed);
-    if (times_all) v.left_because = v.plan->leave_reason();
+    if (times_all) v.left_because = v.plan()->leave_reason();
     c.left = true;
     return RunOutcome::not_taken;
   }
@@ -464,7 +464,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
       c.left = true;
       return RunOutcome::not_taken;
     }
-    if (const Span at = v.plan->raised_at(); at.file == c.function.code->span.file) s.interpreter->error_span = at;
+    if (const Span at = v.plan()->raised_at(); at.file == c.function.code->span.file) s.interpreter->error_span = at;
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
@@ -631,7 +631,7 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
       v->state.store(Version::State::failed, std::memory_order_release);
       return;
     }
-    v->plan = std::move(plan);
+    v->compiled = std::move(plan);
     v->state.store(Version::State::ready, std::memory_order_release);
   };
   if (!queue_) queue_ = std::make_unique<CompileQueue>(/*yields=*/s.options.mode == runtime::Mode::auto_);

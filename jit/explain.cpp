@@ -26,6 +26,9 @@ bool lost(const Version& v) { return v.trial.state() == Trial::State::lost; }
 bool all_lost(const FunctionReport& f) {
   return !f.of->versions.empty() && std::ranges::all_of(f.of->versions, [](const auto& v) { return lost(*v); });
 }
+// What the compiler's thread writes is read when it is done.
+bool is_done(const Version& v) { return v.state.load(std::memory_order_acquire) != Version::State::compiling; }
+
 std::string_view state_text(const Version& v) {
   switch (v.state.load()) {
     case Version::State::ready:
@@ -109,13 +112,13 @@ void version_text(const FunctionReport& f, size_t i, std::string& out) {
   const uint64_t calls = v.calls.load(), exits = v.exits.load();
   out += fmt::format("    {} operations{}; specialised in {:.1f} ms, {} in {:.1f} ms\n", operations(v),
                      v.symbolic ? ", some sizes are symbols" : "", v.specialise_ms,
-                     v.plan && v.plan->loaded() ? "loaded" : "compiled", v.compile_ms);
-  if (v.plan) {
-    PlanCounters c = v.plan->counters();
+                     v.plan() && v.plan()->loaded() ? "loaded" : "compiled", is_done(v) ? v.compile_ms : 0);
+  if (v.plan()) {
+    PlanCounters c = v.plan()->counters();
     out += fmt::format("    {} kernels, {} bytes of code; {} bytes of temporaries; tensors made {}\n",
-                       v.plan->kernels(), v.plan->code_bytes(), v.plan->peak_bytes(), c.tensors_made);
+                       v.plan()->kernels(), v.plan()->code_bytes(), v.plan()->peak_bytes(), c.tensors_made);
     if (!f.micro_batches[i].empty()) out += fmt::format("    {}\n", f.micro_batches[i]);
-    for (const std::string& why : v.plan->not_compiled())
+    for (const std::string& why : v.plan()->not_compiled())
       out += fmt::format("    a kernel is evaluated, not compiled: {}\n", why);
   }
   out +=
@@ -193,7 +196,7 @@ json version_json(const FunctionReport& f, size_t i) {
               {"symbolic", v.symbolic},
               {"operations", operations(v)},
               {"specialise_ms", v.specialise_ms},
-              {"compile_ms", v.compile_ms},
+              {"compile_ms", is_done(v) ? v.compile_ms : 0},
               {"calls", v.calls.load()},
               {"left", v.exits.load()},
               {"seconds", ms(v.nanoseconds.load()) / 1e3},
@@ -201,13 +204,13 @@ json version_json(const FunctionReport& f, size_t i) {
               {"plan", runtime::plan_text(v.demands)},
               {"holes", holes_json(f.holes[i])}};
   if (v.exits.load()) out["left_because"] = v.left_because;
-  if (!v.error.empty()) out["error"] = v.error;
+  if (is_done(v) && !v.error.empty()) out["error"] = v.error;
   if (!f.micro_batches[i].empty()) out["micro_batch"] = f.micro_batches[i];
-  if (!v.plan) return out;
-  out["kernels"] = v.plan->kernels();
-  out["code_bytes"] = v.plan->code_bytes();
-  out["temporary_bytes"] = v.plan->peak_bytes();
-  out["loaded"] = v.plan->loaded();
+  if (!v.plan()) return out;
+  out["kernels"] = v.plan()->kernels();
+  out["code_bytes"] = v.plan()->code_bytes();
+  out["temporary_bytes"] = v.plan()->peak_bytes();
+  out["loaded"] = v.plan()->loaded();
   return out;
 }
 

@@ -32,10 +32,10 @@ bool JitExecutor::is_idle(Session& s, const Version& v) {
 // What a version holds is a fixed part, and a part for each row of a chunk: the line through what it holds now, and
 // what the version of the whole batch did, if there was one; else the sums that chunks are added to are what is fixed.
 void JitExecutor::estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const {
-  const Plan::MicroBatching& batch = v.plan->micro_batching();
+  const Plan::MicroBatching& batch = v.plan()->micro_batching();
   out.no_batch = batch.refusal;
   out.rows = batch.rows;
-  v.kept = std::max<int64_t>(v.plan->held_bytes(s), v.plan->peak_bytes());
+  v.kept = std::max<int64_t>(v.plan()->held_bytes(s), v.plan()->peak_bytes());
   const auto rows = static_cast<double>(batch.rows), size = batch.size ? static_cast<double>(batch.size) : rows;
   if (rows < 2) return;
   const auto kept = static_cast<double>(v.kept);
@@ -57,20 +57,20 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
-      if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan->peak_bytes();
+      if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan()->peak_bytes();
       if (is_idle(s, *v)) {
-        out.idle += v->plan->held_bytes(s);
-      } else if (!most || v->plan->peak_bytes() > most->plan->peak_bytes()) {
+        out.idle += v->plan()->held_bytes(s);
+      } else if (!most || v->plan()->peak_bytes() > most->plan()->peak_bytes()) {
         most = v.get();
       }
     }
   if (!most) return out;
-  out.temporaries = out.unbounded = most->plan->peak_bytes();
+  out.temporaries = out.unbounded = most->plan()->peak_bytes();
   auto at = unbounded.find({most->made.get(), most->demands.micro_batch});
   if (at != unbounded.end())
     out.unbounded = at->second;
   else if (most->demands.temporaries)
-    out.unbounded = std::max(out.temporaries, most->plan->recomputing().before);
+    out.unbounded = std::max(out.temporaries, most->plan()->recomputing().before);
   if (!s.demands.may_choose_micro_batch()) return out;
   estimate_chunks(s, *most, out);
   return out;
@@ -79,7 +79,7 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
 void JitExecutor::drop_idle(Session& s) {
   for (const auto& f : order_)
     for (const auto& v : f->versions)
-      if (v->state.load(std::memory_order_acquire) == Version::State::ready && is_idle(s, *v)) v->plan->drop_held(s);
+      if (v->state.load(std::memory_order_acquire) == Version::State::ready && is_idle(s, *v)) v->plan()->drop_held(s);
 }
 
 bool JitExecutor::ready_to_move(Session& s) {
@@ -114,7 +114,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->demands = plan;
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
-  if (from.plan) v->sizes = from.plan->sizes();
+  if (from.plan()) v->sizes = from.plan()->sizes();
   if (plan.temporaries || plan.micro_batch || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, wait);

@@ -20,7 +20,7 @@ struct Input {
 };
 
 std::string typed(const Input& in) { return ir::print(*in.version.made->typed); }
-std::string plan(const Input& in) { return in.version.plan->text(); }
+std::string plan(const Input& in) { return in.version.plan()->text(); }
 std::string loops(const Input& in) {
   std::string out;
   for (const auto* k : in.kernels) out += print(*k);
@@ -86,11 +86,11 @@ std::string listing(runtime::Session& s, std::string_view stage, std::string_vie
     for (size_t i = f->versions.size(); i-- > 0;) {
       const Version& v = *f->versions[i];
       out += fmt::format("{} {}, version {}\n", row.comment, f->code->qualname.text(), f->versions.size() - i);
-      if (!v.plan) {
+      if (!v.plan()) {
         out += fmt::format("{} not compiled: {}\n", row.comment, v.error);
         continue;
       }
-      Input in{v, distinct(v.plan->kernel_list()), *host};
+      Input in{v, distinct(v.plan()->kernel_list()), *host};
       out += row.of_kernels && in.kernels.empty() ? fmt::format("{} no kernels\n", row.comment) : row.text(in);
       out += '\n';
     }

@@ -98,9 +98,10 @@ FunctionReport report_of(runtime::Session& s, const FunctionVersions& f) {
     serves = serves || v->state.load() != Version::State::failed;
     r.compiled_calls += v->calls.load() - v->exits.load();
     r.compiled_ns += v->nanoseconds.load();
-    r.holes.push_back(holes_of(s, v->made->fallbacks, v->plan ? v->plan->times() : std::vector<InstructionTime>{}));
+    r.holes.push_back(holes_of(s, v->made->fallbacks, v->plan() ? v->plan()->times() : std::vector<InstructionTime>{}));
     if (!r.holes.back().empty()) r.reached = Reached::holes;
-    r.micro_batches.push_back(v->demands.micro_batch && v->plan ? micro_batch_text(s, v->plan->micro_batching()) : "");
+    r.micro_batches.push_back(v->demands.micro_batch && v->plan() ? micro_batch_text(s, v->plan()->micro_batching())
+                                                                  : "");
   }
   if (!serves) r.reached = Reached::interpreted;
   r.failures = holes_of(s, f.failures, {});

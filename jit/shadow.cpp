@@ -66,10 +66,10 @@ JitExecutor::Shadow JitExecutor::run_shadow(Session& s, Call& c, const Version& 
   PlanExit status;
   {
     runtime::Demands::Latch latch(s.demands, other);
-    status = sibling->plan->run(inputs, out.outputs, context);
+    status = sibling->plan()->run(inputs, out.outputs, context);
   }
   s.state<runtime::RandomState>() = drawn;
-  sibling->plan->drop_held(s);
+  sibling->plan()->drop_held(s);
   c.start += std::chrono::steady_clock::now() - begin;
   out.ran = status == PlanExit::returned;
   if (out.ran) return out;

@@ -20,7 +20,7 @@ struct Version {
   std::atomic<State> state{State::compiling};
   std::shared_ptr<SpecialiseResult> made;  // typed program, access program, outputs
   runtime::ExecutionPlan demands;          // what it is compiled for
-  PlanRef plan;                            // set before `state` becomes ready
+  PlanRef compiled;                        // written by the compiler's thread until `state` says ready
   std::string error;                       // of a failed compilation
   // What explain tells.
   double specialise_ms = 0, compile_ms = 0;
@@ -37,6 +37,9 @@ struct Version {
   bool symbolic = false;
   Trial trial;              // against the interpreter, in the mode auto
   int64_t stress_exit = 0;  // the instruction at which stress mode leaves next
+
+  /// Null while it is being compiled, and where that failed.
+  Plan* plan() const { return state.load(std::memory_order_acquire) == State::compiling ? nullptr : compiled.get(); }
 };
 
 // All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of

@@ -65,8 +65,8 @@ std::string Profile::kernels_text() {
   std::vector<Row> rows;
   for (const auto& f : jit->functions())
     for (const auto& v : f->versions)
-      if (v->plan && v->state.load() == jit::Version::State::ready)
-        for (jit::InstructionTime& t : v->plan->times())
+      if (v->plan() && v->state.load() == jit::Version::State::ready)
+        for (jit::InstructionTime& t : v->plan()->times())
           rows.push_back({std::string(f->code->qualname.text()), std::move(t)});
   if (rows.empty()) return {};
   std::ranges::stable_sort(rows, std::greater{}, [](const Row& r) { return r.time.ns; });

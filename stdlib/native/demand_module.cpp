@@ -350,8 +350,8 @@ Value n_report(Session& s, const Args&) {
         dict_set_str(s, d.as<Dict>(), "function", make_str(f->code->qualname.text()));
         dict_set_str(s, d.as<Dict>(), "plan", plan_dict(s, v.demands));
         dict_set_str(s, d.as<Dict>(), "state", make_str(state_name(v.state.load())));
-        if (v.demands.micro_batch && v.plan && v.state.load() == jit::Version::State::ready)
-          dict_set_str(s, d.as<Dict>(), "micro_batch", make_str(jit::micro_batch_text(s, v.plan->micro_batching())));
+        if (v.demands.micro_batch && v.plan() && v.state.load() == jit::Version::State::ready)
+          dict_set_str(s, d.as<Dict>(), "micro_batch", make_str(jit::micro_batch_text(s, v.plan()->micro_batching())));
         dict_set_str(s, d.as<Dict>(), "calls", Value::integer(static_cast<int64_t>(v.calls.load())));
         versions.push_back(std::move(d));
       }
