@@ -475,7 +475,8 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
   if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
   judge(v, ns, /*interpreted=*/false);
-  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty())) s.demands.loop().call_ended(s, ns);
+  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty()))
+    s.demands.loop().call_ended(s, ns, [this] { return is_compiling(); });
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 

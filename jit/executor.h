@@ -51,6 +51,7 @@ class JitExecutor final : public runtime::Executor {
   void mark(const ir::FunctionRef& code, std::vector<bool> fixed);
   /// All functions that were looked at, in order (explain).
   const std::deque<std::unique_ptr<FunctionVersions>>& functions() const { return order_; }
+  bool is_compiling() { return queue_ && queue_->busy(); }
   /// Until nothing is being compiled.
   void wait() {
     if (queue_) queue_->wait();

@@ -1,4 +1,4 @@
-// Choices of the script: one thing done in several ways, from the most exact to the cheapest (how many neighbours are
+// Choices: one thing done in several ways, from the most exact to the cheapest (how many neighbours are
 // looked at, what part of the data is sampled). The script asks which way is in force; the response `choice` moves it,
 // and keeps what each way was measured to take and to give.
 #pragma once
@@ -19,9 +19,14 @@ struct Choice {
   // What was measured of a way, when it was last in force.
   struct Seen {
     double step_time = std::numeric_limits<double>::quiet_NaN();
+    double memory = std::numeric_limits<double>::quiet_NaN();
     std::map<std::string, double, std::less<>> metrics;
   };
   std::vector<Seen> seen;  // by way
+  // It is no choice of the script: the library has it for a demand of this name that leaves the choice to the program
+  // (stdlib/nn/pruning.ouro), and is told when the way changes.
+  bool of_library = false;
+  bool saves_memory = false;  // what is cheaper takes less memory, too
 };
 
 }  // namespace ouro::runtime

@@ -88,7 +88,7 @@ void Demands::choose_micro_batch(uint32_t rows) {
 bool Demands::may_choose_micro_batch() {
   std::lock_guard guard(lock_);
   return std::ranges::any_of(rows_, [](const DemandRow& r) {
-    return r.kind->leaves_choice && r.value == kAuto && r.origin != DemandOrigin::standard;
+    return r.name == "micro_batch" && r.value == kAuto && r.origin != DemandOrigin::standard;
   });
 }
 
@@ -181,7 +181,7 @@ void Demands::apply() {
   for (const DemandRow& r : rows_) {
     if (r.origin == DemandOrigin::standard) continue;
     if (r.kind->put) r.kind->put(r.value, draft);
-    if (r.kind->is_goal()) goals.push_back({r.kind, r.value, r.serial});
+    if (r.kind->is_goal() && r.value != kAuto) goals.push_back({r.kind, r.value, r.serial});
   }
   const bool contract = std::ranges::any_of(goals, [](const Loop::Asked& a) { return a.kind->name == kError; });
   if (!contract)

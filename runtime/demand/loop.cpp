@@ -16,6 +16,8 @@ namespace ouro::runtime {
 namespace {
 
 constexpr size_t kMeasured = 3;        // steps, before a promise is checked
+constexpr size_t kUntilHot = 8;        // more, where code for new shapes is compiled only when it has run
+constexpr uint64_t kMostWaits = 4096;  // steps for that code
 constexpr uint64_t kQuiet = 5;         // steps after a decision
 constexpr double kGainAtLeast = 0.25;  // of what was promised
 constexpr size_t kMostDecisions = 64;
@@ -69,17 +71,27 @@ void Loop::report_metric(std::string_view name, double value) {
   measures_.metrics.insert_or_assign(std::string(name), value);
 }
 
-std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways) {
+std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory) {
   std::lock_guard guard(lock_);
   if (ways.size() < 2 || ways.size() > kMostWays)
     return fmt::format("choice '{}': from 2 to {} ways are expected, not {}", name, kMostWays, ways.size());
-  std::erase_if(choices_, [&](const Choice& c) { return c.name == name; });
+  const auto old = std::ranges::find(choices_, name, &Choice::name);
+  if (old != choices_.end() && old->of_library != of_library)
+    return fmt::format("choice '{}': a demand is called so", name);
+  if (old != choices_.end()) choices_.erase(old);
   if (choices_.size() == kMostChoices) return fmt::format("{} choices are the most", kMostChoices);
   Choice& c = choices_.emplace_back();
   c.name = name;
   c.seen.resize(ways.size());
   c.ways = std::move(ways);
+  c.of_library = of_library;
+  c.saves_memory = saves_memory;
   return {};
+}
+
+void Loop::remove_choice(std::string_view name) {
+  std::lock_guard guard(lock_);
+  std::erase_if(choices_, [&](const Choice& c) { return c.name == name; });
 }
 
 std::optional<size_t> Loop::way_of(std::string_view name) {
@@ -96,12 +108,33 @@ void Loop::choose_way(std::string_view name, size_t way) {
   c->way = way;
   c->since = measures_.steps;
   std::erase_if(measures_.metrics, [&](const auto& m) { return !reasons_.contains(m.first); });
+  if (c->of_library) to_carry_.insert(c->name);
+}
+
+bool Loop::carries_later(const std::string& name) {
+  std::lock_guard guard(lock_);
+  const auto c = std::ranges::find(choices_, name, &Choice::name);
+  if (c == choices_.end() || !c->of_library || !c->saves_memory) return false;
+  to_carry_.insert(name);
+  has_goals_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+// Shapes may change by it, so this is no matter of any safe point: it is done between two steps.
+bool Loop::library_follows(Session& s) {
+  for (auto at = to_carry_.begin(); at != to_carry_.end();) {
+    const std::string name = *at;
+    if (carry_ && !carry_(s, name)) return false;
+    at = to_carry_.erase(to_carry_.find(name));
+  }
+  return true;
 }
 
 // With the lock held.
 void Loop::see_ways() {
   for (Choice& c : choices_)
-    if (measures_.steps >= c.since + kQuiet) c.seen[c.way] = {measures_.step_time, measures_.metrics};
+    if (measures_.steps >= c.since + kQuiet)
+      c.seen[c.way] = {measures_.step_time, static_cast<double>(measures_.memory), measures_.metrics};
 }
 
 void Loop::served(const std::string& goal, double reached, std::string why) {
@@ -124,7 +157,7 @@ void Loop::served(const std::string& goal, double reached, std::string why) {
   if (!unmet.empty()) demands_.log(std::move(unmet));
 }
 
-void Loop::step_ended(Session& s, uint64_t ns) {
+void Loop::step_ended(Session& s, uint64_t ns, Compiles compiles) {
   const bool has_goals = has_goals_.load(std::memory_order_relaxed);
   {
     std::lock_guard guard(lock_);
@@ -140,7 +173,10 @@ void Loop::step_ended(Session& s, uint64_t ns) {
     measures_.memory = s.memory.used();
     measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
   }
-  if (has_goals) beat(s);
+  if (!has_goals) return;
+  compiles_ = std::move(compiles);
+  beat(s);
+  compiles_ = {};
 }
 
 // With the lock held.
@@ -247,9 +283,10 @@ Situation Loop::situation(Session& s) const {
   now.choices = choices_;
   for (const auto& [goal, why] : reasons_) now.measures.metrics.erase(goal);  // the library's, not the script's
   for (const Asked& a : asked_)
-    if (a.kind->relation == DemandKind::Relation::at_least && !reasons_.contains(a.kind->name) &&
-        std::isnan(a.kind->measured(a.kind->name, measures_)))
-      now.floor_unknown = true;
+    if (a.kind->relation == DemandKind::Relation::at_least && !reasons_.contains(a.kind->name)) {
+      now.has_floor = true;
+      if (std::isnan(a.kind->measured(a.kind->name, measures_))) now.floor_unknown = true;
+    }
   if (s.executor) now.plans = s.executor->memory_of_plans(s);
   return now;
 }
@@ -264,13 +301,14 @@ void Loop::beat(Session& s) {
     see_ways();
     fill_matrix();
   }
-  if (!settled(s)) return;
+  if (!library_follows(s) || !settled(s)) return;
   const Situation now = situation(s);
   plan_shadows(now);
   follow_orders(s, now);
   if (measures_.steps < quiet_until_) return;
   choose(s, now);
-  if (asked_.empty() && !pending_ && !now.plan.temporaries && !(now.may_round && now.plan.micro_batch) &&
+  if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
+      !(now.may_round && now.plan.micro_batch) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
       !goals_changed_.load(std::memory_order_acquire))
     has_goals_.store(false, std::memory_order_relaxed);
@@ -344,11 +382,12 @@ void Loop::choose(Session& s, const Situation& now) {
   {
     std::lock_guard guard(lock_);
     for (Target& t : targets_)
-      if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && t.why.empty())
+      if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target))
         for (const Asked& a : asked_)
           if (a.kind->name == t.goal) {
+            const bool first = t.why.empty();
             t.why = why_not(a, now);
-            unmet.push_back(fmt::format("{}={} cannot be met: {}", t.goal, t.asked, t.why));
+            if (first) unmet.push_back(fmt::format("{}={} cannot be met: {}", t.goal, t.asked, t.why));
           }
   }
   for (std::string& text : unmet) demands_.log(std::move(text));
@@ -411,6 +450,7 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
       if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
   }
   p.apply(s);
+  (void)library_follows(s);
   tell({measures_.steps, seconds(), std::string(goal), std::string(r.name), p.text, "taking effect"});
   pending_ = Pending{&r, std::move(p), measured(), 0, dropped_ + decisions_.size() - 1};
   quiet_until_ = measures_.steps + kQuiet;
@@ -420,12 +460,13 @@ bool Loop::settled(Session& s) {
   if (!pending_) return true;
   Pending& p = *pending_;
   if (!(demands_.running_plan() == demands_.wanted())) return false;
-  if (!p.since) {
+  const bool compiles = p.proposal.new_shapes && ++p.waits < kMostWaits && compiles_ && compiles_();
+  if (!p.since || compiles) {
     p.since = measures_.steps;
     timed_ = 0;
     return false;
   }
-  if (measures_.steps < p.since + kMeasured) return false;
+  if (measures_.steps < p.since + kMeasured + (p.proposal.new_shapes ? kUntilHot : 0)) return false;
   const Amounts now = measured();
   bool kept = true;
   std::string outcome;
@@ -461,6 +502,7 @@ bool Loop::settled(Session& s) {
   if (!kept && done.proposal.undo) {
     decide({}, *done.response, "undone", "it did not bring what was promised");
     done.proposal.undo(s);
+    (void)library_follows(s);
     tell({measures_.steps,
           seconds(),
           {},

@@ -50,16 +50,19 @@ class Loop {
   void ask(std::vector<Asked> goals);
 
   // ---- the session's thread
+  /// Is code being made that the next steps may run? Asked only where it counts.
+  using Compiles = std::function<bool()>;
   /// A compiled function that updates state has run for so long.
-  void call_ended(Session& s, uint64_t ns) {
-    if (!blocks_) step_ended(s, ns);
+  template <class F>
+  void call_ended(Session& s, uint64_t ns, F&& compiles) {
+    if (!blocks_) step_ended(s, ns, has_goals_.load(std::memory_order_relaxed) ? Compiles(compiles) : Compiles());
   }
   /// A block of the script has.
   void block_begins() { in_block_ = true; }
-  void block_ended(Session& s, uint64_t ns) {
+  void block_ended(Session& s, uint64_t ns, Compiles compiles = {}) {
     blocks_ = true;
     in_block_ = false;
-    step_ended(s, ns);
+    step_ended(s, ns, std::move(compiles));
   }
   /// The script tells of itself.
   void report_metric(std::string_view name, double value);
@@ -68,7 +71,17 @@ class Loop {
   void served(const std::string& goal, double reached, std::string why);
   uint64_t steps() const { return measures_.steps; }
   /// The script has several ways to do something, the most exact first. Empty, or why this is no choice.
-  std::string add_choice(std::string_view name, std::vector<std::string> ways);
+  std::string add_choice(std::string_view name, std::vector<std::string> ways, bool of_library = false,
+                         bool saves_memory = false);
+  void remove_choice(std::string_view name);
+  /// Carries out the library's choices: called between two steps after a way was chosen. False: not here, for code of
+  /// the library is running; it is asked again after the next step.
+  using Carry = bool (*)(Session& s, const std::string& name);
+  void carry_choices_with(Carry carry) { carry_ = carry; }
+  /// The demand of a choice of the library has changed. True: it is carried out between two steps, since shapes change.
+  bool carries_later(const std::string& name);
+  /// Now is between two steps. False: it is not.
+  bool library_follows(Session& s);
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
   void choose_way(std::string_view name, size_t way);
@@ -127,13 +140,14 @@ class Loop {
     Amounts before;
     uint64_t since = 0;  // the step from which on its version has run; 0: not yet
     size_t decision = 0;
+    uint64_t waits = 0;  // steps that were waited for code
   };
 
   struct Orders {
     std::set<std::string, std::less<>> vetoed, pinned, carry_out;
   };
 
-  void step_ended(Session& s, uint64_t ns);
+  void step_ended(Session& s, uint64_t ns, Compiles compiles);
   void beat(Session& s);
   void take_goals();
   void measure();
@@ -166,6 +180,9 @@ class Loop {
 
   uint64_t quiet_until_ = 0;  // a step; before it nothing is decided
   std::optional<Pending> pending_;
+  Carry carry_ = nullptr;
+  std::set<std::string> to_carry_;  // the library's choices whose way was changed
+  Compiles compiles_;               // during beat()
   std::set<std::pair<const Response*, std::string>> failed_;
   Orders orders_;
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal

@@ -29,7 +29,8 @@ struct Situation {
   bool may_round = false;                             // results may differ in their last bits
   std::optional<Precision> asked_precision;           // that somebody asks for
   std::span<const Choice> choices;                    // of the script
-  bool floor_unknown = false;                         // a metric that has a floor was not told since the last choice
+  bool has_floor = false;                             // a metric of the script has one
+  bool floor_unknown = false;                         // such a metric was not told since the last choice
 
   /// How far a goal's measure is above its target; 0 where nobody asks for it.
   double memory_over() const {
@@ -42,7 +43,8 @@ struct Proposal {
   std::string text;                                      // "temporaries=12M"
   std::map<std::string, double, std::less<>> predicted;  // by goal
   double cost = 1;                                       // the time of a step, times this
-  std::function<void(Session&)> apply, undo;             // no undo: there is nothing to be undone
+  bool new_shapes = false;  // tensors have other shapes then: the code for them is made when it has run
+  std::function<void(Session&)> apply, undo;  // no undo: there is nothing to be undone
 };
 
 struct Response {

@@ -1,5 +1,5 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
-//                      add_choice(name, ways), way(name),
+//                      add_choice(name, ways), levels(demand, ways, saves_memory), way(name),
 //                      served(goal, reached, why), instances(of) -> list,
 //                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
@@ -18,6 +18,8 @@
 #include "runtime/demand/demand.h"
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"
+#include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/dict.h"
 #include "runtime/object/ops.h"
@@ -76,6 +78,7 @@ bool ask(Session& s, const Value& wishes, std::vector<DemandRow>& before) {
     return false;
   }
   adopt_demands(s);
+  (void)s.demands.loop().library_follows(s);
   return true;
 }
 
@@ -99,6 +102,7 @@ Value n_pop(Session& s, const Args& a) {
   s.demands.put_back(at->second);
   p.before.erase(at);
   adopt_demands(s);
+  (void)s.demands.loop().library_follows(s);
   return Value::none();
 }
 
@@ -137,7 +141,8 @@ Value n_metric(Session& s, const Args& a) {
 
 // Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
 // has come of them.
-constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"}};
+constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"},
+                                                                     {"output_threshold", "ouro.nn.outputs"}};
 
 // Null where there is none.
 Value handler_of(Session& s, const std::string& name) {
@@ -151,14 +156,22 @@ Value handler_of(Session& s, const std::string& name) {
   return at == handlers.of.end() ? Value() : at->second;
 }
 
-// At a safe point: tells the script which of its own demands have changed, and the library which of those it serves.
-void tell(Session& s, const std::string& name) {
+// As amount_of(), and "auto" where the library is asked to choose.
+Value wished(Session& s, const std::string& name) {
+  for (const DemandRow& r : s.demands.state().asked)
+    if (r.name == name && r.origin != DemandOrigin::standard && r.kind->leaves_choice && r.value == "auto")
+      return make_str("auto");
+  return amount_of(s.demands.asked(name));
+}
+
+// Tells the script which of its own demands have changed, and the library which of those it serves.
+void tell_now(Session& s, const std::string& name) {
   Value pending = std::move(s.pending), handler = handler_of(s, name);
   if (handler.is_unbound()) {
     s.pending = std::move(pending);
     return;
   }
-  if (handler.is_error() || call(s, handler, {amount_of(s.demands.asked(name))}).is_error()) {
+  if (handler.is_error() || call(s, handler, {wished(s, name)}).is_error()) {
     Value exc = take_pending(s);
     (void)s.out.flush();
     s.err.write(
@@ -166,6 +179,23 @@ void tell(Session& s, const std::string& name) {
     clear_pending(s);
   }
   s.pending = std::move(pending);
+}
+
+// At a safe point.
+void tell(Session& s, const std::string& name) {
+  if (!s.demands.loop().carries_later(name)) tell_now(s, name);
+}
+
+// After a step: the library is to follow the loop's choice, unless what has ended is a part of an update, a transform
+// or a layer.
+bool carry(Session& s, const std::string& name) {
+  for (const Frame* f = s.interpreter->top; f; f = f->caller)
+    if (const SourceFile* file = s.sources.file(f->code->function->span.file))
+      for (const std::string_view part : {"ouro/optim", "ouro/autodiff", "ouro/nn"})
+        if (file->name().starts_with(part)) return false;
+  if (s.demands.latched()) return false;
+  tell_now(s, name);
+  return true;
 }
 
 Value n_on(Session& s, const Args& a) {
@@ -180,10 +210,10 @@ Value n_on(Session& s, const Args& a) {
   return Value::none();
 }
 
-Value n_add_choice(Session& s, const Args& a) {
+Value add_choice(Session& s, const Value& called, const Value& texts, bool of_library, bool saves_memory) {
   std::string name;
-  Tuple* t = cast<Tuple>(a[1]);
-  if (!name_of(s, a[0], name)) return Value::error();
+  Tuple* t = cast<Tuple>(texts);
+  if (!name_of(s, called, name)) return Value::error();
   if (!t) return raise_type_error(s, "a choice is a name and a tuple of texts");
   std::vector<std::string> ways;
   for (const Value& way : *t) {
@@ -191,8 +221,18 @@ Value n_add_choice(Session& s, const Args& a) {
     if (!text) return raise_type_error(s, "a choice is a name and a tuple of texts");
     ways.push_back(text::shown_text(std::string(text->view())));
   }
-  if (std::string wrong = s.demands.loop().add_choice(name, std::move(ways)); !wrong.empty())
-    return raise_value_error(s, "%s", wrong.c_str());
+  std::string wrong = s.demands.loop().add_choice(name, std::move(ways), of_library, saves_memory);
+  if (!wrong.empty()) return raise_value_error(s, "%s", wrong.c_str());
+  return Value::none();
+}
+
+Value n_add_choice(Session& s, const Args& a) { return add_choice(s, a[0], a[1], false, false); }
+
+Value n_levels(Session& s, const Args& a) {
+  if (!a[1].is_none()) return add_choice(s, a[0], a[1], true, a[2].is_bool() && a[2].as_bool());
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  s.demands.loop().remove_choice(name);
   return Value::none();
 }
 
@@ -260,7 +300,10 @@ Value n_instances(Session& s, const Args& a) {
 }
 Value n_step_ends(Session& s, const Args& a) {
   if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
-  s.demands.loop().block_ended(s, now_ns() - static_cast<uint64_t>(a[0].as_int()));
+  s.demands.loop().block_ended(s, now_ns() - static_cast<uint64_t>(a[0].as_int()), [&s] {
+    jit::JitExecutor* x = jit::executor_of(s);
+    return x && x->is_compiling();
+  });
   adopt_demands(s);
   return Value::none();
 }
@@ -381,6 +424,9 @@ constexpr NativeDef kFunctions[] = {
     {"metric", "name, value, /", n_metric, "The script tells what it has measured of itself."},
     {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
     {"add_choice", "name, ways, /", n_add_choice, "The script has several ways to do something."},
+    {"levels", "demand, ways, saves_memory, /", n_levels,
+     "What the library can do for a demand that leaves the choice to the program, the most exact first; None: no "
+     "more."},
     {"way", "name, /", n_way, "Which of them is in force."},
     {"served", "goal, reached, why, /", n_served,
      "The library has carried out a goal: what it reached, why it is not more."},
@@ -411,6 +457,7 @@ void register_demand_module(Session& s) {
   s.register_natives(&kBuiltin);
   s.demands.visits().receive_with(receive);
   s.demands.tell_of_changes(tell);
+  s.demands.loop().carry_choices_with(carry);
 }
 
 }  // namespace ouro::stdlib
