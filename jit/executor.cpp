@@ -255,8 +255,11 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
     }
   } clear{x};
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
+  const uint64_t steps = s.demands.loop().steps();
   const RunOutcome o = serve(s, c, result);
   if (o == RunOutcome::not_taken) interpret(c);
+  // It was a step, and its plan is latched no more.
+  if (depth_ == 0 && s.demands.loop().steps() != steps) (void)s.demands.loop().library_follows(s);
   return o;
 }
 
