@@ -6,6 +6,8 @@ LAYERS makes each from a number of features; a class of nn that is not in it, or
 import ast
 import re
 
+from harness.cli import bits
+
 # Layers from [batch, n] to [batch, n], n a multiple of 4, by the class of nn that they show.
 LAYERS = {
     "Linear": "nn.Linear({n}, {n})",
@@ -319,10 +321,12 @@ def test_every_layer_alone_has_the_interpreters_bits(t):
     alike(t, trained(some(t, cases)), auto=True)
 
 
+@bits
 def test_every_activation_behind_a_linear_layer_has_the_interpreters_bits(t):
     alike(t, trained([(a, f"nn.Sequential(nn.Linear({{n}}, {{n}}), nn.{a})", batch, 8) for a in ACTIVATIONS for batch in (8, 3)]), auto=True)
 
 
+@bits
 def test_every_loss_has_the_interpreters_bits(t):
     cases = [(f"{a}({o})", arguments or "x, y", batch) for a, arguments in LOSSES.items() for batch in (8, 3)
              for o in (["", "reduction='sum'"] if a.endswith("Loss") else [""]) + (LOSS_OPTIONS.get(a, []) if batch == 8 else [])]
@@ -333,16 +337,19 @@ def test_every_loss_has_the_interpreters_bits(t):
 PAIRED = ["Linear", "LayerNorm", "BatchNorm1d", "ReLU", "Conv2d", "MaxPool2d", "Embedding", "Dropout", "GRU", "MultiheadAttention"]
 
 
+@bits
 def test_layers_in_pairs_have_the_interpreters_bits(t):
     pairs = [(a, b) for a in PAIRED for b in PAIRED]  # every seventh has each of them
     alike(t, trained([(f"{a} {b}", f"nn.Sequential({LAYERS[a]}, {LAYERS[b]})", 8, 8) for a, b in some(t, pairs, 7)]))
 
 
+@bits
 def test_every_layer_between_others_has_the_interpreters_bits(t):
     alike(t, trained([(f"{a} between", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make}, nn.LayerNorm({{n}}))", 8, 8)
                       for a, make in some(t, list(LAYERS.items()))]))
 
 
+@bits
 def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
     t.equal(sorted(set(names(t, "optim")) - set(NO_OPTIMIZER)), sorted(set(OPTIMIZERS) | set(MORE_OPTIMIZERS)))
     # A layer by itself may have no parameters: a linear one stands before it.

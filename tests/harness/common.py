@@ -64,6 +64,8 @@ class Suite:
         self.sanitized = bool(self.sanitizer)
         self.modes = self.modes_of("")
         self.scratch = os.path.join(self.folder, "test-scratch")
+        if self.args.list:
+            return
         shutil.rmtree(self.scratch, ignore_errors=True)
         if os.path.isdir(self.folder):
             os.makedirs(os.path.join(self.scratch, "cache", "ouro"))
