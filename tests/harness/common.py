@@ -24,6 +24,8 @@ SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], 
                    "tsan": {"run": ["auto"], "": ["graph", "auto"]}}
 # Scripts of these kinds run in one of the modes above each, which their names decide.
 ONE_MODE_OF = {"asan": ("lang",)}
+# Scripts of these kinds run in exits or in everything, which their names decide: either compiles much of the library.
+EXITS_OR_EVERYTHING = ("run",)
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 
