@@ -1,5 +1,5 @@
 """Training steps with layers as people use them are one compiled program, with the numbers of the interpreter."""
-from harness.cli import tags
+from harness.cli import bits, tags
 
 STEP = '''
 from ouro import nn, optim, jit, value_and_grad
@@ -26,7 +26,7 @@ def check_compiled(t, model):
     t.equal(t.run("run", "--mode=eager", "step.ouro").out, told[:told.index("\n\n") + 1])
 
 
-@tags("jit")
+@bits
 def test_a_recurrent_layer_that_is_given_its_state(t):
     for layer, state in (("LSTM(5, 6)", "(zeros(1, 3, 6), zeros(1, 3, 6))"), ("GRU(5, 6)", "zeros(1, 3, 6)"),
                          ("LSTM(5, 7, 2, proj_size=6)", "(zeros(2, 3, 6), zeros(2, 3, 7))")):

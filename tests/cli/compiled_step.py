@@ -2,7 +2,7 @@
 import re
 
 from _training import MODEL
-from harness.cli import tags
+from harness.cli import bits, tags
 
 STEP = MODEL + '''
 from ouro import tensor_counters
@@ -25,7 +25,7 @@ def test_a_training_step_is_one_program(t):
     t.check("interpreted" not in part, part)
 
 
-@tags("jit")
+@bits
 def test_every_optimizer_is_part_of_the_program(t):
     for made in ("SGD(model, lr=0.1)", "SGD(model, lr=0.1, momentum=0.9, nesterov=True)", "SGD(model, lr=0.1, weight_decay=0.1)",
                  "Adam(model, weight_decay=0.1)", "AdamW(model)"):
@@ -34,7 +34,6 @@ def test_every_optimizer_is_part_of_the_program(t):
         t.check("\nstep (" in told and "12 calls" in told and "stays interpreted" not in told[told.index("\nstep ("):].split("\n  12 calls")[0], made + told)
 
 
-@tags("jit")
 def test_a_clipped_gradient_is_part_of_the_program(t):
     for clip in ("nn.clip_grad_norm(grads, 0.1)", "nn.clip_grad_value(grads, 0.1)"):
         t.write("step.ouro", STEP.replace("    opt.update(grads)", f"    {clip}\n    opt.update(grads)"))
@@ -68,7 +67,7 @@ for i in range(3):
 """
 
 
-@tags("jit")
+@bits
 def test_gradients_of_gradients_are_one_program(t):
     t.write("higher.ouro", HIGHER)
     told = t.run("explain", "--mode=graph", "higher.ouro").out
@@ -77,7 +76,7 @@ def test_gradients_of_gradients_are_one_program(t):
         t.check("version 1: compiled" in ("\n" + told).split(f"\n{name} (")[1].split("\n")[1], told)
 
 
-@tags("jit")
+@bits
 def test_third_derivatives_of_a_net_are_one_program(t):
     """A layer is called with `*args`, the layers are a slice of a ModuleList, and no two have the same shape."""
     t.write("net.ouro", """from ouro import nn
@@ -188,7 +187,6 @@ def test_static_numbers_are_part_of_the_program(t):
     t.equal(list(versions.values()), [1, 2])
 
 
-@tags("jit")
 def test_a_clipped_gradient_is_part_of_the_program(t):
     for clip in ("nn.clip_grad_norm(grads, 1.0)", "nn.clip_grad_value(grads, 0.5)", "train.clip_norm(grads, 1.0)"):
         t.write("clip.ouro", f'''
@@ -212,7 +210,7 @@ for i in range(4): print(step(x).item())
         t.equal(t.run("run", "--mode=eager", "clip.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
 
 
-@tags("jit")
+@bits
 def test_an_average_of_weights_is_part_of_the_program(t):
     for made in ("decay=0.9", "decay=0.9, warmup=True"):
         t.write("ema.ouro", f'''
@@ -235,7 +233,7 @@ for i in range(4): print(step(x).item(), average.module[0].weight.sum().item(), 
         t.equal(t.run("run", "--mode=eager", "ema.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
 
 
-@tags("jit")
+@bits
 def test_gradients_of_parts_of_a_tensor_are_compiled(t):
     """Beside the first axis, and by split and chunk: the first token, the last step, half of the features."""
     for part in ("x[:, 0]", "x[..., -1]", "x[:, 1:, :2]", "x[:, None, ::-1]", "x.split(2, 1)[1]", "x.split([1, 4], 1)[1]", "x.chunk(2, 2)[1]"):

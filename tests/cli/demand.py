@@ -6,7 +6,7 @@ import socket
 import time
 
 from _training import MODEL, until
-from harness.cli import tags
+from harness.cli import bits, tags
 
 TRAINING = MODEL + '''
 import sys, time
@@ -39,6 +39,7 @@ for i in range(24):
         t.equal([line[1] for line in changed], [str(1 + i // 4 % 3) for i in range(24)])
 
 
+@bits
 def test_bf16_is_the_same_in_every_mode_and_near_f32(t):
     t.write("bf16.ouro", TRAINING + '''
 def gradients():
@@ -387,6 +388,7 @@ def test_a_stopped_process_is_not_waited_for(t):
         process.communicate(timeout=60)
 
 
+@bits
 def test_responses_are_steered_and_seen_from_outside(t):
     process, env, path = _running(t, "--threads=2")
     pid = str(process.pid)
@@ -468,6 +470,7 @@ if len(sys.argv) > 1:
 '''
 
 
+@bits
 def test_a_step_holds_the_memory_that_is_asked_for_with_the_same_losses(t):
     if t.suite.sanitized:
         t.skip("a minute of compilation; random programs are computed again there, too (unit/plan)")

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from _training import MODEL
-from harness.cli import tags
+from harness.cli import bits, tags
 
 STEP = "def f(x): return (x * 2.0 + 1.0).sum()\nfor i in range(3): print(f(linspace(0, 1, 1000)).item())\n"
 STEPS = MODEL + '''
@@ -56,6 +56,7 @@ def test_the_second_process_compiles_nothing(t):
     t.equal(len(entries(t)), 1)
 
 
+@bits
 @tags("jit")
 def test_all_ways_to_the_code_give_the_same_bits(t):
     t.write("model.ouro", STEPS)

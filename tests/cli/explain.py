@@ -3,6 +3,7 @@ import json
 import os
 import re
 
+from harness.cli import bits
 from harness.common import ROOT
 
 STEP = """
@@ -167,6 +168,7 @@ def test_a_profile_of_wrong_scripts(t):
     t.has(done.err, "--json is an option of explain")
 
 
+@bits
 def test_what_is_slower_than_the_interpreter_is_dropped_and_remembered(t):
     t.write("small.ouro", """import time
 @jit

@@ -164,10 +164,11 @@ def seconds_to_stop(command, name, env=None, wait=0.3):
         folder.cleanup()
 
 
-def stops(t, cases, mode):
+def stops(t, cases, mode, step=1):
+    from harness.cli import some  # not there where this file is run by itself
     if t.suite.sanitized:
         t.skip("what takes a second takes a minute")
-    for name in cases:
+    for name in some(cases, step):
         env = t.suite.environment()
         del env["OURO_CHECK_PLANS"]  # the checker takes seconds for large sizes
         taken = seconds_to_stop([t.ouro, f"--mode={mode}"], name, env=env)
@@ -175,11 +176,11 @@ def stops(t, cases, mode):
 
 
 def test_long_natives_stop(t):
-    stops(t, CASES, "auto")
+    stops(t, CASES, "auto", step=2)
 
 
 def test_long_operations_of_tensors_stop(t):
-    stops(t, TENSORS, "eager")
+    stops(t, TENSORS, "eager", step=2)
 
 
 def test_an_update_in_place_is_finished_or_left_in_the_middle(t):
@@ -190,7 +191,9 @@ def test_an_update_in_place_is_finished_or_left_in_the_middle(t):
     for place, make in places.items():
         for update, size, check in ((f"{place} += 1.0", 10**6, f"bool(({place} == {place}[0]).all())"),
                                     (f"{place}[:] = {place}[0] + 1.0", 10**6, f"bool(({place} == {place}[0]).all())"),
-                                    (f"{place} **= 3.0", 3 * 10**8, f"bool((({place} == 1.5) | ({place} == 3.375)).all())")):
+                                    (f"{place} **= 3.0", 2 * 10**8, f"bool((({place} == 1.5) | ({place} == 3.375)).all())")):
+            if size > 10**6 and place not in ("x", "d['a']"):
+                continue
             again = "while True: " if size == 10**6 else ""
             text = f"""
 {make.format(f'full(({size},), 1.5)')}

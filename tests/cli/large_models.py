@@ -2,6 +2,8 @@
 import re
 import time
 
+from harness.cli import bits
+
 STEP = '''
 from ouro import nn, optim, jit, value_and_grad
 manual_seed(0)
@@ -43,15 +45,18 @@ def check_compiled(t, script, function="step"):
     t.equal(t.run("run", "--mode=eager", "large.ouro").out, told[:told.index("\n\n") + 1])
 
 
+@bits
 def test_a_step_with_more_than_a_hundred_parameters(t):
     for optimizer in ("SGD(model, lr=0.1, momentum=0.9)", "Adam(model, lr=1e-3)"):
         check_compiled(t, STEP.format(model=MLP.format(n=70, optimizer=optimizer), clip=""))
 
 
+@bits
 def test_many_gradients_are_clipped_by_their_norm(t):
     check_compiled(t, STEP.format(model=MLP.format(n=40, optimizer="SGD(model, lr=0.1)"), clip="nn.clip_grad_norm(grads, 0.01)"))
 
 
+@bits
 def test_a_recurrent_layer_over_many_steps(t):
     check_compiled(t, STEP.format(model=LSTM.format(n=130), clip=""))
 
@@ -159,6 +164,7 @@ CHAINS = {
 }
 
 
+@bits
 def test_a_loop_along_a_chain_is_given_up_early(t):
     """Written out it was a program for each length, made in time that grew with its square."""
     for make, test, value, further in CHAINS.values():
@@ -273,6 +279,7 @@ for i in range(3):
 """
 
 
+@bits
 def test_sequences_are_gone_through_in_every_way(t):
     for body in SEQUENCES.values():
         check_compiled(t, SEQUENCE.format(body=body, result="value_and_grad(run, (0, 1))(x, u)"))
@@ -296,6 +303,7 @@ for i in range(3):
 ''')
 
 
+@bits
 def test_a_loop_over_an_axis_is_written_out_for_each_length(t):
     """A size that is a symbol would leave the loop, and with it the whole gradient, to the interpreter."""
     t.write("lengths.ouro", '''

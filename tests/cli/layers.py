@@ -6,6 +6,8 @@ LAYERS makes each from a number of features; a class of nn that is not in it, or
 import ast
 import re
 
+from harness.cli import bits, some
+
 # Layers from [batch, n] to [batch, n], n a multiple of 4, by the class of nn that they show.
 LAYERS = {
     "Linear": "nn.Linear({n}, {n})",
@@ -269,7 +271,7 @@ def left_out(told):
     return [part for part in parts if "interpreted" in part or "not compiled" in part]
 
 
-def some(t, cases, step=3):
+def fewer(t, cases, step=3):
     """Under sanitizers one of `step`."""
     return cases[::step] if t.suite.sanitized else cases
 
@@ -316,33 +318,38 @@ def trained(cases):
 
 def test_every_layer_alone_has_the_interpreters_bits(t):
     cases = [(a, make, batch, n) for a, make in LAYERS.items() for batch, n in ((16, 16), (5, 16))]
-    alike(t, trained(some(t, cases)), auto=True)
+    alike(t, trained(fewer(t, cases)), auto=True)
 
 
+@bits
 def test_every_activation_behind_a_linear_layer_has_the_interpreters_bits(t):
     alike(t, trained([(a, f"nn.Sequential(nn.Linear({{n}}, {{n}}), nn.{a})", batch, 8) for a in ACTIVATIONS for batch in (8, 3)]), auto=True)
 
 
+@bits
 def test_every_loss_has_the_interpreters_bits(t):
     cases = [(f"{a}({o})", arguments or "x, y", batch) for a, arguments in LOSSES.items() for batch in (8, 3)
              for o in (["", "reduction='sum'"] if a.endswith("Loss") else [""]) + (LOSS_OPTIONS.get(a, []) if batch == 8 else [])]
-    alike(t, "".join(LOSS.format(k=k, make=make, arguments=arguments, batch=batch, n=8) for k, (make, arguments, batch) in enumerate(some(t, cases))), auto=True)
+    alike(t, "".join(LOSS.format(k=k, make=make, arguments=arguments, batch=batch, n=8) for k, (make, arguments, batch) in enumerate(fewer(t, cases))), auto=True)
 
 
 # What is built of several others, in pairs: one of each kind with every other.
 PAIRED = ["Linear", "LayerNorm", "BatchNorm1d", "ReLU", "Conv2d", "MaxPool2d", "Embedding", "Dropout", "GRU", "MultiheadAttention"]
 
 
+@bits
 def test_layers_in_pairs_have_the_interpreters_bits(t):
-    pairs = [(a, b) for a in PAIRED for b in PAIRED]  # every seventh has each of them
-    alike(t, trained([(f"{a} {b}", f"nn.Sequential({LAYERS[a]}, {LAYERS[b]})", 8, 8) for a, b in some(t, pairs, 7)]))
+    pairs = [(a, b) for a in PAIRED for b in PAIRED]  # every third has each of them
+    alike(t, trained([(f"{a} {b}", f"nn.Sequential({LAYERS[a]}, {LAYERS[b]})", 8, 8) for a, b in some(pairs, 3)]))
 
 
+@bits
 def test_every_layer_between_others_has_the_interpreters_bits(t):
     alike(t, trained([(f"{a} between", f"nn.Sequential(nn.Linear({{n}}, {{n}}), {make}, nn.LayerNorm({{n}}))", 8, 8)
-                      for a, make in some(t, list(LAYERS.items()))]))
+                      for a, make in fewer(t, list(LAYERS.items()))]))
 
 
+@bits
 def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
     t.equal(sorted(set(names(t, "optim")) - set(NO_OPTIMIZER)), sorted(set(OPTIMIZERS) | set(MORE_OPTIMIZERS)))
     # A layer by itself may have no parameters: a linear one stands before it.
@@ -354,4 +361,4 @@ def test_a_step_of_each_optimizer_has_the_interpreters_bits_for_every_layer(t):
               for a, make in LAYERS.items() if a not in PAIRED]
     cases += [(optimizer, EVERY_SHAPE, f"optim.{optimizer}(model, {variant})", 3) for optimizer, variants in MORE_OPTIMIZERS.items() for variant in variants]
     alike(t, "".join(FIT.format(k=k, name=name, make=make.format(n=8), optimizer=optimizer, batch=batch, n=8)
-                     for k, (name, make, optimizer, batch) in enumerate(some(t, cases, 7))))
+                     for k, (name, make, optimizer, batch) in enumerate(some(cases, 3))))

@@ -2,7 +2,7 @@
 import os
 
 from _training import MODEL, until
-from harness.cli import tags
+from harness.cli import bits, tags
 
 # `steps` trains a model and prints the losses, sums of its parameters afterwards, and what came of the demand.
 STEPS = '''
@@ -92,17 +92,16 @@ def check_same(t, text, sizes, rows, tolerance=1e-6):
         t.equal(far, [])
 
 
-@tags("jit")
 def test_a_network_of_layers_learns_the_same(t):
     check_same(t, MLP, (5,), 24)
 
 
-@tags("jit")
+@bits
 def test_convolutions_learn_the_same(t):
     check_same(t, CONVOLUTIONS, (3,), 10)
 
 
-@tags("jit")
+@bits
 def test_a_transformer_with_dropout_learns_the_same(t):
     check_same(t, TRANSFORMER, (4,), 6, tolerance=3e-6)
 
@@ -120,7 +119,6 @@ steps(Net(), batches, lambda m, x, y: cross_entropy(m(x), y))
 '''
 
 
-@tags("jit")
 def test_a_batch_norm_is_refused_by_name_and_learns_as_before(t):
     t.write("steps.ouro", BATCH_NORM)
     whole, chunks = (t.run("--mode=graph", "steps.ouro", size).out for size in ("0", "4"))
@@ -131,7 +129,7 @@ def test_a_batch_norm_is_refused_by_name_and_learns_as_before(t):
     t.check("the mean mixes the rows of the batch (in batch_norm, " in explained, explained)
 
 
-@tags("jit")
+@bits
 def test_a_last_batch_of_another_size_is_done_in_chunks_too(t):
     check = MLP.replace("(24, 24, 24)", "(24, 10, 7, 24, 3)")
     t.write("steps.ouro", check)

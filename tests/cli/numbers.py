@@ -2,7 +2,7 @@
 
 Tensors here are large enough to be split over threads, and of sizes that no vector and no block divides.
 """
-from harness.cli import tags
+from harness.cli import bits, tags
 
 SCRIPT = r'''
 import sys
@@ -76,11 +76,13 @@ def check(t, *variants):
         t.check(actual == expected, f"{' '.join(options)}:\n" + "\n".join(wrong))
 
 
+@bits
 @tags("threads")
 def test_eager_bits_do_not_depend_on_threads(t):
     check(t, *(("--mode=eager", f"--threads={n}") for n in (2, 3, 7)))
 
 
+@bits
 @tags("threads", "jit")
 def test_compiled_bits_are_eager_bits_with_any_number_of_threads(t):
     threads = (3,) if t.suite.sanitized else (1, 2, 3, 7)
@@ -88,6 +90,7 @@ def test_compiled_bits_are_eager_bits_with_any_number_of_threads(t):
     check(t, *((f"--mode={mode}", f"--threads={n}") for mode in modes for n in threads))
 
 
+@bits
 def test_bits_do_not_depend_on_the_width_of_vectors(t):
     variants = [("--mode=graph", "--cpu=x86-64-v2"), ("--mode=graph", "--cpu=x86-64-v3"), ("--mode=eager", "--cpu=x86-64-v2"),
                 ("--mode=eager", "--cpu=x86-64-v3")]

@@ -2,6 +2,8 @@
 import json
 import re
 
+from harness.cli import bits
+
 PRELUDE = """
 import math
 from ouro import jit, nn, optim, value_and_grad
@@ -100,6 +102,7 @@ def versions(told, name):
     return re.split(r"\n(?=\S)", part[1:])[0]
 
 
+@bits
 def test_a_number_that_changes_costs_one_version(t):
     for what, (forward, step, change, given, expected) in CASES.items():
         t.write("pins.ouro", PRELUDE + MODEL.format(forward=indented(forward, " " * 8), step=indented(step, " " * 4), change=indented(change, " " * 4), given=given, calls=12))

@@ -24,6 +24,10 @@ SANITIZED_MODES = {"asan": {"lang": ["eager", "everything"], "run": ["stress"], 
                    "tsan": {"run": ["auto"], "": ["graph", "auto"]}}
 # Scripts of these kinds run in one of the modes above each, which their names decide.
 ONE_MODE_OF = {"asan": ("lang",)}
+# Of scripts of these kinds every second one runs, which their names decide too; with OURO_ALL_CASES all do.
+HALF_OF = {} if "OURO_ALL_CASES" in os.environ else {"asan": ("run",)}
+# Scripts of these kinds run in exits or in everything, which their names decide: either compiles much of the library.
+EXITS_OR_EVERYTHING = ("run",)
 SHARED_CACHE = {"OURO_CACHE": "on", "OURO_CACHE_BYTES": "4G"}
 
 
@@ -64,6 +68,8 @@ class Suite:
         self.sanitized = bool(self.sanitizer)
         self.modes = self.modes_of("")
         self.scratch = os.path.join(self.folder, "test-scratch")
+        if self.args.list:
+            return
         shutil.rmtree(self.scratch, ignore_errors=True)
         if os.path.isdir(self.folder):
             os.makedirs(os.path.join(self.scratch, "cache", "ouro"))

@@ -18,17 +18,17 @@ OTHERS = {
     # What is left of large lists does not pile up while they are dropped at leisure.
     "interrupts of lists": ([f"--seed={FIRST_SEED}", "--moments=60", "--longest=60", "--limit=1000", "tolist"], None),
     "natives": (["--each", "--batches=6"], ["--each", "--batches=6"]),
-    "natives at random": (["--batches=6"], ["--batches=4"]),
+    "natives at random": (["--batches=4"], ["--batches=2"]),
     "natives of descriptors": (["--descriptors", "--batches=6"], ["--descriptors", "--batches=2"]),
     "memory": (["--count=12"], ["--count=3", "--sanitized"]),
     "control_socket": (["--count=12"], ["--count=4", "--slowest=10"]),
     "demands": (["--seconds=4"], None),
     "demands of results": (["--seconds=4", "--results"], None),
-    "gradients": ([f"--seed={FIRST_SEED}", "--count=14", "--jobs=1"], ["--seed=2000000", "--count=6", "--modes=eager,graph"]),
+    "gradients": ([f"--seed={FIRST_SEED}", "--count=14", "--jobs=1"], ["--seed=2000000", "--count=3", "--modes=eager,graph"]),
     "file_formats": (["--count=12"], ["--count=3"]),
-    "reentry": (["--seed=760700010", "--count=40", "--jobs=1"], ["--seed=760700010", "--count=6", "--jobs=1"]),
+    "reentry": (["--seed=760700010", "--count=40", "--jobs=1"], ["--seed=760700010", "--count=4", "--jobs=1"]),
 }
-# Random tensor programs: how many (a tenth under the address sanitizer, a thirteenth under the thread sanitizer), how many
+# Random tensor programs: how many (a tenth under the address sanitizer, one of 39 under the thread sanitizer), how many
 # of them share a process and a configuration, and the tags. Tensors and models meet all configurations of
 # tests/fuzz/differential.py, one a batch. Kernels on several threads are those of these two.
 TENSORS = {"tensors": (39, 3, ["jit", "threads"]), "models": (39, 3, ["jit", "threads"]), "arguments": (40, 10, []), "pins": (80, 10, []),
@@ -82,7 +82,7 @@ def run_tensors(suite, name, generator, count, batch):
     """Batches of random tensor programs; what differs is in the output of the generator's own command."""
     options = []
     if suite.sanitizer == "tsan":  # it looks at how threads meet, which no comparison of results shows
-        count //= 13
+        count //= 39
         options = ["--config=plain --mode=graph --threads=3", "--alone"]
     elif suite.sanitized:
         count //= 10

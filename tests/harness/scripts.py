@@ -15,7 +15,7 @@ import re
 import zlib
 
 from . import oracle
-from .common import ONE_MODE_OF, TESTS, Job, Result, describe, difference, tail, walk
+from .common import EXITS_OR_EVERYTHING, HALF_OF, ONE_MODE_OF, TESTS, Job, Result, describe, difference, tail, walk
 
 COUNTS_AS = {"stress": "graph", "text": "eager", "everything": "graph", "exits": "graph"}  # in `# modes:`
 HEADER = re.compile(r"^# (tags|modes|without|args|timeout|data|sanitizers): *(.*)$", re.M)
@@ -111,12 +111,17 @@ def discover(suite):
                 modes = [m for m in modes if m not in script.without]
                 if script.kind in ONE_MODE_OF.get(suite.sanitizer, ()) and len(modes) > 1:
                     modes = [modes[zlib.crc32(script.name.encode()) % len(modes)]]
+                # exits is stress with more functions compiled: everything and stress, or exits alone.
+                if "exits" in modes and "everything" in modes and script.kind in EXITS_OR_EVERYTHING:
+                    modes.remove(("exits", "everything")[zlib.crc32(script.name.encode()) % 2])
                 if "exits" in modes and "stress" in modes:
-                    modes.remove("stress")  # exits is stress with more functions compiled
+                    modes.remove("stress")
             modes = [m for m in modes or ([] if suite.args.modes else script.modes[:1]) if suite.wants(f"{script.name}[{m}]")]
             if not modes or not suite.tagged(script.tags) or not suite.has_data(script.data):
                 continue
             if suite.sanitized and not script.sanitizers:
+                continue
+            if script.kind in HALF_OF.get(suite.sanitizer, ()) and not suite.args.filter and zlib.crc32(script.name.encode()) // 2 % 2:
                 continue
             if not suite.ouro:
                 return [Job("scripts", lambda: [Result("scripts", "ouro is not built")])]

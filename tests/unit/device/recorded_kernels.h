@@ -38,7 +38,7 @@ inline const std::vector<KernelCase>& recorded_kernels() {
   static void fn()
 #define OURO_HOST_TEST_AT(fn, line) OURO_HOST_TEST(fn##line)
 #define OURO_HOST_TEST_HERE(fn, line) OURO_HOST_TEST_AT(fn, line)
-#define TEST_CASE(name, tags) OURO_HOST_TEST_HERE(OURO_HOST_FILE, __LINE__)
+#define TEST_CASE(...) OURO_HOST_TEST_HERE(OURO_HOST_FILE, __LINE__)
 #define OURO_HOST_FILE cluster_case_
 #include "../host/cluster_test.cpp"
 #undef OURO_HOST_FILE

@@ -3,7 +3,7 @@
 using namespace ouro;
 using ouro::test::check_clusters;
 
-TEST_CASE("an_elementwise_chain_is_one_flat_kernel", "[jit]") {
+TEST_CASE("an_elementwise_chain_is_one_flat_kernel") {
   std::string text;
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 33], %1.y: f32[s1, 33]) {
   ^0:
@@ -19,7 +19,7 @@ TEST_CASE("an_elementwise_chain_is_one_flat_kernel", "[jit]") {
   CHECK(text.find("b0 out") != std::string::npos);
 }
 
-TEST_CASE("softmax_is_one_kernel_over_rows", "[jit]") {
+TEST_CASE("softmax_is_one_kernel_over_rows") {
   std::string text;
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 10]) {
   ^0:
@@ -33,7 +33,7 @@ TEST_CASE("softmax_is_one_kernel_over_rows", "[jit]") {
                        &text) == 1);
 }
 
-TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must", "[jit]") {
+TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 10], %1.g: f32[s1, 10]) {
   ^0:
     %2: f32[s1, 1] = amax[(-1, True)] %0
@@ -52,7 +52,7 @@ TEST_CASE("log_softmax_and_its_backward_share_no_more_than_they_must", "[jit]") 
   })") == 1);
 }
 
-TEST_CASE("adam_updates_of_a_parameter_are_one_kernel", "[jit]") {
+TEST_CASE("adam_updates_of_a_parameter_are_one_kernel") {
   std::string text;
   CHECK(
       check_clusters(
@@ -78,7 +78,7 @@ TEST_CASE("adam_updates_of_a_parameter_are_one_kernel", "[jit]") {
   CHECK(text.find("s1 f64") != std::string::npos);
 }
 
-TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory", "[jit]") {
+TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory") {
   CHECK(check_clusters(R"(func @f(%0.y: f32[s1, 120], %1.g: f32[s1, 120]) {
   ^0:
     %2: bool[s1, 120] = gt %0, 0
@@ -89,7 +89,7 @@ TEST_CASE("the_sum_over_rows_of_a_gradient_reads_it_from_memory", "[jit]") {
   })") == 2);
 }
 
-TEST_CASE("columns_are_not_reduced_inside_of_the_row_that_their_sums_are", "[jit]") {
+TEST_CASE("columns_are_not_reduced_inside_of_the_row_that_their_sums_are") {
   CHECK(check_clusters(R"(func @f(%0.y: f64[8, 16]) {
   ^0:
     %1: f64[16] = sum[(0,)] %0
@@ -98,7 +98,7 @@ TEST_CASE("columns_are_not_reduced_inside_of_the_row_that_their_sums_are", "[jit
   })") == 2);
 }
 
-TEST_CASE("separated_axes_are_reduced_group_by_group", "[jit]") {
+TEST_CASE("separated_axes_are_reduced_group_by_group") {
   CHECK(check_clusters(R"(func @f(%0.g: f32[6, 5, 9, 7]) {
   ^0:
     %1: f32[5] = sum[((0, 2, 3),)] %0
@@ -110,7 +110,7 @@ TEST_CASE("separated_axes_are_reduced_group_by_group", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("views_are_index_arithmetic", "[jit]") {
+TEST_CASE("views_are_index_arithmetic") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[6, 5, 9], %1.b: f32[5], %2.v: f32[6, 9, 1]) {
   ^0:
     %3: f32[6, 9, 5] = transpose[(1, 2)] %0
@@ -126,7 +126,7 @@ TEST_CASE("views_are_index_arithmetic", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("padding_and_concatenation_choose_by_index", "[jit]") {
+TEST_CASE("padding_and_concatenation_choose_by_index") {
   CHECK(check_clusters(
             R"(func @f(%0.x: f32[3, 9], %1.y: f32[3, 5], %2.w: f32[3, 14], %9.a: f32[3, 30], %15.b: f32[5, 3]) {
   ^0:
@@ -145,7 +145,7 @@ TEST_CASE("padding_and_concatenation_choose_by_index", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it", "[jit]") {
+TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 4, 6], %1.w: f32[24]) {
   ^0:
     %2: f32[s1, 4, 6] = exp %0
@@ -157,7 +157,7 @@ TEST_CASE("a_reshape_of_something_in_memory_is_another_name_for_it", "[jit]") {
   })") == 2);
 }
 
-TEST_CASE("cross_entropy_by_classes_forward_and_backward", "[jit]") {
+TEST_CASE("cross_entropy_by_classes_forward_and_backward") {
   CHECK(check_clusters(R"(func @f(%0.p: f32[16, 3], %1.target: i64[16], %2.g: f32[]) {
   ^0:
     %3: bool[16] = ne %1, -100
@@ -184,7 +184,7 @@ TEST_CASE("cross_entropy_by_classes_forward_and_backward", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("max_pooling_forward_and_backward", "[jit]") {
+TEST_CASE("max_pooling_forward_and_backward") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[4, 3, 9, 8], %1.b: f32[3, 1, 1], %2.g: f32[4, 3, 4, 4]) {
   ^0:
     %3: f32[4, 3, 9, 8] = add %0, %1
@@ -199,14 +199,14 @@ TEST_CASE("max_pooling_forward_and_backward", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("half_floats_are_rounded_after_every_operation", "[jit]") {
+TEST_CASE("half_floats_are_rounded_after_every_operation") {
   for (std::string t : {"f16", "bf16"})
     check_clusters("func @f(%0.x: " + t + "[3, 70], %1.y: " + t + "[3, 70]) {\n^0:\n%2: " + t +
                    "[3, 70] = mul %0, %1\n%3: " + t + "[3, 70] = add %2, %1\n%4: " + t +
                    "[3] = sum[(1,)] %3\n%5: " + t + "[3] = mul %4, %4\n%6 = tuple %3, %5\nreturn %6\n}");
 }
 
-TEST_CASE("integers_bools_and_index_ranges", "[jit]") {
+TEST_CASE("integers_bools_and_index_ranges") {
   CHECK(check_clusters(R"(func @f(%0.x: i64[5], %1.b: bool[5, 4]) {
   ^0:
     %2: i64[4] = arange[(4,)]
@@ -225,7 +225,7 @@ TEST_CASE("integers_bools_and_index_ranges", "[jit]") {
   })") >= 1);
 }
 
-TEST_CASE("layer_norm_reads_its_input_in_one_kernel", "[jit]") {
+TEST_CASE("layer_norm_reads_its_input_in_one_kernel") {
   CHECK(check_clusters(R"(func @f(%0.x: f32[s1, 48], %1.w: f32[48], %2.b: f32[48]) {
   ^0:
     %3: f32[s1, 1] = sum[(-1, True)] %0

@@ -10,7 +10,7 @@ namespace llvm {
 [[noreturn]] void report_fatal_error(const char* reason, bool gen_crash_diag);
 }
 
-TEST_CASE("a_fatal_error_of_llvm_comes_back_as_a_text", "[jit]") {
+TEST_CASE("a_fatal_error_of_llvm_comes_back_as_a_text") {
   std::string error;
   CHECK_FALSE(backends::contain_llvm([] { llvm::report_fatal_error("Cannot select: this", true); }, error));
   CHECK(error == "Cannot select: this");
@@ -41,7 +41,7 @@ TEST_CASE("an_internal_error_is_thrown_where_it_is_contained") {
 
 // A kernel whose operands have two types is refused by LLVM's verifier; its neighbours are compiled, and it is
 // evaluated.
-TEST_CASE("a_kernel_that_llvm_refuses_is_evaluated_and_its_neighbours_are_compiled", "[jit]") {
+TEST_CASE("a_kernel_that_llvm_refuses_is_evaluated_and_its_neighbours_are_compiled") {
   using namespace ir::loops;
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0;) {
     parallel i0 < n0 {

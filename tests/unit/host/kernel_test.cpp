@@ -11,12 +11,12 @@ std::string map(const char* type, const char* leaf, const char* result) {
 }
 }  // namespace
 
-TEST_CASE("elementwise_kernels_give_the_evaluators_bits_at_every_length", "[jit]") {
+TEST_CASE("elementwise_kernels_give_the_evaluators_bits_at_every_length") {
   for (size_t n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 64, 100, 1000})
     check_kernel(map("f32", "add", "f32"), {n, n, n}, {int64_t(n)});
 }
 
-TEST_CASE("basic_leaves_of_floats_give_the_evaluators_bits", "[jit]") {
+TEST_CASE("basic_leaves_of_floats_give_the_evaluators_bits") {
   for (const char* t : {"f32", "f64"}) {
     for (const char* leaf : {"add", "sub", "mul", "div", "min", "max"})
       check_kernel(map(t, leaf, t), {203, 203, 203}, {203});
@@ -31,7 +31,7 @@ TEST_CASE("basic_leaves_of_floats_give_the_evaluators_bits", "[jit]") {
   }
 }
 
-TEST_CASE("basic_leaves_of_integers_give_the_evaluators_bits", "[jit]") {
+TEST_CASE("basic_leaves_of_integers_give_the_evaluators_bits") {
   for (const char* t : {"u8", "i8", "i16", "i32", "i64"}) {
     for (const char* leaf : {"add", "sub", "mul", "idiv", "irem", "min", "max", "and", "or", "xor", "shl", "shr"}) {
       std::string name = leaf;
@@ -43,7 +43,7 @@ TEST_CASE("basic_leaves_of_integers_give_the_evaluators_bits", "[jit]") {
   }
 }
 
-TEST_CASE("casts_between_all_types_give_the_evaluators_bits", "[jit]") {
+TEST_CASE("casts_between_all_types_give_the_evaluators_bits") {
   const char* types[] = {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"};
   for (std::string from : types)
     for (std::string to : types) {
@@ -56,7 +56,7 @@ TEST_CASE("casts_between_all_types_give_the_evaluators_bits", "[jit]") {
     }
 }
 
-TEST_CASE("rows_with_a_broadcast_column_and_a_ragged_width", "[jit]") {
+TEST_CASE("rows_with_a_broadcast_column_and_a_ragged_width") {
   const char* text = R"(kernel(b0 in f32, b1 in f32, b2 in f32, b3 out f32; n0, n1;) {
     parallel i0 < n0 {
       %0 = ix.mul i0, n1
@@ -74,7 +74,7 @@ TEST_CASE("rows_with_a_broadcast_column_and_a_ragged_width", "[jit]") {
   for (size_t c : {1, 5, 8, 13, 32, 70}) check_kernel(text, {7 * c, 7, c, 7 * c}, {7, int64_t(c)});
 }
 
-TEST_CASE("transposed_reads_are_gathered", "[jit]") {
+TEST_CASE("transposed_reads_are_gathered") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
     parallel i0 < n0 {
       %0 = ix.mul i0, n1
@@ -90,7 +90,7 @@ TEST_CASE("transposed_reads_are_gathered", "[jit]") {
   for (size_t c : {1, 5, 8, 13, 33}) check_kernel(text, {6 * c, 6 * c}, {6, int64_t(c)});
 }
 
-TEST_CASE("embedding_reads_at_indices_from_memory", "[jit]") {
+TEST_CASE("embedding_reads_at_indices_from_memory") {
   const char* text = R"(kernel(b0 in f32, b1 in u8, b2 out f32; n0, n1;) {
     parallel i0 < n0 {
       %0 = load.u8 b1[i0]
@@ -108,7 +108,7 @@ TEST_CASE("embedding_reads_at_indices_from_memory", "[jit]") {
   check_kernel(text, {256 * 13, 9, 9 * 13}, {9, 13});
 }
 
-TEST_CASE("padding_reads_only_where_the_condition_holds", "[jit]") {
+TEST_CASE("padding_reads_only_where_the_condition_holds") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
     parallel i0 < n1 {
       %0 = ge.bool i0, 3
@@ -122,7 +122,7 @@ TEST_CASE("padding_reads_only_where_the_condition_holds", "[jit]") {
   for (size_t n : {1, 8, 20}) check_kernel(text, {n, n + 7}, {int64_t(n), int64_t(n + 7)});
 }
 
-TEST_CASE("last_axis_reductions_keep_the_fixed_order", "[jit]") {
+TEST_CASE("last_axis_reductions_keep_the_fixed_order") {
   for (const char* type : {"f32", "f64", "i64"})
     for (const char* op : {"add", "mul", "max", "min"}) {
       std::string t = type;
@@ -135,7 +135,7 @@ TEST_CASE("last_axis_reductions_keep_the_fixed_order", "[jit]") {
     }
 }
 
-TEST_CASE("a_long_reduction_folds_its_blocks_by_the_same_rule", "[jit]") {
+TEST_CASE("a_long_reduction_folds_its_blocks_by_the_same_rule") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0;) {
     reduce fold i0 < n0 {
       %0 = load.f32 b0[i0]
@@ -147,7 +147,7 @@ TEST_CASE("a_long_reduction_folds_its_blocks_by_the_same_rule", "[jit]") {
   for (size_t n : {4096 * 64, 4096 * 65 + 17, 700001}) check_kernel(text, {n, 1}, {int64_t(n)}, {}, false);
 }
 
-TEST_CASE("reductions_over_other_axes_keep_the_fixed_order", "[jit]") {
+TEST_CASE("reductions_over_other_axes_keep_the_fixed_order") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0, n1, n2;) {
     parallel i0 < n0 {
       %5 = ix.mul i0, n1
@@ -168,7 +168,7 @@ TEST_CASE("reductions_over_other_axes_keep_the_fixed_order", "[jit]") {
     for (size_t c : {1, 7, 8, 20}) check_kernel(text, {2 * r * c, 2 * c}, {2, int64_t(r), int64_t(c)});
 }
 
-TEST_CASE("softmax_in_one_kernel_with_two_reductions", "[jit]") {
+TEST_CASE("softmax_in_one_kernel_with_two_reductions") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
     parallel i0 < n0 {
       %0 = ix.mul i0, n1
@@ -193,7 +193,7 @@ TEST_CASE("softmax_in_one_kernel_with_two_reductions", "[jit]") {
   for (size_t c : {1, 10, 100, 1000}) check_kernel(text, {5 * c, 5 * c}, {5, int64_t(c)}, {}, false);
 }
 
-TEST_CASE("window_maxima_are_reduced_in_order_at_strided_places", "[jit]") {
+TEST_CASE("window_maxima_are_reduced_in_order_at_strided_places") {
   const char* text = R"(kernel(b0 in f32, b1 out f32; n0, n1, n2;) {
     parallel i0 < n0 {
       loop i1 < n1 {
@@ -215,7 +215,7 @@ TEST_CASE("window_maxima_are_reduced_in_order_at_strided_places", "[jit]") {
   for (size_t w : {1, 4, 12, 17}) check_kernel(text, {6 * 2 * w, 3 * w}, {3, int64_t(w), int64_t(2 * w)});
 }
 
-TEST_CASE("scalars_are_run_time_values", "[jit]") {
+TEST_CASE("scalars_are_run_time_values") {
   const char* text = R"(kernel(b0 inout f32, b1 in f32; n0; s0 f64) {
     %9 = cast.f32 s0
     parallel i0 < n0 {
@@ -231,7 +231,7 @@ TEST_CASE("scalars_are_run_time_values", "[jit]") {
   check_kernel(text, {77, 77}, {77}, {lr});
 }
 
-TEST_CASE("equal_kernels_share_their_code", "[jit]") {
+TEST_CASE("equal_kernels_share_their_code") {
   auto k = ir::loops::read_kernel(map("f32", "add", "f32"));
   const ir::loops::Kernel* kernels[] = {&k, &k, &k};
   std::string error;
@@ -242,7 +242,7 @@ TEST_CASE("equal_kernels_share_their_code", "[jit]") {
   CHECK(three->bytes() == one->bytes());
 }
 
-TEST_CASE("a_saved_module_loads_and_runs_without_compiling", "[jit]") {
+TEST_CASE("a_saved_module_loads_and_runs_without_compiling") {
   auto k = ir::loops::read_kernel(map("f32", "mul", "f32"));
   const ir::loops::Kernel* kernels[] = {&k};
   std::string error;
@@ -260,7 +260,7 @@ TEST_CASE("a_saved_module_loads_and_runs_without_compiling", "[jit]") {
   CHECK(error == "not a saved kernel module");
 }
 
-TEST_CASE("leaf_functions_give_the_evaluators_bits", "[jit]") {
+TEST_CASE("leaf_functions_give_the_evaluators_bits") {
   for (const char* t : {"f32", "f64"})
     for (const ir::LeafDef& l : ir::kLeaves) {
       if (!l.function) continue;
@@ -270,7 +270,7 @@ TEST_CASE("leaf_functions_give_the_evaluators_bits", "[jit]") {
     }
 }
 
-TEST_CASE("long_loops_and_reductions_are_cut_into_strips_with_the_same_bits", "[jit]") {
+TEST_CASE("long_loops_and_reductions_are_cut_into_strips_with_the_same_bits") {
   constexpr size_t n = 3 * 65536 + 5;
   check_kernel(map("f32", "add", "f32"), {n, n, n}, {n});
   const char* serial = R"(kernel(b0 in f32, b1 out f32; n0, n1;) {
@@ -316,7 +316,7 @@ void check_stops(const std::string& text, const std::vector<size_t>& lengths, co
 
 }  // namespace
 
-TEST_CASE("a_kernel_ends_where_its_poll_word_asks_for_it", "[jit]") {
+TEST_CASE("a_kernel_ends_where_its_poll_word_asks_for_it") {
   check_stops(map("f32", "add", "f32"), {200000, 200000, 200000}, {200000});
   for (const char* order : {"serial", "fold", "blocks"}) {
     const std::string text = std::string(R"(kernel(b0 in f32, b1 out f32; n0, n1;) {

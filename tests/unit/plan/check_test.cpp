@@ -90,7 +90,7 @@ constexpr const char* kChain = R"(func @f(%0.x: f32[s1, 33], %1.y: f32[33, 33]) 
 
 }  // namespace
 
-TEST_CASE("plans_of_ordinary_programs_pass_the_checker", "[jit]") {
+TEST_CASE("plans_of_ordinary_programs_pass_the_checker") {
   CHECK(Checked(kSquare).wrong() == "");
   CHECK(Checked(kChain).wrong() == "");
   CHECK(Checked(R"(func @f(%0.x: f32[s1, 8, 8], %1.p: i64[s1, 1, 8]) {
@@ -110,7 +110,7 @@ TEST_CASE("plans_of_ordinary_programs_pass_the_checker", "[jit]") {
 }
 
 // What Ouro once did: an output had the memory of an input that is read later, by the same iteration or another one.
-TEST_CASE("the_checker_finds_an_output_in_place_of_an_input_that_is_read_later", "[jit]") {
+TEST_CASE("the_checker_finds_an_output_in_place_of_an_input_that_is_read_later") {
   Checked c(kSquare);
   int planted = 0;
   for (size_t at = 0; at < c.p.code.size(); ++at) {
@@ -131,7 +131,7 @@ TEST_CASE("the_checker_finds_an_output_in_place_of_an_input_that_is_read_later",
   CHECK(planted > 0);
 }
 
-TEST_CASE("the_checker_finds_a_transposed_input_given_for_the_output", "[jit]") {
+TEST_CASE("the_checker_finds_a_transposed_input_given_for_the_output") {
   Checked c(R"(func @f(%0.x: f32[16, 16]) {
   ^0:
     %1: f32[16, 16] = permute[((1, 0),)] %0
@@ -145,7 +145,7 @@ TEST_CASE("the_checker_finds_a_transposed_input_given_for_the_output", "[jit]") 
   says(c.wrong(), "sees the store to");
 }
 
-TEST_CASE("the_checker_finds_a_donated_input_that_is_read_later", "[jit]") {
+TEST_CASE("the_checker_finds_a_donated_input_that_is_read_later") {
   Checked c(R"(func @f(%0.x: f32[s1, 33], %1.w: f32[33, 33]) {
   ^0:
     %2: f32[s1, 33] = exp %0
@@ -163,7 +163,7 @@ TEST_CASE("the_checker_finds_a_donated_input_that_is_read_later", "[jit]") {
   says(c.wrong(), "whose memory was written since");
 }
 
-TEST_CASE("the_checker_finds_a_wrong_lifetime", "[jit]") {
+TEST_CASE("the_checker_finds_a_wrong_lifetime") {
   Checked c(kChain);
   // The first temporary that is still needed is taken for dead after its first use.
   for (auto& slot : c.p.arena)
@@ -172,7 +172,7 @@ TEST_CASE("the_checker_finds_a_wrong_lifetime", "[jit]") {
   says(c.wrong(), "of the arena");
 }
 
-TEST_CASE("the_checker_finds_a_wrong_transposed_index", "[jit]") {
+TEST_CASE("the_checker_finds_a_wrong_transposed_index") {
   Checked c(R"(func @f(%0.x: f32[64, 48], %1.y: f32[48, 64]) {
   ^0:
     %2: f32[48, 64] = permute[((1, 0),)] %0
@@ -191,7 +191,7 @@ TEST_CASE("the_checker_finds_a_wrong_transposed_index", "[jit]") {
   CHECK(!c.wrong().empty());
 }
 
-TEST_CASE("the_checker_finds_iterations_that_store_to_one_place", "[jit]") {
+TEST_CASE("the_checker_finds_iterations_that_store_to_one_place") {
   Checked c(R"(func @f(%0.x: f32[s1, 48]) {
   ^0:
     %1: f32[s1] = sum[(1,)] %0
@@ -209,7 +209,7 @@ TEST_CASE("the_checker_finds_iterations_that_store_to_one_place", "[jit]") {
   CHECK(!c.wrong().empty());
 }
 
-TEST_CASE("the_checker_finds_a_kernel_before_what_it_depends_on", "[jit]") {
+TEST_CASE("the_checker_finds_a_kernel_before_what_it_depends_on") {
   Checked c(kChain);
   // The kernel of tanh runs before the product that it reads.
   for (size_t i = 0; i + 1 < c.p.code.size(); ++i)
@@ -220,7 +220,7 @@ TEST_CASE("the_checker_finds_a_kernel_before_what_it_depends_on", "[jit]") {
   says(c.wrong(), "reads");
 }
 
-TEST_CASE("the_checker_finds_a_fusion_that_leaves_out_an_operation", "[jit]") {
+TEST_CASE("the_checker_finds_a_fusion_that_leaves_out_an_operation") {
   Checked c(R"(func @f(%0.x: f32[s1], %1.y: f32[s1]) {
   ^0:
     %2: f32[s1] = exp %0
@@ -233,7 +233,7 @@ TEST_CASE("the_checker_finds_a_fusion_that_leaves_out_an_operation", "[jit]") {
   says(c.wrong(), "is stored");
 }
 
-TEST_CASE("the_checker_finds_elements_that_are_not_stored", "[jit]") {
+TEST_CASE("the_checker_finds_elements_that_are_not_stored") {
   Checked c(R"(func @f(%0.x: f32[s1, 3]) {
   ^0:
     %1: f32[s1, 3] = neg %0
@@ -245,7 +245,7 @@ TEST_CASE("the_checker_finds_elements_that_are_not_stored", "[jit]") {
   says(c.wrong(), "not as long as");
 }
 
-TEST_CASE("the_checker_finds_places_that_nobody_looked_at", "[jit]") {
+TEST_CASE("the_checker_finds_places_that_nobody_looked_at") {
   Checked c(R"(func @f(%0.x: f32[s1, 8], %1.p: i64[s1, 1]) {
   ^0:
     %2: f32[s1, 1] = gather %0, 1, %1
@@ -258,7 +258,7 @@ TEST_CASE("the_checker_finds_places_that_nobody_looked_at", "[jit]") {
   says(c.wrong(), "before it is looked at");
 }
 
-TEST_CASE("the_checker_finds_a_result_that_is_another_name", "[jit]") {
+TEST_CASE("the_checker_finds_a_result_that_is_another_name") {
   Checked c(R"(func @f(%0.x: f32[s1], %1.y: f32[s1]) {
   ^0:
     %2: f32[s1] = exp %0

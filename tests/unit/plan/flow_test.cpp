@@ -44,7 +44,7 @@ void check_liveness(const ir::FunctionRef& f) {
 
 }  // namespace
 
-TEST_CASE("a_parameter_is_live_in_its_own_block_alone", "[jit]") {
+TEST_CASE("a_parameter_is_live_in_its_own_block_alone") {
   check_liveness(test::read_function(R"(func @f(%0.a: int, %1.b: int, %2.c: bool) {
   ^0:
     jump ^1(%0)
@@ -59,7 +59,7 @@ TEST_CASE("a_parameter_is_live_in_its_own_block_alone", "[jit]") {
   })"));
 }
 
-TEST_CASE("names_are_live_as_defined_in_random_graphs", "[jit]") {
+TEST_CASE("names_are_live_as_defined_in_random_graphs") {
   std::mt19937 random(7);
   for (int turn = 0; turn < 60; ++turn) {
     // 100 names of the entry, more than a word, are used anywhere; each block binds some of its own and uses them at

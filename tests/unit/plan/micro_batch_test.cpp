@@ -93,7 +93,7 @@ void near(const std::vector<runtime::Value>& a, const std::vector<runtime::Value
 
 }  // namespace
 
-TEST_CASE("the_batch_of_a_layer_is_what_its_inputs_have_in_common", "[jit]") {
+TEST_CASE("the_batch_of_a_layer_is_what_its_inputs_have_in_common") {
   const BatchOfBlock b = batch_of(fmt::format(kLayer, 12));
   INFO(b.refusal);
   REQUIRE(b.batch);
@@ -106,7 +106,7 @@ TEST_CASE("the_batch_of_a_layer_is_what_its_inputs_have_in_common", "[jit]") {
   CHECK(b.batch->sliced.size() == 2);
 }
 
-TEST_CASE("chunks_give_the_results_of_the_whole_batch", "[jit]") {
+TEST_CASE("chunks_give_the_results_of_the_whole_batch") {
   const Run whole = run(fmt::format(kLayer, 12), 0);
   for (uint32_t size : {1u, 3u, 4u, 5u, 7u, 11u}) {
     const Run chunks = run(fmt::format(kLayer, 12), size);
@@ -119,7 +119,7 @@ TEST_CASE("chunks_give_the_results_of_the_whole_batch", "[jit]") {
   CHECK(run(fmt::format(kLayer, 12), 12).told.size == 0);
 }
 
-TEST_CASE("a_batch_whose_size_is_a_symbol_is_done_in_chunks", "[jit]") {
+TEST_CASE("a_batch_whose_size_is_a_symbol_is_done_in_chunks") {
   const Run whole = run(fmt::format(kLayer, "s9"), 0);  // 14 rows
   for (uint32_t size : {4u, 7u, 13u, 14u, 20u}) {
     const Run chunks = run(fmt::format(kLayer, "s9"), size);
@@ -130,7 +130,7 @@ TEST_CASE("a_batch_whose_size_is_a_symbol_is_done_in_chunks", "[jit]") {
   }
 }
 
-TEST_CASE("the_batch_goes_through_shapes_and_gathers", "[jit]") {
+TEST_CASE("the_batch_goes_through_shapes_and_gathers") {
   // A token's row of a table, a matrix over all tokens, and the gradients of both: the batch is the slow part of the
   // axis of all tokens. What is added to a table row by row is added in the order of the rows.
   const std::string text = R"(func @f(%0.ids: i64[6, 4], %1.table: f32[5, 3], %2.w: f32[2, 3]) {
@@ -164,7 +164,7 @@ TEST_CASE("the_batch_goes_through_shapes_and_gathers", "[jit]") {
   }
 }
 
-TEST_CASE("a_sum_over_the_labels_alone_is_done_before", "[jit]") {
+TEST_CASE("a_sum_over_the_labels_alone_is_done_before") {
   const std::string text = R"(func @f(%0.x: f32[8, 6], %1.y: i64[8], %2.w: f32[6, 6]) {
   ^0:
     %3: bool[8] = ne %1, 1
@@ -187,7 +187,7 @@ TEST_CASE("a_sum_over_the_labels_alone_is_done_before", "[jit]") {
   }
 }
 
-TEST_CASE("what_mixes_the_rows_of_a_batch_is_refused_by_name", "[jit]") {
+TEST_CASE("what_mixes_the_rows_of_a_batch_is_refused_by_name") {
   auto step = [](std::string_view middle, std::string_view result = "%9") {
     return fmt::format(R"(func @f(%0.x: f32[8, 6], %1.w: f32[6, 6]) {{
   ^0:

@@ -10,7 +10,7 @@ namespace {
 uint64_t itself(const uint64_t& v) { return v; }
 }  // namespace
 
-TEST_CASE("marks_of_a_persistent_array_follow_its_writes", "[jit]") {
+TEST_CASE("marks_of_a_persistent_array_follow_its_writes") {
   PersistentArray<uint64_t> a;
   for (int i = 0; i < 1000; ++i) a.push_back(i % 100 == 7 ? 4 : 0);
   CHECK(a.marks(itself) == 4);

@@ -3,7 +3,7 @@
 using namespace ouro;
 using ouro::test::check_plan;
 
-TEST_CASE("an_elementwise_plan_gives_the_eager_bits", "[jit]") {
+TEST_CASE("an_elementwise_plan_gives_the_eager_bits") {
   auto p = check_plan(R"(func @f(%0.x: f32[s1, 33], %1.y: f32[s1, 33], %2.k: float) {
   ^0:
     %3: f32[s1, 33] = mul %0, %1
@@ -63,7 +63,7 @@ constexpr const char* kMlpStep =
     return %60
   })";
 
-TEST_CASE("a_training_step_gives_the_eager_bits", "[jit]") {
+TEST_CASE("a_training_step_gives_the_eager_bits") {
   auto p = check_plan(kMlpStep);
   INFO(p.text);
   CHECK(p.counters.rows == 0);
@@ -71,7 +71,7 @@ TEST_CASE("a_training_step_gives_the_eager_bits", "[jit]") {
   CHECK(p.plan->kernels() <= 8);
 }
 
-TEST_CASE("a_training_step_updates_its_parameters_in_place", "[jit]") {
+TEST_CASE("a_training_step_updates_its_parameters_in_place") {
   ir::FunctionRef f = test::read_function(kMlpStep);
   runtime::Session s;
   std::string error;
@@ -96,7 +96,7 @@ TEST_CASE("a_training_step_updates_its_parameters_in_place", "[jit]") {
   CHECK(plan->counters().tensors_made == before);  // after the first steps nothing is allocated
 }
 
-TEST_CASE("views_and_reshapes_leave_the_plan_as_tensors", "[jit]") {
+TEST_CASE("views_and_reshapes_leave_the_plan_as_tensors") {
   check_plan(R"(func @f(%0.x: f32[6, 4], %1.w: f32[4, 5]) {
   ^0:
     %2: f32[24] = reshape[((-1,),)] %0
@@ -110,7 +110,7 @@ TEST_CASE("views_and_reshapes_leave_the_plan_as_tensors", "[jit]") {
   })");
 }
 
-TEST_CASE("what_no_kernel_can_do_is_the_rows_own", "[jit]") {
+TEST_CASE("what_no_kernel_can_do_is_the_rows_own") {
   auto p = check_plan(R"(func @f(%0.x: f32[5, 7]) {
   ^0:
     %1: f32[5, 7] = exp %0
@@ -123,7 +123,7 @@ TEST_CASE("what_no_kernel_can_do_is_the_rows_own", "[jit]") {
   CHECK(p.counters.rows == 6);
 }
 
-TEST_CASE("an_index_out_of_range_raises_as_the_row_does", "[jit]") {
+TEST_CASE("an_index_out_of_range_raises_as_the_row_does") {
   ir::FunctionRef f = test::read_function(R"(func @f(%0.x: f32[5, 7], %1.i: i64[5, 1]) {
   ^0:
     %2: f32[5, 1] = gather %0, 1, %1
@@ -143,7 +143,7 @@ TEST_CASE("an_index_out_of_range_raises_as_the_row_does", "[jit]") {
             .find("IndexError: gather: index 7 is out of bounds for an axis of size 7") != std::string::npos);
 }
 
-TEST_CASE("loops_and_branches_move_values_between_blocks", "[jit]") {
+TEST_CASE("loops_and_branches_move_values_between_blocks") {
   ir::FunctionRef f = test::read_function(R"(func @f(%0.x: f32[4], %1.n: int) {
   ^0:
     jump ^1(%0, 0)
@@ -176,7 +176,7 @@ TEST_CASE("loops_and_branches_move_values_between_blocks", "[jit]") {
   CHECK(out[0].as<runtime::Tensor>()->data<float>()[1] == -(((x * 2 + x) * 2 + x) * 2 + x));
 }
 
-TEST_CASE("a_version_is_left_with_its_reason", "[jit]") {
+TEST_CASE("a_version_is_left_with_its_reason") {
   ir::FunctionRef f = test::read_function(R"(func @f(%0.n: int) {
   ^0:
     %1: bool = cmp.lt %0, 10

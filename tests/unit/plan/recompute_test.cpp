@@ -75,7 +75,7 @@ void same_outputs(const Run& a, const Run& b) {
 
 }  // namespace
 
-TEST_CASE("a_chain_is_held_within_its_budget_with_the_same_bits", "[jit]") {
+TEST_CASE("a_chain_is_held_within_its_budget_with_the_same_bits") {
   const std::string text = chain(16, 1024, 64);
   const Run all = run(text, 0);
   for (double share : {0.9, 0.8, 0.7, 0.6}) {
@@ -89,7 +89,7 @@ TEST_CASE("a_chain_is_held_within_its_budget_with_the_same_bits", "[jit]") {
   }
 }
 
-TEST_CASE("a_budget_that_is_large_enough_changes_nothing", "[jit]") {
+TEST_CASE("a_budget_that_is_large_enough_changes_nothing") {
   const Run all = run(chain(4, 32, 32), 0), roomy = run(chain(4, 32, 32), runtime::temporaries_within(1 << 30));
   CHECK(roomy.recomputing.lets == 0);
   CHECK(roomy.peak == all.peak);

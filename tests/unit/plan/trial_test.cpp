@@ -22,13 +22,13 @@ int decide(Trial& t, uint64_t interpreted, uint64_t compiled, int before = 2) {
 
 }  // namespace
 
-TEST_CASE("a_version_that_is_clearly_quicker_is_kept_without_another_interpreted_call", "[jit]") {
+TEST_CASE("a_version_that_is_clearly_quicker_is_kept_without_another_interpreted_call") {
   Trial t;
   CHECK(decide(t, 1000, 100) == 0);
   CHECK(t.state() == State::won);
 }
 
-TEST_CASE("one_interpreted_call_alone_may_have_met_cold_memory", "[jit]") {
+TEST_CASE("one_interpreted_call_alone_may_have_met_cold_memory") {
   Trial t;
   CHECK(decide(t, 1000, 500, 1) == 1);
   CHECK(t.state() == State::won);
@@ -38,7 +38,7 @@ TEST_CASE("one_interpreted_call_alone_may_have_met_cold_memory", "[jit]") {
   CHECK(cold.state() == State::lost);
 }
 
-TEST_CASE("a_version_that_is_slower_is_dropped,_after_turns", "[jit]") {
+TEST_CASE("a_version_that_is_slower_is_dropped,_after_turns") {
   Trial t;
   CHECK(decide(t, 1000, 1100) == 4);
   CHECK(t.state() == State::lost);
@@ -46,7 +46,7 @@ TEST_CASE("a_version_that_is_slower_is_dropped,_after_turns", "[jit]") {
   CHECK(t.least_interpreted() == 1000);
 }
 
-TEST_CASE("the_first_run_of_a_version_does_not_count", "[jit]") {
+TEST_CASE("the_first_run_of_a_version_does_not_count") {
   Trial t;
   t.interpreted(1000);
   t.interpreted(1000);
@@ -55,13 +55,13 @@ TEST_CASE("the_first_run_of_a_version_does_not_count", "[jit]") {
   CHECK(t.state() == State::won);
 }
 
-TEST_CASE("without_an_interpreted_call_turns_are_taken", "[jit]") {
+TEST_CASE("without_an_interpreted_call_turns_are_taken") {
   Trial t;
   CHECK(decide(t, 1000, 900, 0) > 0);
   CHECK(t.state() == State::won);
 }
 
-TEST_CASE("a_version_that_lost_is_tried_again_after_ever_more_calls", "[jit]") {
+TEST_CASE("a_version_that_lost_is_tried_again_after_ever_more_calls") {
   Trial t;
   decide(t, 1000, 1100);
   REQUIRE(t.state() == State::lost);
@@ -79,7 +79,7 @@ TEST_CASE("a_version_that_lost_is_tried_again_after_ever_more_calls", "[jit]") {
   CHECK(t.state() == State::won);
 }
 
-TEST_CASE("compiled_calls_alone_decide_nothing", "[jit]") {
+TEST_CASE("compiled_calls_alone_decide_nothing") {
   Trial t;
   for (int i = 0; i < 50; ++i) t.compiled(1000);
   CHECK_FALSE(t.decided());

@@ -94,7 +94,7 @@ void check(Convolution d, int threads) {
 
 }  // namespace
 
-TEST_CASE("convolutions_are_made_of_tiles", "[tensor][threads]") {
+TEST_CASE("convolutions_are_made_of_tiles", "[tensor]") {
   const Convolution cases[] = {
       described(2, 1, 3, 2, {9, 8}, {3, 3}, 1, 1, 1),           // one tile
       described(2, 1, 2, 2, {300, 310}, {4, 5}, 1, 2, 1),       // of several lines
