@@ -42,22 +42,25 @@ double pressure_in(const std::string& path) {
   return std::max(0.0, std::strtod(average.c_str() + 6, nullptr));
 }
 
+// Files that decide come first: most groups have no limit.
 MemoryLeft left_in_group(const std::string& folder) {
-  MemoryLeft out{.limit = std::min(number_in(folder + "/memory.max"), number_in(folder + "/memory.high"))};
-  size_t used = number_in(folder + "/memory.current"), back = 0;
-  auto add = [&](std::string_view word) {
-    if (const size_t n = number_of(folder + "/memory.stat", word); n != kNone) back += n;
+  size_t used = number_in(folder + "/memory.current");
+  const bool first_version = used == kNone;
+  if (first_version) used = number_in(folder + "/memory.usage_in_bytes");
+  if (used == kNone) return {};
+  MemoryLeft out{.limit = first_version
+                              ? number_in(folder + "/memory.limit_in_bytes")
+                              : std::min(number_in(folder + "/memory.max"), number_in(folder + "/memory.high"))};
+  if (out.limit >= kUnlimited) return {};
+  auto give_back = [&](std::string_view word) {
+    if (const size_t n = number_of(folder + "/memory.stat", word); n != kNone) used -= std::min(used, n);
   };
-  if (used != kNone) {
-    add("inactive_file");
-    add("slab_reclaimable");
-  } else {  // version 1
-    out.limit = number_in(folder + "/memory.limit_in_bytes");
-    used = number_in(folder + "/memory.usage_in_bytes");
-    add("total_inactive_file");
+  if (first_version) {
+    give_back("total_inactive_file");
+  } else {
+    give_back("inactive_file");
+    give_back("slab_reclaimable");
   }
-  if (used == kNone || out.limit >= kUnlimited) return {};
-  used -= std::min(used, back);
   out.available = out.limit - std::min(out.limit, used);
   out.pressure = pressure_in(folder + "/memory.pressure");
   return out;

@@ -111,6 +111,7 @@ TEST_CASE("pressure_makes_the_margin_larger_up_to_twice", "[runtime]") {
 TEST_CASE("where_others_leave_nothing_the_least_is_asked_for_and_an_unknown_machine_is_not_followed", "[runtime]") {
   Group g;
   g.others = 2000 * kMega;
+  g.held = 20 * kMega;
   g.see();
   CHECK(g.megas() == 1);
   MemoryWatch none;
