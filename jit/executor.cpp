@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/host/host_backend.h"
+#include "jit/cache/remembered_store.h"
 #include "jit/output.h"
 #include "jit/report.h"
 #include "runtime/autodiff/state.h"
@@ -425,6 +426,16 @@ bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::Exec
   return !place || !fitting.made->makes_tensors || plan == s.demands.plan();
 }
 
+namespace {
+// A result that is one number of a floating type, and in the host's memory; else NaN.
+double one_number(const Value& v) {
+  if (v.is_float()) return v.as_float();
+  const auto* t = runtime::cast_exact<runtime::Tensor>(v);
+  if (!t || t->size != 1 || t->place || !t->buffer->data) return std::nan("");
+  return t->dtype == DType::f32 ? *t->data<float>() : t->dtype == DType::f64 ? *t->data<double>() : std::nan("");
+}
+}  // namespace
+
 RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result) {
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
@@ -478,8 +489,10 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
   if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
   judge(v, ns, /*interpreted=*/false);
-  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty()))
+  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty())) {
+    if (const double loss = one_number(result); !std::isnan(loss)) s.demands.loop().call_gave(loss);
     s.demands.loop().call_ended(s, ns, [this] { return is_compiling(); });
+  }
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 
@@ -663,7 +676,11 @@ void install(Session& s) {
 }
 
 void keep_code(Session& s, uint64_t bytes) {
-  if (JitExecutor* jit = executor_of(s)) jit->use(std::make_shared<CodeCache>(bytes));
+  JitExecutor* jit = executor_of(s);
+  if (!jit) return;
+  auto cache = std::make_shared<CodeCache>(bytes);
+  if (bytes) s.demands.loop().remember_in(remembered_on_disk(s, cache));
+  jit->use(std::move(cache));
 }
 
 JitExecutor* executor_of(Session& s) { return s.state<Installed>().executor.get(); }

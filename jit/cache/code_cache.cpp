@@ -118,6 +118,16 @@ KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir
   return module;
 }
 
+std::string CodeCache::load_text(const Digest& key) {
+  std::string found;
+  DiskStore* disk = store();
+  return disk && disk->load(key, found) ? found : std::string();
+}
+
+void CodeCache::store_text(const Digest& key, std::string_view text) {
+  if (DiskStore* disk = store()) (void)disk->store(key, text);
+}
+
 bool CodeCache::known_slower(const ir::Function& typed, std::string_view plan) {
   std::string found;
   DiskStore* disk = store();

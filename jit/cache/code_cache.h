@@ -74,6 +74,9 @@ class CodeCache {
   /// it was.
   bool known_slower(const ir::Function& typed, std::string_view plan);
   void keep_slower(const ir::Function& typed, std::string_view plan);
+  /// A text that is kept beside the code; empty: there is none.
+  std::string load_text(const Digest& key);
+  void store_text(const Digest& key, std::string_view text);
   CacheCounters counters() const { return {loaded_.load(), compiled_.load()}; }
   bool on() const { return limit_ > 0; }
 

@@ -587,6 +587,7 @@ struct Runner {
       const Instr& i = p.code[at];
       if (const auto* jump = i.get<work::Jump>()) {
         at = follow(i, jump->to);
+        ctx.threads = runtime::session_threads(s);  // what is asked for holds in the middle of a loop, too
         continue;
       }
       if (const auto* branch = i.get<work::Branch>()) {

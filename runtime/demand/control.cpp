@@ -23,6 +23,7 @@
 #include "runtime/demand/demand.h"
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"
+#include "runtime/machine/memory_left.h"
 #include "support/signals.h"
 
 namespace ouro::runtime {
@@ -227,6 +228,7 @@ void Control::serve() {
     if (n > 0 && p[0].revents) return;
     if (sense_ && Clock::now() - sensed >= std::chrono::milliseconds(kSensePeriod)) {
       demands_.sense_cores(available_cores());
+      demands_.sense_memory(memory_left());
       sensed = Clock::now();
     }
     std::vector<Connection> kept;

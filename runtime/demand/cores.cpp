@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "runtime/machine/control_groups.h"
+
 namespace ouro::runtime {
 
 namespace {
@@ -28,32 +30,9 @@ int quota_of(const std::string& folder) {
   return std::max(1, static_cast<int>(std::min(1e6, (std::stod(quota) + period - 1) / period)));
 }
 
-// The least along the way from a group to the root.
-int least_quota(const std::string& mount, std::string group) {
-  int least = INT_MAX;
-  for (;;) {
-    least = std::min(least, quota_of(mount + group));
-    size_t slash = group.rfind('/');
-    if (slash == group.npos || group.empty()) return least;
-    group.resize(slash);
-  }
-}
-
-// /proc/self/cgroup has lines "number:controllers:group"; controllers are empty in version 2. In a container the group
-// may be told as the host sees it: then the mount's root is the group.
 int quota_cores() {
   int least = INT_MAX;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == line.npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    if (group == "/") group.clear();
-    if (controllers.empty())
-      least = std::min({least, least_quota("/sys/fs/cgroup", group), least_quota("/sys/fs/cgroup/unified", group)});
-    else if (("," + controllers + ",").find(",cpu,") != std::string::npos)
-      least = std::min(least, least_quota("/sys/fs/cgroup/" + controllers, group));
-  }
+  each_control_group("cpu", [&](const std::string& folder) { least = std::min(least, quota_of(folder)); });
   return least;
 }
 

@@ -8,8 +8,10 @@
 #include "runtime/demand/control.h"
 #include "runtime/demand/cores.h"
 #include "runtime/demand/loop.h"
+#include "runtime/demand/memory_watch.h"
 #include "runtime/machine/device.h"
 #include "runtime/text/foreign.h"
+#include "support/byte_size.h"
 #include "support/trace.h"
 
 namespace ouro::runtime {
@@ -18,13 +20,14 @@ namespace {
 
 constexpr size_t kLogged = 64;
 constexpr size_t kMostOwn = 64;
+constexpr uint64_t kLast = ~uint64_t{0};    // a sensor's goal is the main one where nobody has another
 constexpr std::string_view kAuto = "auto";  // what nobody has asked for
 constexpr std::string_view kNone = "none";  // takes a demand back
 
 bool takes_back(const DemandKind& k, std::string_view value) {
   return value == kNone || (value == kAuto && !k.leaves_choice);
 }
-constexpr std::string_view kPrecision = "precision", kError = "error";
+constexpr std::string_view kPrecision = "precision", kError = "error", kMemory = "memory", kAvailable = "available";
 
 constexpr std::string_view kOrigins[] = {"default", "option", "script", "host", "ctl", "sensor"};
 
@@ -153,6 +156,7 @@ Demands::Demands(const FirstDemands& first, Devices& devices, std::atomic<uint32
 Demands::~Demands() { close(); }
 
 void Demands::close() {
+  loop_->store_measures();
   std::unique_ptr<Control> gone;
   {
     std::lock_guard guard(lock_);
@@ -181,7 +185,8 @@ void Demands::apply() {
   for (const DemandRow& r : rows_) {
     if (r.origin == DemandOrigin::standard) continue;
     if (r.kind->put) r.kind->put(r.value, draft);
-    if (r.kind->is_goal() && r.value != kAuto) goals.push_back({r.kind, r.value, r.serial});
+    if (r.kind->is_goal() && r.value != kAuto)
+      goals.push_back({r.kind, r.value, r.origin == DemandOrigin::sensor ? kLast : r.serial});
   }
   const bool contract = std::ranges::any_of(goals, [](const Loop::Asked& a) { return a.kind->name == kError; });
   if (!contract)
@@ -260,6 +265,17 @@ void Demands::sense_cores(int cores) {
   apply();
   if (int now = threads_.load(std::memory_order_relaxed); now != before)
     note(fmt::format("sensor: {} cores to be used, threads={}", cores, now));
+}
+
+void Demands::sense_memory(const MemoryLeft& left) {
+  if (!memory_is_short(left)) return;
+  std::lock_guard guard(lock_);
+  const auto r = std::ranges::find(rows_, kMemory, &DemandRow::name);
+  if (r == rows_.end() || r->origin != DemandOrigin::standard) return;
+  *r = {r->kind, r->name, std::string(kAvailable), DemandOrigin::sensor, ++serial_};
+  note(fmt::format("sensor: {} of {} are left, memory={}", byte_size_text(static_cast<int64_t>(left.available)),
+                   byte_size_text(static_cast<int64_t>(left.limit)), kAvailable));
+  apply();
 }
 
 void Demands::tell_changes(Session& s) {

@@ -31,6 +31,7 @@ namespace ouro::runtime {
 class Control;  // runtime/demand/control.h
 class Loop;     // runtime/demand/loop.h
 class Session;
+struct MemoryLeft;
 
 enum class DemandOrigin : uint8_t { standard, option, script, host, ctl, sensor };
 
@@ -76,6 +77,8 @@ class Demands {
   }
   /// What a sensor found; counts only where nobody asked for threads.
   void sense_cores(int cores);
+  /// Likewise: where little memory is left the sensor asks for memory="available", unless somebody asks for `memory`.
+  void sense_memory(const MemoryLeft& left);
   /// A demand of the script's own: any text is a value, unless it is a metric, whose demands are floors. Its text is
   /// empty, or why there can be none of that name.
   std::string add_kind(std::string_view name, bool metric);

@@ -42,6 +42,7 @@ struct DemandKind {
   // Of a goal, in its unit: what is wanted and what is measured. NaN: not known yet.
   double (*target)(std::string_view value, const Measures& m) = nullptr;
   double (*measured)(std::string_view name, const Measures& m) = nullptr;
+  bool (*follows)(std::string_view value) = nullptr;  // this target moves with the machine; null: none does
   std::string (*show)(double amount) = nullptr;
   std::string_view unmeasured;  // why a goal is not measured, where it is not
 

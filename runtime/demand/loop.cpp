@@ -25,6 +25,9 @@ constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
 constexpr size_t kMostChoices = 64, kMostWays = 64;
+constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left to the next
+constexpr double kStore = 1;   // seconds, from one time that measures are stored to the next
+constexpr std::string_view kLoss = "loss";
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
 
 double processor_seconds() {
@@ -54,6 +57,10 @@ bool is_served_by(std::string_view goal, const Response& r) {
 
 }  // namespace
 
+void Loop::store_measures() {
+  if (store_ && std::exchange(to_be_stored_, false)) store_->store(remembered_.text());
+}
+
 void Loop::ask(std::vector<Asked> goals) {
   std::lock_guard guard(lock_);
   std::ranges::stable_sort(goals, {}, &Asked::serial);
@@ -69,9 +76,11 @@ void Loop::report_metric(std::string_view name, double value) {
   for (const Choice& c : choices_)
     if (c.since && c.since == measures_.steps && !in_block_) return;
   measures_.metrics.insert_or_assign(std::string(name), value);
+  told_loss_ |= name == kLoss;
 }
 
 std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory) {
+  recall();
   std::lock_guard guard(lock_);
   if (ways.size() < 2 || ways.size() > kMostWays)
     return fmt::format("choice '{}': from 2 to {} ways are expected, not {}", name, kMostWays, ways.size());
@@ -86,6 +95,12 @@ std::string Loop::add_choice(std::string_view name, std::vector<std::string> way
   c.ways = std::move(ways);
   c.of_library = of_library;
   c.saves_memory = saves_memory;
+  // What the library leaves out was measured on a model that had learned as far as it had.
+  for (size_t way = 0; way < c.ways.size() && !of_library; ++way)
+    if (const Remembered::Amounts* seen = remembered_.of("choice", c.name + "=" + c.ways[way])) {
+      c.seen[way].metrics = *seen;
+      if (auto time = c.seen[way].metrics.extract("step_time")) c.seen[way].step_time = time.mapped();
+    }
   return {};
 }
 
@@ -187,6 +202,8 @@ void Loop::measure() {
     std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(n));
     return n ? *middle : 0.0;
   };
+  if (const double result = result_.load(std::memory_order_relaxed); !told_loss_ && !std::isnan(result))
+    measures_.metrics.insert_or_assign(std::string(kLoss), result);
   measures_.step_time = median(times_);
   measures_.energy = median(energies_);
   measures_.latency =
@@ -209,6 +226,30 @@ void Loop::take_goals() {
     if (std::ranges::find(before, a) == before.end()) fixed_.erase(std::string(a.kind->name));
   failed_.clear();
   quiet_until_ = 0;
+  const bool followed =
+      std::ranges::any_of(asked_, [](const Asked& a) { return a.kind->follows && a.kind->follows(a.value); });
+  if (followed == follows_) return;
+  follows_ = followed;
+  looked_ = -kLook;
+  watch_ = MemoryWatch();
+  measures_.allowance = kUnknownAmount;
+}
+
+// What moves with the machine is found anew, between two steps.
+void Loop::look_at_machine() {
+  const double at = seconds();
+  if (!follows_ || at - looked_ < kLook) return;
+  looked_ = at;
+  if (!watch_.see(at, memory_left(), resident_memory(), measures_.memory)) return;
+  std::lock_guard guard(lock_);
+  measures_.allowance = watch_.allowance();
+  for (const Asked& a : asked_) {
+    if (!a.kind->follows || !a.kind->follows(a.value)) continue;
+    fixed_.erase(std::string(a.kind->name));
+    for (Target& t : targets_)
+      if (t.goal == a.kind->name) t.why.clear();
+  }
+  failed_.clear();
 }
 
 // Shadow runs are wanted while there is an error contract and nobody asks for f32.
@@ -299,9 +340,14 @@ void Loop::beat(Session& s) {
     orders_next_.carry_out.clear();
     measure();
     see_ways();
+  }
+  look_at_machine();
+  {
+    std::lock_guard guard(lock_);
     fill_matrix();
   }
   if (!library_follows(s) || !settled(s)) return;
+  recall();
   const Situation now = situation(s);
   plan_shadows(now);
   follow_orders(s, now);
@@ -325,6 +371,43 @@ double Loop::count_met(const Amounts& amounts) const {
   return met;
 }
 
+Loop::Amounts Loop::all_measured() const {
+  Amounts out = measures_.metrics;
+  for (const auto& [goal, why] : reasons_) out.erase(goal);
+  out["memory"] = static_cast<double>(measures_.memory);
+  out["step_time"] = measures_.step_time;
+  out["latency"] = measures_.latency;
+  out["energy"] = measures_.energy;
+  return out;
+}
+
+void Loop::recall() {
+  if (std::exchange(recalled_, true) || !store_) return;
+  remembered_ = Remembered::read(store_->load());
+}
+
+// What was measured counts for more than what a response expects.
+void Loop::foresee(const Response& r, const Situation& now, const Amounts& is, Proposal& p) const {
+  const Remembered::Amounts* seen = remembered_.of(r.name, p.text);
+  if (!seen || !r.in_force) return;
+  const Remembered::Amounts* here = remembered_.of(r.name, r.in_force(now, p.text));
+  for (const auto& [goal, amount] : *seen) {
+    double was = 0;
+    if (const auto at = here ? here->find(goal) : seen->end(); here && at != here->end()) was = at->second;
+    if (const auto at = is.find(goal); at != is.end()) p.predicted[goal] = was > 0 ? at->second * amount / was : amount;
+    if (goal == "step_time" && was > 0) p.cost = p.cost < 1 ? amount / was : std::max(1.0, amount / was);
+  }
+}
+
+void Loop::keep_measures(const Pending& p) {
+  if (!p.response->in_force) return;
+  (void)remembered_.keep(p.response->name, p.value_before, p.all_before);
+  to_be_stored_ |= remembered_.keep(p.response->name, p.proposal.text, all_measured());
+  if (stored_ > 0 && seconds() < stored_ + kStore) return;
+  stored_ = seconds();
+  store_measures();
+}
+
 void Loop::choose(Session& s, const Situation& now) {
   const Amounts is = measured();
   const double met = count_met(is);
@@ -335,12 +418,32 @@ void Loop::choose(Session& s, const Situation& now) {
     for (const auto& [goal, amount] : p->predicted) then[goal] = amount;
     choices.push_back({&r, std::move(*p), count_met(then)});
   };
+  // Values that were in force before, where they would meet more.
+  auto consider_remembered = [&](const Response& r) {
+    const Remembered::Values* values = r.again ? remembered_.of(r.name) : nullptr;
+    if (!values) return;
+    for (const auto& [text, seen] : *values) {
+      if (r.in_force(now, text) == text) continue;
+      if (std::ranges::any_of(choices, [&](const Candidate& c) { return c.response == &r && c.proposal.text == text; }))
+        continue;
+      std::optional<Proposal> p = r.again(now, text);
+      if (!p) continue;
+      foresee(r, now, is, *p);
+      consider(r, std::move(p));
+      if (choices.back().met <= met) choices.pop_back();
+    }
+  };
   std::string goal;
   for (const Target& t : targets_)
     if (goal.empty() && !t.met && !std::isnan(t.measured) && !std::isnan(t.target)) goal = t.goal;
   for (const Response* r : responses()) {
     if (orders_.vetoed.contains(r->name) || orders_.pinned.contains(r->name)) continue;
-    if (!goal.empty() && r->propose) consider(*r, r->propose(now));
+    if (!goal.empty() && r->propose) {
+      std::optional<Proposal> p = r->propose(now);
+      if (p) foresee(*r, now, is, *p);
+      consider(*r, std::move(p));
+      consider_remembered(*r);
+    }
     if (r->relax) consider(*r, r->relax(now));
   }
   // What is taken back costs less than what runs: it is chosen where it loses no goal.
@@ -368,6 +471,8 @@ void Loop::choose(Session& s, const Situation& now) {
     for (const Candidate& c : choices) {
       Tried t{.name = std::string(c.response->name), .text = c.proposal.text, .cost = c.proposal.cost};
       t.predicted.assign(c.proposal.predicted.begin(), c.proposal.predicted.end());
+      if (const Remembered::Amounts* seen = remembered_.of(t.name, t.text))
+        t.remembered.assign(seen->begin(), seen->end());
       t.taken = &c == best;
       if (!t.taken)
         t.why = failed_.contains({c.response, c.proposal.text}) ? "it did not bring what was promised"
@@ -449,10 +554,12 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
     for (Target& t : targets_)
       if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
   }
+  std::string value_before = r.in_force ? r.in_force(situation(s), p.text) : std::string();
   p.apply(s);
   (void)library_follows(s);
   tell({measures_.steps, seconds(), std::string(goal), std::string(r.name), p.text, "taking effect"});
-  pending_ = Pending{&r, std::move(p), measured(), 0, dropped_ + decisions_.size() - 1};
+  pending_ = Pending{
+      &r, std::move(p), measured(), all_measured(), std::move(value_before), 0, dropped_ + decisions_.size() - 1};
   quiet_until_ = measures_.steps + kQuiet;
 }
 
@@ -495,6 +602,7 @@ bool Loop::settled(Session& s) {
     demands_.log(fmt::format("step {}: {} {} did not bring what was promised: {}", measures_.steps, p.response->name,
                              p.proposal.text, outcome));
   }
+  keep_measures(p);
   Pending done = std::move(p);
   pending_.reset();
   tell({measures_.steps, seconds(), {}, std::string(done.response->name), done.proposal.text, outcome});

@@ -12,6 +12,8 @@
 // Where less than a quarter of the gain has come, the response is undone and not tried again until the goals change. A
 // decision is followed by some steps in which none is taken, so that nothing thrashes.
 //
+// What a response was measured to take and give is remembered (remembered.h), also by the next process.
+//
 // With no goal a step costs two readings of the clock and a few stores. step_ended() and what is marked so belong to
 // the session's thread, the rest may be called from any.
 #pragma once
@@ -21,6 +23,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -29,6 +32,8 @@
 
 #include "runtime/demand/kind.h"
 #include "runtime/demand/measures.h"
+#include "runtime/demand/memory_watch.h"
+#include "runtime/demand/remembered.h"
 #include "runtime/demand/response.h"
 
 namespace ouro::runtime {
@@ -39,6 +44,11 @@ class Session;
 class Loop {
  public:
   explicit Loop(Demands& demands) : demands_(demands) {}
+  ~Loop() { store_measures(); }
+  /// At the end of the program, at the latest.
+  void store_measures();
+  /// Where measures stay that outlive the process; before the first step.
+  void remember_in(std::unique_ptr<RememberedStore> store) { store_ = std::move(store); }
 
   struct Asked {
     const DemandKind* kind = nullptr;
@@ -57,6 +67,8 @@ class Loop {
   void call_ended(Session& s, uint64_t ns, F&& compiles) {
     if (!blocks_) step_ended(s, ns, has_goals_.load(std::memory_order_relaxed) ? Compiles(compiles) : Compiles());
   }
+  /// What that function returned, where it is one number: as a rule the loss.
+  void call_gave(double result) { result_.store(result, std::memory_order_relaxed); }
   /// A block of the script has.
   void block_begins() { in_block_ = true; }
   void block_ended(Session& s, uint64_t ns, Compiles compiles = {}) {
@@ -99,7 +111,7 @@ class Loop {
   };
   struct Tried {
     std::string name, text;
-    std::vector<std::pair<std::string, double>> predicted, measured;
+    std::vector<std::pair<std::string, double>> predicted, measured, remembered;
     double cost = 1;
     bool taken = false;
     std::string why;  // it was not, or it was undone
@@ -137,8 +149,9 @@ class Loop {
   struct Pending {
     const Response* response = nullptr;
     Proposal proposal;
-    Amounts before;
-    uint64_t since = 0;  // the step from which on its version has run; 0: not yet
+    Amounts before, all_before;
+    std::string value_before;  // that the response had in force
+    uint64_t since = 0;        // the step from which on its version has run; 0: not yet
     size_t decision = 0;
     uint64_t waits = 0;  // steps that were waited for code
   };
@@ -150,6 +163,7 @@ class Loop {
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
   void beat(Session& s);
   void take_goals();
+  void look_at_machine();
   void measure();
   void fill_matrix();
   Amounts measured() const;
@@ -166,17 +180,28 @@ class Loop {
   void decide(std::string_view goal, const Response& r, std::string text, std::string outcome);
   void follow_orders(Session& s, const Situation& now);
   void plan_shadows(const Situation& now);
+  Amounts all_measured() const;
+  void recall();
+  void foresee(const Response& r, const Situation& now, const Amounts& is, Proposal& p) const;
+  void keep_measures(const Pending& p);
 
   Demands& demands_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<bool> has_goals_{false};
   std::atomic<bool> goals_changed_{false};
   bool blocks_ = false, in_block_ = false;
+  std::atomic<double> result_{kUnknownAmount};
+  bool told_loss_ = false;  // by the script, with the lock held
 
   // Shadow runs: the step of the next one, and the last samples.
   static constexpr uint64_t kNever = ~uint64_t{0};
   uint64_t shadow_next_ = kNever, shadows_ = 0;
   std::array<double, 8> differences_{};
+
+  // A goal that moves with the machine is asked for, and when the machine was looked at last.
+  bool follows_ = false;
+  double looked_ = 0;
+  MemoryWatch watch_;
 
   uint64_t quiet_until_ = 0;  // a step; before it nothing is decided
   std::optional<Pending> pending_;
@@ -187,6 +212,11 @@ class Loop {
   Orders orders_;
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal
   Amounts fixed_;  // targets that are a share of what was highest when they were asked for
+
+  std::unique_ptr<RememberedStore> store_;
+  bool recalled_ = false, to_be_stored_ = false;
+  Remembered remembered_;
+  double stored_ = 0;
 
   std::mutex lock_;  // what follows is read by others. Nothing of Demands that locks is called while it is held
   static constexpr size_t kLast = 9;

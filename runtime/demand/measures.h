@@ -15,6 +15,8 @@ struct Measures {
   double energy = 0;           // core-seconds a step, of all threads: the median
   int64_t memory = 0;          // bytes that the session's values and compiled steps hold, as of the last step
   int64_t highest_memory = 0;  // the most of them after any step
+  // Bytes that values and compiled steps may hold by what the machine has left (memory_watch.h); NaN: nobody has asked.
+  double allowance = std::numeric_limits<double>::quiet_NaN();
   // The relative difference that bf16 makes in what a step returns, of samples since the precision changed.
   struct Lowered {
     double worst = std::numeric_limits<double>::quiet_NaN();  // of the last ones

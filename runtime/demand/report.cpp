@@ -62,6 +62,7 @@ json loop_report(Demands& demands) {
                                  {"value", t.text},
                                  {"predicted", amounts(t.predicted)},
                                  {"measured", amounts(t.measured)},
+                                 {"remembered", amounts(t.remembered)},
                                  {"cost", t.cost},
                                  {"taken", t.taken},
                                  {"why", t.why}});

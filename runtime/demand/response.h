@@ -57,6 +57,11 @@ struct Response {
   std::optional<Proposal> (*relax)(const Situation& now) = nullptr;
   /// Why it has no more to give, where the goal that it is for is missed. Empty: it says nothing.
   std::string (*limit)(const Situation& now) = nullptr;
+  // Of a response whose effect is worth to be remembered (remembered.h); both or none.
+  /// The text of what is in force now where a proposal with `text` would come.
+  std::string (*in_force)(const Situation& now, std::string_view text) = nullptr;
+  /// The proposal of that text. Nothing: it cannot be made now.
+  std::optional<Proposal> (*again)(const Situation& now, std::string_view text) = nullptr;
 };
 
 /// All rows, in the order of their names.

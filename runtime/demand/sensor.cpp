@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/machine/machine_files.h"
+
 namespace ouro::runtime {
 
 // One for each file of sensors/ (runtime/CMakeLists.txt makes the list).
@@ -24,7 +26,7 @@ std::span<const Sensor* const> sensors() {
 }
 
 double number_in(const char* path, std::string_view word) {
-  std::ifstream file(path);
+  std::ifstream file(machine_file(path));
   std::stringstream text;
   text << file.rdbuf();
   const std::string all = std::move(text).str();

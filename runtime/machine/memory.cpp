@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <string>
 #include <utility>
@@ -171,72 +170,6 @@ void* allocate_counted(size_t bytes) {
 void free_counted(void* p, size_t bytes) {
   std::free(p);
   if (Client* c = current_client()) c->memory.release(bytes);
-}
-
-// ---------------------------------------------------------------- the machine
-
-namespace {
-
-constexpr size_t kNone = SIZE_MAX;
-
-// The number in a file that has one; "max", or no file: kNone.
-size_t number_in(const std::string& path) {
-  size_t n;
-  return std::ifstream(path) >> n ? n : kNone;
-}
-
-// The number behind a word in a file of lines "word number".
-size_t number_of(const std::string& path, std::string_view word) {
-  std::ifstream file(path);
-  for (std::string name, rest; file >> name; std::getline(file, rest))
-    if (name == word) return std::strtoull(rest.c_str(), nullptr, 10);
-  return kNone;
-}
-
-// What a control group could still take: its limit less its use, of which the cache of files can be given back.
-size_t left_in_group(const std::string& folder) {
-  size_t limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
-  if (used == kNone) {  // version 1
-    limit = number_in(folder + "/memory.limit_in_bytes");
-    used = number_in(folder + "/memory.usage_in_bytes");
-  }
-  if (limit == kNone || used == kNone) return kNone;
-  const size_t cache = number_of(folder + "/memory.stat", "inactive_file");
-  if (cache != kNone) used -= std::min(used, cache);
-  return limit - std::min(limit, used);
-}
-
-// The least along the way from a group to the root. In a container the group may be told as the host sees it: then the
-// mount's root is the group.
-size_t left_in_groups(const std::string& mount, std::string group) {
-  size_t least = kNone;
-  for (;;) {
-    least = std::min(least, left_in_group(mount + group));
-    const size_t slash = group.rfind('/');
-    if (slash == group.npos || group.empty()) return least;
-    group.resize(slash);
-  }
-}
-
-}  // namespace
-
-size_t available_memory() {
-  size_t least = number_of("/proc/meminfo", "MemAvailable:");
-  if (least != kNone) least *= 1024;
-  // Lines "number:controllers:group"; controllers are empty in version 2.
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == line.npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    std::string group = line.substr(second + 1);
-    if (group == "/") group.clear();
-    if (controllers.empty())
-      least = std::min(least, left_in_groups("/sys/fs/cgroup", group));
-    else if (("," + controllers + ",").find(",memory,") != std::string::npos)
-      least = std::min(least, left_in_groups("/sys/fs/cgroup/" + controllers, group));
-  }
-  return least;
 }
 
 }  // namespace ouro::runtime

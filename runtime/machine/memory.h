@@ -170,7 +170,7 @@ using CountedVector = std::vector<T, CountedAllocator<T>>;
 using CountedText = std::basic_string<char, std::char_traits<char>, CountedAllocator<char>>;
 
 // Bytes that the machine could still give to this process: what is free or can be freed, within the limits of its
-// control groups. Reads some small files.
+// control groups (memory_left.h). Reads some small files.
 size_t available_memory();
 
 // A limit may be set from here on, and to there.

@@ -512,8 +512,8 @@ print(int(batch), batch)
 ''')
     t.equal(t.run("own.ouro").out, """\
 [3, None] False no response has anything to give True 3
-memory is bytes from 1M on ('600M', '2G'), or a share of the highest use so far ('60%'), or 'auto', not '0%'
-memory is bytes from 1M on ('600M', '2G'), or a share of the highest use so far ('60%'), or 'auto', not '5'
+memory is bytes from 1M on ('600M', '2G'), a share of the highest use so far ('60%'), or 'available': as much as the machine and its control groups have left, or 'auto', not '0%'
+memory is bytes from 1M on ('600M', '2G'), a share of the highest use so far ('60%'), or 'available': as much as the machine and its control groups have left, or 'auto', not '5'
 step_time is a time ('10ms', '2s', '500us', or seconds), or 'auto', not '-1ms'
 batch is a number of items from 1 on, or 'auto', not '0'
 f1 is a number, or 'auto', not 'good'

@@ -83,7 +83,7 @@ while not os.path.exists("end"):
         process.communicate(timeout=60)
         with open(t.path("trace.json"), encoding="utf-8") as f:
             events = json.load(f)["traceEvents"]
-        t.equal([e["name"] for e in events if e.get("cat") == "demand"], ["choice way='middle'"])
+        t.equal([e["name"] for e in events if e.get("cat") == "demand"][0], "choice way='middle'")  # a busy machine may take the next one, too
     finally:
         process.kill()
         process.communicate()

@@ -50,7 +50,7 @@ print(counted, ((model(x) - y) ** 2).mean().item(), len(r["decisions"]), len(r["
 '''
 
 WISHES = {
-    "threads": ["1", "2", "3", "auto"], "precision": ["f32", "bf16", "auto"], "memory": ["60%", "35%", "100%", "1M", "auto"],
+    "threads": ["1", "2", "3", "auto"], "precision": ["f32", "bf16", "auto"], "memory": ["60%", "35%", "100%", "1M", "available", "auto"],
     "step_time": ["1us", "10ms", "1s", "auto"], "latency": ["1ms", "auto"], "energy": ["1ms", "auto"], "error": ["1e-6", "1e-2", "auto"],
     "accuracy": ["0.5", "2", "auto"], "micro_batch": ["16", "7", "auto", "none"], "sparsity": ["0.5", "0", "auto"], "batch": ["8", "auto"],
     "workers": ["0", "2", "auto"], "prefetch": ["3", "auto"],

@@ -30,6 +30,25 @@ std::optional<Proposal> relax(const Situation& now) {
   return std::nullopt;
 }
 
+// The choice that the text "name=way" is of, and its way.
+std::pair<const Choice*, size_t> choice_of(const Situation& now, std::string_view text) {
+  for (const Choice& c : now.choices)
+    for (size_t way = 0; way < c.ways.size() && !c.of_library; ++way)
+      if (text == c.name + "=" + c.ways[way]) return {&c, way};
+  return {};
+}
+
+std::string in_force(const Situation& now, std::string_view text) {
+  const Choice* c = choice_of(now, text).first;
+  return c ? c->name + "=" + c->ways[c->way] : std::string();
+}
+
+std::optional<Proposal> again(const Situation& now, std::string_view text) {
+  const auto [c, way] = choice_of(now, text);
+  if (!c || way == c->way || now.floor_unknown) return std::nullopt;
+  return to_way(now, *c, way);
+}
+
 std::string limit(const Situation& now) {
   if (std::ranges::all_of(now.choices, &Choice::of_library)) return {};
   if (now.floor_unknown) return "the script has not told its metrics since the last choice";
@@ -52,6 +71,8 @@ const Response choice_response{
     .propose = propose,
     .relax = relax,
     .limit = limit,
+    .in_force = in_force,
+    .again = again,
 };
 
 }  // namespace ouro::runtime

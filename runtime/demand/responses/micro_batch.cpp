@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/demand/kind.h"
 #include "runtime/demand/response.h"
 #include "runtime/object/session.h"
 
@@ -25,10 +26,12 @@ double share(const Situation& now, int64_t size) {
 }
 double cost_of(const Situation& now, int64_t size) { return 1 + kCostOfAChunk * (1 / share(now, size) - 1); }
 
+std::string text_of(int64_t size) { return size ? fmt::format("micro_batch={}", size) : "micro_batch=all"; }
+
 Proposal to_size(const Situation& now, int64_t size) {
   const uint32_t before = now.plan.micro_batch;
   Proposal p;
-  p.text = size ? fmt::format("micro_batch={}", size) : "micro_batch=all";
+  p.text = text_of(size);
   if (now.plans.rows) {
     p.cost = cost_of(now, size) / cost_of(now, before);
     p.predicted["memory"] = static_cast<double>(now.measures.memory) +
@@ -75,6 +78,16 @@ std::optional<Proposal> relax(const Situation& now) {
   }
 }
 
+std::string in_force(const Situation& now, std::string_view) { return text_of(now.plan.micro_batch); }
+
+std::optional<Proposal> again(const Situation& now, std::string_view text) {
+  if (!may(now)) return std::nullopt;
+  if (text == text_of(0)) return to_size(now, 0);
+  const std::optional<double> size = read_number(text.substr(text.find('=') + 1));
+  if (!size || *size < 1 || *size >= static_cast<double>(now.plans.rows)) return std::nullopt;
+  return to_size(now, static_cast<int64_t>(*size));
+}
+
 std::string limit(const Situation& now) {
   if (!now.may_round) return {};
   if (!now.plans.no_batch.empty())
@@ -96,6 +109,8 @@ const Response micro_batch_response{
     .propose = propose,
     .relax = relax,
     .limit = limit,
+    .in_force = in_force,
+    .again = again,
 };
 
 }  // namespace ouro::runtime

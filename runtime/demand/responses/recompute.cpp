@@ -25,12 +25,16 @@ double cost_of(double budget, double unbounded) {
   return 1 + kForward * dropped * dropped;
 }
 
+std::string text_of(uint16_t level) {
+  return level ? "temporaries=" + byte_size_text(temporaries_at(level)) : "temporaries=all";
+}
+
 Proposal to_level(const Situation& now, uint16_t level) {
   const uint16_t before = now.plan.temporaries;
   const auto unbounded = static_cast<double>(now.plans.unbounded), held = static_cast<double>(now.plans.temporaries);
   const double budget = level ? std::min(static_cast<double>(temporaries_at(level)), unbounded) : unbounded;
   Proposal p;
-  p.text = level ? "temporaries=" + byte_size_text(temporaries_at(level)) : "temporaries=all";
+  p.text = text_of(level);
   p.cost = cost_of(budget, unbounded) / cost_of(held, unbounded);
   p.predicted["memory"] = static_cast<double>(now.measures.memory) - held + budget;
   for (const auto& [goal, measured] :
@@ -40,6 +44,18 @@ Proposal to_level(const Situation& now, uint16_t level) {
   p.apply = bound(level);
   p.undo = bound(before);
   return p;
+}
+
+std::string in_force(const Situation& now, std::string_view) { return text_of(now.plan.temporaries); }
+
+std::optional<Proposal> again(const Situation& now, std::string_view text) {
+  if (now.plans.temporaries == 0) return std::nullopt;
+  if (text == text_of(0)) return to_level(now, 0);
+  // The text has fewer digits than the bytes of the level, and levels are four percent apart.
+  uint64_t bytes = 0;
+  if (!read_byte_size(text.substr(text.find('=') + 1), bytes)) return std::nullopt;
+  const uint16_t level = temporaries_within(static_cast<int64_t>(1.01 * static_cast<double>(bytes)));
+  return level && text == text_of(level) ? std::optional(to_level(now, level)) : std::nullopt;
 }
 
 // A bound that the step's version does not reach: there is no more to be dropped.
@@ -89,6 +105,8 @@ const Response recompute_response{
     .propose = propose,
     .relax = relax,
     .limit = limit,
+    .in_force = in_force,
+    .again = again,
 };
 
 }  // namespace ouro::runtime
