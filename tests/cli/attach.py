@@ -82,8 +82,9 @@ import time
 from ouro import demand
 x = randn(64, 64) @ randn(64, 64)
 print("ready", flush=True)
-time.sleep(2)              # no place between two steps
-for k in range(1000):
+input()                    # no place between two steps
+until = time.monotonic() + 60
+while "here" not in globals() and time.monotonic() < until:
     time.sleep(0.001)
 print("gone" in globals(), "here" in globals(), flush=True)
 ''')
@@ -93,6 +94,8 @@ print("gone" in globals(), "here" in globals(), flush=True)
             s.connect(path)
             s.sendall(b'run "gone = 1"\n')
             time.sleep(0.3)
+        process.stdin.write("\n")
+        process.stdin.flush()
         t.equal(t.run("attach", str(process.pid), "-c", "here = 1", env=env).out, "")
         t.equal(process.communicate(timeout=60)[0], "False True\n")
     finally:

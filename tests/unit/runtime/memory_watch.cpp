@@ -43,7 +43,7 @@ TEST_CASE("the_allowance_is_what_others_leave_whatever_the_program_itself_takes"
   CHECK(g.megas() == 650);
 }
 
-TEST_CASE("the_allowance_falls_at_once_and_rises_when_it_has_been_higher_for_three_seconds", "[runtime]") {
+TEST_CASE("the_allowance_falls_at_once_and_rises_after_three_seconds", "[runtime]") {
   Group g;
   g.see();
   g.others = 200 * kMega;
@@ -108,7 +108,7 @@ TEST_CASE("pressure_makes_the_margin_larger_up_to_twice", "[runtime]") {
   CHECK(!memory_is_short({}));
 }
 
-TEST_CASE("where_others_leave_nothing_the_least_is_asked_for_and_an_unknown_machine_is_not_followed", "[runtime]") {
+TEST_CASE("an_unknown_machine_is_not_followed_and_the_least_is_asked_for", "[runtime]") {
   Group g;
   g.others = 2000 * kMega;
   g.held = 20 * kMega;
@@ -119,7 +119,7 @@ TEST_CASE("where_others_leave_nothing_the_least_is_asked_for_and_an_unknown_mach
   CHECK(std::isnan(none.allowance()));
 }
 
-TEST_CASE("what_is_remembered_is_read_as_it_was_written_and_what_is_damaged_counts_as_nothing", "[runtime]") {
+TEST_CASE("what_is_remembered_is_read_again_and_what_is_damaged_is_not", "[runtime]") {
   Remembered r;
   CHECK(r.keep("recompute", "temporaries=12M", {{"memory", 5e6}, {"step_time", 0.25}}));
   CHECK(!r.keep("recompute", "temporaries=13M", {}));
