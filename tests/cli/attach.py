@@ -94,6 +94,7 @@ print("gone" in globals(), "here" in globals(), flush=True)
             s.connect(path)
             s.sendall(b'run "gone = 1"\n')
             time.sleep(0.3)
+        time.sleep(3 if t.suite.sanitized else 0.5)  # until the program has seen that it is gone
         process.stdin.write("\n")
         process.stdin.flush()
         t.equal(t.run("attach", str(process.pid), "-c", "here = 1", env=env).out, "")

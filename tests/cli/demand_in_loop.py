@@ -61,7 +61,8 @@ def test_threads_change_in_the_middle_of_a_compiled_loop(t):
 
         for turn in range(2):
             second(100)
-            t.check(second(150) > 15, "the loop does not use its second thread")
+            # Where others keep the processors busy it may find no work left for a while.
+            t.check(any(second(150) > 15 for _ in range(20)), "the loop does not use its second thread")
             t.equal(t.run("ctl", str(process.pid), "set", "threads=1", env=env).out, "")
             second(30)
             alone = second(150)
