@@ -81,8 +81,7 @@ def test_what_a_client_wanted_who_has_gone_is_not_run(t):
 import time
 from ouro import demand
 x = randn(64, 64) @ randn(64, 64)
-print("ready", flush=True)
-input()                    # no place between two steps
+input("ready\\n")           # no place between two steps
 until = time.monotonic() + 60
 while "here" not in globals() and time.monotonic() < until:
     time.sleep(0.001)
