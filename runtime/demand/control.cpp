@@ -33,6 +33,7 @@ namespace {
 constexpr size_t kLongestRequest = 1 << 16;
 constexpr int kPatience = 2000;  // milliseconds for a request, and for its answer
 constexpr int kSensePeriod = 250;
+constexpr unsigned kMemoryEvery = 4;  // sensings: its files take ten times as long to read
 constexpr int kVisitPatience = 60000, kVisitPeriod = 5;  // for a safe point, and how often it is looked for
 constexpr std::string_view kRun = "run ";
 constexpr size_t kMostConnections = 64;
@@ -217,6 +218,7 @@ int Control::patience() const {
 }
 
 void Control::serve() {
+  unsigned sensings = 0;
   auto sensed = Clock::now() - std::chrono::milliseconds(kSensePeriod);
   std::vector<pollfd> p;
   for (;;) {
@@ -228,7 +230,7 @@ void Control::serve() {
     if (n > 0 && p[0].revents) return;
     if (sense_ && Clock::now() - sensed >= std::chrono::milliseconds(kSensePeriod)) {
       demands_.sense_cores(available_cores());
-      demands_.sense_memory(memory_left());
+      if (sensings++ % kMemoryEvery == 0) demands_.sense_memory(memory_left());
       sensed = Clock::now();
     }
     std::vector<Connection> kept;
