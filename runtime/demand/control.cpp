@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kLongestRequest = 1 << 16;
 constexpr int kPatience = 2000;  // milliseconds for a request, and for its answer
 constexpr int kSensePeriod = 250;
-constexpr unsigned kMemoryEvery = 4;  // sensings: its files take ten times as long to read
+constexpr unsigned kMemoryEvery = 4;                     // sensings: its files take ten times as long to read
 constexpr int kVisitPatience = 60000, kVisitPeriod = 5;  // for a safe point, and how often it is looked for
 constexpr std::string_view kRun = "run ";
 constexpr size_t kMostConnections = 64;
