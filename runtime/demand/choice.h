@@ -23,10 +23,10 @@ struct Choice {
     std::map<std::string, double, std::less<>> metrics;
   };
   std::vector<Seen> seen;  // by way
-  // It is no choice of the script: the library has it for a demand of this name that leaves the choice to the program
-  // (stdlib/nn/pruning.ouro), and is told when the way changes.
+  // The library's, and not the script's: it serves a demand of this name whose value is "auto"
+  // (stdlib/nn/pruning.ouro), and the library is told when the way changes.
   bool of_library = false;
-  bool saves_memory = false;  // what is cheaper takes less memory, too
+  bool saves_memory = false;  // a cheaper way also takes less memory
 };
 
 }  // namespace ouro::runtime

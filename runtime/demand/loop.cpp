@@ -16,8 +16,8 @@ namespace ouro::runtime {
 namespace {
 
 constexpr size_t kMeasured = 3;        // steps, before a promise is checked
-constexpr size_t kUntilHot = 8;        // more, where code for new shapes is compiled only when it has run
-constexpr uint64_t kMostWaits = 4096;  // steps for that code
+constexpr size_t kUntilHot = 8;        // steps more, for new shapes: their code is compiled after it was first met
+constexpr uint64_t kMostWaits = 4096;  // steps that the loop waits for that code
 constexpr uint64_t kQuiet = 5;         // steps after a decision
 constexpr double kGainAtLeast = 0.25;  // of what was promised
 constexpr size_t kMostDecisions = 64;
@@ -95,7 +95,7 @@ std::string Loop::add_choice(std::string_view name, std::vector<std::string> way
   c.ways = std::move(ways);
   c.of_library = of_library;
   c.saves_memory = saves_memory;
-  // What the library leaves out was measured on a model that had learned as far as it had.
+  // Not for the library's: metrics of a pruned model depend on how far it had learned.
   for (size_t way = 0; way < c.ways.size() && !of_library; ++way)
     if (const Remembered::Amounts* seen = remembered_.of("choice", c.name + "=" + c.ways[way])) {
       c.seen[way].metrics = *seen;
@@ -135,7 +135,7 @@ bool Loop::carries_later(const std::string& name) {
   return true;
 }
 
-// Shapes may change by it, so this is no matter of any safe point: it is done between two steps.
+// A change may alter shapes, so it is made between two steps, and not at every safe point.
 bool Loop::library_follows(Session& s) {
   for (auto at = to_carry_.begin(); at != to_carry_.end();) {
     const std::string name = *at;
@@ -235,7 +235,7 @@ void Loop::take_goals() {
   measures_.allowance = kUnknownAmount;
 }
 
-// What moves with the machine is found anew, between two steps.
+// Finds the targets anew that move with the machine.
 void Loop::look_at_machine() {
   const double at = seconds();
   if (!follows_ || at - looked_ < kLook) return;

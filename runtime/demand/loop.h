@@ -45,9 +45,9 @@ class Loop {
  public:
   explicit Loop(Demands& demands) : demands_(demands) {}
   ~Loop() { store_measures(); }
-  /// At the end of the program, at the latest.
+  /// Writes measures that were not stored yet; called at the end of the program.
   void store_measures();
-  /// Where measures stay that outlive the process; before the first step.
+  /// Where measures are kept for the next process; to be called before the first step.
   void remember_in(std::unique_ptr<RememberedStore> store) { store_ = std::move(store); }
 
   struct Asked {
@@ -60,14 +60,14 @@ class Loop {
   void ask(std::vector<Asked> goals);
 
   // ---- the session's thread
-  /// Is code being made that the next steps may run? Asked only where it counts.
+  /// Is code being compiled that the next steps may run?
   using Compiles = std::function<bool()>;
   /// A compiled function that updates state has run for so long.
   template <class F>
   void call_ended(Session& s, uint64_t ns, F&& compiles) {
     if (!blocks_) step_ended(s, ns, has_goals_.load(std::memory_order_relaxed) ? Compiles(compiles) : Compiles());
   }
-  /// What that function returned, where it is one number: as a rule the loss.
+  /// What the compiled step returned, where it is one number: as a rule the loss.
   void call_gave(double result) { result_.store(result, std::memory_order_relaxed); }
   /// A block of the script has.
   void block_begins() { in_block_ = true; }
@@ -86,13 +86,14 @@ class Loop {
   std::string add_choice(std::string_view name, std::vector<std::string> ways, bool of_library = false,
                          bool saves_memory = false);
   void remove_choice(std::string_view name);
-  /// Carries out the library's choices: called between two steps after a way was chosen. False: not here, for code of
-  /// the library is running; it is asked again after the next step.
+  /// Tells the library that the way of its choice has changed. Returns false where code of the library is running; the
+  /// loop calls again after the next step.
   using Carry = bool (*)(Session& s, const std::string& name);
   void carry_choices_with(Carry carry) { carry_ = carry; }
-  /// The demand of a choice of the library has changed. True: it is carried out between two steps, since shapes change.
+  /// The demand behind a choice of the library has changed. True where the change is carried out between two steps,
+  /// because shapes change.
   bool carries_later(const std::string& name);
-  /// Now is between two steps. False: it is not.
+  /// Tells the library of choices whose way has changed. False: some have to wait for the next step.
   bool library_follows(Session& s);
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
@@ -153,7 +154,7 @@ class Loop {
     std::string value_before;  // that the response had in force
     uint64_t since = 0;        // the step from which on its version has run; 0: not yet
     size_t decision = 0;
-    uint64_t waits = 0;  // steps that were waited for code
+    uint64_t waits = 0;  // steps that passed while code was compiled
   };
 
   struct Orders {

@@ -10,12 +10,12 @@ namespace {
 
 constexpr double kShare = 1.0 / 8, kLeastMargin = 16 << 20, kMostMargin = 512 << 20;
 constexpr double kPressure = 10;      // percent, at which the margin is twice as large
-constexpr double kShort = 2;          // margins
+constexpr double kShort = 2;          // margins left: less than that is short
 constexpr double kBand = 0.25;        // of the margin, without pressure
-constexpr double kHold = 3;           // seconds, and
-constexpr int kSeen = 3;              // times, that it was higher
-constexpr double kPeriod = 10;        // seconds, of the overhead
-constexpr double kNothing = 1 << 20;  // there is no less to be asked for
+constexpr double kHold = 3;           // seconds that it has to stay higher
+constexpr int kSeen = 3;              // looks that have to find it higher
+constexpr double kPeriod = 10;        // seconds over which the least overhead counts
+constexpr double kNothing = 1 << 20;  // bytes; the least allowance
 
 double calm_margin(const MemoryLeft& left) {
   return std::clamp(kShare * static_cast<double>(left.limit), kLeastMargin, kMostMargin);

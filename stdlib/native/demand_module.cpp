@@ -186,8 +186,8 @@ void tell(Session& s, const std::string& name) {
   if (!s.demands.loop().carries_later(name)) tell_now(s, name);
 }
 
-// After a step: the library is to follow the loop's choice, unless what has ended is a part of an update, a transform
-// or a layer.
+// After a step: tells the library of the loop's choice. Not where an optimizer, a transform or a layer is running, of
+// which the step that ended was a part.
 bool carry(Session& s, const std::string& name) {
   for (const Frame* f = s.interpreter->top; f; f = f->caller)
     if (const SourceFile* file = s.sources.file(f->code->function->span.file))

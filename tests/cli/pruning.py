@@ -85,10 +85,7 @@ print(demand.report()["targets"]["step_time"]["why"])
     t.has(out[1], "pruning was tried and did not bring what was promised")
 
 
-def test_units_leave_the_model_and_come_back(t):
-    if t.suite.sanitized:
-        t.skip("no sanitizers: what steps take is measured")
-    t.write("units.ouro", SET_UP + '''
+TRAIN = '''
 opt.lr = 0.1
 x, y = randn(32, 20), randint(0, 10, (32,))
 
@@ -97,7 +94,13 @@ def train(x, y):
     loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
     opt.update(grads)
     return loss
+'''
 
+
+def test_units_leave_the_model_and_come_back(t):
+    if t.suite.sanitized:
+        t.skip("no sanitizers: what steps take is measured")
+    t.write("units.ouro", SET_UP + TRAIN + '''
 def run(steps):
     sizes = []
     for k in range(steps):
@@ -128,16 +131,7 @@ print(run(1), model[2])
 
 
 def test_units_leave_between_two_compiled_calls(t):
-    t.write("calls.ouro", SET_UP + '''
-opt.lr = 0.1
-x, y = randn(32, 20), randint(0, 10, (32,))
-
-@jit
-def train(x, y):
-    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
-    opt.update(grads)
-    return loss
-
+    t.write("calls.ouro", SET_UP + TRAIN + '''
 demand.set(sparsity="auto", units=model, step_time=1e-9, accuracy=0.5)
 losses, sizes = [], set()
 for k in range(30):

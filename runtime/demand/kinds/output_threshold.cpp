@@ -1,5 +1,5 @@
-// Outputs of modules of smaller magnitude are zero. The library carries it out (stdlib/nn/outputs.ouro), for the
-// modules that the script has wrapped with nn.utils.threshold_outputs.
+// Outputs of magnitude below the threshold are zero, in modules that the script has wrapped with
+// nn.utils.threshold_outputs; the library does it (stdlib/nn/outputs.ouro).
 #include "runtime/demand/kind.h"
 
 namespace ouro::runtime {

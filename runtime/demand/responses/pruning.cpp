@@ -1,11 +1,11 @@
 // Pruning for a missed time (or memory, where units leave the model), under a floor: somebody asks for sparsity="auto",
 // and a metric of the script has a floor (accuracy=0.85).
 //
-// While it is asked for, the library has a choice for it (stdlib/nn/pruning.ouro): how much is pruned, from nothing on.
-// The next amount is proposed while a cost is missed, the one before when a metric falls under its floor or the gain
-// did not come. What was pruned comes back with the values that it had. The floor comes first, whatever was asked for
-// first: who leaves the amount to the program has named it as the condition. An amount that broke a floor is known for
-// it, and is not tried again while that floor is asked for, so that nothing goes to and fro.
+// The library then has a choice (stdlib/nn/pruning.ouro) whose ways are how much is pruned, from nothing on. Where a
+// cost is missed the next amount is proposed; where a metric falls below its floor, or the gain does not come, the
+// amount before. Pruned weights come back with the values that they had. The floor ranks above all costs, also those
+// that were asked for before it, because it is the condition for pruning at all. An amount that broke a floor is not
+// tried again while that floor is asked for, so the program does not go to and fro.
 #include <algorithm>
 
 #include "runtime/demand/response.h"
@@ -15,7 +15,7 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr uint64_t kFirst = 9;  // steps, whose median is to be compared with what comes of it
+constexpr uint64_t kFirst = 9;  // steps before the first proposal: their median is what a gain is measured against
 
 const Choice* amounts(const Situation& now) {
   for (const Choice& c : now.choices)
@@ -23,7 +23,7 @@ const Choice* amounts(const Situation& now) {
   return nullptr;
 }
 
-// Whatever it costs.
+// Proposed at cost 0: nothing may outweigh a floor.
 Proposal back_to(const Situation& now, const Choice& c, size_t way) {
   Proposal p = to_way(now, c, way);
   std::erase_if(p.predicted, [&](const auto& goal) { return !now.measures.metrics.contains(goal.first); });
