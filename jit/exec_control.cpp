@@ -178,6 +178,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
     if (arms_ > 0 && block.term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
     may_give_up();
+    if (request_.until && ++blocks_ % kBlocksOfLook == 0 && std::chrono::steady_clock::now() >= *request_.until)
+      throw GivenUp();
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps)
       abandon_whole(Reason::too_large, fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));

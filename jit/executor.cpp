@@ -328,6 +328,10 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       f.missed_node = first_miss.node;
     }
     if (!f.full.empty() || backs_off(s, f)) break;
+    if (must_wait(s, f, runtime::frame_code(c.frame)->calls)) {
+      step_aside(s, c);
+      break;
+    }
     std::string why = missed ? fmt::format("{} changed", missed->made->access.path(first_miss.node)) : "first call";
     auto made = make_version(s, c.frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
@@ -348,6 +352,16 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
   // The script waits for the specialiser, and not for the rest.
   const double cost = 10 * newest.specialise_ms + newest.compile_ms;
   return ms_since(newest.made_at) < cost * std::exp2(static_cast<double>(unused - 1));
+}
+
+bool JitExecutor::is_limited(const Session& s, const FunctionVersions& f) const {
+  return s.options.mode == runtime::Mode::auto_ && !f.marked && !everything_ && compile_after.count() > 0;
+}
+
+bool JitExecutor::must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const {
+  if (!is_limited(s, f)) return false;
+  const double run_ms = static_cast<double>(now_ns() - begun_ns) / 1e6;
+  return !f.cost.seen() || !pauses_.may_begin(f.cost, run_ms, f.versions.empty() ? calls : f.misses);
 }
 
 bool JitExecutor::is_tried(const Version& v) const {
@@ -377,10 +391,11 @@ void JitExecutor::step_aside(Session& s, const Call& c) {
 void JitExecutor::interpret(Call& c) {
   ++c.function.interpreted_calls;
   const bool tried = c.fitting && is_tried(*c.fitting) && !c.fitting->trial.decided();
-  if (!tried && !times_all) return;
+  const bool waits = !c.fitting && is_limited(session_, c.function);
+  if (!tried && !waits && !times_all) return;
   // Calls that were left by an exception have not ended here. Their frames lay where this one lies, or above it.
   std::erase_if(timed_, [&](const Timed& t) { return t.frame >= &c.frame; });
-  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, compiler_ns_, c.left});
+  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, compiler_ns_, session_.interpreter->frames, c.left});
   c.frame.set(Frame::kTimed);
 }
 
@@ -393,6 +408,8 @@ void JitExecutor::call_ended(const Frame& frame) {
   const uint64_t ns = elapsed - std::min(elapsed, compiler_ns_ - t.compiler_ns);
   if (times_all) note_time(t.function->code->qualname, "interpreted", t.start);
   t.function->interpreted_ns += ns;
+  t.function->cost.call_ms = static_cast<double>(ns) / 1e6;
+  t.function->cost.frames = session_.interpreter->frames - t.frames;
   if (t.version) judge(*t.version, ns, !t.left);
 }
 
@@ -482,6 +499,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
+  s.interpreter->frames += c.function.cost.frames;  // a caller's specialisation executes them
   if (shadow.ran) s.demands.loop().shadow_ran(difference(*v.made, x.outputs, shadow.outputs, v.demands.precision));
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, *v.made, x.nodes, x.outputs);
@@ -552,17 +570,20 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   auto start = Clock::now();
   v->demands = s.demands.plan();
   v->made_at = start;
+  const bool limited = is_limited(s, f);
+  if (limited) request.until = start + std::chrono::microseconds(static_cast<int64_t>(1e3 * pauses_.most_ms(f.cost)));
   try {
     GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
     v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
-  } catch (const GivenUp&) {  // the interpreter sees the interrupt at once, and a later call asks again
+  } catch (const GivenUp&) {  // a later call asks again; the interpreter sees an interrupt at once
     s.pending = Value();
     f.pins = pins;
-    return nullptr;
   }
   v->specialise_ms = ms_since(start);
   note_time(f.code->qualname, "specialise", start);
   compiler_ns_ += static_cast<uint64_t>(v->specialise_ms * 1e6);
+  if (limited) pauses_.ended(f.cost, v->specialise_ms, /*given_up=*/!v->made && Clock::now() >= *request.until);
+  if (!v->made) return nullptr;
   v->why = why;
   if (v->made->ok && s.devices.used()) {
     uint8_t place = 0;

@@ -4,7 +4,8 @@
 // Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
 // waits. `auto`: what
 // `@jit` marks is specialised at its first call, other functions of tensors once they have been called for a tenth of a
-// second; they are interpreted until the background thread has the code, and nobody waits. What `grad` and
+// second and the pause is worth it (jit/pauses.h); they are interpreted until the background thread has the code, and
+// nobody waits for that. What `grad` and
 // `value_and_grad` give waits a little longer: it is mostly a part of a step that is compiled as a whole. Forward forms
 // and pullbacks are only parts. A version that does not fit leaves the call to the interpreter; results are the same
 // bits.
@@ -85,6 +86,9 @@ class JitExecutor final : public runtime::Executor {
   // each time). So the next version waits for longer than the last one cost, and the wait doubles with each unused
   // version.
   bool backs_off(Session& s, const FunctionVersions& f) const;
+  // In the mode auto a function that nobody marked waits until its specialisation is worth the pause (jit/pauses.h).
+  bool is_limited(const Session& s, const FunctionVersions& f) const;
+  bool must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const;
   // Is it compared with the interpreter? On another device that would wait until its own kernels are built there.
   bool is_tried(const Version& v) const;
   // The fitting version is ready. True: the interpreter does this call nonetheless, for comparison or because it is
@@ -142,11 +146,12 @@ class JitExecutor final : public runtime::Executor {
     FunctionVersions* function;
     std::shared_ptr<Version> version;
     std::chrono::steady_clock::time_point start;
-    uint64_t compiler_ns;  // as of then
+    uint64_t compiler_ns, frames;  // as of then
     bool left;
   };
   std::vector<Timed> timed_;
   uint64_t compiler_ns_ = 0;  // that the script has waited for the compiler
+  Pauses pauses_;
   std::shared_ptr<runtime::Backend> host_;
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;

@@ -1,6 +1,7 @@
 // specialise: a function and its arguments → a typed program, how to find its inputs, and what to do with its results.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -39,7 +40,8 @@ struct SpecialiseRequest {
   std::set<std::string> varying, spent;
   // What is made for the interpreter at the end of both branches, since it differs and is used.
   std::set<Parted> made_real;
-  bool parts = true;      // that may be done
+  bool parts = true;                                           // that may be done
+  std::optional<std::chrono::steady_clock::time_point> until;  // GivenUp then
   bool may_part = false;  // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 

@@ -667,6 +667,8 @@ class Specialiser {
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;
+  uint32_t blocks_ = 0;                          // executed
+  static constexpr uint32_t kBlocksOfLook = 64;  // between two looks at the clock
   Effects effects_;
   std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;

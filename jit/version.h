@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/pauses.h"
 #include "jit/pins.h"
 #include "jit/plan/plan.h"
 #include "jit/specialise.h"
@@ -57,6 +58,7 @@ struct FunctionVersions {
   std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then
   std::string refused;                         // why it stays interpreted, once decided
   std::string full;                            // why there will be no more versions, once decided
+  Pauses::Function cost;
   uint64_t interpreted_calls = 0;
   uint64_t interpreted_ns = 0;  // of those that were timed
   // Calls that fit no version, since the newest one was made, and what the last of them had otherwise.

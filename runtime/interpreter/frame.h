@@ -53,6 +53,7 @@ struct Interpreter {
   char* end = nullptr;  // so far its memory is counted; it goes up to stack + mapped
   size_t mapped = 0;
   Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
+  uint64_t frames = 0;   // pushed so far: how long a call is, whatever the kernels in it take
   bool yielded = false;  // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
   std::vector<TextUse> texts;  // that are let go with their functions (sweep.h)
@@ -98,6 +99,7 @@ inline Frame* push_frame(Session& s, const Value& function) {
   if (!room_for_frame(s, in, code) && !make_room(s, code)) [[unlikely]]
     return nullptr;
   Frame* f = stack_frame(s, in, code, function);
+  ++in.frames;
   new (static_cast<void*>(f->regs)) Value[code->nregs];
   return f;
 }
