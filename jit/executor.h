@@ -46,6 +46,9 @@ class JitExecutor final : public runtime::Executor {
   runtime::PlanMemory memory_of_plans(Session& s) override;
   void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
+  // The version for another plan, compiled beside the running one; null if there is one already.
+  std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
+                                  bool placed = false, bool wait = false);
 
   /// Marks a function's code as `@jit` does; `fixed` says by parameter which are `static`,
   /// beside those that were said before.
@@ -106,9 +109,6 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
-  // The version for another plan, compiled beside the running one; null if there is one already.
-  std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
-                                  bool placed = false, bool wait = false);
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);

@@ -114,7 +114,10 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   v->demands = plan;
   v->why = "asked for " + runtime::plan_text(plan);
   v->symbolic = from.symbolic;
-  if (from.plan()) v->sizes = from.plan()->sizes();
+  if (from.plan()) {
+    v->sizes = from.plan()->sizes();
+    v->like = from.compiled;
+  }
   if (plan.temporaries || plan.micro_batch || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, wait);

@@ -30,6 +30,7 @@ struct Version {
   int64_t kept = 0;          // bytes that it held between its calls, as last looked at while it served
   uint64_t last_step = 0;    // of the session, when it was called last (runtime/demand/loop.h)
   SymbolSizes sizes;         // that it is likely to be called with
+  PlanRef like;              // until it is being compiled: the plan of another version of `made`, on the same device
   uint64_t fitted = 0;       // calls that it fits, whoever does them; the first is that for which it was made
   std::string left_because;  // the last of them
   bool placed = false;       // made for tensors placed on its plan's device; serves no others

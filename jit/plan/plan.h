@@ -35,12 +35,26 @@ class CodeCache;
 
 using SymbolSizes = std::vector<std::pair<uint32_t, int64_t>>;
 
+class Plan;
+using PlanRef = std::shared_ptr<Plan>;
+
 struct PlanOptions {
   std::shared_ptr<runtime::Backend> backend;
   std::shared_ptr<CodeCache> cache;  // null: the backend compiles
   runtime::ExecutionPlan plan;       // what demands have come to
   bool beside = false;               // nobody waits for it: its first run is to be as quick as the others
   SymbolSizes sizes{};               // that symbols are likely to have: for what is chosen by cost
+  PlanRef like{};                    // made of the same typed function: runs of either may go on in the other
+};
+
+/// Asked at the head of a loop of the program while a demand waits: in which plan the run is to go on from there.
+class NextPlan {
+ public:
+  virtual ~NextPlan() = default;
+  /// Null: in the one that runs.
+  virtual PlanRef next() = 0;
+  /// The run goes on in the plan that next() gave.
+  virtual void moved() = 0;
 };
 
 struct RunContext {
@@ -50,6 +64,7 @@ struct RunContext {
   uint8_t place = 0;         // of the tensors made (Tensor::place)
   bool times = false;        // each instruction is timed, for a report
   bool effects = false;      // set once something outside was changed, or a call made that may have
+  NextPlan* next = nullptr;  // null: the run ends in the plan that it began with
 };
 
 enum class PlanExit : uint8_t {
@@ -125,7 +140,6 @@ class Plan {
   /// Instructions as text.
   virtual std::string text() const = 0;
 };
-using PlanRef = std::shared_ptr<Plan>;
 
 /// Compiles. Reads only the function: may run on a background thread. Null and `error` set when the backend fails.
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error);

@@ -81,6 +81,7 @@ class ProgramBuilder {
 
  private:
   void find_entry_symbols();
+  LoopEntry entry(BlockId head, uint32_t begin) const;
 
   const ir::Function& f_;
   const std::vector<Fence> fences_;
@@ -608,6 +609,17 @@ void ProgramBuilder::find_entry_symbols() {
   }
 }
 
+LoopEntry ProgramBuilder::entry(BlockId head, uint32_t begin) const {
+  LoopEntry e{.block = head, .begin = begin, .live = {}};
+  const auto add = [&](NameId n) {
+    e.live.push_back(index(n));
+    e.boxed = e.boxed || !f_.name_info(n).type;
+  };
+  std::ranges::for_each(f_.block(head).params, add);
+  std::ranges::for_each(liveness_.live_in[index(head)], add);
+  return e;
+}
+
 Program ProgramBuilder::run() {
   p_.registers = static_cast<uint32_t>(f_.names.size());
   for (NameId n : f_.blocks[0].params) {
@@ -622,6 +634,8 @@ Program ProgramBuilder::run() {
     start.push_back(static_cast<uint32_t>(p_.code.size()));
     if (reachable[b]) BlockBuilder(*this, BlockId{b}).run();
   }
+  for (uint32_t b = 1; b < f_.blocks.size(); ++b)
+    if (reachable[b] && f_.blocks[b].loop_head) p_.entries.push_back(entry(BlockId{b}, start[b]));
   for (Instr& i : p_.code) {
     for (Edge* e : i.edges()) e->target = start[e->target];
     const auto behind = static_cast<uint32_t>(p_.kernels.size());
@@ -652,9 +666,11 @@ Plan::MicroBatching would_be_micro_batching(const ir::FunctionRef& f, runtime::E
   return out;
 }
 
-Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const SymbolSizes& sizes) {
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const SymbolSizes& sizes,
+                      ir::FunctionRef base) {
   const bool on_host = plan.device == runtime::DeviceId::cpu;
-  typed = ir::opt::optimise(std::move(typed));
+  if (!base) base = ir::opt::optimise(std::move(typed));
+  typed = base;
   if (!on_host) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
   Plan::Recomputing recomputing;
   std::vector<Fence> fences;
@@ -676,6 +692,7 @@ Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const 
     recomputing = {.lets = r.copies, .work = r.work, .before = r.before, .after = r.after};
   }
   Program p = ProgramBuilder(std::move(typed), plan, std::move(fences)).run();
+  p.base = std::move(base);
   p.recomputing = recomputing;
   if (plan.micro_batch) p.micro_batching = told(micro);
   p.chunk = micro.symbol;

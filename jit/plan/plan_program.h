@@ -174,8 +174,19 @@ struct ArenaSlot {
   int32_t in_place_of = -1;
 };
 
+/// Where a run may go on in another plan: the head of a loop. Between two blocks all values stand in registers, which
+/// have the numbers of the names, in all plans that are made of one optimised function.
+struct LoopEntry {
+  ir::BlockId block{};
+  uint32_t begin = 0;  // its first instruction
+  std::vector<Reg> live;
+  bool boxed = false;  // some of these are no tensors or numbers: such as what a derivative keeps of each turn
+};
+
 struct Program {
   ir::FunctionRef function;
+  ir::FunctionRef base;  // optimised, before it was changed for the plan
+  std::vector<LoopEntry> entries;
   struct Part {  // instructions [begin, end) are this block's
     ir::BlockId block;
     uint32_t begin, end;
@@ -199,7 +210,9 @@ struct Program {
 };
 
 /// The program of a typed function; kernels are lowered, not yet compiled.
-Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {}, const SymbolSizes& sizes = {});
+/// `base`: what it was for another plan, instead of being optimised anew.
+Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {}, const SymbolSizes& sizes = {},
+                      ir::FunctionRef base = nullptr);
 /// What the micro-batches of a function that has been optimised would be.
 Plan::MicroBatching would_be_micro_batching(const ir::FunctionRef& f, runtime::ExecutionPlan plan,
                                             const SymbolSizes& sizes);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -83,6 +84,8 @@ class CompiledPlan final : public Plan {
   }
 
   PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
+  std::unique_ptr<Activation> take_activation(Session& s);
+  void put_back(Session& s, std::unique_ptr<Activation> a);
   std::string_view leave_reason() const override { return leave_text; }
   Span raised_at() const override { return raised_span; }
   size_t inputs() const override { return p_.params.size(); }
@@ -117,6 +120,7 @@ class CompiledPlan final : public Plan {
     return *p_.micro_batching;
   }
   std::string text() const override { return print(p_); }
+  const ir::FunctionRef& base() const { return p_.base; }
   std::vector<InstructionTime> times() const override;
 
  private:
@@ -150,6 +154,7 @@ struct Runner {
   std::shared_ptr<runtime::Device> device{};  // where the kernels run; null: the host
   uint32_t at = UINT32_MAX;                   // the instruction; none yet
   bool leaves = false;                        // the instruction asks the interpreter to do the call
+  PlanRef successor{};                        // the run goes on there, from the head of the loop that `at` begins
 
   Value& reg(Reg r) { return a.regs[r]; }
   int64_t size(SizeId id) const { return a.sizes[id]; }
@@ -227,6 +232,7 @@ struct Runner {
       if (p.param_types[i] && p.param_types[i]->is_tensor() && !bind(p.param_types[i], inputs[i])) same = false;
       reg(p.params[i]) = std::move(inputs[i]);
     }
+    at = 0;
     // The last chunk of the run before may have been a smaller one.
     bool smaller = false;
     if (p.chunk) {
@@ -578,7 +584,7 @@ struct Runner {
     }
     const bool poisons = check::checking_plans();
     if (poisons) poison_arena();
-    for (at = 0;;) {
+    for (;;) {
       runtime::poll_interrupt(s);
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
         leave_text = "stress";
@@ -588,6 +594,7 @@ struct Runner {
       if (const auto* jump = i.get<work::Jump>()) {
         at = follow(i, jump->to);
         ctx.threads = runtime::session_threads(s);  // what is asked for holds in the middle of a loop, too
+        if (ctx.next && moves()) return PlanExit::left;
         continue;
       }
       if (const auto* branch = i.get<work::Branch>()) {
@@ -613,6 +620,48 @@ struct Runner {
     }
   }
 
+  // ---- going on in another plan (NextPlan)
+  const LoopEntry* entry_at(uint32_t instruction) const {
+    const auto it = std::ranges::find(p.entries, instruction, &LoopEntry::begin);
+    return it == p.entries.end() ? nullptr : &*it;
+  }
+  // Where that plan goes on; null: it cannot. What a derivative has kept of the turns so far is used up by code of the
+  // precision that made it.
+  const LoopEntry* entry_of(const CompiledPlan& other, const LoopEntry& here) const {
+    const Program& q = other.p_;
+    if (q.base != p.base || q.chunk || p.chunk || device || q.plan.device != runtime::DeviceId::cpu) return nullptr;
+    if (q.plan.precision != p.plan.precision && here.boxed) return nullptr;
+    const auto it = std::ranges::find(q.entries, here.block, &LoopEntry::block);
+    if (it == q.entries.end()) return nullptr;
+    const auto known = [&](Reg r) { return r < p.base->names.size() && std::ranges::count(here.live, r); };
+    if (!std::ranges::all_of(it->live, known)) return nullptr;
+    return q.function->block(here.block).params == p.function->block(here.block).params ? &*it : nullptr;
+  }
+  bool moves() {
+    const LoopEntry* here = entry_at(at);
+    if (!here) return false;
+    PlanRef next = ctx.next->next();
+    if (!next || next.get() == &plan || !entry_of(static_cast<const CompiledPlan&>(*next), *here)) return false;
+    successor = std::move(next);
+    return true;
+  }
+  // From where `before` has stopped. Its registers are moved from.
+  bool go_on(Runner& before) {
+    const LoopEntry* there = before.entry_of(plan, *before.entry_at(before.at));
+    a.regs.resize(p.registers);
+    a.caches.resize(p.caches);
+    a.constants.resize(p.function->constants.size());
+    a.symbols.resize(p.symbols.size(), -1);
+    for (Reg r : there->live) reg(r) = std::move(before.reg(r));
+    for (size_t i = 0; i < p.symbols.size(); ++i)
+      if (auto it = before.p.symbol_index.find(p.symbols[i]); it != before.p.symbol_index.end())
+        a.symbols[i] = before.a.symbols[it->second];
+    at = there->begin;
+    evaluate_sizes();
+    a.sized = !a.endless && place_arena();
+    return a.sized && (!check::checking_plans() || plan.checks_ >= kMostChecks || check_plan());
+  }
+
   void count_time(const Instr& i, uint64_t begin) {
     const uint64_t end = now_ns();
     plan.times_.resize(p.code.size());
@@ -625,10 +674,11 @@ struct Runner {
   }
 
   // As a script does it: what is asked to end ends here, and memory has its limit.
-  PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs) {
+  template <class Begin>
+  PlanExit run(Begin&& begin, std::vector<Value>& outputs) {
     runtime::MemoryLimited limited(s.memory);
     try {
-      const PlanExit exit = start(inputs) ? execute(outputs) : PlanExit::raised;
+      const PlanExit exit = begin() ? execute(outputs) : PlanExit::raised;
       return exit == PlanExit::raised && runtime::interrupt_pending(s) ? PlanExit::interrupted : exit;
     } catch (const runtime::Interrupted&) {
       runtime::raise_interrupt(s);
@@ -651,24 +701,48 @@ struct Runner {
   }
 };
 
-PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) {
-  auto& entry = context.session.state<SessionActivations>().of(id_, token_);
-  std::unique_ptr<Activation> a;
-  if (entry.idle.empty()) {
-    a = std::make_unique<Activation>();
-  } else {
-    a = std::move(entry.idle.back());
-    entry.idle.pop_back();
-  }
-  ++counters_.runs;
-  Runner r{*this, p_, *a, context, context.session};
-  if (p_.plan.device != runtime::DeviceId::cpu) r.device = context.session.devices.at(p_.plan.device);
-  const runtime::CompiledPlace place = runtime::compiled_place;
-  const PlanExit exit = r.run(inputs, outputs);
-  runtime::compiled_place = place;
-  raised_span = r.at < p_.code.size() ? p_.code[r.at].span : Span{};
+std::unique_ptr<Activation> CompiledPlan::take_activation(Session& s) {
+  auto& entry = s.state<SessionActivations>().of(id_, token_);
+  if (entry.idle.empty()) return std::make_unique<Activation>();
+  std::unique_ptr<Activation> a = std::move(entry.idle.back());
+  entry.idle.pop_back();
+  return a;
+}
+
+void CompiledPlan::put_back(Session& s, std::unique_ptr<Activation> a) {
   for (Value& v : a->regs) v = Value();
-  context.session.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
+  s.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
+}
+
+PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) {
+  Session& s = context.session;
+  const runtime::CompiledPlace place = runtime::compiled_place;
+  std::unique_ptr<Activation> a = take_activation(s);
+  ++counters_.runs;
+  std::optional<Runner> r(std::in_place, *this, p_, *a, context, s);
+  if (p_.plan.device != runtime::DeviceId::cpu) r->device = s.devices.at(p_.plan.device);
+  PlanExit exit = r->run([&] { return r->start(inputs); }, outputs);
+  PlanRef running;  // where it has gone on
+  while (PlanRef next = std::move(r->successor)) {
+    auto& plan = static_cast<CompiledPlan&>(*next);
+    context.next->moved();
+    std::unique_ptr<Activation> b = plan.take_activation(s);
+    ++plan.counters_.runs;
+    Runner to{plan, plan.p_, *b, context, s};
+    const auto begin = [&] {
+      const bool goes_on = to.go_on(*r);
+      a->make_room();  // its memory may be what the other plan is to do without
+      r->plan.put_back(s, std::move(a));
+      return goes_on;
+    };
+    exit = to.run(begin, outputs);
+    r.emplace(std::move(to));
+    a = std::move(b);
+    running = std::move(next);
+  }
+  runtime::compiled_place = place;
+  raised_span = r->at < r->p.code.size() ? r->p.code[r->at].span : Span{};
+  r->plan.put_back(s, std::move(a));
   return exit;
 }
 
@@ -697,7 +771,8 @@ void drop_idle_memory(runtime::Session& s) {
 }
 
 PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
-  Program p = build_program(std::move(typed), options.plan, options.sizes);
+  const auto* like = static_cast<const CompiledPlan*>(options.like.get());
+  Program p = build_program(std::move(typed), options.plan, options.sizes, like ? like->base() : nullptr);
   std::vector<const ir::loops::Kernel*> kernels = kernels_of(p);
   for (const ir::loops::Kernel* k : kernels)
     if (std::string wrong = verify(*k); !wrong.empty()) ouro_bug("a kernel that is none: %s", wrong.c_str());

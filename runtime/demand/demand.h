@@ -121,7 +121,13 @@ class Demands {
   void running(ExecutionPlan plan) {
     if (!(plan == running_)) now_running(plan);
   }
-  // While it lives, `plan` is the plan and no other is adopted.
+  /// What the outermost latch holds goes on with this plan.
+  void latched_goes_on(ExecutionPlan plan) {
+    current_ = plan;
+    running(plan);
+  }
+  bool latched_once() const { return latches_ == 1; }
+  // While it lives, `plan` is the plan and no other is adopted, but where its holder can go on with another.
   class Latch {
    public:
     Latch(Demands& d, ExecutionPlan plan) : d_(d), before_(d.current_) {

@@ -74,7 +74,7 @@ void Loop::report_metric(std::string_view name, double value) {
   std::lock_guard guard(lock_);
   // Told between the step after which a choice was made and the next one: it is of the way before.
   for (const Choice& c : choices_)
-    if (c.since && c.since == measures_.steps && !in_block_) return;
+    if (c.since && c.since == ticks() && !in_block_) return;
   measures_.metrics.insert_or_assign(std::string(name), value);
   told_loss_ |= name == kLoss;
 }
@@ -121,7 +121,7 @@ void Loop::choose_way(std::string_view name, size_t way) {
   const auto c = std::ranges::find(choices_, name, &Choice::name);
   if (c == choices_.end() || way >= c->ways.size()) return;
   c->way = way;
-  c->since = measures_.steps;
+  c->since = ticks();
   std::erase_if(measures_.metrics, [&](const auto& m) { return !reasons_.contains(m.first); });
   if (c->of_library) to_carry_.insert(c->name);
 }
@@ -148,7 +148,7 @@ bool Loop::library_follows(Session& s) {
 // With the lock held.
 void Loop::see_ways() {
   for (Choice& c : choices_)
-    if (measures_.steps >= c.since + kQuiet)
+    if (ticks() >= c.since + kQuiet)
       c.seen[c.way] = {measures_.step_time, static_cast<double>(measures_.memory), measures_.metrics};
 }
 
@@ -190,7 +190,20 @@ void Loop::step_ended(Session& s, uint64_t ns, Compiles compiles) {
   }
   if (!has_goals) return;
   compiles_ = std::move(compiles);
-  beat(s);
+  beat(s, /*between_steps=*/true);
+  compiles_ = {};
+}
+
+void Loop::turn(Session& s, Compiles compiles) {
+  {
+    std::lock_guard guard(lock_);
+    ++turns_;
+    measures_.memory = s.memory.used();
+    measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
+    see_precision();
+  }
+  compiles_ = std::move(compiles);
+  beat(s, /*between_steps=*/false);
   compiles_ = {};
 }
 
@@ -332,7 +345,7 @@ Situation Loop::situation(Session& s) const {
   return now;
 }
 
-void Loop::beat(Session& s) {
+void Loop::beat(Session& s, bool between_steps) {
   {
     std::lock_guard guard(lock_);
     take_goals();
@@ -346,12 +359,12 @@ void Loop::beat(Session& s) {
     std::lock_guard guard(lock_);
     fill_matrix();
   }
-  if (!library_follows(s) || !settled(s)) return;
+  if (!(between_steps ? library_follows(s) : to_carry_.empty()) || !settled(s)) return;
   recall();
   const Situation now = situation(s);
   plan_shadows(now);
   follow_orders(s, now);
-  if (measures_.steps < quiet_until_) return;
+  if (ticks() < quiet_until_) return;
   choose(s, now);
   if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
       !(now.may_round && now.plan.micro_batch) &&
@@ -560,7 +573,7 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
   tell({measures_.steps, seconds(), std::string(goal), std::string(r.name), p.text, "taking effect"});
   pending_ = Pending{
       &r, std::move(p), measured(), all_measured(), std::move(value_before), 0, dropped_ + decisions_.size() - 1};
-  quiet_until_ = measures_.steps + kQuiet;
+  quiet_until_ = ticks() + kQuiet;
 }
 
 bool Loop::settled(Session& s) {
@@ -569,11 +582,11 @@ bool Loop::settled(Session& s) {
   if (!(demands_.running_plan() == demands_.wanted())) return false;
   const bool compiles = p.proposal.new_shapes && ++p.waits < kMostWaits && compiles_ && compiles_();
   if (!p.since || compiles) {
-    p.since = measures_.steps;
+    p.since = ticks();
     timed_ = 0;
     return false;
   }
-  if (measures_.steps < p.since + kMeasured + (p.proposal.new_shapes ? kUntilHot : 0)) return false;
+  if (ticks() < p.since + kMeasured + (p.proposal.new_shapes ? kUntilHot : 0)) return false;
   const Amounts now = measured();
   bool kept = true;
   std::string outcome;
@@ -606,7 +619,7 @@ bool Loop::settled(Session& s) {
   Pending done = std::move(p);
   pending_.reset();
   tell({measures_.steps, seconds(), {}, std::string(done.response->name), done.proposal.text, outcome});
-  quiet_until_ = std::max(quiet_until_, measures_.steps + 1);
+  quiet_until_ = std::max(quiet_until_, ticks() + 1);
   if (!kept && done.proposal.undo) {
     decide({}, *done.response, "undone", "it did not bring what was promised");
     done.proposal.undo(s);

@@ -67,6 +67,9 @@ class Loop {
   void call_ended(Session& s, uint64_t ns, F&& compiles) {
     if (!blocks_) step_ended(s, ns, has_goals_.load(std::memory_order_relaxed) ? Compiles(compiles) : Compiles());
   }
+  /// A compiled call is at the head of a loop. No step has ended, but goals are looked at: a call may be long.
+  void turn(Session& s, Compiles compiles);
+  bool has_goals() const { return has_goals_.load(std::memory_order_relaxed); }
   /// What the compiled step returned, where it is one number: as a rule the loss.
   void call_gave(double result) { result_.store(result, std::memory_order_relaxed); }
   /// A block of the script has.
@@ -152,7 +155,7 @@ class Loop {
     Proposal proposal;
     Amounts before, all_before;
     std::string value_before;  // that the response had in force
-    uint64_t since = 0;        // the step from which on its version has run; 0: not yet
+    uint64_t since = 0;        // the tick from which on its version has run; 0: not yet
     size_t decision = 0;
     uint64_t waits = 0;  // steps that passed while code was compiled
   };
@@ -162,7 +165,7 @@ class Loop {
   };
 
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
-  void beat(Session& s);
+  void beat(Session& s, bool between_steps);
   void take_goals();
   void look_at_machine();
   void measure();
@@ -204,7 +207,10 @@ class Loop {
   double looked_ = 0;
   MemoryWatch watch_;
 
-  uint64_t quiet_until_ = 0;  // a step; before it nothing is decided
+  // What waits for some steps counts looks at the goals: after steps, and in the middle of long ones.
+  uint64_t turns_ = 0;
+  uint64_t ticks() const { return measures_.steps + turns_; }
+  uint64_t quiet_until_ = 0;  // a tick; before it nothing is decided
   std::optional<Pending> pending_;
   Carry carry_ = nullptr;
   std::set<std::string> to_carry_;  // the library's choices whose way was changed

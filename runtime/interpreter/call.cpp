@@ -624,9 +624,8 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module) {
   return call_function(s, f, {});
 }
 
-// Is a transform at work: is one of its functions among the callers?
-static bool inside_transform(Session& s) {
-  for (const Frame* f = s.interpreter->top; f; f = f->caller) {
+bool inside_transform(Session& s, const Frame* frame) {
+  for (const Frame* f = frame; f; f = f->caller) {
     const SourceFile* file = s.sources.file(f->code->function->span.file);
     if (file && file->name() == "ouro/autodiff.ouro") return true;
   }
@@ -643,7 +642,7 @@ static bool inside_update(Session& s) {
 }
 
 void adopt_demands(Session& s) {
-  if (s.demands.latched() || inside_transform(s)) return;      // the bit stays set
+  if (s.demands.latched() || inside_transform(s, s.interpreter->top)) return;  // the bit stays set
   s.poll.fetch_and(~static_cast<uint32_t>(Session::kDemand));  // before it is looked at: what comes then sets it again
   if (s.demands.news() && !inside_update(s)) {
     s.demands.tell_changes(s);

@@ -76,6 +76,8 @@ Code* frame_code(const Frame& f);
 Value& frame_value(Frame& f, ir::NameId name);
 // At a safe point: takes the plan over that demands come to, unless a compiled call or a transform is at work.
 void adopt_demands(Session& s);
+/// Is a transform at work: is one of its functions this frame, or among its callers?
+bool inside_transform(Session& s, const Frame* frame);
 // The flattened code of a function, for counters and the entry slot.
 Code* code_of(Session& s, const ir::FunctionRef& f);
 

@@ -1,10 +1,12 @@
 """What is asked for in the middle of a compiled loop holds from its next turn on (docs/demand.md, What happens)."""
 import glob
+import json
 import os
 import signal
 import time
 
-from harness.cli import tags
+from harness.cli import bits, some, tags
+from harness.common import TESTS
 
 LOOP = '''
 @jit
@@ -13,7 +15,7 @@ def loop(x, n):
         x = x * 1.0000001 + 0.5
     return x
 
-x = ones(2000000)
+x = ones(6000000)
 for n in (10, 11, 12):
     loop(x, n)
 print("ready", flush=True)
@@ -72,3 +74,122 @@ def test_threads_change_in_the_middle_of_a_compiled_loop(t):
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+
+# As a bf16 number 1 + 1/512 is 1: then a turn adds nothing, and the sum tells how many turns were done in f32.
+PRODUCTS = '''
+import sys
+
+@jit
+def loop(x, y, n):
+    for i in range(n):
+        y = y + ((x + 0 * y) @ x - 128)
+    return y
+
+x = full((128, 128), 1 + 1 / 512)
+for n in (10, 11, 12):
+    loop(x, zeros(128, 128), n)
+each = loop(x, zeros(128, 128), 1)[0, 0].item()
+print("ready", flush=True)
+print("done", loop(x, zeros(128, 128), {turns})[0, 0].item() / each / {turns}, flush=True)
+'''
+
+
+def state(t, process, env):
+    return json.loads(t.run("ctl", str(process.pid), "get", "--json", env=env).out)
+
+
+@tags("jit", "threads")
+def test_the_precision_changes_in_the_middle_of_a_compiled_loop(t):
+    """Part of the turns is done in f32, the rest in bf16, and the call does not begin again."""
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700)
+    env = {"XDG_RUNTIME_DIR": runtime, "OURO_CHECK_PLANS": "0"}
+    t.write("loop.ouro", PRODUCTS.format(turns=60000))
+    process = t.start("--threads=1", "--mode=graph", "loop.ouro", env=env)
+    try:
+        t.equal(process.stdout.readline(), "ready\n")
+        time.sleep(0.1)
+        t.equal(t.run("ctl", str(process.pid), "set", "precision=bf16", env=env).out, "")
+        end = time.monotonic() + 120
+        while "loop: in the middle of a loop" not in t.run("ctl", str(process.pid), "get", env=env).out:
+            t.check(process.poll() is None and time.monotonic() < end, "the loop has ended in the old precision")
+            time.sleep(0.01)
+        t.equal(t.run("ctl", str(process.pid), "set", "precision=none", env=env).out, "")
+        out, err = process.communicate(timeout=300)
+        done, share = out.split()
+        t.equal((done, err), ("done", ""))
+        t.check(0.0 < float(share) < 0.999, f"of the turns in f32: {share}")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+LOOPS = ("run/compiled/*loop*", "run/grad/*loop*", "run/compiled/items_by_data*", "run/nn/recurrent*", "run/demand/*")
+
+
+@bits
+def test_runs_go_on_in_another_plan_at_each_head_with_the_same_bits(t):
+    """Stress mode: at the head of each loop of the program the run goes on in the other one of two plans, of which one computes again what it can."""
+    paths = sorted(p for pattern in LOOPS for p in glob.glob(os.path.join(TESTS, pattern + ".ouro")))
+    t.check(len(paths) > 7, paths)
+    for path in some(paths, 3):
+        def output(**env):
+            done = t.run("--mode=graph", path, cwd=os.path.dirname(path), env=env, status=None)
+            return done.status, done.out
+        t.equal(output(OURO_STRESS_MOVES="1"), output())
+
+
+TRAINING = '''
+import sys
+from ouro import grad
+
+@jit
+def train(ws, x, n):
+    for i in range(n):
+        def loss(ws):
+            h = x
+            for w in ws:
+                h = (h @ w).tanh() + h * 0.5
+            return (h ** 2).mean()
+        ws = tuple([w - 0.05 * d for w, d in zip(ws, grad(loss)(ws))])
+    return ws
+
+manual_seed(3)
+x = randn(1024, 64)
+ws = tuple([randn(64, 64) * 0.1 for _ in range(12)])
+train(ws, x, 1)
+print("ready", flush=True)
+print("done", *[w.sum().item() for w in train(ws, x, {turns})], flush=True)
+'''
+
+
+@tags("jit", "threads")
+def test_memory_is_given_back_in_the_middle_of_a_compiled_loop(t):
+    """A goal is met, and taken back, while one call goes on; the result has the same bits."""
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700)
+    env = {"XDG_RUNTIME_DIR": runtime, "OURO_CHECK_PLANS": "0"}
+    t.write("loop.ouro", TRAINING.format(turns=2500))
+    process = t.start("--threads=1", "--mode=graph", "loop.ouro", env=env)
+
+    def wait_for(what, condition):
+        end = time.monotonic() + 120
+        while not condition(state(t, process, env)):
+            t.check(process.poll() is None and time.monotonic() < end, what)
+            time.sleep(0.01)
+
+    try:
+        t.equal(process.stdout.readline(), "ready\n")
+        # The first looks at memory are those of the call itself, once it has gone on for a while.
+        t.equal(t.run("ctl", str(process.pid), "set", "memory=2G", env=env).out, "")
+        wait_for("no memory was measured", lambda s: s["measures"]["memory"] > 0)
+        t.equal(t.run("ctl", str(process.pid), "set", "memory=60%", env=env).out, "")
+        wait_for("the goal was not met", lambda s: s["running"].get("temporaries") and s["targets"]["memory"]["met"])
+        t.equal(t.run("ctl", str(process.pid), "set", "memory=none", env=env).out, "")
+        wait_for("the response was not taken back", lambda s: not s["running"].get("temporaries"))
+        out, err = process.communicate(timeout=300)
+        t.equal((out, err), (t.run("--threads=1", "--mode=graph", "loop.ouro", env=env).out.replace("ready\n", ""), ""))
+    finally:
+        process.kill()
+        process.communicate()

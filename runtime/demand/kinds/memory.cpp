@@ -32,7 +32,7 @@ const DemandKind memory_kind{
           return m.highest_memory ? *read_share(v) * static_cast<double>(m.highest_memory) : kUnknownAmount;
         },
     .measured = [](std::string_view,
-                   const Measures& m) { return m.steps ? static_cast<double>(m.memory) : kUnknownAmount; },
+                   const Measures& m) { return m.memory ? static_cast<double>(m.memory) : kUnknownAmount; },
     .follows = [](std::string_view v) { return v == kAvailable; },
     .show = [](double bytes) { return byte_size_text(static_cast<int64_t>(bytes)); },
 };
