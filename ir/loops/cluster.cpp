@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "ir/loops/grouping.h"
+#include "ir/opt/edit.h"
+#include "ir/prim.h"
 #include "ir/walk.h"
 #include "support/diag.h"
 
@@ -13,7 +15,9 @@ namespace {
 
 // Groups and lets in an order in which each stands behind what it needs, as near as may be to where its text stands.
 // One that gives back at least as much memory as it takes runs as soon as it can: the gradient of a bias, which is
-// summed up where the parameters are updated, would else keep what it is the sum of until the end of the step.
+// summed up where the parameters are updated, would else keep what it is the sum of until the end of the step. So
+// numbers that kernels take are there first: an optimizer's (its step size and the like) stand behind the whole
+// backward pass, and would hold up every update. What leaves the block does not count: it has memory of its own.
 class Ordering {
  public:
   explicit Ordering(const Grouping& made)
@@ -25,7 +29,8 @@ class Ordering {
         missing_(needs_.size(), 0),
         needed_by_(needs_.size()),
         reads_(needs_.size()),
-        readers_(g_.values.size(), 0) {
+        readers_(g_.values.size(), 0),
+        ahead_(needs_.size(), false) {
     for (size_t n = 0; n < needs_.size(); ++n) {
       missing_[n] = needs_[n].size();
       for (int need : needs_[n]) needed_by_[static_cast<size_t>(need)].push_back(static_cast<int>(n));
@@ -49,6 +54,7 @@ class Ordering {
     }
     std::stable_sort(by_key.begin(), by_key.end(),
                      [&](int a, int b) { return key[static_cast<size_t>(a)] < key[static_cast<size_t>(b)]; });
+    numbers_first();
     std::vector<std::pair<int, std::set<int>::const_iterator>> work;
     auto visit = [&](int node) {
       State& s = state_[static_cast<size_t>(node)];
@@ -58,6 +64,7 @@ class Ordering {
       work.emplace_back(node, needs_[static_cast<size_t>(node)].begin());
     };
     for (int root : by_key) {
+      if (ahead_[static_cast<size_t>(root)] && !opt::is_pure(*g_.function, let_of(root))) emit(root);
       visit(root);
       while (!work.empty()) {
         auto& [node, next] = work.back();
@@ -75,6 +82,54 @@ class Ordering {
 
  private:
   enum State : char { fresh, open, done };
+
+  const Let& let_of(int node) const {
+    return g_.function->block(g_.block).lets[made_.lets()[static_cast<size_t>(node) - made_.groups().size()]];
+  }
+
+  // Arithmetic of numbers alone that kernels take the results of. Those that cannot raise are carried out ahead; of
+  // those that may only floats: a power of ints may be too long to be made twice.
+  void numbers_first() {
+    const auto& groups = made_.groups();
+    const Function& f = *g_.function;
+    std::vector<bool> wanted(needs_.size(), false);
+    for (size_t n = 0; n < groups.size(); ++n)
+      if (groups[n].alive)
+        for (int need : needs_[n])
+          if (static_cast<size_t>(need) >= groups.size()) wanted[static_cast<size_t>(need)] = true;
+    for (size_t n = needs_.size(); n-- > groups.size();)
+      if (wanted[n])
+        for_each_arg(f, let_of(static_cast<int>(n)), [&](Atom a) {
+          if (const int need = a.is_name() ? made_.let_node(a.name()) : -1; need >= 0)
+            wanted[static_cast<size_t>(need)] = true;
+        });
+    for (size_t n = groups.size(); n < needs_.size(); ++n)
+      if (wanted[n] && is_number(let_of(static_cast<int>(n)))) {
+        ahead_[n] = true;
+        state_[n] = done;
+        for (int user : needed_by_[n]) --missing_[static_cast<size_t>(user)];
+        steps_.push_back(
+            {.kind = Step::Kind::let, .cluster = {}, .let = made_.lets()[n - groups.size()], .ahead = true});
+      }
+  }
+  bool is_number(const Let& l) const {
+    const Function& f = *g_.function;
+    if (is_tensor_op(l.op) || l.handover != Let::kNoHandover) return false;
+    const Type* t = f.name_info(l.result).type;
+    if (!t || !(t->kind == TypeKind::floating || t->kind == TypeKind::integer || t->kind == TypeKind::boolean))
+      return false;
+    bool there = true;  // all that it takes
+    for_each_arg(f, l, [&](Atom a) {
+      if (!a.is_name()) return;
+      const Type* of = f.name_info(a.name()).type;
+      const int need = made_.let_node(a.name());
+      there = there && of &&
+              (of->kind == TypeKind::floating || of->kind == TypeKind::integer || of->kind == TypeKind::boolean) &&
+              (need < 0 || ahead_[static_cast<size_t>(need)]);
+    });
+    return there &&
+           (opt::is_pure(f, l) || (t->kind == TypeKind::floating && (l.op == prim::truediv || l.op == prim::pow)));
+  }
 
   // What a node reads in memory, of what is made in this block.
   void find_reads() {
@@ -100,6 +155,8 @@ class Ordering {
     constexpr int64_t kLikely = 64;  // of an axis of which nothing is known
     return product(g_[v].dims).evaluate([](uint32_t) { return kLikely; }) * static_cast<int64_t>(size_of(g_[v].type));
   }
+  // Its own name, or another one of it.
+  bool leaves(ValueId v) const { return g_.live_out[v]; }
   bool gives_back(int node) const {
     const size_t n = static_cast<size_t>(node);
     int64_t bytes = 0;
@@ -109,7 +166,7 @@ class Ordering {
     if (!any) return false;
     if (n < made_.groups().size()) {
       for (ValueId v : made_.groups()[n].members)
-        if (made_.stored()[v]) bytes -= bytes_of(v);
+        if (made_.stored()[v] && !leaves(v)) bytes -= bytes_of(v);
     } else {
       const Let& l = g_.function->block(g_.block).lets[made_.lets()[n - made_.groups().size()]];
       const ValueId v = g_.of_name[index(l.result)];
@@ -193,6 +250,7 @@ class Ordering {
   std::vector<std::vector<int>> needed_by_;  // the other way round
   std::vector<std::set<ValueId>> reads_;
   std::vector<int> readers_;  // of a value, the nodes that have not read it yet
+  std::vector<bool> ahead_;   // by node
   std::vector<Step> steps_;
 };
 

@@ -31,6 +31,9 @@ struct Step {
   Cluster cluster;
   ValueId value = kNoValue;
   uint32_t let = 0;
+  // The let is a number that kernels take, carried out ahead of its place. If it raises nothing happens: where it may,
+  // it is carried out at its place as well, and raises there.
+  bool ahead = false;
 };
 
 struct Clustering {

@@ -398,6 +398,7 @@ class Builder {
 
   void finish(const Block& b) {
     if (g_.values.empty()) return;  // programs with thousands of blocks without tensors are made in linear time
+    find_lists(b);
     g_.users.resize(g_.values.size());
     g_.live_out.assign(g_.values.size(), false);
     for (ValueId v = 0; v < g_.values.size(); ++v)
@@ -411,7 +412,7 @@ class Builder {
       const Let& l = b.lets[i];
       ValueId v = is_tensor(f_, l.result) ? g_.of_name[index(l.result)] : kNoValue;
       bool in_graph = v != kNoValue && !g_[v].is<form::Opaque>() && l.op != prim::move;
-      if (!in_graph && l.op != prim::move) for_each_arg(f_, l, needed);
+      if (!in_graph && l.op != prim::move && !g_.lists[i]) for_each_arg(f_, l, needed);
     }
     for (BlockId other = BlockId{0}; index(other) < f_.blocks.size(); other = BlockId{index(other) + 1}) {
       if (other == g_.block) continue;
@@ -424,6 +425,23 @@ class Builder {
     if (!b.term.b.is_none()) needed(b.term.b);
     for (const Target& t : b.term.targets) terminator(f_.args(t), t.nargs);
     for_each_handover(f_, b, [&](uint32_t, const Handover& h) { terminator(f_.args(h), h.nargs); });
+  }
+
+  void find_lists(const Block& b) {
+    g_.lists.assign(b.lets.size(), false);
+    std::vector<uint32_t> uses(f_.names.size(), 0);  // all of them, less those by joins
+    bool any = false;
+    for (const Let& l : b.lets) any = any || l.op == prim::tuple || l.op == prim::list;
+    if (!any) return;
+    for (const Block& other : f_.blocks) for_each_use(f_, other, [&](uint32_t, NameId n) { ++uses[index(n)]; });
+    for (const Value& v : g_.values)
+      if (v.is<form::Cat>())
+        for_each_arg(f_, b.lets[v.let], [&](Atom a) {
+          if (a.is_name()) --uses[index(a.name())];
+        });
+    for (uint32_t i = 0; i < b.lets.size(); ++i)
+      g_.lists[i] = (b.lets[i].op == prim::tuple || b.lets[i].op == prim::list) && uses[index(b.lets[i].result)] == 0 &&
+                    b.lets[i].nargs > 0;
   }
 
   const Function& f_;

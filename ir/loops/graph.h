@@ -144,7 +144,8 @@ struct Graph {
   std::vector<ValueId> of_name;  // by name index; kNoValue if it is no tensor of this block
   std::vector<std::vector<ValueId>> users;
   std::vector<bool> live_out;  // needed after the block, by its terminator, or by an opaque let
-  std::vector<Fence> fences;   // of names of this block
+  std::vector<bool> lists;  // by let: a tuple or list of tensors that only joins of the graph read, so nobody makes it
+  std::vector<Fence> fences;  // of names of this block
 
   const Value& operator[](ValueId v) const { return values[v]; }
 };

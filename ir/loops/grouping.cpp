@@ -255,13 +255,16 @@ void Grouping::find_lets() {
   const Function& f = *g_.function;
   const Block& block = f.block(g_.block);
   int last = -1;  // with effects
+  let_of_name_.assign(f.names.size(), -1);
   for (uint32_t i = 0; i < block.lets.size(); ++i) {
     const Let& l = block.lets[i];
     ValueId v = g_.of_name[index(l.result)];
     if (v != kNoValue && (computed(v) || l.op == prim::move)) continue;
+    if (i < g_.lists.size() && g_.lists[i]) continue;
     bool pure = is_tensor_op(l.op) ? op_info(l.op).def->effect == OpEffect::none : deletable(effects_of(f, l));
     runs_after_.push_back(pure ? -1 : last);
     if (!pure) last = static_cast<int>(lets_.size());
+    let_of_name_[index(l.result)] = static_cast<int>(lets_.size());
     lets_.push_back(i);
   }
 }
@@ -280,8 +283,7 @@ std::vector<std::set<int>> Grouping::needs() const {
   const Block& block = f.block(g_.block);
   const int first_let = static_cast<int>(groups_.size());
   std::vector<int> of_name(f.names.size(), -1);
-  for (size_t i = 0; i < lets_.size(); ++i)
-    of_name[index(block.lets[lets_[i]].result)] = first_let + static_cast<int>(i);
+  for (uint32_t let : lets_) of_name[index(block.lets[let].result)] = let_node(block.lets[let].result);
   auto node_of_value = [&](ValueId v) {
     ValueId r = root_[v];
     if (group_[r] >= 0) return group_[r];

@@ -53,6 +53,11 @@ class Grouping {
   size_t node_count() const { return groups_.size() + lets_.size(); }
   /// The node that makes a value; -1: none of this block.
   int node_of(ValueId v) const;
+  /// The let of `name` as a node; -1: it is none that runs by itself.
+  int let_node(NameId name) const {
+    const int at = let_of_name_[index(name)];
+    return at < 0 ? -1 : static_cast<int>(groups_.size()) + at;
+  }
   /// For each node, those it needs.
   std::vector<std::set<int>> needs() const;
 
@@ -105,6 +110,7 @@ class Grouping {
   std::vector<int> group_;
   std::vector<Group> groups_;
   std::vector<uint32_t> lets_;
+  std::vector<int> let_of_name_;           // which of lets_ makes a name, or -1
   std::vector<int> runs_after_;            // of each of lets_: the one before it that has effects as well, or -1
   OrderGraph order_{0};                    // while groups are merged
   std::vector<std::vector<int>> readers_;  // of each value, the groups that read it as they started, in order

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/loops/cluster.h"
+#include "ir/loops/recompute_choice.h"
 #include "ir/ops/registry.h"
 #include "ir/opt/edit.h"
 #include "ir/opt/passes.h"
@@ -18,12 +19,8 @@ namespace {
 using SizeOf = std::function<int64_t(uint32_t)>;
 
 constexpr uint32_t kNoLet = UINT32_MAX;
-constexpr int64_t kNegligible = 4096;  // bytes that are kept without a thought
-constexpr int kMostRounds = 1000;
-constexpr size_t kMostTried = 64;  // values of one round
 constexpr int kMostAttempts = 4;
-constexpr double kWorkOfAByte = 4;      // of memory traffic, in multiplications of a matrix product
-constexpr double kWorkOfAKernel = 4e4;  // a launch
+constexpr double kWorkOfAByte = 4;  // of memory traffic, in multiplications of a matrix product
 
 // ---------------------------------------------------------------- the schedule
 
@@ -145,14 +142,6 @@ class Copies {
   const Fact& fact(uint32_t let) const { return facts_[let]; }
   uint32_t let_of(NameId n) const { return index(n) < let_of_.size() ? let_of_[index(n)] : kNoLet; }
 
-  /// The work of all copies.
-  double work() {
-    place();
-    double sum = 0;
-    for (uint32_t i = 0; i < facts_.size(); ++i)
-      if (at_[i] != kNoLet) sum += facts_[i].work;
-    return sum;
-  }
   double work_of_all() const {
     double sum = 0;
     for (const Fact& x : facts_) sum += x.work;
@@ -263,221 +252,97 @@ class Copies {
   std::vector<uint32_t> at_;  // by let: where its copy stands
 };
 
-// ---------------------------------------------------------------- the model
+// ---------------------------------------------------------------- the values
 
-// What a choice of dropped values comes to, without making the program: which copies there are, when each is computed
-// and read last, and how much lies in memory. Values are those that have memory of their own; moments are two for each
-// step of the schedule, the one before it (copies are computed there) and its own.
-class Model {
+// What has memory in the block, as the choice is made (recompute_choice.h), and where it stands in the text.
+class Values {
  public:
-  struct Item {
-    ValueId value = kNoValue;
+  struct At {
     uint32_t let = kNoLet;
-    uint32_t last = 0;        // the last let that reads it
-    uint32_t early = kNoLet;  // the last one that reads it before the gap; kNoLet: it cannot be dropped
-    int64_t bytes = 0;
-    double work = 0;
-    bool again = false;
-    int made = 0;                  // step
-    int gap_from = 0, gap_to = 0;  // between these steps nobody reads it: the longest such time
-    std::vector<int> reads;        // steps
-    std::vector<int> sources;      // items that it is computed from
-  };
-  struct Outcome {
-    int64_t peak = 0;
-    double excess = 0;  // of each moment, what is above the budget, squared: one that is far above weighs most
-    double work = 0;
-    int worst = 0;  // moment
+    uint32_t last = 0;            // the last let that reads it
+    std::vector<uint32_t> early;  // the last one that reads it before each of its gaps
   };
 
-  Model(const Function& f, const Schedule& s, const Copies& copies) : s_(s), copies_(copies) {
-    item_of_.assign(s.g.values.size(), -1);
-    for (ValueId v = 0; v < s.life.size(); ++v)
-      if (s.life[v].bytes > 0) {
-        item_of_[v] = static_cast<int>(items_.size());
-        items_.push_back({.value = v, .bytes = s.life[v].bytes, .made = s.life[v].first});
-      }
-    for (size_t at = 0; at < s.reads.size(); ++at)
-      for (ValueId v : s.reads[at])
-        if (item_of_[v] >= 0) {
-          std::vector<int>& reads = items_[static_cast<size_t>(item_of_[v])].reads;
-          if (reads.empty() || reads.back() != static_cast<int>(at)) reads.push_back(static_cast<int>(at));
-        }
-    for (Item& x : items_) fill(f, x);
-    std::ranges::stable_sort(items_, std::greater{}, &Item::made);  // readers before what they read
-    for (size_t i = 0; i < items_.size(); ++i) item_of_[items_[i].value] = static_cast<int>(i);
-    for (Item& x : items_)
-      for (int& source : x.sources) source = item_of_[static_cast<ValueId>(source)];
-    dropped.assign(items_.size(), false);
-    moments_ = 2 * s.reads.size() + 2;
+  Values(const Function& f, const Schedule& s, const Copies& copies) : f_(f), s_(s), copies_(copies) {
+    at_.resize(s.life.size());
+    std::vector<std::vector<int>> reads(s.life.size());
+    for (size_t step = 0; step < s.reads.size(); ++step)
+      for (ValueId v : s.reads[step])
+        if (has_memory(v) && (reads[v].empty() || reads[v].back() != static_cast<int>(step)))
+          reads[v].push_back(static_cast<int>(step));
+    for (ValueId v = 0; v < s.life.size(); ++v) {
+      if (!has_memory(v)) continue;
+      Droppable x{.id = v, .bytes = s.life[v].bytes, .made = s.life[v].first};
+      x.reads = std::move(reads[v]);
+      fill(x);
+      values_.push_back(std::move(x));
+    }
+    std::ranges::sort(values_, {}, [](const Droppable& x) { return std::pair(x.made, x.id); });
   }
 
-  const std::vector<Item>& items() const { return items_; }
-  std::vector<bool> dropped;
-
-  Outcome evaluate(int64_t budget) {
-    const size_t n = items_.size();
-    kept_to_.assign(n, 0);
-    copy_from_.assign(n, kNever);
-    copy_to_.assign(n, 0);
-    asked_.resize(n);
-    for (auto& moments : asked_) moments.clear();
-    Outcome out;
-    change_.assign(moments_ + 1, 0);
-    for (size_t i = 0; i < n; ++i) {
-      const Item& x = items_[i];
-      kept_to_[i] = moment_of(x.made);
-      for (int step : x.reads)
-        if (dropped[i] && step >= x.gap_to)
-          copy(i, 2 * step, moment_of(step));
-        else
-          kept_to_[i] = std::max(kept_to_[i], moment_of(step));
-      std::ranges::sort(asked_[i]);
-      for (int moment : asked_[i])
-        if (dropped[i] ? moment > moment_of(x.gap_from) : moment > kept_to_[i] && x.again && x.bytes > kNegligible)
-          copy(i, moment, moment);
-        else
-          kept_to_[i] = std::max(kept_to_[i], moment);
-      hold(x.bytes, moment_of(x.made), kept_to_[i]);
-      if (copy_from_[i] == kNever) continue;
-      hold(x.bytes, copy_from_[i], copy_to_[i]);
-      out.work += x.work;
-      for (int source : x.sources) asked_[static_cast<size_t>(source)].push_back(copy_from_[i]);
-    }
-    int64_t now = 0;
-    for (size_t m = 0; m < moments_; ++m) {
-      now += change_[m];
-      if (now > out.peak) out.peak = now, out.worst = static_cast<int>(m);
-      if (const auto over = static_cast<double>(now - budget); over > 0) out.excess += over * over;
-    }
-    return out;
-  }
-  // After evaluate(): does the value, or its copy, lie in memory then?
-  bool lies_at(size_t i, int moment) const { return moment_of(items_[i].made) <= moment && moment <= kept_to_[i]; }
-  bool copy_lies_at(size_t i, int moment) const { return copy_from_[i] <= moment && moment <= copy_to_[i]; }
-  bool is_copied(size_t i) const { return copy_from_[i] != kNever; }
+  const std::vector<Droppable>& list() const { return values_; }
+  const At& at(uint32_t id) const { return at_[id]; }
 
  private:
-  static constexpr int kNever = INT32_MAX;
-  static int moment_of(int step) { return 2 * step + 1; }
-  void copy(size_t i, int from, int to) {
-    copy_from_[i] = std::min(copy_from_[i], from);
-    copy_to_[i] = std::max(copy_to_[i], to);
-  }
-  void hold(int64_t bytes, int from, int to) {
-    change_[static_cast<size_t>(from)] += bytes;
-    change_[static_cast<size_t>(to) + 1] -= bytes;
-  }
+  bool has_memory(ValueId v) const { return s_.life[v].bytes > 0; }
 
-  void fill(const Function& f, Item& x) {
-    const NameId name = s_.g[x.value].name;
-    if (name == NameId::none || (x.let = copies_.let_of(name)) == kNoLet) return;
+  void fill(Droppable& x) {
+    At& at = at_[x.id];
+    const NameId name = s_.g[x.id].name;
+    if (name == NameId::none || (at.let = copies_.let_of(name)) == kNoLet) return;
     x.again = true;
     std::set<ValueId> seen;
-    add_sources(f, x.let, x, seen);
-    x.gap_from = x.gap_to = x.made;
-    int before = x.made;
-    for (int step : x.reads) {
-      if (step - before > x.gap_to - x.gap_from) x.gap_from = before, x.gap_to = step;
-      before = step;
-    }
-    // What its own kernel gives besides has read it, too.
-    uint32_t early = x.let, late = kNoLet;
-    std::vector<int> steps = x.reads;
-    steps.push_back(x.made);
-    for (int step : steps)
-      for (uint32_t let : lets_of(static_cast<size_t>(step))) {
-        x.last = std::max(x.last, let);
-        if (step <= x.gap_from)
-          early = std::max(early, let);
+    add_sources(at.let, x, seen);
+    for (int step : x.reads) at.last = std::max(at.last, last_let(step));
+    at.last = std::max(at.last, last_let(x.made));
+    if (!x.again || x.bytes <= kNegligible) return;
+    // What its own kernel gives besides has read it, too. In the text, too, early readers stand before late ones.
+    for (int gap : gaps_of(x.made, x.reads)) {
+      uint32_t early = std::max(at.let, last_let(x.made)), late = kNoLet;
+      for (int step : x.reads)
+        if (step <= gap)
+          early = std::max(early, last_let(step));
         else
-          late = std::min(late, let);
-      }
-    const bool worth = x.again && x.bytes > kNegligible && x.gap_to - x.gap_from >= 2;
-    if (worth && late != kNoLet && early < late) x.early = early;
+          for (uint32_t let : lets_of(static_cast<size_t>(step))) late = std::min(late, let);
+      if (late == kNoLet || early >= late) continue;
+      x.gaps.push_back(gap);
+      at.early.push_back(early);
+    }
+  }
+  uint32_t last_let(int step) const {
+    uint32_t last = 0;
+    for (uint32_t let : lets_of(static_cast<size_t>(step))) last = std::max(last, let);
+    return last;
   }
   // The let, and those without memory that it is made of.
-  void add_sources(const Function& f, uint32_t let, Item& x, std::set<ValueId>& seen) {
+  void add_sources(uint32_t let, Droppable& x, std::set<ValueId>& seen) {
     x.again = x.again && copies_.fact(let).again;
     x.work += copies_.fact(let).work;
-    for_each_arg(f, f.block(s_.g.block).lets[let], [&](Atom a) {
+    for_each_arg(f_, f_.block(s_.g.block).lets[let], [&](Atom a) {
       const uint32_t own = a.is_name() ? copies_.let_of(a.name()) : kNoLet;
       if (own == kNoLet) return;
       const ValueId v = s_.g.of_name[index(a.name())];
-      if (copies_.fact(own).inlined) return add_sources(f, own, x, seen);
-      if (v != kNoValue && item_of_[v] >= 0 && seen.insert(v).second) x.sources.push_back(static_cast<int>(v));
+      if (copies_.fact(own).inlined) return add_sources(own, x, seen);
+      if (v != kNoValue && has_memory(v) && seen.insert(v).second) x.sources.push_back(v);
     });
   }
   // What step `at` gives to others.
   std::vector<uint32_t> lets_of(size_t at) const {
     const Step& step = s_.c.steps[at];
-    std::vector<uint32_t> out;
-    auto add = [&](NameId n) {
-      if (const uint32_t let = n == NameId::none ? kNoLet : copies_.let_of(n); let != kNoLet) out.push_back(let);
-    };
     if (step.kind != Step::Kind::kernel) return {step.let};
-    for (ValueId v : step.cluster.outputs) add(s_.g[v].name);
+    std::vector<uint32_t> out;
+    for (ValueId v : step.cluster.outputs)
+      if (s_.g[v].name != NameId::none)
+        if (const uint32_t let = copies_.let_of(s_.g[v].name); let != kNoLet) out.push_back(let);
     return out;
   }
 
+  const Function& f_;
   const Schedule& s_;
   const Copies& copies_;
-  std::vector<Item> items_;   // the one made last first
-  std::vector<int> item_of_;  // by value; -1: none
-  size_t moments_ = 0;
-  std::vector<int> kept_to_, copy_from_, copy_to_;
-  std::vector<std::vector<int>> asked_;  // by item: when copies read it
-  std::vector<int64_t> change_;
+  std::vector<Droppable> values_;  // in the order in which they are made
+  std::vector<At> at_;             // by value
 };
-
-// ---------------------------------------------------------------- the choice
-
-// Drops what brings the schedule nearest to the budget for the least work, one value after the other; keeps one again
-// where its copy is what is too much (a chain of values that are all dropped is computed again as a whole, and lies in
-// memory as a whole). In the end, what is kept after all without passing the budget is kept.
-void choose(Model& model, int64_t budget) {
-  const auto& items = model.items();
-  Model::Outcome now = model.evaluate(budget);
-  double least_work = kWorkOfAKernel;
-  std::vector<bool> tried_back(items.size(), false);
-  for (int round = 0; round < kMostRounds && now.peak > budget; ++round) {
-    may_give_up();
-    std::vector<size_t> moves;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (items[i].early == kNoLet) continue;
-      if (model.dropped[i] ? !tried_back[i] && model.copy_lies_at(i, now.worst) : model.lies_at(i, now.worst))
-        moves.push_back(i);
-    }
-    std::ranges::stable_sort(moves, std::greater{}, [&](size_t i) { return items[i].bytes; });
-    if (moves.size() > kMostTried) moves.resize(kMostTried);
-    size_t best = items.size();
-    double worth = 0;
-    Model::Outcome then;
-    for (size_t i : moves) {
-      model.dropped[i] = !model.dropped[i];
-      const Model::Outcome o = model.evaluate(budget);
-      model.dropped[i] = !model.dropped[i];
-      const double gain = now.excess - o.excess;
-      if (gain <= 0 || o.peak > now.peak) continue;
-      if (const double w = gain / (std::max(o.work - now.work, 0.0) + least_work); w > worth)
-        worth = w, best = i, then = o;
-    }
-    if (best == items.size()) break;
-    if (model.dropped[best]) tried_back[best] = true;
-    model.dropped[best] = !model.dropped[best];
-    now = model.evaluate(budget);
-  }
-  const bool met = now.peak <= budget;
-  for (size_t i = items.size(); i-- > 0;) {
-    if (!model.dropped[i]) continue;
-    model.dropped[i] = false;
-    const Model::Outcome o = model.evaluate(budget);
-    if (o.work > now.work || (met ? o.peak > budget : o.excess > now.excess))
-      model.dropped[i] = true;
-    else
-      now = o;
-  }
-}
 
 struct Block {
   FunctionRef function;
@@ -492,20 +357,21 @@ Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const
   Block best{.function = f, .before = first.peak(), .after = first.peak()};
   if (best.before <= budget) return best;
   Copies copies(f, block, first);
-  Model model(*f, first, copies);
+  const Values values(*f, first, copies);
+  RecomputeModel model(values.list(), first.c.steps.size());
   best.work_of_all = copies.work_of_all();
   // The model does not see what clustering makes of the copies: where it was too hopeful, it is asked for less.
   int64_t asked = budget;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    model.dropped.assign(model.items().size(), false);
-    choose(model, asked);
-    (void)model.evaluate(asked);
+    const RecomputeModel::Outcome chosen = choose(model, asked);
     copies.clear();
-    for (size_t i = 0; i < model.items().size(); ++i)
-      if (const Model::Item& x = model.items()[i]; model.is_copied(i))
-        copies.copy_behind(x.let, model.dropped[i] ? x.early : x.last);
+    for (size_t i = 0; i < model.values().size(); ++i)
+      if (model.is_copied(i)) {
+        const Values::At& at = values.at(model.values()[i].id);
+        copies.copy_behind(at.let, model.dropped[i] ? at.early[model.dropped[i] - 1] : at.last);
+      }
     if (copies.empty()) break;
-    Block now{.before = best.before, .work = copies.work(), .work_of_all = best.work_of_all};
+    Block now{.before = best.before, .work = chosen.work, .work_of_all = best.work_of_all};
     now.function = opt::drop_dead(copies.build(now.fences, now.copies));
     const Schedule then(now.function, block, now.fences, size_of, most_joined);
     now.after = then.peak();

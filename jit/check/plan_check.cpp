@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "ir/effect.h"
+#include "ir/opt/edit.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "jit/check/kernel_terms.h"
@@ -237,7 +238,10 @@ class BlockCheck {
   }
 
   void step(const work::Row& row, const Instr& i) { operation(row, i); }
-  void step(const work::Prim& prim, const Instr& i) { operation(prim, i); }
+  void step(const work::Prim& prim, const Instr& i) {
+    operation(prim, i);
+    if (prim.ahead) done_.erase(i.let);  // what it does is not done before its place
+  }
   void operation(const work::Operation& x, const Instr& i) {
     const Let& l = let_of(i);
     if (l.op != x.op) throw Violation("another operation than the function's");
@@ -486,7 +490,7 @@ class BlockCheck {
     for (uint32_t k = 0; k < block_.lets.size(); ++k) {
       const Let& l = block_.lets[k];
       const bool effect = ir::is_tensor_op(l.op) ? ir::op_info(l.op).def->effect != ir::OpEffect::none
-                                                 : l.op != ir::prim::move && !ir::deletable(ir::effects_of(f_, l));
+                                                 : !ir::opt::is_pure(f_, l) && !ir::deletable(ir::effects_of(f_, l));
       if (!effect) continue;
       auto it = done_.find(k);
       if (it == done_.end())

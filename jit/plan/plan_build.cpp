@@ -294,7 +294,7 @@ class BlockBuilder {
         if (v != kNoValue && is_contraction(g_[v]))
           contraction(v, l);
         else
-          loose(l, s.let);
+          loose(l, s.let, s.ahead);
         break;
       }
     }
@@ -437,10 +437,11 @@ class BlockBuilder {
             product(x.dims)};
   }
 
-  void loose(const Let& l, uint32_t at) {
+  void loose(const Let& l, uint32_t at, bool ahead) {
     std::vector<Operand> args = operands(f_.args(l), l.nargs);
     if (!ir::is_tensor_op(l.op)) {
       auto [i, prim] = emit<work::Prim>();
+      prim.ahead = ahead;
       return operation(i, prim, l, at, std::move(args));
     }
     complete_args(l, args);

@@ -106,7 +106,9 @@ struct Operation {
 struct Row : Operation {
   Keep keep;  // of the result
 };
-struct Prim : Operation {};
+struct Prim : Operation {
+  bool ahead = false;  // a number, made before its place is reached: if that raises, nothing happens yet
+};
 struct Bind {  // the symbols of `type` from the tensor in `source`
   Reg source = kNoReg;
   const ir::Type* type = nullptr;

@@ -532,9 +532,13 @@ struct Runner {
   bool step(const work::Prim& prim, const Instr&) {
     SmallVec<Value, 4> args = operands(prim.args);
     ++plan.counters_.boxed;
-    ctx.effects |= prim.effect;
+    if (!prim.ahead) ctx.effects |= prim.effect;
     Value v = run_primitive(s, *p.function, prim.op, prim.attr, {args.data(), args.size()});
     args.clear();
+    if (v.is_error() && prim.ahead) {
+      runtime::clear_pending(s);
+      v = Value::floating(0);
+    }
     return give(prim, std::move(v));
   }
   SmallVec<Value, 4> operands(const std::vector<Operand>& list) {

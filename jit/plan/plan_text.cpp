@@ -35,6 +35,7 @@ std::string print(const Program& p) {
     if (launch)
       line += fmt::format(" k{} range {} work {}", launch->kernel, p.sizes[launch->range].text(),
                           p.sizes[launch->work].text());
+    if (const auto* prim = i.get<work::Prim>(); prim && prim->ahead) line += " ahead";
     if (operation) line += fmt::format(" {} -> %{}", ir::loops::name_of(operation->op), operation->result);
     if (const auto* share = i.get<work::Share>()) line += fmt::format(" %{} -> %{}", share->source, share->result);
     if (!i.buffers.empty()) line += " [" + list(i.buffers, [](const BufferRef& b) { return text(b); }) + "]";
