@@ -341,6 +341,54 @@ bool rule_csr_sampled(SigCall& c) {
   return done(c, in(c, 0));
 }
 
+// ---------------------------------------------------------------- products with matrices in block rows
+
+Dim size_param(SigCall& c, std::string_view name) {
+  return c.param(name).kind == Kind::integer ? c.param(name).integer : unknown_dim();
+}
+// Do blocks with this many rows, whose rows start so, make a matrix of this height?
+bool bsr_fits(SigCall& c, const Dims& starts, Dim height, Dim r) {
+  Dim rows;
+  if (!csr_rows(c, starts, rows)) return false;
+  if (is(r, 0)) return c.fail("ValueError", who(c) + "a block has a row and a column at least");
+  if (!rows.known() || !height.known() || !r.known() || rows.c == (height.c + r.c - 1) / r.c) return true;
+  return c.fail("ValueError", who(c) + "where the rows of blocks start is told for " + std::to_string(rows.c) +
+                                  " of them, and " + std::to_string(height.c) + " rows in blocks of " +
+                                  std::to_string(r.c) + " are " + std::to_string((height.c + r.c - 1) / r.c));
+}
+bool bsr_values(SigCall& c) {
+  const Dims& values = in(c);
+  return !is(values[2], 0) || c.fail("ValueError", who(c) + "a block has a row and a column at least");
+}
+bool rule_bsr_product(SigCall& c) {
+  Dim height = size_param(c, "height"), width = size_param(c, "width");
+  if (!bsr_fits(c, in(c, 2), height, in(c)[1]) || !bsr_values(c) || !csr_dense(c, 3)) return false;
+  const bool across = c.param("across").truthy();
+  if (c.param("transposed").truthy()) std::swap(height, width);
+  const Dim inner = in(c, 3)[across ? 1 : 0], lanes = in(c, 3)[across ? 0 : 1];
+  if (unequal(inner, width))
+    return c.fail("ValueError",
+                  who(c) + to_text(Dims{height, width}) + " and " + to_text(in(c, 3)) + " do not multiply");
+  return done(c, across ? Dims{lanes, height} : Dims{height, lanes});
+}
+bool rule_bsr_put(SigCall& c) {
+  const Dim height = size_param(c, "height");
+  return bsr_fits(c, in(c, 2), height, in(c)[1]) && bsr_values(c) && done(c, {height, size_param(c, "width")});
+}
+bool rule_bsr_take(SigCall& c) {
+  const Dim r = size_param(c, "r");
+  return csr_dense(c, 0) && bsr_fits(c, in(c, 2), in(c)[0], r) && done(c, {in(c, 1)[0], r, size_param(c, "c")});
+}
+bool rule_bsr_sampled(SigCall& c) {
+  if (!csr_dense(c, 2) || !csr_dense(c, 3)) return false;
+  const bool across = c.param("across").truthy();
+  const Dims &a = in(c, 2), &b = in(c, 3);
+  const Dim r = size_param(c, "r");
+  if (!bsr_fits(c, in(c, 1), a[across ? 1 : 0], r)) return false;
+  if (unequal(a[across ? 0 : 1], b[across ? 0 : 1])) return do_not_fit(c, a, b);
+  return done(c, {in(c, 0)[0], r, size_param(c, "c")});
+}
+
 // ---------------------------------------------------------------- constructors
 
 bool rule_make(SigCall& c) {
@@ -437,6 +485,10 @@ constexpr Rule kRules[] = {
     {"csr_sampled", rule_csr_sampled},
     {"csr_put", rule_csr_put},
     {"csr_take", rule_csr_take},
+    {"bsr_product", rule_bsr_product},
+    {"bsr_sampled", rule_bsr_sampled},
+    {"bsr_put", rule_bsr_put},
+    {"bsr_take", rule_bsr_take},
     {"make", rule_make},
     {"full", rule_full},
     {"eye", rule_eye},

@@ -100,9 +100,9 @@ namespace {
 const ExecutorRow* find_executor(const ir::OpInfo& op) {
   static const std::map<std::string, const ExecutorRow*, std::less<>>& all = support::forever([] {
     std::map<std::string, const ExecutorRow*, std::less<>> m;
-    for (auto rows :
-         {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(),
-          order_executors(), window_executors(), contract_executors(), decompose_executors(), sparse_executors()})
+    for (auto rows : {reduce_executors(), view_executors(), index_executors(), make_executors(), random_executors(),
+                      order_executors(), window_executors(), contract_executors(), decompose_executors(),
+                      sparse_executors(), block_sparse_executors()})
       for (const ExecutorRow& r : rows) m.emplace(r.name, &r);
     return m;
   }());

@@ -62,6 +62,7 @@ std::span<const ExecutorRow> window_executors();
 std::span<const ExecutorRow> contract_executors();
 std::span<const ExecutorRow> decompose_executors();
 std::span<const ExecutorRow> sparse_executors();
+std::span<const ExecutorRow> block_sparse_executors();
 
 // The rows as natives, in the order of ir::op_rows(); and their further names. Made without parsing any row.
 std::span<const NativeDef> operation_natives();

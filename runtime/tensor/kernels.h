@@ -27,6 +27,15 @@ struct SparseKernels {
   void (*columns)(T* out, const T* in, const T* values, const int64_t* columns, const int64_t* starts, int64_t rows);
   void (*sampled)(T* out, const T* a, const T* b, const int64_t* columns, const int64_t* starts, int64_t first,
                   int64_t last, int64_t lanes);
+  // The same with blocks [r, c] of values (kernels_blocks.inc). Panels have kCsrLanesBytes of each row, a half or a
+  // quarter of that, in `block_sampled` a multiple of the half; the operand by whose rows the blocks are multiplied has
+  // whole blocks of them. `first` and `last` are rows of the matrix, columns of blocks, rows of blocks.
+  void (*block_rows)(T* out, const T* in, const T* values, const int64_t* columns, const int64_t* starts, int64_t r,
+                     int64_t c, int64_t first, int64_t last, int64_t lanes);
+  void (*block_columns)(T* out, const T* in, const T* values, const int64_t* columns, const int64_t* starts, int64_t r,
+                        int64_t c, int64_t rows, int64_t first, int64_t last, int64_t lanes);
+  void (*block_sampled)(T* out, const T* a, const T* b, const int64_t* columns, const int64_t* starts, int64_t r,
+                        int64_t c, int64_t first, int64_t last, int64_t lanes);
 };
 
 struct KernelTable {

@@ -1,116 +1,45 @@
 // Products with a matrix in compressed rows (CSR): values, the column of each, and where each row starts; the last
 // start is how many there are.
 //
-// The dense operand is packed into panels (runtime/tensor/kernels.h), which lie in one block of memory; parts of the
-// job are panels, or rows of one. A sum is that of one lane in the order of the row, so its bits depend on neither
-// threads nor the other lanes.
+// The dense operand is packed into panels (runtime/tensor/panels.h); parts of the job are panels, or rows of one. A sum
+// is that of one lane in the order of the row, so its bits depend on neither threads nor the other lanes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "runtime/machine/part_memory.h"
-#include "runtime/machine/threads.h"
-#include "runtime/tensor/call.h"
-#include "runtime/tensor/elementwise.h"
-#include "runtime/tensor/kernels.h"
+#include "runtime/tensor/panels.h"
 #include "runtime/tensor/reduce.h"
 
 namespace ouro::runtime {
 
 namespace {
 
-constexpr int64_t kSmall = 1 << 16;  // multiplications, below which one thread does all
-constexpr int64_t kRowsOfPart = 64;
 constexpr double kRounding = 1e-6;  // of a share of a count, which may be a little more than what is meant
 
-template <class T>
-const SparseKernels<T>& sparse() {
-  if constexpr (sizeof(T) == 4)
-    return kernels().sparse_f32;
-  else
-    return kernels().sparse_f64;
-}
-
-struct Csr {
-  const int64_t *columns, *starts;
-  int64_t rows, width, count;
-};
-
 // Empty, or what is wrong with it.
-std::string problem(const Csr& a) {
+std::string problem(const Csr& a, std::string_view column) {
   if (a.starts[0] != 0 || a.starts[a.rows] != a.count)
     return fmt::format("the rows start at 0 and end at {}, not {} and {}", a.count, a.starts[0], a.starts[a.rows]);
   if (!std::is_sorted(a.starts, a.starts + a.rows + 1)) return "the starts of the rows must not fall";
   if (!kernels().columns_outside(a.columns, a.count, a.width)) return {};
   const auto [low, high] = std::minmax_element(a.columns, a.columns + a.count);
   if (*low >= 0 && *high < a.width) return {};
-  return fmt::format("there is no column {} of {}", *low < 0 ? *low : *high, a.width);
+  return fmt::format("there is no {} {} of {}", column, *low < 0 ? *low : *high, a.width);
 }
-
-// A dense operand: `rows` rows of `lanes`; across: what it has of a row are elements of all its own rows.
-template <class T>
-struct Dense {
-  T* data;
-  int64_t rows, lanes;
-  bool across;
-};
-
-template <class T>
-class Panels {
- public:
-  Panels(int64_t rows, int64_t lanes, int64_t width)
-      : rows_(rows),
-        lanes_(lanes),
-        width_(width),
-        count_((lanes + width - 1) / width),
-        memory_(count_ * rows * width) {}
-  int64_t count() const { return count_; }
-  T* at(int64_t panel) const { return memory_.data() + panel * rows_ * width_; }
-  int64_t lanes_of(int64_t panel) const { return std::min(width_, lanes_ - panel * width_); }
-
-  void pack(int64_t panel, const Dense<T>& x) const {
-    const int64_t n = lanes_of(panel), first = panel * width_;
-    T* to = at(panel);
-    if (n < width_) std::fill_n(to, rows_ * width_, T(0));
-    if (x.across)
-      sparse<T>().transpose(to, width_, x.data + first * rows_, rows_, n, rows_);
-    else
-      for (int64_t r = 0; r < rows_; ++r) std::copy_n(x.data + r * lanes_ + first, n, to + r * width_);
-  }
-  void clear(int64_t panel) const { std::fill_n(at(panel), rows_ * width_, T(0)); }
-  /// Rows of a panel, from `first` on, to where they belong in a dense result.
-  void unpack(int64_t panel, const T* from, int64_t first, int64_t rows, const Dense<T>& y) const {
-    const int64_t n = lanes_of(panel), lane = panel * width_;
-    if (y.across)
-      sparse<T>().transpose(y.data + lane * y.rows + first, y.rows, from, width_, rows, n);
-    else
-      for (int64_t r = 0; r < rows; ++r) std::copy_n(from + r * width_, n, y.data + (first + r) * lanes_ + lane);
-  }
-
- private:
-  int64_t rows_, lanes_, width_, count_;
-  WorkMemory<T> memory_;
-};
-
-// The rows of a panel that a part computes.
-template <class T>
-struct alignas(64) Block {
-  T rows[kRowsOfPart * kCsrLanesBytes / sizeof(T)];
-};
 
 template <class T>
 void product(const Csr& a, const T* values, const Dense<T>& x, const Dense<T>& y, int threads) {
   constexpr int64_t kWide = kCsrLanesBytes / sizeof(T);
   const int64_t width = x.lanes <= kWide / 4 ? kWide / 4 : kWide;
   const Panels<T> in(a.width, x.lanes, width);
-  const SparseKernels<T>& kernels = sparse<T>();
+  const SparseKernels<T>& kernels = sparse_kernels<T>();
   parallel_for_or_stop(threads, in.count(), [&](int64_t p) { in.pack(p, x); });
   const int64_t blocks = (a.rows + kRowsOfPart - 1) / kRowsOfPart;
   parallel_for_or_stop(threads, in.count() * blocks, [&](int64_t part) {
     const int64_t p = part / blocks, first = part % blocks * kRowsOfPart, last = std::min(a.rows, first + kRowsOfPart);
-    Block<T> out;
+    RowsOfPart<T> out;
     kernels.rows(out.rows, in.at(p), values, a.columns, a.starts, first, last, width);
     in.unpack(p, out.rows, first, last - first, y);
   });
@@ -120,10 +49,10 @@ template <class T>
 void product_of_transpose(const Csr& a, const T* values, const Dense<T>& x, const Dense<T>& y, int threads) {
   constexpr int64_t kWidth = kCsrLanesBytes / 2 / sizeof(T);
   const Panels<T> in(a.rows, x.lanes, kWidth), out(a.width, x.lanes, kWidth);
-  const SparseKernels<T>& kernels = sparse<T>();
+  const SparseKernels<T>& kernels = sparse_kernels<T>();
   parallel_for_or_stop(threads, in.count(), [&](int64_t p) {
     in.pack(p, x);
-    out.clear(p);
+    out.clear(p, 0, a.width);
     kernels.columns(out.at(p), in.at(p), values, a.columns, a.starts, a.rows);
     out.unpack(p, out.at(p), 0, a.width, y);
   });
@@ -138,36 +67,12 @@ void sampled(const Csr& at, const Dense<T>& a, const Dense<T>& b, T* out, int th
   }
   const int64_t lanes = (a.lanes + kWidth - 1) / kWidth * kWidth;
   const Panels<T> pa(a.rows, a.lanes, lanes), pb(b.rows, b.lanes, lanes);  // one panel each
-  const SparseKernels<T>& kernels = sparse<T>();
+  const SparseKernels<T>& kernels = sparse_kernels<T>();
   parallel_for_or_stop(threads, 2, [&](int64_t p) { p ? pa.pack(0, a) : pb.pack(0, b); });
   parallel_for_or_stop(threads, (at.rows + kRowsOfPart - 1) / kRowsOfPart, [&](int64_t part) {
     const int64_t first = part * kRowsOfPart, last = std::min(at.rows, first + kRowsOfPart);
     kernels.sampled(out, pa.at(0), pb.at(0), at.columns, at.starts, first, last, lanes);
   });
-}
-
-template <class T>
-Dense<T> dense(Tensor* t, bool across) {
-  return {t->data<T>(), t->dim(across ? 1 : 0), t->dim(across ? 0 : 1), across};
-}
-
-// f(of the type that the operation is done in, where there is anything to do)
-template <class F>
-Value in_type(OpCall& c, int64_t work, F&& f) {
-  const DType t = ir::compute_type(c.dtype());
-  OURO_TRY(r, make_tensor(c.s, t, c.shape));
-  const int threads = work > kSmall ? session_threads(c.s) : 1;
-  if (r.as<Tensor>()->size) {
-    const bool done = t == DType::f64 ? f(double{}, r.as<Tensor>(), threads) : f(float{}, r.as<Tensor>(), threads);
-    if (!done) return Value::error();
-  }
-  return cast_tensor(c.s, r, c.dtype());
-}
-
-bool is_sound(OpCall& c, const Csr& a) {
-  const std::string wrong = problem(a);
-  if (!wrong.empty()) (void)c.raise("ValueError", c.op.name + ": " + wrong);
-  return wrong.empty();
 }
 
 Value csr_product(OpCall& c) {
@@ -180,8 +85,8 @@ Value csr_product(OpCall& c) {
   const int64_t lanes = x.as<Tensor>()->dim(across ? 0 : 1);
   return in_type(c, a.count * lanes, [&]<class T>(T, Tensor* r, int threads) {
     const auto go = transposed ? product_of_transpose<T> : product<T>;
-    go(a, values.as<Tensor>()->data<T>(), dense<T>(x.as<Tensor>(), across), dense<T>(r, across), threads);
-    return true;
+    go(a, values.as<Tensor>()->data<T>(), dense_operand<T>(x.as<Tensor>(), across), dense_operand<T>(r, across),
+       threads);
   });
 }
 
@@ -194,8 +99,8 @@ Value csr_sampled(OpCall& c) {
   const Csr at{c.in(0)->data<int64_t>(), c.in(1)->data<int64_t>(), c.in(1)->size - 1, width, c.in(0)->size};
   if (!is_sound(c, at)) return Value::error();
   return in_type(c, at.count * lanes, [&]<class T>(T, Tensor* r, int threads) {
-    sampled<T>(at, dense<T>(a.as<Tensor>(), across), dense<T>(b.as<Tensor>(), across), r->data<T>(), threads);
-    return true;
+    sampled<T>(at, dense_operand<T>(a.as<Tensor>(), across), dense_operand<T>(b.as<Tensor>(), across), r->data<T>(),
+               threads);
   });
 }
 
@@ -220,7 +125,6 @@ Value csr_take(OpCall& c) {
     each_row(a, threads, [&](int64_t row, int64_t j, int64_t end) {
       for (; j < end; ++j) to[j] = from[row * a.width + a.columns[j]];
     });
-    return true;
   });
 }
 
@@ -236,7 +140,6 @@ Value csr_put(OpCall& c) {
       std::fill_n(to, a.width, T(0));
       for (; j < end; ++j) to[a.columns[j]] += from[j];
     });
-    return true;
   });
 }
 
@@ -276,6 +179,12 @@ constexpr ExecutorRow kRows[] = {{"csr_product", csr_product},
                                  {"smallest_magnitudes", smallest_magnitudes}};
 
 }  // namespace
+
+bool is_sound(OpCall& c, const Csr& a, std::string_view column) {
+  const std::string wrong = problem(a, column);
+  if (!wrong.empty()) (void)c.raise("ValueError", c.op.name + ": " + wrong);
+  return wrong.empty();
+}
 
 std::span<const ExecutorRow> sparse_executors() { return kRows; }
 

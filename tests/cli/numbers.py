@@ -21,6 +21,9 @@ def bits(t):
     t = t.double().flatten()
     return f"{((arange(t.numel()) % 1009).double() * t).sum().item():.17g}"
 
+def in_blocks(t, r, c):
+    return where((arange(257).reshape(257, 1) // r * 7 + arange(331) // c * 3) % 5 == 0, t, 0.0)
+
 TABLE = {
     "chain": lambda: tanh(x * y + 0.5) * sigmoid(x) + exp(-y * y),
     "functions": lambda: sin(x) + cos(y) * erf(x) - log1p(abs(y)) + sqrt(abs(x)) + x ** 3,
@@ -36,6 +39,8 @@ TABLE = {
     "transposed": lambda: x.t() @ y,
     "sparse": lambda: to_sparse(prune(x, 0.9)) @ m + sparse_linear(m.t(), to_sparse(prune(y, 0.8))).t(),
     "gradient of a pruned product": lambda: grad(lambda w: ((to_sparse(w) @ m) ** 2).sum())(prune(x, 0.9)),
+    "blocks": lambda: to_sparse(in_blocks(x, 8, 8), (8, 8)) @ m + sparse_linear(m.t(), to_sparse(in_blocks(y, 3, 5), (3, 5))).t(),
+    "gradient of a product of blocks": lambda: grad(lambda w: ((to_sparse(w, 4) @ m) ** 2).sum())(in_blocks(x, 4, 4)),
     "convolution": lambda: conv2d(image, filters, None, 2, 1),
     "pooling": lambda: max_pool2d(image, 2) + avg_pool2d(image, 2),
     "gather": lambda: x[places],
@@ -69,7 +74,7 @@ for i in range(6):
 def check(t, *variants):
     t.write("numbers.ouro", SCRIPT)
     expected = t.run("--mode=eager", "--threads=1", "numbers.ouro").out
-    t.check(expected.count("\n") == 58, expected)
+    t.check(expected.count("\n") == 62, expected)
     for options in variants:
         actual = t.run(*options, "numbers.ouro").out
         wrong = [f"{a}  not  {e}" for a, e in zip(actual.splitlines(), expected.splitlines()) if a != e]

@@ -21,7 +21,7 @@ NOT_DRAWN = {
     "qr_columns_along": "qr forward", "svd_along": "svd forward", "lstsq": "its residuals hang on the rank", "equal": "gives a bool",
     "allclose": "gives a bool", "poisson": "random, by rejection",
     "next_draw": "a part of dropout in chunks", "rand_drawn": "a part of dropout in chunks", "randn_drawn": "a part of randn_like in chunks",
-    **dict.fromkeys("to_sparse to_dense sparse_matmul sparse_linear pruned_linear linear_by_rows csr_product csr_sampled csr_take csr_put stored".split(),
+    **dict.fromkeys("to_sparse to_dense sparse_matmul sparse_linear pruned_linear linear_by_rows csr_product csr_sampled csr_take csr_put bsr_product bsr_sampled bsr_take bsr_put stored".split(),
                     "of a SparseMatrix: tests/run/tensor/sparse.ouro"),
     "prune": "piecewise", "smallest_magnitudes": "a part of prune", "nnz": "counts", "sparsity": "counts",
     "place": "where a tensor is", "place_like": "where a tensor is", "cpu": "where a tensor is",
