@@ -46,7 +46,7 @@ constexpr OpDef kSparse[] = {
   {.name = "bsr_product",
    .doc = "A x, or A^T x if transposed, for the matrix A of height x width with these blocks of values, each at its column of "
           "blocks, the r-th row of blocks from starts[r] to starts[r + 1]; x is [*, n]. If across, x is [n, *] and the result is "
-          "(A x^T)^T. What blocks have beyond the edges of A does not count.",
+          "(A x^T)^T. What blocks have beyond the edges of A is finite and does not count.",
    .sig = "f[z,r,c], i64[z], i64[*], f[*] -> f[@]",
    .params = "@values, @columns, @starts, @x, height: size, width: size, transposed: flag = False, across: flag = False",
    .shape = "bsr_product", .symbol = "bsr_product", .linear_in = 9,
