@@ -84,3 +84,31 @@ for i in range(3):
     t.equal(outs[0].splitlines()[:4], ["no optimizer moves a weight, and no module was named", "0.8 True", "0.9 True 0.9", "True 0.8"])
     t.equal(outs[1], outs[0])
     t.equal(outs[2], outs[0])
+
+
+def test_a_step_pruned_in_blocks_has_few_versions(t):
+    t.write("blocks.ouro", '''
+from ouro import nn, optim, jit, value_and_grad, demand
+manual_seed(0)
+model = nn.Sequential(nn.Linear(60, 50), nn.ReLU(), nn.Linear(50, 10))
+opt = optim.Adam(model, lr=1e-3)
+
+@jit
+def step(x, y):
+    loss, grads = value_and_grad(lambda m: cross_entropy(m(x), y))(model)
+    opt.update(grads)
+    return loss
+
+x, y = randn(64, 60), randint(0, 10, (64,))
+for amount in (None, 0.8, 0.85, 0.9, None, 0.95, 0.85):
+    demand.set(sparsity=amount, block=None if amount is None else (4, 4))
+    for i in range(3):
+        loss = step(x, y)
+    print(f"{loss.item():.9g}", round(sparsity(model[0].weight).item(), 2), model[0].pattern is not None)
+''')
+    told = t.run("explain", "--mode=graph", "blocks.ouro").out
+    out = told[:told.index("\n\ncompiled code took ") + 1]
+    t.equal([line.split()[2] for line in out.splitlines()], ["False", "True", "True", "True", "False", "True", "True"])
+    # dense, the sizes of the first pattern, sizes that are symbols, and a size of 1 or 0 if there is one
+    t.check(told.count(": compiled;") <= 4, told)
+    t.equal(t.run("--mode=eager", "blocks.ouro").out, out)
