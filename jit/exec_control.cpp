@@ -604,7 +604,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     bool stable = true;
     // Each edge is compared with the head as it is. What the edges add to the plan is for the next round's head.
     const LoopPlan of_head = plan;
-    for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e);
+    for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e, lh.renewed);
     // An iteration begins as the one before it has left the world.
     if (effects_.unknown && !before.unknown)
       abandon(Reason::interpreter_changed, "what the interpreter may change in a loop");

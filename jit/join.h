@@ -78,6 +78,7 @@ struct LoopPlan {
   // Those that are eithers there: a parameter that is the tag, and one that is the value.
   std::map<uint32_t, OptionalForm> optional_names;
   std::map<HeapLocation, OptionalForm> optional_heap;
+  std::set<uint32_t> renewed;  // names of lists and dicts that each turn makes anew (jit/renewed.cpp)
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
   // Seqs to which each turn pushes, and the width of their records (jit/records.cpp).
@@ -91,6 +92,7 @@ struct LoopHead {
   ir::BlockId block{};
   std::vector<ir::Atom> initial;
   std::set<uint32_t> params;  // names
+  std::set<HeapId> renewed;   // objects that stand for those of all turns
   // jit/records.cpp
   bool functions = false;  // some of its parameters are of functions, or of objects that extend tuple
   size_t rolled = 0;       // which of Specialiser::rolled_ its turns push

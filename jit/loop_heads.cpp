@@ -66,7 +66,8 @@ void Specialiser::generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh
     const auto at = forms.find(key);
     return at == forms.end() ? nullptr : &at->second;
   };
-  for (uint32_t n : plan.names) f.env[n] = generalise(f.env[n], lh, form(plan.optional_names, n));
+  for (uint32_t n : plan.names)
+    f.env[n] = plan.renewed.count(n) ? renew(f.env[n], lh) : generalise(f.env[n], lh, form(plan.optional_names, n));
   for (const HeapLocation& l : plan.heap) {
     AObject& o = write(l.object);
     AVal* v = part_of(o, l);
@@ -138,7 +139,7 @@ static void drop_zeros_of_turn(const AObject& head, AObject& back) {
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
-                       Fork& edge) {
+                       Fork& edge, const std::set<HeapId>& renewed) {
   bool ok = true;
   const std::vector<bool>& live = f.flow->live_in[index(head)];
   heap_ = edge.heap;
@@ -158,9 +159,25 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     (plan.*known).insert(place);
     ok = false;
   };
-  for (uint32_t n = 0; n < live.size(); ++n)
-    if (live[n])
+  const auto of_each_turn = [&](uint32_t n) {
+    const AVal &h = at_head.env[n], &b = edge.env[n];
+    if (same(h, b)) return of_head.renewed.contains(n);
+    if (of_head.renewed.contains(n)) return require_renewed(f.variable(n), h, b, at_head, edge), true;
+    if (!are_renewed(h, b, at_head.heap, edge.heap) || !reached_by_it_alone(f, n, at_head, live)) return false;
+    plan.renewed.insert(n);
+    plan.names.insert(n);
+    return ok = false, true;
+  };
+  for (uint32_t n = 0; n < live.size(); ++n) {
+    if (!live[n]) continue;
+    if (!of_each_turn(n))
       look(at_head.env[n], edge.env[n], &LoopPlan::names, &LoopPlan::optional_names, n, [&] { return f.variable(n); });
+    else if (!reached_by_it_alone(f, n, edge, live))
+      abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", f.variable(n)));
+  }
+  for (HeapId id : renewed)
+    if (wrote_to(id, at_head, edge))
+      abandon(Reason::loop_growth, "a list or dict that a loop makes anew and changes in place");
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
@@ -275,7 +292,12 @@ std::vector<Atom> Specialiser::back_edge_arguments(const LoopPlan& plan, const F
                                                    const LoopHead& lh) {
   std::vector<Atom> out;
   std::map<uint32_t, Atom> chains;
-  for (uint32_t n : plan.names) collect(*this, at_head.env[n], edge.env[n], lh, chains, out);
+  const auto pass = [&](const AVal& head, const AVal& back) { collect(*this, head, back, lh, chains, out); };
+  for (uint32_t n : plan.names)
+    if (plan.renewed.contains(n))
+      renewed_arguments(at_head.env[n], edge.env[n], at_head, edge, pass);
+    else
+      pass(at_head.env[n], edge.env[n]);
   for (const HeapLocation& l : plan.heap)
     collect(*this, *part_of(*at_head.heap[l.object], l), *part_of(*edge.heap[l.object], l), lh, chains, out);
   if (!plan.rolled.empty()) out.push_back(chain_with_turn(lh));

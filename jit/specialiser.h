@@ -610,11 +610,21 @@ class Specialiser {
   void merge_shadows(AObject& o, const AObject& x, const AObject& y, Fork& a, Fork& b, struct JoinBlock& j);
   void generalise_state(AFrame& f, const LoopPlan& plan, LoopHead& lh);
   AVal generalise(const AVal& v, LoopHead& lh, const struct OptionalForm* optional = nullptr);
-  bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge);
+  bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge,
+            const std::set<HeapId>& renewed);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
+  // renewed.cpp
+  bool are_renewed(const AVal& head, const AVal& back, const AHeap& at_head, const AHeap& at_edge) const;
+  bool reached_by_it_alone(const AFrame& f, uint32_t name, const Fork& at, const std::vector<bool>& live) const;
+  AVal renew(const AVal& v, LoopHead& lh);
+  void require_renewed(const std::string& what, const AVal& head, const AVal& back, const Fork& at_head,
+                       const Fork& edge);
+  void renewed_arguments(const AVal& head, const AVal& back, const Fork& at_head, const Fork& edge,
+                         const std::function<void(const AVal&, const AVal&)>& pass) const;
+  bool wrote_to(HeapId id, const Fork& at_head, const Fork& edge) const;
   // either.cpp
   static bool passes_either(const ir::Let& let, uint32_t operand);
   AVal settle(const AVal& v) const;
