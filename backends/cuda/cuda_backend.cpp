@@ -194,7 +194,7 @@ bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& er
 KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: CUDA");
   if (!entered(error)) return nullptr;
-  auto [distinct, where] = device::distinct(kernels, dump);
+  auto [distinct, texts, where] = device::distinct(kernels, dump);
   std::string text = ptx::assembly(distinct, gpu_->target, error);
   if (text.empty()) return nullptr;
   if (dump && dump->want_assembly) dump->assembly += text;

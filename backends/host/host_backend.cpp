@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -33,16 +35,26 @@ using runtime::KernelModuleRef;
 constexpr int64_t kSplitWork = 1 << 15;
 constexpr uint32_t kSaveMagic = 0x326b756f;  // "ouk2"
 
+// An object of some kernels, linked. Modules share it.
 struct Part {
   std::string object;
+  uint32_t entries = 0;
   CodeRef code;
+
+  bool link(HostJit& jit, std::string& error) {
+    std::vector<std::string> names;
+    for (uint32_t e = 0; e < entries; ++e) names.push_back("k" + std::to_string(e));
+    if (names.empty()) return true;
+    code = jit.link(object, names, error);
+    return code != nullptr;
+  }
 };
+using PartRef = std::shared_ptr<const Part>;
 
 class HostModule final : public KernelModule {
  public:
-  std::vector<Part> parts;
+  std::vector<PartRef> parts;
   std::vector<std::pair<uint32_t, uint32_t>> where;  // of each kernel: part and entry
-  std::vector<uint32_t> entries;                     // of each part: how many
   std::vector<KernelFn> functions;                   // null: evaluated
   // Kernels that the code generator cannot take, by number, and why; rare.
   struct Evaluated {
@@ -54,7 +66,7 @@ class HostModule final : public KernelModule {
   size_t count() const override { return where.size(); }
   size_t bytes() const override {
     size_t n = 0;
-    for (const Part& p : parts) n += p.object.size();
+    for (const PartRef& p : parts) n += p->object.size();
     return n;
   }
   std::vector<std::string> not_compiled() const override {
@@ -62,20 +74,50 @@ class HostModule final : public KernelModule {
     for (const auto& [k, e] : evaluated_) out.push_back(e.why);
     return out;
   }
-  bool link(HostJit& jit, std::string& error) {
-    for (size_t i = 0; i < parts.size(); ++i) {
-      std::vector<std::string> names;
-      for (uint32_t e = 0; e < entries[i]; ++e) names.push_back("k" + std::to_string(e));
-      if (names.empty()) continue;
-      parts[i].code = jit.link(parts[i].object, names, error);
-      if (!parts[i].code) return false;
-    }
+  uint32_t add(PartRef part) {
+    const auto known = std::ranges::find(parts, part);
+    if (known == parts.end()) return parts.push_back(std::move(part)), static_cast<uint32_t>(parts.size() - 1);
+    return static_cast<uint32_t>(known - parts.begin());
+  }
+  void find_functions() {
     for (size_t k = 0; k < where.size(); ++k) {
       auto [part, entry] = where[k];
-      functions.push_back(evaluated_.count(k) ? nullptr : reinterpret_cast<KernelFn>(parts[part].code->entry(entry)));
+      functions.push_back(evaluated_.count(k) ? nullptr : reinterpret_cast<KernelFn>(parts[part]->code->entry(entry)));
     }
-    return true;
   }
+};
+
+// The kernels that modules of this process have code for, by their text. The versions of a step for two plans differ in
+// few kernels, and so do those for two sizes: what one has compiled the other takes over.
+class KnownKernels {
+ public:
+  struct Known {
+    PartRef part;  // null: none is known
+    uint32_t entry = 0;
+  };
+  Known find(const std::string& text) {
+    std::lock_guard guard(lock_);
+    const auto at = known_.find(text);
+    return at == known_.end() ? Known{} : Known{at->second.part.lock(), at->second.entry};
+  }
+  void add(std::string text, const PartRef& part, uint32_t entry) {
+    std::lock_guard guard(lock_);
+    if (known_.size() >= sweep_at_) {
+      std::erase_if(known_, [](const auto& k) { return k.second.part.expired(); });
+      sweep_at_ = std::max<size_t>(kLeast, 2 * known_.size());
+    }
+    known_.insert_or_assign(std::move(text), Weak{part, entry});
+  }
+
+ private:
+  static constexpr size_t kLeast = 1024;
+  struct Weak {
+    std::weak_ptr<const Part> part;
+    uint32_t entry = 0;
+  };
+  std::mutex lock_;
+  std::unordered_map<std::string, Weak> known_;
+  size_t sweep_at_ = kLeast;
 };
 
 // The module of some kernels as an object. Empty and `error` set if LLVM does not take it.
@@ -188,6 +230,7 @@ class Host final : public HostBackend {
   KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
   std::string save(const KernelModule& module) const override;
   KernelModuleRef load(std::string_view bytes, std::string& error) override;
+  void loaded(const KernelModule& module, std::span<const Kernel* const> kernels) override;
   bool launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads,
               std::string& error) override;
   bool sync(runtime::PollWord, std::string&) override { return true; }
@@ -195,17 +238,28 @@ class Host final : public HostBackend {
  private:
   HostOptions options_;
   std::shared_ptr<HostJit> jit_;
+  KnownKernels known_;
 };
 
 KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
   Timer timer("kernels: compile");
   auto module = std::make_shared<HostModule>();
-  auto [distinct, which] = device::distinct(kernels, dump);
+  auto [distinct, texts, which] = device::distinct(kernels, dump);
+  // Of each distinct kernel what is known of it, or its place among those that are compiled.
+  std::vector<KnownKernels::Known> known(distinct.size());
+  std::vector<size_t> place(distinct.size());
+  std::vector<const Kernel*> fresh;
+  for (size_t d = 0; d < distinct.size(); ++d) {
+    if (!dump) known[d] = known_.find(texts[d]);
+    if (known[d].part) continue;
+    place[d] = fresh.size();
+    fresh.push_back(distinct[d]);
+  }
   constexpr size_t kPerThread = 6;
   size_t jobs_wanted =
-      std::clamp<size_t>(distinct.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
+      std::clamp<size_t>(fresh.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
   std::vector<CompileJob> jobs(jobs_wanted);
-  for (size_t i = 0; i < distinct.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(distinct[i]);
+  for (size_t i = 0; i < fresh.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(fresh[i]);
   for (CompileJob& j : jobs)
     if (dump) j.dump.want_ir = dump->want_ir, j.dump.want_assembly = dump->want_assembly;
   std::atomic<bool> given_up{false};
@@ -225,28 +279,46 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
   run(jobs[0]);
   for (std::thread& t : helpers) t.join();
   if (given_up) throw GivenUp();
-  std::vector<uint32_t> first;  // part of each job's first object
-  for (CompileJob& j : jobs) {
-    if (dump) dump->ir += j.dump.ir, dump->assembly += j.dump.assembly;
-    first.push_back(static_cast<uint32_t>(module->parts.size()));
-    for (CompileJob::Made& made : j.made) {
-      module->parts.push_back({std::move(made.object), nullptr});
-      module->entries.push_back(made.entries);
+  std::vector<std::vector<PartRef>> made(jobs.size());
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    if (dump) dump->ir += jobs[j].dump.ir, dump->assembly += jobs[j].dump.assembly;
+    for (CompileJob::Made& object : jobs[j].made) {
+      auto part = std::make_shared<Part>(Part{std::move(object.object), object.entries, nullptr});
+      if (!part->link(*jit_, error)) return nullptr;
+      made[j].push_back(std::move(part));
     }
   }
+  std::map<size_t, std::string> why;  // of distinct kernels that have no code
+  for (size_t d = 0; d < distinct.size(); ++d) {
+    if (known[d].part) continue;
+    const size_t job = place[d] % jobs_wanted, at = place[d] / jobs_wanted;
+    auto [object, entry] = jobs[job].where[at];
+    if (object < 0) {
+      why[d] = jobs[job].why[at];
+      continue;
+    }
+    known[d] = {made[job][static_cast<size_t>(object)], entry};
+    known_.add(texts[d], known[d].part, entry);
+  }
   for (size_t k = 0; k < which.size(); ++k) {
-    const CompileJob& job = jobs[which[k] % jobs_wanted];
-    auto [object, entry] = job.where[which[k] / jobs_wanted];
-    if (object >= 0) {
-      module->where.emplace_back(first[which[k] % jobs_wanted] + static_cast<uint32_t>(object), entry);
+    if (const KnownKernels::Known& kernel = known[which[k]]; kernel.part) {
+      module->where.emplace_back(module->add(kernel.part), kernel.entry);
       continue;
     }
     module->where.emplace_back(0, 0);
-    module->evaluated_[k] = {std::make_shared<Kernel>(*kernels[k]), job.why[which[k] / jobs_wanted]};
+    module->evaluated_[k] = {std::make_shared<Kernel>(*kernels[k]), why[which[k]]};
     notice("compiler", "a kernel is evaluated, not compiled: " + module->evaluated_[k].why);
   }
-  if (!module->link(*jit_, error)) return nullptr;
+  module->find_functions();
   return module;
+}
+
+void Host::loaded(const KernelModule& module, std::span<const Kernel* const> kernels) {
+  const auto& m = static_cast<const HostModule&>(module);
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    auto [part, entry] = m.where[k];
+    known_.add(print(*kernels[k]), m.parts[part], entry);
+  }
 }
 
 template <class T>
@@ -269,9 +341,9 @@ std::string Host::save(const KernelModule& module) const {
   put(out, static_cast<uint32_t>(m.parts.size()));
   put(out, static_cast<uint32_t>(m.where.size()));
   for (size_t i = 0; i < m.parts.size(); ++i) {
-    put(out, m.entries[i]);
-    put(out, static_cast<uint64_t>(m.parts[i].object.size()));
-    out += m.parts[i].object;
+    put(out, m.parts[i]->entries);
+    put(out, static_cast<uint64_t>(m.parts[i]->object.size()));
+    out += m.parts[i]->object;
   }
   for (auto [part, entry] : m.where) put(out, part), put(out, entry);
   return out;
@@ -286,20 +358,22 @@ KernelModuleRef Host::load(std::string_view bytes, std::string& error) {
     uint64_t size = 0;
     ok = take(bytes, entries) && take(bytes, size) && size <= bytes.size();
     if (!ok) break;
-    m->entries.push_back(entries);
-    m->parts.push_back({std::string(bytes.substr(0, size)), nullptr});
+    auto part = std::make_shared<Part>(Part{std::string(bytes.substr(0, size)), entries, nullptr});
     bytes.remove_prefix(size);
+    if (!part->link(*jit_, error)) return nullptr;
+    m->parts.push_back(std::move(part));
   }
   for (uint32_t i = 0; ok && i < count; ++i) {
     uint32_t part = 0, entry = 0;
-    ok = take(bytes, part) && take(bytes, entry) && part < parts && entry < m->entries[part];
+    ok = take(bytes, part) && take(bytes, entry) && part < parts && entry < m->parts[part]->entries;
     m->where.emplace_back(part, entry);
   }
   if (!ok) {
     error = "not a saved kernel module";
     return nullptr;
   }
-  return m->link(*jit_, error) ? m : nullptr;
+  m->find_functions();
+  return m;
 }
 
 bool Host::launch(const KernelModule& module, size_t index, const KernelArgs& args, int threads, std::string& error) {

@@ -183,7 +183,7 @@ KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::str
       error = device_->text_of(CL_DEVICE_NAME) + " does not compute with f64";
       return nullptr;
     }
-  auto [distinct, where] = device::distinct(kernels, dump);
+  auto [distinct, texts, where] = device::distinct(kernels, dump);
   std::string source = opencl::source(distinct);
   if (dump && dump->want_ir) dump->ir += source;
   auto module = std::make_shared<OpenClModule>(device_, std::move(where), source.size());

@@ -64,7 +64,6 @@ class Ordering {
       work.emplace_back(node, needs_[static_cast<size_t>(node)].begin());
     };
     for (int root : by_key) {
-      if (ahead_[static_cast<size_t>(root)] && !opt::is_pure(*g_.function, let_of(root))) emit(root);
       visit(root);
       while (!work.empty()) {
         auto& [node, next] = work.back();
@@ -106,8 +105,13 @@ class Ordering {
     for (size_t n = groups.size(); n < needs_.size(); ++n)
       if (wanted[n] && is_number(let_of(static_cast<int>(n)))) {
         ahead_[n] = true;
-        state_[n] = done;
-        for (int user : needed_by_[n]) --missing_[static_cast<size_t>(user)];
+        // At its place it keeps the order of what raises and of effects; who takes the number does not wait for that.
+        std::erase_if(needed_by_[n], [&](int user) {
+          if (made_.runs_after(user) == static_cast<int>(n)) return false;
+          needs_[static_cast<size_t>(user)].erase(static_cast<int>(n));
+          --missing_[static_cast<size_t>(user)];
+          return true;
+        });
         steps_.push_back(
             {.kind = Step::Kind::let, .cluster = {}, .let = made_.lets()[n - groups.size()], .ahead = true});
       }
@@ -212,6 +216,7 @@ class Ordering {
   void emit(int node) {
     const size_t groups = made_.groups().size();
     if (static_cast<size_t>(node) >= groups) {
+      if (ahead_[static_cast<size_t>(node)] && opt::is_pure(*g_.function, let_of(node))) return;
       steps_.push_back(
           {.kind = Step::Kind::let, .cluster = {}, .let = made_.lets()[static_cast<size_t>(node) - groups]});
       return;
@@ -244,7 +249,7 @@ class Ordering {
   const Grouping& made_;
   const Graph& g_;
   std::vector<int> included_;  // the node whose members a value was last one of
-  const std::vector<std::set<int>> needs_;
+  std::vector<std::set<int>> needs_;
   std::vector<State> state_;
   std::vector<size_t> missing_;              // of a node's needs, those that have not run
   std::vector<std::vector<int>> needed_by_;  // the other way round

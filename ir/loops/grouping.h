@@ -53,6 +53,12 @@ class Grouping {
   size_t node_count() const { return groups_.size() + lets_.size(); }
   /// The node that makes a value; -1: none of this block.
   int node_of(ValueId v) const;
+  /// The node of effects that this one stands behind; -1: none.
+  int runs_after(int node) const {
+    const int let = node - static_cast<int>(groups_.size());
+    const int before = let < 0 ? -1 : runs_after_[static_cast<size_t>(let)];
+    return before < 0 ? -1 : static_cast<int>(groups_.size()) + before;
+  }
   /// The let of `name` as a node; -1: it is none that runs by itself.
   int let_node(NameId name) const {
     const int at = let_of_name_[index(name)];

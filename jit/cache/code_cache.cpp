@@ -103,6 +103,7 @@ KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir
     std::string bytes, unfit;
     KernelModuleRef module = disk->load(key, bytes) ? backend.load(bytes, unfit) : nullptr;
     if (module && module->count() == kernels.size()) {
+      backend.loaded(*module, kernels);
       ++loaded_;
       loaded = true;
       return module;

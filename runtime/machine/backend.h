@@ -86,6 +86,8 @@ class Backend {
   /// The module as bytes for a disk cache, and back; empty or null where the backend has no such form.
   virtual std::string save(const KernelModule& module) const = 0;
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;
+  /// What load() gave has the code of these kernels: later modules may share it.
+  virtual void loaded(const KernelModule&, std::span<const ir::loops::Kernel* const>) {}
   /// Does what the driver would put off until a kernel is launched for the first time. On a thread beside those that
   /// launch, before the module is theirs.
   virtual void settle(const KernelModule&) {}

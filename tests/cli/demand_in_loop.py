@@ -185,7 +185,7 @@ def test_memory_is_given_back_in_the_middle_of_a_compiled_loop(t):
         # The first looks at memory are those of the call itself, once it has gone on for a while.
         t.equal(t.run("ctl", str(process.pid), "set", "memory=2G", env=env).out, "")
         wait_for("no memory was measured", lambda s: s["measures"]["memory"] > 0)
-        t.equal(t.run("ctl", str(process.pid), "set", "memory=60%", env=env).out, "")
+        t.equal(t.run("ctl", str(process.pid), "set", "memory=45%", env=env).out, "")
         wait_for("the goal was not met", lambda s: s["running"].get("temporaries") and s["targets"]["memory"]["met"])
         t.equal(t.run("ctl", str(process.pid), "set", "memory=none", env=env).out, "")
         wait_for("the response was not taken back", lambda s: not s["running"].get("temporaries"))

@@ -242,6 +242,39 @@ TEST_CASE("equal_kernels_share_their_code") {
   CHECK(three->bytes() == one->bytes());
 }
 
+TEST_CASE("modules_share_the_code_of_equal_kernels") {
+  auto k = ir::loops::read_kernel(map("f64", "add", "f64")), other = ir::loops::read_kernel(map("f64", "sub", "f64"));
+  const ir::loops::Kernel* kernels[] = {&k, &other};
+  std::string error;
+  auto& backend = test::host();
+  auto one = backend.compile(std::span(kernels).first(1), error);
+  auto both = backend.compile(kernels, error);
+  REQUIRE(both);
+  // Compiled together they would be one object.
+  uint32_t parts = 0;
+  const std::string bytes = backend.save(*both);
+  std::memcpy(&parts, bytes.data() + sizeof parts, sizeof parts);
+  CHECK(parts == 2);
+  CHECK(both->bytes() > one->bytes());
+  one = nullptr;  // the code stays
+  double a[3] = {1, 2, 3}, b[3] = {10, 20, 30}, c[3];
+  void* p[] = {a, b, c};
+  int64_t n = 3;
+  REQUIRE(backend.launch(*both, 0, {p, &n, nullptr, 3, 1}, 1, error));
+  CHECK(c[2] == 33);
+  REQUIRE(backend.launch(*both, 1, {p, &n, nullptr, 3, 1}, 1, error));
+  CHECK(c[2] == -27);
+  // What a loaded module has is known, too.
+  auto loaded = backend.load(bytes, error);
+  REQUIRE(loaded);
+  both = nullptr;
+  backend.loaded(*loaded, kernels);
+  auto again = backend.compile(std::span(kernels).last(1), error);
+  loaded = nullptr;
+  REQUIRE(backend.launch(*again, 0, {p, &n, nullptr, 3, 1}, 1, error));
+  CHECK(c[0] == -9);
+}
+
 TEST_CASE("a_saved_module_loads_and_runs_without_compiling") {
   auto k = ir::loops::read_kernel(map("f32", "mul", "f32"));
   const ir::loops::Kernel* kernels[] = {&k};
