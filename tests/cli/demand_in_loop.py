@@ -165,7 +165,7 @@ print("done", *[w.sum().item() for w in train(ws, x, {turns})], flush=True)
 '''
 
 
-@tags("jit", "threads")
+@bits
 def test_memory_is_given_back_in_the_middle_of_a_compiled_loop(t):
     """A goal is met, and taken back, while one call goes on; the result has the same bits."""
     runtime = t.path("runtime")
