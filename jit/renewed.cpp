@@ -6,11 +6,12 @@
 // The list of a turn is another object than that of the turn before. At the head of the loop one abstract object stands
 // for all of them, whose items are parameters of the head.
 //
-// That is right as long as nothing else reaches the object: nobody sees then that it is another one. So the objects
-// that are renewed are a tree below the variable, of lists, dicts and tuples that exist in the program only; neither
-// another variable nor another object leads into it, before the turn or behind it; and the turn does not write to the
-// head's. What the caller's list is in the first turn, is made a tree by that turn, which is written out (Unlike).
-// Where derivatives are recorded the identity of a list is a key, and nothing is renewed.
+// That is right as long as nothing else reaches the object: nobody sees then that it is another one. So what is renewed
+// is a tree below the variable, of lists, dicts and tuples that exist in the program only. Neither another variable nor
+// another object leads into it, before the turn or behind it, and the turn does not write to the head's. In the first
+// turn the variable may hold a list of the caller's, which others reach: that turn is written out (Unlike), and leaves
+// a list that nothing else reaches. Where derivatives are recorded the identity of a list is a key, and nothing is
+// renewed.
 #include <algorithm>
 #include <set>
 
