@@ -1,6 +1,8 @@
 """The mode auto lets a script wait for the specialiser only as long as that is worth it (jit/pauses.h)."""
 import json
 
+from harness.cli import bits
+
 # A step whose specialisation takes much longer than its call: a long chain of small layers.
 SCRIPT = """
 import time
@@ -37,19 +39,22 @@ def run(t, **how):
     spans = [e for e in events if e.get("cat") == "specialise"]
     ends = [e["ts"] + e.get("dur", 0) for e in events if "ts" in e]
     begins = [e["ts"] for e in events if "ts" in e]
-    return [(e["name"], e["dur"] / 1e3) for e in spans], (max(ends) - min(begins)) / 1e3
+    return [(e["name"], e["dur"] / 1e3) for e in spans], (max(ends, default=0) - min(begins, default=0)) / 1e3
 
 
+@bits
 def test_a_short_script_does_not_wait_for_large_steps(t):
     pauses, whole = run(t, mark="", depth=600, seconds=0.5)
     assert sum(ms for _, ms in pauses) <= 0.06 * whole + 10, (pauses, whole)
 
 
+@bits
 def test_a_marked_step_is_specialised_at_its_first_call(t):
     pauses, whole = run(t, mark="@jit", depth=50, seconds=0.3)
     assert any(name == "step" for name, _ in pauses), (pauses, whole)
 
 
+@bits
 def test_a_small_step_is_specialised_soon(t):
     pauses, whole = run(t, mark="", depth=3, seconds=2.5)
     assert pauses, whole
