@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/attempt.h"
 #include "jit/join.h"
 #include "jit/specialiser.h"
 #include "support/give_up.h"
@@ -159,6 +160,19 @@ void Specialiser::take_edge(AFrame& f, const ir::Target& t) {
   for (uint32_t i = 0; i < t.nargs; ++i) f.env[index(b.params[i])] = std::move(args[i]);
 }
 
+// Until the next slice. Then the guards of what was read so far are looked at.
+void Specialiser::pause() {
+  request_.attempt->pause();
+  std::vector<Value> values, inputs;
+  Miss miss;
+  bool stands = access.load(session, request_.function, request_.args, values, inputs, &miss);
+  for (const auto& [id, found] : external_info_) {  // one that is reached no more may have got a __dict__
+    const auto* o = runtime::cast_exact<runtime::Instance>(found.first);
+    if (stands && o && !o->shape) stands = false, miss.node = found.second;
+  }
+  if (!stands) request_.attempt->end_as_changed(access, miss.node);
+}
+
 Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
   BlockId at = from;
   // Branches that are not decided stand inside each other.
@@ -178,8 +192,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
     if (arms_ > 0 && block.term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
     may_give_up();
-    if (request_.until && ++blocks_ % kBlocksOfLook == 0 && std::chrono::steady_clock::now() >= *request_.until)
-      throw GivenUp();
+    if (request_.attempt && request_.attempt->slice_is_over()) pause();
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps)
       abandon_whole(Reason::too_large, fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));

@@ -103,7 +103,10 @@ bool asked_for_everything() {
 }  // namespace
 
 JitExecutor::JitExecutor(Session& s)
-    : session_(s), stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr), everything_(asked_for_everything()) {
+    : session_(s),
+      stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr),
+      stress_slices_(std::getenv("OURO_STRESS_SLICES") != nullptr),
+      everything_(asked_for_everything()) {
   if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
 }
 JitExecutor::~JitExecutor() { queue_.reset(); }
@@ -317,6 +320,16 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       f.missed = missed->made;
       f.missed_node = first_miss.node;
     }
+    if (f.attempt) {
+      constexpr double kShortCall = 0.1;  // ms: looking at it costs something
+      if (is_limited(s, f) && pauses_.slice_ms(run_ms()) == 0) {
+        if (f.cost.call_ms < kShortCall) step_aside(s, c);
+        return RunOutcome::not_taken;
+      }
+      c.fitting = next_slice(s, c.frame, f, x.args);
+      if (!c.fitting) return RunOutcome::not_taken;
+      continue;
+    }
     if (!f.full.empty() || backs_off(s, f)) break;
     if (must_wait(s, f, runtime::frame_code(c.frame)->calls)) {
       step_aside(s, c);
@@ -350,8 +363,13 @@ bool JitExecutor::is_limited(const Session& s, const FunctionVersions& f) const 
 
 bool JitExecutor::must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const {
   if (!is_limited(s, f)) return false;
-  const double run_ms = static_cast<double>(now_ns() - begun_ns) / 1e6;
-  return !f.cost.seen() || !pauses_.may_begin(f.cost, run_ms, f.versions.empty() ? calls : f.misses);
+  const bool at_once = !is_sliced(s, f);
+  return !f.cost.seen() || !pauses_.may_begin(f.cost, run_ms(), f.versions.empty() ? calls : f.misses, at_once);
+}
+
+bool JitExecutor::is_sliced(const Session& s, const FunctionVersions& f) const {
+  if (f.changed >= kMostChanged || s.options.mode != runtime::Mode::auto_) return false;
+  return stress_slices_ || is_limited(s, f);
 }
 
 bool JitExecutor::is_tried(const Version& v) const {

@@ -43,6 +43,7 @@ class JitExecutor final : public runtime::Executor {
   bool ready_to_move(Session& s) override;
   void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
+  void let_go(Session& s) override;
   runtime::PlanMemory memory_of_plans(Session& s) override;
   void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
@@ -91,6 +92,9 @@ class JitExecutor final : public runtime::Executor {
   bool backs_off(Session& s, const FunctionVersions& f) const;
   // In the mode auto a function that nobody marked waits until its specialisation is worth the pause (jit/pauses.h).
   bool is_limited(const Session& s, const FunctionVersions& f) const;
+  // Then it is done in slices, but where the script has changed again and again between two what was read.
+  bool is_sliced(const Session& s, const FunctionVersions& f) const;
+  double run_ms() const { return static_cast<double>(now_ns() - begun_ns) / 1e6; }
   bool must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const;
   // Is it compared with the interpreter? On another device that would wait until its own kernels are built there.
   bool is_tried(const Version& v) const;
@@ -109,6 +113,18 @@ class JitExecutor final : public runtime::Executor {
   runtime::Outcome run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
+  // Of the attempt that was begun; null: it has not ended, or came to nothing.
+  std::shared_ptr<Version> next_slice(Session& s, runtime::Frame& frame, FunctionVersions& f,
+                                      const std::vector<Value>& args);
+  struct Specialised {
+    std::shared_ptr<SpecialiseResult> made;
+    const SpecialiseRequest& request;
+    const std::vector<Value>& args;  // of the call that has it now
+    std::string why;
+    double ms;
+  };
+  std::shared_ptr<Version> add_version(Session& s, runtime::Frame& frame, FunctionVersions& f, const Specialised& done);
+  void note_pause(const Session& s, const FunctionVersions& f, std::chrono::steady_clock::time_point start);
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
@@ -128,8 +144,9 @@ class JitExecutor final : public runtime::Executor {
   bool wants(runtime::Frame& frame, bool objects) const;
 
   Session& session_;
-  bool stress_exits_ = false;  // OURO_STRESS_EXITS: see docs/testing.md
-  bool everything_ = false;    // OURO_COMPILE=everything: functions without tensors, and the library's, too
+  bool stress_exits_ = false;   // OURO_STRESS_EXITS: see docs/testing.md
+  bool stress_slices_ = false;  // OURO_STRESS_SLICES: likewise
+  bool everything_ = false;     // OURO_COMPILE=everything: functions without tensors, and the library's, too
   std::unordered_map<const ir::Function*, std::unique_ptr<CodeVersions>> index_;
   std::deque<std::unique_ptr<FunctionVersions>> order_;
   // Scratch of one call, reused: no allocation in the steady state. One per depth of nested compiled calls.
@@ -155,6 +172,7 @@ class JitExecutor final : public runtime::Executor {
   std::shared_ptr<runtime::Backend> host_;
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;
+  bool in_slice_ = false;
 };
 
 /// Gives a session its compiler (modes graph and auto).

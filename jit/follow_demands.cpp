@@ -22,7 +22,15 @@ bool JitExecutor::follow_demands(Session& s) {
   return follows;
 }
 
-void JitExecutor::make_room(Session& s) { drop_idle_memory(s); }
+void JitExecutor::make_room(Session& s) {
+  let_go(s);
+  drop_idle_memory(s);
+}
+
+void JitExecutor::let_go(Session&) {
+  if (in_slice_) return;  // the one that asks
+  for (const auto& f : order_) f->attempt = nullptr;
+}
 
 bool JitExecutor::is_idle(Session& s, const Version& v) {
   constexpr uint64_t kLately = 8;  // steps

@@ -66,33 +66,85 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     f.full = fmt::format("{} versions; last: {}", kMaxVersions, why);
     return nullptr;
   }
-  auto v = std::make_shared<Version>();
-  auto start = Clock::now();
-  v->demands = s.demands.plan();
-  v->made_at = start;
-  const bool limited = is_limited(s, f);
-  if (limited) request.until = start + std::chrono::microseconds(static_cast<int64_t>(1e3 * pauses_.most_ms(f.cost)));
+  if (is_sliced(s, f) && may_be_kept(request)) {
+    f.attempt = std::make_unique<Attempt>(s, std::move(request), f.pins, why);
+    return next_slice(s, frame, f, args);
+  }
+  const auto start = Clock::now();
+  auto made = std::make_shared<SpecialiseResult>();
+  bool given_up = false;
   try {
     GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
-    v->made = std::make_shared<SpecialiseResult>(specialise_pinned(s, request, f.pins));
+    *made = specialise_pinned(s, request, f.pins);
   } catch (const GivenUp&) {  // a later call asks again; the interpreter sees an interrupt at once
     s.pending = Value();
     f.pins = pins;
+    given_up = true;
   }
-  v->specialise_ms = ms_since(start);
+  note_pause(s, f, start);
+  if (given_up) return nullptr;
+  return add_version(s, frame, f, {std::move(made), request, args, why, ms_since(start)});
+}
+
+// The script has waited for the specialiser since then.
+void JitExecutor::note_pause(const Session& s, const FunctionVersions& f, Clock::time_point start) {
+  const double ms = ms_since(start);
   note_time(f.code->qualname, "specialise", start);
-  compiler_ns_ += static_cast<uint64_t>(v->specialise_ms * 1e6);
-  if (limited) pauses_.ended(f.cost, v->specialise_ms, /*given_up=*/!v->made && Clock::now() >= *request.until);
-  if (!v->made) return nullptr;
-  v->why = why;
+  compiler_ns_ += static_cast<uint64_t>(ms * 1e6);
+  if (is_limited(s, f)) pauses_.paused(ms);
+}
+
+std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, FunctionVersions& f,
+                                                 const std::vector<Value>& args) {
+  constexpr uint32_t kStressed = 64;  // slices of a call
+  const double ms = is_limited(s, f) ? pauses_.slice_ms(run_ms()) : Pauses::kSliceMs;
+  if (ms == 0) return nullptr;
+  const auto slice = std::chrono::microseconds(static_cast<int64_t>(1e3 * ms));
+  if (!may_be_kept(f.attempt->request())) {
+    f.attempt = nullptr;
+    f.changed = kMostChanged;
+    return nullptr;
+  }
+  const auto start = Clock::now();
+  Attempt::State state{};
+  {
+    in_slice_ = true;
+    GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
+    state = stress_slices_ ? f.attempt->go_on(slice, 1) : f.attempt->go_on(slice);
+    for (uint32_t i = 1; stress_slices_ && i < kStressed && state == Attempt::State::paused; ++i)
+      state = f.attempt->go_on(slice, 1);
+    in_slice_ = false;
+  }
+  note_pause(s, f, start);
+  if (state == Attempt::State::paused) return nullptr;
+  const std::unique_ptr<Attempt> ended = std::move(f.attempt);
+  if (state == Attempt::State::given_up) return nullptr;
+  f.pins = std::move(ended->pins());
+  if (state == Attempt::State::changed) {
+    ++f.changed;
+    return nullptr;
+  }
+  auto made = std::make_shared<SpecialiseResult>(std::move(ended->result()));
+  return add_version(s, frame, f, {std::move(made), ended->request(), args, ended->why(), ended->ms()});
+}
+
+std::shared_ptr<Version> JitExecutor::add_version(Session& s, Frame& frame, FunctionVersions& f,
+                                                  const Specialised& done) {
+  auto v = std::make_shared<Version>();
+  v->made = done.made;
+  v->demands = s.demands.plan();
+  v->made_at = Clock::now();
+  v->specialise_ms = done.ms;
+  v->why = done.why;
+  if (is_limited(s, f)) pauses_.made(f.cost, done.ms);
   if (v->made->ok && s.devices.used()) {
     uint8_t place = 0;
     Scratch& x = scratch_[depth_];
-    if (v->made->access.load(s, request.function, args, x.nodes, x.inputs, nullptr))
+    if (v->made->access.load(s, done.request.function, done.args, x.nodes, x.inputs, nullptr))
       (void)settle_place(s, *v, v->demands, place);
     v->placed = place != 0;
   }
-  v->symbolic = !request.symbolic.empty();
+  v->symbolic = !done.request.symbolic.empty();
   if (!v->made->ok) {
     f.failures.push_back(v->made->failure);
     f.before_failure = v->made->fallbacks;
@@ -107,6 +159,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     old->state = Version::State::failed;
   }
   f.misses = 0;
+  f.changed = 0;
   f.versions.insert(f.versions.begin(), v);
   start_compile(s, v, s.options.mode == runtime::Mode::graph);
   return v;

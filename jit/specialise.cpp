@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/ops/registry.h"
+#include "jit/attempt.h"
 #include "jit/describe.h"
 #include "jit/specialiser.h"
 #include "support/diag.h"
@@ -143,7 +144,18 @@ SpecialiseResult Specialiser::run() {
   }
   r.fallbacks = std::move(fallbacks_);
   session.pending = Value();
+  if (request_.attempt) drop_heap();
   return r;
+}
+
+// Piece by piece: all at once takes milliseconds. What comes before and behind it has slices of its own.
+void Specialiser::drop_heap() {
+  request_.attempt->pause();
+  for (HeapId id = 0; id < heap_.size(); ++id) {
+    heap_.put(id, nullptr);
+    if (request_.attempt->slice_is_over()) request_.attempt->pause();
+  }
+  request_.attempt->pause();
 }
 
 // What differs between branches and is used is made real there, one thing after the other. Where nothing comes of that

@@ -1,7 +1,6 @@
 // specialise: a function and its arguments → a typed program, how to find its inputs, and what to do with its results.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,9 +39,9 @@ struct SpecialiseRequest {
   std::set<std::string> varying, spent;
   // What is made for the interpreter at the end of both branches, since it differs and is used.
   std::set<Parted> made_real;
-  bool parts = true;                                           // that may be done
-  std::optional<std::chrono::steady_clock::time_point> until;  // GivenUp then
-  bool may_part = false;  // what differs and is used is to be in `made_real`: SpecialiseResult::parted
+  bool parts = true;                 // that may be done
+  class Attempt* attempt = nullptr;  // it is done in slices (jit/attempt.h)
+  bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
 // How a value is made: of the typed function's outputs when it ends, or of the operands that an operation of the

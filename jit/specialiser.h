@@ -549,6 +549,7 @@ class Specialiser {
                      const std::function<Outcome(size_t, ir::BlockId)>& arm);
   Outcome run_arms(AFrame& f, ir::Atom condition, ir::BlockId meet,
                    const std::function<Outcome(size_t, ir::BlockId)>& arm);
+  void pause();
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
   double turns_left(const AFrame& f, ir::BlockId head) const;
   void next_turn(AFrame& f, AFrame::LoopState& l);
@@ -651,6 +652,7 @@ class Specialiser {
   void carry_objects(const Fork& a, const Fork& b, struct JoinBlock& j);
 
   // results
+  void drop_heap();
   void collect_outputs(const AVal& result);
   void note_written(const AVal& loaded);
   void note_written(const AObject& o, const AObject::Slot& slot);
@@ -677,8 +679,6 @@ class Specialiser {
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;
-  uint32_t blocks_ = 0;                          // executed
-  static constexpr uint32_t kBlocksOfLook = 64;  // between two looks at the clock
   Effects effects_;
   std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;

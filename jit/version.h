@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/attempt.h"
 #include "jit/pauses.h"
 #include "jit/pins.h"
 #include "jit/plan/plan.h"
@@ -60,6 +61,8 @@ struct FunctionVersions {
   std::string refused;                         // why it stays interpreted, once decided
   std::string full;                            // why there will be no more versions, once decided
   Pauses::Function cost;
+  std::unique_ptr<Attempt> attempt;  // at a version, between two of its slices
+  uint32_t changed = 0;  // attempts that ended since the script changed what was read, since the last version
   uint64_t interpreted_calls = 0;
   uint64_t interpreted_ns = 0;  // of those that were timed
   // Calls that fit no version, since the newest one was made, and what the last of them had otherwise.
@@ -81,6 +84,7 @@ struct CodeVersions {
 
 constexpr size_t kMaxVersions = 8;
 constexpr size_t kMaxFailures = 3;
+constexpr uint32_t kMostChanged = 3;     // attempts in slices, until one is made in one piece
 constexpr size_t kMaxFunctions = 64;     // of one code
 constexpr uint32_t kTransformWaits = 3;  // calls before a transform's closure is compiled by itself
 constexpr int kCompileAfter = 100;       // ms, from a function's second call on

@@ -55,6 +55,8 @@ struct Executor {
   virtual bool ready_to_move(Session&) { return true; }
   // The session's memory is at its limit: gives back what is kept for later calls.
   virtual void make_room(Session&) {}
+  // Drops the script's objects that it keeps from one call of a function to the next: somebody asks which are alive.
+  virtual void let_go(Session&) {}
   virtual PlanMemory memory_of_plans(Session&) { return {}; }
   // Gives back what memory_of_plans() calls idle.
   virtual void drop_idle(Session&) {}

@@ -1,10 +1,11 @@
 // Products with a matrix in block rows (BSR): values [z, r, c], the column of each block among the columns of blocks,
 // and where each row of blocks starts. Blocks at the lower and the right edge may reach over it; what they have there
-// counts for nothing.
+// counts for nothing, not even a NaN: products get it as 0 (`without_beyond`), and what makes blocks makes it 0.
 //
 // As with compressed rows (sparse.cpp) the dense operand is packed into panels, and a sum is that of one lane; it is a
 // plain sum in the order in which the blocks are stored, so its bits depend on neither threads nor the instruction set.
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "runtime/tensor/panels.h"
@@ -25,6 +26,34 @@ Bsr matrix(const Tensor* columns, const Tensor* starts, int64_t r, int64_t c, in
   const Csr at{columns->data<int64_t>(), starts->data<int64_t>(), starts->size - 1, c ? blocks_in(width, c) : 0,
                columns->size};
   return {at, r, c, height, width};
+}
+
+bool reaches_over(const Bsr& a) { return a.height % a.r || a.width % a.c; }
+
+// Makes the elements of the blocks that lie beyond the edges 0.
+template <class T>
+void clear_beyond(const Bsr& a, T* values) {
+  for (int64_t row = 0; row < a.at.rows; ++row) {
+    const int64_t rows = std::min(a.r, a.height - row * a.r);
+    for (int64_t j = a.at.starts[row]; j < a.at.starts[row + 1]; ++j) {
+      const int64_t columns = std::min(a.c, a.width - a.at.columns[j] * a.c);
+      T* block = values + j * a.r * a.c;
+      if (columns < a.c)
+        for (int64_t i = 0; i < rows; ++i) std::fill_n(block + i * a.c + columns, a.c - columns, T(0));
+      std::fill_n(block + rows * a.c, (a.r - rows) * a.c, T(0));
+    }
+  }
+}
+
+// The blocks, without what they have beyond the edges: themselves where none reaches over, or a copy in `memory`.
+template <class T>
+const T* without_beyond(const Bsr& a, const T* values, std::optional<WorkMemory<T>>& memory) {
+  if (!reaches_over(a)) return values;
+  const int64_t size = a.at.count * a.r * a.c;
+  memory.emplace(size);
+  std::copy_n(values, size, memory->data());
+  clear_beyond(a, memory->data());
+  return memory->data();
 }
 
 template <class T>
@@ -126,7 +155,9 @@ Value bsr_product(OpCall& c) {
   const int64_t lanes = x.as<Tensor>()->dim(across ? 0 : 1);
   return in_type(c, v->size * lanes, [&]<class T>(T, Tensor* r, int threads) {
     const auto go = transposed ? product_of_transpose<T> : product<T>;
-    go(a, v->data<T>(), dense_operand<T>(x.as<Tensor>(), across), dense_operand<T>(r, across), threads);
+    std::optional<WorkMemory<T>> memory;
+    go(a, without_beyond(a, v->data<T>(), memory), dense_operand<T>(x.as<Tensor>(), across),
+       dense_operand<T>(r, across), threads);
   });
 }
 
@@ -142,6 +173,7 @@ Value bsr_sampled(OpCall& c) {
   return in_type(c, at.at.count * at.r * at.c * lanes, [&]<class T>(T, Tensor* r, int threads) {
     sampled<T>(at, dense_operand<T>(a.as<Tensor>(), across), dense_operand<T>(b.as<Tensor>(), across), r->data<T>(),
                threads);
+    if (reaches_over(at)) clear_beyond(at, r->data<T>());
   });
 }
 
@@ -152,7 +184,7 @@ Value bsr_take(OpCall& c) {
   const Bsr a = matrix(c.in(1), c.in(2), c.integer("r"), c.integer("c"), dense->dim(0), dense->dim(1));
   if (!is_sound(c, a.at, "column of blocks")) return Value::error();
   return in_type(c, a.at.count * a.r * a.c, [&]<class T>(T, Tensor* r, int threads) {
-    const bool edges = a.height % a.r || a.width % a.c;
+    const bool edges = reaches_over(a);
     each_row_of_blocks(a, threads, [&](int64_t first, int64_t rows, int64_t row) {
       const int64_t size = a.r * a.c;
       if (edges)

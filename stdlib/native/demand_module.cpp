@@ -292,6 +292,7 @@ Value n_served(Session& s, const Args& a) {
 Value n_instances(Session& s, const Args& a) {
   const Type* of = cast<Type>(a[0]);
   if (!of) return raise_type_error(s, "instances: a class is expected, not %s", type_name(s, a[0]).c_str());
+  if (s.executor) s.executor->let_go(s);
   std::vector<Value> found;
   for (GcObject* o = s.gc_objects->gc_next; o != s.gc_objects; o = o->gc_next)
     if (o->object_kind() == ObjectKind::instance && is_subtype(static_cast<Instance*>(o)->type, of))

@@ -58,3 +58,141 @@ def test_a_marked_step_is_specialised_at_its_first_call(t):
 def test_a_small_step_is_specialised_soon(t):
     pauses, whole = run(t, mark="", depth=3, seconds=2.5)
     assert pauses, whole
+
+
+@bits
+def test_a_large_step_is_specialised_in_slices(t):
+    pauses, whole = run(t, mark="", depth=60, seconds=3)
+    of_step = [ms for name, ms in pauses if name == "step"]
+    assert len(of_step) > 5 and sorted(of_step)[len(of_step) // 2] < 2, (pauses, whole)
+
+
+# What a step reads changes between two slices of its specialisation: a number, the length of a list, the keys of a dict, an
+# object and its attributes, a global, the class of a layer.
+CHANGES = """
+from ouro import nn, value_and_grad
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+        self.seen = []
+
+    def __call__(self, x):
+        return x * self.by
+
+class Shift(Scale):
+    def __call__(self, x):
+        return x + self.by
+
+class Net(nn.Module):
+    def __init__(self):
+        self.layers = [nn.Linear(4, 4) for _ in range(40)]
+        self.ends = {"first": Scale(0.5)}
+        self.last = Scale(2.0)
+        self.count = 0
+        self.log = []
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = tanh(layer(x)) + factor * x
+        for end in self.ends.values():
+            x = end(x)
+        self.count += 1
+        return self.last(x) * (1.0 + 0.125 * (self.count % 2))
+
+def step(net, x):
+    loss, grads = value_and_grad(lambda net: (net(x) ** 2).mean())(net)
+    for layer, g in zip(net.layers, grads.layers):
+        layer.weight = layer.weight - 0.01 * g.weight
+    net.log.append(loss.item())
+    return loss
+
+def shorter(net):
+    kept = net.layers
+    net.layers = kept[:20]
+    kept.clear()
+
+def with_dict(net):
+    old = net.last
+    net.last = Scale(1.5)
+    old.__dict__["by"] = -1.0
+
+manual_seed(0)
+factor = 1.0
+net, x = Net(), randn(8, 4)
+changes = {
+    12: lambda: net.ends.update(second=Shift(0.25)),
+    15: lambda: setattr(net, "last", Shift(-0.5)),
+    20: lambda: net.ends.pop("first"),
+    24: lambda: shorter(net),
+    28: lambda: with_dict(net),
+    31: lambda: net.layers.append(nn.Linear(4, 4)),
+    33: lambda: setattr(net.last, "more", 3),
+}
+for i in range(60):
+    if i in changes:
+        changes[i]()
+    if i % 7 == 0:
+        factor = 1.0 - 0.01 * i
+    print(i, step(net, x).item(), net.count, len(net.log))
+"""
+
+
+def test_what_the_script_changes_between_two_slices_is_seen(t):
+    t.write("changes.ouro", CHANGES)
+    eager = t.run("--mode=eager", "changes.ouro").out
+    t.check(eager.count("\n") == 60, eager)
+    sliced = t.run("--mode=auto", "changes.ouro", env={"OURO_STRESS_SLICES": "1", "OURO_CACHE": "off"}).out
+    t.equal(sliced, eager)
+
+
+# The step is never compiled to its end: what it held goes when nobody else has it.
+ENDS = """
+from ouro import nn, optim, value_and_grad
+from ouro.native.demand import instances
+
+class Told:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        print("end of", self.name)
+
+class Net(nn.Module):
+    def __init__(self):
+        self.layers = [nn.Linear(4, 4) for _ in range(40)]
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = tanh(layer(x)) + x
+        return x
+
+def train(name, told):
+    net = Net()
+    opt = optim.SGD(net, lr=0.01)
+    if told:
+        net.told = Told(name)
+    file = open(name + ".txt", "w") if name == "c" else None
+
+    def step(x):
+        loss, grads = value_and_grad(lambda net: (net(x) ** 2).mean())(net)
+        opt.update(grads)
+        if file:
+            file.write("x")
+        return loss
+    for i in range(4):
+        step(ones(2, 4))
+
+for name in "abc":
+    train(name, name == "a")
+    print(name, "left", len(instances(Net)), len(instances(optim.SGD)))
+print(open("c.txt").read())
+"""
+
+
+def test_what_a_slice_has_seen_does_not_live_longer(t):
+    t.write("ends.ouro", ENDS)
+    eager = t.run("--mode=eager", "ends.ouro").out
+    t.check("end of a\na left 0 0" in eager and eager.endswith("xxxx\n"), eager)
+    sliced = t.run("--mode=auto", "ends.ouro", env={"OURO_STRESS_SLICES": "1", "OURO_CACHE": "off"}).out
+    t.equal(sliced, eager)
