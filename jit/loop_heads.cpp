@@ -175,14 +175,12 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
     else if (!reached_by_it_alone(f, n, edge, live))
       abandon(Reason::loop_state, fmt::format("a loop's {} that something else holds, too", f.variable(n)));
   }
-  for (HeapId id : renewed)
-    if (wrote_to(id, at_head, edge))
-      abandon(Reason::loop_growth, "a list or dict that a loop makes anew and changes in place");
   check_shared_chains(plan, at_head, edge);
   std::vector<size_t> differing;
   AHeap::each_difference(at_head.heap, edge.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t at : differing) {
     const auto id = static_cast<HeapId>(at);
+    if (renewed.contains(id)) continue;  // another one stands in its place at the next head
     const auto& x = at_head.heap[id];
     if (x && x->kind == AObject::Kind::shadow && edge.heap[id]->items.size() > x->items.size())
       drop_zeros_of_turn(*x, edge.heap.own(id));

@@ -8,10 +8,10 @@
 //
 // That is right as long as nothing else reaches the object: nobody sees then that it is another one. So what is renewed
 // is a tree below the variable, of lists, dicts and tuples that exist in the program only. Neither another variable nor
-// another object leads into it, before the turn or behind it, and the turn does not write to the head's. In the first
-// turn the variable may hold a list of the caller's, which others reach: that turn is written out (Unlike), and leaves
-// a list that nothing else reaches. Where derivatives are recorded the identity of a list is a key, and nothing is
-// renewed.
+// another object leads into it, before the turn or behind it. The turn may write to the head's: what it leaves there
+// goes nowhere but into the next one. In the first turn the variable may hold a list of the caller's, which others
+// reach: that turn is written out (Unlike), and leaves a list that nothing else reaches. Where derivatives are recorded
+// the identity of a list is a key, and nothing is renewed.
 #include <algorithm>
 #include <set>
 
@@ -178,16 +178,6 @@ void Specialiser::renewed_arguments(const AVal& head, const AVal& back, const Fo
   const AObject *x = object_of(head, at_head.heap), *y = object_of(back, edge.heap);
   if (!is_local(x) || !is_local(y)) return pass(head, back);
   for (size_t i = 0; i < x->items.size(); ++i) renewed_arguments(x->items[i], y->items[i], at_head, edge, pass);
-}
-
-// A turn may drop the head's object, and must not write to it.
-bool Specialiser::wrote_to(HeapId id, const Fork& at_head, const Fork& edge) const {
-  const auto &x = at_head.heap[id], &y = edge.heap[id];
-  if (x == y) return false;
-  if (!x || !y || y->outside() || y->poisoned || x->items.size() != y->items.size() || !alike_keys(*x, *y)) return true;
-  for (size_t i = 0; i < x->items.size(); ++i)
-    if (!same(x->items[i], y->items[i])) return true;
-  return false;
 }
 
 }  // namespace ouro::jit

@@ -625,7 +625,6 @@ class Specialiser {
                        const Fork& edge);
   void renewed_arguments(const AVal& head, const AVal& back, const Fork& at_head, const Fork& edge,
                          const std::function<void(const AVal&, const AVal&)>& pass) const;
-  bool wrote_to(HeapId id, const Fork& at_head, const Fork& edge) const;
   // either.cpp
   static bool passes_either(const ir::Let& let, uint32_t operand);
   AVal settle(const AVal& v) const;
