@@ -128,8 +128,9 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
 bool access_guard(Session&, const AccessNode& n, const Value& v) {
   using G = AccessNode::Guard;
   switch (n.guard) {
+    case G::any:  // what has an end that shows would have it at another moment
+      return !runtime::cast_exact<runtime::Instance>(v) || !v.as<runtime::Instance>()->type->has_del;
     case G::none:
-    case G::any:
       return true;
     case G::alias:
       return true;  // load() compares

@@ -92,7 +92,11 @@ N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)
 N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), none(); }
 N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
 N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
-N(n_is_pullback) { return boolean(a.at(0).is(AKind::kept)); }
+N(n_is_pullback) {
+  if (a.at(0).is(AKind::dynamic) && !a[0].type)
+    s.abandon(Reason::unknown_value, "whether a value of no known type is a pullback");
+  return boolean(a[0].is(AKind::kept));
+}
 N(n_kind) {
   const AVal& v = a.at(0);
   if (!s.native_of(v).is(AKind::unbound)) return text("");

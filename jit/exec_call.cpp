@@ -68,10 +68,12 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
   AHeap saved = heap_;
   size_t notes = fallbacks_.size();
   const Effects effects = effects_;
+  const bool in_try = in_try_;
   try {
     return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, here);
   } catch (const Abandon& a) {
     // The callee stays with the interpreter; it runs as one boxed operation here.
+    in_try_ = in_try;
     if (a.whole || abandon_symbol_ || !can_box(f, args, keywords)) throw;
     // The text of the protocol is not the unit of that: what it is the meaning of is boxed instead.
     if (!protocol_module_.is_unbound() && f.parts->globals.same(protocol_module_)) throw;

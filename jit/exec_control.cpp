@@ -199,7 +199,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     if (entry != EnterAt::terminator)
       for (const ir::Let& let : block.lets) {
         span = let.span;
-        AVal v = exec_let_by_sides(f, let);
+        AVal v = exec_let_or_hole(f, let);
         if (let.result != ir::NameId::none) f.env[index(let.result)] = std::move(v);
       }
     entry = EnterAt::block;
@@ -542,15 +542,23 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
+    bool can_be_kept = false;
     try {
       kept();
       if (way.boxes || fallbacks_.size() == notes) return true;
+      can_be_kept = true;
     } catch (const Abandon& a) {
       if (a.whole) throw;
     }
     restart();
     way.kind = LoopWay::Kind::unrolled;
-    if (unrolled()) return true;
+    try {
+      if (unrolled()) return true;
+    } catch (const Abandon& a) {
+      if (a.whole || !can_be_kept) throw;
+      restart();
+      way.kind = LoopWay::Kind::undecided;
+    }
   }
   try {
     kept();
@@ -599,6 +607,10 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     for (HeapId object : preload_.escaped)
       if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
     if (before.done) write_all();  // of what was to be written before the loop
+    if (before.unknown) {
+      before_unknown();
+      after_unknown();
+    }
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);
@@ -619,10 +631,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     const LoopPlan of_head = plan;
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e, lh.renewed);
     // An iteration begins as the one before it has left the world.
-    if (effects_.unknown && !before.unknown)
-      abandon(Reason::interpreter_changed, "what the interpreter may change in a loop");
-    if (effects_.done && !before.done) {
-      before.done = true;
+    if ((effects_.unknown && !before.unknown) || (effects_.done && !before.done)) {
+      before = before | effects_;
       continue;
     }
     if (!stable) continue;

@@ -150,6 +150,11 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
   if (a.is(AKind::ref)) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     const AObject::Kind kind = kind_at(a.heap);
+    const bool holds_items = kind == AObject::Kind::list || kind == AObject::Kind::dict;
+    if (request_.holes && holds_items && is_computed(key) && !recording_ && can_be_made(a) && can_be_made(v)) {
+      boxed(prim::item_set, {a, key, v});
+      return;
+    }
     if (kind == AObject::Kind::list) {
       if (key.is(AKind::slice)) {
         call(protocol_function("set_slice"), {a, AVal::of(concrete_slice(key)), v});

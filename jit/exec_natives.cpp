@@ -100,6 +100,8 @@ AVal n_callable(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a[0].is(AKind::closure) || a[0].is(AKind::bound)) return AVal::of(Value::boolean(true));
   if (s.is_instance(a[0]))
     return AVal::of(Value::boolean(!s.class_lookup(a[0], intern("__call__")).is(AKind::unbound)));
+  if (a[0].is(AKind::dynamic) && !a[0].type)
+    s.abandon(Reason::unknown_value, "callable of a value whose type is not known");
   return AVal::of(Value::boolean(false));
 }
 AVal n_is_tensor(Specialiser& s, const Arguments& a, const Keywords&) {
@@ -149,6 +151,7 @@ AVal n_all(Specialiser& s, const Arguments& a, const Keywords&) { return all_any
 AVal n_any(Specialiser& s, const Arguments& a, const Keywords&) { return all_any(s, a, false); }
 AVal n_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
 AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.at(0).is(AKind::dynamic)) s.abandon(Reason::unknown_value, "next of an iterator that is not followed");
   AVal v = s.next(a.at(0));
   if (v.is(AKind::maybe_end)) s.abandon(Reason::computed_length, "next of an iterator of computed length");
   if (!v.is(AKind::end)) return v;
@@ -234,10 +237,16 @@ AVal t_slice(Specialiser&, const Arguments& a, const Keywords&) {
   if (a.size() == 1) return AVal::compound(AKind::slice, {none, a[0], none});
   return AVal::compound(AKind::slice, {a[0], a[1], a.size() > 2 ? a[2] : none});
 }
+// Of what is gone through together with others, or counted: how far it goes is to be known.
+AVal followed_iterator(Specialiser& s, const AVal& a) {
+  AVal it = s.make_iterator(a);
+  if (it.is(AKind::dynamic)) s.abandon(Reason::computed_length, "a loop over something whose length is not followed");
+  return it;
+}
 AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal z = s.new_iterator(AObject::Iter::zip, {});
   for (const AVal& v : a) {
-    AVal it = s.make_iterator(v);
+    AVal it = followed_iterator(s, v);
     s.write(z.heap).parts.push_back(it);
   }
   return z;
@@ -245,7 +254,7 @@ AVal t_zip(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_enumerate(Specialiser& s, const Arguments& a, const Keywords& k) {
   AVal start = AVal::of(Value::integer(0));
   if (a.size() > 1 || !k.empty()) start = whole(s, a.size() > 1 ? a[1] : k[0].second, "what enumerate starts with");
-  AVal it = s.make_iterator(a.at(0));
+  AVal it = followed_iterator(s, a.at(0));
   AVal e = s.new_iterator(AObject::Iter::enumerate, it);
   s.write(e.heap).cursor = std::move(start);
   return e;
@@ -254,7 +263,7 @@ AVal t_map(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal m = s.new_iterator(AObject::Iter::map, {});
   s.write(m.heap).parts.push_back(a.at(0));
   for (size_t i = 1; i < a.size(); ++i) {
-    AVal it = s.make_iterator(a[i]);
+    AVal it = followed_iterator(s, a[i]);
     s.write(m.heap).parts.push_back(it);
   }
   return m;
@@ -473,6 +482,12 @@ const ir::Type* Specialiser::number_given(const runtime::Native& n, const Argume
                                                          : ir::types::boolean();
 }
 
+// A tuple that is no object of a class that extends tuple.
+static bool is_plain_tuple(const AVal& a) {
+  return (a.is(AKind::tuple) && !a.extends_tuple()) ||
+         (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known));
+}
+
 AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const Keywords& keywords) {
   Arguments args = given;
   for (AVal& a : args) a = settled(a);
@@ -491,6 +506,7 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const
        (kind_of(*v) == ObjectKind::range && runtime::length(session, *v) > kLarge)))
     abandon(Reason::too_large, "a large constant");
   if (all_known && immutable && !args.empty()) {
+    if (layout == ObjectKind::tuple && args.size() == 1 && is_plain_tuple(args[0])) return args[0];
     std::vector<Value> values;
     for (const AVal& a : args) values.push_back(*concrete(a));
     Value out = runtime::call(session, f.known, Args{values, {}, {}});

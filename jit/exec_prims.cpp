@@ -158,10 +158,15 @@ AVal match_kind(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a)
 AVal match(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.pattern(l.op, a, l.attr); }
 AVal iter_next(Specialiser& s, AFrame& f, const ir::Let&, std::vector<AVal>& a) {
   if (!f.loops.empty() && s.over_structure(a[0])) f.loops.back().structural = true;
-  return s.next(a[0]);
+  const bool followed = !a[0].is(AKind::dynamic);
+  AVal item = s.next(a[0]);
+  s.given_item = followed && item.is(AKind::dynamic) ? item.atom : ir::Atom{};
+  return item;
 }
 AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   if (a[0].is(AKind::maybe_end)) return AVal::dynamic(a[0].atom, ir::types::boolean());
+  const ir::Atom given = std::exchange(s.given_item, ir::Atom{});
+  if (a[0].is(AKind::dynamic) && !a[0].type && a[0].atom == given) return AVal::of(Value::boolean(false));
   if (a[0].is(AKind::dynamic) && !a[0].type) return s.boxed(prim::is_end, a, 0, ir::types::boolean());
   return AVal::of(Value::boolean(a[0].is(AKind::end) || (a[0].is(AKind::known) && a[0].known.is_end())));
 }

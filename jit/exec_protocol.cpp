@@ -60,9 +60,11 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
   const AHeap saved = heap_;
   const size_t notes = fallbacks_.size();
   const Effects effects = effects_;
+  const bool in_try = in_try_;
   try {
     return call(protocol_function(name), args);
   } catch (const Abandon& a) {
+    in_try_ = in_try;
     if (a.whole || abandon_symbol_ || in_try_) throw;
     const Abandon reason = a;
     code.rollback(mark);

@@ -105,4 +105,7 @@ bool alike_extensions(const AVal& a, const AVal& b);
 // Do two sets have their items in the same places?
 bool alike(const runtime::Set& a, const runtime::Set& b);
 
+/// Of a list or tuple, and nothing was taken from it yet?
+bool is_at_start(const AObject& iterator);
+
 }  // namespace ouro::jit

@@ -138,6 +138,15 @@ static void drop_zeros_of_turn(const AObject& head, AObject& back) {
   }
 }
 
+// A list, dict or object that cannot be followed in a loop is made before it, and the interpreter changes it.
+bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
+  using Kind = AObject::Kind;
+  const auto& o = at_head.heap[id];
+  const bool iterator = o && o->kind == Kind::iterator && is_at_start(*o) && can_be_made(o->source);
+  const bool may = !recording_ && o && !o->outside() && (iterator || o->kind == Kind::list || o->kind == Kind::dict);
+  return may && preload_.escaped.insert(id).second;
+}
+
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
                        Fork& edge, const std::set<HeapId>& renewed) {
   bool ok = true;
@@ -200,12 +209,21 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
       ok = false;
       continue;
     }
-    if (!x->tag.is_none() || !y->tag.is_none())
+    if (!x->tag.is_none() || !y->tag.is_none()) {
+      if (escapes_before(id, at_head)) {
+        ok = false;
+        continue;
+      }
       abandon(Reason::branches, "a list, dict or object that differs between branches in a loop");
+    }
     if (y->poisoned && !x->poisoned) abandon_torn(*y, "a list, dict or object");
     if (y->stale && !x->stale)
       abandon(Reason::interpreter_changed, "an object that the interpreter may change in a loop");
     if (x->items.size() != y->items.size()) {
+      if (escapes_before(id, at_head)) {
+        ok = false;
+        continue;
+      }
       if (x->kind != AObject::Kind::seq || !plan.may_roll || !only_pushed(*x, *y))
         abandon(Reason::loop_growth, x->kind == AObject::Kind::seq
                                          ? "a derivative of a loop whose first turns have other types than the rest"
@@ -255,6 +273,10 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
           abandon(Reason::loop_growth, fmt::format("attribute {} is made in a loop", s.name.text()));
         }
       }
+    }
+    if (x->kind == AObject::Kind::iterator && !same(x->cursor, y->cursor) && escapes_before(id, at_head)) {
+      ok = false;
+      continue;
     }
     if (x->kind == AObject::Kind::iterator) heap_look(x->cursor, y->cursor, {id, HeapLocation::Part::cursor, 0});
   }

@@ -55,6 +55,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   request.function = Value::share(runtime::frame_closure(frame));
   request.args = args;
   request.fixed = f.fixed;
+  request.any_holes = everything_;
   const Pins pins = f.pins;
   learn_differences(s, f, request);
   if (f.misses > 0 && f.missed) {

@@ -6,6 +6,7 @@
 
 #include "ir/effect.h"
 #include "jit/describe.h"
+#include "jit/join.h"
 #include "jit/output.h"
 #include "jit/plan/plan_program.h"
 #include "jit/specialiser.h"
@@ -276,6 +277,7 @@ Atom Specialiser::materialise(const AVal& a) {
       if (o.poisoned) abandon_torn(o, "an object");
       if (o.escaped) return o.boxed;
       if (o.external && o.kind != AObject::Kind::globals) return node_input(o.node);
+      if (o.kind == AObject::Kind::iterator) return made_iterator(a.heap);
       std::map<HeapId, bool> seen;
       return is_plain(a, seen) ? made_object(a.heap) : made_by_recipe(a);
     }
@@ -314,6 +316,14 @@ Atom Specialiser::made_object(HeapId id) {
     items.push_back(materialise(o.items[i]));
   }
   const Atom made = code.let(list ? prim::list : prim::dict, items, 0, nullptr, span);
+  escape(id, made);
+  return made;
+}
+
+// Of a list or tuple, before its first item.
+Atom Specialiser::made_iterator(HeapId id) {
+  const AVal source = read(id).source;
+  const Atom made = code.let(prim::iter, {materialise(source)}, 0, nullptr, span);
   escape(id, made);
   return made;
 }
@@ -396,6 +406,13 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   return out;
 }
 
+bool is_at_start(const AObject& iterator) {
+  const bool plain = iterator.iter == AObject::Iter::list || iterator.iter == AObject::Iter::tuple;
+  const AVal& at = iterator.cursor;
+  return plain && !iterator.external && !iterator.poisoned &&
+         (at.is(AKind::unbound) || (at.is(AKind::known) && at.known.is_int() && at.known.as_int() == 0));
+}
+
 // Is it there outside, or can be?
 bool Specialiser::can_be_made(const AVal& a) const {
   if (a.is(AKind::either)) return can_be_made(a.items()[0]) && can_be_made(a.items()[1]);
@@ -406,7 +423,8 @@ bool Specialiser::can_be_made(const AVal& a) const {
     const AObject& o = read(a.heap);
     const bool made = o.kind == Kind::list || o.kind == Kind::dict || o.kind == Kind::set || o.kind == Kind::instance ||
                       o.kind == Kind::cell || o.kind == Kind::record;
-    return o.lost() || (!o.poisoned && ((o.external && o.kind != Kind::iterator) || made));
+    if (o.kind == Kind::iterator && !o.lost()) return is_at_start(o) && can_be_made(o.source);
+    return o.lost() || (!o.poisoned && (o.external || made));
   }
   return a.is(AKind::known) || a.is(AKind::dynamic) || a.is(AKind::tuple) || a.is(AKind::slice) || a.is(AKind::bound) ||
          a.is(AKind::range) || a.is(AKind::view);

@@ -60,6 +60,19 @@ static bool lists_are_data(const SpecialiseResult& whole, const SpecialiseResult
          whole.fallbacks.size() <= parts.fallbacks.size() + kHolesOfList * lists;
 }
 
+// What the library does, and what derivatives are made of, keeps records that the interpreter would not see.
+static bool may_have_holes(const Session& s, const ir::Function& code) {
+  const SourceFile* file = s.sources.file(code.span.file);
+  return !code.derived && file && !file->name().starts_with("ouro/");
+}
+
+// Is there more in it than what the interpreter does?
+static bool computes(const SpecialiseResult& r) {
+  return std::ranges::any_of(r.typed->blocks, [](const ir::Block& b) {
+    return std::ranges::any_of(b.lets, [](const ir::Let& l) { return ir::is_tensor_op(l.op); });
+  });
+}
+
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
   pins.ask(request);
   request.parts = request.varying.empty();  // a constant is better than boxed values
@@ -94,6 +107,16 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
     pins.ask(request);
     request.parts = true;
     out = specialise_sizes(s, request);
+  }
+  if (!out.ok && may_have_holes(s, *request.function.as<runtime::Function>()->code)) {
+    SpecialiseRequest holes = request;
+    pins.ask(holes);
+    holes.holes = true;
+    SpecialiseResult rest = specialise_sizes(s, holes);
+    if (rest.ok && (request.any_holes || computes(rest))) {
+      request = std::move(holes);
+      out = std::move(rest);
+    }
   }
   if (out.ok) pins.made(out);
   return out;

@@ -41,7 +41,9 @@ struct SpecialiseRequest {
   std::set<Parted> made_real;
   bool parts = true;                 // that may be done
   class Attempt* attempt = nullptr;  // it is done in slices (jit/attempt.h)
-  bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
+  bool holes = false;      // what cannot be followed in the function's own text the interpreter does (jit/holes.cpp)
+  bool any_holes = false;  // also where nothing is left but these
+  bool may_part = false;   // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
 // How a value is made: of the typed function's outputs when it ends, or of the operands that an operation of the

@@ -10,7 +10,7 @@
 //   exec_protocol.cpp objects of script classes             external.cpp      loading what is outside
 //   materialise.cpp   making virtual things real            effects.cpp       what is written outside, and when
 //   either.cpp        values that differ between branches   join.cpp          where branches meet
-//   loop_heads.cpp    what a loop changes
+//   loop_heads.cpp    what a loop changes               holes.cpp         operations that cannot be followed
 //   describe.cpp      how a value is made
 //   exec_make.cpp     tensors of numbers and lists          exec_special.cpp  what operators call, under grad
 //   exec_tuples.cpp   objects that extend tuple             exec_values.cpp   objects that extend int or str
@@ -481,6 +481,7 @@ class Specialiser {
   ir::Atom constant_atom(const Value& v);  // none if it has no constant form
   ir::Atom node_input(uint32_t node);
   ir::Atom made_object(HeapId id);
+  ir::Atom made_iterator(HeapId id);
   ir::Atom made_by_recipe(const AVal& a);
   void escape(HeapId id, ir::Atom made);
   bool is_plain(const AVal& a, std::map<HeapId, bool>& seen) const;
@@ -525,6 +526,7 @@ class Specialiser {
   AccessProgram access;
   bool makes_tensors = false;  // SpecialiseResult
   Span span{};                 // of what is being executed
+  ir::Atom given_item{};       // by the iter.next just before, of an iterator that is followed: not the end
   Symbol function_name{};
 
  private:
@@ -535,6 +537,12 @@ class Specialiser {
   int arms_ = 0;                             // of branches that are not decided, being executed
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
+  // holes.cpp
+  AVal exec_let_or_hole(AFrame& f, const ir::Let& let);
+  std::optional<AVal> hole(AFrame& f, const ir::Let& let);
+  std::optional<AVal> hole_of_call(AFrame& f, const ir::Let& let);
+  bool keeps_identity(const AVal& a) const;
+  bool may_be_hole(const AVal& callee) const;
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
   size_t generator_steps_ = 0;
   Value protocol_module_;  // once something of it was asked for
@@ -613,6 +621,7 @@ class Specialiser {
   AVal generalise(const AVal& v, LoopHead& lh, const struct OptionalForm* optional = nullptr);
   bool fits(AFrame& f, ir::BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head, Fork& edge,
             const std::set<HeapId>& renewed);
+  bool escapes_before(HeapId id, const Fork& at_head);
   void require_match(const std::string& what, const AVal& head, const AVal& back, const Fork& edge);
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);

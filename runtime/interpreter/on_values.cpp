@@ -114,6 +114,7 @@ struct OnValues {
   }
   static Value iter(Call& c) { return runtime::iter(c.s, c.a[0]); }
   static Value iter_next(Call& c) { return next(c.s, c.a[0]); }
+  static Value is_end(Call& c) { return Value::boolean(c.a[0].is_end()); }
 };
 
 struct Row {
