@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/object/ops.h"
+#include "runtime/protocol/lookup.h"
 #include "runtime/tensor/tensor.h"
 #include "support/per_thread.h"
 
@@ -125,7 +126,7 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
   return Value();
 }
 
-bool access_guard(Session&, const AccessNode& n, const Value& v) {
+bool access_guard(Session& s, const AccessNode& n, const Value& v) {
   using G = AccessNode::Guard;
   switch (n.guard) {
     case G::none:
@@ -147,6 +148,7 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
     }
     case G::shape: {
       auto* i = cast_exact<runtime::Instance>(v);
+      if (i && !i->shape) runtime::restore_shape(s, i);  // somebody has asked for __dict__ since
       return i && i->shape == n.shape && i->type->version == n.type_version;
     }
     case G::length: {
