@@ -310,7 +310,9 @@ class Specialiser {
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   bool is_sequence(const AVal& a) const;
   bool holds_list(const AVal& a) const;
-  ir::Param to_param(const AVal& a, int depth = 8);
+  ir::Param to_param(const AVal& a, ir::ParamKind kind = ir::ParamKind::any, int depth = 8);
+  bool may_name_size(const AVal& a) const;
+  ir::SymDim named_size(const AVal& a);
   ir::Param seen_number(const AVal& a, ir::ParamKind kind);
   ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
   ir::Param last_sizes(const AVal& a, std::span<const ir::Dim> shape);
@@ -664,6 +666,7 @@ class Specialiser {
   std::unordered_map<uint32_t, ir::Atom> node_inputs_;                    // nodes passed on boxed
   std::vector<AVal> node_values_;                                         // of nodes that are no heap objects
   std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;
+  std::unordered_map<uint32_t, AVal> named_sizes_;         // number → the tensor that has it as its size
   std::unordered_map<uint32_t, Sum> sums_;                 // by name
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
