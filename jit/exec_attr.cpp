@@ -365,6 +365,20 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
   store_slot(a.heap, name, std::move(v));
 }
 
+// Of an object that is made inside, and that no class has a say about.
+void Specialiser::delete_attr(const AVal& a, Symbol name) {
+  const auto refuse = [&] { abandon(Reason::language, "an attribute is deleted"); };
+  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance || !class_lookup(a, name).is(AKind::unbound) ||
+      class_lookup(a, intern("__delattr__")).is(AKind::closure))
+    refuse();
+  const AObject& o = read(a.heap);
+  if (o.outside() || o.poisoned || !o.tag.is_none()) refuse();
+  std::vector<AObject::Slot>& slots = write(a.heap).slots;
+  const auto at = std::ranges::find(slots, name, &AObject::Slot::name);
+  if (at == slots.end() || at->value.is(AKind::unbound)) refuse();
+  slots.erase(at);
+}
+
 AVal Specialiser::loaded_by_text(const AVal& a, Symbol name) {
   return by_protocol("load", prim::attr_get, {a, AVal::of(session.str(name))}, {a}, name.id());
 }

@@ -129,23 +129,32 @@ bool Specialiser::over_structure(const AVal& it) const {
 }
 
 // A generator expression is an object and a function that takes one step, as in differentiated code
-// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. Scripts' functions
-// with yield mostly go through numbers, one by one: they are interpreted. The library's go through its containers.
+// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. So are functions
+// with yield. Those of scripts may stand for anything, a walk over parameters or all batches of a training: they are
+// followed as long as little is done for what they give, else the interpreter's (specialise.cpp).
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
   const bool ends =
       std::ranges::any_of(code->blocks, [](const ir::Block& b) { return b.handler; });  // when it is dropped
-  if (code->kind != ir::Function::Kind::generator && (ends || is_of_script(code->span)))
+  const bool expression = code->kind == ir::Function::Kind::generator;
+  if (!expression && (ends || (is_of_script(code->span) && !request_.generators)))
     abandon(Reason::language, fmt::format("generator {}", code->name.text()));
+  if (!expression && is_of_script(code->span)) {
+    if (!result_->generators) before_generators_ = this->code.size();
+    result_->generators = true;
+  }
   ir::FunctionRef& steps = generators_[code.get()];
-  if (!steps) steps = ir::grad::as_steps(*code);
+  if (!steps) steps = ir::grad::as_plain_steps(*code);
+  if (!steps)
+    abandon(Reason::language, fmt::format("generator {}, which uses what `yield from` gives", code->name.text()));
   return new_iterator(AObject::Iter::generator, exec_function(steps, std::move(params), globals, call_site));
 }
 
 AVal Specialiser::next_of_generator(const AVal& object) {
   static const Symbol at = intern("at"), step = intern("step");
-  constexpr int64_t kRunning = -2;    // grad_rules.generator
-  constexpr size_t kMostSteps = 256;  // of a program: each is written out
+  constexpr int64_t kRunning = -2;       // grad_rules.generator
+  constexpr size_t kMostSteps = 256;     // of a program: each is written out
+  constexpr size_t kMostWritten = 4096;  // operations, where scripts' generators are
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
     if (!n || n->as_int() == kRunning)
@@ -155,7 +164,9 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   const int64_t before = place();
   if (before < 0) return AVal::marker(AKind::end);
   if (++generator_steps_ > kMostSteps)
-    abandon(Reason::too_large, fmt::format("generator expressions of more than {} values", kMostSteps));
+    abandon(Reason::too_large, fmt::format("generators of more than {} values", kMostSteps));
+  if (result_->generators && code.size() - before_generators_ > kMostWritten)
+    abandon(Reason::too_large, "much is done for what generators give");
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal none = AVal::of(Value::none());
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});

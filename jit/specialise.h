@@ -42,6 +42,7 @@ struct SpecialiseRequest {
   std::set<Parted> made_real;
   bool parts = true;                                           // that may be done
   std::optional<std::chrono::steady_clock::time_point> until;  // GivenUp then
+  bool generators = true;                                      // scripts' functions with yield may be followed
   bool may_part = false;  // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
@@ -114,6 +115,7 @@ struct SpecialiseResult {
   bool makes_tensors = false;     // the script makes tensors of nothing: zeros(3)
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers
+  bool generators = false;        // scripts' functions with yield were followed
 };
 
 /// Numbers that turn out to be written are no constants of what is made.

@@ -186,6 +186,7 @@ class Specialiser {
   AVal truth(const AVal& a);
   AVal get_attr(const AVal& a, Symbol name);
   AVal lookup_attr(const AVal& a, Symbol name);  // unbound when there is none
+  void delete_attr(const AVal& a, Symbol name);
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;
@@ -538,7 +539,7 @@ class Specialiser {
   template <class F>
   AVal executed(std::string_view name, const std::vector<AVal>& args, F boxed_form);
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
-  size_t generator_steps_ = 0;
+  size_t generator_steps_ = 0, before_generators_ = 0;
   Value protocol_module_;  // once something of it was asked for
   // exec_control.cpp
   enum class EnterAt : uint8_t {

@@ -316,11 +316,36 @@ PLAIN = {
     "shapes that a mask decides are compared": "m = x > 2.0\na, b = x[m], (x * 2.0)[m]\nif tuple(a.shape) != tuple(b.shape):\n    raise ValueError('shapes')\nreturn (a * b).sum()",
     "how often a short one ran": "for i in range(12):\n    x = x * 1.3\n    if x.sum() > 90.0:\n        break\nreturn x.sum() * i",
     "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
+    "a walk over a tree": "return sum((v * v).sum() for v in leaves({'a': x, 'b': [x * 2.0, {'c': x.sum()}]}))",
+    "a function with yield in a for": "s = 0.0\nfor n, r in counted(x):\n    s = s + n * r.sum()\nreturn s",
+    "next of a function with yield": "it = counted(x)\na, b = next(it), next(it)\nreturn a[1].sum() * b[0]",
+    "a context manager with yield": "box = {'k': 2.0}\nwith scaled(box, 3.0) as k:\n    y = x * box['k'] + k\nreturn (y * box['k']).sum()",
+    "a context manager that is left early": "with scaled({'k': 2.0}, 3.0) as k:\n    return (x * k).sum()",
 }
+GIVEN = """
+from collections import deque
+from contextlib import contextmanager
+def total(*v):
+    return sum(v)
+def leaves(t):
+    if isinstance(t, (dict, list)):
+        for v in t.values() if isinstance(t, dict) else t:
+            yield from leaves(v)
+    else:
+        yield t
+def counted(xs):
+    for n, x in enumerate(xs):
+        yield n + 1, x
+@contextmanager
+def scaled(box, by):
+    box['k'] = box['k'] * by
+    yield box['k']
+    box['k'] = box['k'] / by
+"""
 
 
 def test_plain_constructs_are_compiled(t):
-    t.write("plain.ouro", "from collections import deque\ndef total(*v):\n    return sum(v)\n" + "".join(
+    t.write("plain.ouro", GIVEN + "".join(
         f"\n@jit\ndef step{k}(x):\n{indented(body)}\n\nfor i in range(3):\n    print({name!r}, repr(step{k}(arange(8.0).reshape(2, 4) + i).item()))\n"
         for k, (name, body) in enumerate(PLAIN.items())))
     eager = t.run("--mode=eager", "plain.ouro").out
