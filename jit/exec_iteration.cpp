@@ -16,6 +16,7 @@ using runtime::ObjectKind;
 // A dict's keys, values or pairs, as the view's type says. It is looked at in each step whether the dict is still what
 // it was.
 AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
+  check_attributes(view.items()[0].heap);
   if (read(view.items()[0].heap).poisoned) abandon_torn(read(view.items()[0].heap), "a dict");
   AVal it = new_iterator(AObject::Iter::dict, view);
   AObject& o = write(it.heap);
@@ -26,6 +27,7 @@ AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
 }
 
 AVal Specialiser::view_of(const AVal& dict, ObjectKind kind) {
+  if (dict.is(AKind::ref)) check_attributes(dict.heap);
   AVal view = AVal::compound(AKind::view, {dict});
   view.known = Value::share(session.type(kind));
   return view;
@@ -332,6 +334,7 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
     if (kind_at(a.heap) == AObject::Kind::set) return items_of_set(read(a.heap));
   }
   if (a.is(AKind::view)) {
+    check_attributes(a.items()[0].heap);
     const AObject& d = read(a.items()[0].heap);
     if (d.poisoned) abandon_torn(d, "a dict");
     std::vector<AVal> out;
@@ -412,6 +415,7 @@ bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
   if (from.is(AKind::dynamic) && !from.type) abandon(Reason::container, "a mapping that is not followed");
   if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
+    check_attributes(from.heap);
     const AObject o = read(from.heap);
     for (size_t i = 0; i < o.keys.size(); ++i) set_item(dict, o.keys[i], o.items[i]);
     return true;

@@ -187,6 +187,10 @@ class Specialiser {
   AVal get_attr(const AVal& a, Symbol name);
   AVal lookup_attr(const AVal& a, Symbol name);  // unbound when there is none
   void delete_attr(const AVal& a, Symbol name);
+  AVal attributes_of(const AVal& a);
+  AVal attributes_of_gradient(const AObject& o);
+  void check_attributes(HeapId dict);
+  void keep_attributes(HeapId id, Symbol name, const AVal& v);
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;

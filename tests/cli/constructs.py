@@ -319,12 +319,17 @@ PLAIN = {
     "a walk over a tree": "return sum((v * v).sum() for v in leaves({'a': x, 'b': [x * 2.0, {'c': x.sum()}]}))",
     "a function with yield in a for": "s = 0.0\nfor n, r in counted(x):\n    s = s + n * r.sum()\nreturn s",
     "next of a function with yield": "it = counted(x)\na, b = next(it), next(it)\nreturn a[1].sum() * b[0]",
+    "attributes that vars() tells": "m = Model()\nfor k, v in vars(m).items():\n    setattr(m, k, v * 2.0 + x.sum())\nd = m.__dict__\nm.w = x\nreturn sum(v.sum() for v in vars(m).values()) + d['w'].sum() + len(d)",
+    "an optimizer that goes through vars()": "m = Model()\ng = grad(lambda m: ((m.w * x[0]).sum() + m.b) ** 2)(m)\nfor k in list(vars(m)):\n    setattr(m, k, getattr(m, k) - 0.1 * vars(g)[k])\nreturn m.w.sum() + m.b",
     "a context manager with yield": "box = {'k': 2.0}\nwith scaled(box, 3.0) as k:\n    y = x * box['k'] + k\nreturn (y * box['k']).sum()",
     "a context manager that is left early": "with scaled({'k': 2.0}, 3.0) as k:\n    return (x * k).sum()",
 }
 GIVEN = """
 from collections import deque
 from contextlib import contextmanager
+class Model:
+    def __init__(self):
+        self.w, self.b = ones(4), ones(())
 def total(*v):
     return sum(v)
 def leaves(t):
