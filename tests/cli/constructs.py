@@ -319,6 +319,7 @@ PLAIN = {
     "a walk over a tree": "return sum((v * v).sum() for v in leaves({'a': x, 'b': [x * 2.0, {'c': x.sum()}]}))",
     "a function with yield in a for": "s = 0.0\nfor n, r in counted(x):\n    s = s + n * r.sum()\nreturn s",
     "next of a function with yield": "it = counted(x)\na, b = next(it), next(it)\nreturn a[1].sum() * b[0]",
+    "a dict by tuples": "for (i, (name, j)), v in TABLE.items():\n    x = x * i + v\nTABLE[0, ('a', 1)] = TABLE[0, ('a', 1)] * 2.0\nreturn x.sum() + TABLE.get((1, ('b', 2)), x).sum()",
     "attributes that vars() tells": "m = Model()\nfor k, v in vars(m).items():\n    setattr(m, k, v * 2.0 + x.sum())\nd = m.__dict__\nm.w = x\nreturn sum(v.sum() for v in vars(m).values()) + d['w'].sum() + len(d)",
     "an optimizer that goes through vars()": "m = Model()\ng = grad(lambda m: ((m.w * x[0]).sum() + m.b) ** 2)(m)\nfor k in list(vars(m)):\n    setattr(m, k, getattr(m, k) - 0.1 * vars(g)[k])\nreturn m.w.sum() + m.b",
     "a context manager with yield": "box = {'k': 2.0}\nwith scaled(box, 3.0) as k:\n    y = x * box['k'] + k\nreturn (y * box['k']).sum()",
@@ -330,6 +331,7 @@ from contextlib import contextmanager
 class Model:
     def __init__(self):
         self.w, self.b = ones(4), ones(())
+TABLE = {(0, ('a', 1)): ones(4), (1, ('b', 2)): ones(4) * 2.0}
 def total(*v):
     return sum(v)
 def leaves(t):
