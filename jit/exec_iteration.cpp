@@ -155,7 +155,7 @@ AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> 
 AVal Specialiser::next_of_generator(const AVal& object) {
   static const Symbol at = intern("at"), step = intern("step");
   constexpr int64_t kRunning = -2;       // grad_rules.generator
-  constexpr size_t kMostSteps = 256;     // of a program: each is written out
+  constexpr size_t kMostSteps = 2'048;   // of a program: each is written out
   constexpr size_t kMostWritten = 4096;  // operations, where scripts' generators are
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
