@@ -316,7 +316,7 @@ PLAIN = {
     "shapes that a mask decides are compared": "m = x > 2.0\na, b = x[m], (x * 2.0)[m]\nif tuple(a.shape) != tuple(b.shape):\n    raise ValueError('shapes')\nreturn (a * b).sum()",
     "how often a short one ran": "for i in range(12):\n    x = x * 1.3\n    if x.sum() > 90.0:\n        break\nreturn x.sum() * i",
     "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
-    "a generator in each of sixty turns": "s = 0.0\nfor i in range(60):\n    a, b, c = (x[j % 2] * (i + j) for j in range(3))\n    s = s + (a * b - c).sum()\nreturn s",
+    "a generator in each of sixty turns": "s = 0.0\nfor i in range(60):\n    a, b, c, d, e, f = (x[j % 2] * (i + j) for j in range(6))\n    s = s + (a * b - c * d + e * f).sum()\nreturn s",
     "a walk over a tree": "return sum((v * v).sum() for v in leaves({'a': x, 'b': [x * 2.0, {'c': x.sum()}]}))",
     "a function with yield in a for": "s = 0.0\nfor n, r in counted(x):\n    s = s + n * r.sum()\nreturn s",
     "next of a function with yield": "it = counted(x)\na, b = next(it), next(it)\nreturn a[1].sum() * b[0]",
