@@ -171,6 +171,8 @@ struct AObject {
   Value cls;       // Type of an instance
   AVal native;     // of an instance whose class extends int or str: which one it is
   ir::Atom boxed{};
+  // Of an instance whose __dict__ was asked for, the dict, and of the dict the instance: they are changed together.
+  HeapId attributes = kNoHeap;
 
   // instance: attributes by name, in order of first assignment; cell: one slot with the default Symbol.
   struct Slot {

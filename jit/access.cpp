@@ -5,12 +5,32 @@
 #include <fmt/format.h>
 
 #include "runtime/object/ops.h"
+#include "runtime/protocol/lookup.h"
 #include "runtime/tensor/tensor.h"
 #include "support/per_thread.h"
 
 namespace ouro::jit {
 
 using runtime::cast_exact;
+
+// A number, a text, or a tuple of such.
+static std::string key_text(const Value& key) {
+  if (auto* s = cast_exact<runtime::Str>(key)) return fmt::format("'{}'", s->view());
+  auto* t = cast_exact<runtime::Tuple>(key);
+  if (!t) return fmt::format("{}", key.as_int());
+  std::string out;
+  for (const Value& item : *t) out += (out.empty() ? "" : ", ") + key_text(item);
+  return "(" + out + ")";
+}
+static bool same_key(const Value& a, const Value& b) {
+  if (a.same(b)) return true;
+  auto* x = cast_exact<runtime::Str>(a);
+  auto* y = cast_exact<runtime::Str>(b);
+  if (x && y) return x->view() == y->view();
+  auto* t = cast_exact<runtime::Tuple>(a);
+  auto* u = cast_exact<runtime::Tuple>(b);
+  return t && u && std::equal(t->begin(), t->end(), u->begin(), u->end(), same_key);
+}
 
 std::string AccessNode::text() const {
   switch (step) {
@@ -32,10 +52,8 @@ std::string AccessNode::text() const {
       return fmt::format("{}.{}", object.as<runtime::Type>()->text(), name.text());
     case Step::item:
       return fmt::format("{}[{}]", parent, index);
-    case Step::dict_value: {
-      auto* s = cast_exact<runtime::Str>(object);
-      return s ? fmt::format("{}['{}']", parent, s->view()) : fmt::format("{}[{}]", parent, object.as_int());
-    }
+    case Step::dict_value:
+      return fmt::format("{}[{}]", parent, key_text(object));
     case Step::cell:
       return fmt::format("{}:cell", parent);
     case Step::native:
@@ -125,7 +143,7 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
   return Value();
 }
 
-bool access_guard(Session&, const AccessNode& n, const Value& v) {
+bool access_guard(Session& s, const AccessNode& n, const Value& v) {
   using G = AccessNode::Guard;
   switch (n.guard) {
     case G::any:  // what has an end that shows would have it at another moment
@@ -148,6 +166,7 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
     }
     case G::shape: {
       auto* i = cast_exact<runtime::Instance>(v);
+      if (i && !i->shape) runtime::restore_shape(s, i);  // somebody has asked for __dict__ since
       return i && i->shape == n.shape && i->type->version == n.type_version;
     }
     case G::length: {
@@ -161,11 +180,7 @@ bool access_guard(Session&, const AccessNode& n, const Value& v) {
       size_t k = 0;
       for (uint32_t i = 0; i < d->filled; ++i) {
         if (d->entries[i].key.is_unbound()) continue;
-        const Value &a = d->entries[i].key, &b = n.keys[k++];
-        if (a.same(b)) continue;
-        auto* x = cast_exact<runtime::Str>(a);
-        auto* y = cast_exact<runtime::Str>(b);
-        if (!x || !y || x->view() != y->view()) return false;
+        if (!same_key(d->entries[i].key, n.keys[k++])) return false;
       }
       return true;
     }

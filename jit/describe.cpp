@@ -136,6 +136,8 @@ OutputTree Describer::object(HeapId id) {
   if (o.poisoned && !o.lost()) s_.abandon_torn(o, "an object");
   if (o.escaped) return output(o.boxed);
   if (o.external && o.kind != AObject::Kind::globals) return outside(o.node);
+  if (o.kind == AObject::Kind::dict && o.attributes != kNoHeap)
+    s_.abandon(Reason::crossing, "the __dict__ of an object leaves");
   OutputTree t;
   t.share = share_of(id);
   const bool first = ++seen_[id] == 1;

@@ -27,6 +27,7 @@ using runtime::ObjectKind;
 // ---------------------------------------------------------------- changes
 
 AObject& Specialiser::change(HeapId id) {
+  if (heap_[id]->attributes != kNoHeap) abandon(Reason::container, "the __dict__ of an object is written to");
   AObject& o = write(id);
   o.dirty = true;
   if (o.outside()) unwritten_.push_back(id);
@@ -166,6 +167,7 @@ void Specialiser::forget(AObject& o) const {
   o.stale = true;
   o.slots.clear();
   if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
+  o.attributes = kNoHeap;
   if (o.kind == AObject::Kind::instance) o.any_class = runtime::is_set_by_functions(session, class_name);
 }
 
@@ -174,7 +176,7 @@ void Specialiser::after_unknown() {
   effects_.unknown = true;
   code.effect(false);
   for (HeapId id = 0; id < heap_.size(); ++id)
-    if (heap_[id] && heap_[id]->outside()) forget(heap_.own(id));
+    if (heap_[id] && (heap_[id]->outside() || heap_[id]->attributes != kNoHeap)) forget(heap_.own(id));
 }
 
 // Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.

@@ -248,6 +248,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     auto* t = class_of_instance(a);
     AVal cls_attr = class_lookup(a, name);
     if (t->has_getattribute || is_instance(cls_attr)) return loaded_by_text(a, name);
+    if (n == "__dict__" && cls_attr.is(AKind::known) && runtime::cast_exact<runtime::GetSet>(cls_attr.known))
+      return attributes_of(a);
     // Data descriptors of the class come first.
     if (cls_attr.is(AKind::known)) {
       if (runtime::cast_exact<runtime::Property>(cls_attr.known))  // whose AttributeError __getattr__ may answer
@@ -271,6 +273,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     const AObject& o = read(a.heap);
     for (const AObject::Slot& s : o.slots)
       if (s.name == name) return s.value;
+    if (n == "__dict__") return attributes_of_gradient(o);
     if (!runtime::autodiff::is_method_of_parts(n)) return {};
     const AVal parts = parts_of_gradient(a);
     return parts.is(AKind::ref) && kind_at(parts.heap) == AObject::Kind::dict ? lookup_attr(parts, name) : AVal{};
@@ -302,6 +305,60 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     return a.is(AKind::bound) ? lookup_attr(a.items()[0], name) : AVal{};  // a method's function has it
   if (kind_of(v) != ObjectKind::native) return boxed(prim::attr_get, {a}, name.id());
   return bind(AVal::of(v), a);
+}
+
+// Of a gradient it is a dict of its own.
+AVal Specialiser::attributes_of_gradient(const AObject& o) {
+  std::vector<AVal> keys, values;
+  for (const AObject::Slot& s : o.slots) {
+    if (s.value.is(AKind::unbound)) continue;
+    keys.push_back(AVal::of(session.str(s.name)));
+    values.push_back(s.value);
+  }
+  return new_dict(std::move(keys), std::move(values));
+}
+
+// Under a derivative the __dict__ of an object would have to have the object's cotangents.
+void Specialiser::check_attributes(HeapId dict) {
+  if (heap_[dict]->attributes != kNoHeap &&
+      std::ranges::any_of(frames_, [&](const AFrame* f) { return is_derived(*f->code); }))
+    abandon(Reason::derivative, "the __dict__ of an object under grad");
+}
+
+// The __dict__ of an object: a dict that is read inside of the program, and changes with the object's attributes.
+AVal Specialiser::attributes_of(const AVal& a) {
+  if (std::ranges::any_of(frames_, [&](const AFrame* f) { return is_derived(*f->code); }) || a.extends_tuple() ||
+      !native_of(a).is(AKind::unbound) || read(a.heap).any_class)
+    abandon(Reason::unknown_object, "attribute __dict__");
+  const HeapId known = read(a.heap).attributes;
+  if (known != kNoHeap && heap_[known] && heap_[known]->attributes == a.heap) return AVal::of_heap(known);
+  std::vector<AVal> keys, values;
+  for (const Symbol name : field_names(a.heap)) {
+    if (!class_lookup(a, name).is(AKind::unbound)) abandon(Reason::unknown_object, "attribute __dict__");
+    values.push_back(own_attribute(a, name));
+    if (values.back().is(AKind::poison))
+      abandon_parted(values.back(), fmt::format("attribute {} differs between branches", name.text()));
+    keys.push_back(AVal::of(session.str(name)));
+  }
+  const AVal dict = new_dict(std::move(keys), std::move(values));
+  write(dict.heap).attributes = a.heap;
+  write(a.heap).attributes = dict.heap;
+  return dict;
+}
+
+// An attribute was set: so is the item of the __dict__ that was asked for.
+void Specialiser::keep_attributes(HeapId id, Symbol name, const AVal& v) {
+  const HeapId dict = heap_[id]->attributes;
+  if (dict == kNoHeap || !heap_[dict] || heap_[dict]->attributes != id) return;
+  const AVal key = AVal::of(session.str(name));
+  const int at = dict_position(dict, key);
+  AObject& o = write(dict);
+  if (at >= 0) {
+    o.items.edit(static_cast<size_t>(at)) = v;
+  } else {
+    o.keys.push_back(key);
+    o.items.push_back(v);
+  }
 }
 
 AVal Specialiser::super_attr(const AVal& a, Symbol name) {
@@ -365,6 +422,20 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
   store_slot(a.heap, name, std::move(v));
 }
 
+// Of an object that is made inside, and that no class has a say about.
+void Specialiser::delete_attr(const AVal& a, Symbol name) {
+  const auto refuse = [&] { abandon(Reason::language, "an attribute is deleted"); };
+  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance || !class_lookup(a, name).is(AKind::unbound) ||
+      class_lookup(a, intern("__delattr__")).is(AKind::closure))
+    refuse();
+  const AObject& o = read(a.heap);
+  if (o.outside() || o.poisoned || !o.tag.is_none() || o.attributes != kNoHeap) refuse();
+  std::vector<AObject::Slot>& slots = write(a.heap).slots;
+  const auto at = std::ranges::find(slots, name, &AObject::Slot::name);
+  if (at == slots.end() || at->value.is(AKind::unbound)) refuse();
+  slots.erase(at);
+}
+
 AVal Specialiser::loaded_by_text(const AVal& a, Symbol name) {
   return by_protocol("load", prim::attr_get, {a, AVal::of(session.str(name))}, {a}, name.id());
 }
@@ -377,6 +448,7 @@ void Specialiser::store_slot(HeapId id, Symbol name, AVal v) {
     abandon(Reason::raises, fmt::format("attribute {} of an object without a __dict__", name.text()));
   // What was there is not asked of an object that the interpreter may have changed: it may be nothing.
   if (!read(id).stale) load_slot(id, name);
+  keep_attributes(id, name, v);
   assign(id, name, std::move(v));
 }
 

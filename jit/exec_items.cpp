@@ -126,6 +126,7 @@ bool Specialiser::is_key(const AVal& key, const Value& looked_up) {
 }
 
 int Specialiser::dict_position(HeapId id, const AVal& key) {
+  check_attributes(id);
   if (read(id).poisoned) abandon_torn(read(id), "a dict");
   Value k = need_key(key, "is a key");
   if (read(id).outside()) stays_inside(k);  // there it stands under another number

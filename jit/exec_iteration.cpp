@@ -16,6 +16,7 @@ using runtime::ObjectKind;
 // A dict's keys, values or pairs, as the view's type says. It is looked at in each step whether the dict is still what
 // it was.
 AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
+  check_attributes(view.items()[0].heap);
   if (read(view.items()[0].heap).poisoned) abandon_torn(read(view.items()[0].heap), "a dict");
   AVal it = new_iterator(AObject::Iter::dict, view);
   AObject& o = write(it.heap);
@@ -26,6 +27,7 @@ AVal Specialiser::dict_iterator(const AVal& view, bool reversed) {
 }
 
 AVal Specialiser::view_of(const AVal& dict, ObjectKind kind) {
+  if (dict.is(AKind::ref)) check_attributes(dict.heap);
   AVal view = AVal::compound(AKind::view, {dict});
   view.known = Value::share(session.type(kind));
   return view;
@@ -129,23 +131,32 @@ bool Specialiser::over_structure(const AVal& it) const {
 }
 
 // A generator expression is an object and a function that takes one step, as in differentiated code
-// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. Scripts' functions
-// with yield mostly go through numbers, one by one: they are interpreted. The library's go through its containers.
+// (ir/grad/generator.h). The interpreter has another object for it, so it never leaves the program. So are functions
+// with yield. Those of scripts may stand for anything, a walk over parameters or all batches of a training: they are
+// followed as long as little is done for what they give, else the interpreter's (specialise.cpp).
 AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals,
                                  Span call_site) {
   const bool ends =
       std::ranges::any_of(code->blocks, [](const ir::Block& b) { return b.handler; });  // when it is dropped
-  if (code->kind != ir::Function::Kind::generator && (ends || is_of_script(code->span)))
+  const bool expression = code->kind == ir::Function::Kind::generator;
+  if (!expression && (ends || (is_of_script(code->span) && !request_.generators)))
     abandon(Reason::language, fmt::format("generator {}", code->name.text()));
+  if (!expression && is_of_script(code->span)) {
+    if (!result_->generators) before_generators_ = this->code.size();
+    result_->generators = true;
+  }
   ir::FunctionRef& steps = generators_[code.get()];
-  if (!steps) steps = ir::grad::as_steps(*code);
+  if (!steps) steps = ir::grad::as_plain_steps(*code);
+  if (!steps)
+    abandon(Reason::language, fmt::format("generator {}, which uses what `yield from` gives", code->name.text()));
   return new_iterator(AObject::Iter::generator, exec_function(steps, std::move(params), globals, call_site));
 }
 
 AVal Specialiser::next_of_generator(const AVal& object) {
   static const Symbol at = intern("at"), step = intern("step");
-  constexpr int64_t kRunning = -2;    // grad_rules.generator
-  constexpr size_t kMostSteps = 256;  // of a program: each is written out
+  constexpr int64_t kRunning = -2;       // grad_rules.generator
+  constexpr size_t kMostSteps = 2'048;   // of a program: each is written out
+  constexpr size_t kMostWritten = 4096;  // operations, where scripts' generators are
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
     if (!n || n->as_int() == kRunning)
@@ -155,7 +166,9 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   const int64_t before = place();
   if (before < 0) return AVal::marker(AKind::end);
   if (++generator_steps_ > kMostSteps)
-    abandon(Reason::too_large, fmt::format("generator expressions of more than {} values", kMostSteps));
+    abandon(Reason::too_large, fmt::format("generators of more than {} values", kMostSteps));
+  if (result_->generators && code.size() - before_generators_ > kMostWritten)
+    abandon(Reason::too_large, "much is done for what generators give");
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal none = AVal::of(Value::none());
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
@@ -321,6 +334,7 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
     if (kind_at(a.heap) == AObject::Kind::set) return items_of_set(read(a.heap));
   }
   if (a.is(AKind::view)) {
+    check_attributes(a.items()[0].heap);
     const AObject& d = read(a.items()[0].heap);
     if (d.poisoned) abandon_torn(d, "a dict");
     std::vector<AVal> out;
@@ -401,6 +415,7 @@ bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
   if (from.is(AKind::dynamic) && !from.type) abandon(Reason::container, "a mapping that is not followed");
   if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
+    check_attributes(from.heap);
     const AObject o = read(from.heap);
     for (size_t i = 0; i < o.keys.size(); ++i) set_item(dict, o.keys[i], o.items[i]);
     return true;

@@ -88,6 +88,12 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
   known_here(s, v);
   return AVal::of(Value::boolean(!v.is(AKind::unbound)));
 }
+AVal n_vars(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.empty()) s.abandon_whole(Reason::frames, "vars() looks at the calls that run");
+  const AVal v = s.lookup_attr(a[0], intern("__dict__"));
+  if (v.is(AKind::unbound)) s.abandon(Reason::raises, "vars() of what has no __dict__");
+  return v;
+}
 AVal n_setattr(Specialiser& s, const Arguments& a, const Keywords&) {
   Value name = s.need_constant(s.as_value(a.at(1)), "is an attribute's name");
   auto* str = cast_exact<runtime::Str>(name);
@@ -285,6 +291,7 @@ const FunctionRow kFunctions[] = {
     {"getattr", n_getattr, {2, 3}},
     {"hasattr", n_hasattr, {2, 2}},
     {"setattr", n_setattr, {3, 3}},
+    {"vars", n_vars, {0, 1}},
     {"callable", n_callable, {1, 1}},
     {"abs", n_abs, {1, 1}},
     {"round", n_round, {1, 2, "ndigits"}},

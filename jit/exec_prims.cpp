@@ -73,6 +73,10 @@ AVal attr_set(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   s.set_attr(a[0], Symbol::from_id(l.attr), a[1]);
   return {};
 }
+AVal attr_del(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  s.delete_attr(a[0], Symbol::from_id(l.attr));
+  return {};
+}
 AVal item_get(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.get_item(a[0], a[1]); }
 AVal item_set(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
   s.set_item(a[0], a[1], a[2]);

@@ -45,6 +45,30 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   return ir::SymDim::number(need_int(a, "is a size"));
 }
 
+// May a number that the program computes be a parameter of that kind? It is a size then, of what the row makes, which
+// looks at the number itself when it is run. In a loop that has a size for each turn, it is known in the turns written
+// out.
+static bool names_size(ir::ParamKind kind) {
+  return kind == ir::ParamKind::size || kind == ir::ParamKind::sizes || kind == ir::ParamKind::positive ||
+         kind == ir::ParamKind::positives;
+}
+bool Specialiser::may_name_size(const AVal& a) const {
+  return is_computed(a) && a.type == ir::types::integer() && !code.name(a.atom.name()).turns;
+}
+
+// A number that the program computes, as a size: that of a tensor without elements which the program makes for it. It
+// is made once in a block, since what is made in a branch is not there behind it. Below 0 it is no size, and the
+// interpreter raises that.
+ir::SymDim Specialiser::named_size(const AVal& a) {
+  AVal& extent = named_sizes_[ir::index(a.atom.name())];
+  if (extent.is(AKind::unbound) || !code.makes_here(extent.atom.name())) {
+    if (effects_.done) abandon(Reason::computed_number, "a computed number is a size, after an effect");
+    leave_if(compare(prim::lt, a, AVal::of(Value::integer(0))), "a size is below 0");
+    extent = tensor_op("extent", {a});
+  }
+  return extent.type->dims[0];
+}
+
 std::optional<Sum> Specialiser::sum_of(const AVal& a) const {
   if (const auto v = concrete(a))
     return v->is_int() ? std::optional(Sum{{}, ir::SymDim::number(v->as_int())}) : std::nullopt;
@@ -92,18 +116,19 @@ bool Specialiser::holds_list(const AVal& a) const {
 
 // A parameter that is no tensor, as inference sees it. Its atom is a constant, or a name where the row takes run-time
 // numbers.
-ir::Param Specialiser::to_param(const AVal& given, int depth) {
+ir::Param Specialiser::to_param(const AVal& given, ir::ParamKind kind, int depth) {
   if (depth == 0) abandon(Reason::language, "lists in lists as a parameter");
   const AVal a = as_value(given);
   if (is_sequence(a) && !a.is(AKind::known)) {
     ir::Param p;
     p.kind = ir::Param::Kind::list;
-    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i, depth - 1));
+    for (const AVal& i : items_of(a, "is a parameter")) p.list.push_back(to_param(i, kind, depth - 1));
     return p;
   }
   if (a.is(AKind::dynamic)) {
     if (!a.type) abandon(Reason::unknown_value, "a parameter that is not known");
-    if (a.type->kind == ir::TypeKind::integer) return ir::Param::of_dim(dim_of(a));
+    if (a.type->kind == ir::TypeKind::integer)
+      return ir::Param::of_dim(names_size(kind) && may_name_size(a) ? named_size(a) : dim_of(a));
     if (a.type->kind == ir::TypeKind::floating) {
       ir::Param p = ir::Param::of_float(std::nan(""));
       p.later = true;
@@ -130,7 +155,7 @@ ir::Param Specialiser::to_param(const AVal& given, int depth) {
     case ObjectKind::tuple: {
       ir::Param p;
       p.kind = ir::Param::Kind::list;
-      for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i), depth - 1));
+      for (Value& i : *v->as<runtime::Tuple>()) p.list.push_back(to_param(AVal::of(i), kind, depth - 1));
       return p;
     }
     default:
@@ -324,13 +349,16 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
           abandon(Reason::raises, fmt::format("{}: a dtype that there is not", info.name));
         params[i] = AVal::of(runtime::make_dtype(session, t));
       }
-  if (info.def->shape == "arange")
+  const bool counts = info.def->shape == "arange";
+  if (counts)
     if (AVal made = arange_of_sums(params); !made.is(AKind::unbound)) return made;
   std::vector<std::optional<ir::TensorType>> inputs;
   std::vector<ir::Param> others;
   for (size_t i = 0, input = 0; i < params.size(); ++i) {
     if (!info.params[i].input)
-      others.push_back(is_value(info, i, params[i]) ? ir::Param::of_dim(ir::unknown_dim()) : to_param(params[i]));
+      others.push_back(is_value(info, i, params[i])
+                           ? ir::Param::of_dim(ir::unknown_dim())
+                           : to_param(params[i], counts ? ir::ParamKind::size : info.params[i].kind));
     else if (info.sig->inputs[input++].many)
       for (const AVal& part : items_of(params[i], "is a list of tensors")) inputs.push_back(input_type(info, part));
     else

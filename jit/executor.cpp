@@ -189,8 +189,8 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     // The library's own helpers are compiled as parts of what calls them.
     const bool transform = code->of_library && runtime::autodiff::state(s).transforms.contains(f.get());
     if (code->of_library && !transform) return never();
+    CodeVersions& c = versions_of(f);
     if (compile_after.count() > 0 && s.options.mode == runtime::Mode::auto_) {
-      CodeVersions& c = versions_of(f);
       const Clock::time_point now = Clock::now();
       if (c.seen == Clock::time_point{}) c.seen = now;
       if (now - c.seen < compile_after) {
@@ -198,7 +198,13 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
         return RunOutcome::not_taken;
       }
     }
-    if (!wants(frame, transform)) {
+    if (!transform && !c.no_tree && runtime::called_by_itself(frame) && (c.walks || wants(frame, false))) {
+      c.walks = true;
+      code->call_trigger = code->calls + 1;  // the next outermost call
+      return RunOutcome::not_taken;
+    }
+    if (!wants(frame, transform || (c.walks && !c.no_tree))) {
+      c.no_tree = c.walks;
       // Look again later, ever more rarely.
       code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;
       return RunOutcome::not_taken;
@@ -331,6 +337,9 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       continue;
     }
     if (!f.full.empty() || backs_off(s, f)) break;
+    // Versions for parts of trees would take the place of those for whole ones.
+    const CodeVersions& code = versions_of(f.code);
+    if (f.versions.empty() && code.walks && !code.no_tree && runtime::called_by_itself(c.frame)) break;
     if (must_wait(s, f, runtime::frame_code(c.frame)->calls)) {
       step_aside(s, c);
       break;

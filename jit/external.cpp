@@ -30,7 +30,12 @@ bool number_or_text(const Value& v) {
 }
 // Of what a class extends: a value that nobody can change.
 bool extends_value(const Value& native) { return native.is_int() || runtime::cast_exact<runtime::Str>(native); }
-bool plain_key(const Value& k) { return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k); }
+// A number, a text, or a tuple of such: equal ones mean the same, and no script compares them.
+bool plain_key(const Value& k, int depth = 4) {
+  if (auto* t = runtime::cast_exact<runtime::Tuple>(k))
+    return depth > 0 && std::all_of(t->begin(), t->end(), [=](const Value& v) { return plain_key(v, depth - 1); });
+  return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k);
+}
 }  // namespace
 
 uint32_t Specialiser::find_node(const AccessNode& n) const {

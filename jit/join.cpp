@@ -394,6 +394,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     o->escaped = x.escaped || y.escaped;
     o->stale = x.stale || y.stale;
     o->any_class = x.any_class || y.any_class;
+    if (x.attributes != y.attributes) o->attributes = kNoHeap;
     if (y.poisoned) o->poisoned = true;
     if (x.escaped != y.escaped) {  // nothing stands for both
       o->poisoned = true;

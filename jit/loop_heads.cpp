@@ -24,6 +24,7 @@ AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const OptionalForm* op
   if (t || (v.is(AKind::dynamic) && !t)) {
     if (t && t->kind == ir::TypeKind::none) return v;
     ir::NameId p = code.block_param(lh.block, t);
+    code.name(p).turns = true;
     lh.initial.push_back(atom(v));
     lh.params.insert(index(p));
     return AVal::dynamic(p, t);

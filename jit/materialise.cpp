@@ -309,6 +309,7 @@ bool Specialiser::is_plain(const AVal& a, std::map<HeapId, bool>& seen) const {
 // A plain list or dict.
 Atom Specialiser::made_object(HeapId id) {
   const AObject o = read(id);
+  if (o.attributes != kNoHeap) abandon(Reason::crossing, "the __dict__ of an object leaves");
   const bool list = o.kind == AObject::Kind::list;
   std::vector<Atom> items;
   for (size_t i = 0; i < o.items.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "jit/residual.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -41,6 +42,8 @@ NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, co
   if (args.size() > UINT16_MAX)
     throw Abandon{{Reason::internal, "an operation with more than 65535 operands"}, span, true};
   NameId n = new_name(type, {});
+  names_.back().turns =
+      std::ranges::any_of(args, [&](Atom a) { return a.is_name() && names_[ir::index(a.name())].turns; });
   blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_});
   written_.push_back({Written::What::let, current_});
   ++let_count_;
@@ -89,6 +92,9 @@ std::optional<bool> Residual::assumed(Atom condition) const {
   for (const Fact* f = facts().get(); f; f = f->before.get())
     if (f->condition == condition) return f->holds;
   return std::nullopt;
+}
+bool Residual::makes_here(NameId n) const {
+  return std::ranges::any_of(blocks_[ir::index(current_)].lets, [n](const RLet& l) { return l.result == n; });
 }
 void Residual::mark_loop_head(BlockId b) { blocks_[ir::index(b)].loop_head = true; }
 

@@ -23,6 +23,7 @@ class Residual {
     runtime::Value witness;        // of a number: what it was when the version was made, or unbound
     std::vector<uint32_t> leaves;  // access nodes the witness depends on, in order
     bool input = false;            // of the entry: it stands everywhere
+    bool turns = false;            // computed of what each turn of a loop changes
     bool optional = false;  // on some ways there is nothing: looked at where its tag says that there is something
   };
 
@@ -38,7 +39,8 @@ class Residual {
   void jump(ir::BlockId to, const std::vector<ir::Atom>& args);
   void branch(ir::Atom condition, ir::BlockId if_true, ir::BlockId if_false);
   void return_(ir::Atom value);
-  void leave(std::string_view why);  // `raise` of a string constant: the version is left
+  void leave(std::string_view why);     // `raise` of a string constant: the version is left
+  bool makes_here(ir::NameId n) const;  // is it the result of a let of the current block?
   void mark_loop_head(ir::BlockId b);
   Name& name(ir::NameId n) { return names_[ir::index(n)]; }
   const Name& name(ir::NameId n) const { return names_[ir::index(n)]; }

@@ -174,12 +174,23 @@ static SpecialiseResult specialise_parted(Session& s, SpecialiseRequest& asked) 
   }
 }
 
+// Generators of scripts are followed; where that leaves something to the interpreter, it is looked whether less is left
+// where they are the interpreter's.
+static SpecialiseResult specialise_generators(Session& s, SpecialiseRequest& asked) {
+  asked.generators = true;
+  SpecialiseResult made = specialise_parted(s, asked);
+  if (!made.generators || (made.ok && made.fallbacks.empty())) return made;
+  asked.generators = false;
+  SpecialiseResult other = specialise_parted(s, asked);
+  return other.ok && (!made.ok || other.fallbacks.size() < made.fallbacks.size()) ? std::move(other) : std::move(made);
+}
+
 SpecialiseResult specialise(Session& s, const SpecialiseRequest& request) {
   constexpr int kMostRounds = 4;  // without this one and that, it may write to others
   std::set<std::string> written;
   SpecialiseRequest asked = request;
   for (int round = 0;; ++round) {
-    SpecialiseResult made = specialise_parted(s, asked);
+    SpecialiseResult made = specialise_generators(s, asked);
     const bool settled = made.written.empty() || round == kMostRounds;
     written.insert(made.written.begin(), made.written.end());
     asked.varying.insert(made.written.begin(), made.written.end());

@@ -41,6 +41,7 @@ struct SpecialiseRequest {
   std::set<Parted> made_real;
   bool parts = true;                 // that may be done
   class Attempt* attempt = nullptr;  // it is done in slices (jit/attempt.h)
+  bool generators = true;            // scripts' functions with yield may be followed
   bool holes = false;      // what cannot be followed in the function's own text the interpreter does (jit/holes.cpp)
   bool any_holes = false;  // also where nothing is left but these
   bool may_part = false;   // what differs and is used is to be in `made_real`: SpecialiseResult::parted
@@ -115,6 +116,7 @@ struct SpecialiseResult {
   bool makes_tensors = false;     // the script makes tensors of nothing: zeros(3)
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers
+  bool generators = false;        // scripts' functions with yield were followed
 };
 
 /// Numbers that turn out to be written are no constants of what is made.

@@ -186,6 +186,11 @@ class Specialiser {
   AVal truth(const AVal& a);
   AVal get_attr(const AVal& a, Symbol name);
   AVal lookup_attr(const AVal& a, Symbol name);  // unbound when there is none
+  void delete_attr(const AVal& a, Symbol name);
+  AVal attributes_of(const AVal& a);
+  AVal attributes_of_gradient(const AObject& o);
+  void check_attributes(HeapId dict);
+  void keep_attributes(HeapId id, Symbol name, const AVal& v);
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;
@@ -310,7 +315,9 @@ class Specialiser {
   std::optional<ir::TensorType> input_type(const ir::OpInfo& info, const AVal& p);
   bool is_sequence(const AVal& a) const;
   bool holds_list(const AVal& a) const;
-  ir::Param to_param(const AVal& a, int depth = 8);
+  ir::Param to_param(const AVal& a, ir::ParamKind kind = ir::ParamKind::any, int depth = 8);
+  bool may_name_size(const AVal& a) const;
+  ir::SymDim named_size(const AVal& a);
   ir::Param seen_number(const AVal& a, ir::ParamKind kind);
   ir::Param seen_param(const AVal& a, ir::ParamKind kind, int depth = 3);
   ir::Param last_sizes(const AVal& a, std::span<const ir::Dim> shape);
@@ -544,7 +551,7 @@ class Specialiser {
   bool keeps_identity(const AVal& a) const;
   bool may_be_hole(const AVal& callee) const;
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
-  size_t generator_steps_ = 0;
+  size_t generator_steps_ = 0, before_generators_ = 0;
   Value protocol_module_;  // once something of it was asked for
   // exec_control.cpp
   enum class EnterAt : uint8_t {
@@ -674,6 +681,7 @@ class Specialiser {
   std::unordered_map<uint32_t, ir::Atom> node_inputs_;                    // nodes passed on boxed
   std::vector<AVal> node_values_;                                         // of nodes that are no heap objects
   std::unordered_map<uint32_t, ir::SymDim> dims_of_names_;
+  std::unordered_map<uint32_t, AVal> named_sizes_;         // number → the tensor that has it as its size
   std::unordered_map<uint32_t, Sum> sums_;                 // by name
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;

@@ -76,8 +76,11 @@ struct FunctionVersions {
 struct CodeVersions {
   ir::FunctionRef code;
   bool marked = false;
-  bool transform = false;   // what `grad` and `value_and_grad` give: a root, though it is the library's
-  std::vector<bool> fixed;  // by parameter: `jit(static=)`
+  bool transform = false;  // what `grad` and `value_and_grad` give: a root, though it is the library's
+  // It calls itself with parts of what it is given, which hold tensors: it walks over a tree. Then the outermost call
+  // is compiled, with all the inner ones, unless it has been found to work on no tensors (`no_tree`).
+  bool walks = false, no_tree = false;
+  std::vector<bool> fixed;                       // by parameter: `jit(static=)`
   std::vector<FunctionVersions*> functions;      // the one called last first
   std::chrono::steady_clock::time_point seen{};  // when it was called a second time
 };

@@ -108,6 +108,41 @@ struct Steps {
     raise.span = term.span;
   }
 
+  bool is_used(NameId name) const {
+    bool used = false;
+    for (const Block& b : f.blocks) for_each_use(f, b, [&](uint32_t, NameId n) { used |= n == name; });
+    return used;
+  }
+
+  // yield from, where nothing is sent or thrown.
+  bool plain_yield_from(BlockId b) {
+    const Terminator term = block(b).term;
+    if (is_used(block(term.targets[0].block).params.back())) return false;
+    const auto number = static_cast<int64_t>(goes_on.size());
+    const BlockId ask = new_block(), out = new_block(), ended = new_block();
+    goes_on.push_back(ask);
+    Let inner = make(prim::iter, {term.a}, kNoAttr, term.span);
+    inner.handover = term.handover;
+    block(b).lets.push_back(inner);
+    block(b).lets.push_back(store("inner", inner.result, term.span));
+    block(b).term = {};
+    jump(b, ask, {}, term.span);
+    const Let from = load("inner", term.span);
+    Let given = make(prim::iter_next, {from.result}, kNoAttr, term.span);
+    given.handover = term.handover;
+    const Let end = make(prim::is_end, {given.result}, kNoAttr, term.span);
+    for (const Let& l : {from, given, end}) block(ask).lets.push_back(l);
+    const NameId v = new_name();
+    block(out).params = {v};
+    branch(ask, end.result, ended, {}, out, term.span);
+    block(ask).term.targets[1] = target(out, {given.result});
+    leave(out, number, v, term.span);
+    std::vector<Atom> args(f.args(term.targets[0]), f.args(term.targets[0]) + term.targets[0].nargs);
+    args.push_back(none());
+    jump(ended, term.targets[0].block, args, term.span);
+    return true;
+  }
+
   // yield from: object.inner is asked by grad_rules.delegated until it ends; its result goes on.
   void yield_from(BlockId b) {
     const Terminator term = block(b).term;
@@ -219,7 +254,7 @@ struct Steps {
     return seen[index(head)];
   }
 
-  FunctionRef step() {
+  FunctionRef step(bool plain) {
     const std::vector<NameId> params = f.blocks[0].params;
     const size_t own = f.sig.count();
     const size_t blocks = f.blocks.size();
@@ -239,7 +274,10 @@ struct Steps {
       if (kind == Terminator::Kind::yield) {
         yield(BlockId{b});
       } else if (kind == Terminator::Kind::yield_from) {
-        yield_from(BlockId{b});
+        if (!plain)
+          yield_from(BlockId{b});
+        else if (!plain_yield_from(BlockId{b}))
+          return nullptr;
       } else if (kind == Terminator::Kind::return_) {
         const Terminator term = f.blocks[b].term;
         f.blocks[b].lets.push_back(store("value", term.a, term.span));
@@ -270,9 +308,10 @@ struct Steps {
 
 }  // namespace
 
-FunctionRef as_steps(const Function& source) {
+static FunctionRef made_of_steps(const Function& source, bool plain) {
   Steps steps(source);
-  const FunctionRef step = steps.step();
+  const FunctionRef step = steps.step(plain);
+  if (!step) return nullptr;
   Function f;
   f.name = source.name, f.qualname = source.qualname;
   f.is_method = source.is_method;
@@ -316,5 +355,8 @@ FunctionRef as_steps(const Function& source) {
   b.term.span = source.span;
   return std::make_shared<const Function>(std::move(f));
 }
+
+FunctionRef as_steps(const Function& source) { return made_of_steps(source, false); }
+FunctionRef as_plain_steps(const Function& source) { return made_of_steps(source, true); }
 
 }  // namespace ouro::ir::grad

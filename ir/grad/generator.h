@@ -12,5 +12,8 @@ namespace ouro::ir::grad {
 ///
 /// This is how generators of other languages are compiled: a switch on where to go on, locals in a frame on the heap.
 FunctionRef as_steps(const Function& f);
+/// As as_steps, for who asks for one value after the other and never sends or throws anything: `yield from` goes
+/// through an iterator as a loop does. Null: what a `yield from` gives is used, which iterators do not tell.
+FunctionRef as_plain_steps(const Function& f);
 
 }  // namespace ouro::ir::grad

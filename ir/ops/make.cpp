@@ -33,6 +33,8 @@ constexpr OpDef kMake[] = {
   {.name = "linspace", .doc = "steps numbers from start to stop, both included.", .sig = "-> $[@]",
    .params = "start: number, stop: number, steps: size, *, dtype: dtype? = None", .shape = "linspace",
    .symbol = "linspace", .method = false},
+  {.name = "extent", .doc = "Of n by 0 elements: how a program names a size that it has computed.", .sig = "-> bool[@]",
+   .params = "n: number", .shape = "extent", .symbol = "extent", .method = false, .function = false},
 };
 // clang-format on
 static_assert(complete(kMake));

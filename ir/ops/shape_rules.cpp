@@ -435,6 +435,10 @@ bool rule_arange(SigCall& c) {
   if (!(n < 1e18)) return c.fail("RuntimeError", "arange: unsupported range");
   return done(c, {dim(static_cast<int64_t>(std::max(0.0, n)))});
 }
+bool rule_extent(SigCall& c) {
+  const Dim n = c.param("n").integer;
+  return done(c, {n.known() ? dim(std::max<int64_t>(n.c, 0)) : n, dim(0)});
+}
 bool rule_linspace(SigCall& c) {
   Dims d{c.param("steps").integer};
   return check_size(c, d) && done(c, d);
@@ -494,6 +498,7 @@ constexpr Rule kRules[] = {
     {"eye", rule_eye},
     {"arange", rule_arange},
     {"linspace", rule_linspace},
+    {"extent", rule_extent},
     {"vector_n", rule_vector_n},
 };
 

@@ -110,9 +110,17 @@ Generator::~Generator() {
 
 // ---------------------------------------------------------------- for executors
 
+static constexpr int kMostCallers = 16;  // that called_by_itself looks at
+
 const ir::Function& frame_function(const Frame& f) { return *f.code->function; }
 Function* frame_closure(const Frame& f) { return f.function.as<Function>(); }
 Code* frame_code(const Frame& f) { return f.code; }
+bool called_by_itself(const Frame& f) {
+  int looked_at = 0;
+  for (const Frame* c = f.caller; c && looked_at < kMostCallers; c = c->caller, ++looked_at)
+    if (c->code == f.code) return true;
+  return false;
+}
 Value& frame_value(Frame& f, ir::NameId name) {
   int32_t r = f.code->reg_of[ir::index(name)];
   if (r < 0) ouro_bug("name %u is not in a register", ir::index(name));

@@ -76,6 +76,8 @@ Function* frame_closure(const Frame& f);
 Code* frame_code(const Frame& f);
 // The register of a name; only names that are live where the frame stands have a meaning.
 Value& frame_value(Frame& f, ir::NameId name);
+/// Is a call of the same function among its callers?
+bool called_by_itself(const Frame& f);
 // At a safe point: takes the plan over that demands come to, unless a compiled call or a transform is at work.
 void adopt_demands(Session& s);
 /// Is a transform at work: is one of its functions this frame, or among its callers?

@@ -296,9 +296,9 @@ Value same_gcd(OpCall& c) {
   return cast_tensor(c.s, r, c.dtype());
 }
 
-constexpr ExecutorRow kMake[] = {{"full", full},        {"zeros", zeros},    {"ones", ones},
-                                 {"zeros_like", zeros}, {"ones_like", ones}, {"full_like", full},
-                                 {"eye", eye},          {"arange", arange},  {"linspace", linspace}};
+constexpr ExecutorRow kMake[] = {{"full", full},         {"zeros", zeros},    {"ones", ones}, {"zeros_like", zeros},
+                                 {"ones_like", ones},    {"full_like", full}, {"eye", eye},   {"arange", arange},
+                                 {"linspace", linspace}, {"extent", zeros}};
 constexpr ExecutorRow kOrder[] = {{"argsort", argsort},           {"running_arg", running_arg},
                                   {"searchsorted", searchsorted}, {"nonzero", nonzero, false},
                                   {"bessel_i", bessel_i},         {"polygamma", polygamma},

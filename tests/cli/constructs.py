@@ -39,6 +39,12 @@ CONSTRUCTS = {
     "a size that depends on data": ("self.l = nn.Linear(4, 4)", "y = x[x.sum(1) > -100]\nreturn self.l(y).sum() / y.shape[0]"),
     "a write where a mask is": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\ny[y < 0] = 0.0\nreturn (y * x).sum()"),
     "a row by a computed number": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn y[y.sum(1).argmax().item()].sum()"),
+    "a tensor of a computed size": ("self.l = nn.Linear(4, 4)", "n = int((x > -100).sum())\nreturn (self.l(x).flatten() * arange(n)).sum() + ones(n, 2).sum()"),
+    "counts of classes": ("self.l = nn.Linear(4, 4)", "y = self.l(x)\nreturn (y * bincount(y.argmax(1), minlength=4).to(f32)).sum()"),
+    "columns up to the longest": ("self.l = nn.Linear(4, 4)", "lengths = (x > -100).sum(1)\nn = int(lengths.max())\nmask = arange(n)[None] < lengths[:, None]\nreturn (self.l(x)[:, :n] * mask).sum() / mask.sum()"),
+    "as many random rows as data say": ("self.l = nn.Linear(4, 4)", "n = int((x > -100).sum()) // 2\nreturn self.l(x)[randint(0, 2, (n,))].sum() + randn(n, 4).mean()"),
+    "classes as many as there are": ("self.l = nn.Linear(4, 4)", "k = self.l(x).argmax(1)\nreturn (one_hot(k, int(k.max()) + 1).to(f32).sum(0) * x.sum()).sum()"),
+    "a size computed on one way": ("self.l = nn.Linear(4, 4)", "n = int((x > -100).sum())\nif x.sum() > 0:\n    y = zeros(n) + x.sum()\nelse:\n    y = ones(n) * 2.0\nreturn (self.l(x).flatten() * y * arange(n)).sum()"),
     "chunk": ("self.l = nn.Linear(4, 8)", "a, b = self.l(x).chunk(2, -1)\nreturn (a * sigmoid(b)).sum()"),
     "split": ("self.l = nn.Linear(4, 6)", "a, b = self.l(x).split((2, 4), dim=-1)\nreturn a.sum() * b.sum()"),
     "unbind": ("self.l = nn.Linear(4, 4)", "a, b = self.l(x).unbind(0)\nreturn (a * b).sum()"),
@@ -310,11 +316,44 @@ PLAIN = {
     "shapes that a mask decides are compared": "m = x > 2.0\na, b = x[m], (x * 2.0)[m]\nif tuple(a.shape) != tuple(b.shape):\n    raise ValueError('shapes')\nreturn (a * b).sum()",
     "how often a short one ran": "for i in range(12):\n    x = x * 1.3\n    if x.sum() > 90.0:\n        break\nreturn x.sum() * i",
     "a generator of what it captures": "k = x.sum()\nreturn sum(r.sum() * k for r in x)",
+    "a generator in each of sixty turns": "s = 0.0\nfor i in range(60):\n    a, b, c, d, e, f = (x[j % 2] * (i + j) for j in range(6))\n    s = s + (a * b - c * d + e * f).sum()\nreturn s",
+    "a walk over a tree": "return sum((v * v).sum() for v in leaves({'a': x, 'b': [x * 2.0, {'c': x.sum()}]}))",
+    "a function with yield in a for": "s = 0.0\nfor n, r in counted(x):\n    s = s + n * r.sum()\nreturn s",
+    "next of a function with yield": "it = counted(x)\na, b = next(it), next(it)\nreturn a[1].sum() * b[0]",
+    "a dict by tuples": "for (i, (name, j)), v in TABLE.items():\n    x = x * i + v\nTABLE[0, ('a', 1)] = TABLE[0, ('a', 1)] * 2.0\nreturn x.sum() + TABLE.get((1, ('b', 2)), x).sum()",
+    "attributes that vars() tells": "m = Model()\nfor k, v in vars(m).items():\n    setattr(m, k, v * 2.0 + x.sum())\nd = m.__dict__\nm.w = x\nreturn sum(v.sum() for v in vars(m).values()) + d['w'].sum() + len(d)",
+    "an optimizer that goes through vars()": "m = Model()\ng = grad(lambda m: ((m.w * x[0]).sum() + m.b) ** 2)(m)\nfor k in list(vars(m)):\n    setattr(m, k, getattr(m, k) - 0.1 * vars(g)[k])\nreturn m.w.sum() + m.b",
+    "a context manager with yield": "box = {'k': 2.0}\nwith scaled(box, 3.0) as k:\n    y = x * box['k'] + k\nreturn (y * box['k']).sum()",
+    "a context manager that is left early": "with scaled({'k': 2.0}, 3.0) as k:\n    return (x * k).sum()",
 }
+GIVEN = """
+from collections import deque
+from contextlib import contextmanager
+class Model:
+    def __init__(self):
+        self.w, self.b = ones(4), ones(())
+TABLE = {(0, ('a', 1)): ones(4), (1, ('b', 2)): ones(4) * 2.0}
+def total(*v):
+    return sum(v)
+def leaves(t):
+    if isinstance(t, (dict, list)):
+        for v in t.values() if isinstance(t, dict) else t:
+            yield from leaves(v)
+    else:
+        yield t
+def counted(xs):
+    for n, x in enumerate(xs):
+        yield n + 1, x
+@contextmanager
+def scaled(box, by):
+    box['k'] = box['k'] * by
+    yield box['k']
+    box['k'] = box['k'] / by
+"""
 
 
 def test_plain_constructs_are_compiled(t):
-    t.write("plain.ouro", "from collections import deque\ndef total(*v):\n    return sum(v)\n" + "".join(
+    t.write("plain.ouro", GIVEN + "".join(
         f"\n@jit\ndef step{k}(x):\n{indented(body)}\n\nfor i in range(3):\n    print({name!r}, repr(step{k}(arange(8.0).reshape(2, 4) + i).item()))\n"
         for k, (name, body) in enumerate(PLAIN.items())))
     eager = t.run("--mode=eager", "plain.ouro").out

@@ -169,3 +169,27 @@ for i in range(6):
     t.check(len(step["versions"]) <= 5, step["versions"])
     t.check("self.losses" in step["varying"], step["varying"])
     t.equal((net["compiled"], len(net["versions"])), ("whole", 6))  # layers are structure
+
+
+def test_who_asks_for_the_attributes_by_name_costs_no_version(t):
+    """An optimizer of one's own walks over vars(model), which makes a dict of its attributes: each step then made a version."""
+    for ask in ("vars(m).items()", "list(m.__dict__.items())", "[(k, getattr(m, k)) for k in sorted(vars(m))]"):
+        t.write("asks.ouro", f"""
+class Model:
+    def __init__(self):
+        self.w, self.b = ones(3), ones(())
+def loss(m, x):
+    return ((m.w * x).sum() + m.b) ** 2
+def update(m, g):
+    for k, v in {ask}:
+        setattr(m, k, v - 0.01 * getattr(g, k))
+m = Model()
+for i in range(12):
+    l, g = value_and_grad(loss)(m, ones(3))
+    update(m, g)
+print(l.item() < 16.0)
+""")
+        done = t.run("explain", "--json", "--mode=graph", "--cache=off", "asks.ouro")
+        t.equal(done.err, "True\n")
+        step = {f["name"]: f for f in json.loads(done.out)["functions"]}["value_and_grad(loss)"]
+        t.equal((len(step["versions"]), step["compiled_calls"], step["interpreted_calls"]), (1, 12, 0))

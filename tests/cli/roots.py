@@ -1,6 +1,7 @@
 """What is compiled by itself: functions of scripts and what `grad` and `value_and_grad` give, each by what it is the gradient of. Forward
 forms and pullbacks are only parts.
 """
+import json
 import re
 
 SCRIPT = """
@@ -99,3 +100,37 @@ def test_a_model_whose_first_tensor_is_deep_inside_is_compiled(t):
     out = t.run("explain", "--mode=graph", "--cache=off", "deep.ouro").out
     t.check(out.startswith(expected), "the results: " + out)
     t.check("value_and_grad(<lambda>)" in out, "the transform is compiled: " + out)
+
+
+TREES = """
+def tree_map(f, *trees):
+    first = trees[0]
+    if isinstance(first, dict):
+        return {k: tree_map(f, *[t[k] for t in trees]) for k in first}
+    if isinstance(first, list):
+        return [tree_map(f, *items) for items in zip(*trees)]
+    return f(*trees)
+
+def total(tree):
+    if isinstance(tree, dict):
+        return sum(total(v) for v in tree.values())
+    return (tree * tree).sum() if is_tensor(tree) else sum([total(v) for v in tree])
+
+sizes = ((2, 3), (3,), (1,), (4, 2), (5,), (2, 2), (6,), (7,), (8,), (9,))
+tree = {"body": [{"w": ones(*s), "b": {"c": ones(*s)}} for s in sizes], "head": {"w": ones(2, 2)}}
+mean = tree_map(zeros_like, tree)
+for i in range(6):
+    mean = tree_map(lambda m, p: 0.9 * m + 0.1 * p, mean, tree)
+    print(total(mean).item())
+"""
+
+
+def test_a_walk_over_a_tree_is_compiled_from_its_root(t):
+    """Its leaves' calls, which have tensors for arguments, took all versions, and the interpreter did the rest for good."""
+    t.write("trees.ouro", TREES)
+    done = t.run("explain", "--json", "--mode=graph", "--cache=off", "trees.ouro")
+    t.equal(done.err, t.run("run", "--mode=eager", "trees.ouro").out)
+    told = {f["name"]: f for f in json.loads(done.out)["functions"]}
+    for name, calls, versions in (("tree_map", 6, 1), ("total", 5, 1)):
+        f = told[name]
+        t.equal((name, f["compiled"], f["compiled_calls"], f["interpreted_calls"], len(f["versions"])), (name, "whole", calls, 0, versions))

@@ -12,7 +12,7 @@ NOT_DRAWN = {
     "segment_others": "a part of scatter_reduce's derivative", "tie_share": "a part of amax's derivative", "peak": "a part of softmax and logsumexp",
     "linear_scan": "a part of cumprod's derivative", "linear_scan_back": "a part of cumprod's derivative", "shifted": "a part of cumprod's derivative",
     "whole_in_range": "a part of ctc_loss",
-    "pick": "a part of cross_entropy", "pick_rows": "a part of embedding and one_hot",
+    "extent": "a part of compiled programs with computed sizes", "pick": "a part of cross_entropy", "pick_rows": "a part of embedding and one_hot",
     "root": "a part of norm and std", "round_even": "a part of round", "cross_entropy_of_bit": "a part of binary_cross_entropy",
     "matmul_back_a": "a part of matmul's derivative", "matmul_back_b": "a part of matmul's derivative",
     "matmul_nt_back_a": "a part of matmul_nt's derivative", "matmul_nt_back_b": "a part of matmul_nt's derivative",
