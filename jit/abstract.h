@@ -268,7 +268,7 @@ struct AObject {
   }
   // What it holds is known by the interpreter alone: a boxed value from here on.
   bool lost() const {
-    const bool container = kind == Kind::list || kind == Kind::dict || kind == Kind::set;
+    const bool container = kind == Kind::list || kind == Kind::dict || kind == Kind::set || kind == Kind::record;
     return outside() && (any_class || kind == Kind::iterator || (container && (stale || kind == Kind::set)));
   }
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor/tensor.h"
@@ -32,6 +33,16 @@ static bool same_key(const Value& a, const Value& b) {
   return t && u && std::equal(t->begin(), t->end(), u->begin(), u->end(), same_key);
 }
 
+// Does the gradient of an object have these, in this order?
+static bool has_fields(const runtime::autodiff::Record& r, const std::vector<Symbol>& names) {
+  size_t k = 0;
+  for (const auto& e : r.fields.entries()) {
+    if (!e.name) continue;
+    if (k == names.size() || !(e.name == names[k++])) return false;
+  }
+  return k == names.size();
+}
+
 std::string AccessNode::text() const {
   switch (step) {
     case Step::argument:
@@ -46,6 +57,7 @@ std::string AccessNode::text() const {
       return fmt::format("{}:default {}", parent, name.text());
     case Step::global:
       return fmt::format("global {}", name.text());
+    case Step::field:
     case Step::attribute:
       return fmt::format("{}.{}", parent, name.text());
     case Step::class_attr:
@@ -117,6 +129,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       Value* v = n.object.as<runtime::Module>()->names.find(n.name);
       return v ? *v : Value();
     }
+    case S::field: {
+      const Value* v = parent.as<runtime::autodiff::Record>()->fields.find(n.name);
+      return v ? *v : Value();
+    }
     case S::attribute:
       return parent.as<runtime::Instance>()->slots[n.index];
     case S::class_attr:
@@ -184,6 +200,10 @@ bool access_guard(Session& s, const AccessNode& n, const Value& v) {
       }
       return true;
     }
+    case G::fields:
+      return runtime::cast_exact<runtime::autodiff::Record>(v) &&
+             v.as<runtime::autodiff::Record>()->cls.same(n.expected) &&
+             has_fields(*v.as<runtime::autodiff::Record>(), n.fields);
     case G::cell:
       return cast_exact<runtime::Cell>(v) != nullptr;
     case G::bound:

@@ -33,6 +33,7 @@ struct AccessNode {
     kwdefault,    // of `parent` (a function): name
     global,       // of module `object`, name
     attribute,    // instance `parent`, name: plain slot
+    field,        // gradient of an object `parent`, name
     class_attr,   // of class `object`, name (by MRO)
     item,         // list or tuple `parent`, index
     dict_value,   // dict `parent`, key `object`
@@ -50,6 +51,7 @@ struct AccessNode {
     shape,   // instance of hidden class `shape` (and class version)
     length,  // list or tuple of `count` items
     keys,    // dict with `keys` in this order
+    fields,  // gradient of an object of the class `expected`, with `fields` in this order
     cell,
     bound,   // bound method
     tensor,  // dtype and dims of `type` (a symbolic dim takes any size, equal symbols equal sizes)
@@ -79,6 +81,7 @@ struct AccessNode {
   uint32_t type_version = 0;
   uint32_t count = 0;
   std::vector<Value> keys;
+  std::vector<Symbol> fields;
   const ir::Type* type = nullptr;
   int input = -1;            // entry parameter of the typed function this value is passed to, or -1
   std::string text() const;  // "3.weight": of node 3

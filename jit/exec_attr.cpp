@@ -393,11 +393,7 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     return;
   }
   if (a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::record) {
-    AObject& o = write(a.heap);
-    if (AObject::Slot* s = o.find(name))
-      s->value = std::move(v);
-    else
-      o.slots.push_back({.name = name, .value = std::move(v)});
+    assign(a.heap, name, std::move(v));
     return;
   }
   if (a.is(AKind::closure) && can_box(a, {}, {})) {

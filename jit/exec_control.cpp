@@ -631,6 +631,8 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     const LoopPlan of_head = plan;
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e, lh.renewed);
     // An iteration begins as the one before it has left the world.
+    if (effects_.unknown && !before.unknown && !request_.holes)
+      abandon(Reason::interpreter_changed, "what the interpreter may change in a loop");
     if ((effects_.unknown && !before.unknown) || (effects_.done && !before.done)) {
       before = before | effects_;
       continue;

@@ -171,7 +171,11 @@ AVal Specialiser::next_of_generator(const AVal& object) {
     abandon(Reason::too_large, "much is done for what generators give");
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal none = AVal::of(Value::none());
+  const size_t notes = fallbacks_.size();
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
+  // A StopIteration that it raised would be another exception outside.
+  if (result_->generators && effects_.unknown && fallbacks_.size() > notes)
+    abandon(Reason::call, "a generator that calls what is not known");
   return place() < 0 ? AVal::marker(AKind::end) : given;
 }
 

@@ -90,6 +90,9 @@ AVal n_hasattr(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal n_vars(Specialiser& s, const Arguments& a, const Keywords&) {
   if (a.empty()) s.abandon_whole(Reason::frames, "vars() looks at the calls that run");
+  const bool changed = a[0].is(AKind::ref) && s.read(a[0].heap).stale;
+  if (a[0].is(AKind::dynamic) || changed)  // its own words where there is none
+    return s.boxed_call(AVal::of(runtime::builtin(s.session, intern("vars"), true)), a, {});
   const AVal v = s.lookup_attr(a[0], intern("__dict__"));
   if (v.is(AKind::unbound)) s.abandon(Reason::raises, "vars() of what has no __dict__");
   return v;

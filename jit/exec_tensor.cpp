@@ -329,6 +329,12 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
       abandon(Reason::raises, fmt::format("{}: {} is missing", info.name, info.params[i].name));
     params.push_back(from_param(ir::default_of(info.params[i])));
   }
+  // An iterator of tensors is gone through once.
+  for (size_t i = 0; i < info.sig->inputs.size() && i < info.input_at.size(); ++i) {
+    AVal& p = params[static_cast<size_t>(info.input_at[i])];
+    if (info.sig->inputs[i].many && p.is(AKind::ref) && kind_at(p.heap) == AObject::Kind::iterator)
+      p = new_list(items_of(p, "is a list of tensors"));
+  }
   if (!info.def->source.empty()) {
     check_arguments(info, params);
     return call_source(info, params);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialiser.h"
+#include "runtime/autodiff/autodiff.h"
 #include "runtime/interpreter/names_set.h"
 #include "runtime/protocol/lookup.h"
 #include "runtime/tensor/tensor.h"
@@ -85,7 +86,8 @@ bool Specialiser::is_fixed(uint32_t id) const {
 bool Specialiser::is_data(uint32_t id) const {
   using Step = AccessNode::Step;
   const AccessNode* n = &access.nodes[id];
-  while (n->step == Step::item || n->step == Step::dict_value || n->step == Step::native) n = &access.nodes[n->parent];
+  while (n->step == Step::item || n->step == Step::dict_value || n->step == Step::field || n->step == Step::native)
+    n = &access.nodes[n->parent];
   return n->step == Step::argument;
 }
 
@@ -109,7 +111,7 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   AVal out;
   const ObjectKind kind = kind_of(v);
   const bool nests = kind == ObjectKind::list || kind == ObjectKind::tuple || kind == ObjectKind::dict ||
-                     kind == ObjectKind::instance || kind == ObjectKind::cell;
+                     kind == ObjectKind::instance || kind == ObjectKind::cell || kind == ObjectKind::record;
   if (nests && steps_to(id) > kMaxSteps) {
     access.nodes[id].guard = G::any;
     out = input(nullptr, id, Value());
@@ -155,6 +157,7 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
     case ObjectKind::dict:
     case ObjectKind::instance:
     case ObjectKind::cell:
+    case ObjectKind::record:
       out = wrap_object(v, id);
       break;
     case ObjectKind::tuple: {
@@ -368,7 +371,7 @@ AVal Specialiser::wrap_function(const Value& v, uint32_t node) {
   return out;
 }
 
-// list, dict, instance, cell
+// list, dict, instance, cell, gradient of an object
 AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   using G = AccessNode::Guard;
   using S = AccessNode::Step;
@@ -467,6 +470,25 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       }
       o->memory = o->loaded = o->items;
       o->memory_keys = o->loaded_keys = o->keys;
+      break;
+    }
+    case ObjectKind::record: {
+      const auto* r = v.as<runtime::autodiff::Record>();
+      o->kind = AObject::Kind::record;
+      o->cls = r->cls;
+      access.nodes[node].guard = G::fields;
+      access.nodes[node].expected = r->cls;
+      access.nodes[node].fields.clear();
+      for (const auto& e : r->fields.entries()) {
+        if (!e.name) continue;
+        access.nodes[node].fields.push_back(e.name);
+        AccessNode n;
+        n.step = S::field;
+        n.parent = node;
+        n.name = e.name;
+        const AVal value = wrap(e.value, n);
+        o->slots.push_back({.name = e.name, .value = value, .memory = value, .loaded = value});
+      }
       break;
     }
     case ObjectKind::cell:

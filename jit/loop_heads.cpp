@@ -144,7 +144,8 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
   using Kind = AObject::Kind;
   const auto& o = at_head.heap[id];
   const bool iterator = o && o->kind == Kind::iterator && is_at_start(*o) && can_be_made(o->source);
-  const bool may = !recording_ && o && !o->outside() && (iterator || o->kind == Kind::list || o->kind == Kind::dict);
+  const bool may = request_.holes && !recording_ && o && !o->outside() &&
+                   (iterator || o->kind == Kind::list || o->kind == Kind::dict);
   return may && preload_.escaped.insert(id).second;
 }
 

@@ -323,6 +323,7 @@ Atom Specialiser::made_object(HeapId id) {
 
 // Of a list or tuple, before its first item.
 Atom Specialiser::made_iterator(HeapId id) {
+  if (!is_at_start(read(id))) abandon(Reason::crossing, "an iterator that exists only here");
   const AVal source = read(id).source;
   const Atom made = code.let(prim::iter, {materialise(source)}, 0, nullptr, span);
   escape(id, made);
@@ -391,7 +392,8 @@ void Specialiser::note_hole(Because why, const AVal& out, const std::vector<AVal
 }
 
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
-  if (!is_runnable(op))
+  const bool iterates = op == prim::iter || op == prim::iter_next || op == prim::is_end;
+  if (!is_runnable(op) || (iterates && !request_.holes))
     abandon(Reason::unknown_value, fmt::format("{} on values whose types are not known", ir::op_name(op)));
   const bool touches_objects = std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
   check_recorded(args);

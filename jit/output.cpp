@@ -191,6 +191,8 @@ bool write_one(Session& s, const WriteBack& w, std::span<Value> nodes, Value v) 
   using K = WriteBack::Kind;
   switch (w.kind) {
     case K::attribute: {
+      if (runtime::kind_of(nodes[w.node]) == runtime::ObjectKind::record)
+        return runtime::set_attr(s, nodes[w.node], w.name, v);
       auto* inst = nodes[w.node].as<runtime::Instance>();
       int slot = inst->shape ? inst->shape->find(w.name) : -1;
       if (slot >= 0) {

@@ -6,6 +6,8 @@ from harness.common import TESTS
 
 # script of tests/run/compiled: its functions that are compiled whole
 WHOLE = {
+    "generators_of_scripts": ["joined"],
+    "gradients_as_arguments": ["loss_and_gradient", "update", "norm", "clipped", "Momentum.__call__", "same", "twice", "within", "asks"],
     "functions_made_inside": ["adder", "counter", "objects", "recursive", "others", "stored", "in_a_loop", "raises"],
 }
 
@@ -21,7 +23,7 @@ COMPILED = {
 
 def parts_of(t, script):
     told = t.run("explain", "--mode=graph", os.path.join(TESTS, "run/compiled", script + ".ouro"), timeout=300).out
-    return {m[1]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"(\w+) \(", part))}
+    return {m[1]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"([\w.]+) \(", part))}
 
 
 def test_functions_are_compiled_whole(t):
