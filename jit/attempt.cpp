@@ -9,6 +9,7 @@
 #include "runtime/object/type_slots.h"
 #include "support/diag.h"
 #include "support/give_up.h"
+#include "support/trace.h"
 
 namespace ouro::jit {
 
@@ -98,6 +99,10 @@ Attempt::State Attempt::go_on(Clock::duration slice, uint32_t blocks) {
   } catch (const GivenUp&) {
     session_.pending = Value();
     state = changed_ ? State::changed : State::given_up;
+  } catch (const InternalError& bug) {
+    session_.pending = Value();
+    notice("compiler", "internal error: " + bug.text);
+    state = State::failed;
   }
   ms_ += std::max(ms_since(start), 1e-6);
   return state;

@@ -26,6 +26,7 @@ class Attempt {
     made,
     changed,   // what it was begun for does not exist any more
     given_up,  // because of an interrupt
+    failed,    // an internal error, which was told
   };
 
   Attempt(Session& s, SpecialiseRequest request, Pins pins, std::string why);

@@ -35,7 +35,7 @@ bool Specialiser::keeps_identity(const AVal& a) const {
          can_be_made(a);
 }
 
-// Null: there is no such form.
+// None: there is no such form.
 std::optional<AVal> Specialiser::hole(AFrame& f, const ir::Let& let) {
   if (let.op == prim::call || let.op == prim::call_method || let.op == prim::call_loaded) return hole_of_call(f, let);
   if (!is_of_operands(let.op)) return std::nullopt;

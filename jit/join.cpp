@@ -394,7 +394,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     o->escaped = x.escaped || y.escaped;
     o->stale = x.stale || y.stale;
     o->any_class = x.any_class || y.any_class;
-    if (x.attributes != y.attributes) o->attributes = kNoHeap;
+    if (x.attributes != y.attributes) {  // its dict (vars) may be one of two, or none
+      o->attributes = kNoHeap;
+      o->poisoned = true;
+    }
     if (y.poisoned) o->poisoned = true;
     if (x.escaped != y.escaped) {  // nothing stands for both
       o->poisoned = true;

@@ -139,7 +139,7 @@ static void drop_zeros_of_turn(const AObject& head, AObject& back) {
   }
 }
 
-// A list, dict or object that cannot be followed in a loop is made before it, and the interpreter changes it.
+// A list, dict or iterator that cannot be followed in a loop is made before it, and the interpreter changes it.
 bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
   using Kind = AObject::Kind;
   const auto& o = at_head.heap[id];

@@ -109,17 +109,21 @@ std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, Funct
   const auto start = Clock::now();
   Attempt::State state{};
   {
-    in_slice_ = true;
+    struct InSlice {
+      bool& here;
+      explicit InSlice(bool& here) : here(here) { here = true; }
+      ~InSlice() { here = false; }
+    } in_slice(in_slice_);
     GiveUpWhen interrupted({&s.poll, Session::kInterrupt});
     state = stress_slices_ ? f.attempt->go_on(slice, 1) : f.attempt->go_on(slice);
     for (uint32_t i = 1; stress_slices_ && i < kStressed && state == Attempt::State::paused; ++i)
       state = f.attempt->go_on(slice, 1);
-    in_slice_ = false;
   }
   note_pause(s, f, start);
   if (state == Attempt::State::paused) return nullptr;
   const std::unique_ptr<Attempt> ended = std::move(f.attempt);
   if (state == Attempt::State::given_up) return nullptr;
+  if (state == Attempt::State::failed) return refuse(s, frame, f, "internal error"), nullptr;
   f.pins = std::move(ended->pins());
   if (state == Attempt::State::changed) {
     ++f.changed;

@@ -28,7 +28,8 @@ bool is_container(const AObject& o) { return o.kind == AObject::Kind::list || o.
 bool is_tuple(const AVal& v) { return v.is(AKind::tuple) && !v.extends_tuple(); }
 
 bool is_local(const AObject* o) {
-  return o && is_container(*o) && !o->outside() && !o->poisoned && !o->stale && o->tag.is_none() && !o->any_class;
+  return o && is_container(*o) && !o->outside() && !o->poisoned && !o->stale && o->attributes == kNoHeap &&
+         o->tag.is_none() && !o->any_class;
 }
 
 const AObject* object_of(const AVal& v, const AHeap& heap) { return v.is(AKind::ref) ? heap[v.heap].get() : nullptr; }

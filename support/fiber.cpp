@@ -27,6 +27,7 @@
 #endif
 
 #ifdef OURO_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef OURO_THREAD_SANITIZER
@@ -77,6 +78,9 @@ Fiber::Fiber(size_t stack_bytes, std::function<void()> body) : body_(std::move(b
   mprotect(memory, page, PROT_NONE);
   stack_ = static_cast<char*>(memory) + page;
   size_ -= page;
+#ifdef OURO_ADDRESS_SANITIZER
+  __asan_unpoison_memory_region(stack_, size_);  // another one may have ended in the middle of its frames there
+#endif
   context_ = new Context;
 #ifdef OURO_THREAD_SANITIZER
   context_->body_fiber = __tsan_create_fiber(0);
