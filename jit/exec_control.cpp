@@ -607,10 +607,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     for (HeapId object : preload_.escaped)
       if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
     if (before.done) write_all();  // of what was to be written before the loop
-    if (before.unknown) {
-      before_unknown();
-      after_unknown();
-    }
+    if (request_.holes) forget_made();
     generalise_state(f, plan, lh);
     code.jump(rh, lh.initial);
     code.switch_to(rh);
@@ -631,10 +628,10 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     const LoopPlan of_head = plan;
     for (Fork& e : edges) stable &= fits(f, head, of_head, plan, at_head, e, lh.renewed);
     // An iteration begins as the one before it has left the world.
-    if (effects_.unknown && !before.unknown && !request_.holes)
+    if (effects_.unknown && !before.unknown)
       abandon(Reason::interpreter_changed, "what the interpreter may change in a loop");
-    if ((effects_.unknown && !before.unknown) || (effects_.done && !before.done)) {
-      before = before | effects_;
+    if (effects_.done && !before.done) {
+      before.done = true;
       continue;
     }
     if (!stable) continue;

@@ -62,6 +62,7 @@ uint32_t Specialiser::add_node(AccessNode n, bool* fresh) {
 }
 
 AVal Specialiser::input(const ir::Type* type, uint32_t node, const Value& witness) {
+  if (!type && request_.holes) abandon_whole(Reason::unknown_object, "a value of which nothing is known");
   ir::NameId n = code.entry_param(type, intern(access.nodes[node].text()));
   access.nodes[node].input = static_cast<int>(access.inputs++);
   if (type && !type->is_tensor()) {

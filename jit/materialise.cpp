@@ -395,7 +395,9 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   const bool iterates = op == prim::iter || op == prim::iter_next || op == prim::is_end;
   if (!is_runnable(op) || (iterates && !request_.holes))
     abandon(Reason::unknown_value, fmt::format("{} on values whose types are not known", ir::op_name(op)));
-  const bool touches_objects = std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
+  if (request_.holes) need_plain(args);
+  const bool touches_objects =
+      !request_.holes && std::ranges::any_of(args, [&](const AVal& a) { return may_run_scripts(a); });
   check_recorded(args);
   if (touches_objects) before_unknown();
   std::vector<Atom> atoms;
@@ -406,6 +408,7 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
     if (p.op == op) name = p.name;
   note_hole({Reason::unknown_value, fmt::format("{} on values whose types are not known", name)}, out, args);
   if (touches_objects) after_unknown();
+  if (request_.holes) forget_made();
   return out;
 }
 
@@ -451,10 +454,13 @@ AVal Specialiser::boxed_call(const AVal& f, const std::vector<AVal>& args, const
     abandon(Reason::crossing,
             fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
   check_recorded(args);
-  before_unknown();
+  if (request_.holes)
+    need_plain_call(f, args, keywords);
+  else
+    before_unknown();
   AVal out = emit_call(f, args, keywords, type);
   note_hole({Reason::call, fmt::format("call of {}", callee_name(f))}, out, {f});
-  after_unknown();
+  request_.holes ? forget_made() : after_unknown();
   return out;
 }
 
@@ -474,6 +480,7 @@ AVal Specialiser::output_call(const AVal& f, const std::vector<AVal>& args, cons
   if (!can_box(f, args, keywords))
     abandon(Reason::crossing,
             fmt::format("call of {} by the interpreter with values that exist only here", callee_name(f)));
+  if (request_.holes && callee_name(f) != "print") abandon_whole(Reason::call, "a call that may give anything");
   before_unknown();
   AVal out = emit_call(f, args, keywords, type);
   code.effect(false);
@@ -530,7 +537,12 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
     abandon(Reason::crossing,
             fmt::format("call of {} by the interpreter with values that exist only here", name.text()));
   check_recorded(all);
-  before_unknown();
+  if (request_.holes) {
+    need_plain(all);
+    for (const auto& k : keywords) need_plain({k.second});
+  } else {
+    before_unknown();
+  }
   std::vector<Atom> atoms;
   ir::CallSig sig;
   sig.method = name;
@@ -544,7 +556,7 @@ AVal Specialiser::boxed_method(const AVal& a, Symbol name, const std::vector<AVa
   ir::Op op = loaded ? prim::call_loaded : prim::call_method;
   AVal out = AVal::dynamic(code.let_call(op, atoms, std::move(sig), nullptr, span), nullptr);
   note_hole({Reason::call, fmt::format("method {}", name.text())}, out, {a});
-  after_unknown();
+  request_.holes ? forget_made() : after_unknown();
   return out;
 }
 

@@ -60,12 +60,10 @@ static bool lists_are_data(const SpecialiseResult& whole, const SpecialiseResult
          whole.fallbacks.size() <= parts.fallbacks.size() + kHolesOfList * lists;
 }
 
-constexpr bool kMayHaveHoles = false;  // until what the interpreter's values end with ends where the script says
-
 // What the library does, and what derivatives are made of, keeps records that the interpreter would not see.
 static bool may_have_holes(const Session& s, const ir::Function& code) {
   const SourceFile* file = s.sources.file(code.span.file);
-  return kMayHaveHoles && !code.derived && file && !file->name().starts_with("ouro/");
+  return !code.derived && file && !file->name().starts_with("ouro/");
 }
 
 // Is there more in it than what the interpreter does?

@@ -549,7 +549,11 @@ class Specialiser {
   std::optional<AVal> hole(AFrame& f, const ir::Let& let);
   std::optional<AVal> hole_of_call(AFrame& f, const ir::Let& let);
   bool keeps_identity(const AVal& a) const;
-  bool may_be_hole(const AVal& callee) const;
+  bool is_plain_value(const AVal& a, int depth);
+  void need_plain(const std::vector<AVal>& values);
+  void need_plain_call(const AVal& f, const std::vector<AVal>& args,
+                       const std::vector<std::pair<Symbol, AVal>>& keywords);
+  void forget_made();
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
   size_t generator_steps_ = 0, before_generators_ = 0;
   Value protocol_module_;  // once something of it was asked for
