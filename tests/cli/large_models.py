@@ -131,15 +131,17 @@ for i in range(3):
 def test_what_would_be_too_large_is_told(t):
     t.write("endless.ouro", '''
 from ouro import jit
+class Kept:
+    def __init__(self, v): self.v = v
 @jit
 def f(x):
     out = []
-    for i in range(1000000): out.append(x * i)
+    for i in range(1000000): out.append(Kept(x * i))
     return x
 print(f(ones(2)).sum().item())
 ''')
     told = t.run("explain", "--mode=graph", "endless.ouro").out
-    t.check("endless.ouro:6: a list or dict that grows in a loop, whose turns, written out, are" in told, told)
+    t.check("endless.ouro:8: a list or dict that grows in a loop, whose turns, written out, are" in told, told)
     # It ends long before the range does.
     t.write("ends.ouro", '''
 from ouro import jit
