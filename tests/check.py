@@ -17,6 +17,7 @@ LAYERS = ["support", "ir", "grammar", "frontend", "runtime", "backends", "jit", 
           "tools"]
 # The same inside of a layer. What stands in the folder itself puts the rooms together, and sees all of them.
 ROOMS = {
+    "jit": ["cache", "plan", "specialise", "versions", "report"],
     "runtime": ["machine", "text", "demand", "object", "types", "protocol", "interpreter", "model", "tensor", "autodiff"],
 }
 # What acts on a session, though its room is one that sessions are made of: the loop and the responses of demands.

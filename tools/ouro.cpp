@@ -22,9 +22,9 @@
 
 #include <fmt/ranges.h>
 
-#include "jit/check/plan_check.h"
-#include "jit/explain.h"
-#include "jit/listing.h"
+#include "jit/plan/check/plan_check.h"
+#include "jit/report/explain.h"
+#include "jit/report/listing.h"
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/limits.h"
 #include "runtime/object/ops.h"

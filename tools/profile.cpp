@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "jit/executor.h"
-#include "jit/explain.h"
-#include "jit/report.h"
+#include "jit/report/explain.h"
+#include "jit/report/report.h"
+#include "jit/versions/executor.h"
 #include "support/timeline.h"
 
 namespace ouro::tools {

@@ -104,7 +104,7 @@ class Builder {
 
   // Sizes that the arguments do not tell are found while the step runs: by the row that makes them, which stays a row,
   // and so do rows that bring such a size together with another one, since they look whether the two fit. (What
-  // arguments tell is checked before a version runs: jit/access.h.)
+  // arguments tell is checked before a version runs: jit/specialise/outside/access.h.)
   bool sizes_are_told(const Let& l, const OpInfo& op, const Type& result) const {
     std::vector<const Type*> inputs;
     for_each_arg(f_, l, [&](Atom a) {

@@ -5,7 +5,8 @@
 //
 // A kind is one of the words below or, with a bar, the texts that are let through; `?` lets None through. A row with a
 // parameter that says nothing does not build (op.h: complete). What is checked is what is known: in a program that is
-// being compiled a number may come later, and then the call is checked again when it is there (jit/access.h).
+// being compiled a number may come later, and then the call is checked again when it is there
+// (jit/specialise/outside/access.h).
 //
 // Sizes are computed without overflow: a dimension saturates at kTooLarge (ir/type.h), whatever reached it is refused
 // by check_results, and so is a tensor whose axes do not multiply up to what an index can count.

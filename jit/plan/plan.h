@@ -11,10 +11,10 @@
 // Sizes are polynomials in the symbols of the parameters' dims, evaluated when they change. The thread count is an
 // argument of run().
 //
-// Typed ANF as build_plan() takes it (jit/specialise writes it): names are typed as tensors, int, float, bool, or
-// untyped (boxed); lets are tensor rows (one atom per parameter of the row), scalar operations, tuples, and language
-// primitives on boxed values, which the runtime runs; blocks end in return_ of a tuple, jump, branch, or raise of a
-// string: the version is left there.
+// Typed ANF as build_plan() takes it (jit/specialise/specialise writes it): names are typed as tensors, int, float,
+// bool, or untyped (boxed); lets are tensor rows (one atom per parameter of the row), scalar operations, tuples, and
+// language primitives on boxed values, which the runtime runs; blocks end in return_ of a tuple, jump, branch, or raise
+// of a string: the version is left there.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ struct BufferRef {
 };
 
 /// What a buffer holds, as the builder has it: a name of the function, or what stands of a reduction (the name) after
-/// one of its groups of axes. For the checker (jit/check), which believes none of it.
+/// one of its groups of axes. For the checker (jit/plan/check), which believes none of it.
 struct Claim {
   ir::NameId name = ir::NameId::none;
   int stage = -1;

@@ -15,8 +15,8 @@
 
 #include "ir/effect.h"
 #include "jit/cache/code_cache.h"
-#include "jit/check/plan_check.h"
 #include "jit/plan/activation.h"
+#include "jit/plan/check/plan_check.h"
 #include "jit/plan/plan_program.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/sampler.h"
@@ -248,7 +248,7 @@ struct Runner {
     return a.sized || a.endless;
   }
 
-  // The debug option (jit/check): a plan that is not what the function says is not run.
+  // The debug option (jit/plan/check): a plan that is not what the function says is not run.
   bool check_plan() {
     ++plan.checks_;
     auto size_of = [&](uint32_t symbol) {

@@ -139,7 +139,7 @@ Value n_inputs(Session& s, const Args& a) {
   OURO_ROW(op, a[0]);
   return numbers(op.input_at);
 }
-Value n_computed(Session&, const Args&) { return Value::boolean(false); }  // jit/exec_ad_natives.cpp
+Value n_computed(Session&, const Args&) { return Value::boolean(false); }  // jit/specialise/execute/ad_natives.cpp
 Value n_others(Session& s, const Args& a) {
   OURO_ROW(op, a[0]);
   return numbers(op.param_at);

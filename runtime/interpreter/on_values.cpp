@@ -36,7 +36,8 @@ struct OnValues {
     return t < 0 ? Value::error() : Value::boolean((t == 1) == (c.op == ir::prim::in));
   }
   static Value move(Call& c) { return c.a[0]; }
-  // What compiled code reads and writes around an operation that the interpreter does (jit/materialise.cpp).
+  // What compiled code reads and writes around an operation that the interpreter does
+  // (jit/specialise/residual/materialise.cpp).
   static Value cell_get(Call& c) {
     auto* cell = cast<Cell>(c.a[0]);
     if (!cell) return raise_type_error(c.s, "not a cell");

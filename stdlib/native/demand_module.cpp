@@ -13,8 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "jit/executor.h"
-#include "jit/report.h"
+#include "jit/report/report.h"
+#include "jit/versions/executor.h"
 #include "runtime/demand/demand.h"
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"

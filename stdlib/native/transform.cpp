@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/build.h"
-#include "jit/executor.h"
+#include "jit/versions/executor.h"
 #include "runtime/object/ops.h"
 
 namespace ouro::stdlib {

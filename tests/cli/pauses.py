@@ -1,4 +1,4 @@
-"""The mode auto lets a script wait for the specialiser only as long as that is worth it (jit/pauses.h)."""
+"""The mode auto lets a script wait for the specialiser only as long as that is worth it (jit/versions/pauses.h)."""
 import json
 
 from harness.cli import bits

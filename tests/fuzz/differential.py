@@ -61,7 +61,7 @@ def run(tag, thunk):
 
 
 # ---- running
-# Plans are checked (jit/check), memory without a value is poisoned, and a bug of the compiler ends the process.
+# Plans are checked (jit/plan/check), memory without a value is poisoned, and a bug of the compiler ends the process.
 ENVIRONMENT = dict(os.environ, OURO_CHECK_PLANS="1", OURO_ABORT_ON_BUG="1", OURO_COMPILE_AFTER="0")
 ENVIRONMENTS = {"stress": dict(ENVIRONMENT, OURO_STRESS_EXITS="1"), "plain": dict(os.environ, OURO_ABORT_ON_BUG="1", OURO_COMPILE_AFTER="0"),
                 "everything": dict(ENVIRONMENT, OURO_COMPILE="everything"), "exits": dict(ENVIRONMENT, OURO_COMPILE="everything", OURO_STRESS_EXITS="1")}

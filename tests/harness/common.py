@@ -121,7 +121,7 @@ class Suite:
         env.pop("CI", None)
         env["OURO_CACHE"] = "off"  # execute() turns it on in the mode graph
         env.pop("OURO_CACHE_BYTES", None)
-        env["OURO_CHECK_PLANS"] = "1"  # jit/check follows every plan; memory without a value is poisoned
+        env["OURO_CHECK_PLANS"] = "1"  # jit/plan/check follows every plan; memory without a value is poisoned
         env["OURO_COMPILE_AFTER"] = "0"  # the mode auto compiles what is called twice, however short the script
         env["OURO_ABORT_ON_BUG"] = "1"  # a bug of the compiler is no fallback here
         # Leaks are not looked for: the prompt leaves memory behind when it ends.

@@ -1,8 +1,8 @@
 // The precision of contractions, under an error contract (the goal `error`).
 //
 // What is measured: now and then a step runs a second time from the same state, in the other precision (a shadow run:
-// jit/shadow.cpp). The relative difference of what both return is one sample. The contract bounds that difference of a
-// single step; it does not bound how far a training run in bf16 drifts from one in f32 over many steps.
+// jit/versions/shadow.cpp). The relative difference of what both return is one sample. The contract bounds that
+// difference of a single step; it does not bound how far a training run in bf16 drifts from one in f32 over many steps.
 //
 // While bf16 runs and a sample is above the contract, the program steps back to f32. There the shadow runs go on, in
 // bf16, and when enough samples in a row are below half of the contract, bf16 comes back. Each step back asks for four

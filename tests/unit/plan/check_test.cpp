@@ -1,8 +1,8 @@
-// The checker of plans (jit/check): correct programs pass, and what is broken on purpose is found and named. Each case
-// is one kind of mistake that a compiler of plans can make; the first is the one that Ouro once made.
+// The checker of plans (jit/plan/check): correct programs pass, and what is broken on purpose is found and named. Each
+// case is one kind of mistake that a compiler of plans can make; the first is the one that Ouro once made.
 #include "ir/loops/memory.h"
 #include "ir/loops/overlap.h"
-#include "jit/check/plan_check.h"
+#include "jit/plan/check/plan_check.h"
 #include "plan_fixture.h"
 
 using namespace ouro;

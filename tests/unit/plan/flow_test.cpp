@@ -1,7 +1,8 @@
-// Facts of a function's control flow (jit/flow.cpp): which names are live, beside the definition taken word for word.
+// Facts of a function's control flow (jit/specialise/states/flow.cpp): which names are live, beside the definition
+// taken word for word.
 #include <random>
 
-#include "jit/specialiser.h"
+#include "jit/specialise/specialiser.h"
 #include "plan_fixture.h"
 
 using namespace ouro;

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "jit/pauses.h"
+#include "jit/versions/pauses.h"
 
 using ouro::jit::Pauses;
 

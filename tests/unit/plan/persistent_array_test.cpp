@@ -1,5 +1,5 @@
-// Arrays whose copies share what none of them has written (jit/persistent_array.h).
-#include "jit/persistent_array.h"
+// Arrays whose copies share what none of them has written (jit/specialise/abstract/persistent_array.h).
+#include "jit/specialise/abstract/persistent_array.h"
 
 #include "plan_fixture.h"
 

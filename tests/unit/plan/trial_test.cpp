@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "jit/trial.h"
+#include "jit/versions/trial.h"
 
 using ouro::jit::Trial;
 using State = Trial::State;

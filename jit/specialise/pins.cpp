@@ -1,0 +1,125 @@
+#include "jit/specialise/pins.h"
+
+#include <algorithm>
+
+namespace ouro::jit {
+
+using Pin = AccessNode::Pin;
+
+void Pins::changed(const AccessProgram& access, const std::vector<uint32_t>& pins) {
+  bool fresh = false;
+  for (uint32_t i : pins)
+    if (access.nodes[i].pin == Pin::first) fresh |= varying_.insert(access.path(i)).second;
+  rounds_ += fresh;
+}
+
+void Pins::resized(const std::string& path) {
+  if (++lengths_[path] != kMostLengths) return;
+  lists_.insert(path);
+  varying_.insert(path);
+}
+
+void Pins::take_apart_lists() {
+  for (const std::string& path : lists_) varying_.erase(path);
+  lists_.clear();
+}
+
+void Pins::made(const SpecialiseResult& result) {
+  varying_.insert(result.written.begin(), result.written.end());
+  for (uint32_t i = 0; i < result.access.nodes.size(); ++i)
+    if (result.access.nodes[i].pin == Pin::needed) ++needed_[result.access.path(i)];
+}
+
+void Pins::ask(SpecialiseRequest& request) const {
+  request.constants = rounds_ < kMostRounds;
+  request.varying = varying_;
+  for (const auto& [path, times] : needed_)
+    if (times >= kMostNeeded) request.spent.insert(path);
+}
+
+bool Pins::superseded(const AccessProgram& access) const {
+  if (varying_.empty()) return false;
+  for (uint32_t i = 0; i < access.nodes.size(); ++i)
+    if (access.nodes[i].pin == Pin::first && varying_.count(access.path(i))) return true;
+  return false;
+}
+
+// How many operations the interpreter may get for one list: append, read and len, and what reads attributes again after
+// them.
+static constexpr size_t kHolesOfList = 8;
+
+static size_t operations(const SpecialiseResult& r) {
+  size_t n = 0;
+  for (const ir::Block& b : r.typed->blocks) n += b.lets.size();
+  return n;
+}
+
+// Does the program still have all of the computation, and the interpreter little of the rest?
+static bool lists_are_data(const SpecialiseResult& whole, const SpecialiseResult& parts, size_t lists) {
+  return operations(whole) >= operations(parts) &&
+         whole.fallbacks.size() <= parts.fallbacks.size() + kHolesOfList * lists;
+}
+
+// What the library does, and what derivatives are made of, keeps records that the interpreter would not see.
+static bool may_have_holes(const Session& s, const ir::Function& code) {
+  const SourceFile* file = s.sources.file(code.span.file);
+  return !code.derived && file && !file->name().starts_with("ouro/");
+}
+
+// Is there more in it than what the interpreter does?
+static bool computes(const SpecialiseResult& r) {
+  return std::ranges::any_of(r.typed->blocks, [](const ir::Block& b) {
+    return std::ranges::any_of(b.lets, [](const ir::Let& l) { return ir::is_tensor_op(l.op); });
+  });
+}
+
+SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
+  pins.ask(request);
+  request.parts = request.varying.empty();  // a constant is better than boxed values
+  SpecialiseResult out = specialise_sizes(s, request);
+  if (!out.ok && !request.spent.empty()) {
+    request.spent.clear();
+    out = specialise_sizes(s, request);
+  }
+  if ((!out.ok || !out.fallbacks.empty()) && !request.varying.empty()) {
+    // What decides structure by ways that no operation can tell, or leaves less to the interpreter as a constant.
+    SpecialiseRequest constant = request;
+    constant.varying.clear();
+    constant.constants = true;
+    SpecialiseResult known = specialise_sizes(s, constant);
+    const size_t lists = pins.lists().size();
+    const auto is_better = [&] {
+      return lists > 0 ? lists_are_data(out, known, lists) : known.fallbacks.size() >= out.fallbacks.size();
+    };
+    if (out.ok && (!known.ok || is_better())) {
+      pins.made(out);
+      return out;
+    }
+    pins.take_apart_lists();
+    request = std::move(constant);
+    out = std::move(known);
+    for (AccessNode& n : out.access.nodes)
+      if (n.pin == Pin::first &&
+          pins.varying().count(out.access.path(static_cast<uint32_t>(&n - out.access.nodes.data()))))
+        n.pin = Pin::needed;
+  }
+  if (!out.ok && !request.parts) {
+    pins.ask(request);
+    request.parts = true;
+    out = specialise_sizes(s, request);
+  }
+  if (!out.ok && may_have_holes(s, *request.function.as<runtime::Function>()->code)) {
+    SpecialiseRequest holes = request;
+    pins.ask(holes);
+    holes.holes = true;
+    SpecialiseResult rest = specialise_sizes(s, holes);
+    if (rest.ok && (request.any_holes || computes(rest))) {
+      request = std::move(holes);
+      out = std::move(rest);
+    }
+  }
+  if (out.ok) pins.made(out);
+  return out;
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,55 @@
+// Which numbers from outside are constants of a function's versions (RULES D18).
+//
+// A number, bool, text or None that is reached by an attribute, a capture, a global or a default, and an int argument,
+// is a constant of the first version. What was seen to change is dynamic in all versions made from then on, and is made
+// a constant again only where an operation has to know it, each path so many times; a function whose numbers go on
+// changing one after the other has no constants at all. So each number costs one version, and what changes at every
+// call does not cost one a call.
+//
+// A list or dict whose length has changed twice, such as the losses that a trainer keeps, is passed to later versions
+// as one value, and the interpreter does the operations on it. If the computation would go to the interpreter with it,
+// as with a list of layers, it is taken apart as before, and each length has a version.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "jit/specialise/specialise.h"
+
+namespace ouro::jit {
+
+/// What the versions of one function have shown of the numbers that it reads, by access path (AccessProgram::path).
+class Pins {
+ public:
+  /// A version is to be made because of these.
+  void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
+  /// A version is to be made because this list or dict has another length, or other keys.
+  void resized(const std::string& path);
+  /// Those of them that are passed as one value; they are varying, too.
+  const std::set<std::string>& lists() const { return lists_; }
+  /// None is passed as one value any more.
+  void take_apart_lists();
+  /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
+  void made(const SpecialiseResult& result);
+  void ask(SpecialiseRequest& request) const;
+  /// Does this version hold a constant that is dynamic by now? Another one stands for it.
+  bool superseded(const AccessProgram& access) const;
+  const std::set<std::string>& varying() const { return varying_; }
+
+ private:
+  static constexpr int kMostRounds = 6;  // versions made because constants changed, until there are no more constants
+  static constexpr int kMostNeeded = 4;  // values of one path that versions were made for
+
+  static constexpr int kMostLengths = 2;  // versions made because a list's length changed
+
+  std::set<std::string> varying_, lists_;
+  std::map<std::string, int> lengths_;
+  std::map<std::string, int> needed_;
+  int rounds_ = 0;
+};
+
+/// Specialises with these, and with more constants where that fails.
+SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins);
+
+}  // namespace ouro::jit

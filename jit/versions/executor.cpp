@@ -1,0 +1,567 @@
+#include "jit/versions/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "jit/cache/remembered_store.h"
+#include "jit/specialise/residual/output.h"
+#include "jit/specialise/spans.h"
+#include "jit/versions/loop_watch.h"
+#include "jit/versions/place.h"
+#include "runtime/autodiff/state.h"
+#include "runtime/demand/loop.h"
+#include "runtime/interpreter/code.h"
+#include "runtime/interpreter/frame.h"
+#include "runtime/interpreter/interpreter.h"
+#include "runtime/machine/give_back.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/philox.h"
+#include "runtime/tensor/route.h"
+#include "runtime/tensor/tensor.h"
+#include "support/diag.h"
+#include "support/timeline.h"
+#include "support/trace.h"
+
+namespace ouro::jit {
+
+using runtime::Code;
+using runtime::Frame;
+using RunOutcome = runtime::Outcome;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr size_t kMostLookedAt = 256;
+
+// Do the arguments hold a tensor? This looks into tuples and first items of lists, two levels deep. With `objects` it
+// also looks into attributes and all items of lists and dicts, at any depth, breadth first.
+bool hold_tensor(const std::vector<Value>& args, bool objects) {
+  using runtime::ObjectKind;
+  struct Looked {
+    const Value* value;
+    int depth;
+  };
+  std::vector<Looked> queue;
+  for (const Value& a : args) queue.push_back({&a, 0});
+  for (size_t at = 0; at < queue.size(); ++at) {
+    const auto [v, depth] = queue[at];
+    const auto add = [&, depth = depth](const Value& i) {
+      if ((objects || depth < 2) && queue.size() < kMostLookedAt) queue.push_back({&i, depth + 1});
+    };
+    switch (runtime::kind_of(*v)) {
+      case ObjectKind::tensor:
+        return true;
+      case ObjectKind::tuple:
+        std::ranges::for_each(*v->as<runtime::Tuple>(), add);
+        break;
+      case ObjectKind::list: {
+        auto* l = v->as<runtime::List>();
+        std::ranges::for_each(std::span(l->items, objects ? l->size : std::min<size_t>(l->size, 1)), add);
+        break;
+      }
+      case ObjectKind::dict: {
+        auto* d = v->as<runtime::Dict>();
+        for (uint32_t i = 0; objects && i < d->filled; ++i)
+          if (!d->entries[i].key.is_unbound()) add(d->entries[i].value);
+        break;
+      }
+      case ObjectKind::instance: {
+        auto* o = v->as<runtime::Instance>();
+        if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
+// What a captured function is known by; null: it is none.
+const void* captured_identity(const Value& capture, ir::FunctionRef& code) {
+  const Value* v = &capture;
+  if (auto* cell = runtime::cast_exact<runtime::Cell>(*v)) v = &cell->value;
+  if (auto* bound = runtime::cast_exact<runtime::BoundMethod>(*v)) v = &bound->function;
+  if (auto* f = runtime::cast_exact<runtime::Function>(*v)) return code = f->code, f->code.get();
+  if (auto* n = runtime::cast_exact<runtime::Native>(*v)) return n->def;
+  if (auto* o = runtime::cast_exact<runtime::Instance>(*v)) return o->type;  // a model
+  return nullptr;
+}
+
+}  // namespace
+
+namespace {
+bool asked_for_everything() {
+  const char* what = std::getenv("OURO_COMPILE");
+  return what && std::string_view(what) == "everything";
+}
+}  // namespace
+
+JitExecutor::JitExecutor(Session& s)
+    : session_(s),
+      stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr),
+      stress_slices_(std::getenv("OURO_STRESS_SLICES") != nullptr),
+      everything_(asked_for_everything()) {
+  if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
+}
+JitExecutor::~JitExecutor() { queue_.reset(); }
+
+CodeVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
+  auto [at, fresh] = index_.try_emplace(code.get(), nullptr);
+  if (fresh) {
+    at->second = std::make_unique<CodeVersions>();
+    at->second->code = code;
+    at->second->transform = runtime::autodiff::state(session_).transforms.contains(code.get());
+  }
+  return *at->second;
+}
+
+FunctionVersions& JitExecutor::function_of(CodeVersions& c, const runtime::Function* closure) {
+  const std::span<const Value> captures =
+      closure ? std::span<const Value>(closure->captures) : std::span<const Value>{};
+  ir::FunctionRef code;
+  const auto is = [&](const FunctionVersions* f) {
+    size_t at = 0;
+    for (const Value& v : captures)
+      if (const void* of = captured_identity(v, code); of && (at == f->captured.size() || f->captured[at++] != of))
+        return false;
+    return at == f->captured.size();
+  };
+  const auto known = std::ranges::find_if(c.functions, is);
+  if (known != c.functions.end()) {
+    std::iter_swap(c.functions.begin(), known);
+    return *c.functions.front();
+  }
+  if (c.functions.size() == kMaxFunctions) return *c.functions.front();
+  FunctionVersions& f = *order_.emplace_back(std::make_unique<FunctionVersions>());
+  f.code = c.code;
+  f.marked = c.marked;
+  f.fixed = c.fixed;
+  for (const Value& v : captures) {
+    ir::FunctionRef kept;
+    if (const void* of = captured_identity(v, kept)) f.captured.push_back(of);
+    if (kept) f.captured_codes.push_back(std::move(kept));
+  }
+  c.functions.insert(c.functions.begin(), &f);
+  return f;
+}
+
+void JitExecutor::mark(const ir::FunctionRef& code, std::vector<bool> fixed) {
+  CodeVersions& c = versions_of(code);
+  c.marked = true;
+  c.fixed.resize(std::max(c.fixed.size(), fixed.size()));
+  for (size_t i = 0; i < fixed.size(); ++i)
+    if (fixed[i]) c.fixed[i] = true;
+  for (FunctionVersions* f : c.functions) f->marked = true, f->fixed = c.fixed;
+  Code* compiled = runtime::code_of(session_, code);
+  compiled->call_trigger = compiled->calls + 1;
+}
+
+bool JitExecutor::wants(Frame& frame, bool objects) const {
+  std::vector<Value> args;
+  for (ir::NameId p : runtime::frame_code(frame)->function->blocks[0].params)
+    args.push_back(runtime::frame_value(frame, p));
+  return hold_tensor(args, objects);
+}
+
+RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
+  runtime::MemoryUnlimited unlimited(s.memory);
+  Code* code = runtime::frame_code(frame);
+  const ir::FunctionRef& f = code->function;
+  const auto never = [&] {
+    code->call_trigger = UINT32_MAX;
+    return RunOutcome::not_taken;
+  };
+  if (f->is_generator || f->kind == ir::Function::Kind::module || f->kind == ir::Function::Kind::class_body)
+    return never();
+  const auto known = index_.find(f.get());
+  const bool marked = known != index_.end() && known->second->marked;
+  if (!everything_ && !marked) {
+    if (f->derived) return never();
+    // A comprehension goes through its caller's iterator, of which nothing is known: it is a part of its caller or
+    // nothing.
+    if (f->kind == ir::Function::Kind::comprehension) return never();
+    // The library's own helpers are compiled as parts of what calls them.
+    const bool transform = code->of_library && runtime::autodiff::state(s).transforms.contains(f.get());
+    if (code->of_library && !transform) return never();
+    CodeVersions& c = versions_of(f);
+    if (compile_after.count() > 0 && s.options.mode == runtime::Mode::auto_) {
+      const Clock::time_point now = Clock::now();
+      if (c.seen == Clock::time_point{}) c.seen = now;
+      if (now - c.seen < compile_after) {
+        code->call_trigger = code->calls + 1 + code->calls / 8;
+        return RunOutcome::not_taken;
+      }
+    }
+    if (!transform && !c.no_tree && runtime::called_by_itself(frame) && (c.walks || wants(frame, false))) {
+      c.walks = true;
+      code->call_trigger = code->calls + 1;  // the next outermost call
+      return RunOutcome::not_taken;
+    }
+    if (!wants(frame, transform || (c.walks && !c.no_tree))) {
+      c.no_tree = c.walks;
+      // Look again later, ever more rarely.
+      code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;
+      return RunOutcome::not_taken;
+    }
+  }
+  code->entry = &JitExecutor::enter;
+  code->entry_data = &versions_of(f);
+  code->call_trigger = UINT32_MAX;
+  return RunOutcome::not_taken;  // the interpreter asks the entry at once
+}
+
+RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
+  runtime::MemoryUnlimited unlimited(s.memory);
+  auto* jit = static_cast<JitExecutor*>(s.executor);
+  CodeVersions& code = *static_cast<CodeVersions*>(data);
+  FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
+  if (!f.refused.empty()) {
+    if (jit->times_all) {
+      Call c{.frame = frame, .function = f, .start = Clock::now()};
+      jit->interpret(c);
+    }
+    return RunOutcome::not_taken;
+  }
+  // Mostly it is a part of a step that is being compiled, too.
+  const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
+  const uint32_t waits = s.options.mode == runtime::Mode::auto_ ? kTransformWaits : 0;
+  if (part && (f.asked < waits || (jit->queue_ && jit->queue_->busy()))) {
+    ++f.asked;
+    return RunOutcome::not_taken;
+  }
+  if (part && !jit->wants(frame, true)) return RunOutcome::not_taken;
+  return jit->call(s, frame, f, result);
+}
+
+RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
+  Call c{.frame = frame, .function = f, .start = Clock::now()};
+  if (scratch_.size() <= depth_) scratch_.emplace_back();
+  Scratch& x = scratch_[depth_];
+  const auto& params = f.code->blocks[0].params;
+  size_t n = f.code->sig.count();
+  x.args.resize(n);
+  for (size_t i = 0; i < n; ++i) x.args[i] = runtime::frame_value(frame, params[i]);
+  struct Clear {
+    Scratch& x;
+    ~Clear() {
+      for (auto* v : {&x.args, &x.nodes, &x.inputs, &x.outputs})
+        for (Value& value : *v) value = Value();
+    }
+  } clear{x};
+  if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
+  const uint64_t steps = s.demands.loop().steps();
+  const RunOutcome o = serve(s, c, result);
+  if (o == RunOutcome::not_taken) interpret(c);
+  // It was a step, and its plan is latched no more.
+  if (depth_ == 0 && s.demands.loop().steps() != steps) (void)s.demands.loop().library_follows(s);
+  return o;
+}
+
+RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
+  FunctionVersions& f = c.function;
+  Scratch& x = scratch_[depth_];
+  runtime::Function* closure = runtime::frame_closure(c.frame);
+  Value function = closure ? Value::share(closure) : Value();
+  runtime::ExecutionPlan plan = s.demands.plan();
+  uint8_t place = 0;
+  const Version* missed = nullptr;  // the newest one whose guards failed, and where
+  Miss miss, first_miss;
+  auto fits = [&](const std::shared_ptr<Version>& v) {
+    return v->made->access.load(s, function, x.args, x.nodes, x.inputs, &miss);
+  };
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (s.devices.used()) {
+      auto fitting = std::ranges::find_if(f.versions, [&](const auto& v) { return fits(v); });
+      if (fitting != f.versions.end() && !settle_place(s, **fitting, plan, place)) break;
+    }
+    bool compiling = false, other_plans = false;
+    for (auto& v : f.versions) {
+      Version::State state = v->state.load(std::memory_order_acquire);
+      if (!(v->demands == plan)) {
+        other_plans = other_plans || state != Version::State::failed;
+        continue;
+      }
+      if (!fits(v)) {
+        if (!missed && state != Version::State::failed) missed = v.get(), first_miss = miss;
+        continue;
+      }
+      if (state == Version::State::failed) {  // it would fail again
+        step_aside(s, c);
+        return RunOutcome::not_taken;
+      }
+      c.fitting = v;
+      ++v->fitted;
+      if (state == Version::State::ready)
+        return on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, *v, place, result);
+      compiling = true;
+      break;
+    }
+    // The version of another plan serves until that of this one is begun; not on a device where nothing was placed.
+    // While it is being compiled, only one that gives the same bits serves: else the interpreter does, as the plan
+    // says. Where chunks of a batch are asked for, the last bits of sums are given up; the interpreter makes none.
+    for (auto& v : f.versions) {
+      runtime::ExecutionPlan as_good = plan;
+      if (plan.micro_batch) as_good.micro_batch = v->demands.micro_batch;
+      const bool may_serve = compiling ? v->demands.same_bits(as_good) : other_plans;
+      if (!may_serve || v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready ||
+          !fits(v))
+        continue;
+      std::shared_ptr<Version> serves = v;  // derive() moves the list
+      const bool other_place = serves->demands.device != plan.device && (place || serves->placed);
+      const bool waits = other_place && s.options.mode == runtime::Mode::graph;
+      if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return serve(s, c, result);
+      if (!other_place) return run_version(s, c, *serves, place, result);
+      compiling = true;
+      break;
+    }
+    if (compiling || attempt == 1) break;
+    if (missed) {
+      ++f.misses;
+      f.missed = missed->made;
+      f.missed_node = first_miss.node;
+    }
+    if (f.attempt) {
+      constexpr double kShortCall = 0.1;  // ms: looking at it costs something
+      if (is_limited(s, f) && pauses_.slice_ms(run_ms()) == 0) {
+        if (f.cost.call_ms < kShortCall) step_aside(s, c);
+        return RunOutcome::not_taken;
+      }
+      c.fitting = next_slice(s, c.frame, f, x.args);
+      if (!c.fitting) return RunOutcome::not_taken;
+      continue;
+    }
+    if (!f.full.empty() || backs_off(s, f)) break;
+    // Versions for parts of trees would take the place of those for whole ones.
+    const CodeVersions& code = versions_of(f.code);
+    if (f.versions.empty() && code.walks && !code.no_tree && runtime::called_by_itself(c.frame)) break;
+    if (must_wait(s, f, runtime::frame_code(c.frame)->calls)) {
+      step_aside(s, c);
+      break;
+    }
+    std::string why = missed ? fmt::format("{} changed", missed->made->access.path(first_miss.node)) : "first call";
+    auto made = make_version(s, c.frame, f, x.args, why);
+    if (!made) return RunOutcome::not_taken;
+    c.fitting = std::move(made);
+  }
+  return RunOutcome::not_taken;
+}
+
+bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
+  if (s.options.mode != runtime::Mode::auto_) return false;
+  const auto is_unused = [](const auto& v) {
+    return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
+  };
+  const auto unused = std::ranges::count_if(f.versions, is_unused);
+  if (unused < 2) return false;
+  const Version& newest = **std::ranges::find_if(f.versions, is_unused);
+  if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;
+  // The script waits for the specialiser, and not for the rest.
+  const double cost = 10 * newest.specialise_ms + newest.compile_ms;
+  return ms_since(newest.made_at) < cost * std::exp2(static_cast<double>(unused - 1));
+}
+
+bool JitExecutor::is_limited(const Session& s, const FunctionVersions& f) const {
+  return s.options.mode == runtime::Mode::auto_ && !f.marked && !everything_ && compile_after.count() > 0;
+}
+
+bool JitExecutor::must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const {
+  if (!is_limited(s, f)) return false;
+  const bool at_once = !is_sliced(s, f);
+  return !f.cost.seen() || !pauses_.may_begin(f.cost, run_ms(), f.versions.empty() ? calls : f.misses, at_once);
+}
+
+bool JitExecutor::is_sliced(const Session& s, const FunctionVersions& f) const {
+  if (f.changed >= kMostChanged || s.options.mode != runtime::Mode::auto_) return false;
+  return stress_slices_ || is_limited(s, f);
+}
+
+bool JitExecutor::is_tried(const Version& v) const {
+  return session_.options.mode == runtime::Mode::auto_ && v.demands.device == runtime::DeviceId::cpu;
+}
+
+bool JitExecutor::on_trial(Session& s, Call& c) {
+  if (!is_tried(*c.fitting)) return false;
+  Trial& trial = c.fitting->trial;
+  if (trial.state() != Trial::State::lost) return trial.interprets_next();
+  if (!trial.ask_again(runtime::frame_code(c.frame)->calls)) step_aside(s, c);
+  return true;
+}
+
+void JitExecutor::step_aside(Session& s, const Call& c) {
+  if (s.options.mode != runtime::Mode::auto_ || times_all) return;
+  const auto serves = [](const auto& v) {
+    return v->state != Version::State::failed && v->trial.state() != Trial::State::lost;
+  };
+  for (const FunctionVersions* f : versions_of(c.function.code).functions)
+    if (std::ranges::any_of(f->versions, serves)) return;
+  Code* code = runtime::frame_code(c.frame);
+  code->entry = nullptr;
+  code->call_trigger = code->calls + 1 + std::min<uint32_t>(code->calls / 8, 1000);
+}
+
+void JitExecutor::interpret(Call& c) {
+  ++c.function.interpreted_calls;
+  const bool tried = c.fitting && is_tried(*c.fitting) && !c.fitting->trial.decided();
+  const bool waits = !c.fitting && is_limited(session_, c.function);
+  if (!tried && !waits && !times_all) return;
+  // Calls that were left by an exception have not ended here. Their frames lay where this one lies, or above it.
+  std::erase_if(timed_, [&](const Timed& t) { return t.frame >= &c.frame; });
+  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, compiler_ns_, session_.interpreter->frames, c.left});
+  c.frame.set(Frame::kTimed);
+}
+
+void JitExecutor::call_ended(const Frame& frame) {
+  const auto at = std::ranges::find(timed_, &frame, &Timed::frame);
+  if (at == timed_.end()) return;
+  const Timed t = std::move(*at);
+  timed_.erase(at, timed_.end());
+  const auto elapsed = static_cast<uint64_t>(ms_since(t.start) * 1e6);
+  const uint64_t ns = elapsed - std::min(elapsed, compiler_ns_ - t.compiler_ns);
+  if (times_all) note_time(t.function->code->qualname, "interpreted", t.start);
+  t.function->interpreted_ns += ns;
+  t.function->cost.call_ms = static_cast<double>(ns) / 1e6;
+  t.function->cost.frames = session_.interpreter->frames - t.frames;
+  if (t.version) judge(*t.version, ns, !t.left);
+}
+
+void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
+  if (!is_tried(v) || v.trial.decided()) return;
+  interpreted ? v.trial.interpreted(ns) : v.trial.compiled(ns);
+  if (v.trial.state() != Trial::State::lost) return;
+  log_event("compiler", fmt::format("{} is interpreted: compiled it takes {:.1f} us, interpreted {:.1f} us",
+                                    v.made->typed->qualname.text(), static_cast<double>(v.trial.least_compiled()) / 1e3,
+                                    static_cast<double>(v.trial.least_interpreted()) / 1e3));
+  if (v.symbolic || v.trial.least_compiled() * 9 < v.trial.least_interpreted() * 10)
+    return;  // of other sizes it may win
+  queue_->push([made = v.made, cache = cache_, plan = runtime::plan_text(v.demands)] {
+    cache->keep_slower(*made->typed, plan);
+  });
+}
+
+bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
+  std::vector<Value>& inputs = scratch_[depth_].inputs;
+  runtime::Route route;
+  if (!runtime::find_route(s, nullptr, inputs, route)) {
+    s.pending = Value();  // the interpreter finds the operation
+    return false;
+  }
+  for (const Value& v : inputs)
+    if (runtime::kind_of(v) == runtime::ObjectKind::tensor && v.as<runtime::Tensor>()->place != route.place)
+      return false;
+  place = route.place;
+  plan = s.demands.plan();
+  plan.device = route.device;
+  return !place || !fitting.made->makes_tensors || plan == s.demands.plan();
+}
+
+namespace {
+// A result that is one number of a floating type, and in the host's memory; else NaN.
+double one_number(const Value& v) {
+  if (v.is_float()) return v.as_float();
+  const auto* t = runtime::cast_exact<runtime::Tensor>(v);
+  if (!t || t->size != 1 || t->place || !t->buffer->data) return std::nan("");
+  return t->dtype == DType::f32 ? *t->data<float>() : t->dtype == DType::f64 ? *t->data<double>() : std::nan("");
+}
+}  // namespace
+
+RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result) {
+  runtime::Demands::Latch latch(s.demands, v.demands);
+  if (!v.placed) s.demands.running(v.demands);
+  v.last_step = s.demands.loop().steps();
+  const bool other = v.demands.temporaries != temporaries_ || v.demands.micro_batch != micro_batch_;
+  if (other && v.demands == s.demands.wanted()) {
+    temporaries_ = v.demands.temporaries;
+    if (std::exchange(micro_batch_, v.demands.micro_batch) != v.demands.micro_batch && micro_batch_)
+      s.demands.log(
+          fmt::format("{}: {}", v.made->typed->qualname.text(), micro_batch_text(s, v.plan()->micro_batching())));
+    drop_idle(s);  // what the versions before it hold
+    runtime::give_back_memory();
+  }
+  Scratch& x = scratch_[depth_];
+  ++depth_;
+  RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
+  // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
+  if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
+  auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
+  const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
+  const bool shadowed = depth_ == 1 && !place && s.demands.loop().wants_shadow();
+  const Shadow shadow = shadowed ? run_shadow(s, c, v, context.threads) : Shadow{};
+  LoopWatch watch(*this, s, c.function, v, c.frame, c.start);
+  if (!place && !v.placed && v.demands.device == runtime::DeviceId::cpu) context.next = &watch;
+  v.calls.fetch_add(1, std::memory_order_relaxed);
+  PlanExit status = v.plan()->run(x.inputs, x.outputs, context);
+  // The interpreter, which does the call instead, draws the same numbers.
+  if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;
+  --depth_;
+  if (status == PlanExit::left) {
+    // Nothing outside has been changed: the interpreter does the call.
+    v.exits.fetch_add(1, std::memory_order_relaxed);
+    if (times_all) v.left_because = v.plan()->leave_reason();
+    c.left = true;
+    return RunOutcome::not_taken;
+  }
+  if (status != PlanExit::returned) {
+    if (status == PlanExit::raised && !context.effects) {
+      v.exits.fetch_add(1, std::memory_order_relaxed);
+      if (times_all) v.left_because = "an exception: " + runtime::text_of(s, s.pending);
+      s.pending = Value();
+      c.left = true;
+      return RunOutcome::not_taken;
+    }
+    if (const Span at = v.plan()->raised_at(); at.file == c.function.code->span.file) s.interpreter->error_span = at;
+    return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
+  }
+  v.stress_exit = 0;
+  s.interpreter->frames += c.function.cost.frames;  // a caller's specialisation executes them
+  if (shadow.ran) s.demands.loop().shadow_ran(difference(*v.made, x.outputs, shadow.outputs, v.demands.precision));
+  for (Value& i : x.inputs) i = Value();
+  result = carry_out(s, *v.made, x.nodes, x.outputs);
+  const auto ns = static_cast<uint64_t>(ms_since(c.start) * 1e6);
+  v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
+  if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
+  if (!watch.has_moved()) judge(v, ns, /*interpreted=*/false);
+  if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty())) {
+    if (const double loss = one_number(result); !std::isnan(loss)) s.demands.loop().call_gave(loss);
+    s.demands.loop().call_ended(s, ns, [this] { return is_compiling(); });
+  }
+  return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
+}
+
+void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std::string& why) {
+  f.refused = why;
+  if (!f.captured.empty() || times_all) return;  // there may be others of its code
+  Code* code = runtime::frame_code(frame);
+  code->entry = nullptr;
+  code->call_trigger = UINT32_MAX;
+}
+
+namespace {
+struct Installed {
+  std::unique_ptr<JitExecutor> executor;
+};
+}  // namespace
+
+void install(Session& s) {
+  auto& slot = s.state<Installed>();
+  if (slot.executor) return;
+  slot.executor = std::make_unique<JitExecutor>(s);
+  s.executor = slot.executor.get();
+}
+
+void keep_code(Session& s, uint64_t bytes) {
+  JitExecutor* jit = executor_of(s);
+  if (!jit) return;
+  auto cache = std::make_shared<CodeCache>(bytes);
+  if (bytes) s.demands.loop().remember_in(remembered_on_disk(s, cache));
+  jit->use(std::move(cache));
+}
+
+JitExecutor* executor_of(Session& s) { return s.state<Installed>().executor.get(); }
+
+}  // namespace ouro::jit
