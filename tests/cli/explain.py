@@ -121,7 +121,7 @@ for i in range(5): f(ones(2), i)
 
 
 def test_the_document_has_every_kind_of_reason(t):
-    with open(os.path.join(ROOT, "jit", "reasons.cpp")) as f:
+    with open(os.path.join(ROOT, "jit", "specialise", "reasons.cpp")) as f:
         rows = re.findall(r'\{R::\w+, "([^"]*)",\s*((?:"[^"]*"\s*)+)\}', f.read())
     with open(os.path.join(ROOT, "docs", "explain.md")) as f:
         told = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| ?([^|]*?) ?\|$", f.read(), re.M)
