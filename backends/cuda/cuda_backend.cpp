@@ -112,7 +112,8 @@ class Cuda final : public runtime::Backend {
     });
   }
 
-  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
+  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump,
+                          int threads) override;
   std::string save(const KernelModule&) const override { return {}; }
   KernelModuleRef load(std::string_view, std::string& error) override {
     error = "CUDA programs are kept by the driver";
@@ -191,7 +192,7 @@ bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& er
   return false;
 }
 
-KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
+KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump, int) {
   Timer timer("kernels: CUDA");
   if (!entered(error)) return nullptr;
   auto [distinct, texts, where] = device::distinct(kernels, dump);

@@ -227,7 +227,8 @@ class Host final : public HostBackend {
     return true;
   }
 
-  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
+  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump,
+                          int threads) override;
   std::string save(const KernelModule& module) const override;
   KernelModuleRef load(std::string_view bytes, std::string& error) override;
   void loaded(const KernelModule& module, std::span<const Kernel* const> kernels) override;
@@ -241,7 +242,8 @@ class Host final : public HostBackend {
   KnownKernels known_;
 };
 
-KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
+KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump,
+                              int threads) {
   Timer timer("kernels: compile");
   auto module = std::make_shared<HostModule>();
   auto [distinct, texts, which] = device::distinct(kernels, dump);
@@ -256,8 +258,8 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
     fresh.push_back(distinct[d]);
   }
   constexpr size_t kPerThread = 6;
-  size_t jobs_wanted =
-      std::clamp<size_t>(fresh.size() / kPerThread, 1, static_cast<size_t>(std::max(1, options_.compile_threads)));
+  const size_t jobs_wanted =
+      std::clamp<size_t>(fresh.size() / kPerThread, 1, static_cast<size_t>(std::max(1, threads)));
   std::vector<CompileJob> jobs(jobs_wanted);
   for (size_t i = 0; i < fresh.size(); ++i) jobs[i % jobs_wanted].kernels.push_back(fresh[i]);
   for (CompileJob& j : jobs)

@@ -16,8 +16,6 @@ struct HostOptions {
   HostTarget target;
   SplitFn split = nullptr;  // null: launches run on the calling thread
   void* pool = nullptr;
-  /// Threads that compile one module's kernels.
-  int compile_threads = 1;
 };
 
 class HostBackend : public runtime::Backend {

@@ -100,7 +100,8 @@ class OpenCl final : public runtime::Backend {
     return copy(host, device, bytes, poll, e);
   }
 
-  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) override;
+  KernelModuleRef compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump,
+                          int threads) override;
   std::string save(const KernelModule&) const override { return {}; }
   KernelModuleRef load(std::string_view, std::string& error) override {
     error = "OpenCL programs are kept by the driver";
@@ -176,7 +177,7 @@ bool OpenCl::copy(void* to, const void* from, size_t bytes, PollWord poll, std::
   return true;
 }
 
-KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump) {
+KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump, int) {
   Timer timer("kernels: OpenCL");
   for (const Kernel* k : kernels)
     if (needs_f64(*k) && !device_->f64) {

@@ -94,7 +94,7 @@ DiskStore* CodeCache::store() {
 }
 
 KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir::loops::Kernel* const> kernels,
-                                   std::string& error, bool& loaded) {
+                                   std::string& error, bool& loaded, int threads) {
   DiskStore* disk = store();
   Digest key{};
   if (disk) {
@@ -111,7 +111,7 @@ KernelModuleRef CodeCache::compile(runtime::Backend& backend, std::span<const ir
     if (!bytes.empty()) disk->remove(key);
   }
   loaded = false;
-  KernelModuleRef module = backend.compile(kernels, error);
+  KernelModuleRef module = backend.compile(kernels, error, nullptr, threads);
   if (!module) return nullptr;
   ++compiled_;
   if (disk)

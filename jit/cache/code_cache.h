@@ -69,7 +69,7 @@ class CodeCache {
 
   /// As backend.compile(). `loaded` tells that no compilation was needed.
   runtime::KernelModuleRef compile(runtime::Backend& backend, std::span<const ir::loops::Kernel* const> kernels,
-                                   std::string& error, bool& loaded);
+                                   std::string& error, bool& loaded, int threads = 1);
   /// Was this typed program slower than the interpreter in an earlier process, under this plan (plan_text)? Keeps that
   /// it was.
   bool known_slower(const ir::Function& typed, std::string_view plan);

@@ -43,6 +43,7 @@ struct PlanOptions {
   std::shared_ptr<CodeCache> cache;  // null: the backend compiles
   runtime::ExecutionPlan plan;       // what demands have come to
   bool beside = false;               // nobody waits for it: its first run is to be as quick as the others
+  int threads = 1;                   // that compile its kernels
   SymbolSizes sizes{};               // that symbols are likely to have: for what is chosen by cost
   PlanRef like{};                    // made of the same typed function: runs of either may go on in the other
 };

@@ -7,6 +7,7 @@
 #include "ir/loops/micro_batch.h"
 #include "ir/loops/overlap.h"
 #include "ir/loops/recompute.h"
+#include "ir/loops/shared_sizes.h"
 #include "ir/opt/passes.h"
 #include "ir/opt/pipeline.h"
 #include "ir/prim.h"
@@ -637,8 +638,13 @@ Program ProgramBuilder::run() {
   }
   for (uint32_t b = 1; b < f_.blocks.size(); ++b)
     if (reachable[b] && f_.blocks[b].loop_head) p_.entries.push_back(entry(BlockId{b}, start[b]));
+  share_sizes(p_.kernels);
   for (Instr& i : p_.code) {
     for (Edge* e : i.edges()) e->target = start[e->target];
+    if (auto* k = i.get<work::Kernel>()) {
+      const Polys& all = p_.kernels[k->kernel].sizes;
+      for (size_t n = k->sizes.size(); n < all.size(); ++n) k->sizes.push_back(size(all[n]));
+    }
     const auto behind = static_cast<uint32_t>(p_.kernels.size());
     if (auto* m = i.get<work::Matmul>()) m->kernel += behind;
     if (auto* c = i.get<work::Convolve>()) c->kernel += behind;

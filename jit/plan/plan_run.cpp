@@ -783,8 +783,8 @@ PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::strin
   runtime::KernelModuleRef module;
   bool loaded = false;
   if (!kernels.empty()) {
-    module = options.cache ? options.cache->compile(*options.backend, kernels, error, loaded)
-                           : options.backend->compile(kernels, error);
+    module = options.cache ? options.cache->compile(*options.backend, kernels, error, loaded, options.threads)
+                           : options.backend->compile(kernels, error, nullptr, options.threads);
     if (!module) return nullptr;
     if (options.beside) options.backend->settle(*module);
   }

@@ -12,6 +12,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/machine/threads.h"
+#include "runtime/tensor/tensor.h"
 #include "support/diag.h"
 #include "support/give_up.h"
 #include "support/process_end.h"
@@ -200,7 +201,15 @@ void JitExecutor::start_compile(Session& s, const std::shared_ptr<Version>& v, b
     return;
   }
   std::shared_ptr<runtime::Device> device;
-  PlanOptions made_for{backend(s, v->demands.device, error), cache_, v->demands, !wait, v->sizes, v->like};
+  // What nobody waits for leaves the script a core of its threads'.
+  const int threads = runtime::session_threads(s);
+  PlanOptions made_for{.backend = backend(s, v->demands.device, error),
+                       .cache = cache_,
+                       .plan = v->demands,
+                       .beside = !wait,
+                       .threads = wait ? threads : std::max(1, threads - 1),
+                       .sizes = v->sizes,
+                       .like = v->like};
   v->like = nullptr;
   if (v->demands.device != runtime::DeviceId::cpu) device = s.devices.at(v->demands.device);
   auto job = [v, options = std::move(made_for), device, error]() mutable {

@@ -80,9 +80,9 @@ class Backend {
   virtual bool copy_out(void* host, const void* device, size_t bytes, PollWord poll, std::string& error) = 0;
 
   /// One module for all kernels of a step, in their order; equal kernels share their code. Null and `error` set on
-  /// failure.
+  /// failure. On so many threads at most, of which one is this.
   virtual KernelModuleRef compile(std::span<const ir::loops::Kernel* const> kernels, std::string& error,
-                                  KernelDump* dump = nullptr) = 0;
+                                  KernelDump* dump = nullptr, int threads = 1) = 0;
   /// The module as bytes for a disk cache, and back; empty or null where the backend has no such form.
   virtual std::string save(const KernelModule& module) const = 0;
   virtual KernelModuleRef load(std::string_view bytes, std::string& error) = 0;

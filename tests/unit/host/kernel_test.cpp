@@ -275,6 +275,35 @@ TEST_CASE("modules_share_the_code_of_equal_kernels") {
   CHECK(c[0] == -9);
 }
 
+TEST_CASE("threads_compile_a_module_together") {
+  std::vector<ir::loops::Kernel> kernels;
+  for (int factor = 2; factor < 42; ++factor)
+    kernels.push_back(ir::loops::read_kernel(fmt::format(R"(kernel(b0 in i64, b1 out i64; n0;) {{
+      parallel i0 < n0 {{
+        %0 = load.i64 b0[i0]
+        %1 = mul.i64 %0, {}
+        store b1[i0] = %1
+      }}
+    }})",
+                                                         factor)));
+  std::vector<const ir::loops::Kernel*> all;
+  for (const ir::loops::Kernel& k : kernels) all.push_back(&k);
+  std::string error;
+  auto module = test::host().compile(all, error, nullptr, 4);
+  REQUIRE(module);
+  // Of each thread, an object.
+  uint32_t parts = 0;
+  const std::string bytes = test::host().save(*module);
+  std::memcpy(&parts, bytes.data() + sizeof parts, sizeof parts);
+  CHECK(parts == 4);
+  for (size_t k = 0; k < all.size(); ++k) {
+    int64_t in[3] = {1, 2, 3}, out[3] = {}, n = 3;
+    void* p[] = {in, out};
+    REQUIRE(test::host().launch(*module, k, {p, &n, nullptr, 3, 1}, 1, error));
+    CHECK(out[2] == 3 * static_cast<int64_t>(k + 2));
+  }
+}
+
 TEST_CASE("a_saved_module_loads_and_runs_without_compiling") {
   auto k = ir::loops::read_kernel(map("f32", "mul", "f32"));
   const ir::loops::Kernel* kernels[] = {&k};

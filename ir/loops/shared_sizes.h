@@ -1,0 +1,26 @@
+// Kernels of a program that differ only in small sizes share one kernel.
+//
+// Small sizes are baked into kernels, which makes these quicker. But where a loop is written out whose tensors grow (a
+// text that is generated word by word, a cache of keys), each of its turns would have kernels of its own, and compiling
+// them would take longer than the work. So kernels are put together by their structure, without the integers in it.
+// Where many of a structure differ, the integers that differ become parameters:
+//
+//   [... 7 ... 32 ...], [... 8 ... 32 ...], [... 9 ... 32 ...]   ──►   [... n0 ... 32 ...] with n0 = 7, 8, 9
+//
+// The order of sums does not depend on whether a size is baked (ir/ops/reduce_order.h), so results keep their bits.
+#pragma once
+
+#include <vector>
+
+#include "ir/loops/lower.h"
+
+namespace ouro::ir::loops {
+
+/// Kernels of one structure with at most so many different integers are left as they are: what a model has at a few
+/// resolutions is to be quick.
+inline constexpr size_t kFewSizes = 5;
+
+/// The new parameters are behind those of each kernel, also in LoweredKernel::sizes.
+void share_sizes(std::vector<LoweredKernel>& kernels);
+
+}  // namespace ouro::ir::loops
