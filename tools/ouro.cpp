@@ -359,6 +359,7 @@ int finish(Session& s, int status) {
     flushed = s.out.flush();
   }
   s.demands.close();
+  if (s.executor) s.executor->program_ended();
   if (!flushed) {
     std::fprintf(
         stderr,

@@ -25,12 +25,13 @@ std::string processor() {
 
 class OnDisk final : public runtime::RememberedStore {
  public:
-  OnDisk(runtime::Session& s, std::shared_ptr<CodeCache> cache) : session_(s), cache_(std::move(cache)) {}
+  OnDisk(runtime::Session& s, std::shared_ptr<CodeCache> cache, std::string_view subject)
+      : session_(s), cache_(std::move(cache)), subject_(subject) {}
 
   std::string load() override {
     std::string script;
     if (session_.argv.empty() || !read_file(session_.argv[0], script)) return {};
-    std::vector<std::string> texts = {build_id(), "measures of responses", processor(),
+    std::vector<std::string> texts = {build_id(), subject_, processor(),
                                       std::to_string(std::thread::hardware_concurrency()), script};
     texts.insert(texts.end(), session_.argv.begin() + 1, session_.argv.end());
     key_ = digest_of(std::vector<std::string_view>(texts.begin(), texts.end()));
@@ -44,14 +45,16 @@ class OnDisk final : public runtime::RememberedStore {
  private:
   runtime::Session& session_;
   std::shared_ptr<CodeCache> cache_;
+  const std::string subject_;
   Digest key_{};
   bool known_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<runtime::RememberedStore> remembered_on_disk(runtime::Session& s, std::shared_ptr<CodeCache> cache) {
-  return std::make_unique<OnDisk>(s, std::move(cache));
+std::unique_ptr<runtime::RememberedStore> remembered_on_disk(runtime::Session& s, std::shared_ptr<CodeCache> cache,
+                                                             std::string_view subject) {
+  return std::make_unique<OnDisk>(s, std::move(cache), subject);
 }
 
 }  // namespace ouro::jit

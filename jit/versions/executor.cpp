@@ -109,7 +109,16 @@ JitExecutor::JitExecutor(Session& s)
       everything_(asked_for_everything()) {
   if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
 }
-JitExecutor::~JitExecutor() { queue_.reset(); }
+JitExecutor::~JitExecutor() {
+  queue_.reset();
+  program_ended();
+}
+
+void JitExecutor::program_ended() {
+  for (const auto& f : order_)
+    if (!f->marked && !f->versions.empty()) experience_.learn(Experience::key_of(session_, *f), *f);
+  experience_.store();
+}
 
 CodeVersions& JitExecutor::versions_of(const ir::FunctionRef& code) {
   auto [at, fresh] = index_.try_emplace(code.get(), nullptr);
@@ -147,6 +156,9 @@ FunctionVersions& JitExecutor::function_of(CodeVersions& c, const runtime::Funct
     if (const void* of = captured_identity(v, kept)) f.captured.push_back(of);
     if (kept) f.captured_codes.push_back(std::move(kept));
   }
+  if (session_.options.mode == runtime::Mode::auto_)
+    if (const Experience::Function* known = experience_.of(Experience::key_of(session_, f)); known && known->is_worth())
+      f.worth = known->versions;
   c.functions.insert(c.functions.begin(), &f);
   return f;
 }
@@ -193,7 +205,9 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     if (compile_after.count() > 0 && s.options.mode == runtime::Mode::auto_) {
       const Clock::time_point now = Clock::now();
       if (c.seen == Clock::time_point{}) c.seen = now;
-      if (now - c.seen < compile_after) {
+      // (Who works on no tensors does not touch the disk.)
+      const bool at_once = wants(frame, transform) && experience_.has_worth(Experience::key_of(s, *f));
+      if (now - c.seen < compile_after && !at_once) {
         code->call_trigger = code->calls + 1 + code->calls / 8;
         return RunOutcome::not_taken;
       }
@@ -230,7 +244,7 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   }
   // Mostly it is a part of a step that is being compiled, too.
   const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
-  const uint32_t waits = s.options.mode == runtime::Mode::auto_ ? kTransformWaits : 0;
+  const uint32_t waits = s.options.mode == runtime::Mode::auto_ && !f.worth ? kTransformWaits : 0;
   if (part && (f.asked < waits || (jit->queue_ && jit->queue_->busy()))) {
     ++f.asked;
     return RunOutcome::not_taken;
@@ -367,7 +381,8 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
 }
 
 bool JitExecutor::is_limited(const Session& s, const FunctionVersions& f) const {
-  return s.options.mode == runtime::Mode::auto_ && !f.marked && !everything_ && compile_after.count() > 0;
+  return s.options.mode == runtime::Mode::auto_ && !f.marked && !everything_ && compile_after.count() > 0 &&
+         f.versions.size() >= f.worth;
 }
 
 bool JitExecutor::must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const {
@@ -558,7 +573,10 @@ void keep_code(Session& s, uint64_t bytes) {
   JitExecutor* jit = executor_of(s);
   if (!jit) return;
   auto cache = std::make_shared<CodeCache>(bytes);
-  if (bytes) s.demands.loop().remember_in(remembered_on_disk(s, cache));
+  if (bytes) {
+    s.demands.loop().remember_in(remembered_on_disk(s, cache, "measures of responses"));
+    if (s.options.mode == runtime::Mode::auto_) jit->learn_in(remembered_on_disk(s, cache, "functions"));
+  }
   jit->use(std::move(cache));
 }
 

@@ -4,10 +4,11 @@
 // Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
 // waits. `auto`: what
 // `@jit` marks is specialised at its first call, other functions of tensors once they have been called for a tenth of a
-// second and the pause is worth it (jit/versions/pauses.h); they are interpreted until the background thread has the
-// code, and nobody waits for that. What `grad` and `value_and_grad` give waits a little longer: it is mostly a part of
-// a step that is compiled as a whole. Forward forms and pullbacks are only parts. A version that does not fit leaves
-// the call to the interpreter; results are the same bits.
+// second and the pause is worth it (jit/versions/pauses.h), or at once where that was so in the program's last run
+// (jit/versions/experience.h); they are interpreted until the background thread has the code, and nobody waits for
+// that. What `grad` and `value_and_grad` give waits a little longer: it is mostly a part of a step that is compiled as
+// a whole. Forward forms and pullbacks are only parts. A version that does not fit leaves the call to the interpreter;
+// results are the same bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
 // compiled for the new one in the background, from the same typed program, in every tier (follow_demands.cpp). Until
@@ -25,6 +26,7 @@
 
 #include "jit/cache/code_cache.h"
 #include "jit/versions/compile_queue.h"
+#include "jit/versions/experience.h"
 #include "jit/versions/version.h"
 #include "runtime/object/executor.h"
 #include "runtime/object/session.h"
@@ -43,6 +45,7 @@ class JitExecutor final : public runtime::Executor {
   void call_ended(const runtime::Frame& frame) override;
   void make_room(Session& s) override;
   void let_go(Session& s) override;
+  void program_ended() override;
   runtime::PlanMemory memory_of_plans(Session& s) override;
   void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
@@ -64,6 +67,7 @@ class JitExecutor final : public runtime::Executor {
   std::shared_ptr<runtime::Backend> backend(Session& s, runtime::DeviceId device, std::string& error);
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
+  void learn_in(std::unique_ptr<runtime::RememberedStore> store) { experience_ = Experience(std::move(store)); }
   const uint64_t begun_ns = now_ns();
   bool times_all = false;        // interpreted calls and each instruction, too: for reports
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
@@ -169,6 +173,7 @@ class JitExecutor final : public runtime::Executor {
   std::vector<Timed> timed_;
   uint64_t compiler_ns_ = 0;  // that the script has waited for the compiler
   Pauses pauses_;
+  Experience experience_;
   std::shared_ptr<runtime::Backend> host_;
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;

@@ -61,6 +61,7 @@ struct FunctionVersions {
   std::string refused;                         // why it stays interpreted, once decided
   std::string full;                            // why there will be no more versions, once decided
   Pauses::Function cost;
+  size_t worth = 0;  // versions that were worth it in the last run of the program (jit/versions/experience.h)
   std::unique_ptr<Attempt> attempt;  // at a version, between two of its slices
   uint32_t changed = 0;  // attempts that ended since the script changed what was read, since the last version
   uint64_t interpreted_calls = 0;

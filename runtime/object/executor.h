@@ -57,6 +57,8 @@ struct Executor {
   virtual void make_room(Session&) {}
   // Drops the script's objects that it keeps from one call of a function to the next: somebody asks which are alive.
   virtual void let_go(Session&) {}
+  // The program has ended: keeps what it has learned for the next run.
+  virtual void program_ended() {}
   virtual PlanMemory memory_of_plans(Session&) { return {}; }
   // Gives back what memory_of_plans() calls idle.
   virtual void drop_idle(Session&) {}

@@ -29,11 +29,12 @@ while time.time() - begin < {seconds}:
 """
 
 
-def run(t, **how):
+def run(t, env=None, **how):
     """Milliseconds that the script waited for the specialiser, by function, and those of the whole run."""
     trace = t.path("trace.json")
     t.write("script.ouro", SCRIPT.format(**how))
-    t.run("run", f"--profile={trace}", "script.ouro", env={"OURO_COMPILE_AFTER": "100", "OURO_CHECK_PLANS": "0"})
+    t.run("run", f"--profile={trace}", "script.ouro",
+          env={"OURO_COMPILE_AFTER": "100", "OURO_CHECK_PLANS": "0", **(env or {})})
     with open(trace) as f:
         events = json.load(f)["traceEvents"]
     spans = [e for e in events if e.get("cat") == "specialise"]
@@ -136,6 +137,19 @@ for i in range(60):
         factor = 1.0 - 0.01 * i
     print(i, step(net, x).item(), net.count, len(net.log))
 """
+
+
+@bits
+def test_what_was_worth_it_is_specialised_at_once_in_the_next_run(t):
+    env = {"OURO_CACHE": "on", "XDG_CACHE_HOME": t.path("cache")}
+    how = {"mark": "", "depth": 30, "seconds": 3}
+    first, _ = run(t, env, **how)
+    t.check(len(first) > 3, f"in slices: {first}")
+    second, _ = run(t, env, **how)
+    t.check([name for name, _ in second] == ["step"], f"in one piece: {second}")
+    # Another program learns by itself.
+    other, _ = run(t, env, mark="", depth=31, seconds=3)
+    t.check(len(other) > 3, f"in slices: {other}")
 
 
 def test_what_the_script_changes_between_two_slices_is_seen(t):
