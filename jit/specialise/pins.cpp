@@ -73,6 +73,8 @@ static bool computes(const SpecialiseResult& r) {
   });
 }
 
+static bool overlap(Span a, Span b) { return a.file == b.file && a.begin < b.end && b.begin < a.end; }
+
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
   pins.ask(request);
   request.parts = request.varying.empty();  // a constant is better than boxed values
@@ -116,6 +118,10 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
     if (rest.ok && (request.any_holes || computes(rest))) {
       request = std::move(holes);
       out = std::move(rest);
+    } else if (!rest.ok && !overlap(rest.failure.span, out.failure.span)) {
+      // It is this operation that keeps the rest of the function with the interpreter; the other would be in place.
+      out.failure = std::move(rest.failure);
+      out.fallbacks = std::move(rest.fallbacks);
     }
   }
   if (out.ok) pins.made(out);

@@ -533,6 +533,20 @@ class Specialiser {
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
+  // What has been executed, and left of the program, where something is tried that may be undone. Variables are the
+  // frame's.
+  struct Checkpoint {
+    Residual::Mark mark;
+    AHeap heap;
+    Effects effects;
+    size_t notes = 0, redone = 0, pullbacks = 0;
+    bool symbol = false, in_try = false;
+    Recording* recording = nullptr;
+    Span span;
+  };
+  Checkpoint checkpoint(bool with_heap = true) const;
+  // Everything is as it was there; it must have the heap.
+  void undo(const Checkpoint& to);
   // renewed.cpp
   bool are_renewed(const AVal& head, const AVal& back, const AHeap& at_head, const AHeap& at_edge) const;
   bool reached_by_it_alone(const AFrame& f, uint32_t name, const Fork& at, const std::vector<bool>& live) const;

@@ -191,3 +191,20 @@ print(n)
     t.check(first["versions"][-1]["slower_than_interpreter"] and first["interpreted_calls"] > 10000, str(first))
     t.equal(second["versions"][-1]["calls"], 0)   # (the first one, for n = 0, may have had its call)
     t.equal(second["versions"][-1]["error"], "it was slower than the interpreter in an earlier run")
+
+
+def test_the_operation_is_named_that_keeps_the_others_from_being_left_in_place(t):
+    t.write("boxes.ouro", """from ouro import jit
+class Box:
+    def __init__(self, v):
+        self.v = v
+@jit
+def f(x, lengths):
+    seen = set(int(i) for i in lengths.cumsum(0).tolist())
+    y = x * len(seen)
+    boxes = sorted([Box(i) for i in seen], key=lambda b: b.v)
+    return y + boxes[0].v
+f(ones(3), tensor([1, 2, 3]))
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "boxes.ouro").out)["functions"][0]
+    t.equal([h["line"] for h in told["failures"]], [9])

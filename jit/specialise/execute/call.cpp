@@ -63,33 +63,24 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
 }
 
 AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  Span here = span;
-  Residual::Mark mark = code.mark();
-  AHeap saved = heap_;
-  size_t notes = fallbacks_.size();
-  const Effects effects = effects_;
-  const bool in_try = in_try_;
+  const Checkpoint before = checkpoint();
   try {
-    return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, here);
+    return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, before.span);
   } catch (const Abandon& a) {
     // The callee stays with the interpreter; it runs as one boxed operation here.
-    in_try_ = in_try;
+    in_try_ = before.in_try;
     if (a.whole || abandon_symbol_ || !can_box(f, args, keywords)) throw;
     // The text of the protocol is not the unit of that: what it is the meaning of is boxed instead.
     if (!protocol_module_.is_unbound() && f.parts->globals.same(protocol_module_)) throw;
-    code.rollback(mark);
-    restore_heap(saved);
-    fallbacks_.resize(notes);
-    effects_ = effects;
-    span = here;
+    undo(before);
     AVal out;
     try {
       out = boxed_call(f, args, keywords);
     } catch (const Abandon&) {
       throw a;  // what is made of its arguments has to stay here
     }
-    fallbacks_.resize(notes);
-    fallbacks_.push_back({a.why, a.span.known() ? a.span : here, f.parts->code->name, here});
+    fallbacks_.resize(before.notes);
+    fallbacks_.push_back({a.why, a.span.known() ? a.span : before.span, f.parts->code->name, before.span});
     return out;
   }
 }

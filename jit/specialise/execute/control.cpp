@@ -483,19 +483,12 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   }
   next = loop_end(f, head, stop);
   const Fork start{f.env, heap_, code.current(), {}};
-  const Residual::Mark mark = code.mark();
-  const size_t notes = fallbacks_.size();
-  const Effects effects = effects_;
-  const bool symbol = abandon_symbol_;
+  const Checkpoint before = checkpoint();
   const LoopsAround around(f);
   auto restart = [&] {
     around.begin_again(f);
     f.env = start.env;
-    restore_heap(start.heap);
-    code.rollback(mark);
-    effects_ = effects;
-    abandon_symbol_ = symbol;
-    fallbacks_.resize(notes);
+    undo(before);
   };
   LoopWay& way = loop_ways_[{f.code.get(), index(head)}];
   const auto counted = [&] { return way.kind == LoopWay::Kind::loop; };
@@ -503,8 +496,8 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     f.loops.push_back({.head = head,
                        .structural = way.kind == LoopWay::Kind::unrolled,
                        .first = first,
-                       .size = mark.lets,
-                       .holes = notes,
+                       .size = before.mark.lets,
+                       .holes = before.notes,
                        .arms = arms_,
                        .forked = std::make_shared<int>(0)});
     out = run(f, head, next, EnterAt::head);
@@ -530,7 +523,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
       return true;
     } catch (const LoopRetry& r) {
       if (r.frame != &f || r.head != head) throw;
-      way.boxes |= fallbacks_.size() > notes;
+      way.boxes |= fallbacks_.size() > before.notes;
       way.kind = r.why == LoopRetry::Why::undecided ? LoopWay::Kind::undecided
                  : r.why == LoopRetry::Why::large   ? LoopWay::Kind::large
                  : r.why == LoopRetry::Why::forks   ? LoopWay::Kind::forked
@@ -545,7 +538,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     bool can_be_kept = false;
     try {
       kept();
-      if (way.boxes || fallbacks_.size() == notes) return true;
+      if (way.boxes || fallbacks_.size() == before.notes) return true;
       can_be_kept = true;
     } catch (const Abandon& a) {
       if (a.whole) throw;
@@ -582,23 +575,18 @@ void Specialiser::join_edges(AFrame& f, BlockId head, std::vector<Fork>& edges, 
 }
 
 Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool may_roll) {
-  Residual::Mark mark = code.mark();
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
   plan.may_roll = may_roll;
-  const size_t notes = fallbacks_.size();
-  const Effects at_entry = effects_;
-  Effects before = at_entry;  // as the head has them
-  const size_t redone = redone_;
+  Checkpoint entry = checkpoint();
+  entry.heap = start.heap;
+  Effects before = effects_;  // as the head has them
   const LoopsAround around(f);
   // What the back edge always changes: the head's parameters.
   for (ir::NameId p : f.code->block(head).params) plan.names.insert(index(p));
   for (int round = 0; round < kMaxRounds; ++round) {
     f.env = start.env;
-    restore_heap(start.heap);
-    code.rollback(mark);
+    undo(entry);
     around.begin_again(f);
-    fallbacks_.resize(notes);
-    effects_ = at_entry;
     BlockId rh = code.new_block();
     LoopHead lh{.block = rh};
     for (HeapId object : preload_.objects) reach(object);
@@ -636,7 +624,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     }
     if (!stable) continue;
     if (!plan.rolled.empty() && !roll_turns(plan, at_head, edges, lh)) continue;
-    if (effects_.done && redone_ != redone)
+    if (effects_.done && redone_ != entry.redone)
       abandon(Reason::effects, "a raise, or an operation inside try, in a loop with effects");
     if (!edges.empty()) code.mark_loop_head(rh);  // none: every turn raises, returns or goes on behind the loop
     for (Fork& e : edges) {

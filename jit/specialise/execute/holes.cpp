@@ -158,30 +158,21 @@ std::optional<AVal> Specialiser::hole_of_call(AFrame& f, const ir::Let& let) {
 
 AVal Specialiser::exec_let_or_hole(AFrame& f, const ir::Let& let) {
   if (!request_.holes || frames_.size() != 1 || recording_) return exec_let_by_sides(f, let);
-  const Residual::Mark mark = code.mark();
-  const AHeap saved = heap_;
-  const Effects effects = effects_;
-  const size_t notes = fallbacks_.size(), redone = redone_;
-  const Span here = span;
+  const Checkpoint before = checkpoint();
   try {
     return exec_let_by_sides(f, let);
   } catch (const Abandon& a) {
     if (a.whole || abandon_symbol_ || in_try_ || !is_of_unknown(a.why.reason)) throw;
     const Abandon reason = a;
-    code.rollback(mark);
-    restore_heap(saved);
-    effects_ = effects;
-    fallbacks_.resize(notes);
-    redone_ = redone;
-    span = here;
+    undo(before);
     std::optional<AVal> out;
     try {
       out = hole(f, let);
     } catch (const Abandon&) {  // what it is given cannot be made
     }
     if (!out) throw reason;
-    if (fallbacks_.size() > notes)
-      fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : here, current_function(), here};
+    if (fallbacks_.size() > before.notes)
+      fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : span, current_function(), span};
     return *out;
   }
 }

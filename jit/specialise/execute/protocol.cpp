@@ -55,26 +55,18 @@ AVal Specialiser::protocol_native(std::string_view name) {
 // The text's function, executed; where that cannot be done, `boxed_form` of the whole (the interpreter does it).
 template <class F>
 AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed_form) {
-  const Span here = span;
-  const Residual::Mark mark = code.mark();
-  const AHeap saved = heap_;
-  const size_t notes = fallbacks_.size();
-  const Effects effects = effects_;
-  const bool in_try = in_try_;
+  const Checkpoint before = checkpoint();
   try {
     return call(protocol_function(name), args);
   } catch (const Abandon& a) {
-    in_try_ = in_try;
+    in_try_ = before.in_try;
     if (a.whole || abandon_symbol_ || in_try_) throw;
     const Abandon reason = a;
-    code.rollback(mark);
-    restore_heap(saved);
-    fallbacks_.resize(notes);
-    effects_ = effects;
-    span = here;
+    undo(before);
     for (const AVal& v : args)
       if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
     AVal out = boxed_form();
+    const Span here = before.span;
     fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : here, current_function(), here};
     return out;
   }

@@ -202,23 +202,17 @@ std::optional<Atom> Specialiser::answered_by_sides(AFrame& f, const ir::Let& let
 
 AVal Specialiser::exec_let_by_sides(AFrame& f, const ir::Let& let) {
   if (const auto tag = answered_by_sides(f, let)) return on_sides(f, *tag, [&] { return exec_let_by_sides(f, let); });
-  const Residual::Mark mark = code.mark();
   const uint32_t names = code.name_count();
-  const AHeap saved = eithers_ ? heap_ : AHeap();
   const bool may_split = eithers_ > 0;
-  const Effects effects = effects_;
-  const size_t notes = fallbacks_.size(), recorded = recording_ ? recording_->pullbacks.size() : 0;
-  const bool symbol = abandon_symbol_;
-  Recording* const recording = recording_;
-  const Span here = span;
+  const Checkpoint before = checkpoint(may_split);
   Atom tag;
   try {
     return exec_let(f, let);
   } catch (const NeedSide& n) {
     tag = n.tag;
-    const bool before = tag.is_name() && (index(tag.name()) < names || code.name(tag.name()).input);
+    const bool is_there = tag.is_name() && (index(tag.name()) < names || code.name(tag.name()).input);
     const bool known = code.assumed(tag).has_value();
-    if (!may_split || !before || known || !may_split_more())
+    if (!may_split || !is_there || known || !may_split_more())
       throw Abandon{{Reason::branches, "value differs between branches"}, span};
   } catch (Abandon& a) {
     const bool mine = std::exchange(a.one_let, false);
@@ -227,16 +221,9 @@ AVal Specialiser::exec_let_by_sides(AFrame& f, const ir::Let& let) {
     if (!held || !(index(held->name()) < names || code.name(held->name()).input) || !may_split_more()) throw;
     tag = *held;
   }
-  code.rollback(mark);
-  restore_heap(saved);
-  effects_ = effects;
-  fallbacks_.resize(notes);
-  abandon_symbol_ = symbol;
-  recording_ = recording;
-  if (recording_) recording_->pullbacks.resize(recorded);
-  span = here;
+  undo(before);
   return on_sides(f, tag, [&] {
-    span = here;
+    span = before.span;
     return exec_let_by_sides(f, let);
   });
 }

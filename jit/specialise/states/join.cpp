@@ -73,6 +73,32 @@ void Specialiser::restore_heap(const AHeap& saved) {
   heap_.resize(n);
 }
 
+Specialiser::Checkpoint Specialiser::checkpoint(bool with_heap) const {
+  return {.mark = code.mark(),
+          .heap = with_heap ? heap_ : AHeap(),
+          .effects = effects_,
+          .notes = fallbacks_.size(),
+          .redone = redone_,
+          .pullbacks = recording_ ? recording_->pullbacks.size() : 0,
+          .symbol = abandon_symbol_,
+          .in_try = in_try_,
+          .recording = recording_,
+          .span = span};
+}
+
+void Specialiser::undo(const Checkpoint& to) {
+  code.rollback(to.mark);
+  restore_heap(to.heap);
+  effects_ = to.effects;
+  fallbacks_.resize(to.notes);
+  redone_ = to.redone;
+  abandon_symbol_ = to.symbol;
+  in_try_ = to.in_try;
+  recording_ = to.recording;
+  if (recording_) recording_->pullbacks.resize(to.pullbacks);
+  span = to.span;
+}
+
 // ---------------------------------------------------------------- joins
 
 // Of tensors that differ in sizes: a symbol for each of these.
