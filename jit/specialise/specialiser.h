@@ -151,6 +151,22 @@ class Specialiser {
   AVal pattern(ir::Op op, const std::vector<AVal>& args, uint32_t count);
   AVal make_iterator(const AVal& a);
   AVal next(const AVal& iterator);
+  // stops.cpp: iterators of script classes
+  struct Stopped {};
+  struct NextCall;
+  struct NoStop {  // a StopIteration from here on is another exception
+    explicit NoStop(Specialiser& s) : s(s), before(std::exchange(s.next_call_, nullptr)) {}
+    ~NoStop() { s.next_call_ = before; }
+    NoStop(const NoStop&) = delete;
+    NoStop& operator=(const NoStop&) = delete;
+    Specialiser& s;
+    NextCall* before;
+  };
+  bool is_stop_iteration(const AVal& raised) const;
+  AVal next_of_object(const AVal& it);
+  bool may_stop() const;
+  // The iterator whose next item is asked for has ended.
+  [[noreturn]] void stop_iteration();
   AVal make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals, Span call_site);
   AVal next_of_generator(const AVal& object);
   bool over_structure(const AVal& iterator) const;
@@ -613,6 +629,7 @@ class Specialiser {
   std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;
   Recording* recording_ = nullptr;
+  NextCall* next_call_ = nullptr;  // the innermost one; null: nobody would see a StopIteration end an iterator
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;

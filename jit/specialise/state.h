@@ -33,8 +33,9 @@ struct AFrame {
   Value globals;  // Module
   AFrame* caller = nullptr;
   Span call_site{};
-  bool in_try = false;  // the call
-  int arms = 0;         // of branches that are not decided, around the call
+  bool in_try = false;   // the call
+  bool handles = false;  // what the operation that runs raises has a handler here
+  int arms = 0;          // of branches that are not decided, around the call
   struct LoopState {
     ir::BlockId head{};
     ir::BlockId residual = ir::BlockId::none;  // none: being unrolled

@@ -190,7 +190,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
       }
     }
     // An arm that ends in a raise is left at once: the interpreter does all of it, the message included.
-    if (arms_ > 0 && block.term.kind == ir::Terminator::Kind::raise && !effects_.done) raise();
+    // (Not what may be the end of an iterator.)
+    if (arms_ > 0 && block.term.kind == ir::Terminator::Kind::raise && !effects_.done && !may_stop()) raise();
     may_give_up();
     if (request_.attempt && request_.attempt->slice_is_over()) pause();
     steps_ += 1 + block.lets.size();
@@ -265,6 +266,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         break;
       }
       case ir::Terminator::Kind::raise:
+        f.handles = t.handover != ir::Let::kNoHandover;
+        if (may_stop() && is_stop_iteration(raw_value(f, t.a))) stop_iteration();
         raise();
       case ir::Terminator::Kind::yield:
       case ir::Terminator::Kind::yield_from:
@@ -277,6 +280,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
 
 // The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
 void Specialiser::raise() {
+  // The program would be left at each call.
+  if (next_call_ && !may_stop()) abandon(Reason::computed_length, "an iterator whose end depends on data");
   if (effects_.done) abandon(Reason::effects, "raise after an effect");
   ++redone_;
   code.leave("raise");

@@ -181,6 +181,8 @@ AVal Specialiser::next_of_generator(const AVal& object) {
 
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
+  if (is_instance(it) && !it.extends_tuple()) return next_of_object(it);
+  const NoStop no_stop(*this);  // what it calls
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator)
     abandon(Reason::unknown_value, "next of this value");
   AVal zero = AVal::of(Value::integer(0));

@@ -164,7 +164,7 @@ AVal n_next(Specialiser& s, const Arguments& a, const Keywords&) {
   AVal v = s.next(a.at(0));
   if (v.is(AKind::maybe_end)) s.abandon(Reason::computed_length, "next of an iterator of computed length");
   if (!v.is(AKind::end)) return v;
-  if (a.size() < 2) s.abandon(Reason::raises, "StopIteration");
+  if (a.size() < 2) s.stop_iteration();
   return a[1];
 }
 // Only as good as an identity: the number itself differs from run to run anyway.

@@ -235,11 +235,12 @@ AVal Specialiser::exec_let(AFrame& f, const ir::Let& let) {
   testing_end_ = false;
   if (!passes_on(let.op))
     for (AVal& a : args) a = settled(a);
-  in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
+  f.handles = let.handover != ir::Let::kNoHandover;
+  in_try_ = f.in_try || f.handles;
   const size_t before = code.size();
   auto done = [&](AVal v) {
     write_pending();
-    in_try_ = f.in_try || let.handover != ir::Let::kNoHandover;
+    in_try_ = f.in_try || f.handles;
     // What raises there is done again by the interpreter, from the start of the call.
     if (in_try_ && code.size() != before) {
       ++redone_;
