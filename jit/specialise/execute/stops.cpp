@@ -51,7 +51,7 @@ AVal Specialiser::next_of_object(const AVal& it) {
   if (!f.is(AKind::closure)) abandon(Reason::unknown_value, "next of this value");
   // There the form of __next__ is called, and what it raises is caught.
   if (std::ranges::any_of(frames_, [&](const AFrame* at) { return is_derived(*at->code); }))
-    abandon(Reason::derivative, "an iterator of a script's class in differentiated code");
+    abandon(Reason::derivative, "a built-in function that goes through an iterator, in differentiated code");
   const NextCall call_of_next(*this);
   const size_t notes = fallbacks_.size();
   AVal out;
