@@ -25,7 +25,7 @@ constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
 constexpr size_t kMostChoices = 64, kMostWays = 64;
-constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left to the next
+constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left, or at the library, to the next
 constexpr double kStore = 1;   // seconds, from one time that measures are stored to the next
 constexpr std::string_view kLoss = "loss";
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
@@ -143,6 +143,13 @@ bool Loop::library_follows(Session& s) {
     at = to_carry_.erase(to_carry_.find(name));
   }
   return true;
+}
+
+void Loop::look_now(Session& s) {
+  const double at = seconds();
+  if (at - last_look_ < kLook) return;
+  last_look_ = at;
+  look_(s);
 }
 
 // With the lock held.

@@ -98,6 +98,13 @@ class Loop {
   bool carries_later(const std::string& name);
   /// Tells the library of choices whose way has changed. False: some have to wait for the next step.
   bool library_follows(Session& s);
+  /// What the library measures of itself while somebody watches it; null: nothing.
+  using Look = void (*)(Session& s);
+  void look_with(Look look) { look_ = look; }
+  /// Outside of compiled code, after a step. Looks now and then, for the sensors that others read.
+  void look(Session& s) {
+    if (look_) look_now(s);
+  }
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
   void choose_way(std::string_view name, size_t way);
@@ -167,6 +174,7 @@ class Loop {
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
   void beat(Session& s, bool between_steps);
   void take_goals();
+  void look_now(Session& s);
   void look_at_machine();
   void measure();
   void fill_matrix();
@@ -213,6 +221,8 @@ class Loop {
   uint64_t quiet_until_ = 0;  // a tick; before it nothing is decided
   std::optional<Pending> pending_;
   Carry carry_ = nullptr;
+  Look look_ = nullptr;
+  double last_look_ = 0;
   std::set<std::string> to_carry_;  // the library's choices whose way was changed
   Compiles compiles_;               // during beat()
   std::set<std::pair<const Response*, std::string>> failed_;

@@ -1,6 +1,6 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
 //                      add_choice(name, ways), levels(demand, ways, saves_memory), way(name),
-//                      served(goal, reached, why), instances(of) -> list,
+//                      served(goal, reached, why), looks(on), instances(of) -> list,
 //                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
 //
 // What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None.
@@ -141,8 +141,8 @@ Value n_metric(Session& s, const Args& a) {
 
 // Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
 // has come of them.
-constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"},
-                                                                     {"output_threshold", "ouro.nn.outputs"}};
+constexpr std::pair<std::string_view, std::string_view> kServed[] = {
+    {"sparsity", "ouro.nn.pruning"}, {"output_threshold", "ouro.nn.outputs"}, {"watch", "ouro.optim.watched"}};
 
 // Null where there is none.
 Value handler_of(Session& s, const std::string& name) {
@@ -288,6 +288,27 @@ Value n_served(Session& s, const Args& a) {
   return Value::none();
 }
 
+// Has what the library measures of itself told to the session, for who looks at the sensors.
+bool measure_served(Session& s) {
+  for (const auto& [demand, module] : kServed)
+    if (const Value* m = s.modules.find(intern(module))) {
+      Value measure = get_attr(s, *m, "measure");
+      if (measure.is_error() || call(s, measure, {}).is_error()) return false;
+    }
+  return true;
+}
+
+void look(Session& s) {
+  Value pending = std::move(s.pending);
+  if (!measure_served(s)) clear_pending(s);
+  s.pending = std::move(pending);
+}
+
+Value n_looks(Session& s, const Args& a) {
+  s.demands.loop().look_with(a[0].is_bool() && a[0].as_bool() ? look : nullptr);
+  return Value::none();
+}
+
 // Nothing has to be registered, then, and nothing is kept alive by that.
 Value n_instances(Session& s, const Args& a) {
   const Type* of = cast<Type>(a[0]);
@@ -305,6 +326,7 @@ Value n_step_ends(Session& s, const Args& a) {
     jit::JitExecutor* x = jit::executor_of(s);
     return x && x->is_compiling();
   });
+  s.demands.loop().look(s);
   adopt_demands(s);
   return Value::none();
 }
@@ -365,11 +387,7 @@ Value counters_dict(Session& s, const DeviceCounters& c) {
 }
 
 Value n_report(Session& s, const Args&) {
-  for (const auto& [demand, module] : kServed)
-    if (const Value* m = s.modules.find(intern(module))) {
-      OURO_TRY(measure, get_attr(s, *m, "measure"));
-      OURO_TRY_DO(call(s, measure, {}));
-    }
+  if (!measure_served(s)) return Value::error();
   Demands::State state = s.demands.state();
   Value report = make_dict(), asked = make_dict();
   auto put = [&](std::string_view name, Value v) { dict_set_str(s, report.as<Dict>(), name, std::move(v)); };
@@ -431,6 +449,8 @@ constexpr NativeDef kFunctions[] = {
     {"way", "name, /", n_way, "Which of them is in force."},
     {"served", "goal, reached, why, /", n_served,
      "The library has carried out a goal: what it reached, why it is not more."},
+    {"looks", "on, /", n_looks,
+     "After steps the functions `measure` of the library are called, ten times a second at most."},
     {"instances", "of, /", n_instances, "The living objects of a class."},
     {"step_begins", "", n_step_begins, "A token for step_ends()."},
     {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},
