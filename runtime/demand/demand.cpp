@@ -88,10 +88,10 @@ void Demands::choose_micro_batch(uint32_t rows) {
   if (std::exchange(micro_batch_, rows) != rows) apply();
 }
 
-bool Demands::may_choose_micro_batch() {
+bool Demands::leaves_choice(std::string_view name) {
   std::lock_guard guard(lock_);
-  return std::ranges::any_of(rows_, [](const DemandRow& r) {
-    return r.name == "micro_batch" && r.value == kAuto && r.origin != DemandOrigin::standard;
+  return std::ranges::any_of(rows_, [&](const DemandRow& r) {
+    return r.name == name && r.value == kAuto && r.origin != DemandOrigin::standard;
   });
 }
 
@@ -128,6 +128,7 @@ std::string Demands::problem(const Wish& w) {
   }
   if (w.value == kAuto || w.value == kNone) return {};
   if (!k->takes(w.value)) return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
+  if (k->names_way) return loop_->no_way(w.name, w.value);
   return k->refusal ? k->refusal(w.value, devices_) : std::string();
 }
 

@@ -79,7 +79,8 @@ void Loop::report_metric(std::string_view name, double value) {
   told_loss_ |= name == kLoss;
 }
 
-std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory) {
+std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory,
+                             std::vector<double> holds) {
   recall();
   std::lock_guard guard(lock_);
   if (ways.size() < 2 || ways.size() > kMostWays)
@@ -95,6 +96,7 @@ std::string Loop::add_choice(std::string_view name, std::vector<std::string> way
   c.ways = std::move(ways);
   c.of_library = of_library;
   c.saves_memory = saves_memory;
+  c.holds = std::move(holds);
   // Not for the library's: metrics of a pruned model depend on how far it had learned.
   for (size_t way = 0; way < c.ways.size() && !of_library; ++way)
     if (const Remembered::Amounts* seen = remembered_.of("choice", c.name + "=" + c.ways[way])) {
@@ -124,6 +126,15 @@ void Loop::choose_way(std::string_view name, size_t way) {
   c->since = ticks();
   std::erase_if(measures_.metrics, [&](const auto& m) { return !reasons_.contains(m.first); });
   if (c->of_library) to_carry_.insert(c->name);
+}
+
+std::string Loop::no_way(std::string_view name, std::string_view way) {
+  std::lock_guard guard(lock_);
+  const auto c = std::ranges::find_if(choices_, [&](const Choice& c) { return c.of_library && c.name == name; });
+  if (c == choices_.end())
+    return fmt::format("{}: the script has given nothing to choose from (demand.{})", name, name);
+  if (std::ranges::find(c->ways, way) != c->ways.end()) return {};
+  return fmt::format("{} is {}, or 'auto', not '{}'", name, fmt::join(c->ways, ", "), way);
 }
 
 bool Loop::carries_later(const std::string& name) {
@@ -337,6 +348,7 @@ Situation Loop::situation(Session& s) const {
                 .plans = {},
                 .wanted = fixed_,
                 .may_round = demands_.may_choose_micro_batch(),
+                .may_switch = demands_.leaves_choice("optimizer"),
                 .asked_precision = demands_.asked_precision()};
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)

@@ -87,7 +87,7 @@ class Loop {
   uint64_t steps() const { return measures_.steps; }
   /// The script has several ways to do something, the most exact first. Empty, or why this is no choice.
   std::string add_choice(std::string_view name, std::vector<std::string> ways, bool of_library = false,
-                         bool saves_memory = false);
+                         bool saves_memory = false, std::vector<double> holds = {});
   void remove_choice(std::string_view name);
   /// Tells the library that the way of its choice has changed. Returns false where code of the library is running; the
   /// loop calls again after the next step.
@@ -108,6 +108,8 @@ class Loop {
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
   void choose_way(std::string_view name, size_t way);
+  /// Empty, or why the library's choice has no such way.
+  std::string no_way(std::string_view name, std::string_view way);
   /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
   bool wants_shadow() const { return shadow_next_ <= measures_.steps; }
   /// It did: the relative difference of what both returned; NaN: they returned nothing to be compared.

@@ -1,7 +1,7 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
-//                      add_choice(name, ways), levels(demand, ways, saves_memory), way(name),
-//                      served(goal, reached, why), looks(on), instances(of) -> list,
-//                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
+//                      add_choice(name, ways), levels(demand, ways, saves_memory, holds), way(name), take_way(name,
+//                      way), make_room(), served(goal, reached, why), looks(on), instances(of) -> list, on(name,
+//                      handler), step_begins() -> token, step_ends(token), report() -> dict
 //
 // What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None.
 #include "stdlib/native/demand_module.h"
@@ -21,6 +21,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
+#include "runtime/machine/give_back.h"
 #include "runtime/object/dict.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
@@ -142,7 +143,11 @@ Value n_metric(Session& s, const Args& a) {
 // Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
 // has come of them.
 constexpr std::pair<std::string_view, std::string_view> kServed[] = {
-    {"sparsity", "ouro.nn.pruning"}, {"output_threshold", "ouro.nn.outputs"}, {"watch", "ouro.optim.watched"}};
+    {"sparsity", "ouro.nn.pruning"},
+    {"output_threshold", "ouro.nn.outputs"},
+    {"optimizer", "ouro.optim.switched"},
+    {"watch", "ouro.optim.watched"},
+};
 
 // Null where there is none.
 Value handler_of(Session& s, const std::string& name) {
@@ -210,7 +215,8 @@ Value n_on(Session& s, const Args& a) {
   return Value::none();
 }
 
-Value add_choice(Session& s, const Value& called, const Value& texts, bool of_library, bool saves_memory) {
+Value add_choice(Session& s, const Value& called, const Value& texts, bool of_library, bool saves_memory,
+                 const Value& held = Value::none()) {
   std::string name;
   Tuple* t = cast<Tuple>(texts);
   if (!name_of(s, called, name)) return Value::error();
@@ -221,7 +227,11 @@ Value add_choice(Session& s, const Value& called, const Value& texts, bool of_li
     if (!text) return raise_type_error(s, "a choice is a name and a tuple of texts");
     ways.push_back(text::shown_text(std::string(text->view())));
   }
-  std::string wrong = s.demands.loop().add_choice(name, std::move(ways), of_library, saves_memory);
+  std::vector<double> holds;
+  if (Tuple* each = cast<Tuple>(held))
+    for (const Value& bytes : *each)
+      if (!to_double(s, bytes, holds.emplace_back())) return Value::error();
+  std::string wrong = s.demands.loop().add_choice(name, std::move(ways), of_library, saves_memory, std::move(holds));
   if (!wrong.empty()) return raise_value_error(s, "%s", wrong.c_str());
   return Value::none();
 }
@@ -229,10 +239,23 @@ Value add_choice(Session& s, const Value& called, const Value& texts, bool of_li
 Value n_add_choice(Session& s, const Args& a) { return add_choice(s, a[0], a[1], false, false); }
 
 Value n_levels(Session& s, const Args& a) {
-  if (!a[1].is_none()) return add_choice(s, a[0], a[1], true, a[2].is_bool() && a[2].as_bool());
+  if (!a[1].is_none()) return add_choice(s, a[0], a[1], true, a[2].is_bool() && a[2].as_bool(), a[3]);
   std::string name;
   if (!name_of(s, a[0], name)) return Value::error();
   s.demands.loop().remove_choice(name);
+  return Value::none();
+}
+
+Value n_take_way(Session& s, const Args& a) {
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  if (a[1].is_int() && a[1].as_int() >= 0) s.demands.loop().choose_way(name, static_cast<size_t>(a[1].as_int()));
+  return Value::none();
+}
+
+Value n_make_room(Session& s, const Args&) {
+  if (s.executor) s.executor->make_room(s);
+  give_back_memory();
   return Value::none();
 }
 
@@ -443,9 +466,11 @@ constexpr NativeDef kFunctions[] = {
     {"metric", "name, value, /", n_metric, "The script tells what it has measured of itself."},
     {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
     {"add_choice", "name, ways, /", n_add_choice, "The script has several ways to do something."},
-    {"levels", "demand, ways, saves_memory, /", n_levels,
+    {"levels", "demand, ways, saves_memory, holds=None, /", n_levels,
      "What the library can do for a demand that leaves the choice to the program, the most exact first; None: no "
-     "more."},
+     "more. `holds` are the bytes that each holds, where that is known."},
+    {"take_way", "name, way, /", n_take_way, "That way is in force now."},
+    {"make_room", "", n_make_room, "Gives back what compiled functions keep for their next run."},
     {"way", "name, /", n_way, "Which of them is in force."},
     {"served", "goal, reached, why, /", n_served,
      "The library has carried out a goal: what it reached, why it is not more."},
