@@ -230,7 +230,7 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
     for (DemandRow& r : rows_) {
       if (r.name != w.name) continue;
       before.push_back(r);
-      before.back().serial = serial_;  // of the change that put_back() may undo
+      before.back().replaced_by = serial_;
       if (takes_back(*r.kind, w.value))
         r = {r.kind, w.name, std::string(kAuto), DemandOrigin::standard, serial_};
       else
@@ -246,12 +246,10 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
 
 void Demands::put_back(const std::vector<DemandRow>& before) {
   std::lock_guard guard(lock_);
-  ++serial_;
   for (const DemandRow& old : before)
     for (DemandRow& r : rows_) {
-      if (r.name != old.name || r.serial != old.serial) continue;
-      r = old;
-      r.serial = serial_;
+      if (r.name != old.name || r.serial != old.replaced_by) continue;
+      r = old;  // with its serial: who asked for it may take it back
       changed(r);
       note(fmt::format("back to {}={}", r.name, r.value));
     }

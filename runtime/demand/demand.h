@@ -44,6 +44,8 @@ struct DemandRow {
   std::string name, value;
   DemandOrigin origin = DemandOrigin::standard;
   uint64_t serial = 0;  // of the change that made it so
+  // Of what was before a change: the serial of that. While it is in force it can be undone.
+  uint64_t replaced_by = 0;
 };
 
 // What a session starts with.

@@ -86,6 +86,9 @@ std::string Loop::add_choice(std::string_view name, std::vector<std::string> way
   if (ways.size() < 2 || ways.size() > kMostWays)
     return fmt::format("choice '{}': from 2 to {} ways are expected, not {}", name, kMostWays, ways.size());
   const auto old = std::ranges::find(choices_, name, &Choice::name);
+  const bool chosen_for =
+      std::ranges::any_of(demand_kinds(), [&](const DemandKind* k) { return k->leaves_choice && k->name == name; });
+  if (chosen_for && !of_library) return fmt::format("choice '{}': a demand is called so", name);
   if (old != choices_.end() && old->of_library != of_library)
     return fmt::format("choice '{}': a demand is called so", name);
   if (old != choices_.end()) choices_.erase(old);

@@ -101,6 +101,15 @@ Value n_pop(Session& s, const Args& a) {
   auto at = a[0].is_int() ? p.before.find(a[0].as_int()) : p.before.end();
   if (at == p.before.end()) return raise_value_error(s, "no such demand is in force");
   s.demands.put_back(at->second);
+  // What was asked for inside of it, and ends later, goes back to what was before both.
+  for (const DemandRow& mine : at->second)
+    for (auto& [token, rows] : p.before)
+      for (DemandRow& r : rows)
+        if (r.name == mine.name && r.serial == mine.replaced_by) {
+          const uint64_t by = r.replaced_by;
+          r = mine;
+          r.replaced_by = by;
+        }
   p.before.erase(at);
   adopt_demands(s);
   (void)s.demands.loop().library_follows(s);
