@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/demand/kind.h"
+#include "runtime/demand/sensor.h"
 #include "support/byte_size.h"
 #include "tools/ctl_command.h"
 
@@ -24,6 +25,22 @@ std::string shown(const nlohmann::json& amount, std::string_view goal) {
   for (const runtime::DemandKind* k : runtime::demand_kinds())
     if (k->name == goal && k->show) return k->show(amount.get<double>());
   return runtime::number_text(amount.get<double>());
+}
+
+// What is known, four to a line.
+std::string sensors_text(const nlohmann::json& values) {
+  std::string out;
+  size_t shown = 0;
+  for (const runtime::Sensor* x : runtime::sensors()) {
+    const auto at = values.find(x->name);
+    if (at == values.end() || !at->is_number()) continue;
+    const auto amount = at->get<double>();
+    const std::string text = x->unit == "bytes" && amount < 1e18 ? byte_size_text(static_cast<int64_t>(amount))
+                                                                 : fmt::format("{:.4g}", amount);
+    out += fmt::format("{}{} {:<9}", shown % 4 ? "  " : "\n  ", x->name, text);
+    ++shown;
+  }
+  return out + "\n";
 }
 
 std::string screen(int pid, const nlohmann::json& r) {
@@ -44,6 +61,7 @@ std::string screen(int pid, const nlohmann::json& r) {
                        shown(t["target"], goal), shown(t["predicted"], goal), shown(t["measured"], goal),
                        t["met"].get<bool>() ? "yes" : "no",
                        t["why"].get<std::string>().empty() ? "" : ": " + t["why"].get<std::string>());
+  out += "\nsensors" + sensors_text(r["sensors"]);
   out += "\ndecisions\n";
   const auto& all = r["decisions"];
   for (size_t i = all.size() > 8 ? all.size() - 8 : 0; i < all.size(); ++i)

@@ -14,9 +14,13 @@ RecomputeModel::RecomputeModel(std::vector<Droppable> values, size_t steps) : va
   std::ranges::reverse(values_);  // readers before what they read
   std::map<uint32_t, size_t> at;
   for (size_t i = 0; i < values_.size(); ++i) at[values_[i].id] = i;
-  for (const Droppable& x : values_) {
+  readers_.resize(values_.size());
+  for (size_t i = 0; i < values_.size(); ++i) {
     std::vector<size_t>& sources = sources_.emplace_back();
-    for (uint32_t id : x.sources) sources.push_back(at.at(id));
+    for (uint32_t id : values_[i].sources) {
+      sources.push_back(at.at(id));
+      readers_[sources.back()].push_back(i);
+    }
   }
   dropped.assign(values_.size(), 0);
   moments_ = 2 * steps + 2;
@@ -37,52 +41,94 @@ std::vector<int> gaps_of(int made, const std::vector<int>& reads) {
   return out;
 }
 
-void RecomputeModel::copy(size_t i, int from, int to) {
-  copy_from_[i] = std::min(copy_from_[i], from);
-  copy_to_[i] = std::max(copy_to_[i], to);
+void RecomputeModel::Lives::copy(int from, int to) {
+  copy_from = std::min(copy_from, from);
+  copy_to = std::max(copy_to, to);
 }
 void RecomputeModel::hold(int64_t bytes, int from, int to) {
   change_[static_cast<size_t>(from)] += bytes;
   change_[static_cast<size_t>(to) + 1] -= bytes;
 }
 
-Outcome RecomputeModel::evaluate(int64_t budget) {
-  const size_t n = values_.size();
-  kept_to_.assign(n, 0);
-  copy_from_.assign(n, kNever);
-  copy_to_.assign(n, 0);
-  asked_.resize(n);
-  for (auto& moments : asked_) moments.clear();
-  Outcome out;
-  change_.assign(moments_ + 1, 0);
-  for (size_t i = 0; i < n; ++i) {
-    const Droppable& x = values_[i];
-    const bool held = dropped[i] == kHeld, in_gap = dropped[i] && !held;
-    const int gap = in_gap ? x.gaps[dropped[i] - 1] : INT32_MAX;
-    kept_to_[i] = moment_of(x.made);
-    for (int step : x.reads)
-      if (step > gap)
-        copy(i, 2 * step, moment_of(step));
-      else
-        kept_to_[i] = std::max(kept_to_[i], moment_of(step));
-    std::ranges::sort(asked_[i]);
-    for (int moment : asked_[i])
-      if (in_gap ? moment > moment_of(gap) : !held && moment > kept_to_[i] && x.again && x.bytes > kNegligible)
-        copy(i, moment, moment);
-      else
-        kept_to_[i] = std::max(kept_to_[i], moment);
-    hold(x.bytes, moment_of(x.made), kept_to_[i]);
-    if (copy_from_[i] == kNever) continue;
-    hold(x.bytes, copy_from_[i], copy_to_[i]);
-    out.work += x.work;
-    for (size_t source : sources_[i]) asked_[source].push_back(copy_from_[i]);
-  }
+// What becomes of a value, its readers' copies being known.
+RecomputeModel::Lives RecomputeModel::follow(size_t i) {
+  const Droppable& x = values_[i];
+  const bool held = dropped[i] == kHeld, in_gap = dropped[i] && !held;
+  const int gap = in_gap ? x.gaps[dropped[i] - 1] : INT32_MAX;
+  Lives out{.kept_to = moment_of(x.made)};
+  for (int step : x.reads)
+    if (step > gap)
+      out.copy(2 * step, moment_of(step));
+    else
+      out.kept_to = std::max(out.kept_to, moment_of(step));
+  asked_.clear();
+  for (size_t reader : readers_[i])
+    if (is_copied(reader)) asked_.push_back(lives_[reader].copy_from);
+  std::ranges::sort(asked_);
+  for (int moment : asked_)
+    if (in_gap ? moment > moment_of(gap) : !held && moment > out.kept_to && x.again && x.bytes > kNegligible)
+      out.copy(moment, moment);
+    else
+      out.kept_to = std::max(out.kept_to, moment);
+  return out;
+}
+
+// Takes the place of what was: in the sums, too.
+void RecomputeModel::put(size_t i, const Lives& lives) {
+  const Droppable& x = values_[i];
+  auto count = [&](const Lives& l, int64_t bytes, double work) {
+    hold(bytes, moment_of(x.made), l.kept_to);
+    if (l.copy_from == kNever) return;
+    hold(bytes, l.copy_from, l.copy_to);
+    work_ += work;
+  };
+  count(lives_[i], -x.bytes, -x.work);
+  lives_[i] = lives;
+  count(lives_[i], x.bytes, x.work);
+}
+
+Outcome RecomputeModel::total(int64_t budget) const {
+  Outcome out{.work = work_};
   int64_t now = 0;
   for (size_t m = 0; m < moments_; ++m) {
     now += change_[m];
     if (now > out.peak) out.peak = now, out.worst = static_cast<int>(m);
     if (const auto over = static_cast<double>(now - budget); over > 0) out.excess += over * over;
   }
+  return out;
+}
+
+Outcome RecomputeModel::evaluate(int64_t budget) {
+  const size_t n = values_.size();
+  change_.assign(moments_ + 1, 0);
+  work_ = 0;
+  lives_.assign(n, {});
+  for (size_t i = 0; i < n; ++i) {
+    lives_[i].kept_to = moment_of(values_[i].made);
+    hold(values_[i].bytes, lives_[i].kept_to, lives_[i].kept_to);
+    put(i, follow(i));
+  }
+  return total(budget);
+}
+
+Outcome RecomputeModel::with(size_t i, size_t way, int64_t budget) {
+  changed_.clear();
+  std::swap(dropped[i], way);
+  to_follow_.assign(values_.size(), false);
+  to_follow_[i] = true;
+  size_t last = i;
+  for (size_t j = i; j <= last; ++j) {
+    if (!to_follow_[j]) continue;
+    const Lives was = lives_[j], now = follow(j);
+    if (now == was) continue;
+    changed_.emplace_back(j, was);
+    put(j, now);
+    if (now.copy_from == was.copy_from) continue;
+    for (size_t source : sources_[j]) to_follow_[source] = true, last = std::max(last, source);
+  }
+  const Outcome out = total(budget);
+  for (const auto& [j, was] : changed_) put(j, was);
+  std::swap(dropped[i], way);
   return out;
 }
 
@@ -110,13 +156,6 @@ class Search {
   }
 
  private:
-  Outcome with(size_t i, size_t gap) {
-    std::swap(model_.dropped[i], gap);
-    const Outcome o = model_.evaluate(budget_);
-    std::swap(model_.dropped[i], gap);
-    return o;
-  }
-
   // The move that brings the schedule nearest to the budget for its work.
   bool step() {
     std::vector<size_t> moves;
@@ -128,13 +167,11 @@ class Search {
     if (moves.size() > kMostTried) moves.resize(kMostTried);
     size_t best = values_.size(), best_gap = 0;
     double worth = 0;
-    std::vector<bool> copied(values_.size());
-    for (size_t i : moves) copied[i] = model_.is_copied(i);
     for (size_t i : moves)
       for (size_t way = 0; way <= values_[i].gaps.size() + 1; ++way) {
         const size_t gap = way > values_[i].gaps.size() ? RecomputeModel::kHeld : way;
-        if (gap == model_.dropped[i] || (gap == RecomputeModel::kHeld && !copied[i])) continue;
-        const Outcome o = with(i, gap);
+        if (gap == model_.dropped[i] || (gap == RecomputeModel::kHeld && !model_.is_copied(i))) continue;
+        const Outcome o = model_.with(i, gap, budget_);
         const double gain = now_.excess - o.excess;
         if (gain <= 0 || o.peak > now_.peak) continue;
         if (const double w = gain / (std::max(o.work - now_.work, 0.0) + kWorkOfAKernel); w > worth)
@@ -161,10 +198,10 @@ class Search {
         may_give_up();
         for (size_t way : {size_t{0}, RecomputeModel::kHeld}) {
           if (way == model_.dropped[i]) continue;
-          const Outcome o = with(i, way);
+          const Outcome o = model_.with(i, way, budget_);
           if (o.work >= now_.work || (met ? o.peak > budget_ : o.peak > now_.peak || o.excess > now_.excess)) continue;
           model_.dropped[i] = way;
-          now_ = o;
+          now_ = model_.evaluate(budget_);
           any = true;
         }
       }

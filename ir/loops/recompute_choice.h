@@ -48,23 +48,40 @@ class RecomputeModel {
   static constexpr size_t kHeld = SIZE_MAX;
 
   Outcome evaluate(int64_t budget);
+  /// After evaluate(), and as that would say if `dropped[i]` were `way`; nothing is changed. Only what hangs on value i
+  /// is looked at again: whether it is copied and when decides what its sources are asked for, and so on.
+  Outcome with(size_t i, size_t way, int64_t budget);
   // After evaluate(): does the value, or its copy, lie in memory then? Is there a copy?
-  bool lies_at(size_t i, int moment) const { return moment_of(values_[i].made) <= moment && moment <= kept_to_[i]; }
-  bool copy_lies_at(size_t i, int moment) const { return copy_from_[i] <= moment && moment <= copy_to_[i]; }
-  bool is_copied(size_t i) const { return copy_from_[i] != kNever; }
+  bool lies_at(size_t i, int moment) const {
+    return moment_of(values_[i].made) <= moment && moment <= lives_[i].kept_to;
+  }
+  bool copy_lies_at(size_t i, int moment) const { return lives_[i].copy_from <= moment && moment <= lives_[i].copy_to; }
+  bool is_copied(size_t i) const { return lives_[i].copy_from != kNever; }
 
  private:
   static constexpr int kNever = INT32_MAX;
   static int moment_of(int step) { return 2 * step + 1; }
-  void copy(size_t i, int from, int to);
+  // When a value lies in memory, and its copy.
+  struct Lives {
+    int kept_to = 0, copy_from = kNever, copy_to = 0;
+    bool operator==(const Lives&) const = default;
+    void copy(int from, int to);
+  };
+  Lives follow(size_t i);
+  void put(size_t i, const Lives& lives);
   void hold(int64_t bytes, int from, int to);
+  Outcome total(int64_t budget) const;
 
   std::vector<Droppable> values_;
-  std::vector<std::vector<size_t>> sources_;  // of each, in values_
+  std::vector<std::vector<size_t>> sources_,
+      readers_;  // of each, in values_: sources stand behind it, readers before it
   size_t moments_ = 0;
-  std::vector<int> kept_to_, copy_from_, copy_to_;
-  std::vector<std::vector<int>> asked_;  // of each: when copies read it
-  std::vector<int64_t> change_;
+  std::vector<Lives> lives_;
+  std::vector<int64_t> change_;  // of the bytes in memory, by moment
+  double work_ = 0;
+  std::vector<int> asked_;                         // scratch: when copies read a value
+  std::vector<bool> to_follow_;                    // scratch of with()
+  std::vector<std::pair<size_t, Lives>> changed_;  // likewise: what was
 };
 
 /// Of a value that is made at a step and read at others: where it may be dropped, the longest time first.

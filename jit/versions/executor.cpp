@@ -273,7 +273,10 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
   const RunOutcome o = serve(s, c, result);
   if (o == RunOutcome::not_taken) interpret(c);
   // It was a step, and its plan is latched no more.
-  if (depth_ == 0 && s.demands.loop().steps() != steps) (void)s.demands.loop().library_follows(s);
+  if (depth_ == 0 && s.demands.loop().steps() != steps) {
+    (void)s.demands.loop().library_follows(s);
+    s.demands.loop().look(s);
+  }
   return o;
 }
 

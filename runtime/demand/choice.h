@@ -27,6 +27,7 @@ struct Choice {
   // (stdlib/nn/pruning.ouro), and the library is told when the way changes.
   bool of_library = false;
   bool saves_memory = false;  // a cheaper way also takes less memory
+  std::vector<double> holds;  // bytes of each way, where they are known from the beginning
 };
 
 }  // namespace ouro::runtime

@@ -88,10 +88,10 @@ void Demands::choose_micro_batch(uint32_t rows) {
   if (std::exchange(micro_batch_, rows) != rows) apply();
 }
 
-bool Demands::may_choose_micro_batch() {
+bool Demands::leaves_choice(std::string_view name) {
   std::lock_guard guard(lock_);
-  return std::ranges::any_of(rows_, [](const DemandRow& r) {
-    return r.name == "micro_batch" && r.value == kAuto && r.origin != DemandOrigin::standard;
+  return std::ranges::any_of(rows_, [&](const DemandRow& r) {
+    return r.name == name && r.value == kAuto && r.origin != DemandOrigin::standard;
   });
 }
 
@@ -128,6 +128,7 @@ std::string Demands::problem(const Wish& w) {
   }
   if (w.value == kAuto || w.value == kNone) return {};
   if (!k->takes(w.value)) return fmt::format("{} is {}, or 'auto', not '{}'", k->name, k->values, w.value);
+  if (k->names_way) return loop_->no_way(w.name, w.value);
   return k->refusal ? k->refusal(w.value, devices_) : std::string();
 }
 
@@ -229,7 +230,7 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
     for (DemandRow& r : rows_) {
       if (r.name != w.name) continue;
       before.push_back(r);
-      before.back().serial = serial_;  // of the change that put_back() may undo
+      before.back().replaced_by = serial_;
       if (takes_back(*r.kind, w.value))
         r = {r.kind, w.name, std::string(kAuto), DemandOrigin::standard, serial_};
       else
@@ -245,12 +246,10 @@ std::string Demands::set(std::span<const Wish> wishes, DemandOrigin origin, std:
 
 void Demands::put_back(const std::vector<DemandRow>& before) {
   std::lock_guard guard(lock_);
-  ++serial_;
   for (const DemandRow& old : before)
     for (DemandRow& r : rows_) {
-      if (r.name != old.name || r.serial != old.serial) continue;
-      r = old;
-      r.serial = serial_;
+      if (r.name != old.name || r.serial != old.replaced_by) continue;
+      r = old;  // with its serial: who asked for it may take it back
       changed(r);
       note(fmt::format("back to {}={}", r.name, r.value));
     }

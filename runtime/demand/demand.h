@@ -44,6 +44,8 @@ struct DemandRow {
   std::string name, value;
   DemandOrigin origin = DemandOrigin::standard;
   uint64_t serial = 0;  // of the change that made it so
+  // Of what was before a change: the serial of that. While it is in force it can be undone.
+  uint64_t replaced_by = 0;
 };
 
 // What a session starts with.
@@ -89,7 +91,9 @@ class Demands {
   /// Likewise: rows of a chunk, or 0. It counts while the demand `micro_batch` leaves the choice to the program.
   void choose_micro_batch(uint32_t rows);
   /// May results differ in their last bits from those of the whole batch?
-  bool may_choose_micro_batch();
+  bool may_choose_micro_batch() { return leaves_choice("micro_batch"); }
+  /// Does somebody ask the program to choose ("auto")?
+  bool leaves_choice(std::string_view name);
   /// Likewise a precision, which counts while somebody asks for `error` and nobody for f32.
   void choose_precision(Precision precision);
   /// The precision that somebody asks for.

@@ -35,6 +35,7 @@ struct DemandKind {
   Relation relation = Relation::setting;
   bool (*takes)(std::string_view value) = nullptr;
   bool leaves_choice = false;  // "auto" asks for it, too: the program is to choose. Of others it takes the demand back
+  bool names_way = false;      // its values are the ways of the library's choice of that name (choice.h)
   // Why this machine does not do it; empty: it does.
   std::string (*refusal)(std::string_view value, Devices& devices) = nullptr;
   // Of a setting; null: who has asked for the value reads it.

@@ -25,7 +25,7 @@ constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
 constexpr size_t kMostChoices = 64, kMostWays = 64;
-constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left to the next
+constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left, or at the library, to the next
 constexpr double kStore = 1;   // seconds, from one time that measures are stored to the next
 constexpr std::string_view kLoss = "loss";
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
@@ -79,12 +79,16 @@ void Loop::report_metric(std::string_view name, double value) {
   told_loss_ |= name == kLoss;
 }
 
-std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory) {
+std::string Loop::add_choice(std::string_view name, std::vector<std::string> ways, bool of_library, bool saves_memory,
+                             std::vector<double> holds) {
   recall();
   std::lock_guard guard(lock_);
   if (ways.size() < 2 || ways.size() > kMostWays)
     return fmt::format("choice '{}': from 2 to {} ways are expected, not {}", name, kMostWays, ways.size());
   const auto old = std::ranges::find(choices_, name, &Choice::name);
+  const bool chosen_for =
+      std::ranges::any_of(demand_kinds(), [&](const DemandKind* k) { return k->leaves_choice && k->name == name; });
+  if (chosen_for && !of_library) return fmt::format("choice '{}': a demand is called so", name);
   if (old != choices_.end() && old->of_library != of_library)
     return fmt::format("choice '{}': a demand is called so", name);
   if (old != choices_.end()) choices_.erase(old);
@@ -95,6 +99,7 @@ std::string Loop::add_choice(std::string_view name, std::vector<std::string> way
   c.ways = std::move(ways);
   c.of_library = of_library;
   c.saves_memory = saves_memory;
+  c.holds = std::move(holds);
   // Not for the library's: metrics of a pruned model depend on how far it had learned.
   for (size_t way = 0; way < c.ways.size() && !of_library; ++way)
     if (const Remembered::Amounts* seen = remembered_.of("choice", c.name + "=" + c.ways[way])) {
@@ -126,6 +131,15 @@ void Loop::choose_way(std::string_view name, size_t way) {
   if (c->of_library) to_carry_.insert(c->name);
 }
 
+std::string Loop::no_way(std::string_view name, std::string_view way) {
+  std::lock_guard guard(lock_);
+  const auto c = std::ranges::find_if(choices_, [&](const Choice& c) { return c.of_library && c.name == name; });
+  if (c == choices_.end())
+    return fmt::format("{}: the script has given nothing to choose from (demand.{})", name, name);
+  if (std::ranges::find(c->ways, way) != c->ways.end()) return {};
+  return fmt::format("{} is {}, or 'auto', not '{}'", name, fmt::join(c->ways, ", "), way);
+}
+
 bool Loop::carries_later(const std::string& name) {
   std::lock_guard guard(lock_);
   const auto c = std::ranges::find(choices_, name, &Choice::name);
@@ -143,6 +157,13 @@ bool Loop::library_follows(Session& s) {
     at = to_carry_.erase(to_carry_.find(name));
   }
   return true;
+}
+
+void Loop::look_now(Session& s) {
+  const double at = seconds();
+  if (at - last_look_ < kLook) return;
+  last_look_ = at;
+  look_(s);
 }
 
 // With the lock held.
@@ -330,6 +351,7 @@ Situation Loop::situation(Session& s) const {
                 .plans = {},
                 .wanted = fixed_,
                 .may_round = demands_.may_choose_micro_batch(),
+                .may_switch = demands_.leaves_choice("optimizer"),
                 .asked_precision = demands_.asked_precision()};
   for (auto it = now.wanted.begin(); it != now.wanted.end();)
     it = std::ranges::any_of(asked_, [&](const Asked& a) { return a.kind->name == it->first; }) ? std::next(it)

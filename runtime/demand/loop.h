@@ -87,7 +87,7 @@ class Loop {
   uint64_t steps() const { return measures_.steps; }
   /// The script has several ways to do something, the most exact first. Empty, or why this is no choice.
   std::string add_choice(std::string_view name, std::vector<std::string> ways, bool of_library = false,
-                         bool saves_memory = false);
+                         bool saves_memory = false, std::vector<double> holds = {});
   void remove_choice(std::string_view name);
   /// Tells the library that the way of its choice has changed. Returns false where code of the library is running; the
   /// loop calls again after the next step.
@@ -98,9 +98,18 @@ class Loop {
   bool carries_later(const std::string& name);
   /// Tells the library of choices whose way has changed. False: some have to wait for the next step.
   bool library_follows(Session& s);
+  /// What the library measures of itself while somebody watches it; null: nothing.
+  using Look = void (*)(Session& s);
+  void look_with(Look look) { look_ = look; }
+  /// Outside of compiled code, after a step. Looks now and then, for the sensors that others read.
+  void look(Session& s) {
+    if (look_) look_now(s);
+  }
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
   void choose_way(std::string_view name, size_t way);
+  /// Empty, or why the library's choice has no such way.
+  std::string no_way(std::string_view name, std::string_view way);
   /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
   bool wants_shadow() const { return shadow_next_ <= measures_.steps; }
   /// It did: the relative difference of what both returned; NaN: they returned nothing to be compared.
@@ -167,6 +176,7 @@ class Loop {
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
   void beat(Session& s, bool between_steps);
   void take_goals();
+  void look_now(Session& s);
   void look_at_machine();
   void measure();
   void fill_matrix();
@@ -213,6 +223,8 @@ class Loop {
   uint64_t quiet_until_ = 0;  // a tick; before it nothing is decided
   std::optional<Pending> pending_;
   Carry carry_ = nullptr;
+  Look look_ = nullptr;
+  double last_look_ = 0;
   std::set<std::string> to_carry_;  // the library's choices whose way was changed
   Compiles compiles_;               // during beat()
   std::set<std::pair<const Response*, std::string>> failed_;

@@ -27,6 +27,7 @@ struct Situation {
   PlanMemory plans;                                   // what compiled functions hold
   std::map<std::string, double, std::less<>> wanted;  // the targets that are known, by goal
   bool may_round = false;                             // results may differ in their last bits
+  bool may_switch = false;                            // another optimizer may take over
   std::optional<Precision> asked_precision;           // that somebody asks for
   std::span<const Choice> choices;                    // of the script
   bool has_floor = false;                             // a metric of the script has one

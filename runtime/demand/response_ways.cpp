@@ -77,6 +77,13 @@ bool metric_missed(const Situation& now) {
   });
 }
 
+bool broke_a_floor(const Situation& now, const Choice& c, size_t way) {
+  return std::ranges::any_of(c.seen[way].metrics, [&](const auto& seen) {
+    const auto floor = now.wanted.find(seen.first);
+    return floor != now.wanted.end() && seen.second < floor->second;
+  });
+}
+
 std::optional<Proposal> to_more_exact(const Situation& now, const Choice& c) {
   if (c.way == 0) return std::nullopt;
   auto asked = [&](const Cost& cost) { return moves(c, cost) && now.wanted.contains(cost.goal); };

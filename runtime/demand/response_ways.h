@@ -17,6 +17,8 @@ Proposal to_way(const Situation& now, const Choice& c, size_t way);
 /// Is a goal missed that a cheaper way may meet, a metric that a more exact one may?
 bool cost_missed(const Situation& now, const Choice& c);
 bool metric_missed(const Situation& now);
+/// Was a metric under its floor when that way was last in force?
+bool broke_a_floor(const Situation& now, const Choice& c, size_t way);
 /// To take a more exact way: the next one where each time that is asked for has room for it, the most exact one where
 /// no time is asked for; nothing where there is no room.
 std::optional<Proposal> to_more_exact(const Situation& now, const Choice& c);

@@ -1,7 +1,7 @@
 // ouro.native.demand   set(wishes), push(wishes) -> token, pop(token), asked(name), metric(name, value),
-//                      add_choice(name, ways), levels(demand, ways, saves_memory), way(name),
-//                      served(goal, reached, why), instances(of) -> list,
-//                      on(name, handler), step_begins() -> token, step_ends(token), report() -> dict
+//                      add_choice(name, ways), levels(demand, ways, saves_memory, holds), way(name), take_way(name,
+//                      way), make_room(), served(goal, reached, why), looks(on), instances(of) -> list, on(name,
+//                      handler), step_begins() -> token, step_ends(token), report() -> dict
 //
 // What stdlib/demand.ouro is made of; wishes are a dict of names to int, float, str or None.
 #include "stdlib/native/demand_module.h"
@@ -21,6 +21,7 @@
 #include "runtime/interpreter/frame.h"
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/modules.h"
+#include "runtime/machine/give_back.h"
 #include "runtime/object/dict.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
@@ -100,6 +101,15 @@ Value n_pop(Session& s, const Args& a) {
   auto at = a[0].is_int() ? p.before.find(a[0].as_int()) : p.before.end();
   if (at == p.before.end()) return raise_value_error(s, "no such demand is in force");
   s.demands.put_back(at->second);
+  // What was asked for inside of it, and ends later, goes back to what was before both.
+  for (const DemandRow& mine : at->second)
+    for (auto& [token, rows] : p.before)
+      for (DemandRow& r : rows)
+        if (r.name == mine.name && r.serial == mine.replaced_by) {
+          const uint64_t by = r.replaced_by;
+          r = mine;
+          r.replaced_by = by;
+        }
   p.before.erase(at);
   adopt_demands(s);
   (void)s.demands.loop().library_follows(s);
@@ -141,8 +151,12 @@ Value n_metric(Session& s, const Args& a) {
 
 // Demands that a module of the library carries out: its function `demanded` is their handler, and `measure` tells what
 // has come of them.
-constexpr std::pair<std::string_view, std::string_view> kServed[] = {{"sparsity", "ouro.nn.pruning"},
-                                                                     {"output_threshold", "ouro.nn.outputs"}};
+constexpr std::pair<std::string_view, std::string_view> kServed[] = {
+    {"sparsity", "ouro.nn.pruning"},
+    {"output_threshold", "ouro.nn.outputs"},
+    {"optimizer", "ouro.optim.switched"},
+    {"watch", "ouro.optim.watched"},
+};
 
 // Null where there is none.
 Value handler_of(Session& s, const std::string& name) {
@@ -210,7 +224,8 @@ Value n_on(Session& s, const Args& a) {
   return Value::none();
 }
 
-Value add_choice(Session& s, const Value& called, const Value& texts, bool of_library, bool saves_memory) {
+Value add_choice(Session& s, const Value& called, const Value& texts, bool of_library, bool saves_memory,
+                 const Value& held = Value::none()) {
   std::string name;
   Tuple* t = cast<Tuple>(texts);
   if (!name_of(s, called, name)) return Value::error();
@@ -221,7 +236,11 @@ Value add_choice(Session& s, const Value& called, const Value& texts, bool of_li
     if (!text) return raise_type_error(s, "a choice is a name and a tuple of texts");
     ways.push_back(text::shown_text(std::string(text->view())));
   }
-  std::string wrong = s.demands.loop().add_choice(name, std::move(ways), of_library, saves_memory);
+  std::vector<double> holds;
+  if (Tuple* each = cast<Tuple>(held))
+    for (const Value& bytes : *each)
+      if (!to_double(s, bytes, holds.emplace_back())) return Value::error();
+  std::string wrong = s.demands.loop().add_choice(name, std::move(ways), of_library, saves_memory, std::move(holds));
   if (!wrong.empty()) return raise_value_error(s, "%s", wrong.c_str());
   return Value::none();
 }
@@ -229,10 +248,23 @@ Value add_choice(Session& s, const Value& called, const Value& texts, bool of_li
 Value n_add_choice(Session& s, const Args& a) { return add_choice(s, a[0], a[1], false, false); }
 
 Value n_levels(Session& s, const Args& a) {
-  if (!a[1].is_none()) return add_choice(s, a[0], a[1], true, a[2].is_bool() && a[2].as_bool());
+  if (!a[1].is_none()) return add_choice(s, a[0], a[1], true, a[2].is_bool() && a[2].as_bool(), a[3]);
   std::string name;
   if (!name_of(s, a[0], name)) return Value::error();
   s.demands.loop().remove_choice(name);
+  return Value::none();
+}
+
+Value n_take_way(Session& s, const Args& a) {
+  std::string name;
+  if (!name_of(s, a[0], name)) return Value::error();
+  if (a[1].is_int() && a[1].as_int() >= 0) s.demands.loop().choose_way(name, static_cast<size_t>(a[1].as_int()));
+  return Value::none();
+}
+
+Value n_make_room(Session& s, const Args&) {
+  if (s.executor) s.executor->make_room(s);
+  give_back_memory();
   return Value::none();
 }
 
@@ -288,6 +320,27 @@ Value n_served(Session& s, const Args& a) {
   return Value::none();
 }
 
+// Has what the library measures of itself told to the session, for who looks at the sensors.
+bool measure_served(Session& s) {
+  for (const auto& [demand, module] : kServed)
+    if (const Value* m = s.modules.find(intern(module))) {
+      Value measure = get_attr(s, *m, "measure");
+      if (measure.is_error() || call(s, measure, {}).is_error()) return false;
+    }
+  return true;
+}
+
+void look(Session& s) {
+  Value pending = std::move(s.pending);
+  if (!measure_served(s)) clear_pending(s);
+  s.pending = std::move(pending);
+}
+
+Value n_looks(Session& s, const Args& a) {
+  s.demands.loop().look_with(a[0].is_bool() && a[0].as_bool() ? look : nullptr);
+  return Value::none();
+}
+
 // Nothing has to be registered, then, and nothing is kept alive by that.
 Value n_instances(Session& s, const Args& a) {
   const Type* of = cast<Type>(a[0]);
@@ -305,6 +358,7 @@ Value n_step_ends(Session& s, const Args& a) {
     jit::JitExecutor* x = jit::executor_of(s);
     return x && x->is_compiling();
   });
+  s.demands.loop().look(s);
   adopt_demands(s);
   return Value::none();
 }
@@ -365,11 +419,7 @@ Value counters_dict(Session& s, const DeviceCounters& c) {
 }
 
 Value n_report(Session& s, const Args&) {
-  for (const auto& [demand, module] : kServed)
-    if (const Value* m = s.modules.find(intern(module))) {
-      OURO_TRY(measure, get_attr(s, *m, "measure"));
-      OURO_TRY_DO(call(s, measure, {}));
-    }
+  if (!measure_served(s)) return Value::error();
   Demands::State state = s.demands.state();
   Value report = make_dict(), asked = make_dict();
   auto put = [&](std::string_view name, Value v) { dict_set_str(s, report.as<Dict>(), name, std::move(v)); };
@@ -425,12 +475,16 @@ constexpr NativeDef kFunctions[] = {
     {"metric", "name, value, /", n_metric, "The script tells what it has measured of itself."},
     {"on", "name, handler, /", n_on, "handler(value) is called when the demand of that name has changed."},
     {"add_choice", "name, ways, /", n_add_choice, "The script has several ways to do something."},
-    {"levels", "demand, ways, saves_memory, /", n_levels,
+    {"levels", "demand, ways, saves_memory, holds=None, /", n_levels,
      "What the library can do for a demand that leaves the choice to the program, the most exact first; None: no "
-     "more."},
+     "more. `holds` are the bytes that each holds, where that is known."},
+    {"take_way", "name, way, /", n_take_way, "That way is in force now."},
+    {"make_room", "", n_make_room, "Gives back what compiled functions keep for their next run."},
     {"way", "name, /", n_way, "Which of them is in force."},
     {"served", "goal, reached, why, /", n_served,
      "The library has carried out a goal: what it reached, why it is not more."},
+    {"looks", "on, /", n_looks,
+     "After steps the functions `measure` of the library are called, ten times a second at most."},
     {"instances", "of, /", n_instances, "The living objects of a class."},
     {"step_begins", "", n_step_begins, "A token for step_ends()."},
     {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},

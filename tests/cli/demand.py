@@ -422,6 +422,39 @@ def test_responses_are_steered_and_seen_from_outside(t):
         t.equal(t.run(*args, status=2).err, f"ouro: {wrong}\nTry `ouro help'.\n")
 
 
+@tags("jit", "threads")
+def test_losses_and_gradient_norms_of_a_compiled_step_are_seen_from_outside(t):
+    runtime = t.path("runtime")
+    os.makedirs(runtime, mode=0o700, exist_ok=True)
+    env = {"XDG_RUNTIME_DIR": runtime}
+    t.write("watched.ouro", TRAINING + until("precision") + '''
+print("ready", flush=True)
+while True:
+    step(x, y)
+''')
+    process = t.start("watched.ouro", env=env)
+    pid = str(process.pid)
+    try:
+        t.equal(process.stdout.readline(), "ready\n")
+        seen = lambda: json.loads(t.run("ctl", pid, "get", "--json", env=env).out)["sensors"]
+        t.check(isinstance(seen()["loss"], float) and seen()["gradient_norm"] is None, seen())
+        t.run("ctl", pid, "set", "watch=gradient_norm", env=env)
+        until_ = time.monotonic() + 60
+        while seen()["gradient_norm"] is None and time.monotonic() < until_:
+            time.sleep(0.05)
+        t.check(seen()["gradient_norm"] > 0, seen())
+        shown = t.run("top", pid, "--once", env=env).out
+        t.check("gradient_norm" in shown and "loss" in shown, shown)
+        t.run("ctl", pid, "set", "watch=none", env=env)
+        until_ = time.monotonic() + 60
+        while seen()["gradient_norm"] is not None and time.monotonic() < until_:
+            time.sleep(0.05)
+        t.equal(seen()["gradient_norm"], None)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
 NET = '''
 from ouro import nn, optim, demand
 layers = []

@@ -53,13 +53,13 @@ WISHES = {
     "threads": ["1", "2", "3", "auto"], "precision": ["f32", "bf16", "auto"], "memory": ["60%", "35%", "100%", "1M", "available", "auto"],
     "step_time": ["1us", "10ms", "1s", "auto"], "latency": ["1ms", "auto"], "energy": ["1ms", "auto"], "error": ["1e-6", "1e-2", "auto"],
     "accuracy": ["0.5", "2", "auto"], "micro_batch": ["16", "7", "auto", "none"], "sparsity": ["0.5", "0", "auto"], "batch": ["8", "auto"],
-    "workers": ["0", "2", "auto"], "prefetch": ["3", "auto"],
+    "workers": ["0", "2", "auto"], "prefetch": ["3", "auto"], "watch": ["gradient_norm", "auto"], "optimizer": ["adam", "auto"],
 }
-KEPT = ("threads", "memory", "step_time", "latency", "energy", "accuracy", "batch", "workers", "prefetch")  # change no result
+KEPT = ("threads", "memory", "step_time", "latency", "energy", "accuracy", "batch", "workers", "prefetch", "watch")  # change no result
 HOSTILE = [b"\n", b"set\n", b"set x=1\n", b"set threads=-1\n", b"run 1\n", b"run \"1 +\"\n", b"get x\n", b"\x00\xff\n", b"y" * 70000, b"set " + b"a" * 60000 + b"\n",
            b"do nothing\n", b"veto\n", b"run \"raise KeyError(1)\"\n", b"half a request"]
 STATEMENTS = ["counted", "noted['a'] = counted", "demand.report()['steps']", "len(noted)", "1 // 0", "[p.shape for p in model.parameters()]"]
-RESPONSES = ["idle_memory", "recompute", "precision", "micro_batch", "choice"]
+RESPONSES = ["idle_memory", "optimizer", "recompute", "precision", "micro_batch", "choice"]
 
 
 def ask(path, request, wait=30):

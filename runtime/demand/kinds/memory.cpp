@@ -10,6 +10,7 @@ constexpr std::string_view kAvailable = "available";
 
 std::optional<double> to_bytes(std::string_view v) {
   uint64_t bytes = 0;
+  if (v.ends_with(".0")) v.remove_suffix(2);  // a float of the script: 1e9
   if (!read_byte_size(v, bytes) || static_cast<double>(bytes) < kLeast) return std::nullopt;
   return static_cast<double>(bytes);
 }

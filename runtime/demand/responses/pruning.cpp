@@ -31,13 +31,6 @@ Proposal back_to(const Situation& now, const Choice& c, size_t way) {
   return p;
 }
 
-bool broke_a_floor(const Situation& now, const Choice& c, size_t way) {
-  return std::ranges::any_of(c.seen[way].metrics, [&](const auto& seen) {
-    const auto floor = now.wanted.find(seen.first);
-    return floor != now.wanted.end() && seen.second < floor->second;
-  });
-}
-
 std::optional<Proposal> propose(const Situation& now) {
   const Choice* c = amounts(now);
   if (!c || !now.has_floor || now.floor_unknown || now.measures.steps < kFirst) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <queue>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -203,4 +204,31 @@ TEST_CASE("the_choice_of_what_is_computed_again_is_near_the_optimum") {
   }
   CHECK(Compared::at(1, even.ratios) == Approx(1));
   CHECK(Compared::at(1, uneven.ratios) < 2.5);
+}
+
+TEST_CASE("a_move_is_evaluated_as_the_whole_model_would_be") {
+  std::mt19937 random(5);
+  for (int graph = 0; graph < 50; ++graph) {
+    const Small g = any_graph(12, random);
+    RecomputeModel model = g.model(), again = g.model();
+    const int64_t budget = g.peak() / 2;
+    auto any_way = [&](size_t i) {
+      const size_t ways = model.values()[i].gaps.size() + 2, way = random() % ways;
+      return way + 1 == ways ? RecomputeModel::kHeld : way;
+    };
+    for (size_t i = 0; i < g.size(); ++i) model.dropped[i] = any_way(i);
+    again.dropped = model.dropped;
+    const RecomputeModel::Outcome before = model.evaluate(budget);
+    for (int k = 0; k < 20; ++k) {
+      const size_t i = random() % g.size(), way = any_way(i), was = again.dropped[i];
+      const RecomputeModel::Outcome fast = model.with(i, way, budget);
+      again.dropped[i] = way;
+      const RecomputeModel::Outcome whole = again.evaluate(budget);
+      again.dropped[i] = was;
+      CHECK(std::tuple(fast.peak, fast.excess, fast.work, fast.worst) ==
+            std::tuple(whole.peak, whole.excess, whole.work, whole.worst));
+    }
+    CHECK(model.dropped == again.dropped);
+    CHECK(model.with(0, model.dropped[0], budget).excess == before.excess);
+  }
 }
