@@ -88,6 +88,8 @@ class Specialiser {
   void check_attributes(HeapId dict);
   void keep_attributes(HeapId id, Symbol name, const AVal& v);
   void set_attr(const AVal& a, Symbol name, AVal v);
+  AVal without_mark(HeapId id, Symbol name, AVal v);
+  bool has_buffer(const AVal& object, Symbol name);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;
   std::optional<Choice> choice_among(const std::vector<AVal>& items, bool of_list, bool any);
@@ -602,7 +604,8 @@ class Specialiser {
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
-  size_t eithers_ = 0, splits_ = 0;  // made; operations executed for both sides
+  std::vector<runtime::Object*> learnt_buffers_;  // classes that get a buffer here, and maybe others
+  size_t eithers_ = 0, splits_ = 0;               // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   std::set<uint32_t> tags_;                      // names that are tags
   std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records

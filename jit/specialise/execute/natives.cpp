@@ -322,6 +322,18 @@ const FunctionRow kTypes[] = {
 AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) {
   s.abandon_whole(Reason::placement, "a demand made inside");
 }
+// nn.buffer: the tensor's program goes on with it, and an attribute that is set with it gets the tensor (set_attr).
+AVal n_mark_buffer(Specialiser& s, const Arguments& a, const Keywords&) {
+  const AVal x = s.as_value(a.at(0));
+  const Value f =
+      runtime::get_attr(s.session, runtime::import_module(s.session, intern("ouro.native.tensors")), "mark_buffer");
+  if (!s.is_tensor(x) || !s.type_of(x)) return s.boxed_call(AVal::of(f), a, {});
+  const AVal bare = AVal::dynamic(s.materialise(x), s.type_of(x));
+  AVal out = s.pure_call(AVal::of(f), {bare}, {}, bare.type);
+  s.code.name(out.atom.name()).unmarked = bare.atom;
+  return out;
+}
+const NativeRow kTensors[] = {{"mark_buffer", n_mark_buffer}};
 const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
 
 }  // namespace
@@ -367,6 +379,7 @@ struct NativeTable {
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
+    module_rows("ouro.native.tensors", kTensors);
     session.pending = Value();
     filled = whole;
   }
