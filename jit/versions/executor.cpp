@@ -66,12 +66,14 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
       }
       case ObjectKind::dict: {
         auto* d = v->as<runtime::Dict>();
-        for (uint32_t i = 0; objects && i < d->filled; ++i)
+        constexpr uint32_t kOfBatch = 4;  // {"x": tensor, "y": tensor}
+        for (uint32_t i = 0; i < (objects ? d->filled : std::min(d->filled, kOfBatch)); ++i)
           if (!d->entries[i].key.is_unbound()) add(d->entries[i].value);
         break;
       }
       case ObjectKind::instance: {
         auto* o = v->as<runtime::Instance>();
+        if (!o->native.is_unbound()) add(o->native);  // a named tuple
         if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
         break;
       }
@@ -445,6 +447,7 @@ void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
 }
 
 bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
+  if (fitting.made->places) return false;  // other devices are used by now
   std::vector<Value>& inputs = scratch_[depth_].inputs;
   runtime::Route route;
   if (!runtime::find_route(s, nullptr, inputs, route)) {

@@ -207,6 +207,16 @@ AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
   return a.empty() ? AVal::of(Value::boolean(false)) : s.truth(a[0]);
 }
+// str(x), repr(x) of what shows itself without a script.
+AVal shown(Specialiser& s, const AVal& a, char how) {
+  return s.may_run_scripts(a) ? AVal() : s.formatted(a, AVal::of(runtime::make_str("")), how);
+}
+AVal t_str(Specialiser& s, const Arguments& a, const Keywords&) { return shown(s, a[0], 's'); }
+AVal n_repr(Specialiser& s, const Arguments& a, const Keywords&) {
+  const AVal text = shown(s, a[0], 'r');
+  return text.is(AKind::unbound) ? s.boxed_call(AVal::of(runtime::builtin(s.session, intern("repr"), true)), a, {})
+                                 : text;
+}
 AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
   return s.new_list(a.empty() ? std::vector<AVal>{} : s.sized_items_of(a[0], "becomes a list"));
 }
@@ -295,6 +305,7 @@ const FunctionRow kFunctions[] = {
     {"hasattr", n_hasattr, {2, 2}},
     {"setattr", n_setattr, {3, 3}},
     {"vars", n_vars, {0, 1}},
+    {"repr", n_repr, {1, 1}},
     {"callable", n_callable, {1, 1}},
     {"abs", n_abs, {1, 1}},
     {"round", n_round, {1, 2, "ndigits"}},
@@ -315,7 +326,7 @@ const FunctionRow kTypes[] = {
     {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
     {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
-    {"slice", t_slice, {1, 3}},
+    {"slice", t_slice, {1, 3}},       {"str", t_str, {1, 1}},
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.
@@ -416,6 +427,15 @@ std::optional<Value> Specialiser::known_list(const AVal& a) const {
   return out;
 }
 
+// Methods of texts that always give one.
+static bool gives_text(const runtime::Native& n) {
+  static constexpr std::string_view kNames[] = {
+      "capitalize", "casefold",     "center",       "expandtabs", "format", "ljust",    "lower", "lstrip", "replace",
+      "rjust",      "removeprefix", "removesuffix", "rstrip",     "strip",  "swapcase", "title", "upper",  "zfill"};
+  return n.owner && n.owner->builtin && n.owner->layout == ObjectKind::str &&
+         std::ranges::find(kNames, n.def->name) != std::end(kNames);
+}
+
 AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywords& given_keywords) {
   auto* n = f.known.as<runtime::Native>();
   Arguments args = given;
@@ -485,7 +505,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   // What only numbers, texts and tensors go into runs no script.
   if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
       std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
-    AVal out = pure_call(f, rest, keywords, nullptr);
+    const ir::Type* text = gives_text(*n) ? ir::types::string() : nullptr;
+    AVal out = pure_call(f, rest, keywords, text);
+    if (text) return out;
     note_hole({Reason::call, fmt::format("call of {}", n->def->name)}, out, {});
     return out;
   }
