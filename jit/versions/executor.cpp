@@ -66,14 +66,15 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
       }
       case ObjectKind::dict: {
         auto* d = v->as<runtime::Dict>();
-        constexpr uint32_t kOfBatch = 4;  // {"x": tensor, "y": tensor}
-        for (uint32_t i = 0; i < (objects ? d->filled : std::min(d->filled, kOfBatch)); ++i)
+        for (uint32_t i = 0; objects && i < d->filled; ++i)
           if (!d->entries[i].key.is_unbound()) add(d->entries[i].value);
         break;
       }
       case ObjectKind::instance: {
         auto* o = v->as<runtime::Instance>();
-        if (!o->native.is_unbound()) add(o->native);  // a named tuple
+        auto* named = runtime::cast_exact<runtime::Tuple>(o->native);  // a batch with names
+        const auto is_tensor = [](const Value& i) { return runtime::kind_of(i) == ObjectKind::tensor; };
+        if (named && std::all_of(named->begin(), named->end(), is_tensor)) add(o->native);
         if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
         break;
       }

@@ -11,7 +11,7 @@ WHOLE = {
     "defaults_under_a_derivative": ["step"],
     "buffers_set_inside": ["step", "setup", "write"],
     "members_of_sets": ["step", "decayed"],
-    "batches_with_names": ["Agent.update", "Agent.train_step"],
+    "batches_with_names": ["Agent.update"],
     "sizes_that_are_multiples": ["viewed", "repeated", "heads"],
     "generators_of_scripts": ["joined"],
     "generators_numbered_and_zipped": ["all_of_them"],
