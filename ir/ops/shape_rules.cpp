@@ -295,6 +295,15 @@ bool rule_index_select(SigCall& c) {
   if (!d.empty()) d[a] = n;
   return done(c, d);
 }
+// One vector for all values, or one for each row of values.
+bool rule_searchsorted(SigCall& c) {
+  const Dims &x = in(c, 0), &values = in(c, 1);
+  if (x.empty()) return c.fail("RuntimeError", who(c) + "a vector expected, not a number");
+  if (x.size() == 1) return done(c, values);
+  bool fits = x.size() == values.size();
+  for (size_t k = 0; fits && k + 1 < x.size(); ++k) fits = !unequal(x[k], values[k]);
+  return fits ? done(c, values) : do_not_fit(c, x, values);
+}
 bool rule_nonzero(SigCall& c) { return done(c, {unknown_dim(), dim(static_cast<int64_t>(in(c).size()))}); }
 
 // ---------------------------------------------------------------- products with matrices in compressed rows
@@ -483,6 +492,7 @@ constexpr Rule kRules[] = {
     {"gather", rule_gather},
     {"scatter", rule_scatter},
     {"index_add", rule_index_add},
+    {"searchsorted", rule_searchsorted},
     {"index_select", rule_index_select},
     {"nonzero", rule_nonzero},
     {"csr_product", rule_csr_product},

@@ -124,6 +124,7 @@ SpecialiseResult Specialiser::run() {
     r.typed = code.finish(fn->code->name, fn->code->span);
     r.access = std::move(access);
     r.makes_tensors = makes_tensors;
+    r.places = places;
     r.has_effects = effects_.done;
     for (const ir::Block& b : r.typed->blocks)
       for (const ir::Let& l : b.lets)

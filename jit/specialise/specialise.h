@@ -114,6 +114,7 @@ struct SpecialiseResult {
   std::vector<WriteBack> writes;  // in order of first write
   std::vector<SpecialiseNote> fallbacks;
   std::set<std::string> written;  // paths of numbers that the function writes itself: no constants
+  bool places = false;            // x.to("cpu"), as long as the program uses no other device
   bool makes_tensors = false;     // the script makes tensors of nothing: zeros(3)
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers

@@ -88,6 +88,13 @@ class Specialiser {
   void check_attributes(HeapId dict);
   void keep_attributes(HeapId id, Symbol name, const AVal& v);
   void set_attr(const AVal& a, Symbol name, AVal v);
+  AVal placed_on_host(const ir::OpInfo& info, const std::vector<AVal>& params);
+  bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
+  const runtime::Set* set_outside(const AVal& a);
+  bool is_text(const AVal& a) const;
+  AVal text_binary(ir::Op op, const AVal& a, const AVal& b);
+  AVal without_mark(HeapId id, Symbol name, AVal v);
+  bool has_buffer(const AVal& object, Symbol name);
   AVal get_item(const AVal& a, const AVal& key);
   bool is_computed_index(const AVal& key) const;
   std::optional<Choice> choice_among(const std::vector<AVal>& items, bool of_list, bool any);
@@ -443,9 +450,9 @@ class Specialiser {
   Session& session;
   Residual code;
   AccessProgram access;
-  bool makes_tensors = false;  // SpecialiseResult
-  Span span{};                 // of what is being executed
-  ir::Atom given_item{};       // by the iter.next just before, of an iterator that is followed: not the end
+  bool makes_tensors = false, places = false;  // SpecialiseResult
+  Span span{};                                 // of what is being executed
+  ir::Atom given_item{};  // by the iter.next just before, of an iterator that is followed: not the end
   Symbol function_name{};
 
  private:
@@ -633,7 +640,9 @@ class Specialiser {
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
-  size_t eithers_ = 0, splits_ = 0;  // made; operations executed for both sides
+  std::map<uint32_t, Value> sets_;                // those outside, by their nodes
+  std::vector<runtime::Object*> learnt_buffers_;  // classes that get a buffer here, and maybe others
+  size_t eithers_ = 0, splits_ = 0;               // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   std::set<uint32_t> tags_;                      // names that are tags
   std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records

@@ -72,6 +72,9 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
       }
       case ObjectKind::instance: {
         auto* o = v->as<runtime::Instance>();
+        auto* named = runtime::cast_exact<runtime::Tuple>(o->native);  // a batch with names
+        const auto is_tensor = [](const Value& i) { return runtime::kind_of(i) == ObjectKind::tensor; };
+        if (named && std::all_of(named->begin(), named->end(), is_tensor)) add(o->native);
         if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
         break;
       }
@@ -463,6 +466,7 @@ void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {
 }
 
 bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {
+  if (fitting.made->places) return false;  // other devices are used by now
   std::vector<Value>& inputs = scratch_[depth_].inputs;
   runtime::Route route;
   if (!runtime::find_route(s, nullptr, inputs, route)) {

@@ -111,6 +111,7 @@ bool JitExecutor::ready_to_move(Session& s) {
 
 std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
                                              runtime::ExecutionPlan plan, bool placed, bool wait) {
+  if (from.made->places && plan.device != runtime::DeviceId::cpu) return nullptr;
   for (auto& v : f.versions)
     if (v->made == from.made && v->demands == plan) {
       v->placed = v->placed && placed;

@@ -15,5 +15,7 @@ inline bool has_buffer_mark(const Value& v) {
 // The same tensor as another object, marked and not (runtime/tensor/tensor.cpp).
 Value with_buffer_mark(const Value& tensor);
 Value without_buffer_mark(const Value& tensor);
+// From now on attribute `name` of the class is a buffer (runtime/protocol/attributes.cpp).
+void note_buffer(Session& s, Type* t, Symbol name);
 
 }  // namespace ouro::runtime

@@ -178,11 +178,13 @@ Value searchsorted(OpCall& c) {
   if (a.is_error() || b.is_error()) return Value::error();
   uint32_t polled = 0;
   visit_type(t, [&]<class T>(T) {
-    const T *s = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
-    int64_t n = a.as<Tensor>()->size;
+    const T *sorted = a.as<Tensor>()->data<T>(), *v = b.as<Tensor>()->data<T>();
+    const Tensor *x = a.as<Tensor>(), *values = b.as<Tensor>();
+    const int64_t n = x->dims()[x->rank - 1], each = x->rank == 1 ? values->size : values->dims()[x->rank - 1];
     auto less = [](T p, T q) { return p < q || (q != q && p == p); };  // NaN is the largest
-    for (int64_t i = 0; i < b.as<Tensor>()->size; ++i) {
+    for (int64_t i = 0; i < values->size; ++i) {
       poll_interrupt(c.s, polled);
+      const T* s = sorted + (x->rank == 1 ? 0 : i / each * n);
       out[i] = (right ? std::upper_bound(s, s + n, v[i], less) : std::lower_bound(s, s + n, v[i], less)) - s;
     }
   });

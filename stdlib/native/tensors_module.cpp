@@ -21,6 +21,12 @@ Value mark_buffer(Session& s, const Args& a) {
   return with_buffer_mark(a[0]);
 }
 
+// What an attribute does that is first set with a marked tensor: for compiled code, which sets it without the mark.
+Value note_buffer_of(Session& s, const Args& a) {
+  note_buffer(s, a[0].as<Type>(), str_symbol(a[1].as<Str>()));
+  return Value::none();
+}
+
 // Where the random numbers stand, as numbers alone: programs have them in registers (ouro/autodiff, checkpoint).
 Value random_seed(Session& s, const Args&) { return Value::integer(static_cast<int64_t>(s.state<RandomState>().seed)); }
 Value random_counter(Session& s, const Args&) {
@@ -79,6 +85,7 @@ Value operations(Session& s, const Args&) { return operation_namespace(s); }
 
 constexpr NativeDef kFunctions[] = {
     {"mark_buffer", "x, /", mark_buffer, "x, marked: the attribute that is first set with it is a buffer."},
+    {"note_buffer", "owner, name, /", note_buffer_of, "The attribute `name` of class `owner` is a buffer."},
     {.name = "random_seed",
      .params = "",
      .fn = random_seed,

@@ -6,7 +6,15 @@ from harness.common import TESTS
 
 # script of tests/run/compiled: its functions that are compiled whole
 WHOLE = {
+    "placed_on_the_host": ["moved", "through", "step"],
+    "texts_of_logs": ["braces", "percent", "joined", "shown"],
+    "defaults_under_a_derivative": ["step"],
+    "buffers_set_inside": ["step", "setup", "write"],
+    "members_of_sets": ["step", "decayed"],
+    "batches_with_names": ["Agent.update"],
+    "sizes_that_are_multiples": ["viewed", "repeated", "heads"],
     "generators_of_scripts": ["joined"],
+    "generators_numbered_and_zipped": ["all_of_them"],
     "gradients_as_arguments": ["loss_and_gradient", "update", "norm", "clipped", "Momentum.__call__", "same", "twice", "within", "asks"],
     "functions_made_inside": ["adder", "counter", "objects", "recursive", "others", "stored", "in_a_loop", "raises"],
 }

@@ -26,7 +26,24 @@ AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
   AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
 
 N(n_forward) { return s.forward_form(a.at(0)); }
-N(n_computed_defaults) { s.abandon(Reason::derivative, "default values that differentiated code computes"); }
+// Has it no cotangent as a value? What an object or a function holds has slots, which do not ask who leads to it.
+bool is_no_number(Specialiser& s, const AVal& v) {
+  if (v.is(AKind::tuple))
+    return std::ranges::all_of(v.items(), [&](const AVal& item) { return is_no_number(s, item); });
+  if (v.is(AKind::closure) || v.is(AKind::bound) || v.is(AKind::ref)) return true;
+  if (v.is(AKind::known))
+    return !v.known.is_float() && kind_of(v.known) != ObjectKind::tensor && kind_of(v.known) != ObjectKind::tuple;
+  const ir::Type* t = v.is(AKind::dynamic) ? v.type : nullptr;
+  return t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::boolean || t->kind == ir::TypeKind::string);
+}
+N(n_computed_defaults) {
+  const AVal& f = a.at(0);
+  const auto plain = [&](const AVal& v) { return is_no_number(s, v); };
+  if (!f.is(AKind::closure) || !std::ranges::all_of(f.parts->defaults, plain) ||
+      !std::ranges::all_of(f.parts->kwdefaults, [&](const auto& k) { return plain(k.second); }))
+    s.abandon(Reason::derivative, "default values that differentiated code computes");
+  return none();
+}
 // Nothing raises in compiled code: what does is done again by the interpreter.
 N(n_catching) { return s.adapter("calm", {s.forward_form(a.at(0))}); }
 N(n_env) {
@@ -105,6 +122,7 @@ N(n_kind) {
   const ir::Type* t = s.type_of(v);
   if (t && t->kind == ir::TypeKind::floating) return text("float");
   if (s.is_tensor(v)) return text(is_float(v.type->dtype) ? "tensor" : "");
+  if (s.is_set_outside(v)) return text("set");
   if (v.is(AKind::dynamic) && !v.type) s.abandon(Reason::unknown_value, "the kind of a value whose type is not known");
   if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
   if (v.is(AKind::ref)) switch (s.kind_at(v.heap)) {

@@ -22,6 +22,8 @@ AVal Specialiser::class_lookup(const AVal& a, Symbol name) {
 
 AVal Specialiser::type_attr(const Value& cls, Symbol name) {
   Value v = runtime::type_lookup(session, cls.as<runtime::Type>(), name);
+  if (name == intern("_buffers") && std::ranges::find(learnt_buffers_, cls.object()) != learnt_buffers_.end())
+    abandon_whole(Reason::interpreter_changed, "the buffers of a class that gets one here");
   if (v.is_unbound()) return {};
   if (kind_of(v) == ObjectKind::instance) {
     const ObjectKind inside = runtime::type_of(session, v)->layout;
@@ -415,7 +417,34 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     }
     if (kind_of(d.known) == ObjectKind::get_set) abandon(Reason::language, "assignment to a computed attribute");
   }
-  store_slot(a.heap, name, std::move(v));
+  store_slot(a.heap, name, without_mark(a.heap, name, std::move(v)));
+}
+
+// What an attribute gets that is set with nn.buffer(x): x. Where it is the first of its class, the class learns it.
+AVal Specialiser::without_mark(HeapId id, Symbol name, AVal v) {
+  if (!v.is(AKind::dynamic) || !v.atom.is_name()) return v;
+  const ir::Atom bare = code.name(v.atom.name()).unmarked;
+  if (bare.is_none()) return v;
+  const AVal object = AVal::of_heap(id);
+  if (read(id).poisoned || read(id).stale) return v;
+  const Value cls = read(id).cls;
+  if (load_slot(id, name).is(AKind::unbound) && !has_buffer(object, name)) {
+    learnt_buffers_.push_back(cls.object());
+    const Value note =
+        runtime::get_attr(session, runtime::import_module(session, intern("ouro.native.tensors")), "note_buffer");
+    boxed_call(AVal::of(note), {AVal::of(cls), AVal::of(session.str(name))}, {});
+  }
+  return AVal::dynamic(bare, v.type);
+}
+
+bool Specialiser::has_buffer(const AVal& object, Symbol name) {
+  if (std::ranges::find(learnt_buffers_, class_of(object).object()) != learnt_buffers_.end()) return false;
+  const auto names = concrete(class_lookup(object, intern("_buffers")));
+  auto* list = names ? cast_exact<runtime::Tuple>(*names) : nullptr;
+  return list && std::any_of(list->begin(), list->end(), [&](const Value& n) {
+           auto* text = cast_exact<runtime::Str>(n);
+           return text && text->view() == name.text();
+         });
 }
 
 // Of an object that is made inside, and that no class has a say about.

@@ -48,6 +48,16 @@ AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
   o.items = std::move(items);
   return AVal::of(Value::none());
 }
+// sep.join(texts): what the texts come from is followed.
+AVal m_str_join(Specialiser& s, const Arguments& a, const Keywords&) {
+  const AVal f = AVal::of(runtime::type_lookup(s.session, s.session.type(ObjectKind::str), intern("join")));
+  if (a[1].is(AKind::dynamic) || !s.is_text(a[0])) return s.boxed_call(f, a, {});
+  const AVal parts = AVal::tuple(s.items_of(a[1], "is joined"));
+  const bool texts = std::ranges::all_of(parts.items(), [&](const AVal& v) { return s.is_text(v); });
+  if (const auto sep = s.concrete(a[0]), all = s.concrete(parts); texts && sep && all)
+    return AVal::of(runtime::call(s.session, f.known, runtime::Args{std::vector<Value>{*sep, *all}, {}, {}}));
+  return texts ? s.pure_call(f, {a[0], parts}, {}, ir::types::string()) : s.boxed_call(f, {a[0], parts}, {});
+}
 AVal m_getitem(Specialiser& s, const Arguments& a, const Keywords&) { return s.get_item(a.at(0), a.at(1)); }
 AVal m_contains(Specialiser& s, const Arguments& a, const Keywords&) { return s.compare(prim::in, a.at(1), a.at(0)); }
 AVal m_len(Specialiser& s, const Arguments& a, const Keywords&) { return s.length(a.at(0)); }
@@ -193,6 +203,7 @@ const MethodRow kMethods[] = {
     {ObjectKind::list, "extend", m_list_extend, {2, 2}},
     {ObjectKind::list, "insert", m_list_insert, {3, 3}},
     {ObjectKind::list, "copy", m_list_copy, {1, 1}},
+    {ObjectKind::str, "join", m_str_join, {2, 2}},
     {ObjectKind::list, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::tuple, "__getitem__", m_getitem, {2, 2}},
     {ObjectKind::dict, "__getitem__", m_getitem, {2, 2}},

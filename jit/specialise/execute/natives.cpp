@@ -207,6 +207,16 @@ AVal t_float(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
   return a.empty() ? AVal::of(Value::boolean(false)) : s.truth(a[0]);
 }
+// str(x), repr(x) of what shows itself without a script.
+AVal shown(Specialiser& s, const AVal& a, char how) {
+  return s.may_run_scripts(a) ? AVal() : s.formatted(a, AVal::of(runtime::make_str("")), how);
+}
+AVal t_str(Specialiser& s, const Arguments& a, const Keywords&) { return shown(s, a[0], 's'); }
+AVal n_repr(Specialiser& s, const Arguments& a, const Keywords&) {
+  const AVal text = shown(s, a[0], 'r');
+  return text.is(AKind::unbound) ? s.boxed_call(AVal::of(runtime::builtin(s.session, intern("repr"), true)), a, {})
+                                 : text;
+}
 AVal t_list(Specialiser& s, const Arguments& a, const Keywords&) {
   return s.new_list(a.empty() ? std::vector<AVal>{} : s.sized_items_of(a[0], "becomes a list"));
 }
@@ -295,6 +305,7 @@ const FunctionRow kFunctions[] = {
     {"hasattr", n_hasattr, {2, 2}},
     {"setattr", n_setattr, {3, 3}},
     {"vars", n_vars, {0, 1}},
+    {"repr", n_repr, {1, 1}},
     {"callable", n_callable, {1, 1}},
     {"abs", n_abs, {1, 1}},
     {"round", n_round, {1, 2, "ndigits"}},
@@ -315,13 +326,25 @@ const FunctionRow kTypes[] = {
     {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
     {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
-    {"slice", t_slice, {1, 3}},
+    {"slice", t_slice, {1, 3}},       {"str", t_str, {1, 1}},
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.
 AVal n_demand(Specialiser& s, const Arguments&, const Keywords&) {
   s.abandon_whole(Reason::placement, "a demand made inside");
 }
+// nn.buffer: the tensor's program goes on with it, and an attribute that is set with it gets the tensor (set_attr).
+AVal n_mark_buffer(Specialiser& s, const Arguments& a, const Keywords&) {
+  const AVal x = s.as_value(a.at(0));
+  const Value f =
+      runtime::get_attr(s.session, runtime::import_module(s.session, intern("ouro.native.tensors")), "mark_buffer");
+  if (!s.is_tensor(x) || !s.type_of(x)) return s.boxed_call(AVal::of(f), a, {});
+  const AVal bare = AVal::dynamic(s.materialise(x), s.type_of(x));
+  AVal out = s.pure_call(AVal::of(f), {bare}, {}, bare.type);
+  s.code.name(out.atom.name()).unmarked = bare.atom;
+  return out;
+}
+const NativeRow kTensors[] = {{"mark_buffer", n_mark_buffer}};
 const NativeRow kDemands[] = {{"set", n_demand}, {"push", n_demand}, {"pop", n_demand}};
 
 }  // namespace
@@ -367,6 +390,7 @@ struct NativeTable {
     module_rows("_ad_rows", row_natives());
     module_rows("_protocol", protocol_natives());
     module_rows("ouro.native.demand", kDemands);
+    module_rows("ouro.native.tensors", kTensors);
     session.pending = Value();
     filled = whole;
   }
@@ -401,6 +425,15 @@ std::optional<Value> Specialiser::known_list(const AVal& a) const {
     out.as<runtime::List>()->push(std::move(*v));
   }
   return out;
+}
+
+// Methods of texts that always give one.
+static bool gives_text(const runtime::Native& n) {
+  static constexpr std::string_view kNames[] = {
+      "capitalize", "casefold",     "center",       "expandtabs", "format", "ljust",    "lower", "lstrip", "replace",
+      "rjust",      "removeprefix", "removesuffix", "rstrip",     "strip",  "swapcase", "title", "upper",  "zfill"};
+  return n.owner && n.owner->builtin && n.owner->layout == ObjectKind::str &&
+         std::ranges::find(kNames, n.def->name) != std::end(kNames);
 }
 
 AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywords& given_keywords) {
@@ -472,7 +505,9 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   // What only numbers, texts and tensors go into runs no script.
   if (pure_native(*n) && std::ranges::none_of(args, [&](const AVal& a) { return may_run_scripts(a); }) &&
       std::ranges::none_of(keywords, [&](const auto& k) { return may_run_scripts(k.second); })) {
-    AVal out = pure_call(f, rest, keywords, nullptr);
+    const ir::Type* text = gives_text(*n) ? ir::types::string() : nullptr;
+    AVal out = pure_call(f, rest, keywords, text);
+    if (text) return out;
     note_hole({Reason::call, fmt::format("call of {}", n->def->name)}, out, {});
     return out;
   }

@@ -146,7 +146,22 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
     return a;
   }
   if (plain == prim::mul && (list_items(b) || b.is(AKind::tuple)) && is_number(a)) return binary(prim::mul, b, a);
+  if (AVal text = text_binary(plain, a, b); !text.is(AKind::unbound)) return text;
   return boxed(op, {a, b});
+}
+
+bool Specialiser::is_text(const AVal& a) const {
+  if (a.is(AKind::known)) return runtime::cast_exact<runtime::Str>(a.known) != nullptr;
+  return a.is(AKind::dynamic) && a.type && a.type->kind == TypeKind::string;
+}
+
+// What texts give with what runs no script: "loss %.3f" % x, a + b, "-" * n. Unbound: something else.
+AVal Specialiser::text_binary(Op op, const AVal& a, const AVal& b) {
+  if (!is_text(a) || may_run_scripts(b)) return {};
+  const ir::Type* t = type_of(b);
+  const bool whole = t && (t->kind == TypeKind::integer || t->kind == TypeKind::boolean);
+  const bool gives = op == prim::mod || (op == prim::add && is_text(b)) || (op == prim::mul && whole);
+  return gives ? emit(op, {a, b}, ir::types::string()) : AVal();
 }
 
 AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, const ir::Type* ta,
@@ -175,6 +190,10 @@ AVal Specialiser::scalar_binary(Op op, BinOp rop, const AVal& a, const AVal& b, 
   if (!t) abandon(Reason::raises, "an operator that these numbers do not have");
   AVal out = emit(op, {a, b}, t);
   if (t == ir::types::integer() && (op == prim::add || op == prim::sub)) note_sum(out, a, b, op == prim::sub ? -1 : 1);
+  if (t == ir::types::integer() && op == prim::mul)  // `batch * steps`, where one of them is known
+    if (const auto p = sum_of(a), q = sum_of(b);
+        p && q && p->base.is_none() && q->base.is_none() && (p->rest.known() || q->rest.known()))
+      sums_[ir::index(out.atom.name())] = {{}, ir::multiply(p->rest, q->rest)};
   auto x = witness(a), y = witness(b);
   if (x && y) {
     Value w = runtime::binary(session, rop, *x, *y);
@@ -329,6 +348,11 @@ AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
         abandon_raises();
       }
       return answer(r == 1);
+    }
+  if (concrete(a) || may_pin(a))
+    if (const auto* set = set_outside(b)) {
+      const Value key = need_key(a, "is looked up");
+      return answer(runtime::set_contains(session, const_cast<runtime::Set*>(set), key) == 1);
     }
   if (b.is(AKind::ref) && (kind_at(b.heap) == AObject::Kind::dict || kind_at(b.heap) == AObject::Kind::set)) {
     if (read(b.heap).poisoned) abandon_torn(read(b.heap), "a dict");

@@ -42,6 +42,7 @@ ir::SymDim Specialiser::dim_of(const AVal& a) {
   }
   if (a.is(AKind::dynamic) && a.atom.is_name())
     if (auto at = dims_of_names_.find(ir::index(a.atom.name())); at != dims_of_names_.end()) return at->second;
+  if (const auto sum = sum_of(a); sum && sum->base.is_none() && sum->rest.m > 0 && sum->rest.c >= 0) return sum->rest;
   return ir::SymDim::number(need_int(a, "is a size"));
 }
 
@@ -321,6 +322,17 @@ static bool is_value(const ir::OpInfo& info, size_t param, const AVal& a) {
          a.type && a.type->kind == ir::TypeKind::integer;
 }
 
+// x.to("cpu"), x.to(y) where all tensors are on the host: a version for that.
+AVal Specialiser::placed_on_host(const ir::OpInfo& info, const std::vector<AVal>& params) {
+  const auto where = concrete(params[1]);
+  auto* name = where ? runtime::cast_exact<runtime::Str>(*where) : nullptr;
+  const bool host = is_tensor(params[1]) || (name && runtime::find_device(name->view()) == runtime::DeviceId::cpu);
+  if (!host || session.devices.used() || !is_tensor(params[0]))
+    abandon_whole(Reason::placement, "a tensor is placed on a device");
+  places = true;
+  return pure_call(AVal::of(runtime::operation_function(session, info)), params, {}, type_of(params[0]));
+}
+
 AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
   const ir::OpInfo& info = ir::op_info(op);
   for (AVal& p : params) p = as_value(p);
@@ -339,7 +351,7 @@ AVal Specialiser::tensor_op(ir::Op op, std::vector<AVal> params) {
     check_arguments(info, params);
     return call_source(info, params);
   }
-  if (info.def->effect == ir::OpEffect::place) abandon_whole(Reason::placement, "a tensor is placed on a device");
+  if (info.def->effect == ir::OpEffect::place) return placed_on_host(info, params);
   for (size_t i = 0; i < params.size(); ++i)  // a list as an index is no tuple of indices, which parameters become
     if (info.params[i].kind == ir::ParamKind::key && holds_list(params[i])) {
       const Value f = runtime::operation_function(session, info);

@@ -190,7 +190,13 @@ bool access_guard(Session& s, const AccessNode& n, const Value& v) {
       auto* t = cast_exact<runtime::Tuple>(v);
       return t && t->size == n.count && !n.distinct;
     }
+    case G::set:
+      return runtime::cast<runtime::Set>(v) != nullptr;
     case G::keys: {
+      if (auto* t = runtime::cast<runtime::Set>(v)) {
+        const auto has = [&](const Value& key) { return runtime::set_contains(s, t, key) == 1; };
+        return !n.distinct && t->used == n.keys.size() && std::ranges::all_of(n.keys, has);
+      }
       auto* d = cast_exact<runtime::Dict>(v);
       if (!d || d->used != n.keys.size()) return false;
       size_t k = 0;

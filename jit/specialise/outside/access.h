@@ -50,7 +50,7 @@ struct AccessNode {
     code,    // a function with `code`
     shape,   // instance of hidden class `shape` (and class version)
     length,  // list or tuple of `count` items
-    keys,    // dict with `keys` in this order
+    keys,    // dict with `keys` in this order; set of `keys`, passed on boxed
     fields,  // gradient of an object of the class `expected`, with `fields` in this order
     cell,
     bound,   // bound method
@@ -59,6 +59,7 @@ struct AccessNode {
     floating,
     boolean,
     text,    // a str
+    set,     // a set or frozenset, passed on boxed
     any,     // no condition; passed on boxed
     absent,  // the attribute or cell has no value
   };

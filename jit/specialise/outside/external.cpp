@@ -100,6 +100,22 @@ bool Specialiser::holds_plain(const Value& set) {
   return true;
 }
 
+// A set from outside that nobody can have changed since: whoever asks what is in it has it guarded by that.
+const runtime::Set* Specialiser::set_outside(const AVal& a) {
+  constexpr size_t kMostKeys = 64;  // looked at before each call
+  if (!is_set_outside(a) || effects_.unknown || request_.holes || request_.varying.count(access.path(a.node)))
+    return nullptr;
+  const Value& v = sets_.at(a.node);
+  auto* set = v.as<runtime::Set>();
+  if (set->used > kMostKeys || !holds_plain(v)) return nullptr;
+  AccessNode& n = access.nodes[a.node];
+  n.guard = AccessNode::Guard::keys;
+  n.keys.clear();
+  Value* key = nullptr;
+  for (size_t i = 0; runtime::set_next(set, i, key);) n.keys.push_back(*key);
+  return set;
+}
+
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
   need_stack("values nested too deeply");
   bool fresh = false;
@@ -211,6 +227,12 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       access.nodes[id].guard = G::same;
       access.nodes[id].expected = v;
       out = AVal::of(v);
+      break;
+    case ObjectKind::set:
+    case ObjectKind::frozenset:
+      sets_[id] = v;
+      access.nodes[id].guard = G::set;
+      out = input(nullptr, id, Value());
       break;
     default:
       access.nodes[id].guard = G::any;

@@ -24,6 +24,7 @@ class Residual {
     std::vector<uint32_t> leaves;  // access nodes the witness depends on, in order
     bool input = false;            // of the entry: it stands everywhere
     bool turns = false;            // computed of what each turn of a loop changes
+    ir::Atom unmarked{};           // of a tensor with the mark of nn.buffer: the same one without
     bool optional = false;  // on some ways there is nothing: looked at where its tag says that there is something
   };
 
