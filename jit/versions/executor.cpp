@@ -340,6 +340,16 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       compiling = true;
       break;
     }
+    // What is being compiled for another plan is the same program.
+    const auto begun = std::ranges::find_if(f.versions, [&](const auto& v) {
+      return other_plans && !compiling && !(v->demands == plan) &&
+             v->state.load(std::memory_order_acquire) == Version::State::compiling && fits(v);
+    });
+    if (begun != f.versions.end()) {
+      const std::shared_ptr<Version> of = *begun;
+      (void)derive(s, f, *of, plan, place != 0);
+      compiling = true;
+    }
     if (compiling || attempt == 1) break;
     if (missed) {
       ++f.misses;

@@ -52,7 +52,7 @@ AVal m_list_insert(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal m_str_join(Specialiser& s, const Arguments& a, const Keywords&) {
   const AVal f = AVal::of(runtime::type_lookup(s.session, s.session.type(ObjectKind::str), intern("join")));
   if (a[1].is(AKind::dynamic) || !s.is_text(a[0])) return s.boxed_call(f, a, {});
-  const AVal parts = AVal::tuple(s.items_of(a[1], "is joined"));
+  const AVal parts = AVal::tuple(s.sized_items_of(a[1], "is joined"));
   const bool texts = std::ranges::all_of(parts.items(), [&](const AVal& v) { return s.is_text(v); });
   if (const auto sep = s.concrete(a[0]), all = s.concrete(parts); texts && sep && all)
     return AVal::of(runtime::call(s.session, f.known, runtime::Args{std::vector<Value>{*sep, *all}, {}, {}}));

@@ -128,6 +128,11 @@ AVal unpack(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   return AVal::tuple(std::move(items));
 }
 AVal unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  // A list is made of what is left: that asks a script's iterator for itself once more, and for its length.
+  if (s.is_instance(a[0]) && !a[0].extends_tuple()) {
+    a[0] = s.make_iterator(a[0]);
+    if (s.is_instance(a[0])) s.abandon(Reason::unknown_value, "the rest of an iterator of a script's class");
+  }
   std::vector<AVal> items = s.items_of(a[0], "is unpacked");
   size_t before = ir::before_star(l.attr), after = ir::behind_star(l.attr);
   if (items.size() < before + after) s.abandon(Reason::raises, "unpacking of another length");
