@@ -121,10 +121,7 @@ struct Steps {
     const auto number = static_cast<int64_t>(goes_on.size());
     const BlockId ask = new_block(), out = new_block(), ended = new_block();
     goes_on.push_back(ask);
-    Let inner = make(prim::iter, {term.a}, kNoAttr, term.span);
-    inner.handover = term.handover;
-    block(b).lets.push_back(inner);
-    block(b).lets.push_back(store("inner", inner.result, term.span));
+    block(b).lets.push_back(store("inner", term.a, term.span));  // an iterator
     block(b).term = {};
     jump(b, ask, {}, term.span);
     const Let from = load("inner", term.span);
@@ -149,10 +146,7 @@ struct Steps {
     const auto number = static_cast<int64_t>(goes_on.size());
     const BlockId behind = new_block(), ask = new_block(), out = new_block(), ended = new_block();
     goes_on.push_back(behind);
-    Let inner = make(prim::iter, {term.a}, kNoAttr, term.span);
-    inner.handover = term.handover;
-    block(b).lets.push_back(inner);
-    block(b).lets.push_back(store("inner", inner.result, term.span));
+    block(b).lets.push_back(store("inner", term.a, term.span));  // an iterator
     block(b).term = {};
     jump(b, ask, {none(), none()}, term.span);
     jump(behind, ask, {sent, error}, term.span);

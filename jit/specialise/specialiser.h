@@ -170,6 +170,7 @@ class Specialiser {
     NextCall* before;
   };
   bool is_stop_iteration(const AVal& raised) const;
+  bool has_no_cause(AFrame& f, const ir::Terminator& t);
   AVal next_of_object(const AVal& it);
   bool may_stop() const;
   // The iterator whose next item is asked for has ended.

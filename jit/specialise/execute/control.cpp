@@ -267,7 +267,7 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
       }
       case ir::Terminator::Kind::raise:
         f.handles = t.handover != ir::Let::kNoHandover;
-        if (may_stop() && is_stop_iteration(raw_value(f, t.a))) stop_iteration();
+        if (may_stop() && is_stop_iteration(raw_value(f, t.a)) && has_no_cause(f, t)) stop_iteration();
         raise();
       case ir::Terminator::Kind::yield:
       case ir::Terminator::Kind::yield_from:
@@ -276,6 +276,13 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
         abandon(Reason::internal, "unreachable code");
     }
   }
+}
+
+// `raise X`, or `raise X from None`: what else stands behind `from` may be none.
+bool Specialiser::has_no_cause(AFrame& f, const ir::Terminator& t) {
+  if (t.b.is_none()) return true;
+  const AVal cause = raw_value(f, t.b);
+  return cause.is(AKind::unbound) || (cause.is(AKind::known) && cause.known.is_none());
 }
 
 // The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
