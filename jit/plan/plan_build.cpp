@@ -1,15 +1,12 @@
-// Typed ANF to a program: block by block, clusters to kernel instructions, values to registers and arena slots,
-// lifetimes to drops and donors.
+// Typed ANF to a program, as it stands (plan_changes.cpp: what a plan changes before): block by block, clusters to
+// kernel instructions, values to registers and arena slots, lifetimes to drops and donors.
 #include <algorithm>
 #include <set>
 
 #include "ir/loops/contraction.h"
 #include "ir/loops/micro_batch.h"
 #include "ir/loops/overlap.h"
-#include "ir/loops/recompute.h"
 #include "ir/loops/shared_sizes.h"
-#include "ir/opt/passes.h"
-#include "ir/opt/pipeline.h"
 #include "ir/prim.h"
 #include "ir/walk.h"
 #include "jit/plan/plan_program.h"
@@ -24,9 +21,6 @@ using ir::Atom;
 using ir::BlockId;
 using ir::Let;
 using ir::NameId;
-
-constexpr size_t kJoined = 8;        // tensors that a kernel of the host joins: more are copied
-constexpr int64_t kLikelySize = 64;  // of an axis of which nothing is known
 
 class BlockBuilder;
 
@@ -74,7 +68,7 @@ class ProgramBuilder {
   const ir::Function& function() const { return f_; }
   const ir::Liveness& liveness() const { return liveness_; }
   Graph graph_of(BlockId block) const {
-    Graph g = build_graph(f_, block, p_.plan.device == runtime::DeviceId::cpu ? kJoined : SIZE_MAX);
+    Graph g = build_graph(f_, block, most_joined(p_.plan));
     for (const Fence& fence : fences_)
       if (g.of_name[index(fence.late)] != kNoValue) g.fences.push_back(fence);
     return g;
@@ -654,57 +648,8 @@ Program ProgramBuilder::run() {
 
 }  // namespace
 
-static Plan::MicroBatching told(const MicroBatches& m) {
-  return {
-      .rows = m.rows.known() ? m.rows.c : 0, .size = m.size, .sums = m.sums, .refusal = m.refusal, .where = m.where};
-}
-
-Plan::MicroBatching would_be_micro_batching(const ir::FunctionRef& f, runtime::ExecutionPlan plan,
-                                            const SymbolSizes& sizes) {
-  auto size_of = [&](uint32_t symbol) {
-    for (const auto& [s, size] : sizes)
-      if (s == symbol) return size;
-    return kLikelySize;
-  };
-  MicroBatches m = micro_batches(f, 1, size_of, plan.device == runtime::DeviceId::cpu ? kJoined : SIZE_MAX);
-  Plan::MicroBatching out = told(m);
-  out.rows = m.rows.c + m.rows.m * (m.rows.m ? size_of(m.rows.symbol) : 0);
-  out.size = 0;
-  return out;
-}
-
-Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan, const SymbolSizes& sizes,
-                      ir::FunctionRef base) {
-  const bool on_host = plan.device == runtime::DeviceId::cpu;
-  if (!base) base = ir::opt::optimise(std::move(typed));
-  typed = base;
-  if (!on_host) typed = ir::opt::drop_dead(ir::opt::split_joins(typed));
-  Plan::Recomputing recomputing;
-  std::vector<Fence> fences;
-  MicroBatches micro;
-  auto size_of = [&](uint32_t symbol) {
-    if (symbol == micro.symbol && symbol) return micro.size;
-    for (const auto& [s, size] : sizes)
-      if (s == symbol) return size;
-    return kLikelySize;
-  };
-  if (plan.micro_batch) {
-    micro = micro_batches(typed, plan.micro_batch, size_of, on_host ? kJoined : SIZE_MAX);
-    typed = micro.function;
-  }
-  if (plan.temporaries) {
-    Recomputed r = recompute(typed, runtime::temporaries_at(plan.temporaries), size_of, on_host ? kJoined : SIZE_MAX);
-    typed = std::move(r.function);
-    fences = std::move(r.fences);
-    recomputing = {.lets = r.copies, .work = r.work, .before = r.before, .after = r.after};
-  }
-  Program p = ProgramBuilder(std::move(typed), plan, std::move(fences)).run();
-  p.base = std::move(base);
-  p.recomputing = recomputing;
-  if (plan.micro_batch) p.micro_batching = told(micro);
-  p.chunk = micro.symbol;
-  p.chunk_rows = micro.size;
-  return p;
+Program lower_blocks(ir::FunctionRef f, runtime::ExecutionPlan plan, std::vector<Fence> fences) {
+  return ProgramBuilder(std::move(f), plan, std::move(fences)).run();
 }
 
 }  // namespace ouro::jit

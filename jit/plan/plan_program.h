@@ -211,7 +211,11 @@ struct Program {
   std::map<uint32_t, uint32_t> symbol_index;
 };
 
-/// The program of a typed function; kernels are lowered, not yet compiled.
+/// Tensors that a kernel joins: the host copies more than a few.
+inline size_t most_joined(runtime::ExecutionPlan plan) { return plan.device == runtime::DeviceId::cpu ? 8 : SIZE_MAX; }
+/// The program of a typed function as it stands, with kernels that are lowered, not yet compiled.
+Program lower_blocks(ir::FunctionRef f, runtime::ExecutionPlan plan, std::vector<ir::loops::Fence> fences);
+/// The same of a function that has not been changed for the plan.
 /// `base`: what it was for another plan, instead of being optimised anew.
 Program build_program(ir::FunctionRef typed, runtime::ExecutionPlan plan = {}, const SymbolSizes& sizes = {},
                       ir::FunctionRef base = nullptr);
