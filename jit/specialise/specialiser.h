@@ -173,6 +173,7 @@ class Specialiser {
   bool has_no_cause(AFrame& f, const ir::Terminator& t);
   AVal next_of_object(const AVal& it);
   bool may_stop() const;
+  void need_no_stop_inside(size_t notes);
   // The iterator whose next item is asked for has ended.
   [[noreturn]] void stop_iteration();
   AVal make_generator(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals, Span call_site);

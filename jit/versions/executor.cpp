@@ -209,8 +209,8 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
       const Clock::time_point now = Clock::now();
       if (c.seen == Clock::time_point{}) c.seen = now;
       // (Who works on no tensors does not touch the disk.)
-      const bool at_once = wants(frame, transform) && experience_.has_worth(Experience::key_of(s, *f));
-      if (now - c.seen < compile_after && !at_once) {
+      const auto at_once = [&] { return wants(frame, transform) && experience_.has_worth(Experience::key_of(s, *f)); };
+      if (now - c.seen < compile_after && !at_once()) {
         code->call_trigger = code->calls + 1 + code->calls / 8;
         return RunOutcome::not_taken;
       }

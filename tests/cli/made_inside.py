@@ -25,7 +25,7 @@ COMPILED = {
     "functions_made_inside": ["one_of_two"],
     "made_for_the_interpreter": ["closures", "nodes", "changed", "printing", "looping", "attributes"],
     "unknown_values_in_place": ["centres_far_apart", "kinds", "all_at_once", "counted", "collected", "seen_once", "largest", "shown", "rows", "together", "first_of", "written"],
-    "iterators_of_scripts": ["over", "nested", "shared", "twice", "told", "zipped", "broken", "by_data", "epoch", "of_library"],
+    "iterators_of_scripts": ["over", "nested", "shared", "twice", "told", "zipped", "broken", "by_data", "unpacked", "once", "epoch", "of_library"],
     "any_and_all": ["f_any", "f_all", "f_many", "f_it", "f_mixed"],
     "branches_that_differ": ["classes", "functions", "appended", "typed", "typed2", "looped", "early", "nested", "sets", "celled", "globe", "outside"],
 }

@@ -288,7 +288,7 @@ bool Specialiser::has_no_cause(AFrame& f, const ir::Terminator& t) {
 // The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
 void Specialiser::raise() {
   // The program would be left at each call.
-  if (next_call_ && !may_stop()) abandon(Reason::computed_length, "an iterator whose end depends on data");
+  if (next_call_ && !may_stop()) abandon(Reason::computed_test, "an iterator that raises by what data decides");
   if (effects_.done) abandon(Reason::effects, "raise after an effect");
   ++redone_;
   code.leave("raise");

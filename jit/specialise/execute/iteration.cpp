@@ -173,15 +173,13 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   const AVal none = AVal::of(Value::none());
   const size_t notes = fallbacks_.size();
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
-  // A StopIteration that it raised would be another exception outside.
-  if (result_->generators && effects_.unknown && fallbacks_.size() > notes)
-    abandon(Reason::call, "a generator that calls what is not known");
+  if (result_->generators) need_no_stop_inside(notes);
   return place() < 0 ? AVal::marker(AKind::end) : given;
 }
 
 AVal Specialiser::next(const AVal& it) {
   if (it.is(AKind::dynamic) && !it.type) return boxed(prim::iter_next, {it});
-  if (is_instance(it) && !it.extends_tuple()) return next_of_object(it);
+  if (is_instance(it) && class_lookup(it, intern("__next__")).is(AKind::closure)) return next_of_object(it);
   const NoStop no_stop(*this);  // what it calls
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator)
     abandon(Reason::unknown_value, "next of this value");

@@ -151,9 +151,10 @@ AVal all_any(Specialiser& s, const Arguments& a, bool all) {
     if (v.is(AKind::maybe_end) || (v.is(AKind::dynamic) && !v.type))
       s.abandon(Reason::computed_length, "all or any of computed length");
     AVal t = s.truth(v);
-    if (!s.concrete(t) && s.is_instance(it))  // the text would ask it for itself once more
-      s.abandon(Reason::computed_test, "all or any of computed values of a script's iterator");
-    if (!s.concrete(t)) return s.call(s.protocol_function(all ? "all_of" : "any_of"), {t, it});
+    if (!s.concrete(t)) {
+      const AVal rest = s.is_instance(it) ? s.call(s.protocol_function("going_on"), {it}) : it;
+      return s.call(s.protocol_function(all ? "all_of" : "any_of"), {t, rest});
+    }
     if (is_bool(t, !all)) return AVal::of(Value::boolean(!all));
   }
   return AVal::of(Value::boolean(all));

@@ -128,13 +128,18 @@ AVal unpack(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
   return AVal::tuple(std::move(items));
 }
 AVal unpack_star(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
-  // A list is made of what is left: that asks a script's iterator for itself once more, and for its length.
+  const size_t before = ir::before_star(l.attr), after = ir::behind_star(l.attr);
+  std::vector<AVal> items;
   if (s.is_instance(a[0]) && !a[0].extends_tuple()) {
-    a[0] = s.make_iterator(a[0]);
-    if (s.is_instance(a[0])) s.abandon(Reason::unknown_value, "the rest of an iterator of a script's class");
+    // A list is made of what is left: that asks a script's iterator for itself once more, and for its length.
+    const AVal it = s.make_iterator(a[0]);
+    for (size_t i = 0; i < before; ++i)
+      if (AVal v = s.next(it); !v.is(AKind::end)) items.push_back(std::move(v));
+    if (items.size() == before)
+      for (AVal& v : s.sized_items_of(it, "is unpacked")) items.push_back(std::move(v));
+  } else {
+    items = s.items_of(a[0], "is unpacked");
   }
-  std::vector<AVal> items = s.items_of(a[0], "is unpacked");
-  size_t before = ir::before_star(l.attr), after = ir::behind_star(l.attr);
   if (items.size() < before + after) s.abandon(Reason::raises, "unpacking of another length");
   std::vector<AVal> out(items.begin(), items.begin() + static_cast<long>(before));
   out.push_back(s.new_list({items.begin() + static_cast<long>(before), items.end() - static_cast<long>(after)}));

@@ -46,9 +46,16 @@ void Specialiser::stop_iteration() {
   throw Stopped{};
 }
 
+// What the interpreter does inside of a generator or iterator may raise StopIteration when the program runs. There that
+// would not be the end of a loop. `notes`: how many operations were the interpreter's before.
+void Specialiser::need_no_stop_inside(size_t notes) {
+  if (effects_.unknown && fallbacks_.size() > notes)
+    abandon(Reason::call, "a generator or iterator that calls what is not known");
+}
+
+// The class has a `__next__` of the script's.
 AVal Specialiser::next_of_object(const AVal& it) {
   const AVal f = class_lookup(it, intern("__next__"));
-  if (!f.is(AKind::closure)) abandon(Reason::unknown_value, "next of this value");
   // There the form of __next__ is called, and what it raises is caught.
   if (std::ranges::any_of(frames_, [&](const AFrame* at) { return is_derived(*at->code); }))
     abandon(Reason::derivative, "a built-in function that goes through an iterator, in differentiated code");
@@ -60,8 +67,7 @@ AVal Specialiser::next_of_object(const AVal& it) {
   } catch (const Stopped&) {
     out = AVal::marker(AKind::end);
   }
-  // A StopIteration that it raised would be another exception outside.
-  if (effects_.unknown && fallbacks_.size() > notes) abandon(Reason::call, "an iterator that calls what is not known");
+  need_no_stop_inside(notes);
   return out;
 }
 
