@@ -58,14 +58,17 @@ class NextPlan {
   virtual void moved() = 0;
 };
 
+class WaitingRun;
+
 struct RunContext {
   runtime::Session& session;
   int threads = 1;
-  int64_t leave_after = -1;  // instructions, then leave as if a guard had failed (stress mode); -1: never
-  uint8_t place = 0;         // of the tensors made (Tensor::place)
-  bool times = false;        // each instruction is timed, for a report
-  bool effects = false;      // set once something outside was changed, or a call made that may have
-  NextPlan* next = nullptr;  // null: the run ends in the plan that it began with
+  int64_t leave_after = -1;               // instructions, then leave as if a guard had failed (stress mode); -1: never
+  uint8_t place = 0;                      // of the tensors made (Tensor::place)
+  bool times = false;                     // each instruction is timed, for a report
+  bool effects = false;                   // set once something outside was changed, or a call made that may have
+  NextPlan* next = nullptr;               // null: the run ends in the plan that it began with
+  std::unique_ptr<WaitingRun> waiting{};  // the run, where it waits
 };
 
 enum class PlanExit : uint8_t {
@@ -73,6 +76,15 @@ enum class PlanExit : uint8_t {
   raised,       // the exception is pending in the session
   interrupted,  // raised is KeyboardInterrupt: whoever would do the call again must not
   left,         // `outputs` is empty; Plan::leave_reason tells
+  waits,        // at ad.wait, whose operands are the `outputs`: RunContext::waiting goes on
+};
+
+/// A run that has handed out what a forward form gives, and waits for the cotangents (ad.wait). Its plan outlives it.
+class WaitingRun {
+ public:
+  virtual ~WaitingRun() = default;
+  /// Goes on to the end of the program, once.
+  virtual PlanExit go_on(runtime::Value cotangents, std::vector<runtime::Value>& outputs, RunContext& context) = 0;
 };
 
 struct PlanCounters {

@@ -154,6 +154,8 @@ struct Runner {
   std::shared_ptr<runtime::Device> device{};  // where the kernels run; null: the host
   uint32_t at = UINT32_MAX;                   // the instruction; none yet
   bool leaves = false;                        // the instruction asks the interpreter to do the call
+  bool waits = false;                         // the instruction is ad.wait
+  bool resumed = false;                       // the run has waited, and goes on
   PlanRef successor{};                        // the run goes on there, from the head of the loop that `at` begins
 
   Value& reg(Reg r) { return a.regs[r]; }
@@ -530,6 +532,7 @@ struct Runner {
     return give(row, std::move(v));
   }
   bool step(const work::Prim& prim, const Instr&) {
+    if (prim.op == ir::prim::ad_wait) return waits = true, false;
     SmallVec<Value, 4> args = operands(prim.args);
     ++plan.counters_.boxed;
     if (!prim.ahead) ctx.effects |= prim.effect;
@@ -587,7 +590,7 @@ struct Runner {
       return PlanExit::left;
     }
     const bool poisons = check::checking_plans();
-    if (poisons) poison_arena();
+    if (poisons && !resumed) poison_arena();
     for (;;) {
       runtime::poll_interrupt(s);
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
@@ -615,13 +618,27 @@ struct Runner {
       }
       const uint64_t begin = ctx.times ? now_ns() : 0;
       if (ctx.times) runtime::compiled_place = {&i.span, s.interpreter->top};
-      if (!std::visit([&](const auto& work) { return step(work, i); }, i.work))
+      if (!std::visit([&](const auto& work) { return step(work, i); }, i.work)) {
+        if (waits) return hand_out(*i.operation(), outputs);
         return leaves ? PlanExit::left : PlanExit::raised;
+      }
       if (ctx.times) count_time(i, begin);
       if (poisons) poison_dead(at);
       for (Reg r : i.drop) reg(r) = Value();
       ++at;
     }
+  }
+
+  // ---- waiting in the middle (WaitingRun)
+  PlanExit hand_out(const work::Operation& wait, std::vector<Value>& outputs) {
+    for (const Operand& o : wait.args) outputs.push_back(operand(o));
+    return PlanExit::waits;
+  }
+  void take(Value cotangents) {
+    const Instr& wait = p.code[at];
+    reg(wait.operation()->result) = std::move(cotangents);
+    for (Reg r : wait.drop) reg(r) = Value();
+    ++at;
   }
 
   // ---- going on in another plan (NextPlan)
@@ -705,6 +722,32 @@ struct Runner {
   }
 };
 
+class WaitingPlan final : public WaitingRun {
+ public:
+  WaitingPlan(CompiledPlan& plan, const Program& p, std::unique_ptr<Activation> a, uint32_t at,
+              std::shared_ptr<runtime::Device> device)
+      : plan_(plan), p_(p), a_(std::move(a)), at_(at), device_(std::move(device)) {}
+
+  PlanExit go_on(Value cotangents, std::vector<Value>& outputs, RunContext& context) override {
+    const runtime::CompiledPlace place = runtime::compiled_place;
+    Runner r{plan_, p_, *a_, context, context.session};
+    r.device = device_;
+    r.at = at_;
+    r.resumed = true;
+    const PlanExit exit = r.run([&] { return r.take(std::move(cotangents)), true; }, outputs);
+    runtime::compiled_place = place;
+    plan_.put_back(context.session, std::move(a_));
+    return exit;
+  }
+
+ private:
+  CompiledPlan& plan_;
+  const Program& p_;
+  std::unique_ptr<Activation> a_;
+  uint32_t at_;
+  std::shared_ptr<runtime::Device> device_;
+};
+
 std::unique_ptr<Activation> CompiledPlan::take_activation(Session& s) {
   auto& entry = s.state<SessionActivations>().of(id_, token_);
   if (entry.idle.empty()) return std::make_unique<Activation>();
@@ -746,7 +789,10 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   }
   runtime::compiled_place = place;
   raised_span = r->at < r->p.code.size() ? r->p.code[r->at].span : Span{};
-  r->plan.put_back(s, std::move(a));
+  if (exit == PlanExit::waits)
+    context.waiting = std::make_unique<WaitingPlan>(r->plan, r->p, std::move(a), r->at, r->device);
+  else
+    r->plan.put_back(s, std::move(a));
   return exit;
 }
 

@@ -19,6 +19,17 @@ Specialiser::Specialiser(Session& s, const SpecialiseRequest& request) : session
 void Specialiser::collect_outputs(const AVal& result) {
   Describer b(*this, Describer::For::exit);
   result_->result = b.tree(result);
+  collect_writes(b);
+  b.settle(result_->result);
+  return_outputs(b);
+}
+
+void Specialiser::return_outputs(const Describer& b) {
+  Atom t = code.let(prim::tuple, b.outputs, 0, nullptr, span);
+  code.return_(t);
+}
+
+void Specialiser::collect_writes(Describer& b) {
   for (HeapId id = 0; id < heap_.size(); ++id) {
     if (!heap_[id] || !heap_[id]->external) continue;
     const AObject o = *heap_[id];
@@ -64,10 +75,7 @@ void Specialiser::collect_outputs(const AVal& result) {
       result_->writes.push_back(w);
     }
   }
-  b.settle(result_->result);
   for (WriteBack& w : result_->writes) b.settle(w.value);
-  Atom t = code.let(prim::tuple, b.outputs, 0, nullptr, span);
-  code.return_(t);
 }
 
 // What stood in a slot that is written to: a number or text there is no constant, or each call would have another one.
@@ -119,7 +127,7 @@ SpecialiseResult Specialiser::run() {
     }
     for (const AVal& c : f.items()) params.push_back(c);
     AVal result = exec_function(f.parts->code, std::move(params), f.parts->globals, span);
-    collect_outputs(result);
+    request_.waits ? collect_waiting(result) : collect_outputs(result);
     use_pinned_numbers();
     r.typed = code.finish(fn->code->name, fn->code->span);
     r.access = std::move(access);

@@ -45,6 +45,7 @@ struct SpecialiseRequest {
   bool holes = false;                // what cannot be followed in the function's own text the interpreter does
                                      // (jit/specialise/execute/holes.cpp)
   bool any_holes = false;            // also where nothing is left but these
+  bool waits = false;                // a forward form: the program has the pullback behind an ad.wait (Back)
   bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
@@ -95,6 +96,27 @@ struct WriteBack {
   OutputTree value;
 };
 
+// The second part of a forward form's program. The first ends at ad.wait, whose operands are the outputs that the
+// result is made of.
+struct Back {
+  struct Leaf {                  // a tensor or number in the result that has a cotangent
+    std::vector<uint32_t> path;  // to it, through tuples
+    const ir::Type* type = nullptr;
+  };
+  std::vector<Leaf> leaves;
+  struct Sent {  // what the shadow map gets, in this order
+    OutputTree object, slot, cotangent;
+  };
+  // The way that the program takes where these leaves have cotangents, and the others are zero.
+  struct Way {
+    uint32_t leaves = 0;    // bits
+    OutputTree cotangents;  // of the arguments, as a pullback gives them
+    std::vector<Sent> sent;
+  };
+  // ad.wait gives a tuple: the cotangents, then for each way but the last whether it is this one.
+  std::vector<Way> ways;
+};
+
 struct SpecialiseNote {
   Because why;
   Span span{};  // what could not be done in the program
@@ -111,6 +133,7 @@ struct SpecialiseResult {
   ir::FunctionRef typed;         // returns a tuple of outputs
   AccessProgram access;
   OutputTree result;
+  std::optional<Back> back;       // of a forward form
   std::vector<WriteBack> writes;  // in order of first write
   std::vector<SpecialiseNote> fallbacks;
   std::set<std::string> written;  // paths of numbers that the function writes itself: no constants

@@ -608,6 +608,19 @@ class Specialiser {
   // results
   void drop_heap();
   void collect_outputs(const AVal& result);
+  void collect_writes(class Describer& b);
+  void return_outputs(const Describer& b);
+  // waiting.cpp: a forward form that is compiled by itself
+  void collect_waiting(const AVal& pair);
+  void collect_way(const AVal& value, const AVal& pullback, const struct ResultLeaves& leaves, ir::Atom wait,
+                   uint32_t having);
+  bool reads_what_may_change() const;
+  const AVal* outside_owner(const AVal& object) const;
+  bool is_sent(const AVal& env, const AVal& object) const {
+    return sent_env_ != kNoHeap && env.heap == sent_env_ && outside_owner(object);
+  }
+  void send(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
+  void need_inside(const AVal& env, const AVal& object);
   void note_written(const AVal& loaded);
   void note_written(const AObject& o, const AObject::Slot& slot);
 
@@ -646,9 +659,11 @@ class Specialiser {
   std::vector<runtime::Object*> learnt_buffers_;  // classes that get a buffer here, and maybe others
   size_t eithers_ = 0, splits_ = 0;               // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
-  std::set<uint32_t> tags_;                      // names that are tags
-  std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records
-  std::map<uint32_t, Turn> turns_;               // by the name of the chain
+  HeapId sent_env_ = kNoHeap;                       // the shadow map of a pullback that goes on behind ad.wait
+  std::vector<std::pair<AVal, AVal>> sent_places_;  // object and slot: who gets a cotangent there
+  std::set<uint32_t> tags_;                         // names that are tags
+  std::vector<std::shared_ptr<Rolled>> rolled_;     // loops of the program whose turns leave records
+  std::map<uint32_t, Turn> turns_;                  // by the name of the chain
   std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
   bool testing_end_ = false;  // the operand is read by is.end
   struct {

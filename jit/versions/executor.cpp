@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/grad/reverse.h"
 #include "jit/cache/remembered_store.h"
 #include "jit/specialise/residual/output.h"
 #include "jit/specialise/spans.h"
@@ -192,12 +193,20 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     code->call_trigger = UINT32_MAX;
     return RunOutcome::not_taken;
   };
+  // The interpreter may have to do a form again, from its arguments.
+  const bool form = ir::grad::is_forward_form(*f);
+  if (form && (f->sig.kwonly || f->sig.varargs || f->sig.varkw)) return never();
   if (f->is_generator || f->kind == ir::Function::Kind::module || f->kind == ir::Function::Kind::class_body)
     return never();
   const auto known = index_.find(f.get());
   const bool marked = known != index_.end() && known->second->marked;
   if (!everything_ && !marked) {
-    if (f->derived) return never();
+    if (f->derived && !form) return never();
+    // While what calls it is compiled, or may be, it is a part of that.
+    if (form && !parts_wanted_) {
+      code->call_trigger = code->calls + 16;
+      return RunOutcome::not_taken;
+    }
     // A comprehension goes through its caller's iterator, of which nothing is known: it is a part of its caller or
     // nothing.
     if (f->kind == ir::Function::Kind::comprehension) return never();
@@ -237,6 +246,9 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   runtime::MemoryUnlimited unlimited(s.memory);
   auto* jit = static_cast<JitExecutor*>(s.executor);
   CodeVersions& code = *static_cast<CodeVersions*>(data);
+  // Compiled forms know of no slots of classes.
+  if (code.code->derived && (jit->forms_interpreted_ || runtime::autodiff::state(s).classes_hold))
+    return RunOutcome::not_taken;
   FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) {
     if (jit->times_all) {
@@ -366,7 +378,10 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       if (!c.fitting) return RunOutcome::not_taken;
       continue;
     }
-    if (!f.full.empty() || backs_off(s, f)) break;
+    if (!f.full.empty() || backs_off(s, f)) {
+      parts_wanted_ = parts_wanted_ || versions_of(f.code).transform;
+      break;
+    }
     // Versions for parts of trees would take the place of those for whole ones.
     const CodeVersions& code = versions_of(f.code);
     if (f.versions.empty() && code.walks && !code.no_tree && runtime::called_by_itself(c.frame)) break;
@@ -517,6 +532,8 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   }
   Scratch& x = scratch_[depth_];
   ++depth_;
+  std::vector<Value> inputs;  // which the run takes
+  if (v.made->back) inputs = x.inputs;
   RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
@@ -525,11 +542,12 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   const bool shadowed = depth_ == 1 && !place && s.demands.loop().wants_shadow();
   const Shadow shadow = shadowed ? run_shadow(s, c, v, context.threads) : Shadow{};
   LoopWatch watch(*this, s, c.function, v, c.frame, c.start);
-  if (!place && !v.placed && v.demands.device == runtime::DeviceId::cpu) context.next = &watch;
+  if (!place && !v.placed && v.demands.device == runtime::DeviceId::cpu && !v.made->back) context.next = &watch;
   v.calls.fetch_add(1, std::memory_order_relaxed);
   PlanExit status = v.plan()->run(x.inputs, x.outputs, context);
   // The interpreter, which does the call instead, draws the same numbers.
-  if (random && (status == PlanExit::left || (status != PlanExit::returned && !context.effects))) *random = drawn;
+  const bool ended = status == PlanExit::returned || status == PlanExit::waits;
+  if (random && (status == PlanExit::left || (!ended && !context.effects))) *random = drawn;
   --depth_;
   if (status == PlanExit::left) {
     // Nothing outside has been changed: the interpreter does the call.
@@ -538,7 +556,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     c.left = true;
     return RunOutcome::not_taken;
   }
-  if (status != PlanExit::returned) {
+  if (!ended) {
     if (status == PlanExit::raised && !context.effects) {
       v.exits.fetch_add(1, std::memory_order_relaxed);
       if (times_all) v.left_because = "an exception: " + runtime::text_of(s, s.pending);
@@ -550,14 +568,26 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;
+  if (status == PlanExit::waits) {
+    const auto version = std::ranges::find(c.function.versions, &v, [](const auto& p) { return p.get(); });
+    const WaitingCall call{.executor = *this,
+                           .version = *version,
+                           .place = place,
+                           .drawn = drawn,
+                           .function = Value::share(runtime::frame_closure(c.frame)),
+                           .args = x.args,
+                           .nodes = x.nodes,
+                           .inputs = inputs,
+                           .outputs = x.outputs};
+    result = waiting_pair(s, call, std::move(context.waiting));
+    (void)call_took(c, v);
+    return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
+  }
   s.interpreter->frames += c.function.cost.frames;  // a caller's specialisation executes them
   if (shadow.ran) s.demands.loop().shadow_ran(difference(*v.made, x.outputs, shadow.outputs, v.demands.precision));
   for (Value& i : x.inputs) i = Value();
   result = carry_out(s, *v.made, x.nodes, x.outputs);
-  const auto ns = static_cast<uint64_t>(ms_since(c.start) * 1e6);
-  v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
-  if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
-  if (!watch.has_moved()) judge(v, ns, /*interpreted=*/false);
+  const uint64_t ns = call_took(c, v, /*whole=*/!watch.has_moved());
   if (depth_ == 0 && (v.made->has_effects || !v.made->writes.empty())) {
     if (const double loss = one_number(result); !std::isnan(loss)) s.demands.loop().call_gave(loss);
     s.demands.loop().call_ended(s, ns, [this] { return is_compiling(); });
@@ -565,8 +595,30 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   return result.is_error() ? RunOutcome::raised : RunOutcome::returned;
 }
 
+uint64_t JitExecutor::call_took(const Call& c, Version& v, bool whole) {
+  const auto ns = static_cast<uint64_t>(ms_since(c.start) * 1e6);
+  v.nanoseconds.fetch_add(ns, std::memory_order_relaxed);
+  if (times_all) note_time(c.function.code->qualname, "compiled", c.start);
+  if (whole) judge(v, ns, /*interpreted=*/false);
+  return ns;
+}
+
+PlanExit JitExecutor::run_on(Session& s, const Version& v, WaitingRun& run, Value cotangents, uint8_t place,
+                             bool may_leave, std::vector<Value>& outputs) {
+  const runtime::Demands::Latch latch(s.demands, v.demands);
+  const Clock::time_point start = Clock::now();
+  RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
+  if (stress_exits_ && may_leave) context.leave_after = stress_exit_of_pullbacks_++ % kMostStressed;
+  ++depth_;
+  const PlanExit exit = run.go_on(std::move(cotangents), outputs, context);
+  --depth_;
+  if (times_all) note_time(v.made->typed->qualname, "compiled", start);
+  return exit;
+}
+
 void JitExecutor::refuse(Session&, Frame& frame, FunctionVersions& f, const std::string& why) {
   f.refused = why;
+  parts_wanted_ = parts_wanted_ || versions_of(f.code).transform;
   if (!f.captured.empty() || times_all) return;  // there may be others of its code
   Code* code = runtime::frame_code(frame);
   code->entry = nullptr;

@@ -7,7 +7,8 @@
 // second and the pause is worth it (jit/versions/pauses.h), or at once where that was so in the program's last run
 // (jit/versions/experience.h); they are interpreted until the background thread has the code, and nobody waits for
 // that. What `grad` and `value_and_grad` give waits a little longer: it is mostly a part of a step that is compiled as
-// a whole. Forward forms and pullbacks are only parts. A version that does not fit leaves the call to the interpreter;
+// a whole. Forward forms are parts of it; where it stays interpreted they are compiled by themselves, each with its
+// pullback (jit/versions/pullback.h). A version that does not fit leaves the call to the interpreter;
 // results are the same bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
@@ -27,6 +28,7 @@
 #include "jit/cache/code_cache.h"
 #include "jit/versions/compile_queue.h"
 #include "jit/versions/experience.h"
+#include "jit/versions/pullback.h"
 #include "jit/versions/version.h"
 #include "runtime/object/executor.h"
 #include "runtime/object/session.h"
@@ -68,6 +70,20 @@ class JitExecutor final : public runtime::Executor {
   CodeCache& cache() { return *cache_; }
   void use(std::shared_ptr<CodeCache> cache) { cache_ = std::move(cache); }
   void learn_in(std::unique_ptr<runtime::RememberedStore> store) { experience_ = Experience(std::move(store)); }
+  /// Where the version's plan is to go on that waits.
+  bool stresses_exits() const { return stress_exits_; }
+  /// `may_leave`: the interpreter can do the form again (stress mode leaves where it likes).
+  PlanExit run_on(Session& s, const Version& v, WaitingRun& run, Value cotangents, uint8_t place, bool may_leave,
+                  std::vector<Value>& outputs);
+  Value interpreted_pullback(Session& s, const Value& f) override { return jit::interpreted_pullback(s, f); }
+  /// Meanwhile no forward form is done by compiled code.
+  struct FormsInterpreted {
+    explicit FormsInterpreted(JitExecutor& e) : e(e) { ++e.forms_interpreted_; }
+    ~FormsInterpreted() { --e.forms_interpreted_; }
+    FormsInterpreted(const FormsInterpreted&) = delete;
+    FormsInterpreted& operator=(const FormsInterpreted&) = delete;
+    JitExecutor& e;
+  };
   const uint64_t begun_ns = now_ns();
   bool times_all = false;        // interpreted calls and each instruction, too: for reports
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
@@ -110,6 +126,7 @@ class JitExecutor final : public runtime::Executor {
   void step_aside(Session& s, const Call& c);
   // The interpreter does the call; how long it takes is learned where somebody wants to know.
   void interpret(Call& c);
+  uint64_t call_took(const Call& c, Version& v, bool whole = true);
   void judge(Version& v, uint64_t ns, bool interpreted);
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
   // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.
@@ -178,6 +195,10 @@ class JitExecutor final : public runtime::Executor {
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;
   bool in_slice_ = false;
+  int forms_interpreted_ = 0;
+  bool parts_wanted_ = false;  // some derivative is interpreted: its functions' forms are compiled by themselves
+  static constexpr int64_t kMostStressed = 64;
+  int64_t stress_exit_of_pullbacks_ = 0;  // the instruction behind ad.wait at which stress mode leaves next
 };
 
 /// Gives a session its compiler (modes graph and auto).

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "backends/host/host_backend.h"
+#include "ir/grad/reverse.h"
 #include "jit/cache/code_cache.h"
 #include "jit/specialise/spans.h"
 #include "jit/versions/executor.h"
@@ -57,6 +58,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   request.args = args;
   request.fixed = f.fixed;
   request.any_holes = everything_;
+  request.waits = ir::grad::is_forward_form(*f.code);
   const Pins pins = f.pins;
   learn_differences(s, f, request);
   if (f.misses > 0 && f.missed) {

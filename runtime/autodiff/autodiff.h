@@ -152,8 +152,9 @@ Value enters_tensor(Session& s, const ir::PlacePath& path, const Value& globals,
 Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std::span<Value> args);  // ad.place
 Value source_of(Session& s, const Value& iterator);                                                  // ad.source
 Value places_of(const Value& container);                                                             // ad.places
-bool has_cotangents(const Value& env, const Value& object);                                          // in slots of it
-Value update_back(Session& s, Value dy, const Value& env, const Value& place);                       // ad.update
+bool holds_float(const Value& item);                                            // a key of a dict or an item of a set
+bool has_cotangents(const Value& env, const Value& object);                     // in slots of it
+Value update_back(Session& s, Value dy, const Value& env, const Value& place);  // ad.update
 [[nodiscard]] bool feed(Session& s, const Value& env, const Value& place, const Value& d);
 Value bind_call(Session& s, const ir::CallSig& sig, std::span<Value> args);  // ad.bind
 Value bind_args(Session& s, const Value& form, const Args& args);            // the same for arguments already collected

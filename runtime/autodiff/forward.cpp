@@ -319,7 +319,11 @@ Value of_native(Session& s, const Value& v) {
         return n->self.is_unbound() ? it->second : adapter(s, "with_self", {it->second, n->self});
       }
     }
-    if (!row) return plain_form(v);
+    if (!row) {
+      Value pullback = s.executor ? s.executor->interpreted_pullback(s, v) : Value();
+      if (pullback.is_error()) return pullback;
+      return pullback.is_unbound() ? plain_form(v) : forward_form(s, pullback);
+    }
     OURO_TRY(form, adapter(s, "row_native", {Value::integer(static_cast<int64_t>(row->op))}));
     it = state(s).natives.emplace(n->def, form).first;
   }

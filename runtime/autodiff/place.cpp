@@ -197,17 +197,6 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
 namespace {
 
 // May a cotangent of this item be of something that was computed? (Objects have theirs in their attributes.)
-bool holds_float(const Value& item) {
-  if (item.is_float()) return true;
-  if (Tuple* t = cast<Tuple>(item)) return std::any_of(t->begin(), t->end(), holds_float);
-  if (Set* t = cast<Set>(item)) {
-    size_t pos = 0;
-    for (Value* k; set_next(t, pos, k);)
-      if (holds_float(*k)) return true;
-  }
-  return false;
-}
-
 // The slots of a set are its items themselves. (A set knows its items by their values: of two that are equal it has
 // one.)
 Value place_in_set(const Value& set, const Value& item) {
@@ -290,6 +279,17 @@ Value source_of(Session& s, const Value& iterator) {
     }
   }
   return Value::none();
+}
+
+bool holds_float(const Value& item) {
+  if (item.is_float()) return true;
+  if (Tuple* t = cast<Tuple>(item)) return std::any_of(t->begin(), t->end(), holds_float);
+  if (Set* t = cast<Set>(item)) {
+    size_t pos = 0;
+    for (Value* k; set_next(t, pos, k);)
+      if (holds_float(*k)) return true;
+  }
+  return false;
 }
 
 bool feed(Session& s, const Value& env, const Value& place, const Value& d) {

@@ -277,9 +277,9 @@ struct AObject {
 
 inline const AVal* AVal::ways() const { return kind == AKind::dynamic && parts ? parts->items.data() : nullptr; }
 
-// Of a forward form, the parts of the function that it is made of; else the value's own. A form has the identity of its
+// Of a forward form, the function that it is made of; else the value itself. A form has the identity of its
 // function.
-const AParts& source_of_form(const AVal& f);
+const AVal& source_of_form(const AVal& f);
 
 // Thrown where an operation has to know which side of an either it has: it is executed for each
 // (Specialiser::exec_let_by_sides).

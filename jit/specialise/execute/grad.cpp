@@ -6,6 +6,7 @@
 #include "ir/grad/reverse.h"
 #include "jit/specialise/execute/prims.h"
 #include "jit/specialise/states/join.h"
+#include "runtime/autodiff/forms.h"
 #include "runtime/autodiff/special.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/protocol/in_ouro.h"
@@ -53,6 +54,9 @@ AVal Specialiser::adapter(std::string_view name, const Args_& args) {
 }
 
 AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
+  const auto* made = cast_exact<runtime::Function>(f.parts->function);
+  if (made && made->flags & ad::kComputedDefaults)
+    abandon(Reason::derivative, "default values that differentiated code has computed");
   ad::State::Pair& p = ad::state(session).pairs[f.parts->code.get()];
   if (!p.source) p.source = f.parts->code;
   ir::FunctionRef& form = flat ? p.flat : p.forward;
@@ -337,12 +341,12 @@ AVal Specialiser::cotangent_add_item(const AVal& sum, const AVal& dy, const AVal
 
 // ---------------------------------------------------------------- shadow maps
 
-const AParts& source_of_form(const AVal& f) {
+const AVal& source_of_form(const AVal& f) {
   const AVal* at = &f;
   while (at->is(AKind::closure) && ir::grad::is_forward_form(*at->parts->code) && !at->items().empty() &&
          at->items().back().is(AKind::closure))
     at = &at->items().back();
-  return *at->parts;
+  return *at;
 }
 
 std::string Specialiser::identity_text(const AVal& a) {
@@ -350,7 +354,7 @@ std::string Specialiser::identity_text(const AVal& a) {
     case AKind::ref:
       return fmt::format("h{}", a.heap);
     case AKind::closure: {
-      const AParts& f = source_of_form(a);
+      const AParts& f = *source_of_form(a).parts;
       if (!f.function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f.function.object()));
       return fmt::format("c{}", f.identity);
     }
@@ -404,11 +408,13 @@ void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& sl
   if (cotangent_is_zero(d) || all_zero(d)) return;  // of a tensor's shape, too, which is a tuple
   if (object.is(AKind::known) && slot.is(AKind::known) && runtime::autodiff::is_zero_global(object.known, slot.known))
     return;
+  if (is_sent(env, object)) return send(env, object, slot, d);
   shadow_put(env, object, slot, cotangent_add(shadow_peek(env, object, slot), d));
 }
 
 AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
   if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
+  need_inside(env, object);
   const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
@@ -423,6 +429,7 @@ AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& s
 
 void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
   if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
+  need_inside(env, object);
   const Value key = shadow_key(object, slot);
   AObject& e = write(env.heap);
   const int i = key_position(e.keys, key);
@@ -444,6 +451,7 @@ static int64_t place_of_key(const Value& key, const Value& who) {
 
 void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, bool open) {
   if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
+  need_inside(env, list);
   const Value who = runtime::make_str(identity_text(list));
   const AObject before = read(env.heap);
   AObject& e = write(env.heap);
@@ -461,6 +469,7 @@ void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, boo
 
 int64_t Specialiser::shadow_count(const AVal& env, const AVal& list) {
   if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
+  need_inside(env, list);
   const Value who = runtime::make_str(identity_text(list));
   int64_t n = 0;
   for (const AVal& key : read(env.heap).keys) n = std::max(n, place_of_key(key.known, who) + 1);

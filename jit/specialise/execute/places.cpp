@@ -143,12 +143,16 @@ AVal Specialiser::iterator_source(const AVal& it) {
       const AVal& dict = o.source.items()[0];
       if (at < 0 || at >= static_cast<int64_t>(o.parts.size())) return none();
       const AVal place = AVal::tuple({dict, o.parts[static_cast<size_t>(at)]});
-      if (is_view(o.source, ObjectKind::dict_keys)) return none();
       if (is_view(o.source, ObjectKind::dict_values)) return place;
+      if (runtime::autodiff::holds_float(o.parts[static_cast<size_t>(at)].known))
+        abandon(Reason::derivative, "the derivative through keys of a dict that are floats");
+      if (is_view(o.source, ObjectKind::dict_keys)) return none();
       return new_list({none(), place});
     }
     case AObject::Iter::set:
       if (has_ended(o)) return none();
+      if (const auto* of = cast_exact<runtime::Set>(read(o.source.heap).concrete); of && of->of_others)
+        abandon(Reason::derivative, "the derivative through the items of a set that was made of other sets");
       return AVal::tuple({o.source, o.parts[static_cast<size_t>(concrete(last())->as_int())]});
     case AObject::Iter::tuple:
       if (o.step.is(AKind::unbound)) return AVal::tuple({it, last()});

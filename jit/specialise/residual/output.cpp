@@ -253,6 +253,17 @@ Value recipe_native(Session& s, Recipe recipe) {
                               runtime::make_opaque(s.object_type(), std::make_shared<Recipe>(std::move(recipe))));
 }
 
+Value carry_back(Session& s, const Back::Way& way, std::span<Value> nodes, std::span<Value> outputs, const Value& env) {
+  Builder b(s, nodes, outputs);
+  for (const Back::Sent& sent : way.sent) {
+    OURO_TRY(object, b.build(sent.object));
+    OURO_TRY(slot, b.build(sent.slot));
+    OURO_TRY(d, b.build(sent.cotangent));
+    if (!ad::shadow_add(s, env, object, slot, d)) return Value::error();
+  }
+  return b.build(way.cotangents);
+}
+
 Value carry_out(Session& s, const SpecialiseResult& made, std::span<Value> nodes, std::span<Value> outputs) {
   Builder b(s, nodes, outputs);
   OURO_TRY(result, b.build(made.result));

@@ -11,6 +11,10 @@ namespace ouro::jit {
 /// program's results (moved out). The function's result, or error with an exception set.
 Value carry_out(Session& s, const SpecialiseResult& made, std::span<Value> nodes, std::span<Value> outputs);
 
+/// What a forward form's program gives when it has gone on: adds to the shadow map `env`. The arguments' cotangents, or
+/// error with an exception set.
+Value carry_back(Session& s, const Back::Way& way, std::span<Value> nodes, std::span<Value> outputs, const Value& env);
+
 // A value that is made in the middle of a program: its outputs are the operands.
 struct Recipe {
   OutputTree value;

@@ -168,6 +168,11 @@ void Residual::rollback(const Mark& m) {
   current_ = m.current;
 }
 
+bool Residual::is_left_since(const Mark& m) const {
+  return std::any_of(blocks_.begin() + static_cast<ptrdiff_t>(m.blocks), blocks_.end(),
+                     [](const RBlock& b) { return b.term == ir::Terminator::Kind::raise; });
+}
+
 ir::FunctionRef Residual::finish(Symbol name, Span span) {
   auto f = std::make_shared<ir::Function>();
   f->name = f->qualname = name;

@@ -86,6 +86,8 @@ class Residual {
   Mark mark() const;
   void rollback(const Mark& m);
   size_t size() const { return let_count_; }
+  /// May the program be left in one of the blocks since then?
+  bool is_left_since(const Mark& m) const;
   /// The lets from here on have effects (ir::Let::effect), or none.
   void effect(bool on) { effect_ = on; }
 

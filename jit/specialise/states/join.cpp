@@ -11,7 +11,7 @@ using ir::BlockId;
 using ir::index;
 
 static bool same_function(const AVal& a, const AVal& b) {
-  const AParts &x = source_of_form(a), &y = source_of_form(b);
+  const AParts &x = *source_of_form(a).parts, &y = *source_of_form(b).parts;
   if (x.function.is_unbound() || y.function.is_unbound()) return x.identity == y.identity;
   return runtime::is_same(x.function, y.function);
 }
@@ -169,7 +169,7 @@ AVal Specialiser::merge(const AVal& a, const AVal& b, Fork& fa, Fork& fb, JoinBl
       const auto at_a = j.functions_met.find(of_a), at_b = j.functions_met.find(of_b), none = j.functions_met.end();
       if (at_a != none && at_b != none && at_a->second.parts == at_b->second.parts) return at_a->second;
       // One that was there before they parted stays who it is.
-      const uint64_t x = source_of_form(a).identity, y = source_of_form(b).identity;
+      const uint64_t x = source_of_form(a).parts->identity, y = source_of_form(b).parts->identity;
       const bool apart = x < j.born || y < j.born || at_a != none || at_b != none;
       if (j.tag.is_name() && x != y && apart) return both(a, b, j);
     }

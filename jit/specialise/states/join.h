@@ -47,7 +47,7 @@ struct JoinBlock {
   // What functions and bound methods have become here, by identity: copies of one function are one function.
   using Function = std::tuple<uint64_t, const ir::Function*, size_t>;  // identity, code, side
   static Function function(const AVal& f, size_t side) {
-    return {source_of_form(f).identity, f.parts->code.get(), side};
+    return {source_of_form(f).parts->identity, f.parts->code.get(), side};
   }
   std::map<Function, AVal> functions_met;
   std::vector<std::pair<HeapId, size_t>> objects;

@@ -1,0 +1,192 @@
+// A forward form that is compiled by itself, where what calls it is interpreted.
+//
+// Its program is that of the form and of its pullback, one behind the other. Between the two stands `ad.wait`: the run
+// hands out the result there, and goes on once the result's cotangent has come (jit/plan/plan.h, WaitingRun). So the
+// pullback and all that it has kept are structure here as they are in a step that is compiled as a whole, and nothing
+// of them leaves.
+//
+// The cotangents of objects and captured variables from outside are sent to the caller's shadow map when the program
+// ends. Each is sent by itself, in the order in which the pullback adds them: sums have the interpreter's bits.
+//
+// The form must have no effect outside, so that the interpreter can do it again: when the cotangent is another one than
+// the program was made for, or when it is asked for twice.
+#include <fmt/format.h>
+
+#include "jit/specialise/residual/describe.h"
+#include "runtime/tensor/tensor.h"
+
+namespace ouro::jit {
+
+namespace prim = ir::prim;
+using ir::Atom;
+using runtime::kind_of;
+using runtime::ObjectKind;
+
+namespace {
+
+AVal zero() { return AVal::marker(AKind::zero); }
+AVal zero_value() { return AVal::of(Value::zero_cotangent()); }
+
+// Symbolic zeros are values of the interpreter.
+AVal as_given(const AVal& d) {
+  if (d.is(AKind::zero) || d.is(AKind::unbound)) return zero_value();
+  if (!d.is(AKind::tuple)) return d;
+  std::vector<AVal> items;
+  for (const AVal& i : d.items()) items.push_back(as_given(i));
+  return AVal::tuple(std::move(items));
+}
+
+}  // namespace
+
+// Where the cotangents of a result are that has tensors and numbers in it.
+struct ResultLeaves {
+  Specialiser& s;
+  std::vector<Back::Leaf> found{};
+  std::vector<uint32_t> path{};
+
+  bool is_leaf(const AVal& v) const {
+    const ir::Type* t = s.type_of(v);
+    if (t && t->kind == ir::TypeKind::floating) return true;
+    return s.is_tensor(v) && is_float(v.type->dtype);
+  }
+  void find(const AVal& v) {
+    if (v.is(AKind::tuple) && !v.extends_tuple()) {
+      for (uint32_t i = 0; i < v.items().size(); ++i) {
+        path.push_back(i);
+        find(v.items()[i]);
+        path.pop_back();
+      }
+      return;
+    }
+    if (is_leaf(v)) return found.push_back({path, s.type_of(v)});
+    // What has no cotangent as a value, and no slots.
+    const bool plain =
+        s.type_of(v) || (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str));
+    if (!plain) s.abandon(Reason::derivative, "a forward form that gives more than tensors and numbers");
+  }
+  // The cotangent of the result where those leaves have one.
+  AVal cotangent(const AVal& v, Atom wait, uint32_t having, uint32_t& next) const {
+    if (v.is(AKind::tuple)) {
+      std::vector<AVal> items;
+      for (const AVal& i : v.items()) items.push_back(cotangent(i, wait, having, next));
+      return AVal::tuple(std::move(items));
+    }
+    if (!is_leaf(v)) return zero();
+    const uint32_t at = next++;
+    if (!(having >> at & 1)) return zero();
+    return AVal::dynamic(s.code.let(prim::tuple_get, {wait}, at, found[at].type, s.span), found[at].type);
+  }
+};
+
+// Is anything read but what the form was called with, and what its function has captured?
+bool Specialiser::reads_what_may_change() const {
+  using Step = AccessNode::Step;
+  return std::ranges::any_of(access.nodes, [](const AccessNode& n) {
+    return n.step != Step::argument && n.step != Step::function && n.step != Step::capture;
+  });
+}
+
+// The pullback, where these leaves of the result have cotangents.
+void Specialiser::collect_way(const AVal& value, const AVal& pullback, const ResultLeaves& leaves, Atom wait,
+                              uint32_t having) {
+  uint32_t next = 0;
+  const AVal dy = leaves.cotangent(value, wait, having, next);
+  AObject map;
+  map.kind = AObject::Kind::shadow;
+  const AVal env = AVal::of_heap(sent_env_ = allocate(std::move(map)));
+  const AVal cotangents = call(pullback, {dy, env});
+  if (effects_.done) abandon(Reason::effects, "a pullback with an effect");
+  Describer b(*this, Describer::For::exit);
+  Back::Way& way = result_->back->ways.emplace_back();
+  way.leaves = having;
+  way.cotangents = b.tree(as_given(cotangents));
+  const AObject sums = read(env.heap);
+  for (size_t i = 0; i < sums.keys.size(); ++i) {
+    if (!sums.keys[i].known.is_int()) continue;  // of an object that nobody sees any more
+    if (cotangent_is_zero(sums.items[i])) continue;
+    auto [object, slot] = sent_places_.at(static_cast<size_t>(sums.keys[i].known.as_int()));
+    if (object.is(AKind::ref) && kind_at(object.heap) == AObject::Kind::globals)
+      object = AVal::of(read(object.heap).concrete);
+    way.sent.push_back({b.tree(object), b.tree(slot), b.tree(as_given(sums.items[i]))});
+  }
+  collect_writes(b);
+  if (!result_->writes.empty()) abandon(Reason::effects, "a forward form that changes what is outside");
+  b.settle(way.cotangents);
+  for (Back::Sent& s : way.sent)
+    for (OutputTree* t : {&s.object, &s.slot, &s.cotangent}) b.settle(*t);
+  return_outputs(b);
+}
+
+void Specialiser::collect_waiting(const AVal& pair) {
+  constexpr size_t kMostLeaves = 2;  // ways double with each
+  const std::vector<AVal> items = items_of(pair, "is a pair");
+  const AVal value = one_side(settle(items.at(0)));
+  if (effects_.done) abandon(Reason::effects, "a forward form with an effect");
+  ResultLeaves leaves{*this};
+  leaves.find(value);
+  const auto n = static_cast<uint32_t>(leaves.found.size());
+  if (n == 0 || n > kMostLeaves) abandon(Reason::derivative, fmt::format("a forward form that gives {} tensors", n));
+  Describer given(*this, Describer::For::exit);
+  result_->result = given.tree(value);
+  given.settle(result_->result);
+  code.effect(true);
+  const Atom wait = code.let(prim::ad_wait, given.outputs, 0, nullptr, span);
+  code.effect(false);
+  result_->back.emplace();
+  const Residual::Mark waits = code.mark();
+  const AHeap heap = heap_;
+  const uint32_t all = (1U << n) - 1;
+  for (uint32_t having = all, way = 0; having > 0; --having, ++way) {
+    if (way > 0) restore_heap(heap);
+    if (having == 1) {  // the last one
+      collect_way(value, items.at(1), leaves, wait, having);
+      break;
+    }
+    const ir::BlockId here = code.new_block(), others = code.new_block();
+    code.branch(code.let(prim::tuple_get, {wait}, n + way, ir::types::boolean(), span), here, others);
+    code.switch_to(here);
+    collect_way(value, items.at(1), leaves, wait, having);
+    code.switch_to(others);
+  }
+  result_->back->leaves = std::move(leaves.found);
+  // The interpreter would do the form again, and find what has changed since.
+  if (code.is_left_since(waits) && reads_what_may_change())
+    abandon(Reason::effects, "a pullback that may be left to the interpreter");
+}
+
+// ---------------------------------------------------------------- shadow maps
+
+// Who has the slots of an object that exists outside; null: it is made in the program.
+const AVal* Specialiser::outside_owner(const AVal& object) const {
+  switch (object.kind) {
+    case AKind::ref:
+      return heap_[object.heap]->external ? &object : nullptr;
+    case AKind::known:
+      return object.known.is_object() && kind_of(object.known) != ObjectKind::tuple &&
+                     kind_of(object.known) != ObjectKind::str
+                 ? &object
+                 : nullptr;
+    case AKind::closure: {
+      const AVal& source = source_of_form(object);
+      return source.parts->function.is_unbound() ? nullptr : &source;
+    }
+    default:
+      return nullptr;
+  }
+}
+
+void Specialiser::send(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
+  (void)shadow_key(object, slot);  // a slot that is known, or it ends here
+  const auto place = static_cast<int64_t>(sent_places_.size());
+  sent_places_.emplace_back(*outside_owner(object), slot);
+  AObject& map = write(env.heap);
+  map.keys.push_back(AVal::of(Value::integer(place)));
+  map.items.push_back(d);
+}
+
+// What others have added to such a slot is not known here.
+void Specialiser::need_inside(const AVal& env, const AVal& object) {
+  if (is_sent(env, object)) abandon(Reason::derivative, "a cotangent that only the caller knows");
+}
+
+}  // namespace ouro::jit

@@ -1,0 +1,178 @@
+#include "jit/versions/pullback.h"
+
+#include <fmt/format.h>
+
+#include "jit/specialise/residual/output.h"
+#include "jit/versions/executor.h"
+#include "runtime/autodiff/autodiff.h"
+#include "runtime/machine/threads.h"
+#include "runtime/object/alloc.h"
+#include "runtime/object/exception.h"
+#include "runtime/object/ops.h"
+#include "runtime/tensor/tensor.h"
+
+namespace ouro::jit {
+
+namespace ad = runtime::autodiff;
+using runtime::Args;
+using runtime::cast_exact;
+using runtime::kind_of;
+using runtime::Tuple;
+
+namespace {
+
+struct Waiting {
+  JitExecutor* executor = nullptr;
+  std::shared_ptr<Version> version;
+  PlanRef plan;                     // which the run needs
+  std::unique_ptr<WaitingRun> run;  // null: it has gone on
+  uint8_t place = 0;
+  runtime::RandomState drawn;
+  // What it was called with, in the object's values: the function, the result, then these.
+  size_t args = 0, nodes = 0, inputs = 0;
+  bool interpreted = false;  // the interpreter's pullback is the last of the values
+
+  static constexpr size_t kFirst = 2;
+  std::span<Value> args_of(std::vector<Value>& values) const { return std::span(values).subspan(kFirst, args); }
+  std::span<Value> nodes_of(std::vector<Value>& values) const {
+    return std::span(values).subspan(kFirst + args, nodes);
+  }
+  std::span<Value> inputs_of(std::vector<Value>& values) const {
+    return std::span(values).subspan(kFirst + args + nodes, inputs);
+  }
+};
+
+// ---------------------------------------------------------------- the cotangent
+
+Value at_path(Value v, const std::vector<uint32_t>& path) {
+  for (uint32_t i : path) {
+    if (ad::is_zero(v)) break;
+    v = ad::item(v, i);
+  }
+  return v;
+}
+
+// Is d what the program takes for the cotangent of y?
+bool fits(Session& s, const Value& y, const Value& d) {
+  if (y.is_float()) return d.is_float();
+  const auto *of = cast_exact<runtime::Tensor>(y), *t = cast_exact<runtime::Tensor>(d);
+  return of && t && t->dtype == of->dtype && std::ranges::equal(t->shape(), of->shape()) && t->place == of->place &&
+         ad::is_float_tensor(s, d);
+}
+
+struct Arrived {
+  Value tuple{};                   // for ad.wait
+  const Back::Way* way = nullptr;  // null: the program has none
+  bool zero = false;
+};
+
+Arrived arrived(Session& s, const Back& back, const Value& y, const Value& dy) {
+  std::vector<Value> items;
+  uint32_t having = 0;
+  for (size_t i = 0; i < back.leaves.size(); ++i) {
+    Value d = at_path(dy, back.leaves[i].path);
+    if (!ad::is_zero(d)) {
+      if (!fits(s, at_path(y, back.leaves[i].path), d)) return {};
+      having |= 1U << i;
+    }
+    items.push_back(std::move(d));
+  }
+  Arrived out{.zero = having == 0};
+  for (const Back::Way& way : back.ways) {
+    if (way.leaves == having) out.way = &way;
+    if (&way != &back.ways.back()) items.push_back(Value::boolean(way.leaves == having));
+  }
+  out.tuple = runtime::make_tuple(std::span<const Value>(items));
+  return out;
+}
+
+// ---------------------------------------------------------------- the interpreter instead
+
+// Is all that the form has read as it was then?
+bool is_unchanged(Session& s, const Waiting& w, std::vector<Value>& values) {
+  const std::span<Value> args = w.args_of(values), inputs = w.inputs_of(values);
+  std::vector<Value> nodes, now;
+  return w.version->made->access.load(s, values[0], {args.begin(), args.end()}, nodes, now, nullptr) &&
+         std::ranges::equal(now, inputs, [](const Value& a, const Value& b) { return a.same(b); });
+}
+
+// The interpreter's pair of the same call.
+Value pair_again(Session& s, const Waiting& w, std::vector<Value>& values) {
+  if (!is_unchanged(s, w, values))
+    return runtime::raise_text(
+        s, runtime::ExcKind::RuntimeError,
+        fmt::format("the pullback of {} is asked for again, and what it was called with has been changed since",
+                    w.version->made->typed->qualname.text()));
+  auto& random = s.state<runtime::RandomState>();
+  const runtime::RandomState before = random;
+  if (w.version->made->draws) random = w.drawn;
+  const JitExecutor::FormsInterpreted interpreted(*w.executor);
+  const std::vector<Value> args(w.args_of(values).begin(), w.args_of(values).end());
+  Value pair = runtime::call(s, values[0], Args{args, {}, {}});
+  random = before;
+  return pair;
+}
+
+// The interpreter's pullback, which stays for whoever asks again.
+Value pullback_again(Session& s, Waiting& w, std::vector<Value>& values) {
+  if (!w.interpreted) {
+    OURO_TRY(pair, pair_again(s, w, values));
+    values.push_back((*pair.as<Tuple>())[1]);
+    w.interpreted = true;
+    w.run = nullptr;
+  }
+  return values.back();
+}
+
+// args: the waiting call, dy, env
+Value go_on(Session& s, const Args& args) {
+  auto& values = args.positional[0].as<runtime::Opaque>()->values;
+  auto& w = *static_cast<Waiting*>(args.positional[0].as<runtime::Opaque>()->data.get());
+  const Value &dy = args.positional[1], &env = args.positional[2];
+  const Value held = args.positional[0];  // a script that runs meanwhile may drop the pullback
+  const Arrived came = arrived(s, *w.version->made->back, values[1], dy);
+  if (came.zero) return Value::none();
+  if (w.run && came.way && kind_of(env) == runtime::ObjectKind::shadow_map) {
+    const std::unique_ptr<WaitingRun> run = std::move(w.run);
+    const bool may_leave = w.executor->stresses_exits() && is_unchanged(s, w, values);
+    std::vector<Value> outputs;
+    const PlanExit exit = w.executor->run_on(s, *w.version, *run, came.tuple, w.place, may_leave, outputs);
+    if (exit == PlanExit::returned) return carry_back(s, *came.way, w.nodes_of(values), outputs, env);
+    if (exit != PlanExit::left) return Value::error();
+  }
+  OURO_TRY(pullback, pullback_again(s, w, values));
+  return runtime::call(s, pullback, {dy, env});
+}
+
+constexpr runtime::NativeDef kPullback{.name = "pullback", .params = "", .fn = go_on, .doc = "", .raw = true};
+
+}  // namespace
+
+Value waiting_pair(Session& s, const WaitingCall& call, std::unique_ptr<WaitingRun> run) {
+  OURO_TRY(y,
+           carry_out(s, *call.version->made, {const_cast<Value*>(call.nodes.data()), call.nodes.size()}, call.outputs));
+  auto w = std::make_shared<Waiting>();
+  w->executor = &call.executor;
+  w->version = call.version;
+  w->plan = call.version->compiled;
+  w->run = std::move(run);
+  w->place = call.place;
+  w->drawn = call.drawn;
+  w->args = call.args.size(), w->nodes = call.nodes.size(), w->inputs = call.inputs.size();
+  Value self = runtime::make_opaque(s.object_type(), std::move(w));
+  auto& values = self.as<runtime::Opaque>()->values;
+  values.push_back(call.function);
+  values.push_back(y);
+  for (const auto& part : {call.args, call.nodes, call.inputs}) values.insert(values.end(), part.begin(), part.end());
+  return runtime::make_tuple({y, runtime::make_native(kPullback, std::move(self))});
+}
+
+Value interpreted_pullback(Session& s, const Value& f) {
+  auto* n = cast_exact<runtime::Native>(f);
+  if (!n || n->def != &kPullback) return Value();
+  const Value held = n->self;
+  auto* self = held.as<runtime::Opaque>();
+  return pullback_again(s, *static_cast<Waiting*>(self->data.get()), self->values);
+}
+
+}  // namespace ouro::jit
