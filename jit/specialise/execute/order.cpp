@@ -61,6 +61,15 @@ AVal places_by(Specialiser& s, std::string_view function, const std::vector<AVal
   return plain ? s.emit_call(f, {AVal::tuple(places)}, keywords, type)
                : s.boxed_call(f, {AVal::tuple(places)}, keywords, type);
 }
+// The most of tensors of one element and type: what the comparisons choose, element by element. Unbound: they are none.
+AVal most_of_tensors(Specialiser& s, const std::vector<AVal>& items, bool most) {
+  for (const AVal& v : items)
+    if (!s.is_tensor(v) || v.type->rank() != 0 || v.type != items[0].type) return {};
+  AVal best = items[0];
+  for (size_t i = 1; i < items.size(); ++i)
+    best = s.tensor_op("where", {s.compare(most ? prim::gt : prim::lt, items[i], best), items[i], best});
+  return best;
+}
 // max() and min(). Which one it is is known where the comparisons are; of numbers of one type the interpreter's
 // function tells when the call runs.
 AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
@@ -96,6 +105,8 @@ AVal extreme(Specialiser& s, const Arguments& a, const Keywords& k, bool most) {
   if (items.empty() && otherwise.is(AKind::unbound)) s.abandon(Reason::raises, "max or min of nothing");
   if (items.empty()) return otherwise;
   if (decided) return best;
+  if (by_itself)
+    if (AVal chosen = most_of_tensors(s, items, most); !chosen.is(AKind::unbound)) return chosen;
   const char* function = most ? "max" : "min";
   if (!by_itself || !std::ranges::all_of(items, [&](const AVal& v) { return s.is_number(v); }))
     return s.chosen(*s.choice_among(items, false, true), places_by(s, function, keys, {}, ir::types::integer()));
