@@ -138,7 +138,13 @@ Value go_on(Session& s, const Args& args) {
     std::vector<Value> outputs;
     const PlanExit exit = w.executor->run_on(s, *w.version, *run, came.tuple, w.place, may_leave, outputs);
     if (exit == PlanExit::returned) return carry_back(s, *came.way, w.nodes_of(values), outputs, env);
-    if (exit != PlanExit::left) return Value::error();
+    if (exit == PlanExit::interrupted) return Value::error();
+    // A size that the program has taken for another one may raise: the interpreter knows better.
+    Value raised = std::exchange(s.pending, Value());
+    if (exit == PlanExit::raised && !is_unchanged(s, w, values)) {
+      s.pending = std::move(raised);
+      return Value::error();
+    }
   }
   OURO_TRY(pullback, pullback_again(s, w, values));
   return runtime::call(s, pullback, {dy, env});
