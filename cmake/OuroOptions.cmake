@@ -6,6 +6,7 @@ option(OURO_STRIP "Strip symbols at link time" OFF)
 option(OURO_FIXED_ADDRESS "Link programs at a fixed address: no relocations when they start" OFF)
 option(OURO_ASSERTS "Internal checks: assert, the verifier after every pass, _GLIBCXX_ASSERTIONS" ON)
 option(OURO_PRECOMPILE "Precompile the headers that most sources include" ON)
+option(OURO_UNITY "Compile sources of a folder together" OFF)
 option(OURO_WERROR "Warnings are errors" OFF)
 set(OURO_SANITIZE "" CACHE STRING "Value of -fsanitize=, or empty")
 

@@ -18,7 +18,7 @@ struct ReadError {
   std::string text;
 };
 
-bool plain_char(unsigned char c) { return c >= 0x80 || isalnum(c) || c == '_' || c == '.' || c == '<' || c == '>'; }
+bool word_char(unsigned char c) { return c >= 0x80 || isalnum(c) || c == '_' || c == '.' || c == '<' || c == '>'; }
 
 class Scanner {
  public:
@@ -48,8 +48,8 @@ class Scanner {
     size_t before = pos_;
     skip();
     size_t end = pos_ + t.size();
-    bool inside_word = plain_char(static_cast<unsigned char>(t.back())) && end < text_.size() &&
-                       plain_char(static_cast<unsigned char>(text_[end]));
+    bool inside_word = word_char(static_cast<unsigned char>(t.back())) && end < text_.size() &&
+                       word_char(static_cast<unsigned char>(text_[end]));
     bool found = text_.substr(pos_).starts_with(t) && !inside_word;
     pos_ = found ? end : before;
     return found;
@@ -67,7 +67,7 @@ class Scanner {
   std::string_view word() {
     skip();
     size_t begin = pos_;
-    while (pos_ < text_.size() && plain_char(static_cast<unsigned char>(text_[pos_]))) ++pos_;
+    while (pos_ < text_.size() && word_char(static_cast<unsigned char>(text_[pos_]))) ++pos_;
     if (begin == pos_) fail("expected a word");
     return text_.substr(begin, pos_ - begin);
   }
@@ -156,7 +156,7 @@ class Reader {
         codes_.push_back(Reader(s_).function());
         continue;
       }
-      if (plain_char(static_cast<unsigned char>(c)))
+      if (word_char(static_cast<unsigned char>(c)))
         s_.word();
       else
         s_.accept_here(c);
@@ -556,7 +556,7 @@ class Reader {
       else {  // NAME= is a keyword
         size_t p = s_.pos();
         char c = s_.peek();
-        if (c == '"' || plain_char(static_cast<unsigned char>(c))) {
+        if (c == '"' || word_char(static_cast<unsigned char>(c))) {
           Symbol name = s_.symbol();
           if (s_.raw() == '=')
             s_.expect("="), a = {CallSig::Kind::keyword, name};

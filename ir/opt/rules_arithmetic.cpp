@@ -21,7 +21,7 @@ bool reciprocal_is_exact(double c) {
   return std::isfinite(c) && std::fabs(std::frexp(c, &e)) == 0.5 && e > -100 && e < 100;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kArithmetic[] = {
     {"mul", "x * 1 = x", [](const Match& m) { return neutral_right(m, 1) || neutral_left(m, 1); }},
     {"div", "x / 1 = x", [](const Match& m) { return m.is_float(m.arg(0)) && neutral_right(m, 1); }},
     {"div", "x / 2^k = x * 2^-k",
@@ -60,6 +60,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> arithmetic_rules() { return kRules; }
+std::span<const Rule> arithmetic_rules() { return kArithmetic; }
 
 }  // namespace ouro::ir::opt

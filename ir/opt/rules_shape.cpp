@@ -50,7 +50,7 @@ bool undone(const Match& m) {
   return (in.way == Way::flat || in_place(composed(in, out), *m.type(x))) && m.become(x);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kShapes[] = {
     {"reshape flatten unflatten squeeze unsqueeze expand expand_as unreduce sum_to", "to the shape it has",
      [](const Match& m) { return m.same(m.arg(0)) && m.become(m.arg(0)); }},
     {"reshape flatten unflatten squeeze unsqueeze permute permute_back transpose t movedim expand expand_as flip "
@@ -62,6 +62,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> shape_rules_of_simplify() { return kRules; }
+std::span<const Rule> shape_rules_of_simplify() { return kShapes; }
 
 }  // namespace ouro::ir::opt

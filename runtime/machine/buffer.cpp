@@ -13,7 +13,7 @@ namespace {
 
 // Size classes: powers of two from 64 bytes, each in four steps. Kept per thread, up to a bound.
 constexpr int kBins = 4 * 42;
-constexpr size_t kKeep = size_t{256} << 20;
+constexpr size_t kKeepOfHost = size_t{256} << 20;
 
 int bin_of(size_t bytes, size_t& rounded) {
   if (bytes <= 64) return rounded = 64, 0;
@@ -58,7 +58,7 @@ void free_data(Buffer* b) {
 
 size_t most_kept() {
   const Client* c = current_client();
-  return c && c->memory.limit() ? std::min(kKeep, c->memory.limit() / 8) : kKeep;
+  return c && c->memory.limit() ? std::min(kKeepOfHost, c->memory.limit() / 8) : kKeepOfHost;
 }
 
 }  // namespace

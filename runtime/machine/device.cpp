@@ -14,7 +14,7 @@ namespace ouro::runtime {
 namespace {
 
 std::atomic<DeviceOpener> openers[kDeviceKinds];
-constexpr size_t kKeep = size_t{512} << 20;
+constexpr size_t kKeepOfDevice = size_t{512} << 20;
 
 // Size classes as those of the host's buffers: powers of two in four steps.
 size_t class_of(size_t bytes) {
@@ -54,7 +54,7 @@ void* Device::take(size_t& bytes) {
 }
 
 void Device::give(void* memory, size_t bytes) {
-  if (kept_ + bytes > kKeep) return backend->release(memory, bytes);
+  if (kept_ + bytes > kKeepOfDevice) return backend->release(memory, bytes);
   kept_ += bytes;
   free_[bytes].push_back(memory);
 }

@@ -5,17 +5,13 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/lookup.h"
-#include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/scripted.h"
 #include "runtime/types/sequence.h"
 
 namespace ouro::runtime {
 
 namespace {
 
-bool scripted(const Value& v) {
-  ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
-}
 // Is what `v` does to be read from the text (runtime/protocol/in_ouro.h)?
 bool by_text_of(const Value& v) {
   return kProtocolByText && kind_of(v) != ObjectKind::opaque && kind_of(v) != ObjectKind::type;

@@ -5,6 +5,7 @@
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
 #include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/scripted.h"
 #include "runtime/protocol/sequence_operators.h"
 #include "runtime/types/ordering.h"
 
@@ -36,11 +37,6 @@ Dunder plain(BinOp op) { return static_cast<Dunder>(static_cast<int>(op)); }
 Dunder reflected(BinOp op) { return static_cast<Dunder>(kBinOps + static_cast<int>(op)); }
 Dunder in_place(BinOp op) { return static_cast<Dunder>(2 * kBinOps + static_cast<int>(op)); }
 Dunder dunder(CmpOp op) { return static_cast<Dunder>(static_cast<int>(Dunder::eq_) + static_cast<int>(op)); }
-
-inline bool scripted(const Value& v) {
-  ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
-}
 
 // Is what an operator does with these read from the text (runtime/protocol/in_ouro.h)?
 bool by_text_of(const Value& a, const Value& b) {

@@ -18,14 +18,14 @@ const Type* owner(Session& s, Type* t, Dunder d) {
   return nullptr;
 }
 
-struct Row {
+struct Pair {
   SequenceOp bit;
   Dunder plain, reflected;  // the same where there is none
 };
-constexpr Row kRows[] = {{SequenceOp::add, Dunder::add_, Dunder::radd_},
-                         {SequenceOp::mul, Dunder::mul_, Dunder::rmul_},
-                         {SequenceOp::iadd, Dunder::iadd_, Dunder::iadd_},
-                         {SequenceOp::imul, Dunder::imul_, Dunder::imul_}};
+constexpr Pair kPairs[] = {{SequenceOp::add, Dunder::add_, Dunder::radd_},
+                           {SequenceOp::mul, Dunder::mul_, Dunder::rmul_},
+                           {SequenceOp::iadd, Dunder::iadd_, Dunder::iadd_},
+                           {SequenceOp::imul, Dunder::imul_, Dunder::imul_}};
 
 constexpr uint8_t bits_of(std::initializer_list<SequenceOp> ops) {
   uint8_t bits = 0;
@@ -43,7 +43,7 @@ uint8_t sequence_operators(const TypeSlots& t) {
 uint8_t sequence_operators(Session& s, Type* t) {
   if (std::ranges::none_of(t->mro, is_sequence)) return 0;
   uint8_t bits = 0;
-  for (const Row& r : kRows) {
+  for (const Pair& r : kPairs) {
     if (r.bit == SequenceOp::iadd && !is_sequence(t)) continue;
     const Type *plain = owner(s, t, r.plain), *reflected = owner(s, t, r.reflected);
     if (plain && is_sequence(plain) && (!reflected || is_sequence(reflected))) bits |= static_cast<uint8_t>(r.bit);
@@ -52,7 +52,7 @@ uint8_t sequence_operators(Session& s, Type* t) {
 }
 
 bool is_of_sequence(const Type* t, Dunder name) {
-  for (const Row& r : kRows)
+  for (const Pair& r : kPairs)
     if (r.plain == name) return t->sequence_operators & static_cast<uint8_t>(r.bit);
   return false;
 }

@@ -4,16 +4,11 @@
 #include "runtime/object/interrupt.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/in_ouro.h"
-#include "runtime/protocol/metaclass.h"
+#include "runtime/protocol/scripted.h"
 
 namespace ouro::runtime {
 
 namespace {
-
-bool scripted(const Value& v) {
-  ObjectKind k = kind_of(v);
-  return k == ObjectKind::instance || k == ObjectKind::exception || k == ObjectKind::opaque || is_metaclassed(v);
-}
 
 bool by_text_of(const Value& v) {
   return kProtocolByText && (kind_of(v) == ObjectKind::instance || kind_of(v) == ObjectKind::exception);

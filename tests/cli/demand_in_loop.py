@@ -165,32 +165,53 @@ print("done", *[w.sum().item() for w in train(ws, x, {turns})], flush=True)
 '''
 
 
-@bits
-def test_memory_is_given_back_in_the_middle_of_a_compiled_loop(t):
-    """A goal is met, and taken back, while one call goes on; the result has the same bits."""
-    runtime = t.path("runtime")
+def memory_given_back(t, turns):
+    """What a loop of so many turns said, in which a goal of memory was met and taken back; None where it ended before that."""
+    runtime = t.path(f"runtime{turns}")
     os.makedirs(runtime, mode=0o700)
     env = {"XDG_RUNTIME_DIR": runtime, "OURO_CHECK_PLANS": "0"}
-    t.write("loop.ouro", TRAINING.format(turns=2500))
+    t.write("loop.ouro", TRAINING.format(turns=turns))
     process = t.start("--threads=1", "--mode=graph", "loop.ouro", env=env)
 
-    def wait_for(what, condition):
+    def asked(memory, seen):
+        """Asks for so much, and waits until it is seen that this holds; False where the loop is at its end."""
+        if t.run("ctl", str(process.pid), "set", f"memory={memory}", env=env, status=None).status != 0:
+            t.check(process.wait(60) == 0, f"memory={memory} was refused")
+            return False
         end = time.monotonic() + 120
-        while not condition(state(t, process, env)):
-            t.check(process.poll() is None and time.monotonic() < end, what)
+        while True:
+            done = t.run("ctl", str(process.pid), "get", "--json", env=env, status=None)
+            if done.status != 0:
+                t.check(process.wait(60) == 0, f"memory={memory}: {done.err}")
+                return False
+            if seen(json.loads(done.out)):
+                return True
+            t.check(time.monotonic() < end, f"memory={memory}: nothing came of it")
             time.sleep(0.01)
 
     try:
         t.equal(process.stdout.readline(), "ready\n")
         # The first looks at memory are those of the call itself, once it has gone on for a while.
-        t.equal(t.run("ctl", str(process.pid), "set", "memory=2G", env=env).out, "")
-        wait_for("no memory was measured", lambda s: s["measures"]["memory"] > 0)
-        t.equal(t.run("ctl", str(process.pid), "set", "memory=45%", env=env).out, "")
-        wait_for("the goal was not met", lambda s: s["running"].get("temporaries") and s["targets"]["memory"]["met"])
-        t.equal(t.run("ctl", str(process.pid), "set", "memory=none", env=env).out, "")
-        wait_for("the response was not taken back", lambda s: not s["running"].get("temporaries"))
+        if not (asked("2G", lambda s: s["measures"]["memory"] > 0)
+                and asked("45%", lambda s: s["running"].get("temporaries") and s["targets"]["memory"]["met"])
+                and asked("none", lambda s: not s["running"].get("temporaries"))):
+            return None
+        in_the_middle = process.poll() is None
         out, err = process.communicate(timeout=300)
-        t.equal((out, err), (t.run("--threads=1", "--mode=graph", "loop.ouro", env=env).out.replace("ready\n", ""), ""))
+        t.equal(err, "")
+        return out if in_the_middle and out.startswith("done") else None
     finally:
         process.kill()
         process.communicate()
+
+
+@bits
+def test_memory_is_given_back_in_the_middle_of_a_compiled_loop(t):
+    """A goal is met, and taken back, while one call goes on; the result has the same bits."""
+    # On a machine that is slow at compiling and fast at loops the shorter ones end before the goal is met.
+    for turns in (500, 1000, 2500):
+        said = memory_given_back(t, turns)
+        if said:
+            t.equal(said, t.run("--mode=graph", "loop.ouro").out.replace("ready\n", ""))
+            return
+    t.check(False, "the loop was at its end before the goal was met and taken back")

@@ -18,7 +18,7 @@ using runtime::ObjectKind;
 using Args_ = std::vector<AVal>;
 
 namespace {
-AVal none() { return AVal::of(Value::none()); }
+AVal no_value() { return AVal::of(Value::none()); }
 
 // What runtime/autodiff/special.h asks of abstract values.
 struct Operands {
@@ -125,7 +125,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   const bool caught = name.starts_with(ad::kCaught);
   if (caught) name.remove_prefix(ad::kCaught.size());
   const auto op = ir::op_by_name(name);
-  if (!op || ir::is_tensor_op(*op)) return none();
+  if (!op || ir::is_tensor_op(*op)) return no_value();
   Args_ operands = args;
   if (ir::is_operator(*op) || ir::is_test(*op) || *op == prim::item_get || *op == prim::iter)
     for (AVal& a : operands) a = as_value(a);
@@ -135,7 +135,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   };
   switch (called.by) {
     case ad::Called::By::nothing:
-      return none();
+      return no_value();
     case ad::Called::By::text:
       return form_of(protocol_function(called.function));
     case ad::Called::By::form:
@@ -145,7 +145,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     case ad::Called::By::recorded:
       abandon(Reason::derivative, "an operation that may call scripts, in differentiated code");
   }
-  return none();
+  return no_value();
 }
 
 // A primitive by name, as ad.value has it: an attribute stands among the operands, a name second, a number last.

@@ -84,7 +84,7 @@ TEST_CASE("a_neighbour_is_kept") {
   })"));
 }
 
-constexpr const char* kSoftmax = R"(kernel(b0 out f32, b1 in f32; n0, n1;) {
+constexpr const char* kSoftmaxOfRows = R"(kernel(b0 out f32, b1 in f32; n0, n1;) {
   parallel i0 < n0 {
     %0 = ix.mul i0, n1
     reduce fold i1 < n1 {
@@ -100,9 +100,9 @@ constexpr const char* kSoftmax = R"(kernel(b0 out f32, b1 in f32; n0, n1;) {
   }
 })";
 
-TEST_CASE("a_row_that_is_reduced_first_may_be_overwritten_by_its_own_iteration") { CHECK(shares(kSoftmax)); }
+TEST_CASE("a_row_that_is_reduced_first_may_be_overwritten_by_its_own_iteration") { CHECK(shares(kSoftmaxOfRows)); }
 
-TEST_CASE("items_of_a_group_do_not_wait_for_each_other") { CHECK(!shares(kSoftmax, true)); }
+TEST_CASE("items_of_a_group_do_not_wait_for_each_other") { CHECK(!shares(kSoftmaxOfRows, true)); }
 
 TEST_CASE("a_row_of_another_iteration_is_kept") {
   CHECK(!shares(R"(kernel(b0 out f32, b1 in f32; n0, n1;) {

@@ -9,15 +9,15 @@ using namespace ouro;
 using namespace ouro::runtime;
 
 namespace {
-struct Machine {
+struct Tables {
   Session s;
   SessionScope scope{s};
 };
-std::string text(Session& s, const Value& v) { return repr_text(s, v); }
+std::string shown(Session& s, const Value& v) { return repr_text(s, v); }
 }  // namespace
 
 TEST_CASE("dict_keeps_the_order_of_insertion_through_deletion_and_growth", "[runtime]") {
-  Machine m;
+  Tables m;
   Value d = make_dict();
   for (int i = 0; i < 1000; ++i) REQUIRE(dict_set(m.s, d.as<Dict>(), Value::integer(i), Value::integer(i * i)));
   for (int i = 0; i < 1000; i += 2) CHECK(dict_delete(m.s, d.as<Dict>(), Value::integer(i)) == 1);
@@ -35,7 +35,7 @@ TEST_CASE("dict_keeps_the_order_of_insertion_through_deletion_and_growth", "[run
 }
 
 TEST_CASE("dict_used_as_a_stack_of_ever_new_keys_stays_findable", "[runtime]") {
-  Machine m;
+  Tables m;
   Value d = make_dict();
   for (int i = 0; i < 20000; ++i) {
     REQUIRE(dict_set(m.s, d.as<Dict>(), Value::integer(i * 7919), Value::none()));
@@ -45,31 +45,31 @@ TEST_CASE("dict_used_as_a_stack_of_ever_new_keys_stays_findable", "[runtime]") {
 }
 
 TEST_CASE("dict_keys_equal_across_number_types", "[runtime]") {
-  Machine m;
+  Tables m;
   Value d = make_dict();
   REQUIRE(dict_set(m.s, d.as<Dict>(), Value::integer(1), make_str("int")));
   REQUIRE(dict_set(m.s, d.as<Dict>(), Value::floating(1.0), make_str("float")));
   REQUIRE(dict_set(m.s, d.as<Dict>(), Value::boolean(true), make_str("bool")));
-  CHECK(text(m.s, d) == "{1: 'bool'}");
+  CHECK(shown(m.s, d) == "{1: 'bool'}");
   CHECK_FALSE(dict_set(m.s, d.as<Dict>(), make_list(), Value::none()));
   CHECK(pending_is(m.s, ExcKind::TypeError));
   clear_pending(m.s);
 }
 
 TEST_CASE("set_order_is_that_of_cpythons_table", "[runtime]") {
-  Machine m;
+  Tables m;
   Value t = make_set();
   for (const char* w : {"banana", "apple", "cherry", "date", "elderberry", "fig", "grape"})
     set_add(m.s, t.as<Set>(), make_str(w));
   // What CPython 3.11 with PYTHONHASHSEED=0 prints after the same additions.
-  CHECK(text(m.s, t) == "{'banana', 'apple', 'cherry', 'fig', 'date', 'grape', 'elderberry'}");
+  CHECK(shown(m.s, t) == "{'banana', 'apple', 'cherry', 'fig', 'date', 'grape', 'elderberry'}");
   Value n = make_set();
   for (int i : {33, 1, 9, 17, 25}) set_add(m.s, n.as<Set>(), Value::integer(i));
-  CHECK(text(m.s, n) == "{33, 1, 9, 17, 25}");
+  CHECK(shown(m.s, n) == "{33, 1, 9, 17, 25}");
 }
 
 TEST_CASE("instances_with_the_same_attributes_share_a_hidden_class", "[runtime]") {
-  Machine m;
+  Tables m;
   Value ns = make_dict();
   Value c = make_class(m.s, make_str("C"), make_tuple(), ns, {});
   REQUIRE_FALSE(c.is_error());
@@ -88,7 +88,7 @@ TEST_CASE("instances_with_the_same_attributes_share_a_hidden_class", "[runtime]"
 }
 
 TEST_CASE("collector_frees_cycles_and_keeps_what_is_held", "[runtime]") {
-  Machine m;
+  Tables m;
   Value held = make_list();
   {
     Value a = make_list(), b = make_dict();
@@ -105,7 +105,7 @@ TEST_CASE("collector_frees_cycles_and_keeps_what_is_held", "[runtime]") {
 }
 
 TEST_CASE("a_long_chain_of_objects_is_freed_without_deep_recursion", "[runtime]") {
-  Machine m;
+  Tables m;
   Value head = Value::none();
   for (int i = 0; i < 2000000; ++i) head = make_tuple({std::move(head)});
   head = Value();
@@ -113,7 +113,7 @@ TEST_CASE("a_long_chain_of_objects_is_freed_without_deep_recursion", "[runtime]"
 }
 
 TEST_CASE("c3_refuses_inconsistent_bases", "[runtime]") {
-  Machine m;
+  Tables m;
   Value ns = make_dict();
   Value a = make_class(m.s, make_str("A"), make_tuple(), ns, {});
   Value b = make_class(m.s, make_str("B"), make_tuple({a}), ns, {});
