@@ -198,6 +198,7 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   // The interpreter may have to do a form again, from its arguments.
   const bool form = ir::grad::is_forward_form(*f);
   if (form && (f->sig.kwonly || f->sig.varargs || f->sig.varkw)) return never();
+  if (form && runtime::called_by_itself(frame)) return never();  // over data: another form each time
   if (f->is_generator || f->kind == ir::Function::Kind::module || f->kind == ir::Function::Kind::class_body)
     return never();
   const auto known = index_.find(f.get());
@@ -400,11 +401,13 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
 }
 
 bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
-  if (s.options.mode != runtime::Mode::auto_) return false;
   const auto is_unused = [](const auto& v) {
     return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
   };
   const auto unused = std::ranges::count_if(f.versions, is_unused);
+  // What such a form calls has forms of its own, which will come again.
+  if (unused >= 2 && ir::grad::is_forward_form(*f.code)) return true;
+  if (s.options.mode != runtime::Mode::auto_) return false;
   if (unused < 2) return false;
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);
   if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;
