@@ -39,10 +39,8 @@ namespace {
 
 constexpr size_t kMostLookedAt = 256;
 
-constexpr uint32_t kBatchParts = 16;  // of a dict that is a batch with names
-
-// Do the arguments hold a tensor? This looks into tuples, small dicts and first items of lists, two levels deep. With
-// `objects` it also looks into attributes and all items of lists and dicts, at any depth, breadth first.
+// Do the arguments hold a tensor? This looks into tuples and first items of lists, two levels deep. With `objects` it
+// also looks into attributes and all items of lists and dicts, at any depth, breadth first.
 bool hold_tensor(const std::vector<Value>& args, bool objects) {
   using runtime::ObjectKind;
   struct Looked {
@@ -69,7 +67,7 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
       }
       case ObjectKind::dict: {
         auto* d = v->as<runtime::Dict>();
-        for (uint32_t i = 0; (objects || d->used <= kBatchParts) && i < d->filled; ++i)
+        for (uint32_t i = 0; objects && i < d->filled; ++i)
           if (!d->entries[i].key.is_unbound()) add(d->entries[i].value);
         break;
       }
