@@ -214,15 +214,10 @@ class Specialiser {
   bool overrides(const AVal& a, std::string_view special);
   bool is_known_outside(const AVal& a) const;
 
-  // ---- objects of classes that extend int, str or dict (execute/values.cpp)
+  // ---- objects of classes that extend int or str (execute/values.cpp)
   const AVal& native_of(const AVal& a) const;  // unbound: it extends none
   AVal as_value(const AVal& a);                // which int or text it is, if its class changes nothing of what these do
   bool value_method(const runtime::Native& n, std::vector<AVal>& args);
-  AVal dict_within(const AVal& a);                        // unbound: it extends no dict
-  AVal as_dict(const AVal& a, std::string_view special);  // the dict in it, if that method is dict's
-  AVal item_within(const AVal& a, const AVal& key);
-  AVal new_extended_dict(const Value& cls);
-  bool dict_method(const runtime::Native& n, std::vector<AVal>& args);
   AVal new_extension(const Value& cls, const std::vector<AVal>& args);
   bool new_of_tuple(const runtime::Native& n, const std::vector<AVal>& args) const;
   AVal tuple_method(const AVal& f, const std::vector<AVal>& args);  // unbound: it is called as others are

@@ -12,7 +12,6 @@ WHOLE = {
     "buffers_set_inside": ["step", "setup", "write"],
     "members_of_sets": ["step", "decayed"],
     "most_of_tensors": ["extremes"],
-    "dicts_of_classes": ["logs", "ordered", "given", "classes", "branches", "gradients"],
     "batches_with_names": ["Agent.update"],
     "sizes_that_are_multiples": ["viewed", "repeated", "heads"],
     "generators_of_scripts": ["joined"],

@@ -178,8 +178,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     return call(called_by(f.known), all, keywords);
   }
-  const bool tuple = t->layout == ObjectKind::tuple, dict = t->layout == ObjectKind::dict;
-  if (t->layout != ObjectKind::instance && !tuple && !dict)
+  const bool tuple = t->layout == ObjectKind::tuple;
+  if (t->layout != ObjectKind::instance && !tuple)
     abandon(Reason::unknown_object, fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())
     abandon(Reason::raises, fmt::format("an object of the abstract class {}", t->text()));
@@ -192,8 +192,6 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   AVal self;
   if (tuple) {
     self = new_extension(f.known, args);
-  } else if (dict) {
-    self = new_extended_dict(f.known);
   } else {
     AObject o;
     o.kind = AObject::Kind::instance;
@@ -201,7 +199,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     self = AVal::of_heap(allocate(std::move(o)));
   }
   AVal init = type_attr(f.known, intern("__init__"));
-  if (init.is(AKind::closure) || dict) {
+  if (init.is(AKind::closure)) {
     std::vector<AVal> all{self};
     all.insert(all.end(), args.begin(), args.end());
     call(init, all, keywords);
@@ -246,10 +244,6 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         keywords.push_back({sig.args[i].name, std::move(v)});
         break;
       case Kind::double_star: {
-        if (is_instance(v)) {
-          const AVal all = new_dict({}, {});
-          if (merge_mapping(all, v)) v = all;
-        }
         if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
           abandon(Reason::unknown_value, "** of something that is not followed");
         const AObject o = read(v.heap);

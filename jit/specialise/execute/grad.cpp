@@ -351,10 +351,8 @@ const AVal& source_of_form(const AVal& f) {
 
 std::string Specialiser::identity_text(const AVal& a) {
   switch (a.kind) {
-    case AKind::ref: {
-      const AVal dict = dict_within(a);  // an object that extends dict has its slots
-      return fmt::format("h{}", dict.is(AKind::unbound) ? a.heap : dict.heap);
-    }
+    case AKind::ref:
+      return fmt::format("h{}", a.heap);
     case AKind::closure: {
       const AParts& f = *source_of_form(a).parts;
       if (!f.function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f.function.object()));

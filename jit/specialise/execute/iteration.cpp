@@ -44,8 +44,7 @@ AVal Specialiser::view_item(const AVal& view, size_t i) const {
   return AVal::tuple({d.keys[i], d.items[i]});
 }
 
-AVal Specialiser::make_reversed(const AVal& given) {
-  const AVal a = as_dict(given, "__reversed__");
+AVal Specialiser::make_reversed(const AVal& a) {
   if (a.is(AKind::view)) return dict_iterator(a, true);
   if (is_instance(a) && !a.extends_tuple()) {
     const AVal own = class_lookup(a, intern("__reversed__"));
@@ -83,7 +82,7 @@ AVal Specialiser::make_reversed(const AVal& given) {
 }
 
 AVal Specialiser::make_iterator(const AVal& given) {
-  const AVal a = as_dict(parts_of_gradient(settled(as_value(given))), "__iter__");
+  const AVal a = parts_of_gradient(settled(as_value(given)));
   if (a.is(AKind::view)) return dict_iterator(a, false);
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
@@ -330,7 +329,7 @@ AVal Specialiser::next(const AVal& it) {
 }
 
 std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what) {
-  const AVal a = as_dict(settled(as_value(given)), "__iter__");
+  const AVal a = settled(as_value(given));
   if (a.extends_tuple() && overrides(a, "__iter__")) return items_from(make_iterator(a), what);
   if (a.is(AKind::tuple)) return a.items();
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
@@ -416,7 +415,7 @@ std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_vie
 
 // Puts the items of a dict, or of what has keys(), into a dict; false: `from` is no mapping.
 bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
-  const AVal asked = settled(given), from = as_dict(asked, "__iter__");  // else its keys() and items are asked for
+  const AVal from = settled(given);
   if (from.is(AKind::dynamic) && !from.type) abandon(Reason::container, "a mapping that is not followed");
   if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
@@ -434,7 +433,7 @@ bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
 }
 
 AVal Specialiser::length(const AVal& given) {
-  const AVal a = as_dict(parts_of_gradient(settled(as_value(given))), "__len__");
+  const AVal a = parts_of_gradient(settled(as_value(given)));
   if (auto v = concrete(a)) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {

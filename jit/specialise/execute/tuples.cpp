@@ -41,6 +41,14 @@ AVal Specialiser::wrap_extension(const Value& v, uint32_t node) {
 // Another value than the object, with parts of its own: it is told by them.
 AVal Specialiser::items_alone(const AVal& a) const { return AVal::tuple(a.items()); }
 
+// Does its class have that special method otherwise than by tuple?
+bool Specialiser::overrides(const AVal& a, std::string_view special) {
+  const AVal m = type_attr(a.known, intern(special));
+  if (m.is(AKind::unbound)) return false;
+  auto* n = m.is(AKind::known) ? cast_exact<runtime::Native>(m.known) : nullptr;
+  return !n || n->owner != session.type(ObjectKind::tuple);
+}
+
 AVal Specialiser::new_extension(const Value& cls, const std::vector<AVal>& args) {
   if (args.size() > 1) abandon(Reason::raises, "tuple.__new__ with other arguments than it takes");
   AVal out = AVal::tuple(args.empty() ? std::vector<AVal>{} : sized_items_of(args[0], "becomes a tuple"));

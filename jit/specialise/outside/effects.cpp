@@ -165,12 +165,10 @@ void Specialiser::before_unknown() {
 void Specialiser::forget(AObject& o) const {
   static const Symbol class_name = intern("__class__");
   o.stale = true;
-  const bool holds_dict = o.kind == AObject::Kind::instance && o.find(Symbol{});
   o.slots.clear();
   if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
   o.attributes = kNoHeap;
-  if (o.kind == AObject::Kind::instance)
-    o.any_class = o.any_class || holds_dict || runtime::is_set_by_functions(session, class_name);
+  if (o.kind == AObject::Kind::instance) o.any_class = runtime::is_set_by_functions(session, class_name);
 }
 
 // The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.

@@ -603,7 +603,7 @@ std::vector<Symbol> Specialiser::field_names(HeapId id) {
     }
   }
   for (const AObject::Slot& s : read(id).slots)
-    if (s.name && !s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end())
+    if (!s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end())
       names.push_back(s.name);
   return names;
 }
