@@ -108,7 +108,8 @@ Value pair_again(Session& s, const Waiting& w, std::vector<Value>& values) {
   if (w.version->made->draws) random = w.drawn;
   const JitExecutor::FormsInterpreted interpreted(*w.executor);
   const std::vector<Value> args(w.args_of(values).begin(), w.args_of(values).end());
-  Value pair = runtime::call(s, values[0], Args{args, {}, {}});
+  const Value function = values[0];
+  Value pair = runtime::call(s, function, Args{args, {}, {}});
   random = before;
   return pair;
 }
@@ -137,7 +138,8 @@ Value go_on(Session& s, const Args& args) {
     const bool may_leave = w.executor->stresses_exits() && is_unchanged(s, w, values);
     std::vector<Value> outputs;
     const PlanExit exit = w.executor->run_on(s, *w.version, *run, came.tuple, w.place, may_leave, outputs);
-    if (exit == PlanExit::returned) return carry_back(s, *came.way, w.nodes_of(values), outputs, env);
+    std::vector<Value> nodes(w.nodes_of(values).begin(), w.nodes_of(values).end());  // a key's __eq__ may ask again
+    if (exit == PlanExit::returned) return carry_back(s, *came.way, nodes, outputs, env);
     if (exit == PlanExit::interrupted) return Value::error();
     // A size that the program has taken for another one may raise: the interpreter knows better.
     Value raised = std::exchange(s.pending, Value());
