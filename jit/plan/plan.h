@@ -79,11 +79,12 @@ enum class PlanExit : uint8_t {
   waits,        // at ad.wait, whose operands are the `outputs`: RunContext::waiting goes on
 };
 
-/// A run that has handed out what a forward form gives, and waits for the cotangents (ad.wait). Its plan outlives it.
+/// A run of a forward form's program that has stopped at ad.wait: it has handed out the result, and waits for its
+/// cotangents. The plan must outlive it.
 class WaitingRun {
  public:
   virtual ~WaitingRun() = default;
-  /// Goes on to the end of the program, once.
+  /// Resumes the run, once: it goes to the end of the program. `cotangents`: the tuple that ad.wait gives.
   virtual PlanExit go_on(runtime::Value cotangents, std::vector<runtime::Value>& outputs, RunContext& context) = 0;
 };
 

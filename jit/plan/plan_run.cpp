@@ -14,10 +14,8 @@
 #include <fmt/format.h>
 
 #include "ir/effect.h"
-#include "jit/cache/code_cache.h"
-#include "jit/plan/activation.h"
 #include "jit/plan/check/plan_check.h"
-#include "jit/plan/plan_program.h"
+#include "jit/plan/compiled_plan.h"
 #include "runtime/interpreter/code.h"
 #include "runtime/interpreter/sampler.h"
 #include "runtime/machine/contract.h"
@@ -52,97 +50,10 @@ alignas(64) char empty_memory[64];  // where the address of no element points
 constinit thread_local std::string_view leave_text;  // of the plan, or a literal
 thread_local Span raised_span;
 
-// The program's kernels, then the contractions that are kernels on its device, in the order of their numbers in the
-// program.
-std::vector<const ir::loops::Kernel*> kernels_of(const Program& p) {
-  std::vector<const ir::loops::Kernel*> out;
-  for (const auto& k : p.kernels) out.push_back(&k.kernel);
-  for (const auto& k : p.contractions) out.push_back(&k);
-  return out;
-}
+}  // namespace
 
-// In a report.
-std::string what_it_is(const Instr& i) {
-  if (const auto* kernel = i.get<work::Kernel>()) return fmt::format("kernel {}", kernel->kernel);
-  if (i.is<work::Matmul>()) return "matmul";
-  if (i.is<work::Convolve>()) return "convolution";
-  if (const auto* o = i.operation()) return std::string(ir::op_name(o->op));
-  return "copy";
-}
-
-class CompiledPlan final : public Plan {
- public:
-  CompiledPlan(Program p, std::shared_ptr<runtime::Backend> backend, runtime::KernelModuleRef module, bool loaded)
-      : p_(std::move(p)),
-        backend_(std::move(backend)),
-        module_(std::move(module)),
-        loaded_(loaded),
-        token_(std::make_shared<char>()) {
-    static std::atomic<uint64_t> serial{0};
-    id_ = ++serial;
-    kernels_ = kernels_of(p_);
-  }
-
-  PlanExit run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) override;
-  std::unique_ptr<Activation> take_activation(Session& s);
-  void put_back(Session& s, std::unique_ptr<Activation> a);
-  std::string_view leave_reason() const override { return leave_text; }
-  Span raised_at() const override { return raised_span; }
-  size_t inputs() const override { return p_.params.size(); }
-  size_t kernels() const override { return kernels_.size(); }
-  std::vector<const ir::loops::Kernel*> kernel_list() const override { return kernels_; }
-  size_t loose() const override {
-    return static_cast<size_t>(std::ranges::count_if(p_.code, [](const Instr& i) { return i.operation() != nullptr; }));
-  }
-  size_t code_bytes() const override { return module_ ? module_->bytes() : 0; }
-  bool loaded() const override { return loaded_; }
-  std::vector<std::string> not_compiled() const override {
-    return module_ ? module_->not_compiled() : std::vector<std::string>{};
-  }
-  PlanCounters counters() const override { return counters_; }
-  int64_t peak_bytes() const override { return peak_; }
-  int64_t held_bytes(Session& s) const override {
-    int64_t bytes = 0;
-    const auto& plans = s.state<SessionActivations>().plans;
-    if (auto at = plans.find(id_); at != plans.end())
-      for (const auto& a : at->second.idle) bytes += a->held_bytes();
-    return bytes;
-  }
-  void drop_held(Session& s) override {
-    auto& plans = s.state<SessionActivations>().plans;
-    if (auto at = plans.find(id_); at != plans.end()) at->second.idle.clear();
-  }
-  SymbolSizes sizes() const override { return last_sizes_; }
-  Recomputing recomputing() const override { return p_.recomputing; }
-  const MicroBatching& micro_batching() override {
-    std::lock_guard guard(told_);  // sessions may share the plan
-    if (!p_.micro_batching) p_.micro_batching = would_be_micro_batching(p_.function, p_.plan, last_sizes_);
-    return *p_.micro_batching;
-  }
-  std::string text() const override { return print(p_); }
-  const ir::FunctionRef& base() const { return p_.base; }
-  std::vector<InstructionTime> times() const override;
-
- private:
-  friend struct Runner;
-  Program p_;
-  std::vector<const ir::loops::Kernel*> kernels_;  // of the module, in its order
-  std::shared_ptr<runtime::Backend> backend_;
-  runtime::KernelModuleRef module_;
-  bool loaded_;
-  std::shared_ptr<void> token_;
-  uint64_t id_ = 0;
-  PlanCounters counters_;
-  int64_t peak_ = 0;
-  SymbolSizes last_sizes_;
-  std::atomic<int> checks_{0};
-  std::mutex told_;
-  struct Time {
-    uint64_t runs = 0, ns = 0;
-    Symbol name{};  // in the timeline
-  };
-  std::vector<Time> times_;  // by instruction
-};
+std::string_view CompiledPlan::leave_reason() const { return leave_text; }
+Span CompiledPlan::raised_at() const { return raised_span; }
 
 // One run.
 struct Runner {
@@ -155,7 +66,6 @@ struct Runner {
   uint32_t at = UINT32_MAX;                   // the instruction; none yet
   bool leaves = false;                        // the instruction asks the interpreter to do the call
   bool waits = false;                         // the instruction is ad.wait
-  bool resumed = false;                       // the run has waited, and goes on
   PlanRef successor{};                        // the run goes on there, from the head of the loop that `at` begins
 
   Value& reg(Reg r) { return a.regs[r]; }
@@ -271,7 +181,8 @@ struct Runner {
   static constexpr int kPoison = 0xff;
 
   void poison_arena() {
-    if (!device && a.arena) std::memset(a.arena, kPoison, static_cast<size_t>(a.arena_bytes));
+    if (check::checking_plans() && !device && a.arena)
+      std::memset(a.arena, kPoison, static_cast<size_t>(a.arena_bytes));
   }
   // Slots whose last use was instruction `at`, but for what others have of their memory.
   void poison_dead(uint32_t at) {
@@ -590,7 +501,6 @@ struct Runner {
       return PlanExit::left;
     }
     const bool poisons = check::checking_plans();
-    if (poisons && !resumed) poison_arena();
     for (;;) {
       runtime::poll_interrupt(s);
       if (ctx.leave_after >= 0 && ctx.leave_after-- == 0) {
@@ -733,7 +643,6 @@ class WaitingPlan final : public WaitingRun {
     Runner r{plan_, p_, *a_, context, context.session};
     r.device = device_;
     r.at = at_;
-    r.resumed = true;
     const PlanExit exit = r.run([&] { return r.take(std::move(cotangents)), true; }, outputs);
     runtime::compiled_place = place;
     plan_.put_back(context.session, std::move(a_));
@@ -748,19 +657,6 @@ class WaitingPlan final : public WaitingRun {
   std::shared_ptr<runtime::Device> device_;
 };
 
-std::unique_ptr<Activation> CompiledPlan::take_activation(Session& s) {
-  auto& entry = s.state<SessionActivations>().of(id_, token_);
-  if (entry.idle.empty()) return std::make_unique<Activation>();
-  std::unique_ptr<Activation> a = std::move(entry.idle.back());
-  entry.idle.pop_back();
-  return a;
-}
-
-void CompiledPlan::put_back(Session& s, std::unique_ptr<Activation> a) {
-  for (Value& v : a->regs) v = Value();
-  s.state<SessionActivations>().of(id_, token_).idle.push_back(std::move(a));
-}
-
 PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs, RunContext& context) {
   Session& s = context.session;
   const runtime::CompiledPlace place = runtime::compiled_place;
@@ -768,7 +664,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   ++counters_.runs;
   std::optional<Runner> r(std::in_place, *this, p_, *a, context, s);
   if (p_.plan.device != runtime::DeviceId::cpu) r->device = s.devices.at(p_.plan.device);
-  PlanExit exit = r->run([&] { return r->start(inputs); }, outputs);
+  PlanExit exit = r->run([&] { return r->start(inputs) && (r->poison_arena(), true); }, outputs);
   PlanRef running;  // where it has gone on
   while (PlanRef next = std::move(r->successor)) {
     auto& plan = static_cast<CompiledPlan&>(*next);
@@ -778,6 +674,7 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
     Runner to{plan, plan.p_, *b, context, s};
     const auto begin = [&] {
       const bool goes_on = to.go_on(*r);
+      to.poison_arena();
       a->make_room();  // its memory may be what the other plan is to do without
       r->plan.put_back(s, std::move(a));
       return goes_on;
@@ -794,47 +691,6 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
   else
     r->plan.put_back(s, std::move(a));
   return exit;
-}
-
-std::vector<InstructionTime> CompiledPlan::times() const {
-  std::vector<InstructionTime> out;
-  for (size_t k = 0; k < times_.size(); ++k) {
-    const Instr& i = p_.code[k];
-    if (times_[k].runs) out.push_back({what_it_is(i), i.span, i.is<work::Prim>(), times_[k].runs, times_[k].ns});
-  }
-  return out;
-}
-
-}  // namespace
-
-int64_t Activation::held_bytes() const {
-  int64_t bytes = arena_bytes;
-  for (const Value& v : caches)
-    if (const Tensor* t = runtime::cast<Tensor>(v); t && t->refs == 1 && t->buffer->refs == 1)
-      bytes += static_cast<int64_t>(t->nbytes());
-  return bytes;
-}
-
-void drop_idle_memory(runtime::Session& s) {
-  for (auto& [id, entry] : s.state<SessionActivations>().plans)
-    for (auto& activation : entry.idle) activation->make_room();
-}
-
-PlanRef build_plan(ir::FunctionRef typed, const PlanOptions& options, std::string& error) {
-  const auto* like = static_cast<const CompiledPlan*>(options.like.get());
-  Program p = build_program(std::move(typed), options.plan, options.sizes, like ? like->base() : nullptr);
-  std::vector<const ir::loops::Kernel*> kernels = kernels_of(p);
-  for (const ir::loops::Kernel* k : kernels)
-    if (std::string wrong = verify(*k); !wrong.empty()) ouro_bug("a kernel that is none: %s", wrong.c_str());
-  runtime::KernelModuleRef module;
-  bool loaded = false;
-  if (!kernels.empty()) {
-    module = options.cache ? options.cache->compile(*options.backend, kernels, error, loaded, options.threads)
-                           : options.backend->compile(kernels, error, nullptr, options.threads);
-    if (!module) return nullptr;
-    if (options.beside) options.backend->settle(*module);
-  }
-  return std::make_shared<CompiledPlan>(std::move(p), options.backend, std::move(module), loaded);
 }
 
 }  // namespace ouro::jit

@@ -96,18 +96,14 @@ struct WriteBack {
   OutputTree value;
 };
 
-// The second part of a forward form's program. The first ends at ad.wait, whose operands are the outputs that the
-// result is made of.
+// A forward form's program behind ad.wait: its pullback. (The operands of ad.wait are what the result is made of.)
 struct Back {
-  struct Leaf {                  // a tensor or number in the result that has a cotangent
-    std::vector<uint32_t> path;  // to it, through tuples
-    const ir::Type* type = nullptr;
-  };
-  std::vector<Leaf> leaves;
-  struct Sent {  // what the shadow map gets, in this order
+  using Path = std::vector<uint32_t>;  // through tuples
+  std::vector<Path> leaves;            // the tensors and numbers in the result that have a cotangent
+  struct Sent {                        // what the shadow map gets, in this order
     OutputTree object, slot, cotangent;
   };
-  // The way that the program takes where these leaves have cotangents, and the others are zero.
+  // The branch for the case that these leaves have cotangents, and the others are the symbolic zero.
   struct Way {
     uint32_t leaves = 0;    // bits
     OutputTree cotangents;  // of the arguments, as a pullback gives them

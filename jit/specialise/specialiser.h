@@ -216,6 +216,7 @@ class Specialiser {
 
   // ---- objects of classes that extend int or str (execute/values.cpp)
   const AVal& native_of(const AVal& a) const;  // unbound: it extends none
+  bool slots_by_item(const AVal& a) const;     // runtime/autodiff/autodiff.h
   AVal as_value(const AVal& a);                // which int or text it is, if its class changes nothing of what these do
   bool value_method(const runtime::Native& n, std::vector<AVal>& args);
   AVal new_extension(const Value& cls, const std::vector<AVal>& args);
@@ -276,6 +277,8 @@ class Specialiser {
   bool is_rule(const ir::Function& code) const;     // of grad_rules
   bool is_derived(const ir::Function& code) const;  // a rule's, a forward form's, a pullback's
   AVal forward_form(const AVal& f);
+  void need_plain_defaults(const AVal& f);
+  void need_no_end(const runtime::Type& cls);
   AVal forward_of_closure(const AVal& f, bool flat);
   AVal forward_of_native(const Value& f);
   AVal flat_form(const AVal& form);
@@ -620,7 +623,7 @@ class Specialiser {
     return sent_env_ != kNoHeap && env.heap == sent_env_ && outside_owner(object);
   }
   void send(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
-  void need_inside(const AVal& env, const AVal& object);
+  void need_map(const AVal& env, const AVal& object);
   void note_written(const AVal& loaded);
   void note_written(const AObject& o, const AObject::Slot& slot);
 

@@ -247,9 +247,7 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   runtime::MemoryUnlimited unlimited(s.memory);
   auto* jit = static_cast<JitExecutor*>(s.executor);
   CodeVersions& code = *static_cast<CodeVersions*>(data);
-  // Compiled forms know of no slots of classes.
-  if (code.code->derived && (jit->forms_interpreted_ || runtime::autodiff::state(s).classes_hold))
-    return RunOutcome::not_taken;
+  if (code.code->derived && !jit->serves_forms()) return RunOutcome::not_taken;
   FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) {
     if (jit->times_all) {
@@ -267,6 +265,12 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   }
   if (part && !jit->wants(frame, true)) return RunOutcome::not_taken;
   return jit->call(s, frame, f, result);
+}
+
+// The pullback of a compiled form can be asked for once, and it knows of no slots of classes.
+bool JitExecutor::serves_forms() const {
+  const runtime::autodiff::State& state = runtime::autodiff::state(session_);
+  return !state.reusable_pullbacks && !state.classes_hold;
 }
 
 RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
@@ -403,9 +407,8 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
     return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
   };
   const auto unused = std::ranges::count_if(f.versions, is_unused);
-  // What such a form calls has forms of its own, which will come again.
-  if (unused >= 2 && ir::grad::is_forward_form(*f.code)) return true;
-  if (s.options.mode != runtime::Mode::auto_) return false;
+  // What a form calls has forms of its own.
+  if (s.options.mode != runtime::Mode::auto_ && !ir::grad::is_forward_form(*f.code)) return false;
   if (unused < 2) return false;
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);
   if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;

@@ -75,15 +75,6 @@ class JitExecutor final : public runtime::Executor {
   /// `may_leave`: the interpreter can do the form again (stress mode leaves where it likes).
   PlanExit run_on(Session& s, const Version& v, WaitingRun& run, Value cotangents, uint8_t place, bool may_leave,
                   std::vector<Value>& outputs);
-  Value interpreted_pullback(Session& s, const Value& f) override { return jit::interpreted_pullback(s, f); }
-  /// Meanwhile no forward form is done by compiled code.
-  struct FormsInterpreted {
-    explicit FormsInterpreted(JitExecutor& e) : e(e) { ++e.forms_interpreted_; }
-    ~FormsInterpreted() { --e.forms_interpreted_; }
-    FormsInterpreted(const FormsInterpreted&) = delete;
-    FormsInterpreted& operator=(const FormsInterpreted&) = delete;
-    JitExecutor& e;
-  };
   const uint64_t begun_ns = now_ns();
   bool times_all = false;        // interpreted calls and each instruction, too: for reports
   uint64_t compile_wait_ns = 0;  // how long calls waited for compilation
@@ -94,6 +85,7 @@ class JitExecutor final : public runtime::Executor {
  private:
   CodeVersions& versions_of(const ir::FunctionRef& code);
   FunctionVersions& function_of(CodeVersions& c, const runtime::Function* closure);
+  bool serves_forms() const;
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   // One call of a function that has versions, or might.
   struct Call {
@@ -195,7 +187,6 @@ class JitExecutor final : public runtime::Executor {
   std::shared_ptr<CodeCache> cache_ = std::make_shared<CodeCache>(0);
   std::unique_ptr<CompileQueue> queue_;
   bool in_slice_ = false;
-  int forms_interpreted_ = 0;
   bool parts_wanted_ = false;  // some derivative is interpreted: its functions' forms are compiled by themselves
   static constexpr int64_t kMostStressed = 64;
   int64_t stress_exit_of_pullbacks_ = 0;  // the instruction behind ad.wait at which stress mode leaves next

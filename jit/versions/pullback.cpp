@@ -4,7 +4,7 @@
 
 #include "jit/specialise/residual/output.h"
 #include "jit/versions/executor.h"
-#include "runtime/autodiff/autodiff.h"
+#include "runtime/autodiff/state.h"
 #include "runtime/machine/threads.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/exception.h"
@@ -30,7 +30,6 @@ struct Waiting {
   runtime::RandomState drawn;
   // What it was called with, in the object's values: the function, the result, then these.
   size_t args = 0, nodes = 0, inputs = 0;
-  bool interpreted = false;  // the interpreter's pullback is the last of the values
 
   static constexpr size_t kFirst = 2;
   std::span<Value> args_of(std::vector<Value>& values) const { return std::span(values).subspan(kFirst, args); }
@@ -44,7 +43,7 @@ struct Waiting {
 
 // ---------------------------------------------------------------- the cotangent
 
-Value at_path(Value v, const std::vector<uint32_t>& path) {
+Value at_path(Value v, const Back::Path& path) {
   for (uint32_t i : path) {
     if (ad::is_zero(v)) break;
     v = ad::item(v, i);
@@ -70,9 +69,9 @@ Arrived arrived(Session& s, const Back& back, const Value& y, const Value& dy) {
   std::vector<Value> items;
   uint32_t having = 0;
   for (size_t i = 0; i < back.leaves.size(); ++i) {
-    Value d = at_path(dy, back.leaves[i].path);
+    Value d = at_path(dy, back.leaves[i]);
     if (!ad::is_zero(d)) {
-      if (!fits(s, at_path(y, back.leaves[i].path), d)) return {};
+      if (!fits(s, at_path(y, back.leaves[i]), d)) return {};
       having |= 1U << i;
     }
     items.push_back(std::move(d));
@@ -96,33 +95,22 @@ bool is_unchanged(Session& s, const Waiting& w, std::vector<Value>& values) {
          std::ranges::equal(now, inputs, [](const Value& a, const Value& b) { return a.same(b); });
 }
 
-// The interpreter's pair of the same call.
-Value pair_again(Session& s, const Waiting& w, std::vector<Value>& values) {
+// The interpreter's pullback of the same call.
+Value pullback_again(Session& s, const Waiting& w, std::vector<Value>& values) {
   if (!is_unchanged(s, w, values))
     return runtime::raise_text(
         s, runtime::ExcKind::RuntimeError,
-        fmt::format("the pullback of {} is asked for again, and what it was called with has been changed since",
+        fmt::format("the derivative of {} cannot be computed any more: what it was called with has been changed since",
                     w.version->made->typed->qualname.text()));
   auto& random = s.state<runtime::RandomState>();
   const runtime::RandomState before = random;
   if (w.version->made->draws) random = w.drawn;
-  const JitExecutor::FormsInterpreted interpreted(*w.executor);
+  const ad::ReusablePullbacks interpreted(s);
   const std::vector<Value> args(w.args_of(values).begin(), w.args_of(values).end());
   const Value function = values[0];
-  Value pair = runtime::call(s, function, Args{args, {}, {}});
+  const Value pair = runtime::call(s, function, Args{args, {}, {}});
   random = before;
-  return pair;
-}
-
-// The interpreter's pullback, which stays for whoever asks again.
-Value pullback_again(Session& s, Waiting& w, std::vector<Value>& values) {
-  if (!w.interpreted) {
-    OURO_TRY(pair, pair_again(s, w, values));
-    values.push_back((*pair.as<Tuple>())[1]);
-    w.interpreted = true;
-    w.run = nullptr;
-  }
-  return values.back();
+  return pair.is_error() ? pair : (*pair.as<Tuple>())[1];
 }
 
 // args: the waiting call, dy, env
@@ -138,10 +126,9 @@ Value go_on(Session& s, const Args& args) {
     const bool may_leave = w.executor->stresses_exits() && is_unchanged(s, w, values);
     std::vector<Value> outputs;
     const PlanExit exit = w.executor->run_on(s, *w.version, *run, came.tuple, w.place, may_leave, outputs);
-    std::vector<Value> nodes(w.nodes_of(values).begin(), w.nodes_of(values).end());  // a key's __eq__ may ask again
-    if (exit == PlanExit::returned) return carry_back(s, *came.way, nodes, outputs, env);
+    if (exit == PlanExit::returned) return carry_back(s, *came.way, w.nodes_of(values), outputs, env);
     if (exit == PlanExit::interrupted) return Value::error();
-    // A size that the program has taken for another one may raise: the interpreter knows better.
+    // What raises may do so because of a size that the compiler took for another one: the interpreter tells.
     Value raised = std::exchange(s.pending, Value());
     if (exit == PlanExit::raised && !is_unchanged(s, w, values)) {
       s.pending = std::move(raised);
@@ -157,8 +144,7 @@ constexpr runtime::NativeDef kPullback{.name = "pullback", .params = "", .fn = g
 }  // namespace
 
 Value waiting_pair(Session& s, const WaitingCall& call, std::unique_ptr<WaitingRun> run) {
-  OURO_TRY(y,
-           carry_out(s, *call.version->made, {const_cast<Value*>(call.nodes.data()), call.nodes.size()}, call.outputs));
+  OURO_TRY(y, carry_out(s, *call.version->made, call.nodes, call.outputs));
   auto w = std::make_shared<Waiting>();
   w->executor = &call.executor;
   w->version = call.version;
@@ -171,16 +157,9 @@ Value waiting_pair(Session& s, const WaitingCall& call, std::unique_ptr<WaitingR
   auto& values = self.as<runtime::Opaque>()->values;
   values.push_back(call.function);
   values.push_back(y);
-  for (const auto& part : {call.args, call.nodes, call.inputs}) values.insert(values.end(), part.begin(), part.end());
+  for (const std::span<Value>& part : {call.args, call.nodes, call.inputs})
+    values.insert(values.end(), part.begin(), part.end());
   return runtime::make_tuple({y, runtime::make_native(kPullback, std::move(self))});
-}
-
-Value interpreted_pullback(Session& s, const Value& f) {
-  auto* n = cast_exact<runtime::Native>(f);
-  if (!n || n->def != &kPullback) return Value();
-  const Value held = n->self;
-  auto* self = held.as<runtime::Opaque>();
-  return pullback_again(s, *static_cast<Waiting*>(self->data.get()), self->values);
 }
 
 }  // namespace ouro::jit

@@ -1,10 +1,12 @@
 // The pullback that a compiled forward form gives (jit/specialise/residual/waiting.cpp): a run of its program that
 // waits for the result's cotangent.
 //
-// The interpreter does the form again, and its own pullback takes the cotangent, where the run cannot: it has gone on
-// already, another cotangent comes than it was made for (a part of the result has none), it is left in the middle, or
-// the pullback is differentiated. A form that is compiled so has no effect outside. What it was given must be the same
-// objects with the same tensors as then, else it is a RuntimeError.
+// A run goes on once, which is enough for `grad` and `value_and_grad`; what `vjp` gives may be called again and again,
+// so its forms are interpreted (ReusablePullbacks).
+//
+// Where the run is left in the middle, or another kind of cotangent comes than it was made for, the interpreter does
+// the form again, and its own pullback takes the cotangent. A form that is compiled so has no effect outside. It must
+// find the same objects with the same tensors as then, else it is a RuntimeError.
 #pragma once
 
 #include <memory>
@@ -26,13 +28,10 @@ struct WaitingCall {
   uint8_t place = 0;
   runtime::RandomState drawn{};  // before the form drew
   Value function{};
-  std::span<const Value> args{}, nodes{}, inputs{};
-  std::span<Value> outputs{};
+  std::span<Value> args{}, nodes{}, inputs{}, outputs{};
 };
 
 /// The pair (result, pullback); error with an exception set.
 Value waiting_pair(Session& s, const WaitingCall& call, std::unique_ptr<WaitingRun> run);
-/// The interpreter's pullback in place of such a one; unbound: `f` is another function.
-Value interpreted_pullback(Session& s, const Value& f);
 
 }  // namespace ouro::jit

@@ -1,4 +1,5 @@
-// What the forms of callables share: forward.cpp (forward forms), catching.cpp (those that give what they raise).
+// What the forms of callables share: forward.cpp (forward forms), plain.cpp (of what has no rule), catching.cpp (those
+// that give what they raise).
 #pragma once
 
 #include <initializer_list>
@@ -19,8 +20,11 @@ constexpr uint8_t kComputedDefaults = kFlagUser;
 // The form, or one that brings the cotangents of f's default values, if differentiated code computed those.
 Value with_defaults(Session& s, Value form, const Function* f);
 
-// The form, giving what it raises, of a native that has no rule.
+// Of what has no rule (plain.cpp): a callable; a native, giving what it raises; a primitive that asks what stands in
+// its operands.
+Value plain_form(const Value& f);
 Value caught_native(const Value& f);
+Value recorded_primitive_form(std::string_view prim);
 
 // What custom_vjp, checkpoint and jit say of themselves (library classes). A script's __getattr__ is not asked.
 constexpr std::string_view kOwnForm = "__forward_form__", kDifferentiatesAs = "__differentiates_as__";

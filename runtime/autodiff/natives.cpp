@@ -46,6 +46,7 @@ Value n_acc(Session& s, const Args& a) { return done(shadow_add(s, a[0], a[1], a
 Value n_take(Session& s, const Args& a) { return shadow_take(s, a[0], a[1], a[2]); }
 Value n_peek(Session& s, const Args& a) { return shadow_peek(s, a[0], a[1], a[2]); }
 Value n_put(Session& s, const Args& a) { return done(shadow_put(s, a[0], a[1], a[2], a[3])); }
+Value n_attribute_slot(Session& s, const Args& a) { return attribute_slot(s, a[0], a[1]); }
 Value n_open(Session&, const Args& a) { return shadow_open(a[0], a[1], a[2].as_int()), Value::none(); }
 Value n_close(Session&, const Args& a) { return shadow_close(a[0], a[1], a[2].as_int()), Value::none(); }
 Value n_slot_count(Session&, const Args& a) {
@@ -204,6 +205,12 @@ Value n_plain(Session& s, const Args& a) {
 Value n_detached(Session& s, const Args& a) {
   if (a.size() == 0) return raise_type_error(s, "detached() missing required argument 'f' (pos 1)");
   const RecorderSet unrecorded(s, nullptr);
+  return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
+}
+// reusable(f, *args, **kw): f, whose pullbacks may be asked for more than once.
+Value n_reusable(Session& s, const Args& a) {
+  if (a.size() == 0) return raise_type_error(s, "reusable() missing required argument 'f' (pos 1)");
+  const ReusablePullbacks reusable(s);
   return call(s, a[0], Args{a.positional.subspan(1), a.keywords, a.names});
 }
 // recorded(f, *args, **kw): (what f gives, a pullback of what scripts did meanwhile).
@@ -371,6 +378,10 @@ constexpr NativeDef kFunctions[] = {
      .params = "made, /",
      .fn = n_mark_class,
      .doc = "What stands in a class may have a derivative from now on."},
+    {.name = "attribute_slot",
+     .params = "object, name, /",
+     .fn = n_attribute_slot,
+     .doc = "(object, slot) of an attribute's cotangents."},
     {.name = "class_of_slot",
      .params = "x, name: str, /",
      .fn = n_class_of_slot,
@@ -501,6 +512,11 @@ constexpr NativeDef kFunctions[] = {
      .params = "f, *args, **kw",
      .fn = n_detached,
      .doc = "A call without derivative, of which nothing is kept.",
+     .raw = true},
+    {.name = "reusable",
+     .params = "f, *args, **kw",
+     .fn = n_reusable,
+     .doc = "A call of a form whose pullback may be asked for more than once.",
      .raw = true},
     {.name = "recorded",
      .params = "f, *args, **kw",

@@ -56,11 +56,7 @@ const Value& slot_owner(const Value& object) {
     v = &f->captures.back();
   }
   // An object of a class that extends a container has the slots of what it extends.
-  if (const Value& native = unwrap(*v); !native.same(*v)) {
-    const ObjectKind k = kind_of(native);
-    if (k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset)
-      return native;
-  }
+  if (slots_by_item(*v)) return unwrap(*v);
   if (is_dict_proxy(*v)) return unwrap(v->as<DictView>()->dict);
   // globals() and __dict__ of a module: its names.
   if (auto* o = cast_exact<Opaque>(*v); o && o->values.size() == 1 && kind_of(o->values[0]) == ObjectKind::module)
@@ -68,6 +64,19 @@ const Value& slot_owner(const Value& object) {
   // Attributes that have been asked for as a dict are its items.
   if (Instance* i = cast_exact<Instance>(*v); i && !i->shape && cast_exact<Dict>(i->dict)) return i->dict;
   return *v;
+}
+
+bool slots_by_item(const Value& object) {
+  if (!cast_exact<Instance>(object)) return false;
+  const ObjectKind k = kind_of(unwrap(object));
+  return k == ObjectKind::list || k == ObjectKind::dict || k == ObjectKind::set || k == ObjectKind::frozenset;
+}
+
+Value attribute_slot(Session&, const Value& object, const Value& name) {
+  if (!slots_by_item(object)) return make_tuple({object, name});
+  if (const Instance* i = object.as<Instance>(); !i->shape && cast_exact<Dict>(i->dict))
+    return make_tuple({i->dict, name});
+  return make_tuple({object, make_str(kAttribute + std::string(name.as<Str>()->view()))});
 }
 
 namespace {

@@ -52,6 +52,7 @@ inline std::string_view swapped(ir::Op op) {
 //   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds it
 //   bool identified()            such a method is an object, with places of its own
 //   bool data_of_class()         attr.get of what differentiated code put into a class
+//   bool slots_by_item()         attr.get and .set of an object whose items have slots: it extends a list, dict or set
 //   bool dict_of_class()         attr.get of a class's __dict__, which is made for it
 //   bool computed()              attr.get of what a built-in class computes
 //   bool missing()               a dict whose class has __missing__
@@ -126,11 +127,13 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.dict_of_class()) return {By::form, "class_dict_form"};
     if (on.load_of_class_asks()) return text("load_of_class");
     if (on.load_asks()) return text("load");
-    return on.computed() ? Called{By::form, "computed_form"} : Called{};
+    if (on.computed()) return {By::form, "computed_form"};
+    return on.slots_by_item() ? Called{By::form, "attribute_form"} : Called{};
   }
   if (op == prim::attr_set) {
     if (on.store_asks()) return text("store");
-    return on.stores_in_class() ? Called{By::form, "class_store_form"} : Called{};
+    if (on.stores_in_class()) return {By::form, "class_store_form"};
+    return on.slots_by_item() ? Called{By::form, "attribute_store_form"} : Called{};
   }
   if (op == prim::item_get && on.gradient(0)) return rule("gradient_item");
   if (op == prim::iter && on.gradient(0)) return rule("gradient_iterator");

@@ -22,11 +22,25 @@ struct State {
   bool classes_hold = false;                            // differentiated code wrote to a class, or made one
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
   std::vector<Value> guarded;                           // generators with a yield inside of a try
-  Value rules;                                          // module grad_rules
-  Value table;                                          // its RULES
-  std::unordered_map<std::string, Value> found;         // rules and functions by name
+  int reusable_pullbacks = 0;  // pullbacks that are made now may be asked for again and again: the interpreter's can be
+  Value rules;                 // module grad_rules
+  Value table;                 // its RULES
+  std::unordered_map<std::string, Value> found;  // rules and functions by name
   std::unordered_set<const ir::Function*>
       transforms;  // what grad and value_and_grad give: compiled as a script's function
+};
+
+inline State& state(Session& s);
+// While pullbacks are made that somebody keeps.
+class ReusablePullbacks {
+ public:
+  explicit ReusablePullbacks(Session& s) : s_(s) { ++state(s_).reusable_pullbacks; }
+  ~ReusablePullbacks() { --state(s_).reusable_pullbacks; }
+  ReusablePullbacks(const ReusablePullbacks&) = delete;
+  ReusablePullbacks& operator=(const ReusablePullbacks&) = delete;
+
+ private:
+  Session& s_;
 };
 
 inline State& state(Session& s) { return s.state<State>(); }

@@ -59,8 +59,6 @@ struct Executor {
   virtual void let_go(Session&) {}
   // The program has ended: keeps what it has learned for the next run.
   virtual void program_ended() {}
-  // The interpreter's in place of a pullback of compiled code, which is to be differentiated; unbound: `f` is none.
-  virtual Value interpreted_pullback(Session&, const Value&) { return {}; }
   virtual PlanMemory memory_of_plans(Session&) { return {}; }
   // Gives back what memory_of_plans() calls idle.
   virtual void drop_idle(Session&) {}

@@ -142,6 +142,10 @@ struct AVal {
   bool extends_tuple() const { return kind == AKind::tuple && !known.is_unbound(); }
 };
 
+inline AVal none() { return AVal::of(Value::none()); }
+/// The symbolic zero of derivatives.
+inline AVal zero() { return AVal::marker(AKind::zero); }
+
 template <class Visit>
 void AParts::each(Visit&& visit) {
   for (AVal& v : items) visit(v);
@@ -293,6 +297,7 @@ inline const AVal& one_side(const AVal& a) {
 }
 
 // The object, if no branches left it in two forms; else throws NeedSide.
+inline bool is_none(const AVal& a) { return one_side(a).is(AKind::known) && a.known.is_none(); }
 inline const AObject& one_side(const AObject& o) {
   if (!o.tag.is_none()) throw NeedSide{o.tag};
   return o;

@@ -17,8 +17,6 @@ using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
 namespace {
 
-AVal nothing() { return AVal::of(Value::none()); }
-AVal no_change() { return AVal::marker(AKind::zero); }
 AVal text(std::string_view t) { return AVal::of(runtime::make_str(t)); }
 AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
 
@@ -26,24 +24,7 @@ AVal boolean(bool b) { return AVal::of(Value::boolean(b)); }
   AVal name([[maybe_unused]] Specialiser& s, [[maybe_unused]] const Arguments& a, [[maybe_unused]] const Keywords& k)
 
 N(n_forward) { return s.forward_form(a.at(0)); }
-// Has it no cotangent as a value? What an object or a function holds has slots, which do not ask who leads to it.
-bool is_no_number(Specialiser& s, const AVal& v) {
-  if (v.is(AKind::tuple))
-    return std::ranges::all_of(v.items(), [&](const AVal& item) { return is_no_number(s, item); });
-  if (v.is(AKind::closure) || v.is(AKind::bound) || v.is(AKind::ref)) return true;
-  if (v.is(AKind::known))
-    return !v.known.is_float() && kind_of(v.known) != ObjectKind::tensor && kind_of(v.known) != ObjectKind::tuple;
-  const ir::Type* t = v.is(AKind::dynamic) ? v.type : nullptr;
-  return t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::boolean || t->kind == ir::TypeKind::string);
-}
-N(n_computed_defaults) {
-  const AVal& f = a.at(0);
-  const auto plain = [&](const AVal& v) { return is_no_number(s, v); };
-  if (!f.is(AKind::closure) || !std::ranges::all_of(f.parts->defaults, plain) ||
-      !std::ranges::all_of(f.parts->kwdefaults, [&](const auto& k) { return plain(k.second); }))
-    s.abandon(Reason::derivative, "default values that differentiated code computes");
-  return nothing();
-}
+N(n_computed_defaults) { return s.need_plain_defaults(a.at(0)), none(); }
 // Nothing raises in compiled code: what does is done again by the interpreter.
 N(n_catching) { return s.adapter("calm", {s.forward_form(a.at(0))}); }
 N(n_env) {
@@ -52,7 +33,7 @@ N(n_env) {
   return AVal::of_heap(s.allocate(std::move(o)));
 }
 N(n_is_zero) { return boolean(s.cotangent_is_zero(a.at(0))); }
-N(n_zero) { return no_change(); }
+N(n_zero) { return zero(); }
 N(n_end) { return AVal::marker(AKind::end); }
 N(n_add) { return s.cotangent_add(a.at(0), a.at(1)); }
 N(n_like) { return a.at(0).is(AKind::like) ? a[0] : s.like_of(a[0]); }
@@ -64,11 +45,11 @@ N(n_active) {
   return boolean(a[0].is(AKind::tuple) || (a[0].is(AKind::known) && kind_of(a[0].known) == ObjectKind::tuple));
 }
 AVal kept_of(Specialiser& s, const AVal& x) { return x.is(AKind::like) ? x : s.like_of(x); }
-N(n_fit) { return s.cotangent_is_zero(a.at(0)) ? no_change() : s.fit(a[0], kept_of(s, a.at(1))); }
+N(n_fit) { return s.cotangent_is_zero(a.at(0)) ? zero() : s.fit(a[0], kept_of(s, a.at(1))); }
 N(n_expand) {
   if (s.cotangent_is_zero(a.at(0))) return a[0];
   AVal kept = kept_of(s, a.at(1));
-  if (kept.is(AKind::known) && kept.known.is_none()) return no_change();
+  if (kept.is(AKind::known) && kept.known.is_none()) return zero();
   if (!kept.is(AKind::like) || !s.is_tensor(a[0])) return s.fit(a[0], kept);
   std::vector<AVal> shape;
   for (const ir::SymDim& d : kept.type->dims) shape.push_back(s.size(d));
@@ -79,8 +60,8 @@ N(n_expand) {
 }
 N(n_get) { return s.cotangent_item(a.at(0), s.need_int(a.at(1), "is a position")); }
 N(n_one_hot) {
-  if (s.cotangent_is_zero(a.at(0))) return no_change();
-  std::vector<AVal> t(static_cast<size_t>(s.need_int(a.at(1), "is a position")), no_change());
+  if (s.cotangent_is_zero(a.at(0))) return zero();
+  std::vector<AVal> t(static_cast<size_t>(s.need_int(a.at(1), "is a position")), zero());
   t.push_back(a[0]);
   return AVal::tuple(std::move(t));
 }
@@ -97,18 +78,23 @@ AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
   }
   if (!t && !y.is(AKind::ref) && !y.is(AKind::closure) && !(y.is(AKind::known) && !y.known.is_object()))
     s.abandon(Reason::derivative, "the zeros of a value that is not followed");
-  return nothing();
+  return none();
 }
 N(n_dense) { return dense(s, a.at(0), a.at(1)); }
-N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), nothing(); }
+N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
 N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
 N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
-N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), nothing(); }
+N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
+N(n_attribute_slot) {
+  if (!s.slots_by_item(a.at(0))) return AVal::tuple({a[0], a.at(1)});
+  const std::string name(s.need_name(a.at(1)).text());
+  return AVal::tuple({a[0], AVal::of(runtime::make_str(ad::kAttribute + name))});
+}
 int64_t place_in_list(Specialiser& s, const AVal& i) { return s.need_int(i, "is a place in a list"); }
-N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), true), nothing(); }
-N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), nothing(); }
+N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), true), none(); }
+N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), none(); }
 N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
-N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), nothing(); }
+N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_is_pullback) {
   if (a.at(0).is(AKind::dynamic) && !a[0].type)
     s.abandon(Reason::unknown_value, "whether a value of no known type is a pullback");
@@ -163,11 +149,12 @@ N(n_bare) {
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = s.need_constant(a.at(0), "is a class");
+  if (const auto* t = cast_exact<runtime::Type>(o.cls)) s.need_no_end(*t);
   return AVal::of_heap(s.allocate(std::move(o)));
 }
 N(n_class_attribute) {
   AVal v = s.class_lookup(a.at(0), s.need_name(a.at(1)));
-  return v.is(AKind::unbound) ? nothing() : v;
+  return v.is(AKind::unbound) ? none() : v;
 }
 N(n_record) {
   AObject o;
@@ -201,14 +188,14 @@ N(n_special) {
   if (!text) s.abandon(Reason::internal, "a primitive's name that is no text");
   return s.forward_special(text->view(), {a.begin() + 1, a.end()});
 }
-N(n_lost) { return nothing(); }  // exceptions are not made here
+N(n_lost) { return none(); }  // exceptions are not made here
 N(n_guarded) { return AVal::of(Value::integer(0)); }
 N(n_plain) { return s.call(a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_detached) {
   const Specialiser::RecordingSet unrecorded(s, nullptr);
   return s.call(a.at(0), {a.begin() + 1, a.end()}, k);
 }
-N(n_recorded) { return s.recorded(nothing(), a.at(0), {a.begin() + 1, a.end()}, k); }
+N(n_recorded) { return s.recorded(none(), a.at(0), {a.begin() + 1, a.end()}, k); }
 N(n_add_item) { return s.cotangent_add_item(a.at(0), a.at(1), a.at(2), a.at(3), a.at(4)); }
 N(n_rows_of) {
   if (!a.at(0).is(AKind::like) || a[0].type->rank() == 0) return AVal::of(Value::integer(0));
@@ -239,7 +226,7 @@ N(r_bind) {
 N(r_check) {
   const ir::OpInfo& op = row_of(s, a.at(0));
   s.check_arguments(op, s.bind_row(op, s.items_of(a.at(1), "are arguments"), keywords_of(s, a.at(2)), nullptr));
-  return nothing();
+  return none();
 }
 N(r_keywords) {
   const ir::OpInfo& op = row_of(s, a.at(0));
@@ -281,7 +268,7 @@ N(r_vjp) { return function_value(s, runtime::operation_text(s.session, row_of(s,
 N(r_derivative) {
   const ir::OpInfo* d =
       ir::local_derivative(row_of(s, a.at(0)).op, static_cast<int>(s.need_int(a.at(1), "names an input")));
-  return d ? AVal::of(Value::integer(static_cast<int64_t>(d->op))) : nothing();
+  return d ? AVal::of(Value::integer(static_cast<int64_t>(d->op))) : none();
 }
 AVal numbers(const std::vector<int>& list) {
   std::vector<AVal> out;
@@ -341,6 +328,7 @@ constexpr NativeRow kRows[] = {
     {"class_attribute", n_class_attribute},
     {"record", n_record},
     {"model_class", n_model_class},
+    {"attribute_slot", n_attribute_slot},
     {"fields", n_fields},
     {"fail", n_fail},
     {"stop_gradient", n_same},
@@ -351,6 +339,7 @@ constexpr NativeRow kRows[] = {
     {"guarded", n_guarded},
     {"left_open", n_lost},
     {"plain", n_plain},
+    {"reusable", n_plain},
     {"detached", n_detached},
     {"recorded", n_recorded},
     {"add_item", n_add_item},

@@ -188,7 +188,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     return call(protocol_function("construct"), all, keywords);
   }
-  if (t->has_del) abandon_whole(Reason::class_hook, "an object with __del__");  // its end would come at another moment
+  need_no_end(*t);
   AVal self;
   if (tuple) {
     self = new_extension(f.known, args);

@@ -25,9 +25,6 @@ using Keywords = std::vector<std::pair<Symbol, AVal>>;
 
 namespace {
 
-AVal none() { return AVal::of(Value::none()); }
-AVal zero() { return AVal::marker(AKind::zero); }
-bool is_none(const AVal& a) { return one_side(a).is(AKind::known) && a.known.is_none(); }
 bool is_zero(const AVal& a) {
   return a.is(AKind::zero) || is_none(a) || (a.is(AKind::known) && a.known.is(runtime::Tag::zero_cotangent));
 }
@@ -53,10 +50,27 @@ AVal Specialiser::adapter(std::string_view name, const Args_& args) {
   return call(concrete_function(f), args);
 }
 
+// Has it no cotangent as a value? What an object or a function holds has slots, which do not ask who leads to it.
+static bool is_no_number(Specialiser& s, const AVal& v) {
+  if (v.is(AKind::tuple))
+    return std::ranges::all_of(v.items(), [&](const AVal& item) { return is_no_number(s, item); });
+  if (v.is(AKind::closure) || v.is(AKind::bound) || v.is(AKind::ref)) return true;
+  if (v.is(AKind::known))
+    return !v.known.is_float() && kind_of(v.known) != ObjectKind::tensor && kind_of(v.known) != ObjectKind::tuple;
+  const ir::Type* t = v.is(AKind::dynamic) ? v.type : nullptr;
+  return t && (t->kind == ir::TypeKind::integer || t->kind == ir::TypeKind::boolean || t->kind == ir::TypeKind::string);
+}
+// Cotangents of default values that differentiated code has computed are not followed.
+void Specialiser::need_plain_defaults(const AVal& f) {
+  const auto plain = [&](const AVal& v) { return is_no_number(*this, v); };
+  if (!f.is(AKind::closure) || !std::ranges::all_of(f.parts->defaults, plain) ||
+      !std::ranges::all_of(f.parts->kwdefaults, [&](const auto& k) { return plain(k.second); }))
+    abandon(Reason::derivative, "default values that differentiated code computes");
+}
+
 AVal Specialiser::forward_of_closure(const AVal& f, bool flat) {
   const auto* made = cast_exact<runtime::Function>(f.parts->function);
-  if (made && made->flags & ad::kComputedDefaults)
-    abandon(Reason::derivative, "default values that differentiated code has computed");
+  if (made && made->flags & ad::kComputedDefaults) need_plain_defaults(f);
   ad::State::Pair& p = ad::state(session).pairs[f.parts->code.get()];
   if (!p.source) p.source = f.parts->code;
   ir::FunctionRef& form = flat ? p.flat : p.forward;
@@ -413,8 +427,7 @@ void Specialiser::shadow_add(const AVal& env, const AVal& object, const AVal& sl
 }
 
 AVal Specialiser::shadow_peek(const AVal& env, const AVal& object, const AVal& slot) {
-  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
-  need_inside(env, object);
+  need_map(env, object);
   const int i = key_position(read(env.heap).keys, shadow_key(object, slot));
   if (i < 0) return zero();
   const AVal& v = read(env.heap).items[static_cast<size_t>(i)];
@@ -428,8 +441,7 @@ AVal Specialiser::shadow_take(const AVal& env, const AVal& object, const AVal& s
 }
 
 void Specialiser::shadow_put(const AVal& env, const AVal& object, const AVal& slot, const AVal& d) {
-  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
-  need_inside(env, object);
+  need_map(env, object);
   const Value key = shadow_key(object, slot);
   AObject& e = write(env.heap);
   const int i = key_position(e.keys, key);
@@ -450,8 +462,7 @@ static int64_t place_of_key(const Value& key, const Value& who) {
 }
 
 void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, bool open) {
-  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
-  need_inside(env, list);
+  need_map(env, list);
   const Value who = runtime::make_str(identity_text(list));
   const AObject before = read(env.heap);
   AObject& e = write(env.heap);
@@ -468,8 +479,7 @@ void Specialiser::shadow_move(const AVal& env, const AVal& list, int64_t at, boo
 }
 
 int64_t Specialiser::shadow_count(const AVal& env, const AVal& list) {
-  if (!env.is(AKind::ref)) abandon(Reason::derivative, "a derivative that crosses the interpreter");
-  need_inside(env, list);
+  need_map(env, list);
   const Value who = runtime::make_str(identity_text(list));
   int64_t n = 0;
   for (const AVal& key : read(env.heap).keys) n = std::max(n, place_of_key(key.known, who) + 1);

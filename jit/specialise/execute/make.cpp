@@ -113,4 +113,9 @@ AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& a, const std::vecto
   return put_together(s, data, as_asked(settled));
 }
 
+// The end of such an object would come at another moment than the interpreter's.
+void Specialiser::need_no_end(const runtime::Type& cls) {
+  if (cls.has_del) abandon_whole(Reason::class_hook, "an object with __del__");
+}
+
 }  // namespace ouro::jit

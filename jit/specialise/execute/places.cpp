@@ -15,9 +15,6 @@ using runtime::kind_of;
 using runtime::ObjectKind;
 
 namespace {
-AVal none() { return AVal::of(Value::none()); }
-AVal zero() { return AVal::marker(AKind::zero); }
-bool is_none(const AVal& a) { return one_side(a).is(AKind::known) && a.known.is_none(); }
 AVal number(int64_t i) { return AVal::of(Value::integer(i)); }
 }  // namespace
 
@@ -119,10 +116,14 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
 AVal Specialiser::iterator_source(const AVal& it) {
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) return none();
   const AObject o = read(it.heap);
+  // Of what the iterator gave: the interpreter would not differentiate through it, or its place is not followed.
+  auto need_place = [&](bool known) {
+    if (!known) abandon(Reason::derivative, "an iterator whose place is not followed");
+  };
   auto has_ended = [&](const AObject& iterator) {
     if (iterator.cursor.is(AKind::unbound)) return false;
     auto at = concrete(iterator.cursor);
-    if (!at) abandon(Reason::derivative, "an iterator whose place is not followed");
+    need_place(at.has_value());
     return at->is_none();
   };
   auto last = [&] {
@@ -134,7 +135,7 @@ AVal Specialiser::iterator_source(const AVal& it) {
       return has_ended(o) ? none() : AVal::tuple({o.source, last()});
     case AObject::Iter::reversed: {
       auto at = concrete(o.cursor);
-      if (!at) abandon(Reason::derivative, "an iterator whose place is not followed");
+      need_place(at.has_value());
       return AVal::tuple({o.source, number(at->as_int() + 1)});
     }
     case AObject::Iter::dict: {
@@ -144,15 +145,13 @@ AVal Specialiser::iterator_source(const AVal& it) {
       if (at < 0 || at >= static_cast<int64_t>(o.parts.size())) return none();
       const AVal place = AVal::tuple({dict, o.parts[static_cast<size_t>(at)]});
       if (is_view(o.source, ObjectKind::dict_values)) return place;
-      if (runtime::autodiff::holds_float(o.parts[static_cast<size_t>(at)].known))
-        abandon(Reason::derivative, "the derivative through keys of a dict that are floats");
+      need_place(!runtime::autodiff::holds_float(o.parts[static_cast<size_t>(at)].known));
       if (is_view(o.source, ObjectKind::dict_keys)) return none();
       return new_list({none(), place});
     }
     case AObject::Iter::set:
       if (has_ended(o)) return none();
-      if (const auto* of = cast_exact<runtime::Set>(read(o.source.heap).concrete); of && of->of_others)
-        abandon(Reason::derivative, "the derivative through the items of a set that was made of other sets");
+      if (const auto* set = cast_exact<runtime::Set>(read(o.source.heap).concrete)) need_place(!set->of_others);
       return AVal::tuple({o.source, o.parts[static_cast<size_t>(concrete(last())->as_int())]});
     case AObject::Iter::tuple:
       if (o.step.is(AKind::unbound)) return AVal::tuple({it, last()});

@@ -195,7 +195,7 @@ N(n_bare) {
   auto* t = cls ? cast_exact<runtime::Type>(*cls) : nullptr;
   if (!t || t->builtin || t->layout != ObjectKind::instance)
     s.abandon(Reason::unknown_object, "an object of a class that is not followed");
-  if (t->has_del) s.abandon_whole(Reason::class_hook, "an object with __del__");
+  s.need_no_end(*t);
   AObject o;
   o.kind = AObject::Kind::instance;
   o.cls = *cls;

@@ -18,7 +18,6 @@ using runtime::ObjectKind;
 using Args_ = std::vector<AVal>;
 
 namespace {
-AVal no_value() { return AVal::of(Value::none()); }
 
 // What runtime/autodiff/special.h asks of abstract values.
 struct Operands {
@@ -92,6 +91,7 @@ struct Operands {
   bool load_of_class_asks() const { return false; }
   bool stores_in_class() const { return false; }
   bool missing() const { return false; }
+  bool slots_by_item() const { return s.slots_by_item(at(0)); }
   bool dict_of_class() const { return false; }
   bool made_generic() const { return false; }
   bool computed() const {
@@ -126,7 +126,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   const bool caught = name.starts_with(ad::kCaught);
   if (caught) name.remove_prefix(ad::kCaught.size());
   const auto op = ir::op_by_name(name);
-  if (!op || ir::is_tensor_op(*op)) return no_value();
+  if (!op || ir::is_tensor_op(*op)) return none();
   Args_ operands = args;
   if (ir::is_operator(*op) || ir::is_test(*op) || *op == prim::item_get || *op == prim::iter)
     for (AVal& a : operands) a = as_value(a);
@@ -136,7 +136,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
   };
   switch (called.by) {
     case ad::Called::By::nothing:
-      return no_value();
+      return none();
     case ad::Called::By::text:
       return form_of(protocol_function(called.function));
     case ad::Called::By::form:
@@ -146,7 +146,7 @@ AVal Specialiser::forward_special(std::string_view name, const Args_& args) {
     case ad::Called::By::recorded:
       abandon(Reason::derivative, "an operation that may call scripts, in differentiated code");
   }
-  return no_value();
+  return none();
 }
 
 // A primitive by name, as ad.value has it: an attribute stands among the operands, a name second, a number last.

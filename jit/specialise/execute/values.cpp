@@ -15,6 +15,13 @@ const AVal& Specialiser::native_of(const AVal& a) const {
   return read(a.heap).native;
 }
 
+bool Specialiser::slots_by_item(const AVal& a) const {
+  const AVal& native = native_of(a);
+  if (!native.is(AKind::ref)) return false;
+  const AObject::Kind k = kind_at(native.heap);
+  return k == AObject::Kind::list || k == AObject::Kind::dict || k == AObject::Kind::set;
+}
+
 // (What it is called, shown as and hashed by are no operators. The class's version is guarded where the object is.)
 static bool changes_operators(Session& s, runtime::Type* t) {
   runtime::Type* base = s.type(t->layout);

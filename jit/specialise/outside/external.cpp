@@ -441,8 +441,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
     if (!i->shape || (!i->native.is_unbound() && !extends_value(i->native))) return boxed();
-    if (i->type->has_del)
-      abandon_whole(Reason::class_hook, "an object with __del__");  // whose end would come at another moment
+    need_no_end(*i->type);
   }
   HeapId id;
   if (known != external_.end()) {

@@ -1,17 +1,13 @@
-// A forward form that is compiled by itself, where what calls it is interpreted.
+// A forward form that is compiled by itself, because what calls it is interpreted.
 //
-// Its program is that of the form and of its pullback, one behind the other. Between the two stands `ad.wait`: the run
-// hands out the result there, and goes on once the result's cotangent has come (jit/plan/plan.h, WaitingRun). So the
-// pullback and all that it has kept are structure here as they are in a step that is compiled as a whole, and nothing
-// of them leaves.
+// Its program is the form's and its pullback's, one behind the other, with `ad.wait` between them. There the run hands
+// out the result and stops; it is resumed with the result's cotangent (WaitingRun in jit/plan/plan.h). So the pullback
+// and its residuals are structure, as in a step that is compiled whole: none of them leaves the program.
 //
-// The cotangents of objects and captured variables from outside are sent to the caller's shadow map when the program
-// ends. Each is sent by itself, in the order in which the pullback adds them: sums have the interpreter's bits.
+// Cotangents of objects and captured variables from outside go to the caller's shadow map when the program ends. Each
+// contribution goes by itself, in the order of the pullback, so sums have the interpreter's bits.
 //
-// The form must have no effect outside, so that the interpreter can do it again: when the cotangent is another one than
-// the program was made for, or when it is asked for twice.
-#include <fmt/format.h>
-
+// The form changes and shows nothing outside: where the run cannot be resumed the interpreter does the form again.
 #include "jit/specialise/residual/describe.h"
 #include "runtime/tensor/tensor.h"
 
@@ -24,12 +20,9 @@ using runtime::ObjectKind;
 
 namespace {
 
-AVal zero() { return AVal::marker(AKind::zero); }
-AVal zero_value() { return AVal::of(Value::zero_cotangent()); }
-
 // Symbolic zeros are values of the interpreter.
 AVal as_given(const AVal& d) {
-  if (d.is(AKind::zero) || d.is(AKind::unbound)) return zero_value();
+  if (d.is(AKind::zero) || d.is(AKind::unbound)) return AVal::of(Value::zero_cotangent());
   if (!d.is(AKind::tuple)) return d;
   std::vector<AVal> items;
   for (const AVal& i : d.items()) items.push_back(as_given(i));
@@ -38,11 +31,13 @@ AVal as_given(const AVal& d) {
 
 }  // namespace
 
-// Where the cotangents of a result are that has tensors and numbers in it.
+// The tensors and floats in a result, which have cotangents.
 struct ResultLeaves {
   Specialiser& s;
-  std::vector<Back::Leaf> found{};
-  std::vector<uint32_t> path{};
+  std::vector<Back::Path> paths{};
+  std::vector<const ir::Type*> types{};
+  Back::Path path{};      // while they are looked for
+  bool has_more = false;  // something else that may have a cotangent, or slots
 
   bool is_leaf(const AVal& v) const {
     const ir::Type* t = s.type_of(v);
@@ -58,11 +53,13 @@ struct ResultLeaves {
       }
       return;
     }
-    if (is_leaf(v)) return found.push_back({path, s.type_of(v)});
-    // What has no cotangent as a value, and no slots.
-    const bool plain =
-        s.type_of(v) || (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str));
-    if (!plain) s.abandon(Reason::derivative, "a forward form that gives more than tensors and numbers");
+    if (is_leaf(v)) {
+      paths.push_back(path);
+      types.push_back(s.type_of(v));
+      return;
+    }
+    has_more = has_more ||
+               !(s.type_of(v) || (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str)));
   }
   // The cotangent of the result where those leaves have one.
   AVal cotangent(const AVal& v, Atom wait, uint32_t having, uint32_t& next) const {
@@ -74,11 +71,11 @@ struct ResultLeaves {
     if (!is_leaf(v)) return zero();
     const uint32_t at = next++;
     if (!(having >> at & 1)) return zero();
-    return AVal::dynamic(s.code.let(prim::tuple_get, {wait}, at, found[at].type, s.span), found[at].type);
+    return AVal::dynamic(s.code.let(prim::tuple_get, {wait}, at, types[at], s.span), types[at]);
   }
 };
 
-// Is anything read but what the form was called with, and what its function has captured?
+// Does the form read more than its arguments and captured values?
 bool Specialiser::reads_what_may_change() const {
   using Step = AccessNode::Step;
   return std::ranges::any_of(access.nodes, [](const AccessNode& n) {
@@ -95,7 +92,6 @@ void Specialiser::collect_way(const AVal& value, const AVal& pullback, const Res
   map.kind = AObject::Kind::shadow;
   const AVal env = AVal::of_heap(sent_env_ = allocate(std::move(map)));
   const AVal cotangents = call(pullback, {dy, env});
-  if (effects_.done) abandon(Reason::effects, "a pullback with an effect");
   Describer b(*this, Describer::For::exit);
   Back::Way& way = result_->back->ways.emplace_back();
   way.leaves = having;
@@ -110,7 +106,8 @@ void Specialiser::collect_way(const AVal& value, const AVal& pullback, const Res
     way.sent.push_back({b.tree(object), b.tree(slot), b.tree(as_given(sums.items[i]))});
   }
   collect_writes(b);
-  if (!result_->writes.empty()) abandon(Reason::effects, "a forward form that changes what is outside");
+  if (effects_.done || !result_->writes.empty())
+    abandon(Reason::effects, "a function that changes or shows something, in a derivative that is interpreted");
   b.settle(way.cotangents);
   for (Back::Sent& s : way.sent)
     for (OutputTree* t : {&s.object, &s.slot, &s.cotangent}) b.settle(*t);
@@ -121,11 +118,11 @@ void Specialiser::collect_waiting(const AVal& pair) {
   constexpr size_t kMostLeaves = 2;  // ways double with each
   const std::vector<AVal> items = items_of(pair, "is a pair");
   const AVal value = one_side(settle(items.at(0)));
-  if (effects_.done) abandon(Reason::effects, "a forward form with an effect");
   ResultLeaves leaves{*this};
   leaves.find(value);
-  const auto n = static_cast<uint32_t>(leaves.found.size());
-  if (n == 0 || n > kMostLeaves) abandon(Reason::derivative, fmt::format("a forward form that gives {} tensors", n));
+  const auto n = static_cast<uint32_t>(leaves.paths.size());
+  if (n == 0 || n > kMostLeaves || leaves.has_more)
+    abandon(Reason::derivative, "a function that gives more than two tensors, in a derivative that is interpreted");
   Describer given(*this, Describer::For::exit);
   result_->result = given.tree(value);
   given.settle(result_->result);
@@ -148,10 +145,10 @@ void Specialiser::collect_waiting(const AVal& pair) {
     collect_way(value, items.at(1), leaves, wait, having);
     code.switch_to(others);
   }
-  result_->back->leaves = std::move(leaves.found);
+  result_->back->leaves = std::move(leaves.paths);
   // The interpreter would do the form again, and find what has changed since.
   if (code.is_left_since(waits) && reads_what_may_change())
-    abandon(Reason::effects, "a pullback that may be left to the interpreter");
+    abandon(Reason::effects, "a derivative that may be left to the interpreter, of what may have changed by then");
 }
 
 // ---------------------------------------------------------------- shadow maps
@@ -184,9 +181,10 @@ void Specialiser::send(const AVal& env, const AVal& object, const AVal& slot, co
   map.items.push_back(d);
 }
 
-// What others have added to such a slot is not known here.
-void Specialiser::need_inside(const AVal& env, const AVal& object) {
-  if (is_sent(env, object)) abandon(Reason::derivative, "a cotangent that only the caller knows");
+// What others have added to a slot of an object from outside is not known here.
+void Specialiser::need_map(const AVal& env, const AVal& object) {
+  if (!env.is(AKind::ref) || is_sent(env, object))
+    abandon(Reason::derivative, "a derivative that crosses the interpreter");
 }
 
 }  // namespace ouro::jit
