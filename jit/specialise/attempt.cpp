@@ -124,8 +124,7 @@ void Attempt::end_as_changed(const AccessProgram& access, uint32_t missed) {
   changed_ = true;
   const Differences found = differences(session_, access, request_.function, request_.args);
   pins_.changed(access, found.pins);
-  const AccessNode& n = access.nodes[missed];
-  if (n.guard == AccessNode::Guard::length || n.guard == AccessNode::Guard::keys) pins_.resized(access.path(missed));
+  pins_.missed(access, missed);
   throw GivenUp();
 }
 

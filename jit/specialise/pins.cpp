@@ -13,8 +13,12 @@ void Pins::changed(const AccessProgram& access, const std::vector<uint32_t>& pin
   rounds_ += fresh;
 }
 
-void Pins::resized(const std::string& path) {
-  if (++lengths_[path] != kMostLengths) return;
+void Pins::missed(const AccessProgram& access, uint32_t node) {
+  using Guard = AccessNode::Guard;
+  const Guard guard = access.nodes[node].guard;
+  if (guard != Guard::length && guard != Guard::keys) return;
+  const std::string path = access.path(node);
+  if (++lengths_[path] != (guard == Guard::length ? kMostLengths : kMostKeys)) return;
   lists_.insert(path);
   varying_.insert(path);
 }

@@ -6,8 +6,9 @@
 // changing one after the other has no constants at all. So each number costs one version, and what changes at every
 // call does not cost one a call.
 //
-// A list or dict whose length has changed twice, such as the losses that a trainer keeps, is passed to later versions
-// as one value, and the interpreter does the operations on it. If the computation would go to the interpreter with it,
+// A list whose length has changed twice, such as the losses that a trainer keeps, and a dict whose keys go on changing
+// are passed to later versions as one value. What is appended goes there in place; the interpreter does other
+// operations on it. If the computation would go to the interpreter with it,
 // as with a list of layers, it is taken apart as before, and each length has a version.
 #pragma once
 
@@ -24,8 +25,9 @@ class Pins {
  public:
   /// A version is to be made because of these.
   void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
-  /// A version is to be made because this list or dict has another length, or other keys.
-  void resized(const std::string& path);
+  /// A version is to be made because this did not hold: of a list or dict, because it has another length, or other
+  /// keys.
+  void missed(const AccessProgram& access, uint32_t node);
   /// Those of them that are passed as one value; they are varying, too.
   const std::set<std::string>& lists() const { return lists_; }
   /// None is passed as one value any more.
@@ -41,7 +43,8 @@ class Pins {
   static constexpr int kMostRounds = 6;  // versions made because constants changed, until there are no more constants
   static constexpr int kMostNeeded = 4;  // values of one path that versions were made for
 
-  static constexpr int kMostLengths = 2;  // versions made because a list's length changed
+  // Versions made because a list's length changed, or a dict's keys: a log has all its names after a few steps.
+  static constexpr int kMostLengths = 2, kMostKeys = 4;
 
   std::set<std::string> varying_, lists_;
   std::map<std::string, int> lengths_;

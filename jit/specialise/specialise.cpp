@@ -20,6 +20,10 @@ void Specialiser::collect_outputs(const AVal& result) {
   Describer b(*this, Describer::For::exit);
   result_->result = b.tree(result);
   collect_writes(b);
+  if (b.is_outdated()) {
+    result_->writes.clear();
+    return collect_outputs(result);
+  }
   b.settle(result_->result);
   return_outputs(b);
 }

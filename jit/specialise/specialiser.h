@@ -18,6 +18,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/ops/registry.h"
@@ -89,6 +90,9 @@ class Specialiser {
   void keep_attributes(HeapId id, Symbol name, const AVal& v);
   void set_attr(const AVal& a, Symbol name, AVal v);
   AVal placed_on_host(const ir::OpInfo& info, const std::vector<AVal>& params);
+  bool is_boxed_list(const AVal& a) const {
+    return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && code.name(a.atom.name()).list;
+  }
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
   const runtime::Set* set_outside(const AVal& a);
   bool is_text(const AVal& a) const;
@@ -124,6 +128,7 @@ class Specialiser {
   bool can_box(const AVal& f, const std::vector<AVal>& args,
                const std::vector<std::pair<Symbol, AVal>>& keywords) const;
   // `loaded`: what method.get gave.
+  bool reads_list(ir::Op op, const std::vector<AVal>& args) const;
   AVal boxed_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                     const std::vector<std::pair<Symbol, AVal>>& keywords, const AVal* loaded = nullptr);
   NativeTable& natives();
@@ -151,6 +156,8 @@ class Specialiser {
   void list_extend(const AVal& list, const AVal& from);
   AVal called_by(const Value& cls);
   AVal method_before_call(const AVal& a, Symbol name);
+  bool grows_alone(const AVal& list) const;
+  bool appends(const AVal& a, Symbol method) const;
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal context_methods(const AVal& a);
@@ -214,13 +221,17 @@ class Specialiser {
   bool overrides(const AVal& a, std::string_view special);
   bool is_known_outside(const AVal& a) const;
 
-  // ---- objects of classes that extend int or str (execute/values.cpp)
+  // ---- objects of classes that extend int, str or dict (execute/values.cpp)
   const AVal& native_of(const AVal& a) const;  // unbound: it extends none
-  bool slots_by_item(const AVal& a) const;     // runtime/autodiff/autodiff.h
   AVal as_value(const AVal& a);                // which int or text it is, if its class changes nothing of what these do
   bool value_method(const runtime::Native& n, std::vector<AVal>& args);
+  AVal dict_within(const AVal& a);                        // unbound: it extends no dict
+  AVal as_dict(const AVal& a, std::string_view special);  // the dict in it, if that method is dict's
+  AVal item_within(const AVal& a, const AVal& key);
+  AVal new_extended_dict(const Value& cls);
+  bool dict_method(const runtime::Native& n, std::vector<AVal>& args);
   AVal new_extension(const Value& cls, const std::vector<AVal>& args);
-  bool new_of_tuple(const runtime::Native& n, const std::vector<AVal>& args) const;
+  bool makes(runtime::ObjectKind layout, const runtime::Native& n, const std::vector<AVal>& args) const;
   AVal tuple_method(const AVal& f, const std::vector<AVal>& args);  // unbound: it is called as others are
   AVal tuple_operator(std::string_view special, const AVal& a, const AVal& b);
 
@@ -522,6 +533,7 @@ class Specialiser {
   void make_real(Fork& a, Fork& b, AVal& va, AVal& vb);
   void make_globals_real(Fork& a, Fork& b, HeapId id);
   void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);
+  void reach_on_both(Fork& a, Fork& b, size_t id);
   Outcome join(AFrame& f, Fork& a, Fork& b, const struct Meet& meet);
   HeapId merged_identity(const AVal& a, const AVal& b, Fork& fa, Fork& fb, struct JoinBlock& j);
   std::shared_ptr<AObject> untouched(const AObject& x, const Effects& there) const;
@@ -600,6 +612,7 @@ class Specialiser {
   AVal generalise_optional(const AVal& v, const OptionalForm& form, LoopHead& lh);
   ir::Atom carried_atom(ir::Atom a, const ir::Type* type, size_t side, struct JoinBlock& j);
   const ir::Type* carried_type(const ir::Type* t, size_t side, struct JoinBlock& j);
+  void carry_sizes(const ir::Type* from, const ir::Type* to, size_t side, struct JoinBlock& j);
   AVal carried(const AVal& v, size_t side, struct JoinBlock& j);
   AVal both(const AVal& a, const AVal& b, struct JoinBlock& j);
   std::shared_ptr<const AObject> carried(const std::shared_ptr<const AObject>& object, size_t side,
@@ -641,9 +654,10 @@ class Specialiser {
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
   uint32_t next_heap_ = 0;
-  bool abandon_symbol_ = false;                                          // a size had to be a number
-  std::unordered_map<uint32_t, ir::Atom> extents_;                       // symbol → its int input
-  std::unordered_map<uint32_t, std::pair<AVal, uint32_t>> found_sizes_;  // symbol → the tensor and axis that have it
+  bool abandon_symbol_ = false;                     // a size had to be a number
+  std::unordered_map<uint32_t, ir::Atom> extents_;  // symbol → its int input
+  std::unordered_map<uint32_t, std::pair<AVal, uint32_t>>
+      found_sizes_;  // symbol → the tensor and axis that have it, or the size
   std::deque<AFrame*> frames_;
   std::vector<SpecialiseNote> fallbacks_;
   std::unordered_map<uint32_t, uint32_t> hole_of_;  // names of no known type → the note of the hole that gives them
@@ -658,9 +672,10 @@ class Specialiser {
   size_t redone_ =
       0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
-  std::map<uint32_t, Value> sets_;                // those outside, by their nodes
-  std::vector<runtime::Object*> learnt_buffers_;  // classes that get a buffer here, and maybe others
-  size_t eithers_ = 0, splits_ = 0;               // made; operations executed for both sides
+  std::unordered_set<const runtime::Object*> boxed_lists_;  // lists outside that are passed on boxed
+  std::map<uint32_t, Value> sets_;                          // those outside, by their nodes
+  std::vector<runtime::Object*> learnt_buffers_;            // classes that get a buffer here, and maybe others
+  size_t eithers_ = 0, splits_ = 0;                         // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   HeapId sent_env_ = kNoHeap;                       // the shadow map of a pullback that goes on behind ad.wait
   std::vector<std::pair<AVal, AVal>> sent_places_;  // object and slot: who gets a cotangent there

@@ -76,6 +76,7 @@ bool hold_tensor(const std::vector<Value>& args, bool objects) {
         auto* named = runtime::cast_exact<runtime::Tuple>(o->native);  // a batch with names
         const auto is_tensor = [](const Value& i) { return runtime::kind_of(i) == ObjectKind::tensor; };
         if (named && std::all_of(named->begin(), named->end(), is_tensor)) add(o->native);
+        if (runtime::cast_exact<runtime::Dict>(o->native)) add(o->native);
         if (objects && o->shape) std::ranges::for_each(std::span(o->slots, o->shape->count), add);
         break;
       }

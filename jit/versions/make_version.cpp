@@ -61,11 +61,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   request.waits = ir::grad::is_forward_form(*f.code);
   const Pins pins = f.pins;
   learn_differences(s, f, request);
-  if (f.misses > 0 && f.missed) {
-    const AccessNode& n = f.missed->access.nodes[f.missed_node];
-    if (n.guard == AccessNode::Guard::length || n.guard == AccessNode::Guard::keys)
-      f.pins.resized(f.missed->access.path(f.missed_node));
-  }
+  if (f.misses > 0 && f.missed) f.pins.missed(f.missed->access, f.missed_node);
   if (count_versions(s, f) >= kMaxVersions) {
     f.full = fmt::format("{} versions; last: {}", kMaxVersions, why);
     return nullptr;

@@ -12,6 +12,10 @@ WHOLE = {
     "buffers_set_inside": ["step", "setup", "write"],
     "members_of_sets": ["step", "decayed"],
     "most_of_tensors": ["extremes"],
+    "dicts_of_classes": ["logs", "ordered", "given", "classes", "branches", "gradients"],
+    "dicts_of_classes_outside": ["Trainer.step", "settings", "scaled", "two", "kinds", "loops", "value_and_grad(apply)", "grad(attribute_and_item)"],
+    "dicts_of_classes_twice": ["view_on_one_side", "made_on_one_side"],
+    "logs_that_grow": ["Trainer.step", "Trainer.new_key", "on_data", "objects", "decode", "descend", "grad(kept)"],
     "batches_with_names": ["Agent.update"],
     "sizes_that_are_multiples": ["viewed", "repeated", "heads"],
     "generators_of_scripts": ["joined"],
@@ -23,6 +27,7 @@ WHOLE = {
 
 # The same, of functions some of whose operations are the interpreter's.
 COMPILED = {
+    "selections_in_branches": ["all_of_them", "grad(<lambda>)"],
     "functions_made_inside": ["one_of_two"],
     "made_for_the_interpreter": ["closures", "nodes", "changed", "printing", "looping", "attributes"],
     "unknown_values_in_place": ["centres_far_apart", "kinds", "all_at_once", "counted", "collected", "seen_once", "largest", "shown", "rows", "together", "first_of", "written"],
@@ -34,7 +39,7 @@ COMPILED = {
 
 def parts_of(t, script):
     told = t.run("explain", "--mode=graph", os.path.join(TESTS, "run/compiled", script + ".ouro"), timeout=300).out
-    return {m[1]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"([\w.]+) \(", part))}
+    return {m[1]: part for part in re.split(r"\n(?=\S)", told) if (m := re.match(r"([\w.()<>]+) \(", part))}
 
 
 def test_functions_are_compiled_whole(t):

@@ -10,7 +10,7 @@ import os
 
 from harness.common import ROOT, difference
 
-LATER = {"clip_towers", "ctc", "em_gmm", "t5_relative", "wgan_gp"}
+LATER = {"em_gmm", "wgan_gp"}
 MANY_TURNS = {"hopfield"}  # of a loop on data: the checker of plans looks at each
 
 

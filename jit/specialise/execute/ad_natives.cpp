@@ -86,7 +86,7 @@ N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
 N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
 N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
 N(n_attribute_slot) {
-  if (!s.slots_by_item(a.at(0))) return AVal::tuple({a[0], a.at(1)});
+  if (s.dict_within(a.at(0)).is(AKind::unbound)) return AVal::tuple({a[0], a.at(1)});
   const std::string name(s.need_name(a.at(1)).text());
   return AVal::tuple({a[0], AVal::of(runtime::make_str(ad::kAttribute + name))});
 }
@@ -100,9 +100,16 @@ N(n_is_pullback) {
     s.abandon(Reason::unknown_value, "whether a value of no known type is a pullback");
   return boolean(a[0].is(AKind::kept));
 }
+N(n_inner) {
+  const AVal within = s.dict_within(a.at(0));
+  if (within.is(AKind::unbound) && s.is_instance(a[0]))
+    s.abandon(Reason::derivative, "what an object is that extends a built-in class");
+  return within.is(AKind::unbound) ? a[0] : within;
+}
 N(n_kind) {
   const AVal& v = a.at(0);
   if (!s.native_of(v).is(AKind::unbound)) return text("");
+  if (!s.dict_within(v).is(AKind::unbound)) return text("dict");
   if (v.is(AKind::like)) return text("tensor");
   if (v.is(AKind::tuple)) return text("tuple");
   const ir::Type* t = s.type_of(v);
@@ -321,6 +328,7 @@ constexpr NativeRow kRows[] = {
     {"feed", n_feed},
     {"is_pullback", n_is_pullback},
     {"kind", n_kind},
+    {"inner", n_inner},
     {"bind", n_bind},
     {"unbind", n_unbind},
     {"flat", n_flat},

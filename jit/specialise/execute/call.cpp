@@ -137,9 +137,21 @@ AVal Specialiser::call(const AVal& given, const std::vector<AVal>& args, const K
   abandon(Reason::unknown_value, "a call of something that is not followed");
 }
 
+// A list that only the interpreter knows: what is appended runs no script, and nothing else changes.
+bool Specialiser::grows_alone(const AVal& list) const { return is_boxed_list(list) && !request_.holes && !recording_; }
+
+bool Specialiser::appends(const AVal& a, Symbol method) const {
+  static const Symbol append = intern("append");
+  return method == append && grows_alone(a);
+}
+
 AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vector<AVal>& args,
                               const Keywords& keywords) {
   const AVal a = settled(receiver);
+  if (appends(a, name) && args.size() == 1 && keywords.empty()) {
+    list_append(a, args[0]);
+    return AVal::of(Value::none());
+  }
   if (a.is(AKind::dynamic) && !a.type) return boxed_method(a, name, args, keywords);
   return call(get_attr(a, name), args, keywords);
 }
@@ -147,6 +159,7 @@ AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vect
 // Early where it shows: a property runs, an attribute of the object's own may be another after the arguments. What is
 // looked up late is a class's.
 AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
+  if (appends(a, name)) return {};
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
   if (a.is(AKind::closure)) return get_attr(a, name);
   if (!is_instance(a) || (a.is(AKind::ref) && read(a.heap).poisoned)) return {};
@@ -178,8 +191,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     all.insert(all.end(), args.begin(), args.end());
     return call(called_by(f.known), all, keywords);
   }
-  const bool tuple = t->layout == ObjectKind::tuple;
-  if (t->layout != ObjectKind::instance && !tuple)
+  const bool tuple = t->layout == ObjectKind::tuple, dict = t->layout == ObjectKind::dict;
+  if (t->layout != ObjectKind::instance && !tuple && !dict)
     abandon(Reason::unknown_object, fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())
     abandon(Reason::raises, fmt::format("an object of the abstract class {}", t->text()));
@@ -192,6 +205,8 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
   AVal self;
   if (tuple) {
     self = new_extension(f.known, args);
+  } else if (dict) {
+    self = new_extended_dict(f.known);
   } else {
     AObject o;
     o.kind = AObject::Kind::instance;
@@ -199,7 +214,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     self = AVal::of_heap(allocate(std::move(o)));
   }
   AVal init = type_attr(f.known, intern("__init__"));
-  if (init.is(AKind::closure)) {
+  if (init.is(AKind::closure) || dict) {
     std::vector<AVal> all{self};
     all.insert(all.end(), args.begin(), args.end());
     call(init, all, keywords);
@@ -244,6 +259,10 @@ AVal Specialiser::exec_call(AFrame& f, const ir::Let& let) {
         keywords.push_back({sig.args[i].name, std::move(v)});
         break;
       case Kind::double_star: {
+        if (is_instance(v)) {
+          const AVal all = new_dict({}, {});
+          if (merge_mapping(all, v)) v = all;
+        }
         if (!v.is(AKind::ref) || kind_at(v.heap) != AObject::Kind::dict)
           abandon(Reason::unknown_value, "** of something that is not followed");
         const AObject o = read(v.heap);

@@ -147,11 +147,11 @@ AVal Specialiser::forward_form(const AVal& given) {
         ad::rules_module(session);
         auto& classes = ad::state(session).classes;
         if (auto at = classes.find(t); at != classes.end()) return concrete_function(at->second);
-        const bool tuple = t->layout == ObjectKind::tuple;
-        if (t->builtin || t->is_exception || (t->layout != ObjectKind::instance && !tuple))
+        const bool extends = t->layout == ObjectKind::tuple || t->layout == ObjectKind::dict;
+        if (t->builtin || t->is_exception || (t->layout != ObjectKind::instance && !extends))
           return AVal::compound(AKind::plain_form, {f});
         AVal init = type_attr(f.known, intern("__init__"));
-        if (tuple || has_own_new(f.known))
+        if (extends || has_own_new(f.known))
           return adapter("with_self", {forward_form(protocol_function("construct")), f});
         if (!init.is(AKind::closure)) return AVal::compound(AKind::plain_form, {f});
         return adapter("constructor", {f, init});
@@ -365,8 +365,10 @@ const AVal& source_of_form(const AVal& f) {
 
 std::string Specialiser::identity_text(const AVal& a) {
   switch (a.kind) {
-    case AKind::ref:
-      return fmt::format("h{}", a.heap);
+    case AKind::ref: {
+      const AVal dict = dict_within(a);  // an object that extends dict has its slots
+      return fmt::format("h{}", dict.is(AKind::unbound) ? a.heap : dict.heap);
+    }
     case AKind::closure: {
       const AParts& f = *source_of_form(a).parts;
       if (!f.function.is_unbound()) return fmt::format("f{:x}", reinterpret_cast<uintptr_t>(f.function.object()));

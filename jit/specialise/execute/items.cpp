@@ -81,6 +81,7 @@ AVal Specialiser::get_item(const AVal& from, const AVal& at) {
       }
       return AVal::of(v);
     }
+  if (as_dict(a, "__getitem__").heap != a.heap) return item_within(a, key);
   bool is_list = a.is(AKind::ref) && kind_at(a.heap) == AObject::Kind::list;
   if (a.extends_tuple() && overrides(a, "__getitem__")) return by_protocol("item", prim::item_get, {a, key}, {a, key});
   if (a.is(AKind::tuple) || is_list || (a.is(AKind::known) && runtime::cast_exact<runtime::Tuple>(a.known))) {
@@ -147,7 +148,8 @@ int Specialiser::key_position(const Keys<AVal>& keys, const Value& looked_up) {
       [&](const AVal& key) { return is_key(key, looked_up); });
 }
 
-void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
+void Specialiser::set_item(const AVal& container, const AVal& key, AVal v) {
+  const AVal a = as_dict(container, "__setitem__");
   if (a.is(AKind::ref)) {
     if (read(a.heap).poisoned) abandon_torn(read(a.heap), "an object");
     const AObject::Kind kind = kind_at(a.heap);
@@ -191,7 +193,8 @@ void Specialiser::set_item(const AVal& a, const AVal& key, AVal v) {
   abandon(Reason::container, "assignment to an item");
 }
 
-void Specialiser::delete_item(const AVal& a, const AVal& key) {
+void Specialiser::delete_item(const AVal& container, const AVal& key) {
+  const AVal a = as_dict(container, "__delitem__");
   const bool known = a.is(AKind::ref);
   if (is_instance(a)) {
     by_protocol("delete_item", prim::item_del, {a, key}, {a, key});

@@ -44,7 +44,8 @@ AVal Specialiser::view_item(const AVal& view, size_t i) const {
   return AVal::tuple({d.keys[i], d.items[i]});
 }
 
-AVal Specialiser::make_reversed(const AVal& a) {
+AVal Specialiser::make_reversed(const AVal& given) {
+  const AVal a = as_dict(given, "__reversed__");
   if (a.is(AKind::view)) return dict_iterator(a, true);
   if (is_instance(a) && !a.extends_tuple()) {
     const AVal own = class_lookup(a, intern("__reversed__"));
@@ -82,7 +83,7 @@ AVal Specialiser::make_reversed(const AVal& a) {
 }
 
 AVal Specialiser::make_iterator(const AVal& given) {
-  const AVal a = parts_of_gradient(settled(as_value(given)));
+  const AVal a = as_dict(parts_of_gradient(settled(as_value(given))), "__iter__");
   if (a.is(AKind::view)) return dict_iterator(a, false);
   if (a.is(AKind::ref)) {
     const AObject& o = read(a.heap);
@@ -329,7 +330,7 @@ AVal Specialiser::next(const AVal& it) {
 }
 
 std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what) {
-  const AVal a = settled(as_value(given));
+  const AVal a = as_dict(settled(as_value(given)), "__iter__");
   if (a.extends_tuple() && overrides(a, "__iter__")) return items_from(make_iterator(a), what);
   if (a.is(AKind::tuple)) return a.items();
   if (a.is(AKind::ref) && !read(a.heap).poisoned) {
@@ -415,7 +416,7 @@ std::vector<AVal> Specialiser::sized_items_of(const AVal& given, std::string_vie
 
 // Puts the items of a dict, or of what has keys(), into a dict; false: `from` is no mapping.
 bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
-  const AVal from = settled(given);
+  const AVal asked = settled(given), from = as_dict(asked, "__iter__");  // else its keys() and items are asked for
   if (from.is(AKind::dynamic) && !from.type) abandon(Reason::container, "a mapping that is not followed");
   if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::dict) {
     if (read(from.heap).poisoned) abandon_torn(read(from.heap), "a dict");
@@ -433,7 +434,7 @@ bool Specialiser::merge_mapping(const AVal& dict, const AVal& given) {
 }
 
 AVal Specialiser::length(const AVal& given) {
-  const AVal a = parts_of_gradient(settled(as_value(given)));
+  const AVal a = as_dict(parts_of_gradient(settled(as_value(given))), "__len__");
   if (auto v = concrete(a)) {
     int64_t n = runtime::length(session, *v);
     if (n < 0) {
@@ -459,6 +460,13 @@ AVal Specialiser::length(const AVal& given) {
 }
 
 void Specialiser::list_append(const AVal& list, AVal v) {
+  if (grows_alone(list)) {
+    if (!can_be_made(v)) abandon(Reason::crossing, "a value that cannot be passed to the interpreter");
+    before_unknown();
+    code.let(prim::list_append, {materialise(list), materialise(v)}, 0, nullptr, span);
+    code.effect(false);
+    return;
+  }
   if (list.is(AKind::dynamic) && !list.type) {
     boxed(prim::list_append, {list, v});
     return;

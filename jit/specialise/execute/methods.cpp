@@ -60,6 +60,11 @@ AVal m_str_join(Specialiser& s, const Arguments& a, const Keywords&) {
 }
 AVal m_getitem(Specialiser& s, const Arguments& a, const Keywords&) { return s.get_item(a.at(0), a.at(1)); }
 AVal m_contains(Specialiser& s, const Arguments& a, const Keywords&) { return s.compare(prim::in, a.at(1), a.at(0)); }
+AVal m_iter(Specialiser& s, const Arguments& a, const Keywords&) { return s.make_iterator(a.at(0)); }
+AVal m_delitem(Specialiser& s, const Arguments& a, const Keywords&) {
+  s.delete_item(a.at(0), a.at(1));
+  return AVal::of(Value::none());
+}
 AVal m_len(Specialiser& s, const Arguments& a, const Keywords&) { return s.length(a.at(0)); }
 AVal m_setitem(Specialiser& s, const Arguments& a, const Keywords&) {
   s.set_item(a.at(0), a.at(1), a.at(2));
@@ -118,12 +123,10 @@ AVal m_dict_update(Specialiser& s, const Arguments& a, const Keywords& k) {
   return AVal::of(Value::none());
 }
 AVal m_dict_copy(Specialiser& s, const Arguments& a, const Keywords&) {
-  followed(s, a.at(0), "a dict");
-  return [&] {
-    AVal d = s.new_dict({}, {});
-    put_all(s, d, {a[0]}, {});
-    return d;
-  }();
+  if (!s.is_instance(a.at(0))) followed(s, a[0], "a dict");
+  AVal d = s.new_dict({}, {});
+  put_all(s, d, {a[0]}, {});
+  return d;
 }
 AVal m_set_add(Specialiser& s, const Arguments& a, const Keywords&) {
   s.set_add(a[0], a.at(1));
@@ -211,6 +214,9 @@ const MethodRow kMethods[] = {
     {ObjectKind::dict, "__contains__", m_contains, {2, 2}},
     {ObjectKind::list, "__len__", m_len, {1, 1}},
     {ObjectKind::dict, "__len__", m_len, {1, 1}},
+    {ObjectKind::dict, "__iter__", m_iter, {1, 1}},
+    {ObjectKind::dict, "__delitem__", m_delitem, {2, 2}},
+    {ObjectKind::dict, "__init__", m_dict_update, {1, 2, "*"}},
     {ObjectKind::list, "__setitem__", m_setitem, {3, 3}},
     {ObjectKind::dict, "__setitem__", m_setitem, {3, 3}},
     {ObjectKind::list, "pop", m_list_pop, {1, 2}},

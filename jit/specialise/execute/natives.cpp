@@ -189,6 +189,7 @@ AVal converted(Specialiser& s, const char* name, const Arguments& a, const ir::T
 }
 
 AVal t_int(Specialiser& s, const Arguments& a, const Keywords&) {
+  if (a.empty()) return AVal::of(Value::integer(0));
   const ir::Type* t = a.empty() ? nullptr : s.type_of(a[0]);
   if (t && t->kind == ir::TypeKind::integer) return a[0];
   if (t && t->kind == ir::TypeKind::boolean) return s.binary(prim::add, a[0], AVal::of(Value::integer(0)));
@@ -214,7 +215,9 @@ AVal t_bool(Specialiser& s, const Arguments& a, const Keywords&) {
 AVal shown(Specialiser& s, const AVal& a, char how) {
   return s.may_run_scripts(a) ? AVal() : s.formatted(a, AVal::of(runtime::make_str("")), how);
 }
-AVal t_str(Specialiser& s, const Arguments& a, const Keywords&) { return shown(s, a[0], 's'); }
+AVal t_str(Specialiser& s, const Arguments& a, const Keywords&) {
+  return a.empty() ? AVal::of(runtime::make_str("")) : shown(s, a[0], 's');
+}
 AVal n_repr(Specialiser& s, const Arguments& a, const Keywords&) {
   const AVal text = shown(s, a[0], 'r');
   return text.is(AKind::unbound) ? s.boxed_call(AVal::of(runtime::builtin(s.session, intern("repr"), true)), a, {})
@@ -324,12 +327,12 @@ const FunctionRow kFunctions[] = {
     {"sorted", sorted_of, {1, 1, "*"}},
 };
 const FunctionRow kTypes[] = {
-    {"int", t_int, {1, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
+    {"int", t_int, {0, 1}},           {"float", t_float, {0, 1}}, {"bool", t_bool, {0, 1}},
     {"list", t_list, {0, 1}},         {"tuple", t_tuple, {0, 1}}, {"dict", t_dict, {0, 1, "*"}},
     {"set", t_set, {0, 1}},           {"type", t_type, {1, 1}},   {"range", t_range, {1, 3}},
     {"zip", t_zip, {0, kAny}},        {"map", t_map, {2, kAny}},  {"enumerate", t_enumerate, {1, 2, "start"}},
     {"reversed", t_reversed, {1, 1}}, {"super", t_super, {2, 2}}, {"tensor", make_tensor_of, {0, 1, "*"}},
-    {"slice", t_slice, {1, 3}},       {"str", t_str, {1, 1}},
+    {"slice", t_slice, {1, 3}},       {"str", t_str, {0, 1}},
 };
 // Of module ouro.native.demand. A compiled call has one plan from its beginning to its end: what asks for another one
 // stays interpreted, where it counts at once.
@@ -445,7 +448,11 @@ AVal Specialiser::call_native(const AVal& f, const Arguments& given, const Keywo
   Keywords keywords = given_keywords;
   // Known arguments of a pure native: now. (Everything known is immutable.)
   if (const ir::OpInfo* op = row_of(*n)) return call_row(*op, args, keywords);
-  if (new_of_tuple(*n, args) && keywords.empty()) return new_extension(args[0].known, {args.begin() + 1, args.end()});
+  if (makes(ObjectKind::tuple, *n, args) && keywords.empty())
+    return new_extension(args[0].known, {args.begin() + 1, args.end()});
+  if (makes(ObjectKind::dict, *n, args)) return new_extended_dict(args[0].known);
+  if (n->owner == session.type(ObjectKind::dict) && n->def->name == "__getitem__" && args.size() == 2)
+    if (!dict_within(args[0]).is(AKind::unbound)) return item_within(args[0], args[1]);
   value_method(*n, args);
   if (!n->owner && (n->def->gives != runtime::NativeGives::any || n->def->name == "abs" || n->def->name == "round"))
     for (AVal& a : args) a = as_value(a);

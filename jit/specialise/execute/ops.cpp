@@ -134,6 +134,10 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
     items.insert(items.end(), more.begin(), more.end());
     return new_list(std::move(items));
   }
+  if (op == prim::iadd && grows_alone(a) && (list_items(b) || b.is(AKind::tuple))) {
+    list_extend(a, b);
+    return a;
+  }
   if (plain == prim::mul && (list_items(a) || a.is(AKind::tuple)) && is_number(b)) {
     int64_t n = need_int(b, "is the length of a sequence");
     const std::vector<AVal> base = a.is(AKind::tuple) ? a.items() : list_items(a)->items();
@@ -339,7 +343,7 @@ bool Specialiser::same_or_equal(const AVal& a, const AVal& b, std::string_view w
 }
 
 AVal Specialiser::membership(Op op, const AVal& a, const AVal& container) {
-  const AVal b = parts_of_gradient(as_value(container));
+  const AVal b = as_dict(parts_of_gradient(as_value(container)), "__contains__");
   auto answer = [&](bool in) { return AVal::of(Value::boolean(in == (op == prim::in))); };
   if (auto x = concrete(a))
     if (auto y = concrete(b)) {
@@ -427,6 +431,9 @@ AVal Specialiser::truth(const AVal& given) {
       if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict || o.kind == AObject::Kind::set ||
           o.kind == AObject::Kind::seq)
         return AVal::of(Value::boolean(!(o.kind == AObject::Kind::set ? o.keys.empty() : o.items.empty())));
+      if (const AVal d = as_dict(a, "__len__");
+          d.heap != a.heap && class_lookup(a, intern("__bool__")).is(AKind::unbound))
+        return truth(d);
       if (o.kind == AObject::Kind::instance) return by_protocol("truth", prim::truth, {a}, {a});
       return AVal::of(Value::boolean(true));
     }

@@ -170,7 +170,8 @@ AVal Specialiser::iterator_source(const AVal& it) {
   }
 }
 
-AVal Specialiser::places_of(const AVal& container) {
+AVal Specialiser::places_of(const AVal& given) {
+  const AVal dict = dict_within(given), &container = dict.is(AKind::unbound) ? given : dict;
   if (!container.is(AKind::ref)) return none();
   const AObject o = read(container.heap);
   const bool list = o.kind == AObject::Kind::list;

@@ -40,26 +40,25 @@ struct Operands {
 
   size_t count() const { return args.size(); }
   bool scripted(size_t i) const { return s.is_instance(at(i)); }
-  bool extends_container(size_t i) const {  // others than tuples are the interpreter's
-    return i < args.size() && args[i].extends_tuple() && !s.overrides(args[i], "__iter__");
+  bool holds_dict(size_t i) const { return i < args.size() && !s.dict_within(args[i]).is(AKind::unbound); }
+  bool written(size_t i, std::string_view special) const {  // by a script
+    return s.class_lookup(at(i), intern(special)).is(AKind::closure);
+  }
+  bool extends_container(size_t i) const {  // others than tuples and dicts are the interpreter's
+    return i < args.size() && (args[i].extends_tuple() || holds_dict(i)) && !s.overrides(args[i], "__iter__");
   }
   bool list(size_t i) const { return is_a(i, AObject::Kind::list); }
   bool tuple(size_t i) const { return i < args.size() && args[i].is(AKind::tuple); }
-  bool dict(size_t i) const { return is_a(i, AObject::Kind::dict); }
+  bool dict(size_t i) const { return is_a(i, AObject::Kind::dict) || holds_dict(i); }
   bool set(size_t i) const { return is_a(i, AObject::Kind::set); }
   bool gradient(size_t i) const { return is_a(i, AObject::Kind::record); }
   bool slice(size_t i) const { return i < args.size() && args[i].is(AKind::slice); }
   bool tensor(size_t i) const { return s.is_tensor(at(i)); }
-  bool asks(size_t i, std::string_view) const { return scripted(i); }
-  bool holds_objects(size_t) const { return false; }                  // ad_value looks
-  bool by_index() const { return false; }                             // an object there is the interpreter's
-  bool has(size_t i, std::string_view) const { return scripted(i); }  // the text looks whether it has it
-  bool asked_as_key(size_t i) const {
-    const auto asks = [&](std::string_view special) {
-      return s.class_lookup(at(i), intern(special)).is(AKind::closure);
-    };
-    return scripted(i) && (asks("__hash__") || asks("__eq__"));
-  }
+  bool asks(size_t i, std::string_view special) const { return scripted(i) && (!holds_dict(i) || written(i, special)); }
+  bool holds_objects(size_t) const { return false; }  // ad_value looks
+  bool by_index() const { return false; }             // an object there is the interpreter's
+  bool has(size_t i, std::string_view special) const { return asks(i, special); }  // else the text looks
+  bool asked_as_key(size_t i) const { return scripted(i) && (written(i, "__hash__") || written(i, "__eq__")); }
   bool drawn(size_t i) const {
     if (at(i).is(AKind::dynamic) && !at(i).type)
       s.abandon(Reason::unknown_value, "items of a value whose type is not known");
@@ -90,8 +89,8 @@ struct Operands {
   bool data_of_class() const { return false; }
   bool load_of_class_asks() const { return false; }
   bool stores_in_class() const { return false; }
-  bool missing() const { return false; }
-  bool slots_by_item() const { return s.slots_by_item(at(0)); }
+  bool missing() const { return holds_dict(0) && written(0, "__missing__"); }
+  bool slots_by_item() const { return holds_dict(0); }
   bool dict_of_class() const { return false; }
   bool made_generic() const { return false; }
   bool computed() const {

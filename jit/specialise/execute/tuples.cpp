@@ -41,14 +41,6 @@ AVal Specialiser::wrap_extension(const Value& v, uint32_t node) {
 // Another value than the object, with parts of its own: it is told by them.
 AVal Specialiser::items_alone(const AVal& a) const { return AVal::tuple(a.items()); }
 
-// Does its class have that special method otherwise than by tuple?
-bool Specialiser::overrides(const AVal& a, std::string_view special) {
-  const AVal m = type_attr(a.known, intern(special));
-  if (m.is(AKind::unbound)) return false;
-  auto* n = m.is(AKind::known) ? cast_exact<runtime::Native>(m.known) : nullptr;
-  return !n || n->owner != session.type(ObjectKind::tuple);
-}
-
 AVal Specialiser::new_extension(const Value& cls, const std::vector<AVal>& args) {
   if (args.size() > 1) abandon(Reason::raises, "tuple.__new__ with other arguments than it takes");
   AVal out = AVal::tuple(args.empty() ? std::vector<AVal>{} : sized_items_of(args[0], "becomes a tuple"));
@@ -59,11 +51,11 @@ AVal Specialiser::new_extension(const Value& cls, const std::vector<AVal>& args)
   return out;
 }
 
-// Is it a call of tuple.__new__ that makes an object of a script class?
-bool Specialiser::new_of_tuple(const runtime::Native& n, const std::vector<AVal>& args) const {
+// Is it a call of __new__ that makes an object of a script class that extends that one?
+bool Specialiser::makes(ObjectKind layout, const runtime::Native& n, const std::vector<AVal>& args) const {
   if (n.owner || n.def->name != "__new__" || args.empty() || !args[0].is(AKind::known)) return false;
   auto* t = cast_exact<runtime::Type>(args[0].known);
-  return t && !t->builtin && t->layout == ObjectKind::tuple && !t->has_del && !t->is_abc;
+  return t && !t->builtin && t->layout == layout && !t->has_del && !t->is_abc;
 }
 
 // The operators of tuples, as the special method's name says; unbound: not known here.

@@ -192,6 +192,8 @@ bool access_guard(Session& s, const AccessNode& n, const Value& v) {
     }
     case G::set:
       return runtime::cast<runtime::Set>(v) != nullptr;
+    case G::list:
+      return cast_exact<runtime::List>(v) != nullptr;
     case G::keys: {
       if (auto* t = runtime::cast<runtime::Set>(v)) {
         const auto has = [&](const Value& key) { return runtime::set_contains(s, t, key) == 1; };
@@ -343,6 +345,10 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
     if (nodes[i].distinct) seen.push_back(values[i].object());
   std::sort(seen.begin(), seen.end());
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) return fail(0, false);
+  for (uint32_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].guard == AccessNode::Guard::list &&
+        std::binary_search(seen.begin(), seen.end(), static_cast<const void*>(values[i].object())))
+      return fail(i, false);
   for (size_t i = 0; i < pool.size(); ++i) out[static_cast<size_t>(pool_inputs[i])] = pool[i];
   return true;
 }

@@ -60,6 +60,7 @@ struct AccessNode {
     boolean,
     text,    // a str
     set,     // a set or frozenset, passed on boxed
+    list,    // a list of any length, passed on boxed: none of the distinct nodes
     any,     // no condition; passed on boxed
     absent,  // the attribute or cell has no value
   };

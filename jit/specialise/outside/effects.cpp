@@ -58,8 +58,9 @@ bool Specialiser::changed_inside(const AObject& o) const {
 
 Atom Specialiser::place_of_object(HeapId id) {
   const AObject& o = as_left(id);
-  if (o.escaped) return o.boxed;
-  return o.kind == AObject::Kind::globals ? pool(o.concrete) : node_input(o.node);
+  const Atom place = o.escaped ? o.boxed : o.kind == AObject::Kind::globals ? pool(o.concrete) : node_input(o.node);
+  if (o.kind == AObject::Kind::list && place.is_name()) code.name(place.name()).list = true;
+  return place;
 }
 
 void Specialiser::write_items(HeapId id, Atom place) {
@@ -165,18 +166,21 @@ void Specialiser::before_unknown() {
 void Specialiser::forget(AObject& o) const {
   static const Symbol class_name = intern("__class__");
   o.stale = true;
+  const bool holds_dict = o.kind == AObject::Kind::instance && o.find(Symbol{});
   o.slots.clear();
   if (o.kind == AObject::Kind::list || o.kind == AObject::Kind::dict) o.poisoned = true;
   o.attributes = kNoHeap;
-  if (o.kind == AObject::Kind::instance) o.any_class = runtime::is_set_by_functions(session, class_name);
+  if (o.kind == AObject::Kind::instance)
+    o.any_class = o.any_class || holds_dict || runtime::is_set_by_functions(session, class_name);
 }
 
 // The interpreter may have changed anything that is reachable from outside: it is read again, as boxed values.
 void Specialiser::after_unknown() {
   effects_.unknown = true;
   code.effect(false);
-  for (HeapId id = 0; id < heap_.size(); ++id)
-    if (heap_[id] && (heap_[id]->outside() || heap_[id]->attributes != kNoHeap)) forget(heap_.own(id));
+  const auto is_outside = [&](HeapId id) { return id != kNoHeap && heap_[id] && heap_[id]->outside(); };
+  for (HeapId id = 0; id < heap_.size(); ++id)  // and the __dict__ of what is outside
+    if (is_outside(id) || (heap_[id] && is_outside(heap_[id]->attributes))) forget(heap_.own(id));
 }
 
 // Could an operation on `a` run code of scripts, or reach what they see? Not on numbers, texts and tensors.

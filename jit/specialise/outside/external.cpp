@@ -37,6 +37,17 @@ bool plain_key(const Value& k, int depth = 4) {
     return depth > 0 && std::all_of(t->begin(), t->end(), [=](const Value& v) { return plain_key(v, depth - 1); });
   return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k);
 }
+// Is what stands in the dict structure of the program, and no data?
+bool taken_apart(const runtime::Dict& d) {
+  if (d.used > kMaxItems) return false;
+  bool data = d.used > kMaxNumbers;
+  for (uint32_t i = 0; i < d.filled; ++i) {
+    if (d.entries[i].key.is_unbound()) continue;
+    if (!plain_key(d.entries[i].key)) return false;
+    data &= number_or_text(d.entries[i].value);
+  }
+  return !data;
+}
 }  // namespace
 
 uint32_t Specialiser::find_node(const AccessNode& n) const {
@@ -344,8 +355,8 @@ AVal Specialiser::size(ir::SymDim d) {
   } else {
     const auto found = found_sizes_.find(d.symbol);
     if (found == found_sizes_.end()) abandon(Reason::computed_length, "a size that depends on data");
-    const auto& [tensor, axis] = found->second;
-    v = emit(ir::prim::tensor_size, {tensor}, ir::types::integer(), axis);
+    const auto& [of, axis] = found->second;
+    v = of.type->is_tensor() ? emit(ir::prim::tensor_size, {of}, ir::types::integer(), axis) : of;
     dims_of_names_[index(v.atom.name())] = ir::SymDim::of(d.symbol);
   }
   if (d.m != 1) v = binary(ir::prim::mul, v, AVal::of(Value::integer(d.m)));
@@ -410,8 +421,12 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     return out;
   }
   auto boxed = [&] {
-    access.nodes[node].guard = G::any;
-    return input(nullptr, node, Value());
+    const bool list = kind_of(v) == ObjectKind::list;
+    access.nodes[node].guard = list ? G::list : G::any;
+    const AVal out = input(nullptr, node, Value());
+    code.name(out.atom.name()).list = list;
+    if (list) boxed_lists_.insert(v.object());
+    return out;
   };
   auto o = std::make_shared<AObject>();
   o->external = true;
@@ -420,27 +435,21 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   o->concrete = v;
   ObjectKind kind = kind_of(v);
   const bool is_list = kind == ObjectKind::list || kind == ObjectKind::dict;
-  if (is_list && !request_.varying.empty() && request_.varying.count(access.path(node))) return boxed();
+  const bool varies = is_list && !request_.varying.empty() && request_.varying.count(access.path(node));
+  if (varies || boxed_lists_.contains(v.object())) return boxed();
   if (kind == ObjectKind::list) {
     auto* l = v.as<runtime::List>();
     const bool data = l->size > kMaxNumbers && std::all_of(l->begin(), l->end(), number_or_text);
     if (data || l->size > kMaxItems) return boxed();
   }
-  if (kind == ObjectKind::dict) {
-    auto* d = v.as<runtime::Dict>();
-    if (d->used > kMaxItems) return boxed();
-    bool data = d->used > kMaxNumbers;
-    for (uint32_t i = 0; i < d->filled; ++i) {
-      if (d->entries[i].key.is_unbound()) continue;
-      if (!plain_key(d->entries[i].key)) return boxed();
-      data &= number_or_text(d->entries[i].value);
-    }
-    if (data) return boxed();
-  }
+  if (kind == ObjectKind::dict && !taken_apart(*v.as<runtime::Dict>())) return boxed();
   if (kind == ObjectKind::instance) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
-    if (!i->shape || (!i->native.is_unbound() && !extends_value(i->native))) return boxed();
+    const auto* dict = runtime::cast_exact<runtime::Dict>(i->native);
+    const bool followed = i->native.is_unbound() || extends_value(i->native) ||
+                          (dict && taken_apart(*dict) && !request_.varying.count(access.path(node)));
+    if (!i->shape || !followed) return boxed();
     need_no_end(*i->type);
   }
   HeapId id;
@@ -529,7 +538,11 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
       AccessNode n;
       n.step = S::native;
       n.parent = node;
-      o->native = wrap(i->native, n);
+      const AVal native = wrap(i->native, n);
+      if (i->type->layout == ObjectKind::dict)
+        o->slots.push_back({.name = {}, .value = native, .memory = native, .loaded = native});
+      else
+        o->native = native;
     }
   }
   if (effects_.unknown) forget(*o);  // the call found it so, but now it may be otherwise
@@ -602,7 +615,7 @@ std::vector<Symbol> Specialiser::field_names(HeapId id) {
     }
   }
   for (const AObject::Slot& s : read(id).slots)
-    if (!s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end())
+    if (s.name && !s.value.is(AKind::unbound) && std::find(names.begin(), names.end(), s.name) == names.end())
       names.push_back(s.name);
   return names;
 }

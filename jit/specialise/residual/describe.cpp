@@ -1,5 +1,7 @@
 #include "jit/specialise/residual/describe.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace ouro::jit {
@@ -38,6 +40,10 @@ OutputTree Describer::outside(uint32_t node) {
 bool Describer::first(const AVal& a, OutputTree& t) {
   t.share = shares_.try_emplace(a.parts, kParts + static_cast<uint32_t>(shares_.size())).first->second;
   return ++seen_[t.share] == 1;
+}
+
+bool Describer::is_outdated() const {
+  return std::ranges::any_of(made, [&](HeapId id) { return s_.as_left(id).escaped; });
 }
 
 void Describer::settle(OutputTree& t) const {

@@ -17,6 +17,9 @@ class Describer {
   Describer(Specialiser& s, For purpose) : s_(s), for_(purpose) {}
 
   OutputTree tree(const AVal& a);
+  /// Is something of `made` a register's by now? A value of two sides that came later has made it. Then all is
+  /// described again.
+  bool is_outdated() const;
   /// When all trees are there: only what occurs again is to be found again.
   void settle(OutputTree& t) const;
   /// The share of an object of `made`.

@@ -346,6 +346,7 @@ Atom Specialiser::made_by_recipe(const AVal& a) {
   Describer d(*this, Describer::For::operand);
   Recipe recipe;
   recipe.value = d.tree(a);
+  if (d.is_outdated()) return made_by_recipe(a);
   for (HeapId id : d.made) recipe.made.push_back(Describer::share_of(id));
   std::vector<Atom> atoms{pool(recipe_native(session, std::move(recipe)))};
   ir::CallSig sig;
@@ -391,6 +392,12 @@ void Specialiser::note_hole(Because why, const AVal& out, const std::vector<AVal
   fallbacks_.push_back(std::move(note));
 }
 
+// Does it look at a list alone, and run no script?
+bool Specialiser::reads_list(ir::Op op, const std::vector<AVal>& args) const {
+  if (request_.holes || recording_ || args.empty() || !is_boxed_list(args[0])) return false;
+  return op == prim::length || op == prim::truth || (op == prim::item_get && !may_run_scripts(args[1]));
+}
+
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
   const bool iterates = op == prim::iter || op == prim::iter_next || op == prim::is_end;
   if (!is_runnable(op) || (iterates && !request_.holes))
@@ -406,8 +413,14 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
   std::string_view name = "operation";
   for (const ir::PrimDef& p : ir::kPrims)
     if (p.op == op) name = p.name;
-  note_hole({Reason::unknown_value, fmt::format("{} on values whose types are not known", name)}, out, args);
-  if (touches_objects) after_unknown();
+  const bool reads = reads_list(op, args);
+  if (reads && op == prim::item_get && args[1].is(AKind::slice)) code.name(out.atom.name()).list = true;
+  if (!reads || !type)
+    note_hole({Reason::unknown_value, fmt::format("{} on values whose types are not known", name)}, out, args);
+  if (reads)
+    code.effect(false);
+  else if (touches_objects)
+    after_unknown();
   if (request_.holes) forget_made();
   return out;
 }

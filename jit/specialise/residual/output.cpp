@@ -151,7 +151,9 @@ class Builder {
     begin(t, object);
     for (size_t i = 0; i < t.parts.size(); ++i) {
       OURO_TRY(v, build(t.parts[i]));
-      if (!record)
+      if (!t.names[i])  // the dict of one that extends dict
+        object.as<runtime::Instance>()->native = std::move(v);
+      else if (!record)
         runtime::set_own_attribute(s_, object.as<runtime::Instance>(), t.names[i], v);
       else if (!runtime::set_attr(s_, object, t.names[i], v))
         return Value::error();

@@ -25,6 +25,7 @@ class Residual {
     bool input = false;            // of the entry: it stands everywhere
     bool turns = false;            // computed of what each turn of a loop changes
     ir::Atom unmarked{};           // of a tensor with the mark of nn.buffer: the same one without
+    bool list = false;             // boxed, and surely a list, of no class that extends it
     bool optional = false;  // on some ways there is nothing: looked at where its tag says that there is something
   };
 

@@ -106,6 +106,7 @@ void Specialiser::collect_way(const AVal& value, const AVal& pullback, const Res
     way.sent.push_back({b.tree(object), b.tree(slot), b.tree(as_given(sums.items[i]))});
   }
   collect_writes(b);
+  if (b.is_outdated()) abandon(Reason::branches, "a list, dict or object that differs between branches leaves");
   if (effects_.done || !result_->writes.empty())
     abandon(Reason::effects, "a function that changes or shows something, in a derivative that is interpreted");
   b.settle(way.cotangents);

@@ -464,6 +464,24 @@ const ir::Type* Specialiser::carried_type(const ir::Type* t, size_t side, JoinBl
   return changed ? ir::types::tensor(t->dtype, dims) : t;
 }
 
+// Of the sizes of what is no tensor any more: a tensor that is carried has its own.
+void Specialiser::carry_sizes(const ir::Type* from, const ir::Type* to, size_t side, JoinBlock& j) {
+  for (size_t i = 0; from != to && i < from->rank(); ++i) {
+    const ir::SymDim was = from->dims[i], is = to->dims[i];
+    if (was == is || found_sizes_.contains(is.symbol) || !found_sizes_.contains(was.symbol)) continue;
+    const BlockId here = code.current();
+    code.switch_to(j.ends[side]);
+    const Atom n = size(ir::SymDim::of(was.symbol)).atom;
+    code.switch_to(here);
+    const ir::NameId p = code.block_param(j.block, ir::types::integer());
+    code.name(p).optional = true;
+    (side == 0 ? j.from_a : j.from_b).push_back(n);
+    (side == 0 ? j.from_b : j.from_a).push_back(JoinBlock::other(code, ir::types::integer()));
+    found_sizes_.try_emplace(is.symbol, AVal::dynamic(p, ir::types::integer()), 0u);
+    dims_of_names_[index(p)] = ir::SymDim::of(is.symbol);
+  }
+}
+
 // What one branch leaves, by the names that it has where the branches meet.
 AVal Specialiser::carried(const AVal& v, size_t side, JoinBlock& j) {
   AVal out = v;
@@ -485,6 +503,7 @@ AVal Specialiser::carried(const AVal& v, size_t side, JoinBlock& j) {
   }
   if (v.is(AKind::like)) {
     out.type = carried_type(v.type, side, j);
+    if (out.type && out.type->is_tensor()) carry_sizes(v.type, out.type, side, j);
     return out;
   }
   if (v.is(AKind::rolled)) out.atom = carried_atom(v.atom, nullptr, side, j);

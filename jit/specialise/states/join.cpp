@@ -290,6 +290,14 @@ void Specialiser::make_globals_real(Fork& a, Fork& b, HeapId id) {
   }
 }
 
+// What one branch alone has reached outside and changed: the other has it as the call found it.
+void Specialiser::reach_on_both(Fork& a, Fork& b, size_t id) {
+  const auto only = a.heap[id] ? a.heap[id] : b.heap[id];
+  if ((a.heap[id] && b.heap[id]) || !only || !only->external || !changed_inside(*only)) return;
+  Fork& other = a.heap[id] ? b : a;
+  other.heap.put(id, untouched(*only, other.effects));
+}
+
 // Made in both branches, with what they hold; what is outside already is written to.
 void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
   j.place.what = Parted::What::objects;
@@ -302,6 +310,7 @@ void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
     std::vector<size_t> differing;
     AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
     for (size_t i : differing) {
+      if (all) reach_on_both(a, b, i);
       if (!a.heap[i] || !b.heap[i]) continue;
       const AObject &x = *a.heap[i], &y = *b.heap[i];
       if (all && x.kind == AObject::Kind::globals && a.effects.done && b.effects.done) {
@@ -630,6 +639,7 @@ Outcome Specialiser::join(AFrame& f, Fork& a, Fork& b, const Meet& meet) {
     both = a.effects | b.effects;
     write_both();
   }
+  j.ends[0] = a.end, j.ends[1] = b.end;
   if (out.kind == K::returned || of_let) {
     place(Parted::What::result);
     out.value = merge(a.outcome.value, b.outcome.value, a, b, j);

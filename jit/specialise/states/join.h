@@ -36,6 +36,7 @@ struct JoinBlock {
   Span parted{};   // the fork
   Parted place{};  // of what is being merged
   std::vector<ir::Atom> from_a, from_b;
+  ir::BlockId ends[2]{};  // of the forks
   // jit/specialise/states/either.cpp: what differs has this tag. None: no condition tells the forks apart.
   ir::Atom tag{};
   uint32_t names = 0;  // that there were before they parted
