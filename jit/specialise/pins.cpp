@@ -87,6 +87,11 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
     request.spent.clear();
     out = specialise_sizes(s, request);
   }
+  if (!out.ok && !pins.lists().empty()) {  // lists that grow are boxed anyway
+    request.parts = true;
+    out = specialise_sizes(s, request);
+    request.parts = out.ok;
+  }
   if ((!out.ok || !out.fallbacks.empty()) && !request.varying.empty()) {
     // What decides structure by ways that no operation can tell, or leaves less to the interpreter as a constant.
     SpecialiseRequest constant = request;

@@ -530,6 +530,7 @@ class Specialiser {
   bool can_merge(const AVal& a, const AVal& b) const;
   bool differs(const AObject& x, const AObject& y) const;
   void make_real(Fork& x, AVal& v);
+  bool try_make_real(Fork& x, AVal& v);
   void make_real(Fork& a, Fork& b, AVal& va, AVal& vb);
   void make_globals_real(Fork& a, Fork& b, HeapId id);
   void make_objects_real(Fork& a, Fork& b, struct JoinBlock& j);

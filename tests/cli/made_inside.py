@@ -14,6 +14,7 @@ WHOLE = {
     "most_of_tensors": ["extremes"],
     "dicts_of_classes": ["logs", "ordered", "given", "classes", "branches", "gradients"],
     "dicts_of_classes_outside": ["Trainer.step", "settings", "scaled", "two", "kinds", "loops", "value_and_grad(apply)", "grad(attribute_and_item)"],
+    "branches_after_generators": ["checked", "first_of", "Trainer.step"],
     "dicts_of_classes_twice": ["view_on_one_side", "made_on_one_side"],
     "logs_that_grow": ["Trainer.step", "Trainer.new_key", "on_data", "objects", "decode", "descend", "grad(kept)"],
     "batches_with_names": ["Agent.update"],

@@ -236,6 +236,21 @@ void Specialiser::make_real(Fork& x, AVal& v) {
   x.end = code.current();
 }
 
+// False: it cannot be made. Nobody may need it any more, as a generator that was left before its end.
+bool Specialiser::try_make_real(Fork& x, AVal& v) {
+  const Checkpoint before = checkpoint(/*with_heap=*/false);
+  try {
+    make_real(x, v);
+    return true;
+  } catch (const Abandon& a) {
+    if (a.whole) throw;
+  } catch (const NeedSide&) {  // it has two forms
+  }
+  undo(before);
+  heap_ = x.heap;
+  return false;
+}
+
 void Specialiser::make_real(Fork& a, Fork& b, AVal& va, AVal& vb) {
   const auto can_be = [&](const Fork& x, const AVal& v) {
     heap_ = x.heap;
@@ -336,8 +351,7 @@ void Specialiser::make_objects_real(Fork& a, Fork& b, JoinBlock& j) {
           AVal v = AVal::of_heap(id);
           heap_ = f->heap;
           if (!can_box(AVal::of(Value::none()), {v}, {})) continue;
-          make_real(*f, v);
-          again = true;
+          again = try_make_real(*f, v) || again;
         }
       }
     }
