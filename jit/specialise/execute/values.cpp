@@ -43,7 +43,10 @@ AVal Specialiser::dict_within(const AVal& a) {
   if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance) return {};
   const AObject& o = one_side(read(a.heap));
   const auto at = std::ranges::find(o.slots, Symbol{}, &AObject::Slot::name);
-  return at == o.slots.end() ? AVal{} : at->value;
+  if (at == o.slots.end()) return {};
+  const AVal dict = at->value;
+  ensure(dict);
+  return dict;
 }
 
 AVal Specialiser::new_extended_dict(const Value& cls) {

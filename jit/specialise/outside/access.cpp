@@ -80,14 +80,18 @@ std::string AccessNode::text() const {
   return "?";
 }
 
+std::string AccessProgram::path_before(uint32_t id) const {
+  const AccessNode& n = nodes[id];
+  if (n.step == AccessNode::Step::function) return {};
+  return n.step == AccessNode::Step::global ? std::string(n.name.text()) : path(id);
+}
+
 std::string AccessProgram::path(uint32_t id) const {
   using S = AccessNode::Step;
   const AccessNode& n = nodes[id];
   if (!n.has_parent()) return n.text();
   const AccessNode& from = nodes[n.parent];
-  std::string before = from.step == S::function ? std::string()
-                       : from.step == S::global ? std::string(from.name.text())
-                                                : path(n.parent);
+  std::string before = path_before(n.parent);
   if (n.step == S::capture && from.code && n.index < from.code->captures.size()) {
     if (!before.empty()) before += '.';
     return before + std::string(from.code->captures[n.index].name.text());
@@ -341,11 +345,14 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
   };
   std::vector<const void*>& seen = support::PerThread<Seen>::get().objects;
   seen.clear();
-  for (uint32_t i = 0; i < nodes.size(); ++i)
+  bool lists = false;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].distinct) seen.push_back(values[i].object());
+    lists = lists || nodes[i].guard == AccessNode::Guard::list;
+  }
   std::sort(seen.begin(), seen.end());
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) return fail(0, false);
-  for (uint32_t i = 0; i < nodes.size(); ++i)
+  for (uint32_t i = 0; lists && i < nodes.size(); ++i)
     if (nodes[i].guard == AccessNode::Guard::list &&
         std::binary_search(seen.begin(), seen.end(), static_cast<const void*>(values[i].object())))
       return fail(i, false);

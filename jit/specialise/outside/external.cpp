@@ -447,8 +447,9 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     auto* i = v.as<runtime::Instance>();
     if (!i->shape) runtime::restore_shape(session, i);  // somebody had asked for __dict__
     const auto* dict = runtime::cast_exact<runtime::Dict>(i->native);
-    const bool followed = i->native.is_unbound() || extends_value(i->native) ||
-                          (dict && taken_apart(*dict) && !request_.varying.count(access.path(node)));
+    const bool followed =
+        i->native.is_unbound() || extends_value(i->native) ||
+        (dict && taken_apart(*dict) && !request_.varying.count(access.path_before(node)) && steps_to(node) < kMaxSteps);
     if (!i->shape || !followed) return boxed();
     need_no_end(*i->type);
   }
