@@ -156,7 +156,7 @@ class Specialiser {
   void list_extend(const AVal& list, const AVal& from);
   AVal called_by(const Value& cls);
   AVal method_before_call(const AVal& a, Symbol name);
-  bool grows_alone(const AVal& list) const;
+  bool in_place_list(const AVal& list) const;
   bool appends(const AVal& a, Symbol method) const;
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
@@ -221,7 +221,7 @@ class Specialiser {
   bool overrides(const AVal& a, std::string_view special);
   bool is_known_outside(const AVal& a) const;
 
-  // ---- objects of classes that extend int, str or dict (execute/values.cpp)
+  // ---- objects of classes that extend int or str (execute/values.cpp), or dict (execute/extended_dicts.cpp)
   const AVal& native_of(const AVal& a) const;  // unbound: it extends none
   AVal as_value(const AVal& a);                // which int or text it is, if its class changes nothing of what these do
   bool value_method(const runtime::Native& n, std::vector<AVal>& args);

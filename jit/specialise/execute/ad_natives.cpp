@@ -87,8 +87,8 @@ N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
 N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
 N(n_attribute_slot) {
   if (s.dict_within(a.at(0)).is(AKind::unbound)) return AVal::tuple({a[0], a.at(1)});
-  const std::string name(s.need_name(a.at(1)).text());
-  return AVal::tuple({a[0], AVal::of(runtime::make_str(ad::kAttribute + name))});
+  const std::string slot = fmt::format("{}{}", ad::kAttribute, s.need_name(a.at(1)).text());
+  return AVal::tuple({a[0], AVal::of(runtime::make_str(slot))});
 }
 int64_t place_in_list(Specialiser& s, const AVal& i) { return s.need_int(i, "is a place in a list"); }
 N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), true), none(); }

@@ -137,14 +137,6 @@ AVal Specialiser::call(const AVal& given, const std::vector<AVal>& args, const K
   abandon(Reason::unknown_value, "a call of something that is not followed");
 }
 
-// A list that only the interpreter knows: what is appended runs no script, and nothing else changes.
-bool Specialiser::grows_alone(const AVal& list) const { return is_boxed_list(list) && !request_.holes && !recording_; }
-
-bool Specialiser::appends(const AVal& a, Symbol method) const {
-  static const Symbol append = intern("append");
-  return method == append && grows_alone(a);
-}
-
 AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vector<AVal>& args,
                               const Keywords& keywords) {
   const AVal a = settled(receiver);

@@ -459,35 +459,4 @@ AVal Specialiser::length(const AVal& given) {
   return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
 }
 
-void Specialiser::list_append(const AVal& list, AVal v) {
-  if (grows_alone(list)) {
-    if (!can_be_made(v)) abandon(Reason::crossing, "a value that cannot be passed to the interpreter");
-    before_unknown();
-    code.let(prim::list_append, {materialise(list), materialise(v)}, 0, nullptr, span);
-    code.effect(false);
-    return;
-  }
-  if (list.is(AKind::dynamic) && !list.type) {
-    boxed(prim::list_append, {list, v});
-    return;
-  }
-  if (!list.is(AKind::ref) || kind_at(list.heap) != AObject::Kind::list)
-    abandon(Reason::container, "append to a list that is not followed");
-  if (read(list.heap).poisoned) abandon_torn(read(list.heap), "a list");
-  change(list.heap).items.push_back(std::move(v));
-}
-
-void Specialiser::list_extend(const AVal& list, const AVal& from) {
-  if (from.is(AKind::ref) && kind_at(from.heap) == AObject::Kind::list) {  // it may be the list itself
-    for (const AVal& v : items_of(from, "is appended")) list_append(list, v);
-    return;
-  }
-  const auto add = [&](const AVal& v) {
-    list_append(list, v);
-    return true;
-  };
-  if (is_instance(from)) return each_item_from(sized_iterator(from), "is appended", add);
-  each_item(from, "is appended", add);
-}
-
 }  // namespace ouro::jit

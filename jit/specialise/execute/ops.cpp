@@ -134,7 +134,7 @@ AVal Specialiser::binary(Op op, const AVal& left, const AVal& right) {
     items.insert(items.end(), more.begin(), more.end());
     return new_list(std::move(items));
   }
-  if (op == prim::iadd && grows_alone(a) && (list_items(b) || b.is(AKind::tuple))) {
+  if (op == prim::iadd && in_place_list(a) && (list_items(b) || b.is(AKind::tuple))) {
     list_extend(a, b);
     return a;
   }

@@ -116,7 +116,7 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
 AVal Specialiser::iterator_source(const AVal& it) {
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator) return none();
   const AObject o = read(it.heap);
-  // Of what the iterator gave: the interpreter would not differentiate through it, or its place is not followed.
+  // Abandons where the place of the value is not followed, or where the interpreter does not differentiate through it.
   auto need_place = [&](bool known) {
     if (!known) abandon(Reason::derivative, "an iterator whose place is not followed");
   };

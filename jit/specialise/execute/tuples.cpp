@@ -51,7 +51,7 @@ AVal Specialiser::new_extension(const Value& cls, const std::vector<AVal>& args)
   return out;
 }
 
-// Is it a call of __new__ that makes an object of a script class that extends that one?
+// Is it a call of __new__ for a script class that extends the built-in class of that layout?
 bool Specialiser::makes(ObjectKind layout, const runtime::Native& n, const std::vector<AVal>& args) const {
   if (n.owner || n.def->name != "__new__" || args.empty() || !args[0].is(AKind::known)) return false;
   auto* t = cast_exact<runtime::Type>(args[0].known);

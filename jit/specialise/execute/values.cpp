@@ -1,11 +1,6 @@
 // Objects of script classes that extend int or str, as members of an IntEnum are: objects with attributes, which
 // operators take for the number or text that they are. A class that changes what an operator does is asked by the text
 // of the protocol, as any other.
-//
-// One that extends dict has a dict of its own in the abstract heap, which stands in the slot without a name: what its
-// class leaves to dict is done with that.
-#include <algorithm>
-
 #include "jit/specialise/specialiser.h"
 #include "runtime/object/ops.h"
 
@@ -39,46 +34,13 @@ AVal Specialiser::as_value(const AVal& a) {
   return changes_operators(session, read(a.heap).cls.as<runtime::Type>()) ? a : native;
 }
 
-AVal Specialiser::dict_within(const AVal& a) {
-  if (!a.is(AKind::ref) || kind_at(a.heap) != AObject::Kind::instance) return {};
-  const AObject& o = one_side(read(a.heap));
-  const auto at = std::ranges::find(o.slots, Symbol{}, &AObject::Slot::name);
-  if (at == o.slots.end()) return {};
-  const AVal dict = at->value;
-  ensure(dict);
-  return dict;
-}
-
-AVal Specialiser::new_extended_dict(const Value& cls) {
-  AObject o;
-  o.kind = AObject::Kind::instance;
-  o.cls = cls;
-  o.slots.push_back({.value = new_dict({}, {})});
-  return AVal::of_heap(allocate(std::move(o)));
-}
-
-AVal Specialiser::as_dict(const AVal& a, std::string_view special) {
-  const AVal within = dict_within(a);
-  return within.is(AKind::unbound) || overrides(a, special) ? a : within;
-}
-
-// Does its class have that special method otherwise than by the built-in class that it extends?
+// Does its class replace that special method of the built-in class that it extends?
 bool Specialiser::overrides(const AVal& a, std::string_view special) {
   const Value cls = a.extends_tuple() ? a.known : class_of(a);
   const AVal m = type_attr(cls, intern(special));
   if (m.is(AKind::unbound)) return false;
   auto* n = m.is(AKind::known) ? runtime::cast_exact<runtime::Native>(m.known) : nullptr;
   return !n || n->owner != session.type(cls.as<runtime::Type>()->layout);
-}
-
-// dict's item of an object that extends dict: of a key that is not there, what the class says.
-AVal Specialiser::item_within(const AVal& a, const AVal& key) {
-  const AVal within = dict_within(a);
-  const int at = dict_position(within.heap, key);
-  if (at >= 0) return read(within.heap).items[static_cast<size_t>(at)];
-  const AVal missing = special_method(a, "__missing__");
-  if (missing.is(AKind::unbound)) abandon(Reason::raises, "KeyError");
-  return call(missing, {key});
 }
 
 // A method of int or str on what extends it: the value stands for the object, where the method does not ask for its
@@ -91,20 +53,6 @@ bool Specialiser::value_method(const runtime::Native& n, std::vector<AVal>& args
   for (std::string_view name : {"__format__", "__str__", "__repr__", "__reduce__", "__reduce_ex__", "__init__"})
     if (n.def->name == name) return false;
   args[0] = AVal(native_of(args[0]));
-  return true;
-}
-
-// A method of dict on what extends it. (`|=` gives the object, and what is not there is asked of its class.)
-bool Specialiser::dict_method(const runtime::Native& n, std::vector<AVal>& args) {
-  const AVal within = dict_within(args[0]);
-  if (within.is(AKind::unbound)) return false;
-  for (std::string_view name :
-       {"__format__", "__str__", "__repr__", "__reduce__", "__reduce_ex__", "__ior__", "__getitem__"})
-    if (n.def->name == name) return false;
-  if (overrides(args[0], "__iter__"))
-    for (std::string_view copies : {"copy", "__or__", "__ror__"})  // by what its class says that it holds
-      if (n.def->name == copies) return false;
-  args[0] = within;
   return true;
 }
 

@@ -392,12 +392,6 @@ void Specialiser::note_hole(Because why, const AVal& out, const std::vector<AVal
   fallbacks_.push_back(std::move(note));
 }
 
-// Does it look at a list alone, and run no script?
-bool Specialiser::reads_list(ir::Op op, const std::vector<AVal>& args) const {
-  if (request_.holes || recording_ || args.empty() || !is_boxed_list(args[0])) return false;
-  return op == prim::length || op == prim::truth || (op == prim::item_get && !may_run_scripts(args[1]));
-}
-
 AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr, const ir::Type* type) {
   const bool iterates = op == prim::iter || op == prim::iter_next || op == prim::is_end;
   if (!is_runnable(op) || (iterates && !request_.holes))
