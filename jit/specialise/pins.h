@@ -25,8 +25,7 @@ class Pins {
  public:
   /// A version is to be made because of these.
   void changed(const AccessProgram& access, const std::vector<uint32_t>& pins);
-  /// A version is to be made because this did not hold: of a list or dict, because it has another length, or other
-  /// keys.
+  /// The guard of this node did not hold. Changes of a list's length and of a dict's keys are counted.
   void missed(const AccessProgram& access, uint32_t node);
   /// Those of them that are passed as one value; they are varying, too.
   const std::set<std::string>& lists() const { return lists_; }

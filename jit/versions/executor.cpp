@@ -408,7 +408,7 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
     return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
   };
   const auto unused = std::ranges::count_if(f.versions, is_unused);
-  // What a form calls has forms of its own.
+  // Forms back off in every mode: what they call has compiled forms of its own.
   if (s.options.mode != runtime::Mode::auto_ && !ir::grad::is_forward_form(*f.code)) return false;
   if (unused < 2) return false;
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);

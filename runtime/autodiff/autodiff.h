@@ -12,6 +12,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -141,10 +142,11 @@ void shadow_open(const Value& env, const Value& list, int64_t i);
 // The object that has an object's slots: of a derived closure the function it was made of, of an object whose
 // attributes are a dict that.
 const Value& slot_owner(const Value& object);
-// Has the object slots for its items, which attributes of the same names must not be: it extends a list, dict or set.
+// Does the object extend list, dict or set? Then its items have slots, and its attributes need others.
 bool slots_by_item(const Value& object);
-// The slot of an object's attribute, as (object, slot). Its name follows kAttribute where a key may be that name.
-inline const std::string kAttribute = "\1attribute ";
+// The pair (object, slot) that holds an attribute's cotangent. Where a key could be the attribute's name, the slot is
+// kAttribute and that name.
+inline constexpr std::string_view kAttribute = "\1attribute ";
 Value attribute_slot(Session& s, const Value& object, const Value& name);
 // A mappingproxy of a plain dict, which is the owner of its items.
 inline bool is_dict_proxy(const Value& v) {

@@ -20,8 +20,8 @@ constexpr uint8_t kComputedDefaults = kFlagUser;
 // The form, or one that brings the cotangents of f's default values, if differentiated code computed those.
 Value with_defaults(Session& s, Value form, const Function* f);
 
-// Of what has no rule (plain.cpp): a callable; a native, giving what it raises; a primitive that asks what stands in
-// its operands.
+// Forms of what has no rule (plain.cpp): of a callable; of a native, which then returns what it raises; of a primitive
+// that asks its operands.
 Value plain_form(const Value& f);
 Value caught_native(const Value& f);
 Value recorded_primitive_form(std::string_view prim);

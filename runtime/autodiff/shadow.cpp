@@ -2,6 +2,8 @@
 // others in a dict, so that a key is the same slot as every key that is equal to it.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ir/grad/reverse.h"
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/object/dict.h"
@@ -76,7 +78,7 @@ Value attribute_slot(Session&, const Value& object, const Value& name) {
   if (!slots_by_item(object)) return make_tuple({object, name});
   if (const Instance* i = object.as<Instance>(); !i->shape && cast_exact<Dict>(i->dict))
     return make_tuple({i->dict, name});
-  return make_tuple({object, make_str(kAttribute + std::string(name.as<Str>()->view()))});
+  return make_tuple({object, make_str(fmt::format("{}{}", kAttribute, name.as<Str>()->view()))});
 }
 
 namespace {

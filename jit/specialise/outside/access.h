@@ -125,7 +125,7 @@ class AccessProgram {
 
   /// "model.c1.weight"; it names the same place in every version of a function.
   std::string path(uint32_t node) const;
-  /// How the paths of what is reached from there begin.
+  /// The beginning of the paths of what is reached from the node.
   std::string path_before(uint32_t node) const;
 
   /// Loads every node for a call. False when a guard fails. `values[i]` is node i's value, `inputs` are filled by

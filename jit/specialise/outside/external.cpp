@@ -37,7 +37,8 @@ bool plain_key(const Value& k, int depth = 4) {
     return depth > 0 && std::all_of(t->begin(), t->end(), [=](const Value& v) { return plain_key(v, depth - 1); });
   return k.is_int() || k.is_bool() || runtime::cast_exact<runtime::Str>(k);
 }
-// Is what stands in the dict structure of the program, and no data?
+// Does the program know the dict's items one by one? One with other keys than numbers and texts, or with many numbers,
+// is data.
 bool taken_apart(const runtime::Dict& d) {
   if (d.used > kMaxItems) return false;
   bool data = d.used > kMaxNumbers;

@@ -17,8 +17,8 @@ class Describer {
   Describer(Specialiser& s, For purpose) : s_(s), for_(purpose) {}
 
   OutputTree tree(const AVal& a);
-  /// Is something of `made` a register's by now? A value of two sides that came later has made it. Then all is
-  /// described again.
+  /// Has the program itself made an object of `made` meanwhile? Describing a value that differs between branches may do
+  /// that. The caller then describes everything again.
   bool is_outdated() const;
   /// When all trees are there: only what occurs again is to be found again.
   void settle(OutputTree& t) const;

@@ -464,7 +464,7 @@ const ir::Type* Specialiser::carried_type(const ir::Type* t, size_t side, JoinBl
   return changed ? ir::types::tensor(t->dtype, dims) : t;
 }
 
-// Of the sizes of what is no tensor any more: a tensor that is carried has its own.
+// Passes on the sizes in the type of a `like`, which has no tensor. (A tensor that is carried brings its own sizes.)
 void Specialiser::carry_sizes(const ir::Type* from, const ir::Type* to, size_t side, JoinBlock& j) {
   for (size_t i = 0; from != to && i < from->rank(); ++i) {
     const ir::SymDim was = from->dims[i], is = to->dims[i];

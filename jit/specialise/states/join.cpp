@@ -236,7 +236,8 @@ void Specialiser::make_real(Fork& x, AVal& v) {
   x.end = code.current();
 }
 
-// False: it cannot be made. Nobody may need it any more, as a generator that was left before its end.
+// Returns false where the object cannot be made for the interpreter: it stays different. Often nobody uses it again, as
+// a generator that was left before its end.
 bool Specialiser::try_make_real(Fork& x, AVal& v) {
   const Checkpoint before = checkpoint(/*with_heap=*/false);
   try {
@@ -305,7 +306,7 @@ void Specialiser::make_globals_real(Fork& a, Fork& b, HeapId id) {
   }
 }
 
-// What one branch alone has reached outside and changed: the other has it as the call found it.
+// If one branch alone has reached and changed an object from outside, gives it to the other as the call found it.
 void Specialiser::reach_on_both(Fork& a, Fork& b, size_t id) {
   const auto only = a.heap[id] ? a.heap[id] : b.heap[id];
   if ((a.heap[id] && b.heap[id]) || !only || !only->external || !changed_inside(*only)) return;
