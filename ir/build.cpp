@@ -780,9 +780,7 @@ FunctionRef FunctionBuilder::finish() {
   unbound();  // may be needed below; constants must not grow while they are numbered
   Finisher finisher{*this};
   auto f = std::make_shared<const Function>(finisher.run());
-#ifdef OURO_ASSERTS
-  check(*f);
-#endif
+  check_if_asked(*f);
   return f;
 }
 

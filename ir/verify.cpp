@@ -1,5 +1,8 @@
 #include "ir/verify.h"
 
+#include <cstdlib>
+#include <utility>
+
 #include "ir/effect.h"
 #include "ir/print.h"
 #include "ir/walk.h"
@@ -79,7 +82,7 @@ class Verifier {
     OpFacts info = op_facts(l.op);
     pool(l.args_begin, l.nargs);
     std::string op(info.name);
-    if (info.nargs >= 0 && l.nargs != info.nargs)
+    if (info.nargs >= 0 && std::cmp_not_equal(l.nargs, info.nargs))
       fail(block_, "V4", op + " takes " + std::to_string(info.nargs) + " arguments, not " + std::to_string(l.nargs));
     switch (info.attr) {
       case AttrKind::call: {
@@ -233,6 +236,15 @@ std::string verify(const Function& f) { return Verifier(f).run(); }
 void check(const Function& f) {
   std::string errors = verify(f);
   if (!errors.empty()) ouro_bug("broken function:\n%s%s", errors.c_str(), print(f).c_str());
+}
+
+void check_if_asked(const Function& f) {
+#ifdef OURO_ASSERTS
+  check(f);
+#else
+  static const bool asked = std::getenv("OURO_CHECK_PLANS") != nullptr;
+  if (asked) check(f);
+#endif
 }
 
 }  // namespace ouro::ir

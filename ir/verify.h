@@ -1,4 +1,6 @@
-// Checks the invariants V1-V6 of ir/anf.h, inner functions included. Run after every pass in debug builds and tests.
+// Checks the invariants V1-V6 of ir/anf.h, inner functions included. Debug builds check after every pass; tests of a
+// release build (OURO_CHECK_PLANS in the environment) check a function when it is built and
+// around the pipeline of ir/opt.
 #pragma once
 
 #include <string>
@@ -12,5 +14,8 @@ std::string verify(const Function& f);
 
 /// A bug, with the function's text, if an invariant is broken.
 void check(const Function& f);
+
+/// The same in debug builds, and where the environment has OURO_CHECK_PLANS.
+void check_if_asked(const Function& f);
 
 }  // namespace ouro::ir

@@ -27,6 +27,7 @@ constexpr Pass kPipeline[] = {
 std::span<const Pass> pipeline() { return kPipeline; }
 
 FunctionRef optimise(FunctionRef f, const std::function<void(std::string_view, const FunctionRef&)>& after) {
+  check_if_asked(*f);
   for (const Pass& p : kPipeline) {
     may_give_up();
     {
@@ -38,6 +39,7 @@ FunctionRef optimise(FunctionRef f, const std::function<void(std::string_view, c
 #endif
     if (after) after(p.name, f);
   }
+  check_if_asked(*f);
   return f;
 }
 

@@ -71,6 +71,9 @@ demand.set(optimizer="auto")
 train(6)
 demand.set(memory="75%")
 train(40)
+for k in range(40):                             # the compiling thread has no core on a busy machine
+    if not demand.report()["targets"]["memory"]["met"]:
+        train(10)
 print(opt.name, demand.report()["targets"]["memory"]["met"], [d["response"] for d in demand.report()["decisions"]])
 ''')
     t.equal(t.run("--mode=graph", "deep.ouro").out, "adam True ['recompute']\n")

@@ -184,6 +184,7 @@ AVal Specialiser::next(const AVal& it) {
   const NoStop no_stop(*this);  // what it calls
   if (!it.is(AKind::ref) || kind_at(it.heap) != AObject::Kind::iterator)
     abandon(Reason::unknown_value, "next of this value");
+  if (read(it.heap).poisoned) abandon_torn(read(it.heap), "an iterator");
   AVal zero = AVal::of(Value::integer(0));
   const auto place = [&](const AVal& cursor, std::string_view over) {
     const auto i = concrete(cursor);

@@ -493,6 +493,8 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     }
     if (x.items.size() != y.items.size() || x.keys.size() != y.keys.size()) {
       o->poisoned = true;
+      o->items.clear();  // the items of one branch have no names here
+      o->keys.clear();
     } else {
       std::vector<size_t> changed;
       PersistentArray<AVal>::each_difference(x.items, y.items, [&](size_t k) {
@@ -504,7 +506,10 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     }
     if (o->kind == AObject::Kind::set && !alike(*x.concrete.as<runtime::Set>(), *y.concrete.as<runtime::Set>()))
       o->poisoned = true;
-    if (o->kind == AObject::Kind::iterator) o->cursor = merge(x.cursor, y.cursor, a, b, j);
+    if (o->kind == AObject::Kind::iterator) {
+      if (x.iter != y.iter || !same(x.source, y.source)) o->poisoned = true;
+      o->cursor = merge(x.cursor, y.cursor, a, b, j);
+    }
     if (!o->dirty) o->memory = o->items, o->memory_keys = o->keys;
     // What is written outside is asked there.
     const bool written =
