@@ -26,7 +26,7 @@
 //
 // Calls become calls of forward forms, found when they run (`ad.forward`), and so do operators that call a method
 // (`ad.special`): then the rule is the pullback. The rules of primitives are functions in Ouro
-// (stdlib/grad_rules.ouro), found by name (`ad.rule`).
+// (stdlib/grad_rules), found by name (`ad.rule`).
 //
 // Order two and higher: forward form and pullback are ANF of the same language; the ad.* and seq.* operations have
 // rules here as any other (take <-> put, acc <-> peek), env being one more object with slots. A dynamic derivative has

@@ -1,7 +1,7 @@
 // What becomes of each operation of the language in reverse mode (own_rules.cpp: of reverse mode itself): what the
 // forward form does instead, what it keeps, what the pullback does.
 //
-// A primitive's row says which (ir/prims.inc). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules.ouro)
+// A primitive's row says which (ir/prims.inc). `arithmetic` ones have their rule in Ouro (stdlib/grad_rules)
 // under the primitive's name; it gets (dy, env, what was kept of the operands...) and gives a tuple of cotangents.
 // `plain` ones give bools, text, structure or functions, which have no cotangent. So do tests, but what a script's
 // __bool__, __len__, __contains__ or comparison changes on the way has a way back.

@@ -3,7 +3,7 @@
 //
 // A *forward form* of a callable takes its arguments and gives the tuple (y, pullback); a *pullback* takes (dy, env)
 // and gives a tuple of cotangents, one per argument (None: all zero). For script functions both are derived ANF; for
-// natives, classes and operators they are functions of the module `grad_rules` (stdlib/grad_rules.ouro), where the
+// natives, classes and operators they are functions of the module `grad_rules` (stdlib/grad_rules), where the
 // rules stand by name in the dict `RULES`.
 //
 // Cotangents of numbers and tensors are numbers and tensors; of tuples, tuples (possibly shorter: the rest is zero); of

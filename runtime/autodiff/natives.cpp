@@ -1,4 +1,4 @@
-// Module `_ad`: what the rules in Ouro (stdlib/grad_rules.ouro) are written with.
+// Module `_ad`: what the rules in Ouro (stdlib/grad_rules) are written with.
 #include "runtime/autodiff/natives.h"
 
 #include <algorithm>

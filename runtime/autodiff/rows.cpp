@@ -1,4 +1,4 @@
-// Module `_ad_rows`: tensor operations as the rules in Ouro see them (stdlib/grad_rules.ouro, "rows"). An operation is
+// Module `_ad_rows`: tensor operations as the rules in Ouro see them (stdlib/grad_rules, "rows"). An operation is
 // passed by its number. And what rows in Ouro ask of the compiler (is_computed).
 #include "ir/ops/registry.h"
 #include "runtime/autodiff/natives.h"

@@ -1,5 +1,5 @@
 // What a primitive calls where its operands are objects of script classes, or containers whose items are places: a
-// function of the protocol's text, or one of stdlib/grad_rules.ouro, which reverse mode differentiates in its stead.
+// function of the protocol's text, or one of stdlib/grad_rules, which reverse mode differentiates in its stead.
 // Read once, for values (forward.cpp) and for the specialiser's abstract values (jit/specialise/execute/special.cpp),
 // which say through `Operands` what they know of them.
 #pragma once

@@ -528,7 +528,7 @@ AVal g_try_call(S& s, AFrame& f, const L& l, const Args_& a) {
 
 bool Specialiser::is_rule(const ir::Function& code) const {
   const SourceFile* file = session.sources.file(code.span.file);
-  return file && file->name() == "ouro/grad_rules.ouro";
+  return file && file->name().starts_with("ouro/grad_rules/");
 }
 bool Specialiser::is_derived(const ir::Function& code) const {
   return is_rule(code) || ir::grad::is_forward_form(code) || code.name.text().ends_with("'");
