@@ -165,6 +165,7 @@ struct Let {
   uint32_t attr = 0;                // symbol id | integer | ConstId | index into calls | index into paths
   uint32_t handover = kNoHandover;  // index into Function::handovers
   bool effect = false;              // of typed programs: what is outside has been changed, or seen, once it ran
+  uint32_t inlined = 0;             // of typed programs: the call that it stands in, an index into InlinedCalls
   Span span{};
   static constexpr uint32_t kNoHandover = UINT32_MAX;
 };
@@ -230,6 +231,8 @@ struct Capture {
   bool cell = false;  // the captured value is a cell (RULES A4)
 };
 
+struct InlinedCalls;  // jit/plan/inlined_calls.h
+
 struct Function {
   enum class Kind : uint8_t { function, lambda, module, class_body, generator, comprehension };
   Symbol name{}, qualname{};
@@ -249,6 +252,7 @@ struct Function {
   std::vector<Handover> handovers;
   std::vector<CallSig> calls;
   std::vector<PlacePath> paths;
+  std::shared_ptr<const InlinedCalls> inlined;  // of typed programs
 
   const Block& block(BlockId b) const { return blocks[index(b)]; }
   const Constant& constant(ConstId c) const { return constants[index(c)]; }

@@ -111,8 +111,13 @@ class Plan {
 
   /// Why the last run on this thread left, and where.
   virtual std::string_view leave_reason() const = 0;
-  /// Where the last run on this thread raised.
-  virtual Span raised_at() const = 0;
+  /// Where the last run on this thread raised, and in which call of the program that was run then.
+  struct RaisedAt {
+    Span span{};
+    std::shared_ptr<const ir::InlinedCalls> calls;
+    uint32_t call = 0;
+  };
+  virtual RaisedAt raised_at() const = 0;
   virtual size_t inputs() const = 0;
   virtual size_t kernels() const = 0;
   /// Their loops, in the order of the launches; they live as long as the plan.

@@ -330,6 +330,7 @@ class BlockBuilder {
     check.places = b_.size(product(g_[places].dims));
     check.bound = b_.size(dims[static_cast<size_t>(index_axis(v))]);
     i.span = block().lets[s.let].span;
+    i.inlined = block().lets[s.let].inlined;
   }
 
   void contraction(ValueId v, const Let& l) {
@@ -341,6 +342,7 @@ class BlockBuilder {
   void call_library(Instr& i, ValueId v, const Let& l) {
     const Value& x = g_[v];
     i.span = l.span;
+    i.inlined = l.inlined;
     for (const Use& u : x.inputs) add_buffer(i, u.value);
     add_buffer(i, v);
     i.let = x.let;
@@ -449,6 +451,7 @@ class BlockBuilder {
   void operation(Instr& i, work::Operation& x, const Let& l, uint32_t at, std::vector<Operand> args) {
     i.let = at;
     i.span = l.span;
+    i.inlined = l.inlined;
     x.op = l.op;
     x.effect = l.effect;
     x.attr = l.attr;

@@ -141,6 +141,7 @@ struct Instr {
   std::vector<Reg> drop;           // after it ran
   uint32_t let = UINT32_MAX;       // of the block, which it carries out: contraction, places, row, prim
   Span span{};
+  uint32_t inlined = 0;  // as the let says (ir::InlinedCalls)
 
   template <class W>
   bool is() const {

@@ -48,12 +48,12 @@ constexpr int kMostChecks = 2;
 alignas(64) char empty_memory[64];  // where the address of no element points
 
 constinit thread_local std::string_view leave_text;  // of the plan, or a literal
-thread_local Span raised_span;
+thread_local Plan::RaisedAt raised;
 
 }  // namespace
 
 std::string_view CompiledPlan::leave_reason() const { return leave_text; }
-Span CompiledPlan::raised_at() const { return raised_span; }
+Plan::RaisedAt CompiledPlan::raised_at() const { return raised; }
 
 // One run.
 struct Runner {
@@ -685,7 +685,11 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
     running = std::move(next);
   }
   runtime::compiled_place = place;
-  raised_span = r->at < r->p.code.size() ? r->p.code[r->at].span : Span{};
+  raised = {};
+  if (exit == PlanExit::raised && r->at < r->p.code.size()) {
+    const Instr& i = r->p.code[r->at];
+    raised = {i.span, r->p.function->inlined, i.inlined};
+  }
   if (exit == PlanExit::waits)
     context.waiting = std::make_unique<WaitingPlan>(r->plan, r->p, std::move(a), r->at, r->device);
   else

@@ -6,10 +6,46 @@ namespace ouro::jit {
 
 using Pin = AccessNode::Pin;
 
+// The path with [*] for each index of a list or tuple.
+static std::string of_any_item(const std::string& path) {
+  std::string out;
+  for (size_t i = 0; i < path.size(); ++i) {
+    out += path[i];
+    const size_t end = path.find_first_not_of("0123456789", i + 1);
+    if (path[i] != '[' || end == i + 1 || end == std::string::npos || path[end] != ']') continue;
+    out += '*';
+    i = end - 1;
+  }
+  return out;
+}
+
+static bool is_in(const std::set<std::string>& varying, const std::string& path) {
+  return varying.count(path) || (path.find('[') != std::string::npos && varying.count(of_any_item(path)));
+}
+
+bool SpecialiseRequest::varies(const std::string& path) const { return is_in(varying, path); }
+
+// Where two items of a list have changed, all of them are data: the labels of a batch.
+void Pins::vary(const std::string& path) {
+  std::string all = of_any_item(path);
+  const auto is_item = [&](const std::string& other) { return other != all && of_any_item(other) == all; };
+  if (all != path && std::ranges::any_of(varying_, is_item)) {
+    std::erase_if(varying_, is_item);
+    varying_.insert(std::move(all));
+  } else {
+    varying_.insert(path);
+  }
+}
+
 void Pins::changed(const AccessProgram& access, const std::vector<uint32_t>& pins) {
   bool fresh = false;
-  for (uint32_t i : pins)
-    if (access.nodes[i].pin == Pin::first) fresh |= varying_.insert(access.path(i)).second;
+  for (uint32_t i : pins) {
+    if (access.nodes[i].pin != Pin::first) continue;
+    const std::string path = access.path(i);
+    if (is_in(varying_, path)) continue;
+    fresh = true;
+    vary(path);
+  }
   rounds_ += fresh;
 }
 
@@ -23,9 +59,10 @@ void Pins::missed(const AccessProgram& access, uint32_t node) {
   varying_.insert(path);
 }
 
-void Pins::take_apart_lists() {
-  for (const std::string& path : lists_) varying_.erase(path);
-  lists_.clear();
+void Pins::take_apart_lists(const std::set<std::string>& but) {
+  for (const std::string& path : lists_)
+    if (!but.count(path)) varying_.erase(path);
+  std::erase_if(lists_, [&](const std::string& path) { return !but.count(path); });
 }
 
 void Pins::made(const SpecialiseResult& result) {
@@ -44,7 +81,7 @@ void Pins::ask(SpecialiseRequest& request) const {
 bool Pins::superseded(const AccessProgram& access) const {
   if (varying_.empty()) return false;
   for (uint32_t i = 0; i < access.nodes.size(); ++i)
-    if (access.nodes[i].pin == Pin::first && varying_.count(access.path(i))) return true;
+    if (access.nodes[i].pin == Pin::first && is_in(varying_, access.path(i))) return true;
   return false;
 }
 
@@ -54,7 +91,8 @@ static constexpr size_t kHolesOfList = 8;
 
 static size_t operations(const SpecialiseResult& r) {
   size_t n = 0;
-  for (const ir::Block& b : r.typed->blocks) n += b.lets.size();
+  for (const ir::Block& b : r.typed->blocks)
+    n += static_cast<size_t>(std::ranges::count_if(b.lets, [](const ir::Let& l) { return ir::is_tensor_op(l.op); }));
   return n;
 }
 
@@ -106,12 +144,36 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
       pins.made(out);
       return out;
     }
+    if (lists > 1) {
+      // One of the lists may be what the computation is about, beside others that are logs.
+      std::set<std::string> logs = pins.lists();
+      SpecialiseRequest parted = constant;
+      SpecialiseResult best;
+      for (const std::string& path : pins.lists()) {
+        SpecialiseRequest less = constant;
+        logs.erase(path);
+        less.varying = logs;
+        SpecialiseResult made = specialise_sizes(s, less);
+        if (!made.ok || (best.ok && operations(made) <= operations(best))) {
+          logs.insert(path);
+          continue;
+        }
+        best = std::move(made);
+        parted = std::move(less);
+      }
+      if (best.ok && !logs.empty() && (!known.ok || lists_are_data(best, known, logs.size()))) {
+        pins.take_apart_lists(logs);
+        request = std::move(parted);
+        pins.made(best);
+        return best;
+      }
+    }
     pins.take_apart_lists();
     request = std::move(constant);
     out = std::move(known);
     for (AccessNode& n : out.access.nodes)
       if (n.pin == Pin::first &&
-          pins.varying().count(out.access.path(static_cast<uint32_t>(&n - out.access.nodes.data()))))
+          is_in(pins.varying(), out.access.path(static_cast<uint32_t>(&n - out.access.nodes.data()))))
         n.pin = Pin::needed;
   }
   if (!out.ok && !request.parts) {

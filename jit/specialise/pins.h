@@ -4,7 +4,7 @@
 // is a constant of the first version. What was seen to change is dynamic in all versions made from then on, and is made
 // a constant again only where an operation has to know it, each path so many times; a function whose numbers go on
 // changing one after the other has no constants at all. So each number costs one version, and what changes at every
-// call does not cost one a call.
+// call does not cost one a call. Where two items of a list or tuple have changed, all of its items count as changed.
 //
 // A list whose length has changed twice, such as the losses that a trainer keeps, and a dict whose keys go on changing
 // are passed to later versions as one value. What is appended goes there in place; the interpreter does other
@@ -29,8 +29,8 @@ class Pins {
   void missed(const AccessProgram& access, uint32_t node);
   /// Those of them that are passed as one value; they are varying, too.
   const std::set<std::string>& lists() const { return lists_; }
-  /// None is passed as one value any more.
-  void take_apart_lists();
+  /// None is passed as one value any more, but for these.
+  void take_apart_lists(const std::set<std::string>& but = {});
   /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
   void made(const SpecialiseResult& result);
   void ask(SpecialiseRequest& request) const;
@@ -39,6 +39,8 @@ class Pins {
   const std::set<std::string>& varying() const { return varying_; }
 
  private:
+  void vary(const std::string& path);
+
   static constexpr int kMostRounds = 6;  // versions made because constants changed, until there are no more constants
   static constexpr int kMostNeeded = 4;  // values of one path that versions were made for
 

@@ -139,8 +139,10 @@ SpecialiseResult Specialiser::run() {
     r.places = places;
     r.has_effects = effects_.done;
     for (const ir::Block& b : r.typed->blocks)
-      for (const ir::Let& l : b.lets)
+      for (const ir::Let& l : b.lets) {
+        r.has_effects |= l.effect;
         r.draws |= ir::is_tensor_op(l.op) && ir::op_info(l.op).def->effect == ir::OpEffect::rng;
+      }
     r.ok = true;
   } catch (const Abandon& a) {
     r.failure = {a.why, a.span, function_name};

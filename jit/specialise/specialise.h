@@ -36,7 +36,9 @@ struct SpecialiseRequest {
   // Numbers, bools and texts from outside are constants of the program (AccessNode::Pin::first), but for those at the
   // paths that vary. An operation that has to know such a one makes it a constant, but for those that are spent.
   bool constants = false;
+  // (In `varying`, x[*] stands for each item of x.)
   std::set<std::string> varying, spent;
+  bool varies(const std::string& path) const;
   // What is made for the interpreter at the end of both branches, since it differs and is used.
   std::set<Parted> made_real;
   bool parts = true;                 // that may be done

@@ -93,6 +93,8 @@ class Specialiser {
   bool is_boxed_list(const AVal& a) const {
     return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && code.name(a.atom.name()).list;
   }
+  AVal dict_of_function(const AVal& f, Symbol name);
+  bool may_be_tensor(const AVal& a) const;
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
   const runtime::Set* set_outside(const AVal& a);
   bool is_text(const AVal& a) const;
@@ -157,7 +159,11 @@ class Specialiser {
   AVal called_by(const Value& cls);
   AVal method_before_call(const AVal& a, Symbol name);
   bool in_place_list(const AVal& list) const;
-  bool appends(const AVal& a, Symbol method) const;
+  bool is_list_method(const AVal& a, Symbol name) const;
+  bool ends_run_nothing();
+  AVal list_method(const AVal& list, Symbol name, const std::vector<AVal>& args);
+  bool change_list(const AVal& list, const AVal& key, const AVal& v);
+  void note_item(const AVal& item);
   AVal call_method(const AVal& a, Symbol name, const std::vector<AVal>& args,
                    const std::vector<std::pair<Symbol, AVal>>& keywords = {});
   AVal context_methods(const AVal& a);
@@ -285,6 +291,8 @@ class Specialiser {
   // ---- autodiff (execute/grad.cpp; runtime/autodiff is the meaning)
   AVal adapter(std::string_view name, const std::vector<AVal>& args);
   AVal rules_value(std::string_view name);
+  bool is_of_python(const ir::Function& code) const;
+  bool is_shown(const ir::Function& code) const;    // in tracebacks
   bool is_rule(const ir::Function& code) const;     // of grad_rules
   bool is_derived(const ir::Function& code) const;  // a rule's, a forward form's, a pullback's
   AVal forward_form(const AVal& f);
@@ -450,7 +458,9 @@ class Specialiser {
   Symbol current_function() const;
 
   [[noreturn]] void abandon(Reason reason, std::string text);
-  [[noreturn]] void raise();         // ends this path
+  [[noreturn]] void raise();  // ends this path
+  bool raises_itself() const;
+  void raise_by(const AVal& native, const std::vector<AVal>& args);
   bool is_of_script(Span at) const;  // not of the library
   Span script_span() const;  // of the script's operation that is being executed, by a function of the library or not
   [[noreturn]] void abandon_raises();  // what was asked of the runtime; the interpreter is to raise it
@@ -662,12 +672,16 @@ class Specialiser {
   std::deque<AFrame*> frames_;
   std::vector<SpecialiseNote> fallbacks_;
   std::unordered_map<uint32_t, uint32_t> hole_of_;  // names of no known type → the note of the hole that gives them
+  std::unordered_map<const runtime::Function*, AVal> function_dicts_;
+  std::unordered_map<uint32_t, SpecialiseNote> items_of_lists_;  // which is one, once they are used (note_item)
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;
   Effects effects_;
   std::vector<HeapId> unwritten_;  // objects outside that were changed since everything was written, and maybe others
   bool in_try_ = false;
+  int in_generators_ = 0;  // whose next value is asked for
+  int raising_ = 0;        // blocks that end in a raise, being executed: they have no holes
   Recording* recording_ = nullptr;
   NextCall* next_call_ = nullptr;  // the innermost one; null: nobody would see a StopIteration end an iterator
   size_t redone_ =

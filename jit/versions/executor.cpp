@@ -9,6 +9,7 @@
 
 #include "ir/grad/reverse.h"
 #include "jit/cache/remembered_store.h"
+#include "jit/plan/inlined_calls.h"
 #include "jit/specialise/residual/output.h"
 #include "jit/specialise/spans.h"
 #include "jit/versions/loop_watch.h"
@@ -334,6 +335,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
         return RunOutcome::not_taken;
       }
       c.fitting = v;
+      v->last_call = ++f.fitting_calls;
       ++v->fitted;
       if (state == Version::State::ready)
         return on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, *v, place, result);
@@ -384,6 +386,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       if (!c.fitting) return RunOutcome::not_taken;
       continue;
     }
+    if (!f.full.empty() && f.misses >= f.misses_to_replace) replace_oldest(s, f);
     if (!f.full.empty() || backs_off(s, f)) {
       parts_wanted_ = parts_wanted_ || versions_of(f.code).transform;
       break;
@@ -395,12 +398,32 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       step_aside(s, c);
       break;
     }
-    std::string why = missed ? fmt::format("{} changed", missed->made->access.path(first_miss.node)) : "first call";
+    std::string why = missed ? fmt::format("{} changed", f.missed->access.path(f.missed_node)) : "first call";
     auto made = make_version(s, c.frame, f, x.args, why);
     if (!made) return RunOutcome::not_taken;
     c.fitting = std::move(made);
   }
   return RunOutcome::not_taken;
+}
+
+void JitExecutor::replace_oldest(Session& s, FunctionVersions& f) {
+  const auto replaceable = [&](const std::shared_ptr<Version>& v) {
+    return !v->superseded && v->state.load(std::memory_order_acquire) != Version::State::compiling &&
+           (v->placed || v->demands == s.demands.plan());
+  };
+  auto oldest = f.versions.end();
+  for (auto v = f.versions.begin(); v != f.versions.end(); ++v)
+    if (replaceable(*v) && (oldest == f.versions.end() || (*v)->last_call < (*oldest)->last_call)) oldest = v;
+  if (oldest == f.versions.end()) return;
+  if (f.misses_to_replace > kMissesToReplace)  // the newest one was made so
+    f.replaced_in_vain = f.versions.front()->fitted > 1 ? 0 : f.replaced_in_vain + 1;
+  if (f.replaced_in_vain == kMostInVain) {
+    f.misses_to_replace = UINT64_MAX;
+    return;
+  }
+  f.versions.erase(oldest);
+  f.full.clear();
+  f.misses_to_replace *= 2;
 }
 
 bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
@@ -571,7 +594,11 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
       c.left = true;
       return RunOutcome::not_taken;
     }
-    if (const Span at = v.plan()->raised_at(); at.file == c.function.code->span.file) s.interpreter->error_span = at;
+    if (status == PlanExit::raised) {
+      const Plan::RaisedAt raised = v.plan()->raised_at();
+      const Span at = add_inlined_frames(s, raised.calls.get(), raised.call, raised.span);
+      if (at.file == c.function.code->span.file) s.interpreter->error_span = at;
+    }
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;

@@ -97,6 +97,8 @@ class JitExecutor final : public runtime::Executor {
   };
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
   runtime::Outcome serve(Session& s, Call& c, Value& result);
+  // Makes room for a version (FunctionVersions::full).
+  void replace_oldest(Session& s, FunctionVersions& f);
   // Where no call has used the last versions, what differs will hardly come again (trees, dicts with different keys
   // each time). So the next version waits for longer than the last one cost, and the wait doubles with each unused
   // version.

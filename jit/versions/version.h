@@ -32,6 +32,7 @@ struct Version {
   uint64_t last_step = 0;    // of the session, when it was called last (runtime/demand/loop.h)
   SymbolSizes sizes;         // that it is likely to be called with
   PlanRef like;              // until it is being compiled: the plan of another version of `made`, on the same device
+  uint64_t last_call = 0;    // that it fits, counted by the function's (FunctionVersions::fitting_calls)
   uint64_t fitted = 0;       // calls that it fits, whoever does them; the first is that for which it was made
   std::string left_because;  // the last of them
   bool placed = false;       // made for tensors placed on its plan's device; serves no others
@@ -44,6 +45,9 @@ struct Version {
   /// Null while it is being compiled, and where that failed.
   Plan* plan() const { return state.load(std::memory_order_acquire) == State::compiling ? nullptr : compiled.get(); }
 };
+
+constexpr uint64_t kMissesToReplace = 16;
+constexpr int kMostInVain = 3;
 
 // All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of
 // two losses, which are closures of one function of the library, are two functions, and closures made anew share
@@ -59,7 +63,14 @@ struct FunctionVersions {
   std::vector<SpecialiseNote> failures;
   std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then
   std::string refused;                         // why it stays interpreted, once decided
-  std::string full;                            // why there will be no more versions, once decided
+  // Why there are no more versions for now. After so many calls without one that fits, a new version takes the place of
+  // the one that was not called for longest; twice as many the next time. So a program that comes to rest late, such as
+  // one that fills a queue first, is compiled. Where three versions that were made so have served nobody else, nothing
+  // comes to rest.
+  std::string full;
+  uint64_t misses_to_replace = kMissesToReplace;
+  int replaced_in_vain = 0;
+  uint64_t fitting_calls = 0;
   Pauses::Function cost;
   size_t worth = 0;  // versions that were worth it in the last run of the program (jit/versions/experience.h)
   std::unique_ptr<Attempt> attempt;  // at a version, between two of its slices

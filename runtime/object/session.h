@@ -184,6 +184,7 @@ class Session final : public Client {
   // ---- the cycle collector and finalizers (runtime/object/collect.cpp)
   GcObject* gc_objects = nullptr;
   size_t gc_count = 0, gc_threshold = 20000;
+  bool any_del = false;           // a class has a __del__, or had
   std::vector<Value> finalizers;  // objects whose __del__ waits for the next safe point
 
   // ---- places for the other rooms' per-session state, by their own key

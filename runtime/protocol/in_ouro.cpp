@@ -155,6 +155,12 @@ Value n_to_length(Session& s, const Args& a) {
 Value n_is_iterator(Session& s, const Args& a) {
   return Value::boolean(kind_of(a[0]) == ObjectKind::generator || cast_iterator(a[0]) || slots_of(s, a[0]).next);
 }
+Value n_raise_from(Session& s, const Args& a) { return raise_value(s, a[0], a[1]); }
+Value n_raise_unbound(Session& s, const Args& a) {
+  return raise_text(
+      s, ExcKind::UnboundLocalError,
+      "cannot access local variable '" + name_of(a[0]).str() + "' where it is not associated with a value");
+}
 Value n_index_iterator(Session&, const Args& a) { return index_iterator(a[0]); }
 Value n_text_of(Session& s, const Args& a) {
   auto* n = cast_exact<Native>(a[0]);
@@ -225,6 +231,14 @@ constexpr NativeDef kFunctions[] = {
      .doc = "a's built-in comparison with b; NotImplemented if it declines."},
     {.name = "to_length", .params = "n, /", .fn = n_to_length, .doc = "What __len__ gave, if it is a length."},
     {.name = "is_iterator", .params = "x, /", .fn = n_is_iterator, .doc = "Is x a built-in iterator?"},
+    {.name = "raise_from",
+     .params = "exception, cause=None, /",
+     .fn = n_raise_from,
+     .doc = "raise exception, or raise exception from cause."},
+    {.name = "raise_unbound",
+     .params = "name: str, /",
+     .fn = n_raise_unbound,
+     .doc = "The UnboundLocalError of a local variable."},
     {.name = "index_iterator",
      .params = "a, /",
      .fn = n_index_iterator,

@@ -224,6 +224,7 @@ static void forget_lookups(Session& s, Type* t) {
   t->has_getattribute = scripted(Dunder::getattribute_);
   t->has_setattr = scripted(Dunder::setattr_);
   t->has_del = scripted(Dunder::del_);
+  s.any_del |= t->has_del;
   t->sequence_operators = sequence_operators(s, t);
 }
 

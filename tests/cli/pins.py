@@ -134,6 +134,54 @@ def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
     t.equal(t.run("run", "--mode=eager", "sizes.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
 
 
+def test_numbers_in_a_list_are_data_once_two_of_them_have_changed(t):
+    t.write("labels.ouro", """
+@jit
+def f(x, batch):
+    total = x.sum() * 0
+    for words, label in batch:
+        total = total + (x[:2] * tensor(words)).sum() * label
+    return total
+for i in range(12):
+    print(f(ones(3), [([i * k % 5, (i + k) % 3], (i * k) % 4) for k in range(6)]).item())
+""")
+    told = t.run("explain", "--mode=graph", "labels.ouro").out
+    part = versions(told, "f")
+    t.check(part.count(": compiled;") <= 3 and "interpreted" not in part and "batch[*][*][*]" in part, part)
+    t.equal(t.run("run", "--mode=eager", "labels.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+
+
+def test_a_function_that_comes_to_rest_late_is_compiled(t):
+    """Eight versions for lengths that never come again: the interpreter did all calls after them."""
+    t.write("late.ouro", """
+@jit
+def f(x, parts):
+    for p in parts:
+        x = x * p + len(parts)
+    return x.sum()
+for i in range(1, 13):
+    print(f(ones(2), [ones(2)] * i).item())
+for i in range(40):
+    print(f(ones(2) * i, [ones(2)] * 15).item())
+""")
+    told = t.run("explain", "--mode=graph", "--cache=off", "late.ouro").out
+    part = versions(told, "f")
+    t.check(int(re.search(r"(\d+) calls interpreted", part)[1]) <= 16, part)
+    t.check(max(int(n) for n in re.findall(r"  (\d+) calls, ", part)) >= 25, part)
+    t.equal(t.run("run", "--mode=eager", "late.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+    t.write("never.ouro", """
+@jit
+def f(x, parts):
+    for p in parts:
+        x = x * p + len(parts)
+    return x.sum()
+for i in range(500):
+    f(ones(2), [ones(2)] * (i * 7 % 41))
+""")
+    told = t.run("explain", "--mode=graph", "--cache=off", "never.ouro").out
+    t.check(int(re.search(r"disk cache off: (\d+) compiled", told)[1]) <= 8 + 4, told)
+
+
 def test_a_list_that_grows_costs_two_versions(t):
     """The losses that a trainer keeps: eight versions were made, then the interpreter did the steps."""
     t.write("kept.ouro", """

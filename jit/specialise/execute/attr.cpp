@@ -293,6 +293,8 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       if (doc == ir::ConstId::none) return AVal::of(Value::none());
       return AVal::of(runtime::make_str(a.parts->code->constant(doc).text));
     }
+    if (const AVal dict = dict_of_function(a, name); !dict.is(AKind::unbound))
+      return get_item(dict, AVal::of(session.str(name)));
     if (!can_box(a, {}, {})) abandon(Reason::unknown_object, fmt::format("attribute {} of a function", n));
     return boxed(prim::attr_get, {a}, name.id());
   }
@@ -398,6 +400,10 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     assign(a.heap, name, std::move(v));
     return;
   }
+  if (const AVal dict = dict_of_function(a, name); !dict.is(AKind::unbound)) {
+    set_item(dict, AVal::of(session.str(name)), std::move(v));
+    return;
+  }
   if (a.is(AKind::closure) && can_box(a, {}, {})) {
     boxed(prim::attr_set, {a, v}, name.id());
     return;
@@ -418,6 +424,27 @@ void Specialiser::set_attr(const AVal& a, Symbol name, AVal v) {
     if (kind_of(d.known) == ObjectKind::get_set) abandon(Reason::language, "assignment to a computed attribute");
   }
   store_slot(a.heap, name, without_mark(a.heap, name, std::move(v)));
+}
+
+// The dict of a function from outside that has the attribute. Unbound: it is for the interpreter to say.
+AVal Specialiser::dict_of_function(const AVal& f, Symbol name) {
+  if (!f.is(AKind::closure) || f.node == kNoNode || !name || name.text().starts_with("__")) return {};
+  auto* fn = runtime::cast_exact<runtime::Function>(f.parts->function);
+  auto* dict = fn ? runtime::cast_exact<runtime::Dict>(fn->dict) : nullptr;
+  if (!dict) return {};
+  auto at = function_dicts_.find(fn);
+  if (at == function_dicts_.end()) {
+    const Value* v = runtime::dict_find(session, dict, session.str(name));
+    if (!v || effects_.unknown) return {};
+    AccessNode n;
+    n.step = AccessNode::Step::function_dict;
+    n.parent = f.node;
+    at = function_dicts_.emplace(fn, wrap(fn->dict, n)).first;
+  }
+  ensure(at->second);
+  const AVal& out = at->second;
+  if (!out.is(AKind::ref) || kind_at(out.heap) != AObject::Kind::dict || read(out.heap).lost()) return {};
+  return key_position(read(out.heap).keys, session.str(name)) >= 0 ? out : AVal{};
 }
 
 // What an attribute gets that is set with nn.buffer(x): x. Where it is the first of its class, the class learns it.

@@ -140,10 +140,8 @@ AVal Specialiser::call(const AVal& given, const std::vector<AVal>& args, const K
 AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vector<AVal>& args,
                               const Keywords& keywords) {
   const AVal a = settled(receiver);
-  if (appends(a, name) && args.size() == 1 && keywords.empty()) {
-    list_append(a, args[0]);
-    return AVal::of(Value::none());
-  }
+  if (keywords.empty() && is_list_method(a, name))
+    if (AVal out = list_method(a, name, args); !out.is(AKind::unbound)) return out;
   if (a.is(AKind::dynamic) && !a.type) return boxed_method(a, name, args, keywords);
   return call(get_attr(a, name), args, keywords);
 }
@@ -151,7 +149,7 @@ AVal Specialiser::call_method(const AVal& receiver, Symbol name, const std::vect
 // Early where it shows: a property runs, an attribute of the object's own may be another after the arguments. What is
 // looked up late is a class's.
 AVal Specialiser::method_before_call(const AVal& a, Symbol name) {
-  if (appends(a, name)) return {};
+  if (is_list_method(a, name)) return {};
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::method_get, {a}, name.id());
   if (a.is(AKind::closure)) return get_attr(a, name);
   if (!is_instance(a) || (a.is(AKind::ref) && read(a.heap).poisoned)) return {};
@@ -184,6 +182,7 @@ AVal Specialiser::call_type(const AVal& f, const std::vector<AVal>& args, const 
     return call(called_by(f.known), all, keywords);
   }
   const bool tuple = t->layout == ObjectKind::tuple, dict = t->layout == ObjectKind::dict;
+  if (t->is_exception && raising_ > 0) return boxed_call(f, args, keywords);
   if (t->layout != ObjectKind::instance && !tuple && !dict)
     abandon(Reason::unknown_object, fmt::format("an object of class {}", t->text()));
   if (t->is_abc && !runtime::abstract_names(session, t).empty())

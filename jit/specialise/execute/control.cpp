@@ -82,6 +82,18 @@ bool Specialiser::is_of_script(Span at) const {
   return file && !file->name().starts_with("ouro/");
 }
 
+// Is it a function of one of Python's modules?
+bool Specialiser::is_of_python(const ir::Function& fn) const {
+  const SourceFile* file = fn.span.known() ? session.sources.file(fn.span.file) : nullptr;
+  return file && file->name().starts_with("ouro/python/");
+}
+
+// Has it a frame where the interpreter runs it?
+bool Specialiser::is_shown(const ir::Function& fn) const {
+  const SourceFile* file = fn.span.known() ? session.sources.file(fn.span.file) : nullptr;
+  return file && (file->name() != "ouro/protocol.ouro" || is_derived(fn));
+}
+
 AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> params, const Value& globals,
                                 Span call_site) {
   if (fn->is_generator) return make_generator(fn, std::move(params), globals, call_site);
@@ -101,7 +113,9 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   AFrame f;
   f.code = fn;
   f.flow = &flow_of(fn);
-  written_names_.insert(f.flow->written.begin(), f.flow->written.end());
+  // What is written on some way through it is taken for what changes at each call. (A container of Python's library
+  // writes to most of its attributes on rare ways alone; where it does write, the program is made again.)
+  if (!is_of_python(*fn)) written_names_.insert(f.flow->written.begin(), f.flow->written.end());
   f.env.resize(fn->names.size());
   f.globals = globals;
   f.caller = frames_.empty() ? nullptr : frames_.back();
@@ -112,12 +126,14 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
   if (params.size() != entry.size()) ouro_bug("specialise: %zu parameters for %zu", params.size(), entry.size());
   for (size_t i = 0; i < entry.size(); ++i) f.env[index(entry[i])] = std::move(params[i]);
   frames_.push_back(&f);
+  code.enter_call({.code = fn, .globals = globals, .site = call_site, .shown = is_shown(*fn)});
   ++depth_;
   Span outer = span;
   struct Leave {
     Specialiser& s;
     Span outer;
     ~Leave() {
+      s.code.leave_call();
       s.frames_.pop_back();
       --s.depth_;
       s.span = outer;
@@ -197,12 +213,19 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps)
       abandon_whole(Reason::too_large, fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
-    if (entry != EnterAt::terminator)
+    if (entry != EnterAt::terminator) {
+      struct Raising {  // what the interpreter does for an exception's sake costs nothing: it is rare
+        int& count;
+        bool on;
+        Raising(int& count, bool on) : count(count), on(on) { count += on; }
+        ~Raising() { count -= on; }
+      } raising{raising_, block.term.kind == ir::Terminator::Kind::raise};
       for (const ir::Let& let : block.lets) {
         span = let.span;
         AVal v = exec_let_or_hole(f, let);
         if (let.result != ir::NameId::none) f.env[index(let.result)] = std::move(v);
       }
+    }
     entry = EnterAt::block;
     const ir::Terminator& t = block.term;
     if (t.span.known()) span = t.span;
@@ -268,6 +291,14 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
       case ir::Terminator::Kind::raise:
         f.handles = t.handover != ir::Let::kNoHandover;
         if (may_stop() && is_stop_iteration(raw_value(f, t.a)) && has_no_cause(f, t)) stop_iteration();
+        in_try_ = f.in_try || f.handles;
+        span = t.span;
+        if (raises_itself() && !t.a.is_none()) {
+          std::vector<AVal> args{atom_value(f, t.a)};
+          if (!t.b.is_none())
+            if (AVal cause = raw_value(f, t.b); !cause.is(AKind::unbound)) args.push_back(std::move(cause));
+          raise_by(protocol_native("raise_from"), args);
+        }
         raise();
       case ir::Terminator::Kind::yield:
       case ir::Terminator::Kind::yield_from:
@@ -291,6 +322,22 @@ void Specialiser::raise() {
   if (next_call_ && !may_stop()) abandon(Reason::computed_test, "an iterator that raises by what data decides");
   if (effects_.done) abandon(Reason::effects, "raise after an effect");
   ++redone_;
+  code.leave("raise");
+  throw DeadPath{};
+}
+
+// Nobody can do the call again, and nothing here catches the exception: the program itself raises it. (A generator
+// makes another exception of StopIteration.)
+bool Specialiser::raises_itself() const {
+  return effects_.done && !in_try_ && in_generators_ == 0 && (!next_call_ || may_stop());
+}
+
+// Ends this path, if the arguments can be made for the interpreter.
+void Specialiser::raise_by(const AVal& native, const std::vector<AVal>& args) {
+  if (!can_box(native, args, {})) return;
+  before_unknown();
+  emit_call(native, args, {}, nullptr);
+  code.effect(false);
   code.leave("raise");
   throw DeadPath{};
 }
@@ -378,8 +425,9 @@ Outcome Specialiser::run_arms(AFrame& f, Atom condition, BlockId meet,
       if (v.is(AKind::maybe_end) && v.atom == condition) v = i == 0 ? AVal::marker(AKind::end) : AVal(v.items()[0]);
     try {
       forks[i].outcome = arm(i, meet);
-    } catch (const DeadPath&) {
+    } catch (const DeadPath&) {  // what an arm without an end has done is not done behind the branch
       forks[i].outcome = {};
+      effects_ = effects;
     }
     forks[i].env = f.env;
     forks[i].heap = heap_;

@@ -186,6 +186,7 @@ void Specialiser::set_item(const AVal& container, const AVal& key, AVal v) {
       return;
     }
   }
+  if (change_list(a, key, v)) return;
   if (a.is(AKind::dynamic) && !a.type) {
     boxed(prim::item_set, {a, key, v});
     return;
@@ -205,10 +206,13 @@ void Specialiser::delete_item(const AVal& container, const AVal& key) {
       call_method(a, intern("pop"), {key});
   } else if (known && kind_at(a.heap) == AObject::Kind::dict) {
     call_method(a, intern("pop"), {key});
-  } else {
+  } else if (!change_list(a, key, {})) {
     boxed(prim::item_del, {a, key});
   }
 }
+
+// Is it a value of which nothing is known, or only that it is boxed?
+bool Specialiser::may_be_tensor(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && !is_boxed_list(a); }
 
 // A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.
 AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
@@ -225,7 +229,7 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
       return root;
     }
     AVal inner = get_attr(root, st.attr);
-    if (!last && inner.is(AKind::dynamic) && !inner.type && path.steps[step + 1].is_item) {
+    if (!last && may_be_tensor(inner) && path.steps[step + 1].is_item) {
       // Only a plain slot does not notice that a tensor is put back.
       if (!root.is(AKind::ref) || kind_at(root.heap) != AObject::Kind::instance ||
           !class_lookup(root, st.attr).is(AKind::unbound) || class_of(root).as<runtime::Type>()->has_setattr)
@@ -246,15 +250,14 @@ AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_
     return tensor_store(root, key, changed);
   }
   // What is boxed may be a tensor, which a write gives back changed, or a container, which it gives back as it is.
-  const bool unknown = root.is(AKind::dynamic) && !root.type;
+  const bool unknown = may_be_tensor(root);
   if (last && !path.augmented) {
     if (unknown) return boxed(prim::item_set, {root, key, value});
     set_item(root, key, value);
     return root;
   }
   AVal inner = get_item(root, key);
-  if (!last && inner.is(AKind::dynamic) && !inner.type)
-    abandon(Reason::container, "assignment through an item whose type is not known");
+  if (!last && may_be_tensor(inner)) abandon(Reason::container, "assignment through an item whose type is not known");
   AVal changed = update_path(inner, path, step + 1, items, item + 1, value);
   if (unknown && last) return boxed(prim::item_set, {root, key, changed});
   if (last || (is_tensor(inner) && !same(inner, changed))) set_item(root, key, changed);
@@ -300,7 +303,7 @@ AVal Specialiser::update_held(AFrame& f, const ir::PlacePath& path, std::vector<
   while (n > 0 && is_tensor(containers[n - 1])) --n;
   // What is boxed may be a tensor.
   const bool object = n > 0 && objects[objects.size() - count + n - 1];
-  const bool unknown = n > 0 && containers[n - 1].is(AKind::dynamic) && !containers[n - 1].type && !object;
+  const bool unknown = n > 0 && may_be_tensor(containers[n - 1]) && !object;
   // A tensor is looked up again, a container is not.
   if (unknown && effects_.unknown &&
       (path.root == Root::cell || (path.root == Root::global && is_changeable(path.name))))

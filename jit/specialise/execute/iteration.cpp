@@ -155,9 +155,9 @@ AVal Specialiser::make_generator(const ir::FunctionRef& code, std::vector<AVal> 
 
 AVal Specialiser::next_of_generator(const AVal& object) {
   static const Symbol at = intern("at"), step = intern("step");
-  constexpr int64_t kRunning = -2;       // grad_rules.generator
-  constexpr size_t kMostSteps = 2'048;   // of a program: each is written out
-  constexpr size_t kMostWritten = 4096;  // operations, where scripts' generators are
+  constexpr int64_t kRunning = -2;        // grad_rules.generator
+  constexpr size_t kMostSteps = 2'048;    // of a program: each is written out
+  constexpr size_t kMostWritten = 16384;  // operations, where scripts' generators are
   const auto place = [&] {
     const auto n = concrete(own_attribute(object, at));
     if (!n || n->as_int() == kRunning)
@@ -173,6 +173,11 @@ AVal Specialiser::next_of_generator(const AVal& object) {
   store_slot(object.heap, at, AVal::of(Value::integer(kRunning)));
   const AVal none = AVal::of(Value::none());
   const size_t notes = fallbacks_.size();
+  struct Stepping {
+    int& depth;
+    explicit Stepping(int& depth) : depth(depth) { ++depth; }
+    ~Stepping() { --depth; }
+  } stepping(in_generators_);
   const AVal given = call(own_attribute(object, step), {object, AVal::of(Value::integer(before)), none, none});
   if (result_->generators) need_no_stop_inside(notes);
   return place() < 0 ? AVal::marker(AKind::end) : given;

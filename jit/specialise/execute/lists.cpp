@@ -1,22 +1,93 @@
-// Appending to lists, and looking at lists that only the interpreter knows.
+// Appending to lists, and operations on lists that only the interpreter knows.
 //
 // A list from outside that grows from call to call is boxed (jit/specialise/pins.h), but surely a list. So an append, a
 // length, an item and a slice run no script and change nothing but the list: they are done in place, in their order,
 // and what else is known stays known. Not so where derivatives are recorded: there an append has a place in the list.
+//
+// What takes items out of a list may end objects, and the end of one runs its __del__. So this is done in place only as
+// long as no class has a __del__ (AccessProgram::no_ends).
+#include <algorithm>
+
 #include "jit/specialise/specialiser.h"
 
 namespace ouro::jit {
 
 namespace prim = ir::prim;
+using ir::Atom;
 
 // Are operations on it done in place, and change nothing else that is known?
 bool Specialiser::in_place_list(const AVal& list) const {
   return is_boxed_list(list) && !request_.holes && !recording_;
 }
 
-bool Specialiser::appends(const AVal& a, Symbol method) const {
-  static const Symbol append = intern("append");
-  return method == append && in_place_list(a);
+// Methods that look at nothing but the list, and the number of their arguments. Of `extend` it is looked at the other
+// list alone; append is below.
+struct InPlace {
+  std::string_view name;
+  size_t least, most;
+};
+constexpr InPlace kInPlace[] = {
+    {"append", 1, 1}, {"extend", 1, 1},  {"insert", 2, 2}, {"pop", 0, 1},
+    {"clear", 0, 0},  {"reverse", 0, 0}, {"copy", 0, 0},
+};
+
+bool Specialiser::is_list_method(const AVal& a, Symbol name) const {
+  return in_place_list(a) && std::ranges::find(kInPlace, name.text(), &InPlace::name) != std::end(kInPlace);
+}
+
+bool Specialiser::ends_run_nothing() {
+  if (session.any_del) return false;
+  access.no_ends = true;
+  return true;
+}
+
+// Unbound: there is no such form.
+AVal Specialiser::list_method(const AVal& list, Symbol name, const std::vector<AVal>& args) {
+  const InPlace* m = std::ranges::find(kInPlace, name.text(), &InPlace::name);
+  if (args.size() < m->least || args.size() > m->most) return {};
+  if (name.text() == "append" || (name.text() == "extend" && args[0].is(AKind::ref))) {
+    name.text() == "append" ? list_append(list, args[0]) : list_extend(list, args[0]);
+    return none();
+  }
+  const bool extend = name.text() == "extend", insert = name.text() == "insert";
+  if (extend ? !is_boxed_list(args[0]) : !args.empty() && may_run_scripts(args[0])) return {};
+  if (!std::ranges::all_of(args, [&](const AVal& v) { return can_be_made(v); })) return {};
+  if (!extend && !insert && name.text() != "copy" && !ends_run_nothing()) return {};
+  before_unknown();
+  std::vector<Atom> atoms{materialise(list)};
+  ir::CallSig sig;
+  sig.method = name;
+  for (const AVal& v : args) {
+    atoms.push_back(materialise(v));
+    sig.args.push_back({ir::CallSig::Kind::positional, {}});
+  }
+  AVal out = AVal::dynamic(code.let_call(prim::call_method, atoms, std::move(sig), nullptr, span), nullptr);
+  code.effect(false);
+  if (name.text() == "copy") code.name(out.atom.name()).list = true;
+  if (name.text() != "pop") return name.text() == "copy" ? out : none();
+  note_item(out);
+  return out;
+}
+
+// What a list gives is not known. That costs something where it is used in a computation (note_hole).
+void Specialiser::note_item(const AVal& item) {
+  if (raising_ == 0)
+    items_of_lists_[ir::index(item.atom.name())] = {
+        {Reason::unknown_value, "an item of a list that changes its length"}, script_span(), current_function(), span};
+}
+
+// list[key] = v, or del list[key] with unbound v. False: there is no such form.
+bool Specialiser::change_list(const AVal& list, const AVal& key, const AVal& v) {
+  if (!in_place_list(list) || may_run_scripts(key) || !can_be_made(key)) return false;
+  const bool set = !v.is(AKind::unbound);
+  if (set && (key.is(AKind::slice) || !can_be_made(v))) return false;
+  if (!ends_run_nothing()) return false;
+  before_unknown();
+  std::vector<Atom> atoms{materialise(list), materialise(key)};
+  if (set) atoms.push_back(materialise(v));
+  code.let(set ? prim::item_set : prim::item_del, atoms, 0, nullptr, span);
+  code.effect(false);
+  return true;
 }
 
 // Does it look at a list alone, and run no script?

@@ -575,6 +575,10 @@ AVal Specialiser::call_builtin_type(const AVal& f, const Arguments& given, const
   if (h != natives().handlers.end())
     if (AVal out = handled(h->second, f.known.as<runtime::Type>()->text(), args, keywords); !out.is(AKind::unbound))
       return out;
+  if (layout == ObjectKind::exception && raising_ > 0 && can_box(f, args, keywords)) {
+    if (request_.holes) need_plain(args);
+    return emit_call(f, args, keywords, nullptr);  // nothing else is changed by that
+  }
   return boxed_call(f, args, keywords);
 }
 

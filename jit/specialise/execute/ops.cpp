@@ -264,6 +264,9 @@ AVal Specialiser::compare(Op op, const AVal& left, const AVal& right) {
     return boxed(op, {a, b});  // a number, as likely as not: then the result is a tensor
   }
   const ir::Type *ta = type_of(a), *tb = type_of(b);
+  const bool whole = ta == ir::types::integer() || ta == ir::types::boolean();
+  if (whole && a.is(AKind::dynamic) && b.is(AKind::dynamic) && a.atom == b.atom)  // it is equal to itself
+    return AVal::of(Value::boolean(op == prim::eq || op == prim::le || op == prim::ge));
   if (is_scalar(ta) && is_scalar(tb)) {
     AVal out = emit(op, {a, b}, ir::types::boolean());
     if (auto x = witness(a), y = witness(b); x && y)

@@ -17,9 +17,11 @@ AVal unary(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { re
 AVal compare(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) { return s.compare(l.op, a[0], a[1]); }
 AVal truth(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) { return s.truth(a[0]); }
 AVal move(Specialiser&, AFrame&, const ir::Let&, std::vector<AVal>& a) { return a[0]; }
-AVal check_bound(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
-  if (a[0].is(AKind::unbound)) s.raise();
-  return a[0];
+AVal check_bound(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>& a) {
+  if (!a[0].is(AKind::unbound)) return a[0];
+  if (s.raises_itself())
+    s.raise_by(s.protocol_native("raise_unbound"), {AVal::of(runtime::make_str(Symbol::from_id(l.attr).text()))});
+  s.raise();
 }
 AVal global_get(Specialiser& s, AFrame& f, const ir::Let& l, std::vector<AVal>&) {
   return s.global(f.globals, Symbol::from_id(l.attr));

@@ -263,6 +263,9 @@ N(n_compare) {
 }
 N(n_to_length) {
   if (auto v = s.concrete(a.at(0)); v && !v->is_int()) s.abandon(Reason::raises, "a length that is no int");
+  // Where it cannot be made a constant, the native looks at it.
+  if (a[0].is(AKind::dynamic) && a[0].type == ir::types::integer() && !s.witness(a[0]))
+    return s.emit_call(s.protocol_native("to_length"), {a[0]}, {}, ir::types::integer());
   const int64_t n = s.need_int(a[0], "is a length");
   if (n < 0) s.abandon(Reason::raises, "a negative length");
   return AVal::of(Value::integer(n));

@@ -70,6 +70,8 @@ std::string AccessNode::text() const {
       return fmt::format("{}:cell", parent);
     case Step::native:
       return fmt::format("{}:items", parent);
+    case Step::function_dict:
+      return fmt::format("{}:attributes", parent);
     case Step::wrapped:
       return fmt::format("{}:function", parent);
     case Step::method_self:
@@ -96,7 +98,7 @@ std::string AccessProgram::path(uint32_t id) const {
     if (!before.empty()) before += '.';
     return before + std::string(from.code->captures[n.index].name.text());
   }
-  if (n.step == S::cell || n.step == S::native) return before;
+  if (n.step == S::cell || n.step == S::native || n.step == S::function_dict) return before;
   const std::string text = n.text();
   return before + text.substr(text.find_first_not_of("0123456789"));
 }
@@ -151,6 +153,8 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
     }
     case S::cell:
       return parent.as<runtime::Cell>()->value;
+    case S::function_dict:
+      return parent.as<runtime::Function>()->dict;
     case S::native:
       return parent.as<runtime::Instance>()->native;
     case S::wrapped:
@@ -301,6 +305,7 @@ bool AccessProgram::load(Session& s, const Value& function, std::span<const Valu
     if (miss) *miss = {node, dims};
     return false;
   };
+  if (no_ends && s.any_del) return fail(0, false);
   bool dims_missed = false;
   uint32_t dims_node = 0;
   for (uint32_t i = 0; i < nodes.size(); ++i) {

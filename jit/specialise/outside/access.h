@@ -26,21 +26,22 @@ using runtime::Value;
 
 struct AccessNode {
   enum class Step : uint8_t {
-    argument,     // index
-    function,     // the called function itself
-    capture,      // of `parent` (a function), index
-    default_,     // of `parent` (a function): positional default, index
-    kwdefault,    // of `parent` (a function): name
-    global,       // of module `object`, name
-    attribute,    // instance `parent`, name: plain slot
-    field,        // gradient of an object `parent`, name
-    class_attr,   // of class `object`, name (by MRO)
-    item,         // list or tuple `parent`, index
-    dict_value,   // dict `parent`, key `object`
-    cell,         // content of cell `parent`
-    native,       // what the object `parent` of a class that extends a built-in one is of that
-    wrapped,      // the function of the property, class method or static method `parent`
-    method_self,  // of bound method `parent`
+    argument,       // index
+    function,       // the called function itself
+    capture,        // of `parent` (a function), index
+    default_,       // of `parent` (a function): positional default, index
+    kwdefault,      // of `parent` (a function): name
+    global,         // of module `object`, name
+    attribute,      // instance `parent`, name: plain slot
+    field,          // gradient of an object `parent`, name
+    class_attr,     // of class `object`, name (by MRO)
+    item,           // list or tuple `parent`, index
+    dict_value,     // dict `parent`, key `object`
+    cell,           // content of cell `parent`
+    native,         // what the object `parent` of a class that extends a built-in one is of that
+    function_dict,  // the attributes of the function `parent`, a dict
+    wrapped,        // the function of the property, class method or static method `parent`
+    method_self,    // of bound method `parent`
     method_function,
   };
   enum class Guard : uint8_t {
@@ -122,6 +123,7 @@ class AccessProgram {
   // With symbols, inference takes it that an axis of unknown size is not 1, that two sizes which must agree do, that a
   // window fits. So the operations are inferred again with the numbers, whenever these change.
   std::vector<ShapeCheck> checks;
+  bool no_ends = false;  // holds only while no class has a __del__
 
   /// "model.c1.weight"; it names the same place in every version of a function.
   std::string path(uint32_t node) const;

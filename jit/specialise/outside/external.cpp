@@ -286,7 +286,7 @@ bool Specialiser::is_constant(uint32_t node, const Value& v) const {
   using Step = AccessNode::Step;
   const AccessNode& n = access.nodes[node];
   if (v.is_none() || is_fixed(node)) return true;
-  if (!request_.varying.empty() && request_.varying.count(access.path(node))) return false;
+  if (!request_.varying.empty() && request_.varies(access.path(node))) return false;
   const bool number = v.is_int() || v.is_float();
   if (v.is_bool() || (!number && !request_.constants)) return true;
   if (n.step == Step::default_ || n.step == Step::kwdefault || n.step == Step::class_attr) return true;

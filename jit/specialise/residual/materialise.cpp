@@ -325,6 +325,12 @@ Atom Specialiser::made_object(HeapId id) {
 Atom Specialiser::made_iterator(HeapId id) {
   if (!is_at_start(read(id))) abandon(Reason::crossing, "an iterator that exists only here");
   const AVal source = read(id).source;
+  const bool outside = source.is(AKind::ref) && read(source.heap).external && !read(source.heap).lost();
+  if (outside && read(source.heap).dirty) {  // the interpreter is to see what was changed
+    if (request_.holes || in_try_) abandon(Reason::crossing, "an iterator over a list that was changed before");
+    before_unknown();
+    code.effect(false);
+  }
   const Atom made = code.let(prim::iter, {materialise(source)}, 0, nullptr, span);
   escape(id, made);
   return made;
@@ -380,12 +386,22 @@ AVal Specialiser::emit(ir::Op op, const std::vector<AVal>& args, const ir::Type*
 // ---------------------------------------------------------------- the runtime's operations
 
 void Specialiser::note_hole(Because why, const AVal& out, const std::vector<AVal>& operands) {
+  if (raising_ > 0) return;
   const auto unknown = [](const AVal& v) { return v.is(AKind::dynamic) && !v.type && v.atom.is_name(); };
   SpecialiseNote note{std::move(why), script_span(), current_function(), span};
-  for (const AVal& v : operands)
-    if (const auto at = unknown(v) ? hole_of_.find(index(v.atom.name())) : hole_of_.end();
+  for (const AVal& v : operands) {
+    if (!unknown(v)) continue;
+    const uint32_t name = index(v.atom.name());
+    const auto item = items_of_lists_.find(name);
+    if (const auto at = hole_of_.find(name);
+        item != items_of_lists_.end() && (at == hole_of_.end() || at->second >= fallbacks_.size())) {
+      hole_of_[name] = static_cast<uint32_t>(fallbacks_.size());
+      fallbacks_.push_back(item->second);
+    }
+    if (const auto at = hole_of_.find(name);
         at != hole_of_.end() && at->second < fallbacks_.size())  // the rest was rolled back
       note.cause = at->second;
+  }
   if (unknown(out))
     hole_of_[index(out.atom.name())] =
         note.cause == SpecialiseNote::kNone ? static_cast<uint32_t>(fallbacks_.size()) : note.cause;
@@ -409,8 +425,10 @@ AVal Specialiser::boxed(ir::Op op, const std::vector<AVal>& args, uint32_t attr,
     if (p.op == op) name = p.name;
   const bool reads = reads_list(op, args);
   if (reads && op == prim::item_get && args[1].is(AKind::slice)) code.name(out.atom.name()).list = true;
-  if (!reads || !type)
+  if (!reads)
     note_hole({Reason::unknown_value, fmt::format("{} on values whose types are not known", name)}, out, args);
+  else if (!type)
+    note_item(out);
   if (reads)
     code.effect(false);
   else if (touches_objects)

@@ -44,11 +44,25 @@ NameId Residual::let(ir::Op op, const std::vector<Atom>& args, uint32_t attr, co
   NameId n = new_name(type, {});
   names_.back().turns =
       std::ranges::any_of(args, [&](Atom a) { return a.is_name() && names_[ir::index(a.name())].turns; });
-  blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_});
+  blocks_[ir::index(current_)].lets.push_back({op, n, args, attr, -1, span, effect_, number_of_call()});
   written_.push_back({Written::What::let, current_});
   ++let_count_;
   return n;
 }
+void Residual::enter_call(ir::InlinedCalls::Call call) { open_calls_.push_back({std::move(call), std::nullopt}); }
+
+uint32_t Residual::number_of_call() {
+  size_t i = open_calls_.size();
+  while (i > 0 && !open_calls_[i - 1].number) --i;
+  for (; i < open_calls_.size(); ++i) {
+    OpenCall& open = open_calls_[i];
+    open.call.caller = i > 0 ? *open_calls_[i - 1].number : 0;
+    open.number = static_cast<uint32_t>(inlined_.calls.size());
+    inlined_.calls.push_back(open.call);
+  }
+  return open_calls_.empty() ? 0 : *open_calls_.back().number;
+}
+
 NameId Residual::let_call(ir::Op op, const std::vector<Atom>& args, ir::CallSig sig, const ir::Type* type, Span span) {
   NameId n = let(op, args, 0, type, span);
   blocks_[ir::index(current_)].lets.back().call = static_cast<int>(calls_.size());
@@ -210,6 +224,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
       let.attr = l.call >= 0 ? static_cast<uint32_t>(l.call) : ir::is_tensor_op(l.op) ? ir::kNoAttr : l.attr;
       let.span = l.span;
       let.effect = l.effect;
+      let.inlined = l.inlined;
       out.lets.push_back(let);
     }
     out.term.kind = b.term == ir::Terminator::Kind::none ? ir::Terminator::Kind::unreachable : b.term;
@@ -222,6 +237,7 @@ ir::FunctionRef Residual::finish(Symbol name, Span span) {
   for (size_t i = 0; i < blocks_[0].params.size(); ++i) f->sig.names.push_back(intern("x" + std::to_string(i)));
   f->constants = constants_;
   f->calls = calls_;
+  f->inlined = std::make_shared<const ir::InlinedCalls>(inlined_);
   return f;
 }
 

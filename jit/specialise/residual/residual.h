@@ -11,6 +11,7 @@
 
 #include "ir/anf.h"
 #include "ir/type.h"
+#include "jit/plan/inlined_calls.h"
 #include "runtime/object/value.h"
 
 namespace ouro::jit {
@@ -91,6 +92,9 @@ class Residual {
   bool is_left_since(const Mark& m) const;
   /// The lets from here on have effects (ir::Let::effect), or none.
   void effect(bool on) { effect_ = on; }
+  /// The lets from here on stand in this call, until it is left. (The first one is the program's own function.)
+  void enter_call(ir::InlinedCalls::Call call);
+  void leave_call() { open_calls_.pop_back(); }
 
   /// Uses of a name become this constant when the program is finished.
   void replace(ir::NameId n, ir::Atom constant) { replaced_[ir::index(n)] = constant; }
@@ -105,6 +109,7 @@ class Residual {
     int call = -1;
     Span span;
     bool effect;
+    uint32_t inlined;
   };
   struct RTarget {
     ir::BlockId block;
@@ -137,6 +142,14 @@ class Residual {
   ir::BlockId current_{};
   size_t let_count_ = 0;
   bool effect_ = false;
+  // A call has a number once a let stands in it.
+  struct OpenCall {
+    ir::InlinedCalls::Call call;
+    std::optional<uint32_t> number;
+  };
+  uint32_t number_of_call();
+  std::vector<OpenCall> open_calls_;
+  ir::InlinedCalls inlined_;
 };
 
 }  // namespace ouro::jit

@@ -272,6 +272,7 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
       forks[i].outcome = {Outcome::Kind::reached, body()};
     } catch (const DeadPath&) {
       forks[i].outcome = {};
+      effects_ = effects;
     }
     forks[i].env = f.env;
     forks[i].heap = heap_;

@@ -452,6 +452,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     if (x.escaped != y.escaped) {  // nothing stands for both
       o->poisoned = true;
       o->escaped = o->stale = false;
+      o->boxed = {};
     }
     if (!o->tag.is_none()) {  // too many forms for an either; `o` is a copy of x, and its sides are not those of y
       o->tag = {};
