@@ -96,7 +96,7 @@ class Specialiser {
   AVal dict_of_function(const AVal& f, Symbol name);
   bool may_be_tensor(const AVal& a) const;
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
-  const runtime::Set* set_outside(const AVal& a);
+  const runtime::Set* set_outside(const AVal& a, bool in_order = false);
   bool is_text(const AVal& a) const;
   AVal text_binary(ir::Op op, const AVal& a, const AVal& b);
   AVal without_mark(HeapId id, Symbol name, AVal v);

@@ -119,6 +119,11 @@ AVal Specialiser::make_iterator(const AVal& given) {
           {AVal::of(Value::integer(r->start)), AVal::of(Value::integer(r->stop)), AVal::of(Value::integer(r->step))}));
     return new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
   }
+  if (set_outside(a, /*in_order=*/true)) {
+    AVal it = new_iterator(AObject::Iter::tuple, AVal::tuple(items_of(a, "is iterated")));
+    write(it.heap).node = a.node;
+    return it;
+  }
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::iter, {a});
   abandon(Reason::unknown_value, "iteration over this value");
 }
@@ -201,6 +206,8 @@ AVal Specialiser::next(const AVal& it) {
       return next_of_generator(AVal(read(it.heap).source));
     case AObject::Iter::list:
     case AObject::Iter::tuple: {
+      if (read(it.heap).node != kNoNode && effects_.unknown)
+        abandon(Reason::interpreter_changed, "a set that may have been changed in a loop over it");
       AVal at = read(it.heap).cursor.is(AKind::unbound) ? zero : read(it.heap).cursor;
       const Value i = place(at, "list");
       if (i.is_none()) return AVal::marker(AKind::end);
@@ -352,6 +359,12 @@ std::vector<AVal> Specialiser::items_of(const AVal& given, std::string_view what
     for (size_t i = 0; i < d.keys.size(); ++i) out.push_back(view_item(a, i));
     return out;
   }
+  if (const auto* set = set_outside(a, /*in_order=*/true)) {
+    std::vector<AVal> out;
+    Value* key = nullptr;
+    for (size_t at = 0; runtime::set_next(set, at, key);) out.push_back(AVal::of(*key));
+    return out;
+  }
   if (a.is(AKind::known)) {
     std::vector<AVal> out;
     ObjectKind k = kind_of(a.known);
@@ -461,6 +474,7 @@ AVal Specialiser::length(const AVal& given) {
     if (o.kind == AObject::Kind::list) return AVal::of(Value::integer(static_cast<int64_t>(o.items.size())));
   }
   if (a.is(AKind::tuple)) return AVal::of(Value::integer(static_cast<int64_t>(a.items().size())));
+  if (const auto* set = set_outside(a)) return AVal::of(Value::integer(static_cast<int64_t>(set->used)));
   if (a.is(AKind::dynamic) && !a.type) return boxed(prim::length, {a}, 0, ir::types::integer());
   return AVal::of(Value::integer(static_cast<int64_t>(items_of(a, "is measured").size())));
 }

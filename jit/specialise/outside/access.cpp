@@ -205,7 +205,12 @@ bool access_guard(Session& s, const AccessNode& n, const Value& v) {
     case G::keys: {
       if (auto* t = runtime::cast<runtime::Set>(v)) {
         const auto has = [&](const Value& key) { return runtime::set_contains(s, t, key) == 1; };
-        return !n.distinct && t->used == n.keys.size() && std::ranges::all_of(n.keys, has);
+        if (n.distinct || t->used != n.keys.size() || !std::ranges::all_of(n.keys, has)) return false;
+        Value* key = nullptr;
+        size_t k = 0;
+        for (size_t at = 0; n.count && runtime::set_next(t, at, key);)
+          if (!same_key(*key, n.keys[k++])) return false;
+        return true;
       }
       auto* d = cast_exact<runtime::Dict>(v);
       if (!d || d->used != n.keys.size()) return false;

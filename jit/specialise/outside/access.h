@@ -51,7 +51,7 @@ struct AccessNode {
     code,    // a function with `code`
     shape,   // instance of hidden class `shape` (and class version)
     length,  // list or tuple of `count` items
-    keys,    // dict with `keys` in this order; set of `keys`, passed on boxed
+    keys,    // dict with `keys` in this order; set of `keys` (in this order if `count`), passed on boxed
     fields,  // gradient of an object of the class `expected`, with `fields` in this order
     cell,
     bound,   // bound method

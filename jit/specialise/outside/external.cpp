@@ -112,8 +112,9 @@ bool Specialiser::holds_plain(const Value& set) {
   return true;
 }
 
-// A set from outside that nobody can have changed since: whoever asks what is in it has it guarded by that.
-const runtime::Set* Specialiser::set_outside(const AVal& a) {
+// A set from outside that nobody can have changed since: whoever asks what is in it, or in which order, has it guarded
+// by that.
+const runtime::Set* Specialiser::set_outside(const AVal& a, bool in_order) {
   constexpr size_t kMostKeys = 64;  // looked at before each call
   if (!is_set_outside(a) || effects_.unknown || request_.holes || request_.varying.count(access.path(a.node)))
     return nullptr;
@@ -122,6 +123,7 @@ const runtime::Set* Specialiser::set_outside(const AVal& a) {
   if (set->used > kMostKeys || !holds_plain(v)) return nullptr;
   AccessNode& n = access.nodes[a.node];
   n.guard = AccessNode::Guard::keys;
+  n.count |= in_order;
   n.keys.clear();
   Value* key = nullptr;
   for (size_t i = 0; runtime::set_next(set, i, key);) n.keys.push_back(*key);
