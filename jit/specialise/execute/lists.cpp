@@ -20,15 +20,19 @@ bool Specialiser::in_place_list(const AVal& list) const {
   return is_boxed_list(list) && !request_.holes && !recording_;
 }
 
-// Methods that look at nothing but the list, and the number of their arguments. Of `extend` it is looked at the other
-// list alone; append is below.
+// Methods that look at nothing but the list, and at another list (extend). `extend` and `insert` take no item out.
 struct InPlace {
+  enum class Gives : uint8_t { nothing, item, list };
   std::string_view name;
-  size_t least, most;
+  size_t least, most;  // arguments
+  bool takes_out;
+  Gives gives;
 };
 constexpr InPlace kInPlace[] = {
-    {"append", 1, 1}, {"extend", 1, 1},  {"insert", 2, 2}, {"pop", 0, 1},
-    {"clear", 0, 0},  {"reverse", 0, 0}, {"copy", 0, 0},
+    {"append", 1, 1, false, InPlace::Gives::nothing}, {"extend", 1, 1, false, InPlace::Gives::nothing},
+    {"insert", 2, 2, false, InPlace::Gives::nothing}, {"pop", 0, 1, true, InPlace::Gives::item},
+    {"clear", 0, 0, true, InPlace::Gives::nothing},   {"reverse", 0, 0, false, InPlace::Gives::nothing},
+    {"copy", 0, 0, false, InPlace::Gives::list},
 };
 
 bool Specialiser::is_list_method(const AVal& a, Symbol name) const {
@@ -43,16 +47,16 @@ bool Specialiser::ends_run_nothing() {
 
 // Unbound: there is no such form.
 AVal Specialiser::list_method(const AVal& list, Symbol name, const std::vector<AVal>& args) {
-  const InPlace* m = std::ranges::find(kInPlace, name.text(), &InPlace::name);
-  if (args.size() < m->least || args.size() > m->most) return {};
-  if (name.text() == "append" || (name.text() == "extend" && args[0].is(AKind::ref))) {
-    name.text() == "append" ? list_append(list, args[0]) : list_extend(list, args[0]);
+  const InPlace& m = *std::ranges::find(kInPlace, name.text(), &InPlace::name);
+  if (args.size() < m.least || args.size() > m.most) return {};
+  const bool append = m.name == "append", extend = m.name == "extend";
+  if (append || (extend && args[0].is(AKind::ref))) {
+    append ? list_append(list, args[0]) : list_extend(list, args[0]);
     return none();
   }
-  const bool extend = name.text() == "extend", insert = name.text() == "insert";
   if (extend ? !is_boxed_list(args[0]) : !args.empty() && may_run_scripts(args[0])) return {};
   if (!std::ranges::all_of(args, [&](const AVal& v) { return can_be_made(v); })) return {};
-  if (!extend && !insert && name.text() != "copy" && !ends_run_nothing()) return {};
+  if (m.takes_out && !ends_run_nothing()) return {};
   before_unknown();
   std::vector<Atom> atoms{materialise(list)};
   ir::CallSig sig;
@@ -63,9 +67,11 @@ AVal Specialiser::list_method(const AVal& list, Symbol name, const std::vector<A
   }
   AVal out = AVal::dynamic(code.let_call(prim::call_method, atoms, std::move(sig), nullptr, span), nullptr);
   code.effect(false);
-  if (name.text() == "copy") code.name(out.atom.name()).list = true;
-  if (name.text() != "pop") return name.text() == "copy" ? out : none();
-  note_item(out);
+  if (m.gives == InPlace::Gives::nothing) return none();
+  if (m.gives == InPlace::Gives::list)
+    code.name(out.atom.name()).list = true;
+  else
+    note_item(out);
   return out;
 }
 
