@@ -309,39 +309,6 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
   }
 }
 
-// `raise X`, or `raise X from None`: what else stands behind `from` may be none.
-bool Specialiser::has_no_cause(AFrame& f, const ir::Terminator& t) {
-  if (t.b.is_none()) return true;
-  const AVal cause = raw_value(f, t.b);
-  return cause.is(AKind::unbound) || (cause.is(AKind::known) && cause.known.is_none());
-}
-
-// The program is left, and the interpreter raises the exception: it is rare, or the script is wrong.
-void Specialiser::raise() {
-  // The program would be left at each call.
-  if (next_call_ && !may_stop()) abandon(Reason::computed_test, "an iterator that raises by what data decides");
-  if (effects_.done) abandon(Reason::effects, "raise after an effect");
-  ++redone_;
-  code.leave("raise");
-  throw DeadPath{};
-}
-
-// Nobody can do the call again, and nothing here catches the exception: the program itself raises it. (A generator
-// makes another exception of StopIteration.)
-bool Specialiser::raises_itself() const {
-  return effects_.done && !in_try_ && in_generators_ == 0 && (!next_call_ || may_stop());
-}
-
-// Ends this path, if the arguments can be made for the interpreter.
-void Specialiser::raise_by(const AVal& native, const std::vector<AVal>& args) {
-  if (!can_box(native, args, {})) return;
-  before_unknown();
-  emit_call(native, args, {}, nullptr);
-  code.effect(false);
-  code.leave("raise");
-  throw DeadPath{};
-}
-
 // Is the block in a loop that is being unrolled? What the program computes does not decide how such a loop goes on.
 bool Specialiser::being_unrolled(const AFrame& f, BlockId at) const {
   if (f.loops.empty()) return false;
