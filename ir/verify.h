@@ -1,6 +1,6 @@
-// Checks the invariants V1-V6 of ir/anf.h, inner functions included. Debug builds check after every pass; tests of a
-// release build (OURO_CHECK_PLANS in the environment) check a function when it is built and
-// around the pipeline of ir/opt.
+// Checks the invariants V1-V6 of ir/anf.h, inner functions included. Debug builds check after every pass. A release
+// build checks a function when it is built, and before and after the pipeline of ir/opt, if OURO_CHECK_PLANS is set, as
+// in tests.
 #pragma once
 
 #include <string>

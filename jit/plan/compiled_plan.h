@@ -36,7 +36,6 @@ class CompiledPlan final : public Plan {
   std::unique_ptr<Activation> take_activation(runtime::Session& s);
   void put_back(runtime::Session& s, std::unique_ptr<Activation> a);
   std::string_view leave_reason() const override;
-  RaisedAt raised_at() const override;
   size_t inputs() const override { return p_.params.size(); }
   size_t kernels() const override { return kernels_.size(); }
   std::vector<const ir::loops::Kernel*> kernel_list() const override { return kernels_; }

@@ -69,6 +69,12 @@ struct RunContext {
   bool effects = false;                   // set once something outside was changed, or a call made that may have
   NextPlan* next = nullptr;               // null: the run ends in the plan that it began with
   std::unique_ptr<WaitingRun> waiting{};  // the run, where it waits
+  // Where it has raised or was interrupted, and in which call of the program that ran then.
+  struct RaisedAt {
+    Span span{};
+    std::shared_ptr<const ir::InlinedCalls> calls{};
+    uint32_t call = 0;
+  } raised{};
 };
 
 enum class PlanExit : uint8_t {
@@ -111,13 +117,6 @@ class Plan {
 
   /// Why the last run on this thread left, and where.
   virtual std::string_view leave_reason() const = 0;
-  /// Where the last run on this thread raised, and in which call of the program that was run then.
-  struct RaisedAt {
-    Span span{};
-    std::shared_ptr<const ir::InlinedCalls> calls;
-    uint32_t call = 0;
-  };
-  virtual RaisedAt raised_at() const = 0;
   virtual size_t inputs() const = 0;
   virtual size_t kernels() const = 0;
   /// Their loops, in the order of the launches; they live as long as the plan.

@@ -48,12 +48,10 @@ constexpr int kMostChecks = 2;
 alignas(64) char empty_memory[64];  // where the address of no element points
 
 constinit thread_local std::string_view leave_text;  // of the plan, or a literal
-thread_local Plan::RaisedAt raised;
 
 }  // namespace
 
 std::string_view CompiledPlan::leave_reason() const { return leave_text; }
-Plan::RaisedAt CompiledPlan::raised_at() const { return raised; }
 
 // One run.
 struct Runner {
@@ -685,10 +683,9 @@ PlanExit CompiledPlan::run(std::span<Value> inputs, std::vector<Value>& outputs,
     running = std::move(next);
   }
   runtime::compiled_place = place;
-  raised = {};
-  if (exit == PlanExit::raised && r->at < r->p.code.size()) {
+  if ((exit == PlanExit::raised || exit == PlanExit::interrupted) && r->at < r->p.code.size()) {
     const Instr& i = r->p.code[r->at];
-    raised = {i.span, r->p.function->inlined, i.inlined};
+    context.raised = {i.span, r->p.function->inlined, i.inlined};
   }
   if (exit == PlanExit::waits)
     context.waiting = std::make_unique<WaitingPlan>(r->plan, r->p, std::move(a), r->at, r->device);

@@ -673,7 +673,7 @@ class Specialiser {
   std::vector<SpecialiseNote> fallbacks_;
   std::unordered_map<uint32_t, uint32_t> hole_of_;  // names of no known type → the note of the hole that gives them
   std::unordered_map<const runtime::Function*, AVal> function_dicts_;
-  std::unordered_map<uint32_t, SpecialiseNote> items_of_lists_;  // which is one, once they are used (note_item)
+  std::unordered_map<uint32_t, SpecialiseNote> items_of_lists_;  // the hole to tell of where one is used (note_item)
   SpecialiseResult* result_ = nullptr;
   int depth_ = 0;
   size_t steps_ = 0;

@@ -386,7 +386,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       if (!c.fitting) return RunOutcome::not_taken;
       continue;
     }
-    if (!f.full.empty() && f.misses >= f.misses_to_replace) replace_oldest(s, f);
+    if (!f.full.empty() && f.misses >= f.misses_to_replace && f.replaced_in_vain < kMostInVain) replace_oldest(s, f);
     if (!f.full.empty() || backs_off(s, f)) {
       parts_wanted_ = parts_wanted_ || versions_of(f.code).transform;
       break;
@@ -417,10 +417,7 @@ void JitExecutor::replace_oldest(Session& s, FunctionVersions& f) {
   if (oldest == f.versions.end()) return;
   if (f.misses_to_replace > kMissesToReplace)  // the newest one was made so
     f.replaced_in_vain = f.versions.front()->fitted > 1 ? 0 : f.replaced_in_vain + 1;
-  if (f.replaced_in_vain == kMostInVain) {
-    f.misses_to_replace = UINT64_MAX;
-    return;
-  }
+  if (f.replaced_in_vain == kMostInVain) return;
   f.versions.erase(oldest);
   f.full.clear();
   f.misses_to_replace *= 2;
@@ -594,11 +591,9 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
       c.left = true;
       return RunOutcome::not_taken;
     }
-    if (status == PlanExit::raised) {
-      const Plan::RaisedAt raised = v.plan()->raised_at();
-      const Span at = add_inlined_frames(s, raised.calls.get(), raised.call, raised.span);
-      if (at.file == c.function.code->span.file) s.interpreter->error_span = at;
-    }
+    const RunContext::RaisedAt& raised = context.raised;
+    const Span at = add_inlined_frames(s, raised.calls.get(), raised.call, raised.span);
+    if (at.file == c.function.code->span.file) s.interpreter->error_span = at;
     return status == PlanExit::interrupted ? RunOutcome::interrupted : RunOutcome::raised;
   }
   v.stress_exit = 0;

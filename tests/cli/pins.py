@@ -91,6 +91,13 @@ for i in list(range(1, 13)) * 2:
 for i in range(3):
     print(f(arange(2.0), 1).tolist())
 """
+PARTS = """
+@jit
+def f(x, parts):
+    for p in parts:
+        x = x * p + len(parts)
+    return x.sum()
+"""
 
 
 def indented(text, by):
@@ -153,13 +160,7 @@ for i in range(12):
 
 def test_a_function_that_comes_to_rest_late_is_compiled(t):
     """Eight versions for lengths that never come again: the interpreter did all calls after them."""
-    t.write("late.ouro", """
-@jit
-def f(x, parts):
-    for p in parts:
-        x = x * p + len(parts)
-    return x.sum()
-for i in range(1, 13):
+    t.write("late.ouro", PARTS + """for i in range(1, 13):
     print(f(ones(2), [ones(2)] * i).item())
 for i in range(40):
     print(f(ones(2) * i, [ones(2)] * 15).item())
@@ -169,13 +170,7 @@ for i in range(40):
     t.check(int(re.search(r"(\d+) calls interpreted", part)[1]) <= 16, part)
     t.check(max(int(n) for n in re.findall(r"  (\d+) calls, ", part)) >= 25, part)
     t.equal(t.run("run", "--mode=eager", "late.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
-    t.write("never.ouro", """
-@jit
-def f(x, parts):
-    for p in parts:
-        x = x * p + len(parts)
-    return x.sum()
-for i in range(500):
+    t.write("never.ouro", PARTS + """for i in range(500):
     f(ones(2), [ones(2)] * (i * 7 % 41))
 """)
     told = t.run("explain", "--mode=graph", "--cache=off", "never.ouro").out

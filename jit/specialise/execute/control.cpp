@@ -88,7 +88,7 @@ bool Specialiser::is_of_python(const ir::Function& fn) const {
   return file && file->name().starts_with("ouro/python/");
 }
 
-// Has it a frame where the interpreter runs it?
+// Do the interpreter's tracebacks show a frame of it?
 bool Specialiser::is_shown(const ir::Function& fn) const {
   const SourceFile* file = fn.span.known() ? session.sources.file(fn.span.file) : nullptr;
   return file && (file->name() != "ouro/protocol.ouro" || is_derived(fn));

@@ -323,11 +323,12 @@ Atom Specialiser::made_object(HeapId id) {
 
 // Of a list or tuple, before its first item.
 Atom Specialiser::made_iterator(HeapId id) {
-  if (!is_at_start(read(id))) abandon(Reason::crossing, "an iterator that exists only here");
   const AVal source = read(id).source;
   const bool outside = source.is(AKind::ref) && read(source.heap).external && !read(source.heap).lost();
-  if (outside && read(source.heap).dirty) {  // the interpreter is to see what was changed
-    if (request_.holes || in_try_) abandon(Reason::crossing, "an iterator over a list that was changed before");
+  const bool pending = outside && read(source.heap).dirty;  // the interpreter is to see what was changed
+  if (!is_at_start(read(id)) || (pending && (request_.holes || in_try_)))
+    abandon(Reason::crossing, "an iterator that exists only here");
+  if (pending) {
     before_unknown();
     code.effect(false);
   }
