@@ -168,6 +168,7 @@ struct AObject {
   std::shared_ptr<const AObject> sides[2];
   int forms = 1;           // how many objects the sides are, with those of their sides
   bool stale = false;      // external: the interpreter may have changed it; reads are boxed
+  bool of_turn = false;    // taken out of a chain of records (states/records.cpp), and can be again
   bool any_class = false;  // of an instance: the interpreter may have given it another class
   bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it
   bool rolled =

@@ -562,8 +562,8 @@ void Specialiser::carry_objects(const Fork& a, const Fork& b, JoinBlock& j) {
   for (size_t k = 0; k < j.objects.size(); ++k) {
     const auto [id, side] = j.objects[k];
     const Fork &own = side == 0 ? a : b, &other = side == 0 ? b : a;
-    if (!heap_[id] || !own.heap[id] || other.heap[id] || heap_[id]->external) continue;
-    auto object = carried(heap_[id], side, j);
+    if (!own.heap[id] || other.heap[id] || own.heap[id]->external) continue;
+    auto object = carried(own.heap[id], side, j);
     if (object != heap_[id]) heap_.put(id, std::make_shared<AObject>(*object));
   }
 }

@@ -422,7 +422,7 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   for (size_t i : differing) {
     if (!a.heap[i] || !b.heap[i]) {
       const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
-      if (only->kind == AObject::Kind::turn) {  // of names that the other way has not; it is unpacked again
+      if (only->kind == AObject::Kind::turn || only->of_turn) {  // of names that the other way has not; it is unpacked again
         heap_.put(i, nullptr);
         continue;
       }

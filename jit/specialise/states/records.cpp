@@ -196,7 +196,8 @@ const AObject& Specialiser::unpacked_turn(const Rolled& r, const AVal& chain) {
     t.unpacked = next_heap_++;
     for (const auto& [id, o] : r.objects) t.objects[id] = next_heap_++;
   }
-  if (!heap_[t.unpacked]) {
+  const bool again = !heap_[t.unpacked];  // the objects that a branch has taken out have its names
+  if (again) {
     AObject o;
     o.kind = AObject::Kind::turn;
     const auto take = [&](const ir::Type* type, bool optional) {
@@ -209,14 +210,15 @@ const AObject& Specialiser::unpacked_turn(const Rolled& r, const AVal& chain) {
     heap_.put(t.unpacked, std::make_shared<AObject>(std::move(o)));
   }
   for (const auto& [id, o] : r.objects) {
-    if (heap_[t.objects[id]]) continue;
-    const auto made = AObject::mapped(
+    if (!again && heap_[t.objects[id]]) continue;
+    auto made = std::make_shared<AObject>(*AObject::mapped(
         o, [&](const AVal& v) { return of_turn(v, r, t); },
         [&](Atom& a, const ir::Type* type) {
           a = atom_of_turn(a, r, t);
           if (type && a.is_name()) tags_.insert(index(a.name()));
-        });
-    heap_.put(t.objects[id], std::make_shared<AObject>(*made));
+        }));
+    made->of_turn = true;
+    heap_.put(t.objects[id], std::move(made));
   }
   return *heap_[t.unpacked];
 }
