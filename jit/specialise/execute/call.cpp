@@ -80,6 +80,7 @@ AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, con
       throw a;  // what is made of its arguments has to stay here
     }
     fallbacks_.resize(before.notes);
+    if (raising_ > 0) return out;
     fallbacks_.push_back({a.why, a.span.known() ? a.span : before.span, f.parts->code->name, before.span});
     return out;
   }

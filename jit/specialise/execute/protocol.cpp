@@ -67,7 +67,8 @@ AVal Specialiser::executed(std::string_view name, const Arguments& args, F boxed
       if (!can_box(AVal::of(Value::none()), {v}, {})) throw reason;
     AVal out = boxed_form();
     const Span here = before.span;
-    fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : here, current_function(), here};
+    if (fallbacks_.size() > before.notes)  // not on a way that ends in a raise
+      fallbacks_.back() = {reason.why, reason.span.known() ? reason.span : here, current_function(), here};
     return out;
   }
 }
