@@ -518,6 +518,7 @@ class Specialiser {
   double turns_left(const AFrame& f, ir::BlockId head) const;
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
+  void make_escaping();
   Outcome residual_loop(AFrame& f, ir::BlockId head, ir::BlockId exit, const Fork& start, bool may_roll);
   void join_edges(AFrame& f, ir::BlockId head, std::vector<Fork>& edges, uint32_t names, uint64_t born);
   Outcome run_ways(AFrame& f, const ir::Terminator& t, const AVal& way, size_t first, ir::BlockId at, ir::BlockId stop,

@@ -121,8 +121,20 @@ JitExecutor::~JitExecutor() {
 }
 
 void JitExecutor::program_ended() {
+  const auto expected_ms = [&](const FunctionVersions& f) { return pauses_.expected_ms(f.cost); };
+  const auto times = [&](const FunctionVersions& f) {
+    uint64_t timed = 0, compiled = 0;
+    for (const FunctionVersions* of_code : versions_of(f.code).functions) {
+      timed += of_code->timed_calls;
+      for (const auto& v : of_code->versions) compiled += v->calls.load(std::memory_order_relaxed);
+    }
+    const double interpreted =
+        static_cast<double>(runtime::code_of(session_, f.code)->calls) - static_cast<double>(compiled);
+    return timed ? std::max(1.0, interpreted / static_cast<double>(timed)) : 1.0;
+  };
+  const Untried untried(order_, expected_ms, times);
   for (const auto& f : order_)
-    if (!f->marked && !f->versions.empty()) experience_.learn(Experience::key_of(session_, *f), *f);
+    if (!f->marked) experience_.learn(Experience::key_of(session_, *f), *f, untried.of(*f));
   experience_.store();
 }
 
@@ -164,7 +176,7 @@ FunctionVersions& JitExecutor::function_of(CodeVersions& c, const runtime::Funct
   }
   if (session_.options.mode == runtime::Mode::auto_)
     if (const Experience::Function* known = experience_.of(Experience::key_of(session_, f)); known && known->is_worth())
-      f.worth = known->versions;
+      known->versions ? void(f.worth = known->at_once()) : void(f.allowance_ms = known->allowance_ms());
   c.functions.insert(c.functions.begin(), &f);
   return f;
 }
@@ -253,14 +265,15 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
   FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) {
     if (jit->times_all) {
-      Call c{.frame = frame, .function = f, .start = Clock::now()};
+      Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = jit->compiler_ns_};
       jit->interpret(c);
     }
     return RunOutcome::not_taken;
   }
   // Mostly it is a part of a step that is being compiled, too.
   const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
-  const uint32_t waits = s.options.mode == runtime::Mode::auto_ && !f.worth ? kTransformWaits : 0;
+  const bool known = f.worth || f.allowance_ms > 0;
+  const uint32_t waits = s.options.mode == runtime::Mode::auto_ && !known ? kTransformWaits : 0;
   if (part && (f.asked < waits || (jit->queue_ && jit->queue_->busy()))) {
     ++f.asked;
     return RunOutcome::not_taken;
@@ -276,7 +289,7 @@ bool JitExecutor::serves_forms() const {
 }
 
 RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
-  Call c{.frame = frame, .function = f, .start = Clock::now()};
+  Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = compiler_ns_};
   if (scratch_.size() <= depth_) scratch_.emplace_back();
   Scratch& x = scratch_[depth_];
   const auto& params = f.code->blocks[0].params;
@@ -444,7 +457,7 @@ bool JitExecutor::is_limited(const Session& s, const FunctionVersions& f) const 
 }
 
 bool JitExecutor::must_wait(const Session& s, const FunctionVersions& f, uint64_t calls) const {
-  if (!is_limited(s, f)) return false;
+  if (!is_limited(s, f) || f.allowance_ms > 0) return false;
   const bool at_once = !is_sliced(s, f);
   return !f.cost.seen() || !pauses_.may_begin(f.cost, run_ms(), f.versions.empty() ? calls : f.misses, at_once);
 }
@@ -485,7 +498,7 @@ void JitExecutor::interpret(Call& c) {
   if (!tried && !waits && !times_all) return;
   // Calls that were left by an exception have not ended here. Their frames lay where this one lies, or above it.
   std::erase_if(timed_, [&](const Timed& t) { return t.frame >= &c.frame; });
-  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, compiler_ns_, session_.interpreter->frames, c.left});
+  timed_.push_back({&c.frame, &c.function, c.fitting, c.start, c.compiler_ns, session_.interpreter->frames, c.left});
   c.frame.set(Frame::kTimed);
 }
 
@@ -498,9 +511,26 @@ void JitExecutor::call_ended(const Frame& frame) {
   const uint64_t ns = elapsed - std::min(elapsed, compiler_ns_ - t.compiler_ns);
   if (times_all) note_time(t.function->code->qualname, "interpreted", t.start);
   t.function->interpreted_ns += ns;
+  ++t.function->timed_calls;
+  if (session_.options.mode == runtime::Mode::auto_) note_time_under(*t.function, frame, ns);
   t.function->cost.call_ms = static_cast<double>(ns) / 1e6;
   t.function->cost.frames = session_.interpreter->frames - t.frames;
   if (t.version) judge(*t.version, ns, !t.left);
+}
+
+void JitExecutor::note_time_under(FunctionVersions& f, const Frame& frame, uint64_t ns) {
+  const FunctionVersions* by = nullptr;
+  runtime::each_caller(frame, [&](const ir::Function& code) {
+    const auto at = index_.find(&code);
+    if (at != index_.end() && !at->second->functions.empty()) by = at->second->functions.front();
+    return !by || !by->refused.empty();
+  });
+  if (by && !by->refused.empty()) by = nullptr;
+  const auto known = std::ranges::find(f.under, by, &TimeUnder::by);
+  if (known != f.under.end())
+    known->ns += ns;
+  else
+    f.under.push_back({by, ns});
 }
 
 void JitExecutor::judge(Version& v, uint64_t ns, bool interpreted) {

@@ -92,6 +92,7 @@ class JitExecutor final : public runtime::Executor {
     runtime::Frame& frame;
     FunctionVersions& function;
     std::chrono::steady_clock::time_point start;
+    uint64_t compiler_ns = 0;            // that the script had waited for the compiler then
     std::shared_ptr<Version> fitting{};  // null: none, or the compiler did not get there
     bool left = false;                   // it left in the middle, and the interpreter does the call
   };
@@ -120,6 +121,8 @@ class JitExecutor final : public runtime::Executor {
   void step_aside(Session& s, const Call& c);
   // The interpreter does the call; how long it takes is learned where somebody wants to know.
   void interpret(Call& c);
+  // Which function has called it, so that time is counted once (jit/versions/untried.h).
+  void note_time_under(FunctionVersions& f, const runtime::Frame& frame, uint64_t ns);
   uint64_t call_took(const Call& c, Version& v, bool whole = true);
   void judge(Version& v, uint64_t ns, bool interpreted);
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
@@ -139,7 +142,8 @@ class JitExecutor final : public runtime::Executor {
     double ms;
   };
   std::shared_ptr<Version> add_version(Session& s, runtime::Frame& frame, FunctionVersions& f, const Specialised& done);
-  void note_pause(const Session& s, const FunctionVersions& f, std::chrono::steady_clock::time_point start);
+  void note_pause(const Session& s, const FunctionVersions& f, std::chrono::steady_clock::time_point start,
+                  bool allowed);
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "jit/specialise/attempt.h"
 #include "jit/versions/version.h"
 
 namespace ouro::jit {
@@ -12,13 +13,13 @@ namespace ouro::jit {
 using nlohmann::json;
 
 namespace {
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 // What is measured differs a little in each run.
 bool is_near(double a, double b) { return a <= 1.25 * b && b <= 1.25 * a; }
 bool is_near(const Experience::Function& a, const Experience::Function& b) {
   return is_near(a.calls, b.calls) && is_near(a.saved_ms, b.saved_ms) && is_near(a.specialise_ms, b.specialise_ms) &&
-         a.versions == b.versions;
+         is_near(a.interpreted_ms, b.interpreted_ms) && a.versions == b.versions && a.tried == b.tried;
 }
 }  // namespace
 
@@ -43,7 +44,9 @@ void Experience::read() {
         functions_[code][key] = {.calls = f.at("calls").get<double>(),
                                  .saved_ms = f.at("saved_ms").get<double>(),
                                  .specialise_ms = f.at("specialise_ms").get<double>(),
-                                 .versions = f.at("versions").get<size_t>()};
+                                 .versions = f.at("versions").get<size_t>(),
+                                 .interpreted_ms = f.at("interpreted_ms").get<double>(),
+                                 .tried = f.at("tried").get<size_t>()};
   } catch (const json::exception&) {
     functions_.clear();
   }
@@ -63,7 +66,7 @@ const Experience::Function* Experience::of(const Key& key) {
   return at == code->second.end() ? nullptr : &at->second;
 }
 
-void Experience::learn(const Key& key, const FunctionVersions& f) {
+void Experience::learn(const Key& key, const FunctionVersions& f, const Untried::Entry& untried) {
   Function learned{.calls = static_cast<double>(f.interpreted_calls)};
   double saved = 0, compiled = 0;  // of the versions that have been compared with the interpreter
   for (const auto& v : f.versions) {
@@ -76,8 +79,27 @@ void Experience::learn(const Key& key, const FunctionVersions& f) {
     compiled += calls;
     saved += calls * (static_cast<double>(t.least_interpreted()) - static_cast<double>(t.least_compiled())) / 1e6;
   }
-  if (compiled == 0) return;
-  learned.saved_ms = saved / compiled;
+  const Function* known = of(key);
+  double longest = std::max(untried.expected_ms, known && !known->versions ? known->specialise_ms : 0);
+  for (const auto& v : f.versions) longest = std::max(longest, v->specialise_ms);
+  if (f.attempt) longest = std::max(longest, f.attempt->ms());
+  const bool worth_another = untried.is_worth() && untried.open_ms >= Untried::kWorth * longest;
+  if (compiled > 0) {
+    learned.saved_ms = saved / compiled;
+    learned.interpreted_ms = worth_another ? untried.open_ms : 0;
+    return keep(key, learned);
+  }
+  if (known && known->versions) return;
+  const bool tried = f.tried || !f.refused.empty();
+  learned.specialise_ms = longest;
+  learned.versions = 0;
+  learned.tried = (known ? known->tried : 0) + tried;
+  // (What a run has interpreted that has tried it is what was left.)
+  learned.interpreted_ms = tried && known ? known->interpreted_ms : worth_another ? untried.open_ms : 0;
+  if (known || learned.interpreted_ms > 0) keep(key, learned);
+}
+
+void Experience::keep(const Key& key, const Function& learned) {
   if (const Function* known = of(key)) {
     if (is_near(*known, learned)) return;
   } else if (functions_.size() >= kMost) {
@@ -92,8 +114,9 @@ void Experience::store() {
   json functions = json::object();
   for (const auto& [code, captured] : functions_)
     for (const auto& [key, f] : captured)
-      functions[code][key] = {
-          {"calls", f.calls}, {"saved_ms", f.saved_ms}, {"specialise_ms", f.specialise_ms}, {"versions", f.versions}};
+      functions[code][key] = {{"calls", f.calls},       {"saved_ms", f.saved_ms},
+                              {"versions", f.versions}, {"specialise_ms", f.specialise_ms},
+                              {"tried", f.tried},       {"interpreted_ms", f.interpreted_ms}};
   store_->store(
       json{{"format", kFormat}, {"functions", functions}}.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -6,9 +6,15 @@
 //
 //   calls in the last run  x  what a compiled call is shorter  >=  kWorth  x  what the specialisation took
 //
-// and its code is in the disk cache then. As text it is a small JSON object; one that is not so counts as empty:
+// and its code is in the disk cache then. Where nothing was compared, as in a script that ends before there is room for
+// a specialisation, what the function was interpreted for counts in place of what is saved (jit/versions/untried.h):
+// the next runs try a version at once, until one was compared, or kMostTried times. No more than a part of that time is
+// spent so; what is not ready then goes on as in any run.
 //
-//   {"format": 1, "functions": {CODE: {CAPTURED: {"calls": n, "saved_ms": x, "specialise_ms": x, "versions": n}}}}
+// As text it is a small JSON object; one that is not so counts as empty:
+//
+//   {"format": 2, "functions": {CODE: {CAPTURED: {"calls": n, "saved_ms": x, "specialise_ms": x, "versions": n,
+//                                                 "interpreted_ms": x, "tried": n}}}}
 #pragma once
 
 #include <cstddef>
@@ -19,6 +25,7 @@
 #include <string_view>
 
 #include "ir/anf.h"
+#include "jit/versions/untried.h"
 #include "runtime/demand/remembered.h"
 #include "runtime/object/session.h"
 
@@ -29,13 +36,25 @@ struct FunctionVersions;
 class Experience {
  public:
   static constexpr double kWorth = 2;
+  static constexpr size_t kMostTried = 4;
 
   struct Function {
     double calls = 0;
     double saved_ms = 0;       // by a compiled call
-    double specialise_ms = 0;  // all versions
-    size_t versions = 0;
-    bool is_worth() const { return versions > 0 && calls * saved_ms >= kWorth * specialise_ms; }
+    double specialise_ms = 0;  // all versions; where nothing was compared: the longest one, or what is expected
+    size_t versions = 0;       // 0: nothing was compared
+    // What it was interpreted for, if another version would have been worth that; of one that was not compared: the
+    // runs that have tried it.
+    double interpreted_ms = 0;
+    size_t tried = 0;
+    bool is_worth() const {
+      if (versions) return calls * saved_ms >= kWorth * specialise_ms;
+      return tried < kMostTried && interpreted_ms > 0 && allowance_ms() >= specialise_ms;
+    }
+    /// How many versions may be made at once: those of the last run, and one for what it has interpreted.
+    size_t at_once() const { return is_worth() && versions ? versions + (interpreted_ms > 0) : 0; }
+    /// Where nothing was compared: how long a first version may take.
+    double allowance_ms() const { return interpreted_ms / Untried::kWorth; }
     bool operator==(const Function&) const = default;
   };
   /// By which a function is found again: its code, and what it captures.
@@ -53,7 +72,8 @@ class Experience {
   bool has_worth(const std::string& code);
   /// Null: nothing is known of it.
   const Function* of(const Key& key);
-  void learn(const Key& key, const FunctionVersions& f);
+  /// `untried`: what is known where none of its versions was compared.
+  void learn(const Key& key, const FunctionVersions& f, const Untried::Entry& untried = {});
   /// Keeps what was learned for the next run.
   void store();
 
@@ -61,6 +81,7 @@ class Experience {
   static constexpr size_t kMost = 256;  // functions
   using Captured = std::map<std::string, Function, std::less<>>;
   void read();
+  void keep(const Key& key, const Function& learned);
 
   std::unique_ptr<runtime::RememberedStore> store_;
   std::map<std::string, Captured, std::less<>> functions_;

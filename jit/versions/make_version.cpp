@@ -81,23 +81,26 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     f.pins = pins;
     given_up = true;
   }
-  note_pause(s, f, start);
+  const bool allowed = std::exchange(f.allowance_ms, 0) > 0;
+  f.tried = f.tried || allowed;
+  note_pause(s, f, start, allowed);
   if (given_up) return nullptr;
   return add_version(s, frame, f, {std::move(made), request, args, why, ms_since(start)});
 }
 
 // The script has waited for the specialiser since then.
-void JitExecutor::note_pause(const Session& s, const FunctionVersions& f, Clock::time_point start) {
+void JitExecutor::note_pause(const Session& s, const FunctionVersions& f, Clock::time_point start, bool allowed) {
   const double ms = ms_since(start);
   note_time(f.code->qualname, "specialise", start);
   compiler_ns_ += static_cast<uint64_t>(ms * 1e6);
-  if (is_limited(s, f)) pauses_.paused(ms);
+  if (is_limited(s, f) && !allowed) pauses_.paused(ms);
 }
 
 std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, FunctionVersions& f,
                                                  const std::vector<Value>& args) {
   constexpr uint32_t kStressed = 64;  // slices of a call
-  const double ms = is_limited(s, f) ? pauses_.slice_ms(run_ms()) : Pauses::kSliceMs;
+  const double allowance = std::exchange(f.allowance_ms, 0);
+  const double ms = allowance > 0 ? allowance : is_limited(s, f) ? pauses_.slice_ms(run_ms()) : Pauses::kSliceMs;
   if (ms == 0) return nullptr;
   const auto slice = std::chrono::microseconds(static_cast<int64_t>(1e3 * ms));
   if (!may_be_kept(f.attempt->request())) {
@@ -118,8 +121,12 @@ std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, Funct
     for (uint32_t i = 1; stress_slices_ && i < kStressed && state == Attempt::State::paused; ++i)
       state = f.attempt->go_on(slice, 1);
   }
-  note_pause(s, f, start);
-  if (state == Attempt::State::paused) return nullptr;
+  f.tried = f.tried || allowance > 0;
+  note_pause(s, f, start, allowance > 0);
+  if (state == Attempt::State::paused) {  // (it may have paused by itself)
+    f.allowance_ms = std::max(0.0, allowance - ms_since(start));
+    return nullptr;
+  }
   const std::unique_ptr<Attempt> ended = std::move(f.attempt);
   if (state == Attempt::State::given_up) return nullptr;
   if (state == Attempt::State::failed) return refuse(s, frame, f, "internal error"), nullptr;

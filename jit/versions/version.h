@@ -52,6 +52,14 @@ constexpr int kMostInVain = 3;
 // All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of
 // two losses, which are closures of one function of the library, are two functions, and closures made anew share
 // versions.
+struct FunctionVersions;
+
+// How long calls took that a call of `by` has made, directly or not; null: that no such function has made.
+struct TimeUnder {
+  const FunctionVersions* by;
+  uint64_t ns;
+};
+
 struct FunctionVersions {
   ir::FunctionRef code;
   std::vector<const void*> captured;            // of each captured function its code; of a built-in one, its definition
@@ -72,11 +80,17 @@ struct FunctionVersions {
   int replaced_in_vain = 0;
   uint64_t fitting_calls = 0;
   Pauses::Function cost;
-  size_t worth = 0;  // versions that were worth it in the last run of the program (jit/versions/experience.h)
+  // What the last run of the program says (jit/versions/experience.h): how many versions were worth it, or how long the
+  // first one may take at once though nothing was compared.
+  size_t worth = 0;
+  double allowance_ms = 0;
+  bool tried = false;                // some of that was spent
   std::unique_ptr<Attempt> attempt;  // at a version, between two of its slices
   uint32_t changed = 0;  // attempts that ended since the script changed what was read, since the last version
   uint64_t interpreted_calls = 0;
   uint64_t interpreted_ns = 0;  // of those that were timed
+  uint64_t timed_calls = 0;
+  std::vector<TimeUnder> under;  // the same by the function that has called it (jit/versions/untried.h)
   // Calls that fit no version, since the newest one was made, and what the last of them had otherwise.
   uint64_t misses = 0;
   std::shared_ptr<SpecialiseResult> missed;

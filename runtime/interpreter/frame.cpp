@@ -110,7 +110,7 @@ Generator::~Generator() {
 
 // ---------------------------------------------------------------- for executors
 
-static constexpr int kMostCallers = 16;  // that called_by_itself looks at
+static constexpr int kMostCallers = 16;  // that are looked at
 
 const ir::Function& frame_function(const Frame& f) { return *f.code->function; }
 Function* frame_closure(const Frame& f) { return f.function.as<Function>(); }
@@ -120,6 +120,10 @@ bool called_by_itself(const Frame& f) {
   for (const Frame* c = f.caller; c && looked_at < kMostCallers; c = c->caller, ++looked_at)
     if (c->code == f.code) return true;
   return false;
+}
+void each_caller(const Frame& f, const std::function<bool(const ir::Function&)>& next) {
+  int looked_at = 0;
+  for (const Frame* c = f.caller; c && looked_at < kMostCallers && next(*c->code->function); c = c->caller) ++looked_at;
 }
 Value& frame_value(Frame& f, ir::NameId name) {
   int32_t r = f.code->reg_of[ir::index(name)];

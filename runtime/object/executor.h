@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "ir/anf.h"
 #include "runtime/object/value.h"
@@ -80,6 +81,8 @@ Code* frame_code(const Frame& f);
 Value& frame_value(Frame& f, ir::NameId name);
 /// Is a call of the same function among its callers?
 bool called_by_itself(const Frame& f);
+/// Its callers, the nearest first, until `next` gives false or there were sixteen.
+void each_caller(const Frame& f, const std::function<bool(const ir::Function&)>& next);
 // At a safe point: takes the plan over that demands come to, unless a compiled call or a transform is at work.
 void adopt_demands(Session& s);
 /// Is a transform at work: is one of its functions this frame, or among its callers?

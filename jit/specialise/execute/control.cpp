@@ -533,10 +533,13 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
   // As a loop of the program, which may follow the first turns.
   auto kept = [&] {
     for (;;) try {
-        if (way.first == 0)
+        if (way.first == 0) {
           out = residual_loop(f, head, next, start, /*may_roll=*/!counted());
-        else
+        } else {
+          make_escaping();
+          if (request_.holes) forget_made();
           turns(way.first);
+        }
         return;
       } catch (const Unlike& u) {
         if (way.first == kMostPeeled) throw Abandon(u);
@@ -601,6 +604,12 @@ void Specialiser::join_edges(AFrame& f, BlockId head, std::vector<Fork>& edges, 
   effects_ = effects;
 }
 
+// What the interpreter changes in a loop is made before it, and before the turns that are written out.
+void Specialiser::make_escaping() {
+  for (HeapId object : preload_.escaped)
+    if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
+}
+
 Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const Fork& start, bool may_roll) {
   LoopPlan plan;  // which locations are parameters of the residual head, and how general
   plan.may_roll = may_roll;
@@ -619,8 +628,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     for (HeapId object : preload_.objects) reach(object);
     for (auto [object, name] : preload_.slots)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
-    for (HeapId object : preload_.escaped)
-      if (object < heap_.size() && heap_[object] && !heap_[object]->outside()) materialise(AVal::of_heap(object));
+    make_escaping();
     if (before.done) write_all();  // of what was to be written before the loop
     if (request_.holes) forget_made();
     generalise_state(f, plan, lh);

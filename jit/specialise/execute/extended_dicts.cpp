@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/join.h"
 
 namespace ouro::jit {
 
@@ -18,6 +19,16 @@ AVal Specialiser::dict_within(const AVal& a) {
   if (!dict.is(AKind::ref)) abandon(Reason::unknown_object, "an object whose dict is not followed");
   ensure(dict);
   return dict;
+}
+
+HeapId owner_of_dict(HeapId dict, const AHeap& heap) {
+  for (HeapId id = 0; id < heap.size(); ++id) {
+    const auto& o = heap[id];
+    if (!o || o->kind != AObject::Kind::instance) continue;
+    const auto within = std::ranges::find(o->slots, Symbol{}, &AObject::Slot::name);
+    if (within != o->slots.end() && within->value.heap == dict) return id;
+  }
+  return kNoHeap;
 }
 
 AVal Specialiser::new_extended_dict(const Value& cls) {

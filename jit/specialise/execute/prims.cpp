@@ -189,7 +189,10 @@ AVal is_end(Specialiser& s, AFrame&, const ir::Let&, std::vector<AVal>& a) {
 AVal import(Specialiser& s, AFrame&, const ir::Let& l, std::vector<AVal>&) {
   Symbol name = Symbol::from_id(l.attr);
   Value whole = runtime::loaded_module(s.session, name);
-  if (whole.is_unbound() && name.text().starts_with("ouro.")) whole = runtime::import_module(s.session, name);
+  const SourceFile* by = s.span.known() ? s.session.sources.file(s.span.file) : nullptr;
+  const bool by_library = by && by->name().starts_with("ouro/");  // whose modules nobody sees being imported
+  if (whole.is_unbound() && (by_library || name.text().starts_with("ouro.")))
+    whole = runtime::import_module(s.session, name);
   if (whole.is_error()) s.abandon_raises();
   const Value m = l.op != prim::import
                       ? whole

@@ -72,12 +72,16 @@ std::string AccessNode::text() const {
       return fmt::format("{}:items", parent);
     case Step::function_dict:
       return fmt::format("{}:attributes", parent);
+    case Step::function_text:
+      return fmt::format("{}.{}", parent, index == 0 ? "__name__" : index == 1 ? "__qualname__" : "__doc__");
     case Step::wrapped:
       return fmt::format("{}:function", parent);
     case Step::method_self:
       return fmt::format("{}:self", parent);
     case Step::method_function:
       return fmt::format("{}:function", parent);
+    case Step::bound:
+      return fmt::format("{}.{}", parent, index == 0 ? "start" : index == 1 ? "stop" : "step");
   }
   return "?";
 }
@@ -155,6 +159,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       return parent.as<runtime::Cell>()->value;
     case S::function_dict:
       return parent.as<runtime::Function>()->dict;
+    case S::function_text: {
+      const auto* f = parent.as<runtime::Function>();
+      return n.index == 0 ? f->name : n.index == 1 ? f->qualname : f->doc;
+    }
     case S::native:
       return parent.as<runtime::Instance>()->native;
     case S::wrapped:
@@ -163,6 +171,10 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       return parent.as<runtime::BoundMethod>()->self;
     case S::method_function:
       return parent.as<runtime::BoundMethod>()->function;
+    case S::bound: {
+      const auto* slice = parent.as<runtime::Slice>();
+      return n.index == 0 ? slice->start : n.index == 1 ? slice->stop : slice->step;
+    }
   }
   return Value();
 }
@@ -229,6 +241,8 @@ bool access_guard(Session& s, const AccessNode& n, const Value& v) {
       return cast_exact<runtime::Cell>(v) != nullptr;
     case G::bound:
       return cast_exact<runtime::BoundMethod>(v) != nullptr;
+    case G::slice:
+      return cast_exact<runtime::Slice>(v) != nullptr;
     case G::tensor: {
       auto* t = cast_exact<runtime::Tensor>(v);
       return t && t->dtype == n.type->dtype && static_cast<size_t>(t->rank) == n.type->dims.size();

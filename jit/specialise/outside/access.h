@@ -40,9 +40,11 @@ struct AccessNode {
     cell,           // content of cell `parent`
     native,         // what the object `parent` of a class that extends a built-in one is of that
     function_dict,  // the attributes of the function `parent`, a dict
+    function_text,  // the name, qualified name or docstring of the function `parent`: index
     wrapped,        // the function of the property, class method or static method `parent`
     method_self,    // of bound method `parent`
     method_function,
+    bound,  // start, stop or step of the slice `parent`: index
   };
   enum class Guard : uint8_t {
     none,
@@ -54,7 +56,8 @@ struct AccessNode {
     keys,    // dict with `keys` in this order; set of `keys` (in this order if `count`), passed on boxed
     fields,  // gradient of an object of the class `expected`, with `fields` in this order
     cell,
-    bound,   // bound method
+    bound,  // bound method
+    slice,
     tensor,  // dtype and dims of `type` (a symbolic dim takes any size, equal symbols equal sizes)
     integer,
     floating,

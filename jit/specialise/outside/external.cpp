@@ -217,6 +217,20 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       out = AVal::compound(AKind::bound, {f, s});
       break;
     }
+    case ObjectKind::slice: {
+      const auto* slice = v.as<runtime::Slice>();
+      access.nodes[id].guard = G::slice;
+      std::vector<AVal> bounds;
+      for (const Value* bound : {&slice->start, &slice->stop, &slice->step}) {
+        AccessNode n;
+        n.step = AccessNode::Step::bound;
+        n.parent = id;
+        n.index = static_cast<uint32_t>(bounds.size());
+        bounds.push_back(wrap(*bound, n));
+      }
+      out = AVal::compound(AKind::slice, std::move(bounds));
+      break;
+    }
     case ObjectKind::zero_cotangent:
       access.nodes[id].guard = G::same;
       access.nodes[id].expected = v;

@@ -256,6 +256,7 @@ Atom Specialiser::materialise(const AVal& a) {
       return code.let(prim::tuple, items, 0, nullptr, span);
     }
     case AKind::slice: {
+      if (a.node != kNoNode) return node_input(a.node);
       std::vector<Atom> items;
       for (const AVal& i : a.items()) items.push_back(materialise(i));
       return code.let(prim::slice, items, 0, nullptr, span);

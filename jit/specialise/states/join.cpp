@@ -418,11 +418,13 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   const auto is_poison = [](const AVal& v) { return v.is(AKind::poison); };
   const auto parts = [&](const AObject::Slot& s) { return is_poison(s.value); };
   std::vector<size_t> differing;
+  std::vector<HeapId> owners;  // of dicts that are forgotten
   AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
   for (size_t i : differing) {
     if (!a.heap[i] || !b.heap[i]) {
       const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
-      if (only->kind == AObject::Kind::turn || only->of_turn) {  // of names that the other way has not; it is unpacked again
+      if (only->kind == AObject::Kind::turn ||
+          only->of_turn) {  // of names that the other way has not; it is unpacked again
         heap_.put(i, nullptr);
         continue;
       }
@@ -518,12 +520,17 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
     if (written && (o->poisoned || std::ranges::any_of(o->slots, parts) || std::ranges::any_of(o->items, is_poison))) {
       o->dirty = false;
       forget(*o);
+      if (o->kind == AObject::Kind::dict)
+        if (const HeapId owner = owner_of_dict(static_cast<HeapId>(i), heap_); owner != kNoHeap)
+          owners.push_back(owner);
     } else if (o->poisoned && !o->torn.known()) {
       o->torn = j.parted;
       o->parted = parted_at(j);
     }
     heap_.put(i, std::move(o));
   }
+  for (const HeapId owner : owners)
+    if (heap_[owner]->outside()) forget(heap_.own(owner));
 }
 
 // A slot that only one side has is zero on the other.

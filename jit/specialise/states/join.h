@@ -103,6 +103,9 @@ struct LoopHead {
 
 // Of objects that extend tuple: can one stand for both? Attributes that were given to one are not the other's.
 bool alike_extensions(const AVal& a, const AVal& b);
+/// The object that extends dict and holds this one (jit/specialise/execute/extended_dicts.cpp); kNoHeap: it is one by
+/// itself.
+HeapId owner_of_dict(HeapId dict, const AHeap& heap);
 // Do two sets have their items in the same places?
 bool alike(const runtime::Set& a, const runtime::Set& b);
 

@@ -146,7 +146,9 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
   const bool iterator = o && o->kind == Kind::iterator && is_at_start(*o) && can_be_made(o->source);
   const bool may = request_.holes && !recording_ && o && !o->outside() &&
                    (iterator || o->kind == Kind::list || o->kind == Kind::dict);
-  return may && preload_.escaped.insert(id).second;
+  if (!may) return false;
+  const HeapId owner = o->kind == Kind::dict ? owner_of_dict(id, at_head.heap) : kNoHeap;
+  return preload_.escaped.insert(owner == kNoHeap ? id : owner).second;
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
