@@ -96,6 +96,7 @@ class Specialiser {
   AVal dict_of_function(const AVal& f, Symbol name);
   bool may_be_tensor(const AVal& a) const;
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
+  bool is_set_of_keys(const AVal& a);
   const runtime::Set* set_outside(const AVal& a, bool in_order = false);
   bool is_text(const AVal& a) const;
   AVal text_binary(ir::Op op, const AVal& a, const AVal& b);
@@ -416,6 +417,8 @@ class Specialiser {
   bool is_key(const AVal& key, const Value& looked_up);
   AVal new_iterator(AObject::Iter kind, AVal source);
 
+  const ir::Type* type_of_sides(const AVal& v) const;
+  ir::Atom joined_atom(const AVal& v, const ir::Type* type);
   std::optional<struct OptionalForm> optional_form(const AVal& head, const AVal& back) const;
   std::pair<ir::Atom, ir::Atom> optional_atoms(const AVal& v, const OptionalForm& form);
 
@@ -596,6 +599,7 @@ class Specialiser {
     Recording* recording = nullptr;
     Span span;
   };
+  bool leave_instead(const Abandon& a, const Checkpoint& before);
   Checkpoint checkpoint(bool with_heap = true) const;
   // Everything is as it was there; it must have the heap.
   void undo(const Checkpoint& to);

@@ -22,6 +22,11 @@ WHOLE = {
     "generators_of_scripts": ["joined"],
     "generators_numbered_and_zipped": ["all_of_them"],
     "gradients_as_arguments": ["loss_and_gradient", "update", "norm", "clipped", "Momentum.__call__", "same", "twice", "within", "asks"],
+    "adaptive_steps": ["value_and_grad(<lambda>)"],
+    "raises_on_one_way": ["snapshots", "keys", "nothing"],
+    "names_of_functions": ["counted.<locals>.inner", "grad(counted.<locals>.inner)", "sums", "products", "grad(sums)", "grad(products)"],
+    "sets_under_a_derivative": ["value_and_grad(loss)", "grad(largest)"],
+    "slices_from_outside": ["value_and_grad(make.<locals>.loss)"],
     "functions_made_inside": ["adder", "counter", "objects", "recursive", "others", "stored", "in_a_loop", "raises"],
 }
 
@@ -30,6 +35,7 @@ WHOLE = {
 COMPILED = {
     "selections_in_branches": ["all_of_them", "grad(<lambda>)"],
     "functions_made_inside": ["one_of_two"],
+    "counters_in_loops": ["steps", "kept", "Fit.run"],
     "made_for_the_interpreter": ["closures", "nodes", "changed", "printing", "looping", "attributes"],
     "unknown_values_in_place": ["centres_far_apart", "kinds", "all_at_once", "counted", "collected", "seen_once", "largest", "shown", "rows", "together", "first_of", "written"],
     "iterators_of_scripts": ["over", "nested", "shared", "twice", "told", "zipped", "broken", "by_data", "unpacked", "once", "epoch", "of_library"],

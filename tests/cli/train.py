@@ -66,9 +66,14 @@ def test_it_learns(t):
 def test_killed_at_any_moment_it_resumes_with_the_same_bits(t):
     runs = Runs(t)
     arguments = ["--epochs", "2", "--every", "1", "--checkpoint"]
-    start = time.monotonic()
     whole = runs.good(*arguments, "whole")
-    seconds = time.monotonic() - start
+
+    def written():
+        try:
+            return os.stat(t.path("part")).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
     chance = random.Random(5)
     killed = 0
     for _ in range(8):
@@ -76,12 +81,16 @@ def test_killed_at_any_moment_it_resumes_with_the_same_bits(t):
         process = subprocess.Popen([t.ouro, "run", runs.example, *arguments, "part", *resume],
                                    cwd=t.folder, env=runs.env, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=seconds * chance.uniform(0.2, 0.6))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+        last, left = written(), chance.randint(1, 3)  # checkpoints, and a moment more
+        while left and process.poll() is None:
+            if written() != last:
+                last, left = written(), left - 1
+            time.sleep(0.0005)
+        time.sleep(chance.uniform(0, 0.01))
+        if process.poll() is None:
             killed += 1
+        process.send_signal(signal.SIGKILL)
+        process.wait()
         if os.path.exists(t.path("part")):
             _safetensors.read(t.path("part"))  # whole
     t.check(killed > 0, "it was never killed")

@@ -115,7 +115,7 @@ N(n_kind) {
   const ir::Type* t = s.type_of(v);
   if (t && t->kind == ir::TypeKind::floating) return text("float");
   if (s.is_tensor(v)) return text(is_float(v.type->dtype) ? "tensor" : "");
-  if (s.is_set_outside(v)) return text("set");
+  if (s.is_set_outside(v) || (v.is(AKind::known) && kind_of(v.known) == ObjectKind::frozenset)) return text("set");
   if (v.is(AKind::dynamic) && !v.type) s.abandon(Reason::unknown_value, "the kind of a value whose type is not known");
   if (v.is(AKind::known) && kind_of(v.known) == ObjectKind::tuple) return text("tuple");
   if (v.is(AKind::ref)) switch (s.kind_at(v.heap)) {

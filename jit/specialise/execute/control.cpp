@@ -390,11 +390,15 @@ Outcome Specialiser::run_arms(AFrame& f, Atom condition, BlockId meet,
     // Behind the test an iterator has ended, or has given a value.
     for (AVal& v : f.env)
       if (v.is(AKind::maybe_end) && v.atom == condition) v = i == 0 ? AVal::marker(AKind::end) : AVal(v.items()[0]);
+    const Checkpoint entered = checkpoint();
     try {
       forks[i].outcome = arm(i, meet);
     } catch (const DeadPath&) {  // what an arm without an end has done is not done behind the branch
       forks[i].outcome = {};
       effects_ = effects;
+    } catch (const Abandon& a) {
+      if (!leave_instead(a, entered)) throw;
+      forks[i].outcome = {};
     }
     forks[i].env = f.env;
     forks[i].heap = heap_;

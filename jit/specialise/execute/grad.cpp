@@ -244,7 +244,7 @@ AVal Specialiser::like_of(const AVal& of) {
     out.type = v.type;
     return out;
   }
-  if (set_outside(v)) return none();  // of numbers and texts
+  if (is_set_of_keys(v)) return none();
   if (v.is(AKind::dynamic) && !v.type) abandon(Reason::derivative, "the derivative of a value whose type is not known");
   if (v.is(AKind::known) && (!v.known.is_object() || kind_of(v.known) == ObjectKind::str)) return none();
   if (t) return none();

@@ -23,6 +23,17 @@ void Specialiser::raise() {
   throw DeadPath{};
 }
 
+// An operation that raises on one way of a branch does not keep the other with the interpreter: where nothing was done
+// before the branch that shows, the program is left at its beginning.
+bool Specialiser::leave_instead(const Abandon& a, const Checkpoint& before) {
+  const bool certain = a.why.reason == Reason::raises && !a.whole && !abandon_symbol_;
+  if (!certain || before.effects.done || before.in_try || (next_call_ && !may_stop())) return false;
+  undo(before);
+  ++redone_;
+  code.leave("raise");
+  return true;
+}
+
 // Nobody can do the call again, and nothing here catches the exception: the program itself raises it. (A generator
 // makes another exception of StopIteration.)
 bool Specialiser::raises_itself() const {

@@ -60,7 +60,8 @@ struct Operands {
   bool has(size_t i, std::string_view special) const { return asks(i, special); }  // else the text looks
   bool asked_as_key(size_t i) const { return scripted(i) && (written(i, "__hash__") || written(i, "__eq__")); }
   bool drawn(size_t i) const {
-    if (s.set_outside(at(i), /*in_order=*/true)) return true;
+    if (s.is_set_of_keys(at(i))) return true;
+    if (at(i).is(AKind::known) && kind_of(at(i).known) == runtime::ObjectKind::frozenset) return true;
     if (at(i).is(AKind::dynamic) && !at(i).type)
       s.abandon(Reason::unknown_value, "items of a value whose type is not known");
     return (scripted(i) && !extends_container(i)) || is_a(i, AObject::Kind::iterator) || dict(i) ||

@@ -130,6 +130,15 @@ const runtime::Set* Specialiser::set_outside(const AVal& a, bool in_order) {
   return set;
 }
 
+// A set from outside of whole numbers, texts and the like: nothing in it has a derivative.
+bool Specialiser::is_set_of_keys(const AVal& a) {
+  const runtime::Set* set = set_outside(a, /*in_order=*/true);
+  Value* key = nullptr;
+  for (size_t at = 0; set && runtime::set_next(set, at, key);)
+    if (!key->is_int() && !key->is_bool() && !cast_exact<runtime::Str>(*key)) return false;
+  return set != nullptr;
+}
+
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
   need_stack("values nested too deeply");
   bool fresh = false;

@@ -268,11 +268,15 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
     code.switch_to(blocks[i]);
     enter_side(tag, i == 0);
     entered[i] = heap_;
+    const Checkpoint before = checkpoint();
     try {
       forks[i].outcome = {Outcome::Kind::reached, body()};
     } catch (const DeadPath&) {
       forks[i].outcome = {};
       effects_ = effects;
+    } catch (const Abandon& a) {
+      if (!leave_instead(a, before)) throw;
+      forks[i].outcome = {};
     }
     forks[i].env = f.env;
     forks[i].heap = heap_;
@@ -397,6 +401,21 @@ std::pair<Atom, Atom> Specialiser::optional_atoms(const AVal& given, const Optio
   code.set_facts(meet, facts);
   code.switch_to(meet);
   return {tag, value};
+}
+
+// The type of all sides, of an either of tensors or floats: nothing decides structure. Null: they differ.
+const ir::Type* Specialiser::type_of_sides(const AVal& v) const {
+  if (v.is(AKind::either)) {
+    const ir::Type* t = type_of_sides(v.items()[0]);
+    return t && type_of_sides(v.items()[1]) == t ? t : nullptr;
+  }
+  const ir::Type* t = type_of(v);
+  return t && (t->is_tensor() || t->kind == ir::TypeKind::floating) ? t : nullptr;
+}
+
+// Of sides with one type, the one of the way that was taken.
+Atom Specialiser::joined_atom(const AVal& v, const ir::Type* type) {
+  return v.is(AKind::either) ? optional_atoms(v, {{}, type}).second : atom(v);
 }
 
 AVal Specialiser::generalise_optional(const AVal& v, const OptionalForm& form, LoopHead& lh) {

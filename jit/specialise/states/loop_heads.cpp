@@ -18,7 +18,14 @@ using ir::index;
 
 AVal Specialiser::generalise(const AVal& v, LoopHead& lh, const OptionalForm* optional) {
   if (optional) return generalise_optional(v, *optional, lh);
-  if (v.is(AKind::either)) return v;
+  if (v.is(AKind::either)) {
+    const ir::Type* t = type_of_sides(v);
+    if (!t) return v;
+    const ir::NameId p = code.block_param(lh.block, t);
+    lh.initial.push_back(joined_atom(v, t));
+    lh.params.insert(index(p));
+    return AVal::dynamic(p, t);
+  }
   if (v.is(AKind::position)) return generalise_position(v, lh);
   const ir::Type* t = type_of(v);
   if (t || (v.is(AKind::dynamic) && !t)) {
@@ -95,6 +102,7 @@ void Specialiser::require_match(const std::string& what, const AVal& head, const
   // As zeros it would be added and multiplied, where the interpreter does neither.
   if (head.is(AKind::zero) != back.is(AKind::zero)) unlike("a cotangent that only some iterations have");
   if (head.is(AKind::dynamic)) {
+    if (back.is(AKind::either) && head.type && type_of_sides(back) == head.type) return;
     if (back.is(AKind::either)) unlike(fmt::format("a loop's {} that differs between branches", what));
     if (head.type != type_of(back))
       unlike(fmt::format("a loop's {} that is {} and then {}", what, head.type ? ir::to_string(head.type) : "any",
@@ -290,7 +298,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
 static void collect(Specialiser& s, const AVal& head, const AVal& back, const LoopHead& lh,
                     std::map<uint32_t, Atom>& chains, std::vector<Atom>& out) {
   if (head.is(AKind::dynamic)) {
-    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) out.push_back(s.atom(back));
+    if (head.atom.is_name() && lh.params.count(index(head.atom.name()))) out.push_back(s.joined_atom(back, head.type));
     return;
   }
   if (head.is(AKind::either)) {
