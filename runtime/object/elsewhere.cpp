@@ -51,6 +51,17 @@ constexpr Row kLibraries[] = {
 constexpr Row kNames[] = {
     {" Tensor FloatTensor LongTensor ",
      "a tensor is made by tensor(data), zeros(2, 3), randn(2, 3); its class is `tensor`"},
+    {" long LongType ", "the dtype is i64: zeros(2, dtype=i64), x.to(i64)"},
+    {" double DoubleType ", "the dtype is f64: zeros(2, dtype=f64), x.to(f64)"},
+    {" Size ", "a shape is a tuple: x.shape"},
+    {" empty_like ", "write zeros_like(x)"},
+    {" randint_like ", "write randint(0, n, x.shape)"},
+    {" mm mv ", "write x @ y"},
+    {" index_put ", "tensors are values: y = x, then y[i, j] = v, or y[i, j] += v to accumulate"},
+    {" pad_sequence pack_padded_sequence pad_packed_sequence pack_sequence ",
+     "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths, which recurrent "
+     "layers "
+     "and masks take"},
     {" from_numpy as_tensor asarray ",
      "tensor(data) makes a tensor of nested lists of numbers; data.read_npy(path) reads one"},
     {" Parameter ", "every float tensor in an attribute of a model is a parameter: write self.name = x"},
@@ -128,6 +139,8 @@ constexpr Row kTensors[] = {
     {" zero_ fill_ ", "tensors are values: write x[:] = 0, or x = zeros_like(x), full_like(x, v)"},
     {" uniform_ normal_ random_ bernoulli_ exponential_ ",
      "tensors are values: write x = rand_like(x), x = randn_like(x); starts of layers are in ouro.nn.init"},
+    {" index_put_ index_put ", "tensors are values: write x[i, j] = v, or x[i, j] += v to accumulate"},
+    {" fill_diagonal_ ", "tensors are values: i = arange(n), then x[i, i] = v"},
     {" new_zeros new_ones new_empty new_full new_tensor ",
      "write zeros(2, 3, dtype=x.dtype), full((2, 3), v, dtype=x.dtype)"},
     {" type_as ", "write x.to(y): its dtype and its device"},
@@ -145,6 +158,13 @@ constexpr Row kTensors[] = {
     {" block_until_ready synchronize ", "results are there when they are looked at: nothing has to be waited for"},
     {" storage untyped_storage data_ptr share_memory_ stride is_contiguous storage_offset layout pin_memory is_pinned ",
      "tensors are values and show no memory"},
+};
+
+// Of the tuples that operations give.
+constexpr Row kTuples[] = {
+    {" values indices ",
+     "max, min, sort, topk and others give a tuple along an axis: values, indices = x.max(dim=1), or x.max(dim=1)[0]"},
+    {" numel size ", "a shape is a tuple of numbers: math.prod(x.shape), or x.numel() of the tensor"},
 };
 
 // Of layers and of optimizers.
@@ -193,6 +213,10 @@ constexpr Row kPackages[] = {
     {" chain apply_updates ", "opt.update(grads) moves the parameters; nn.clip_grad_norm(grads, 1.0) stands before it"},
     {" clip_by_global_norm clip_by_value ", "nn.clip_grad_norm(grads, 1.0), nn.clip_grad_value(grads, 1.0)"},
     {" exponential_decay cosine_decay_schedule warmup_cosine_decay_schedule ", "schedules are in optim.lr_scheduler"},
+    {" init ", "starts of layers are in `from ouro import nn`: nn.init"},
+    {" rnn ", "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths"},
+    {" utils ", "data.loader is in `from ouro import data`, clip_grad_norm in `from ouro import nn`"},
+    {" pi inf nan e ", "write `from math import pi, inf, nan`"},
     {" random ", "random numbers are built in: manual_seed, rand, randn, randint; Python's are in `import random`"},
     {" linalg fft ", "the functions of linear algebra are in `ouro` itself; there is no fft yet"},
     {" finfo iinfo ", "ouro.finfo_max(f32), ouro.finfo_eps(f32)"},
@@ -205,6 +229,7 @@ constexpr Row kArguments[] = {
     {" requires_grad ", "what is differentiated is said where the derivative is asked for: grad(f)(x)"},
     {" inplace out ", "operations give values: x = f(x), which is done in place where nobody else holds x"},
     {" generator key rng ", "random numbers have one state: manual_seed(0), get_rng_state(), set_rng_state(s)"},
+    {" as_tuple ", "nonzero gives one row for each place: i, j = x.nonzero().unbind(1)"},
     {" layout pin_memory memory_format copy ", "tensors are values and show no memory"},
 };
 
@@ -235,6 +260,8 @@ std::string of_another_tensor(std::string_view attribute, bool without_is_one) {
   const std::string plain(attribute.substr(0, attribute.size() - 1));
   return ": tensors are values: write x = x." + plain + "(…), which is done in place where nobody else holds x";
 }
+
+std::string of_another_tuple(std::string_view attribute) { return behind(found(kTuples, attribute)); }
 
 std::string of_another_module(std::string_view attribute) { return behind(found(kModules, attribute)); }
 

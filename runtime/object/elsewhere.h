@@ -13,6 +13,7 @@ std::string of_another_library(std::string_view name);                          
 std::string of_another_name(std::string_view name);                              // a name that stands alone there
 std::string of_library(std::string_view name);                                   // what is to be imported first
 std::string of_another_tensor(std::string_view attribute, bool without_is_one);  // `add` is a method, if it is `add_`
+std::string of_another_tuple(std::string_view attribute);                        // of what operations give
 std::string of_another_module(std::string_view attribute);  // of layers and optimizers of the library
 std::string of_another_package(std::string_view package, std::string_view attribute);  // of `ouro` and what is in it
 std::string of_another_argument(std::string_view name);                                // of an operation

@@ -131,6 +131,7 @@ static std::string attribute_elsewhere(Session& s, const Value& object, std::str
     return of_another_tensor(name,
                              in_place && !type_lookup(s, t, intern(name.substr(0, name.size() - 1))).is_unbound());
   }
+  if (cast_exact<Tuple>(object)) return of_another_tuple(name);
   if (Module* m = cast_exact<Module>(object))
     return cast<Str>(m->name) ? of_another_package(cast<Str>(m->name)->view(), name) : std::string();
   for (Type* b : t->mro) {
