@@ -93,7 +93,9 @@ void Experience::learn(const Key& key, const FunctionVersions& f, const Untried:
   const bool tried = f.tried || !f.refused.empty();
   learned.specialise_ms = longest;
   learned.versions = 0;
-  learned.tried = (known ? known->tried : 0) + tried;
+  const auto is_begun = [](const auto& v) { return v->state == Version::State::compiling; };
+  const size_t count = !tried ? 0 : std::ranges::any_of(f.versions, is_begun) ? 1 : kTried;
+  learned.tried = (known ? known->tried : 0) + count;
   // (What a run has interpreted that has tried it is what was left.)
   learned.interpreted_ms = tried && known ? known->interpreted_ms : worth_another ? untried.open_ms : 0;
   if (known || learned.interpreted_ms > 0) keep(key, learned);

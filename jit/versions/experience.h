@@ -8,8 +8,9 @@
 //
 // and its code is in the disk cache then. Where nothing was compared, as in a script that ends before there is room for
 // a specialisation, what the function was interpreted for counts in place of what is saved (jit/versions/untried.h):
-// the next runs try a version at once, until one was compared, or kMostTried times. No more than a part of that time is
-// spent so; what is not ready then goes on as in any run.
+// the next runs try a version at once, until one was compared, or kMostTried is reached: a run in which it was ready
+// counts kTried, one that ended before its kernels were compiled, as on a busy machine, 1. No more than a part of that
+// time is spent so; what is not ready then goes on as in any run.
 //
 // As text it is a small JSON object; one that is not so counts as empty:
 //
@@ -36,15 +37,15 @@ struct FunctionVersions;
 class Experience {
  public:
   static constexpr double kWorth = 2;
-  static constexpr size_t kMostTried = 4;
+  static constexpr size_t kMostTried = 12, kTried = 3;
 
   struct Function {
     double calls = 0;
     double saved_ms = 0;       // by a compiled call
     double specialise_ms = 0;  // all versions; where nothing was compared: the longest one, or what is expected
     size_t versions = 0;       // 0: nothing was compared
-    // What it was interpreted for, if another version would have been worth that; of one that was not compared: the
-    // runs that have tried it.
+    // What it was interpreted for, if another version would have been worth that; of one that was not compared: what
+    // the runs that have tried it count.
     double interpreted_ms = 0;
     size_t tried = 0;
     bool is_worth() const {

@@ -78,10 +78,11 @@ TEST_CASE("a_version_that_was_not_compared_teaches_nothing") {
 
 namespace {
 // What a run learns that has interpreted it for so long; `tried`: a version was made that was not compared.
-void interpret(std::string& text, double ms, double expected, bool tried = false) {
+void interpret(std::string& text, double ms, double expected, bool tried = false, bool ready = true) {
   FunctionVersions f;
   f.tried = tried;
   if (tried) f.versions.push_back(std::make_shared<Version>());
+  if (tried && ready) f.versions.back()->state = Version::State::ready;
   Experience e = over(text);
   e.learn(kKey, f, {.ms = ms, .open_ms = ms, .expected_ms = expected});
   e.store();
@@ -95,10 +96,17 @@ TEST_CASE("what_was_interpreted_for_long_is_tried_at_once_in_the_next_runs") {
   interpret(text, 100, 20);
   CHECK(over(text).has_worth(kKey.code));
   CHECK(over(text).of(kKey)->allowance_ms() == 100 / ouro::jit::Untried::kWorth);
-  for (size_t run = 1; run < Experience::kMostTried; ++run) {
-    interpret(text, 5, 20, /*tried=*/true);  // the version was not there before the end
+  std::string busy = text;
+  for (size_t run = Experience::kTried; run < Experience::kMostTried; run += Experience::kTried) {
+    interpret(text, 5, 20, /*tried=*/true);  // there were too few calls to compare
     CHECK(over(text).has_worth(kKey.code));
   }
+  for (size_t run = 1; run < Experience::kMostTried; ++run) {
+    interpret(busy, 5, 20, /*tried=*/true, /*ready=*/false);
+    CHECK(over(busy).has_worth(kKey.code));
+  }
+  interpret(busy, 5, 20, /*tried=*/true, /*ready=*/false);
+  CHECK_FALSE(over(busy).has_worth(kKey.code));
   std::string compared = text;
   interpret(text, 5, 20, /*tried=*/true);
   CHECK_FALSE(over(text).has_worth(kKey.code));
