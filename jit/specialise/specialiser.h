@@ -316,19 +316,7 @@ class Specialiser {
                      const std::vector<std::pair<Symbol, AVal>>& keywords);
   void check_recorded(const std::vector<AVal>& args);
   struct Recording;
-  struct RecordingSet {  // another recording for a while, or none: what is called then has no derivative
-    RecordingSet(Specialiser& s, Recording* during) : s(s), before(std::exchange(s.recording_, during)) {}
-    ~RecordingSet() { s.recording_ = before; }
-    RecordingSet(const RecordingSet&) = delete;
-    RecordingSet& operator=(const RecordingSet&) = delete;
-    Specialiser& s;
-    Recording* before;
-  };
-  struct Recording {
-    explicit Recording(Specialiser& s) : set(s, this) {}
-    RecordingSet set;
-    std::vector<AVal> pullbacks{};
-  };
+  struct RecordingSet;
   AVal plain_primitive(AFrame& f, std::string_view name, std::vector<AVal> args);
   AVal like_of(const AVal& v);
   AVal cotangent_add(const AVal& a, const AVal& b);
@@ -588,17 +576,7 @@ class Specialiser {
   std::vector<ir::Atom> back_edge_arguments(const LoopPlan& plan, const Fork& at_head, const Fork& edge,
                                             const LoopHead& lh);
   void restore_heap(const AHeap& saved);
-  // What has been executed, and left of the program, where something is tried that may be undone. Variables are the
-  // frame's.
-  struct Checkpoint {
-    Residual::Mark mark;
-    AHeap heap;
-    Effects effects;
-    size_t notes = 0, redone = 0, pullbacks = 0;
-    bool symbol = false, in_try = false;
-    Recording* recording = nullptr;
-    Span span;
-  };
+  struct Checkpoint;
   bool leave_instead(const Abandon& a, const Checkpoint& before);
   Checkpoint checkpoint(bool with_heap = true) const;
   // Everything is as it was there; it must have the heap.

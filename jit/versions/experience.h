@@ -55,7 +55,7 @@ class Experience {
     /// How many versions may be made at once: those of the last run, and one for what it has interpreted.
     size_t at_once() const { return is_worth() && versions ? versions + (interpreted_ms > 0) : 0; }
     /// Where nothing was compared: how long a first version may take.
-    double allowance_ms() const { return interpreted_ms / Untried::kWorth; }
+    double allowance_ms() const { return versions ? 0 : interpreted_ms / Untried::kWorth; }
     bool operator==(const Function&) const = default;
   };
   /// By which a function is found again: its code, and what it captures.

@@ -9,7 +9,7 @@ Untried::Untried(const std::deque<std::unique_ptr<FunctionVersions>>& functions,
 
 Untried::Entry& Untried::look(const FunctionVersions& f, const Of& expected_ms, const Of& times) {
   auto [at, fresh] = entries_.try_emplace(&f);
-  Entry& e = at->second;  // (while it is looked at, as by a function that calls itself, nothing of it is open)
+  Entry& e = at->second;  // (a function that calls itself gets here again: that part of its time is not open)
   if (!fresh) return e;
   const double scale = times(f);
   double open = 0;

@@ -1,11 +1,13 @@
-// Which functions the interpreter has done all calls of, though their specialisation would have been worth it.
+// Which functions would be worth a version more, by what the interpreter has done of them in a run.
 //
 // In the mode auto a short script ends before it has room for a specialisation (jit/versions/pauses.h), in each of its
-// runs. So at its end it is asked what would have been worth it, and the next run tries that at once. A function that
-// another one calls is a part of that one's program, so time counts for the outermost function that is worth it:
+// runs. So at the end of a run it is asked what would have been worth one, and the next run tries that at once. A
+// function is a part of the program of what calls it, so its time counts for the outermost function that is worth it:
 //
-//   open(f)  =  time of f under none  +  sum over g of  time of f under g  x  (0 if g is worth it, else open(g) /
-//   time(g)) f is worth it   if   open(f)  >=  kWorth  x  what its specialisation is expected to take,  and  kLeastMs
+//   open(f) = time of f under no other
+//           + sum over g of  (time of f under g) * (g is worth it ? 0 : open(g) / time(g))
+//
+//   f is worth it  if  open(f) >= kWorth * (what its specialisation is expected to take)  and  open(f) >= kLeastMs
 #pragma once
 
 #include <deque>
@@ -22,7 +24,8 @@ class Untried {
   static constexpr double kWorth = 4;
   static constexpr double kLeastMs = 20;  // its kernels take as long to compile, beside the script
 
-  /// `expected_ms`: of a specialisation; `times`: how often as many calls of a function there were as were timed.
+  /// `expected_ms`: what a specialisation will take; `times`: all interpreted calls of a function, by those that were
+  /// timed.
   using Of = std::function<double(const FunctionVersions&)>;
   Untried(const std::deque<std::unique_ptr<FunctionVersions>>& functions, const Of& expected_ms, const Of& times);
 

@@ -49,17 +49,18 @@ struct Version {
 constexpr uint64_t kMissesToReplace = 16;
 constexpr int kMostInVain = 3;
 
-// All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of
-// two losses, which are closures of one function of the library, are two functions, and closures made anew share
-// versions.
 struct FunctionVersions;
 
-// How long calls took that a call of `by` has made, directly or not; null: that no such function has made.
+// How long the interpreter has taken for calls of a function that calls of `by` have made, directly or not. Null: for
+// those that no function has made which may be compiled.
 struct TimeUnder {
   const FunctionVersions* by;
   uint64_t ns;
 };
 
+// All versions of one function: of its code, and of the codes of the functions that it captures. So the gradients of
+// two losses, which are closures of one function of the library, are two functions, and closures made anew share
+// versions.
 struct FunctionVersions {
   ir::FunctionRef code;
   std::vector<const void*> captured;            // of each captured function its code; of a built-in one, its definition
@@ -90,7 +91,7 @@ struct FunctionVersions {
   uint64_t interpreted_calls = 0;
   uint64_t interpreted_ns = 0;  // of those that were timed
   uint64_t timed_calls = 0;
-  std::vector<TimeUnder> under;  // the same by the function that has called it (jit/versions/untried.h)
+  std::vector<TimeUnder> under;  // in the mode auto, the same time by caller (jit/versions/untried.h)
   // Calls that fit no version, since the newest one was made, and what the last of them had otherwise.
   uint64_t misses = 0;
   std::shared_ptr<SpecialiseResult> missed;

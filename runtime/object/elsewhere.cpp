@@ -59,9 +59,7 @@ constexpr Row kNames[] = {
     {" mm mv ", "write x @ y"},
     {" index_put ", "tensors are values: y = x, then y[i, j] = v, or y[i, j] += v to accumulate"},
     {" pad_sequence pack_padded_sequence pad_packed_sequence pack_sequence ",
-     "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths, which recurrent "
-     "layers "
-     "and masks take"},
+     "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths"},
     {" from_numpy as_tensor asarray ",
      "tensor(data) makes a tensor of nested lists of numbers; data.read_npy(path) reads one"},
     {" Parameter ", "every float tensor in an attribute of a model is a parameter: write self.name = x"},

@@ -230,3 +230,41 @@ def test_what_a_slice_has_seen_does_not_live_longer(t):
     t.check("end of a\na left 0 0" in eager and eager.endswith("xxxx\n"), eager)
     sliced = t.run("--mode=auto", "ends.ouro", env={"OURO_STRESS_SLICES": "1", "OURO_CACHE": "off"}).out
     t.equal(sliced, eager)
+
+
+# It ends before there is room for the specialisation of its step.
+SHORT = """
+from ouro import nn, value_and_grad
+
+class Chain(nn.Module):
+    def __init__(self, depth):
+        self.w = [nn.Parameter(randn(4, 4) * 0.1) for _ in range(depth)]
+
+    def forward(self, x):
+        for w in self.w:
+            x = tanh(x @ w) + x
+        return x
+
+def step(m, x):
+    return value_and_grad(lambda m: (m(x) ** 2).mean())(m)
+
+manual_seed(0)
+m, x = Chain(300), randn(8, 4)
+for k in range(50):
+    loss, grads = step(m, x)
+print(loss.item())
+"""
+
+
+@bits
+def test_a_short_script_that_is_run_again_and_again_is_compiled(t):
+    t.write("short.ouro", SHORT)
+    env = {"OURO_COMPILE_AFTER": "100", "OURO_CHECK_PLANS": "0", "OURO_CACHE": "on", "XDG_CACHE_HOME": t.path("cache")}
+    expected = t.run("--mode=eager", "short.ouro").out
+    entries = []
+    for _ in range(12):  # the compiling thread may have no core
+        t.equal(t.run("short.ouro", env=env).out, expected)
+        entries.append(int(t.run("cache", env=env).out.split("entries")[1].split()[0]))
+        if entries[-1]:
+            break
+    t.check(entries[-1] > 0, f"nothing is compiled in {len(entries)} runs")

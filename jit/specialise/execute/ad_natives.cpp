@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialise/execute/native_table.h"
+#include "jit/specialise/execute/recording.h"
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/tensor/tensor.h"
 

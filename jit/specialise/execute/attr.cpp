@@ -283,17 +283,15 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
   if (a.is(AKind::closure)) {
     // One that exists outside may have been given another name, or may be at any time.
     const bool known_outside = !a.parts->function.is_unbound() || (a.heap != kNoHeap && read(a.heap).escaped);
-    if ((n == "__name__" || n == "__qualname__" || n == "__doc__") && known_outside) {
+    const auto text_at = std::ranges::find(kFunctionTexts, n);
+    if (text_at != std::end(kFunctionTexts) && known_outside) {
       const bool has_text = a.node != kNoNode && !a.parts->function.is_unbound() && !is_derived(*a.parts->code);
       if (!has_text || effects_.unknown) return boxed(prim::attr_get, {a}, name.id());
       AccessNode text;
       text.step = AccessNode::Step::function_text;
       text.parent = a.node;
-      text.index = n == "__name__" ? 0 : n == "__qualname__" ? 1 : 2;
-      return wrap(text.index == 2 ? a.parts->function.as<runtime::Function>()->doc
-                  : text.index    ? a.parts->function.as<runtime::Function>()->qualname
-                                  : a.parts->function.as<runtime::Function>()->name,
-                  text);
+      text.index = static_cast<uint32_t>(text_at - std::begin(kFunctionTexts));
+      return wrap(access_step(session, text, a.parts->function, {}, {}), text);
     }
     if (is_rule(*a.parts->code)) abandon(Reason::internal, "the name of what stands for a method under grad");
     if (n == "__name__" || n == "__qualname__")

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/checkpoint.h"
 #include "runtime/protocol/metaclass.h"
 
 namespace ouro::jit {

@@ -11,6 +11,7 @@
 
 #include "jit/specialise/attempt.h"
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/checkpoint.h"
 #include "jit/specialise/states/join.h"
 #include "support/give_up.h"
 

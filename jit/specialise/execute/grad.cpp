@@ -5,6 +5,7 @@
 #include "ir/effect.h"
 #include "ir/grad/reverse.h"
 #include "jit/specialise/execute/prims.h"
+#include "jit/specialise/execute/recording.h"
 #include "jit/specialise/states/join.h"
 #include "runtime/autodiff/forms.h"
 #include "runtime/autodiff/special.h"

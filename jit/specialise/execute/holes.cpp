@@ -12,6 +12,7 @@
 // the containers that it is given, which the program has made itself: they are the interpreter's from then on.
 #include "jit/plan/plan_program.h"
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/checkpoint.h"
 
 namespace ouro::jit {
 

@@ -6,6 +6,7 @@
 
 #include "ir/effect.h"
 #include "jit/specialise/execute/native_table.h"
+#include "jit/specialise/states/checkpoint.h"
 #include "runtime/object/ops.h"
 #include "runtime/protocol/sequence_operators.h"
 

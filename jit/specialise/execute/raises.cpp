@@ -3,6 +3,7 @@
 // Where nothing was written or printed yet the program is left, and the interpreter does the call again and raises.
 // Elsewhere nobody can do it again, and the program raises the exception itself, by an operation of the interpreter.
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/checkpoint.h"
 
 namespace ouro::jit {
 
@@ -23,8 +24,8 @@ void Specialiser::raise() {
   throw DeadPath{};
 }
 
-// An operation that raises on one way of a branch does not keep the other with the interpreter: where nothing was done
-// before the branch that shows, the program is left at its beginning.
+// An operation that raises on one arm of a branch does not keep the other arm with the interpreter. `before` is the
+// beginning of the arm: there the program is left, if nothing was written or printed before.
 bool Specialiser::leave_instead(const Abandon& a, const Checkpoint& before) {
   const bool certain = a.why.reason == Reason::raises && !a.whole && !abandon_symbol_;
   if (!certain || before.effects.done || before.in_try || (next_call_ && !may_stop())) return false;

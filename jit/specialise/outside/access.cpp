@@ -73,14 +73,14 @@ std::string AccessNode::text() const {
     case Step::function_dict:
       return fmt::format("{}:attributes", parent);
     case Step::function_text:
-      return fmt::format("{}.{}", parent, index == 0 ? "__name__" : index == 1 ? "__qualname__" : "__doc__");
+      return fmt::format("{}.{}", parent, kFunctionTexts[index]);
     case Step::wrapped:
       return fmt::format("{}:function", parent);
     case Step::method_self:
       return fmt::format("{}:self", parent);
     case Step::method_function:
       return fmt::format("{}:function", parent);
-    case Step::bound:
+    case Step::slice_bound:
       return fmt::format("{}.{}", parent, index == 0 ? "start" : index == 1 ? "stop" : "step");
   }
   return "?";
@@ -171,7 +171,7 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       return parent.as<runtime::BoundMethod>()->self;
     case S::method_function:
       return parent.as<runtime::BoundMethod>()->function;
-    case S::bound: {
+    case S::slice_bound: {
       const auto* slice = parent.as<runtime::Slice>();
       return n.index == 0 ? slice->start : n.index == 1 ? slice->stop : slice->step;
     }

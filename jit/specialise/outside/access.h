@@ -24,6 +24,9 @@ namespace ouro::jit {
 using runtime::Session;
 using runtime::Value;
 
+// What AccessNode::Step::function_text loads, by its index.
+constexpr std::string_view kFunctionTexts[] = {"__name__", "__qualname__", "__doc__"};
+
 struct AccessNode {
   enum class Step : uint8_t {
     argument,       // index
@@ -44,7 +47,7 @@ struct AccessNode {
     wrapped,        // the function of the property, class method or static method `parent`
     method_self,    // of bound method `parent`
     method_function,
-    bound,  // start, stop or step of the slice `parent`: index
+    slice_bound,  // start, stop or step of the slice `parent`: index
   };
   enum class Guard : uint8_t {
     none,

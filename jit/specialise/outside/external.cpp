@@ -130,13 +130,13 @@ const runtime::Set* Specialiser::set_outside(const AVal& a, bool in_order) {
   return set;
 }
 
-// A set from outside of whole numbers, texts and the like: nothing in it has a derivative.
+// A set from outside of whole numbers and texts: nothing in it has a derivative.
 bool Specialiser::is_set_of_keys(const AVal& a) {
-  const runtime::Set* set = set_outside(a, /*in_order=*/true);
+  if (!is_set_outside(a)) return false;
   Value* key = nullptr;
-  for (size_t at = 0; set && runtime::set_next(set, at, key);)
+  for (size_t at = 0; runtime::set_next(sets_.at(a.node).as<runtime::Set>(), at, key);)
     if (!key->is_int() && !key->is_bool() && !cast_exact<runtime::Str>(*key)) return false;
-  return set != nullptr;
+  return set_outside(a, /*in_order=*/true) != nullptr;
 }
 
 AVal Specialiser::wrap(const Value& v, AccessNode step) {
@@ -227,15 +227,14 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
       break;
     }
     case ObjectKind::slice: {
-      const auto* slice = v.as<runtime::Slice>();
       access.nodes[id].guard = G::slice;
       std::vector<AVal> bounds;
-      for (const Value* bound : {&slice->start, &slice->stop, &slice->step}) {
+      for (uint32_t i = 0; i < 3; ++i) {
         AccessNode n;
-        n.step = AccessNode::Step::bound;
+        n.step = AccessNode::Step::slice_bound;
         n.parent = id;
-        n.index = static_cast<uint32_t>(bounds.size());
-        bounds.push_back(wrap(*bound, n));
+        n.index = i;
+        bounds.push_back(wrap(access_step(session, n, v, {}, {}), n));
       }
       out = AVal::compound(AKind::slice, std::move(bounds));
       break;

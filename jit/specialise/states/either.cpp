@@ -17,7 +17,9 @@
 #include <fmt/format.h>
 
 #include "ir/effect.h"
+#include "jit/specialise/execute/recording.h"
 #include "jit/specialise/specialiser.h"
+#include "jit/specialise/states/checkpoint.h"
 #include "jit/specialise/states/join.h"
 
 namespace ouro::jit {
@@ -254,7 +256,7 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
   const BlockId blocks[2] = {code.new_block(), code.new_block()};
   code.branch(tag, blocks[0], blocks[1]);
   Fork forks[2];
-  AHeap entered[2];
+  Checkpoint entered[2];
   const Fork start{f.env, heap_, BlockId::none, {}};
   const Effects effects = effects_;
   const size_t notes = fallbacks_.size();
@@ -267,15 +269,14 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
     }
     code.switch_to(blocks[i]);
     enter_side(tag, i == 0);
-    entered[i] = heap_;
-    const Checkpoint before = checkpoint();
+    entered[i] = checkpoint();
     try {
       forks[i].outcome = {Outcome::Kind::reached, body()};
     } catch (const DeadPath&) {
       forks[i].outcome = {};
       effects_ = effects;
     } catch (const Abandon& a) {
-      if (!leave_instead(a, before)) throw;
+      if (!leave_instead(a, entered[i])) throw;
       forks[i].outcome = {};
     }
     forks[i].env = f.env;
@@ -288,7 +289,7 @@ AVal Specialiser::on_sides(AFrame& f, Atom tag, const std::function<AVal()>& bod
             "a built-in function that calls a function that differs between branches, in differentiated code");
   const auto idle = [&](size_t i) {
     bool changed = false;
-    AHeap::each_difference(entered[i], forks[i].heap, [&](size_t) { changed = true; });
+    AHeap::each_difference(entered[i].heap, forks[i].heap, [&](size_t) { changed = true; });
     return !changed && forks[i].outcome.kind == Outcome::Kind::reached && forks[i].end == blocks[i];
   };
   const auto env_changed = [&](const Fork& x) {

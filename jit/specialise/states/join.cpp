@@ -1,4 +1,6 @@
 #include "jit/specialise/states/join.h"
+#include "jit/specialise/execute/recording.h"
+#include "jit/specialise/states/checkpoint.h"
 
 #include <algorithm>
 
