@@ -140,6 +140,7 @@ struct SpecialiseResult {
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers
   bool generators = false;        // scripts' functions with yield were followed
+  bool walks = false;             // a function calls itself inside: with parts of a tree, for example
 };
 
 /// Numbers that turn out to be written are no constants of what is made.

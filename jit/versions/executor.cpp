@@ -381,14 +381,18 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       if (!c.fitting) return RunOutcome::not_taken;
       continue;
     }
-    if (!f.full.empty() && f.misses >= f.misses_to_replace && f.replaced_in_vain < kMostInVain) replace_oldest(s, f);
-    if (!f.full.empty() || backs_off(s, f)) {
+    if (!has_room(s, f) || backs_off(s, f)) {
       parts_wanted_ = parts_wanted_ || versions_of(f.code).transform;
       break;
     }
-    // Versions for parts of trees would take the place of those for whole ones.
+    // Versions for parts of trees would take the place of those for whole ones. Where those are in vain, so is the
+    // derivative's: its own parts are worth it.
     const CodeVersions& code = versions_of(f.code);
     if (f.versions.empty() && code.walks && !code.no_tree && runtime::called_by_itself(c.frame)) break;
+    if (f.versions.empty() && code.transform && is_part_of_walk(c.frame)) {
+      parts_wanted_ = true;
+      break;
+    }
     if (must_wait(s, f, runtime::frame_code(c.frame)->calls)) {
       step_aside(s, c);
       break;
@@ -399,38 +403,6 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
     c.fitting = std::move(made);
   }
   return RunOutcome::not_taken;
-}
-
-void JitExecutor::replace_oldest(Session& s, FunctionVersions& f) {
-  const auto replaceable = [&](const std::shared_ptr<Version>& v) {
-    return !v->superseded && v->state.load(std::memory_order_acquire) != Version::State::compiling &&
-           (v->placed || v->demands == s.demands.plan());
-  };
-  auto oldest = f.versions.end();
-  for (auto v = f.versions.begin(); v != f.versions.end(); ++v)
-    if (replaceable(*v) && (oldest == f.versions.end() || (*v)->last_call < (*oldest)->last_call)) oldest = v;
-  if (oldest == f.versions.end()) return;
-  if (f.misses_to_replace > kMissesToReplace)  // the newest one was made so
-    f.replaced_in_vain = f.versions.front()->fitted > 1 ? 0 : f.replaced_in_vain + 1;
-  if (f.replaced_in_vain == kMostInVain) return;
-  f.versions.erase(oldest);
-  f.full.clear();
-  f.misses_to_replace *= 2;
-}
-
-bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
-  const auto is_unused = [](const auto& v) {
-    return !v->superseded && v->fitted < 2 && v->state != Version::State::failed;
-  };
-  const auto unused = std::ranges::count_if(f.versions, is_unused);
-  // Forms back off in every mode: what they call has compiled forms of its own.
-  if (s.options.mode != runtime::Mode::auto_ && !ir::grad::is_forward_form(*f.code)) return false;
-  if (unused < 2) return false;
-  const Version& newest = **std::ranges::find_if(f.versions, is_unused);
-  if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;
-  // The script waits for the specialiser, and not for the rest.
-  const double cost = 10 * newest.specialise_ms + newest.compile_ms;
-  return ms_since(newest.made_at) < cost * std::exp2(static_cast<double>(unused - 1));
 }
 
 bool JitExecutor::settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place) {

@@ -98,12 +98,13 @@ class JitExecutor final : public runtime::Executor {
   };
   runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
   runtime::Outcome serve(Session& s, Call& c, Value& result);
-  // Makes room for a version (FunctionVersions::full).
+  // How many versions a function has (jit/versions/how_many.cpp).
+  static size_t count_versions(Session& s, FunctionVersions& f);
+  static size_t most_versions(const FunctionVersions& f);
+  bool has_room(Session& s, FunctionVersions& f);
   void replace_oldest(Session& s, FunctionVersions& f);
-  // Where no call has used the last versions, what differs will hardly come again (trees, dicts with different keys
-  // each time). So the next version waits for longer than the last one cost, and the wait doubles with each unused
-  // version.
   bool backs_off(Session& s, const FunctionVersions& f) const;
+  bool is_part_of_walk(const runtime::Frame& frame) const;
   // In the mode auto a function that nobody marked waits until its specialisation is worth the pause
   // (jit/versions/pauses.h).
   bool is_limited(const Session& s, const FunctionVersions& f) const;
@@ -145,7 +146,6 @@ class JitExecutor final : public runtime::Executor {
   void note_pause(const Session& s, const FunctionVersions& f, std::chrono::steady_clock::time_point start,
                   bool allowed);
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
-  static size_t count_versions(Session& s, FunctionVersions& f);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   // The same step in the other precision, from the same state; nothing of it is kept but what it returns
   // (jit/versions/shadow.cpp).

@@ -41,16 +41,6 @@ void JitExecutor::learn_differences(Session& s, FunctionVersions& f, SpecialiseR
   f.pins.changed(of->made->access, nearest.pins);
 }
 
-// Those of this plan, but for superseded ones, of which the oldest are dropped when there are many.
-size_t JitExecutor::count_versions(Session& s, FunctionVersions& f) {
-  for (const auto& v : f.versions) v->superseded = v->superseded || f.pins.superseded(v->made->access);
-  for (size_t i = f.versions.size(); i-- > 0 && f.versions.size() > 2 * kMaxVersions;)
-    if (f.versions[i]->superseded && f.versions[i]->state != Version::State::compiling)
-      f.versions.erase(f.versions.begin() + static_cast<ptrdiff_t>(i));
-  return static_cast<size_t>(std::ranges::count_if(
-      f.versions, [&](const auto& v) { return !v->superseded && (v->placed || v->demands == s.demands.plan()); }));
-}
-
 std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, FunctionVersions& f,
                                                    const std::vector<Value>& args, const std::string& why) {
   SpecialiseRequest request;
@@ -62,8 +52,8 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   const Pins pins = f.pins;
   learn_differences(s, f, request);
   if (f.misses > 0 && f.missed) f.pins.missed(f.missed->access, f.missed_node);
-  if (count_versions(s, f) >= kMaxVersions) {
-    f.full = fmt::format("{} versions; last: {}", kMaxVersions, why);
+  if (const size_t n = count_versions(s, f); n >= most_versions(f)) {
+    f.full = fmt::format("{} versions; last: {}", n, why);
     return nullptr;
   }
   if (is_sliced(s, f) && may_be_kept(request)) {

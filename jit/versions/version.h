@@ -72,10 +72,9 @@ struct FunctionVersions {
   std::vector<SpecialiseNote> failures;
   std::vector<SpecialiseNote> before_failure;  // what the last failed attempt had left to the interpreter by then
   std::string refused;                         // why it stays interpreted, once decided
-  // Why there are no more versions for now. After so many calls without one that fits, a new version takes the place of
-  // the one that was not called for longest; twice as many the next time. So a program that comes to rest late, such as
-  // one that fills a queue first, is compiled. Where three versions that were made so have served nobody else, nothing
-  // comes to rest.
+  // Why there are no more versions for now (jit/versions/how_many.cpp). After so many calls without one that fits, a
+  // new version takes the place of the one that was not called for longest; twice as many the next time. Where three
+  // versions that were made so have served nobody else, nothing comes to rest.
   std::string full;
   uint64_t misses_to_replace = kMissesToReplace;
   int replaced_in_vain = 0;
@@ -112,7 +111,11 @@ struct CodeVersions {
   std::chrono::steady_clock::time_point seen{};  // when it was called a second time
 };
 
-constexpr size_t kMaxVersions = 8;
+constexpr size_t kMaxVersions = 8;    // of calls that differ each time
+constexpr size_t kMostVersions = 64;  // of calls that come again
+constexpr uint64_t kCallsForOneMore = 8;
+constexpr int64_t kUnusedInGraph = 6;  // versions that no second call has used, until the next one waits
+constexpr int64_t kUnusedWalks = 2;    // and those of a walk over a tree
 constexpr size_t kMaxFailures = 3;
 constexpr uint32_t kMostChanged = 3;     // attempts in slices, until one is made in one piece
 constexpr size_t kMaxFunctions = 64;     // of one code
