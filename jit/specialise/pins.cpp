@@ -42,7 +42,7 @@ void Pins::changed(const AccessProgram& access, const std::vector<uint32_t>& pin
   for (uint32_t i : pins) {
     if (access.nodes[i].pin != Pin::first) continue;
     const std::string path = access.path(i);
-    if (is_in(varying_, path)) continue;
+    if (is_in(varying_, path) || is_in(structure_, path)) continue;
     fresh = true;
     vary(path);
   }
@@ -65,8 +65,14 @@ void Pins::take_apart_lists(const std::set<std::string>& but) {
   std::erase_if(lists_, [&](const std::string& path) { return !but.count(path); });
 }
 
+void Pins::need(const std::set<std::string>& paths) {
+  structure_.insert(paths.begin(), paths.end());
+  std::erase_if(varying_, [&](const std::string& path) { return structure_.contains(path); });
+}
+
 void Pins::made(const SpecialiseResult& result) {
-  varying_.insert(result.written.begin(), result.written.end());
+  for (const std::string& path : result.written)
+    if (!structure_.contains(path)) varying_.insert(path);
   for (uint32_t i = 0; i < result.access.nodes.size(); ++i)
     if (result.access.nodes[i].pin == Pin::needed) ++needed_[result.access.path(i)];
 }
@@ -113,6 +119,33 @@ static bool computes(const SpecialiseResult& r) {
   return std::ranges::any_of(r.typed->blocks, [](const ir::Block& b) {
     return std::ranges::any_of(b.lets, [](const ir::Let& l) { return ir::is_tensor_op(l.op); });
   });
+}
+
+// Of numbers that vary, mostly one or two decide structure: a size, beside a rate. Where all as constants are better
+// than none, each is looked at alone. True: `request` and `out` are of the version in which the others vary.
+static bool specialise_structure(Session& s, const SpecialiseRequest& constant, Pins& pins, SpecialiseRequest& request,
+                                 SpecialiseResult& out, const SpecialiseResult& known) {
+  constexpr size_t kMostLooked = 6;
+  if (!known.ok || request.varying.size() < 2 || request.varying.size() > kMostLooked) return false;
+  SpecialiseRequest parted = constant;
+  SpecialiseResult best;
+  std::set<std::string> structure;
+  for (const std::string& path : request.varying) {
+    SpecialiseRequest less = parted;
+    less.varying.insert(path);
+    SpecialiseResult made = specialise_sizes(s, less);
+    if (!made.ok || made.fallbacks.size() > known.fallbacks.size()) {
+      structure.insert(path);
+      continue;
+    }
+    best = std::move(made);
+    parted = std::move(less);
+  }
+  if (!best.ok) return false;
+  pins.need(structure);
+  request = std::move(parted);
+  out = std::move(best);
+  return true;
 }
 
 static bool overlap(Span a, Span b) { return a.file == b.file && a.begin < b.end && b.begin < a.end; }
@@ -167,6 +200,10 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
         pins.made(best);
         return best;
       }
+    }
+    if (lists == 0 && specialise_structure(s, constant, pins, request, out, known)) {
+      pins.made(out);
+      return out;
     }
     pins.take_apart_lists();
     request = std::move(constant);

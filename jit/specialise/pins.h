@@ -31,6 +31,8 @@ class Pins {
   const std::set<std::string>& lists() const { return lists_; }
   /// None is passed as one value any more, but for these.
   void take_apart_lists(const std::set<std::string>& but = {});
+  /// Structure stands on these: they are constants, though they change.
+  void need(const std::set<std::string>& paths);
   /// What a specialisation found out: numbers that the function itself writes, and those that it had to know.
   void made(const SpecialiseResult& result);
   void ask(SpecialiseRequest& request) const;
@@ -48,6 +50,7 @@ class Pins {
   static constexpr int kMostLengths = 2, kMostKeys = 4;
 
   std::set<std::string> varying_, lists_;
+  std::set<std::string> structure_;  // never in `varying_`
   std::map<std::string, int> lengths_;
   std::map<std::string, int> needed_;
   int rounds_ = 0;

@@ -190,6 +190,37 @@ def test_lengths_that_come_again_have_more_than_eight_versions(t):
     t.check(int(re.search(r"(\d+) calls interpreted", part)[1]) <= 80, part)
 
 
+def test_a_rate_stays_a_number_of_the_program_beside_a_size_that_structure_needs(t):
+    """All of them were constants again, and each rate had a version."""
+    t.write("solver.ouro", """
+def jac(f, x):
+    n = f(x).shape[0]
+    return stack([grad(lambda z: f(z)[i])(x) for i in range(n)])
+class Task:
+    def __init__(self, n, m):
+        self.n, self.m = n, m
+class Solver:
+    def __init__(self, task):
+        self.t, self.mu = task, 0.5
+    def step(self, xs):
+        ks = []
+        for x in reversed(xs):
+            J = jac(lambda z: cat([z[:self.t.m] * self.mu, z[self.t.m:].square()]), x)
+            k = J[:self.t.n - self.t.m] + self.mu * eye(self.t.n, dtype=f64)[:self.t.n - self.t.m]
+            ks.append(k)
+        return sum([k.sum().item() for k in ks])
+for n, m in [(2, 1), (4, 2)]:
+    s = Solver(Task(n, m))
+    for i in range(8):
+        print(f"{s.step([arange(float(n)).astype(f64) + j for j in range(n)]):.3f}")
+        s.mu *= 0.7
+""")
+    told = t.run("explain", "--mode=graph", "--cache=off", "solver.ouro").out
+    part = versions(told, "Solver.step")
+    t.check(part.count(": compiled;") <= 4 and "calls interpreted" not in part, part)
+    t.equal(t.run("run", "--mode=eager", "solver.ouro").out, told[:told.index("\n\ncompiled code took ") + 1])
+
+
 def test_trees_of_random_shapes_cost_few_versions(t):
     """Each tree is another one: eight versions of the step and eight of its derivative were made first."""
     t.write("trees.ouro", """
