@@ -131,6 +131,10 @@ SpecialiseResult Specialiser::run() {
     }
     for (const AVal& c : f.items()) params.push_back(c);
     AVal result = exec_function(f.parts->code, std::move(params), f.parts->globals, span);
+    if (request_.probes) {
+      read_probed(result);
+      return r;
+    }
     request_.waits ? collect_waiting(result) : collect_outputs(result);
     use_pinned_numbers();
     r.typed = code.finish(fn->code->name, fn->code->span);

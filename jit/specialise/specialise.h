@@ -48,6 +48,7 @@ struct SpecialiseRequest {
                                      // (jit/specialise/execute/holes.cpp)
   bool any_holes = false;            // also where nothing is left but these
   bool waits = false;                // a forward form: the program has the pullback behind an ad.wait (Back)
+  bool probes = false;               // a forward form: only the kinds of its result are asked for
   bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
@@ -111,8 +112,10 @@ struct Back {
     OutputTree cotangents;  // of the arguments, as a pullback gives them
     std::vector<Sent> sent;
   };
-  // ad.wait gives a tuple: the cotangents, then for each way but the last whether it is this one.
+  // ad.wait gives a tuple: the cotangents, then for each way but the last whether it is this one, then the shadow map
+  // where the pullback calls others (jit/specialise/residual/apart.cpp).
   std::vector<Way> ways;
+  bool calls_apart = false;
 };
 
 struct SpecialiseNote {

@@ -324,6 +324,8 @@ class Specialiser {
   AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
   std::string identity_text(const AVal& a);
   Value shadow_key(const AVal& object, const AVal& slot);
+  AVal emit_apart(const AVal& form, const AVal& args);
+  void emit_pull(const AVal& back, const AVal& dy, const AVal& env);
   void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
   AVal shadow_peek(const AVal& env, const AVal& object, const AVal& slot);
   AVal shadow_take(const AVal& env, const AVal& object, const AVal& slot);
@@ -625,12 +627,21 @@ class Specialiser {
   void collect_way(const AVal& value, const AVal& pullback, const struct ResultLeaves& leaves, ir::Atom wait,
                    uint32_t having);
   bool reads_what_may_change() const;
+  static AVal as_given(const AVal& d);
   const AVal* outside_owner(const AVal& object) const;
   bool is_sent(const AVal& env, const AVal& object) const {
     return sent_env_ != kNoHeap && env.heap == sent_env_ && outside_owner(object);
   }
   void send(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
   void need_map(const AVal& env, const AVal& object);
+  // apart.cpp: recursion over data in such a form
+  std::optional<Value> seen_value(const AVal& v) const;
+  bool may_stand_apart(const AVal& form, const std::vector<AVal>& args) const;
+  AVal call_apart(const AVal& form, const std::vector<AVal>& args,
+                  const std::vector<std::pair<Symbol, AVal>>& keywords);
+  std::shared_ptr<struct ApartResult> probe(const Value& form, const std::vector<AVal>& args) const;
+  void read_probed(const AVal& pair);
+  void check_apart(const AVal& value) const;
   void note_written(const AVal& loaded);
   void note_written(const AObject& o, const AObject::Slot& slot);
 
@@ -677,9 +688,13 @@ class Specialiser {
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   HeapId sent_env_ = kNoHeap;                       // the shadow map of a pullback that goes on behind ad.wait
   std::vector<std::pair<AVal, AVal>> sent_places_;  // object and slot: who gets a cotangent there
-  std::set<uint32_t> tags_;                         // names that are tags
-  std::vector<std::shared_ptr<Rolled>> rolled_;     // loops of the program whose turns leave records
-  std::map<uint32_t, Turn> turns_;                  // by the name of the chain
+  std::map<const ir::Function*, std::shared_ptr<struct ApartResult>> apart_;  // what calls of these forms give
+  struct ApartResult* probed_ = nullptr;
+  bool calls_apart_ = false;
+  ir::Atom map_{};                               // the run-time shadow map behind ad.wait, where it is called for
+  std::set<uint32_t> tags_;                      // names that are tags
+  std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records
+  std::map<uint32_t, Turn> turns_;               // by the name of the chain
   std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
   bool testing_end_ = false;  // the operand is read by is.end
   struct {

@@ -192,7 +192,10 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
   // The interpreter may have to do a form again, from its arguments.
   const bool form = ir::grad::is_forward_form(*f);
   if (form && (f->sig.kwonly || f->sig.varargs || f->sig.varkw)) return never();
-  if (form && runtime::called_by_itself(frame)) return never();  // over data: another form each time
+  if (form && runtime::called_by_itself(frame)) {  // over data: the outermost call is compiled
+    code->call_trigger = code->calls + 1;
+    return RunOutcome::not_taken;
+  }
   if (f->is_generator || f->kind == ir::Function::Kind::module || f->kind == ir::Function::Kind::class_body)
     return never();
   const auto known = index_.find(f.get());
@@ -226,7 +229,7 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
       code->call_trigger = code->calls + 1;  // the next outermost call
       return RunOutcome::not_taken;
     }
-    if (!wants(frame, transform || (c.walks && !c.no_tree))) {
+    if (!wants(frame, transform || form || (c.walks && !c.no_tree))) {
       c.no_tree = c.walks;
       // Look again later, ever more rarely.
       code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;

@@ -89,7 +89,7 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
   if (s.options.mode != runtime::Mode::auto_ && !ir::grad::is_forward_form(*f.code)) {
     const bool in_tree = walks(f);
     const auto over = unused - (in_tree ? kUnusedWalks : kUnusedInGraph);
-    return over >= 0 && f.misses < (in_tree ? uint64_t{16} << 2 * over : uint64_t{4} << over);
+    return over >= 0 && f.misses < (in_tree ? uint64_t{32} << 2 * over : uint64_t{4} << over);
   }
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);
   if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;

@@ -10,6 +10,7 @@
 #include "runtime/object/exception.h"
 #include "runtime/object/ops.h"
 #include "runtime/tensor/tensor.h"
+#include "support/diag.h"
 
 namespace ouro::jit {
 
@@ -65,7 +66,7 @@ struct Arrived {
   bool zero = false;
 };
 
-Arrived arrived(Session& s, const Back& back, const Value& y, const Value& dy) {
+Arrived arrived(Session& s, const Back& back, const Value& y, const Value& dy, const Value& env) {
   std::vector<Value> items;
   uint32_t having = 0;
   for (size_t i = 0; i < back.leaves.size(); ++i) {
@@ -81,6 +82,7 @@ Arrived arrived(Session& s, const Back& back, const Value& y, const Value& dy) {
     if (way.leaves == having) out.way = &way;
     if (&way != &back.ways.back()) items.push_back(Value::boolean(way.leaves == having));
   }
+  if (back.calls_apart) items.push_back(env);
   out.tuple = runtime::make_tuple(std::span<const Value>(items));
   return out;
 }
@@ -119,18 +121,20 @@ Value go_on(Session& s, const Args& args) {
   auto& w = *static_cast<Waiting*>(args.positional[0].as<runtime::Opaque>()->data.get());
   const Value &dy = args.positional[1], &env = args.positional[2];
   const Value held = args.positional[0];  // a script that runs meanwhile may drop the pullback
-  const Arrived came = arrived(s, *w.version->made->back, values[1], dy);
+  const Back& back = *w.version->made->back;
+  const Arrived came = arrived(s, back, values[1], dy, env);
   if (came.zero) return Value::none();
   if (w.run && came.way && kind_of(env) == runtime::ObjectKind::shadow_map) {
     const std::unique_ptr<WaitingRun> run = std::move(w.run);
-    const bool may_leave = w.executor->stresses_exits() && is_unchanged(s, w, values);
+    const bool may_leave = w.executor->stresses_exits() && !back.calls_apart && is_unchanged(s, w, values);
     std::vector<Value> outputs;
     const PlanExit exit = w.executor->run_on(s, *w.version, *run, came.tuple, w.place, may_leave, outputs);
     if (exit == PlanExit::returned) return carry_back(s, *came.way, w.nodes_of(values), outputs, env);
     if (exit == PlanExit::interrupted) return Value::error();
+    if (exit == PlanExit::left && back.calls_apart) ouro_bug("a pullback was left that had called others");
     // What raises may do so because of a size that the compiler took for another one: the interpreter tells.
     Value raised = std::exchange(s.pending, Value());
-    if (exit == PlanExit::raised && !is_unchanged(s, w, values)) {
+    if (exit == PlanExit::raised && (back.calls_apart || !is_unchanged(s, w, values))) {
       s.pending = std::move(raised);
       return Value::error();
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/autodiff/apart.h"
 #include "runtime/autodiff/recording.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/autodiff/tensor_access.h"
@@ -436,6 +437,15 @@ constexpr NativeDef kFunctions[] = {
      .fn = n_dense,
      .doc = "A cotangent with numbers: zeros like y for the symbolic zero."},
     {.name = "acc", .params = "env: shadow_map, o, slot, d, /", .fn = n_acc, .doc = "Add to the cotangent of a slot."},
+    {.name = "call_apart",
+     .params = "form, args, /",
+     .fn = call_apart,
+     .doc = "form(*args), as a call of a compiled program."},
+    {.name = "call_apart_as",
+     .params = "form, args, kinds, /",
+     .fn = call_apart_as,
+     .doc = "The parts of its result, which are of these kinds, and the pullback."},
+    {.name = "pull_apart", .params = "pullback, dy, env, /", .fn = pull_apart, .doc = "That pullback."},
     {.name = "take",
      .params = "env: shadow_map, o, slot, /",
      .fn = n_take,

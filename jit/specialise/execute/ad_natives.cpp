@@ -83,6 +83,8 @@ AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
 }
 N(n_dense) { return dense(s, a.at(0), a.at(1)); }
 N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
+N(n_call_apart) { return s.emit_apart(a.at(0), a.at(1)); }
+N(n_pull_apart) { return s.emit_pull(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
 N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
 N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
@@ -320,6 +322,8 @@ constexpr NativeRow kRows[] = {
     {"one_hot", n_one_hot},
     {"dense", n_dense},
     {"acc", n_acc},
+    {"call_apart", n_call_apart},
+    {"pull_apart", n_pull_apart},
     {"take", n_take},
     {"peek", n_peek},
     {"put", n_put},

@@ -18,18 +18,14 @@ using ir::Atom;
 using runtime::kind_of;
 using runtime::ObjectKind;
 
-namespace {
-
 // Symbolic zeros are values of the interpreter.
-AVal as_given(const AVal& d) {
+AVal Specialiser::as_given(const AVal& d) {
   if (d.is(AKind::zero) || d.is(AKind::unbound)) return AVal::of(Value::zero_cotangent());
   if (!d.is(AKind::tuple)) return d;
   std::vector<AVal> items;
   for (const AVal& i : d.items()) items.push_back(as_given(i));
   return AVal::tuple(std::move(items));
 }
-
-}  // namespace
 
 // The tensors and floats in a result, which have cotangents.
 struct ResultLeaves {
@@ -124,6 +120,7 @@ void Specialiser::collect_waiting(const AVal& pair) {
   const auto n = static_cast<uint32_t>(leaves.paths.size());
   if (n == 0 || n > kMostLeaves || leaves.has_more)
     abandon(Reason::derivative, "a function that gives more than two tensors, in a derivative that is interpreted");
+  check_apart(value);
   Describer given(*this, Describer::For::exit);
   result_->result = given.tree(value);
   given.settle(result_->result);
@@ -134,6 +131,8 @@ void Specialiser::collect_waiting(const AVal& pair) {
   const Residual::Mark waits = code.mark();
   const AHeap heap = heap_;
   const uint32_t all = (1U << n) - 1;
+  result_->back->calls_apart = calls_apart_;
+  if (calls_apart_) map_ = code.let(prim::tuple_get, {wait}, n + all - 1, nullptr, span);
   for (uint32_t having = all, way = 0; having > 0; --having, ++way) {
     if (way > 0) restore_heap(heap);
     if (having == 1) {  // the last one
@@ -148,7 +147,7 @@ void Specialiser::collect_waiting(const AVal& pair) {
   }
   result_->back->leaves = std::move(leaves.paths);
   // The interpreter would do the form again, and find what has changed since.
-  if (code.is_left_since(waits) && reads_what_may_change())
+  if (code.is_left_since(waits) && (calls_apart_ || reads_what_may_change()))
     abandon(Reason::effects, "a derivative that may be left to the interpreter, of what may have changed by then");
 }
 
