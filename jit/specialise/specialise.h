@@ -49,6 +49,7 @@ struct SpecialiseRequest {
   bool any_holes = false;            // also where nothing is left but these
   bool waits = false;                // a forward form: the program has the pullback behind an ad.wait (Back)
   bool probes = false;               // a forward form: only the kinds of its result are asked for
+  bool shallow = false;              // lists, dicts and tuples within those that are arguments are not looked into
   bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
@@ -143,6 +144,7 @@ struct SpecialiseResult {
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers
   bool generators = false;        // scripts' functions with yield were followed
+  bool nests = false;             // an argument is a list, dict or tuple that holds others
   bool walks = false;             // a function calls itself inside: with parts of a tree, for example
 };
 

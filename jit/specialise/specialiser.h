@@ -683,6 +683,7 @@ class Specialiser {
   std::vector<Parted> parted_;
   std::unordered_set<const runtime::Object*> boxed_lists_;  // lists outside that are passed on boxed
   std::map<uint32_t, Value> sets_;                          // those outside, by their nodes
+  std::map<uint32_t, Value> unfollowed_;                    // what outside is not looked into, by its node
   std::vector<runtime::Object*> learnt_buffers_;            // classes that get a buffer here, and maybe others
   size_t eithers_ = 0, splits_ = 0;                         // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;

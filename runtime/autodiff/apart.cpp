@@ -1,6 +1,8 @@
 // Calls of forward forms that are no part of the compiled program they stand in (jit/specialise/residual/apart.cpp).
 #include "runtime/autodiff/apart.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/autodiff/autodiff.h"
@@ -39,6 +41,12 @@ bool take_apart(const Value& v, const Value& kinds, std::vector<Value>& parts) {
   return kind_text(v) == kinds.as<Str>()->view();
 }
 
+// Has it a cotangent of its own? (What a list or an object holds has slots.)
+bool has_cotangent(const Value& v) {
+  auto* t = cast_exact<Tuple>(v);
+  return t ? std::any_of(t->begin(), t->end(), has_cotangent) : v.is_float() || cast_exact<Tensor>(v);
+}
+
 Value call_form(Session& s, const Value& form, const Value& args) {
   const auto* t = args.as<Tuple>();
   std::vector<Value> values;
@@ -51,6 +59,9 @@ Value call_form(Session& s, const Value& form, const Value& args) {
 Value call_apart(Session& s, const Args& a) { return call_form(s, a[0], a[1]); }
 
 Value call_apart_as(Session& s, const Args& a) {
+  if (has_cotangent(a[1]))
+    return raise_text(s, ExcKind::RuntimeError,
+                      "an argument that the compiled program takes for one without cotangents");
   OURO_TRY(pair, call_form(s, a[0], a[1]));
   std::vector<Value> parts;
   if (!take_apart((*pair.as<Tuple>())[0], a[2], parts))

@@ -18,7 +18,9 @@
 // the same ones. The pullback's contributions stay in the order of the interpreter's: those of the program so far go to
 // the map before the inner pullback runs. From then on nothing can be done again, so the program is not left.
 //
-// No argument may have a cotangent of its own: objects, numbers that are no floats, texts, functions.
+// No argument may have a cotangent of its own: objects, lists and dicts, numbers that are no floats, texts, functions,
+// and tuples without floats and tensors, which the run looks at. A list, dict or tuple within an argument is passed on
+// without being looked into (`request.shallow`), for the program of an inner node must not stand on what is below it.
 #include <fmt/format.h>
 
 #include "ir/grad/reverse.h"
@@ -114,8 +116,9 @@ struct ApartResult {
 std::optional<Value> Specialiser::seen_value(const AVal& v) const {
   if (v.is(AKind::known)) return v.known;
   if (v.is(AKind::ref) && read(v.heap).external && !read(v.heap).concrete.is_unbound()) return read(v.heap).concrete;
-  if (v.is(AKind::dynamic)) return witness(v);
-  return {};
+  if (!v.is(AKind::dynamic)) return {};
+  if (const auto at = unfollowed_.find(v.node); !v.type && at != unfollowed_.end()) return at->second;
+  return witness(v);
 }
 
 // Does the function of this form call itself, and can the call stand apart?
@@ -130,8 +133,9 @@ bool Specialiser::may_stand_apart(const AVal& form, const std::vector<AVal>& arg
            const bool object =
                v.is(AKind::ref) || (v.is(AKind::known) && v.known.is_object() &&
                                     kind_of(v.known) != ObjectKind::tensor && kind_of(v.known) != ObjectKind::tuple);
-           return (object || (t && t->kind != ir::TypeKind::floating && !t->is_tensor())) && can_be_made(v) &&
-                  seen_value(v);
+           const bool container = v.is(AKind::dynamic) && !t && unfollowed_.contains(v.node);
+           return (object || container || (t && t->kind != ir::TypeKind::floating && !t->is_tensor())) &&
+                  can_be_made(v) && seen_value(v);
          });
 }
 
