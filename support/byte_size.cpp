@@ -9,14 +9,19 @@ namespace ouro {
 inline namespace support {
 
 bool read_byte_size(std::string_view text, uint64_t& bytes) {
-  uint64_t n = 0;
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (bad != std::errc()) return false;
+  double n = 0;
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n, std::chars_format::fixed);
+  if (bad != std::errc() || n < 0) return false;
   std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const size_t power = unit.empty() ? 0 : std::string_view("KMG").find(unit[0]) + 1;
+  if (unit.ends_with("iB"))
+    unit.remove_suffix(2);
+  else if (unit.ends_with('B'))
+    unit.remove_suffix(1);
+  const size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit[0]) + 1;
   if (unit.size() > 1 || (!unit.empty() && power == 0)) return false;
-  if (n > (UINT64_MAX >> (10 * power))) return false;
-  bytes = n << (10 * power);
+  const double size = std::ldexp(n, static_cast<int>(10 * power));
+  if (size >= 0x1p63 || (power == 0 && n != std::floor(n))) return false;
+  bytes = static_cast<uint64_t>(size);
   return true;
 }
 

@@ -346,7 +346,8 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
     for (auto& v : f.versions) {
       runtime::ExecutionPlan as_good = plan;
       if (plan.micro_batch) as_good.micro_batch = v->demands.micro_batch;
-      const bool may_serve = compiling ? v->demands.same_bits(as_good) : other_plans;
+      const bool same_bits = v->demands.same_bits(as_good);
+      const bool may_serve = compiling ? same_bits : other_plans;
       if (!may_serve || v->demands == plan || v->state.load(std::memory_order_acquire) != Version::State::ready ||
           !fits(v))
         continue;
@@ -354,7 +355,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       const bool other_place = serves->demands.device != plan.device && (place || serves->placed);
       const bool waits = other_place && s.options.mode == runtime::Mode::graph;
       if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return serve(s, c, result);
-      if (!other_place) return run_version(s, c, *serves, place, result);
+      if (!other_place && same_bits) return run_version(s, c, *serves, place, result);
       compiling = true;
       break;
     }

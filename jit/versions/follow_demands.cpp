@@ -109,6 +109,25 @@ bool JitExecutor::ready_to_move(Session& s) {
   return ready;
 }
 
+// Demands that go on changing ask for one plan after the other. Those that were called last stay, so that going back
+// compiles nothing.
+void JitExecutor::drop_old_plans(Session& s, FunctionVersions& f, const SpecialiseResult& made) {
+  constexpr size_t kMostPlans = 12;
+  const auto may_go = [&](const std::shared_ptr<Version>& v) {
+    return v->made.get() == &made && v->state.load(std::memory_order_acquire) != Version::State::compiling &&
+           !(v->demands == s.demands.plan()) && !(v->demands == s.demands.wanted()) &&
+           !(v->demands == s.demands.running_plan()) && !(v->demands == runtime::ExecutionPlan{});
+  };
+  const auto of_made = [&](const auto& v) { return v->made.get() == &made; };
+  while (static_cast<size_t>(std::ranges::count_if(f.versions, of_made)) > kMostPlans) {
+    auto oldest = f.versions.end();
+    for (auto v = f.versions.begin() + 1; v != f.versions.end(); ++v)  // the first one is made now
+      if (may_go(*v) && (oldest == f.versions.end() || (*v)->last_call < (*oldest)->last_call)) oldest = v;
+    if (oldest == f.versions.end()) return;
+    f.versions.erase(oldest);
+  }
+}
+
 std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, const Version& from,
                                              runtime::ExecutionPlan plan, bool placed, bool wait) {
   if (from.made->places && plan.device != runtime::DeviceId::cpu) return nullptr;
@@ -129,6 +148,7 @@ std::shared_ptr<Version> JitExecutor::derive(Session& s, FunctionVersions& f, co
   }
   if (plan.temporaries || plan.micro_batch || from.trial.state() == Trial::State::won) v->trial.win();
   f.versions.insert(f.versions.begin(), v);
+  drop_old_plans(s, f, *from.made);
   start_compile(s, v, wait);
   return v;
 }

@@ -24,6 +24,7 @@
 #include "runtime/demand/loop.h"
 #include "runtime/demand/report.h"
 #include "runtime/machine/memory_left.h"
+#include "runtime/text/foreign.h"
 #include "support/signals.h"
 
 namespace ouro::runtime {
@@ -290,29 +291,41 @@ void Control::reply(Connection& c, std::string text) {
   c.end = Clock::now() + std::chrono::milliseconds(kPatience);
 }
 
+// Who runs the program learns what was refused.
+void Control::answer(Connection& c, std::string text) {
+  constexpr size_t kShown = 60;
+  if (text.starts_with("error: ")) {
+    std::string_view asked = std::string_view(c.text).substr(0, c.text.find('\n'));
+    const bool longer = asked.size() > kShown;
+    demands_.log(fmt::format("ctl: refused \"{}\"{}: {}", text::shown_text(asked.substr(0, kShown)),
+                             longer ? "..." : "", std::string_view(text).substr(7, text.find('\n') - 7)));
+  }
+  reply(c, std::move(text));
+}
+
 bool Control::hear(Connection& c) {
   char buffer[512];
   const ssize_t n = ::recv(c.fd, buffer, sizeof buffer, 0);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   c.text.append(buffer, static_cast<size_t>(n));
   const size_t end = std::min(c.text.find('\n'), c.text.size());
-  if (end > kLongestRequest) return reply(c, "error: the request is too long\n"), true;
+  if (end > kLongestRequest) return answer(c, "error: the request is too long\n"), true;
   if (n > 0 && end == c.text.size()) return true;
   c.text.resize(end);
   for (char x : c.text)
     if (static_cast<unsigned char>(x) < ' ' || static_cast<unsigned char>(x) > '~')
-      return reply(c, "error: the request has a character that no demand has\n"), true;
+      return answer(c, "error: the request has a character that no demand has\n"), true;
   if (std::string_view(c.text).starts_with(kRun))
     begin_visit(c);
   else
-    reply(c, respond(demands_, c.text));
+    answer(c, respond(demands_, c.text));
   return true;
 }
 
 // `run "TEXT"`, the text as JSON writes it.
 void Control::begin_visit(Connection& c) {
   const nlohmann::json text = nlohmann::json::parse(c.text.substr(kRun.size()), nullptr, /*allow_exceptions=*/false);
-  if (!text.is_string()) return reply(c, "error: `run` takes the text as a JSON string\n");
+  if (!text.is_string()) return answer(c, "error: `run` takes the text as a JSON string\n");
   if (!demands_.visits().received()) return reply(c, "error: this program takes no statements\n");
   c.visit = demands_.visit(text.get<std::string>());
   c.end = Clock::now() + std::chrono::milliseconds(kVisitPatience);

@@ -50,6 +50,7 @@ class Control {
   void begin_visit(Connection& c);
   void look_at_visit(Connection& c);
   void reply(Connection& c, std::string text);
+  void answer(Connection& c, std::string text);
   int patience() const;  // milliseconds until something is to be done without being asked
 
   Demands& demands_;

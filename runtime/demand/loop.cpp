@@ -24,9 +24,14 @@ constexpr size_t kMostDecisions = 64;
 constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
-constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left, or at the library, to the next
-constexpr double kStore = 1;   // seconds, from one time that measures are stored to the next
+constexpr double kLook = 0.1;     // seconds, from one look at what the machine has left, or at the library, to the next
+constexpr double kStore = 1;      // seconds, from one time that measures are stored to the next
+constexpr double kBroken = 1.05;  // of a target that was held and was promised to be held
 constexpr std::string_view kLoss = "loss";
+constexpr std::string_view kNotYet = "it is not measured yet";
+constexpr std::string_view kNoStep =
+    "no step has ended since it was asked for; a step is a call of a compiled function that changes a model or "
+    "something else that it is given, or a block `with demand.step():`";
 constexpr double kMainGoal = 0.5;  // more than the others, among choices that meet as many
 
 double processor_seconds() {
@@ -130,13 +135,12 @@ void Loop::step_ended(Session& s, uint64_t ns, Compiles compiles) {
     if (has_goals) {
       see_precision();
       const double now = processor_seconds();
-      energies_[timed_ % kLast] = processor_time_ > 0 ? now - processor_time_ : 0;
+      energies_[timed_ % kLast] = processor_time_ > 0 ? now - processor_time_ : 1e-9 * static_cast<double>(ns);
       processor_time_ = now;
     }
     ++timed_;
     ++measures_.steps;
-    measures_.memory = s.memory.used();
-    measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
+    see_memory(s);
   }
   if (!has_goals) return;
   compiles_ = std::move(compiles);
@@ -148,13 +152,22 @@ void Loop::turn(Session& s, Compiles compiles) {
   {
     std::lock_guard guard(lock_);
     ++turns_;
-    measures_.memory = s.memory.used();
-    measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
+    see_memory(s);
     see_precision();
   }
   compiles_ = std::move(compiles);
   beat(s, /*between_steps=*/false);
   compiles_ = {};
+}
+
+// With the lock held. A change of versions raises what is held for some steps; the highest use is that of the program.
+void Loop::see_memory(Session& s) {
+  measures_.memory = s.memory.used();
+  const ExecutionPlan plan = demands_.running_plan();
+  const bool changed = std::exchange(plan_seen_, plan) != plan;
+  if (changed || pending_ || demands_.waiting()) restless_until_ = ticks() + kQuiet;
+  if (ticks() >= restless_until_ || !measures_.highest_memory)
+    measures_.highest_memory = std::max(measures_.highest_memory, measures_.memory);
 }
 
 // With the lock held.
@@ -258,20 +271,29 @@ void Loop::fill_matrix() {
       const double target = a.kind->target(a.value, measures_);
       if (!std::isnan(target)) at = fixed_.emplace(name, target).first;
     }
-    Target t{.goal = name, .asked = a.value};
-    t.target = at == fixed_.end() ? kUnknownAmount : at->second;
-    t.measured = a.kind->measured(name, measures_);
-    t.predicted = kUnknownAmount;
-    for (const Target& old : before)
-      if (old.goal == name && old.asked == a.value) t.predicted = old.predicted, t.why = old.why;
-    t.met = !std::isnan(t.target) && !std::isnan(t.measured) && holds(a.kind->relation, t.target, t.measured);
-    if (t.met) t.why.clear();
-    if (std::isnan(t.measured))
-      t.why = a.kind->unmeasured;
-    else if (t.why == a.kind->unmeasured)
-      t.why.clear();
-    targets_.push_back(std::move(t));
+    targets_.push_back(look_at(a, at == fixed_.end() ? kUnknownAmount : at->second, before));
   }
+}
+
+Loop::Target Loop::look_at(const Asked& a, double target, const std::vector<Target>& before) const {
+  const std::string name(a.kind->name);
+  Target t{.goal = name, .asked = a.value};
+  t.target = target;
+  t.measured = a.kind->measured(name, measures_);
+  t.predicted = kUnknownAmount;
+  for (const Target& old : before)
+    if (old.goal == name && old.asked == a.value) t.predicted = old.predicted, t.why = old.why;
+  t.met = !std::isnan(t.target) && !std::isnan(t.measured) && holds(a.kind->relation, t.target, t.measured);
+  if (t.met) t.why.clear();
+  const bool told = a.kind->relation == DemandKind::Relation::at_least;  // by the script, at any time
+  if (const auto reason = reasons_.find(name); reason != reasons_.end() && !reason->second.empty() && !t.met)
+    t.why = reason->second;
+  else if (std::isnan(t.measured))
+    t.why = measures_.steps || told ? a.kind->unmeasured : kNoStep;
+  else if (t.why == a.kind->unmeasured || t.why == kNoStep || t.why == kNotYet)
+    t.why.clear();
+  if (!t.met && t.why.empty() && (std::isnan(t.measured) || std::isnan(t.target))) t.why = kNotYet;
+  return t;
 }
 
 Situation Loop::situation(Session& s) const {
@@ -408,7 +430,14 @@ void Loop::choose(Session& s, const Situation& now) {
       consider(*r, std::move(p));
       consider_remembered(*r);
     }
-    if (r->relax) consider(*r, r->relax(now));
+    if (!r->relax) continue;
+    std::optional<Proposal> p = r->relax(now);
+    if (p) {
+      const double cost = p->cost;
+      foresee(*r, now, is, *p);
+      p->cost = cost;
+    }
+    consider(*r, std::move(p));
   }
   // What is taken back costs less than what runs: it is chosen where it loses no goal.
   auto better = [](const Candidate& a, const Candidate& b) {
@@ -446,7 +475,10 @@ void Loop::choose(Session& s, const Situation& now) {
       candidates_.push_back(std::move(t));
     }
   }
-  if (best) return carry_out(s, *best->response, std::move(best->proposal), goal);
+  if (best) {
+    const std::string served(goal_served(*best, goal));
+    return carry_out(s, *best->response, std::move(best->proposal), served);
+  }
   std::vector<std::string> unmet;  // logged without the lock: who sets demands holds theirs and takes this one
   {
     std::lock_guard guard(lock_);
@@ -460,6 +492,13 @@ void Loop::choose(Session& s, const Situation& now) {
           }
   }
   for (std::string& text : unmet) demands_.log(std::move(text));
+}
+
+// Of the goals that are missed, the one that the response is for.
+std::string_view Loop::goal_served(const Candidate& c, std::string_view missed) const {
+  for (const Target& t : targets_)
+    if (!t.met && !std::isnan(t.measured) && !std::isnan(t.target) && is_served_by(t.goal, *c.response)) return t.goal;
+  return missed;
 }
 
 std::string Loop::why_not(const Asked& goal, const Situation& now) const {
@@ -553,6 +592,11 @@ bool Loop::settled(Session& s) {
     const double gain = was->second - promised->second;  // of what is to be small
     const auto target = fixed_.find(goal);
     const bool met = target != fixed_.end() && holds(a.kind->relation, target->second, is->second);
+    const auto held = [&](double amount) { return holds(a.kind->relation, target->second, amount); };
+    const double slack = a.kind->relation == DemandKind::Relation::at_least ? 1 / kBroken : kBroken;
+    if (target != fixed_.end() && held(was->second) && held(promised->second) &&
+        !holds(a.kind->relation, target->second * slack, is->second))
+      kept = false;
     if (gain > 0 && !met && was->second - is->second < kGainAtLeast * gain) kept = false;
   }
   {
@@ -618,12 +662,16 @@ Loop::State Loop::state() {
   if (timed_) measure();
   State out;
   out.measures = measures_;
-  out.targets = targets_;
+  // As it is now: metrics are told between steps, goals are asked for and taken back there.
   for (const Asked& a : asked_next_) {
-    if (std::ranges::any_of(targets_, [&](const Target& t) { return t.goal == a.kind->name; })) continue;
-    out.targets.push_back({.goal = std::string(a.kind->name), .asked = a.value, .target = kUnknownAmount});
-    out.targets.back().measured = out.targets.back().predicted = kUnknownAmount;
-    out.targets.back().why = "no step has ended since it was asked for";
+    const auto at = fixed_.find(a.kind->name);
+    const bool old = std::ranges::find(asked_, a) != asked_.end();
+    const double target = old && at != fixed_.end() ? at->second : a.kind->target(a.value, measures_);
+    Target& now = out.targets.emplace_back(look_at(a, target, targets_));
+    if (old || a.kind->relation == DemandKind::Relation::at_least) continue;
+    now.target = now.measured = kUnknownAmount;
+    now.met = false;
+    now.why = kNoStep;
   }
   out.candidates = candidates_;
   out.decisions.assign(decisions_.begin(), decisions_.end());

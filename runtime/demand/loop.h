@@ -180,6 +180,9 @@ class Loop {
   void look_at_machine();
   void measure();
   void fill_matrix();
+  Target look_at(const Asked& a, double target, const std::vector<Target>& before) const;
+  void see_memory(Session& s);
+  std::string_view goal_served(const Candidate& c, std::string_view missed) const;
   Amounts measured() const;
   double count_met(const Amounts& amounts) const;
   bool settled(Session& s);  // false: a response is still taking effect
@@ -216,6 +219,10 @@ class Loop {
   bool follows_ = false;
   double looked_ = 0;
   MemoryWatch watch_;
+
+  // While plans change, two versions hold memory, which is no use of the program's own.
+  ExecutionPlan plan_seen_{};
+  uint64_t restless_until_ = 0;  // a tick
 
   // What waits for some steps counts looks at the goals: after steps, and in the middle of long ones.
   uint64_t turns_ = 0;

@@ -72,7 +72,7 @@ try:
 except ValueError as e:
     print(e)
 ''')
-    t.equal(t.run("--mode=eager", "told.ouro").out, '''no step has ended since it was asked for
+    t.equal(t.run("--mode=eager", "told.ouro").out, '''no step has ended since it was asked for; a step is a call of a compiled function that changes a model or something else that it is given, or a block `with demand.step():`
 no compiled step has run in both precisions yet, without other effects, and returned numbers None
 error is a number above 0, such as 1e-2, or 'auto', not '0'
 ''')

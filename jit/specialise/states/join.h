@@ -18,7 +18,7 @@ constexpr size_t kMostSplits = 4'000;
 constexpr size_t kMostSideSteps = 100'000;
 
 // Sides of one value or object, with those of its sides: each branch of a loop's turn may double them.
-constexpr int kMostWays = 16;
+constexpr int kMostWays = 64;
 
 // Where two forks meet.
 struct Meet {
