@@ -222,6 +222,8 @@ def test_ctl_changes_a_running_loop(t):
                 except OSError:  # it closed while we were sending
                     answer = b"error: "
                 t.check(answer.startswith(b"error: "), f"{request[:20]} got {answer}")
+        got = t.run("ctl", pid, "get", env=env).out
+        t.check('ctl: refused "get more": a request is' in got, got)
         with socket.socket(socket.AF_UNIX) as s:  # says nothing, and goes away
             s.connect(path)
         t.check("threads=2" in t.run("ctl", pid, "get", env=env).out, "it does not answer any more")
