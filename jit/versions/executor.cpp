@@ -440,9 +440,11 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
   v.last_step = s.demands.loop().steps();
-  const bool other = v.demands.temporaries != temporaries_ || v.demands.micro_batch != micro_batch_;
+  const bool other = v.demands.temporaries != temporaries_ || v.demands.micro_batch != micro_batch_ ||
+                     v.demands.precision != precision_;
   if (other && v.demands == s.demands.wanted()) {
     temporaries_ = v.demands.temporaries;
+    precision_ = v.demands.precision;
     if (std::exchange(micro_batch_, v.demands.micro_batch) != v.demands.micro_batch && micro_batch_)
       s.demands.log(
           fmt::format("{}: {}", v.made->typed->qualname.text(), micro_batch_text(s, v.plan()->micro_batching())));

@@ -177,6 +177,7 @@ class JitExecutor final : public runtime::Executor {
   size_t depth_ = 0;
   uint16_t temporaries_ = 0;  // of the last version that ran: their level, and the rows of a chunk
   uint32_t micro_batch_ = 0;
+  runtime::Precision precision_ = runtime::Precision::f32;
   // Calls that the interpreter is doing and that are timed, the innermost last.
   struct Timed {
     const runtime::Frame* frame;

@@ -19,15 +19,14 @@ def step(x, y):
 def test_a_share_of_the_highest_use_is_one_of_the_programs_own(t):
     """Two versions at once raised it: after some changes 60 % was no less than all."""
     t.write("again.ouro", NET + """
-for i in range(20): step(X, Y)
-highest = []
-for round in range(4):
-    demand.set(memory="60%")
-    for i in range(60): step(X, Y)
-    demand.set(memory=None)
-    for i in range(40): step(X, Y)
-    highest.append(demand.report()["measures"]["highest_memory"])
-print(highest[-1] <= 1.02 * highest[0], highest)
+for i in range(30): step(X, Y)
+before = demand.report()["measures"]["highest_memory"]
+demand.set(precision="bf16")
+for i in range(60): step(X, Y); time.sleep(0.01)
+demand.set(precision=None)
+for i in range(30): step(X, Y)
+after = demand.report()["measures"]["highest_memory"]
+print(after <= 1.1 * before, before, after)
 """)
     out = t.run("--mode=graph", "again.ouro").out
     t.check(out.startswith("True"), out)
@@ -54,15 +53,14 @@ print(last.item() < first.item())
 
 def test_a_goal_that_was_held_is_not_given_up_for_more_room(t):
     """micro_batch="auto" went to and fro between two sizes for as long as the program ran."""
-    t.write("fro.ouro", NET + """
-for i in range(10): step(X, Y)
-demand.set(memory="50%", micro_batch="auto")
-end = time.monotonic() + 6
-while time.monotonic() < end: step(X, Y)
+    t.write("fro.ouro", NET.replace("range(8)", "range(12)").replace("64", "256").replace("512", "1024").replace("SGD", "Adam") + """
+for i in range(40): step(X, Y)
+demand.set(memory="60%", micro_batch="auto")
+for i in range(120): step(X, Y)
 print(len(demand.report()["decisions"]))
 """)
     out = t.run("--mode=graph", "fro.ouro").out
-    t.check(int(out) <= 10, out)
+    t.check(int(out) <= 8, out)
 
 
 def test_the_next_step_has_the_precision_that_was_asked_for(t):
