@@ -17,7 +17,7 @@ bool read_byte_size(std::string_view text, uint64_t& bytes) {
     unit.remove_suffix(2);
   else if (unit.ends_with('B'))
     unit.remove_suffix(1);
-  const size_t power = unit.empty() ? 0 : std::string_view("KMGT").find(unit[0]) + 1;
+  const size_t power = unit.empty() ? 0 : std::string_view("KMG").find(unit[0]) + 1;
   if (unit.size() > 1 || (!unit.empty() && power == 0)) return false;
   const double size = std::ldexp(n, static_cast<int>(10 * power));
   if (size >= 0x1p63 || (power == 0 && n != std::floor(n))) return false;

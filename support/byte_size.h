@@ -8,7 +8,7 @@
 namespace ouro {
 inline namespace support {
 
-/// A number of bytes, with K, M, G or T for the powers of 1024: "4096", "64M", "1.5G", "600MB". False: it is none, or
+/// A number of bytes, with K, M or G for the powers of 1024: "4096", "64M", "1.5G", "600MB". False: it is none, or
 /// too large.
 bool read_byte_size(std::string_view text, uint64_t& bytes);
 

@@ -14,6 +14,7 @@
 #include "jit/specialise/spans.h"
 #include "jit/versions/loop_watch.h"
 #include "jit/versions/place.h"
+#include "runtime/autodiff/apart.h"
 #include "runtime/autodiff/state.h"
 #include "runtime/demand/loop.h"
 #include "runtime/interpreter/code.h"
@@ -244,27 +245,34 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
 
 RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
   runtime::MemoryUnlimited unlimited(s.memory);
+  const bool apart = std::exchange(runtime::autodiff::state(s).must_be_compiled, false);
   auto* jit = static_cast<JitExecutor*>(s.executor);
-  CodeVersions& code = *static_cast<CodeVersions*>(data);
-  if (code.code->derived && !jit->serves_forms()) return RunOutcome::not_taken;
-  FunctionVersions& f = jit->function_of(code, runtime::frame_closure(frame));
+  const RunOutcome o = jit->entered(s, frame, *static_cast<CodeVersions*>(data), result, apart);
+  if (!apart || o != RunOutcome::not_taken) return o;
+  (void)runtime::autodiff::raise_not_compiled(s);
+  return RunOutcome::raised;
+}
+
+RunOutcome JitExecutor::entered(Session& s, Frame& frame, CodeVersions& code, Value& result, bool apart) {
+  if (code.code->derived && !serves_forms()) return RunOutcome::not_taken;
+  FunctionVersions& f = function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) {
-    if (jit->times_all) {
-      Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = jit->compiler_ns_};
-      jit->interpret(c);
+    if (times_all && !apart) {
+      Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = compiler_ns_};
+      interpret(c);
     }
     return RunOutcome::not_taken;
   }
   // Mostly it is a part of a step that is being compiled, too.
-  const bool part = code.transform && !f.marked && !jit->everything_ && f.versions.empty();
+  const bool part = code.transform && !f.marked && !everything_ && f.versions.empty();
   const bool known = f.worth || f.allowance_ms > 0;
   const uint32_t waits = s.options.mode == runtime::Mode::auto_ && !known ? kTransformWaits : 0;
-  if (part && (f.asked < waits || (jit->queue_ && jit->queue_->busy()))) {
+  if (part && (f.asked < waits || (queue_ && queue_->busy()))) {
     ++f.asked;
     return RunOutcome::not_taken;
   }
-  if (part && !jit->wants(frame, true)) return RunOutcome::not_taken;
-  return jit->call(s, frame, f, result);
+  if (part && !wants(frame, true)) return RunOutcome::not_taken;
+  return call(s, frame, f, result, apart);
 }
 
 // The pullback of a compiled form can be asked for once, and it knows of no slots of classes.
@@ -273,8 +281,8 @@ bool JitExecutor::serves_forms() const {
   return !state.reusable_pullbacks && !state.classes_hold;
 }
 
-RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result) {
-  Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = compiler_ns_};
+RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Value& result, bool apart) {
+  Call c{.frame = frame, .function = f, .start = Clock::now(), .compiler_ns = compiler_ns_, .apart = apart};
   if (scratch_.size() <= depth_) scratch_.emplace_back();
   Scratch& x = scratch_[depth_];
   const auto& params = f.code->blocks[0].params;
@@ -291,7 +299,7 @@ RunOutcome JitExecutor::call(Session& s, Frame& frame, FunctionVersions& f, Valu
   if (s.demands.waiting() && !s.demands.latched()) runtime::adopt_demands(s);
   const uint64_t steps = s.demands.loop().steps();
   const RunOutcome o = serve(s, c, result);
-  if (o == RunOutcome::not_taken) interpret(c);
+  if (o == RunOutcome::not_taken && !apart) interpret(c);
   // It was a step, and its plan is latched no more.
   if (depth_ == 0 && s.demands.loop().steps() != steps) {
     (void)s.demands.loop().library_follows(s);
@@ -336,7 +344,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       v->last_call = ++f.fitting_calls;
       ++v->fitted;
       if (state == Version::State::ready)
-        return on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, *v, place, result);
+        return !c.apart && on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, v, place, result);
       compiling = true;
       break;
     }
@@ -355,7 +363,7 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       const bool other_place = serves->demands.device != plan.device && (place || serves->placed);
       const bool waits = other_place && s.options.mode == runtime::Mode::graph;
       if (!compiling && derive(s, f, *serves, plan, place != 0, waits) && waits) return serve(s, c, result);
-      if (!other_place && same_bits) return run_version(s, c, *serves, place, result);
+      if (!other_place && same_bits) return run_version(s, c, serves, place, result);
       compiling = true;
       break;
     }
@@ -436,7 +444,17 @@ double one_number(const Value& v) {
 }
 }  // namespace
 
-RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result) {
+void JitExecutor::note_left_apart(Session& s, const Call& c, const Version& v) {
+  constexpr uint64_t kMostLeft = 32;
+  const uint64_t left = v.exits.load(std::memory_order_relaxed);
+  if (v.made->back && v.made->back->calls_apart && left > kMostLeft && 2 * left > v.calls)
+    refuse(s, c.frame, c.function, "what it calls inside cannot be compiled, or raises");
+}
+
+// (By value: inner calls of the same function may drop the version.)
+RunOutcome JitExecutor::run_version(Session& s, Call& c, std::shared_ptr<Version> version, uint8_t place,
+                                    Value& result) {
+  Version& v = *version;
   runtime::Demands::Latch latch(s.demands, v.demands);
   if (!v.placed) s.demands.running(v.demands);
   v.last_step = s.demands.loop().steps();
@@ -458,7 +476,8 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   RunContext context{.session = s, .threads = runtime::session_threads(s), .place = place, .times = times_all};
   // Stress mode: leave at the first instruction, the next time at the second, and so on, until a run gets through.
   if (stress_exits_ && !v.made->has_effects) context.leave_after = v.stress_exit++;
-  auto* random = v.made->draws ? &s.state<runtime::RandomState>() : nullptr;
+  const bool draws = v.made->draws || (v.made->back && v.made->back->calls_apart);
+  auto* random = draws ? &s.state<runtime::RandomState>() : nullptr;
   const runtime::RandomState drawn = random ? *random : runtime::RandomState{};
   const bool shadowed = depth_ == 1 && !place && s.demands.loop().wants_shadow();
   const Shadow shadow = shadowed ? run_shadow(s, c, v, context.threads) : Shadow{};
@@ -474,6 +493,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
     // Nothing outside has been changed: the interpreter does the call.
     v.exits.fetch_add(1, std::memory_order_relaxed);
     if (times_all) v.left_because = v.plan()->leave_reason();
+    note_left_apart(s, c, v);
     c.left = true;
     return RunOutcome::not_taken;
   }
@@ -482,6 +502,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
       v.exits.fetch_add(1, std::memory_order_relaxed);
       if (times_all) v.left_because = "an exception: " + runtime::text_of(s, s.pending);
       s.pending = Value();
+      note_left_apart(s, c, v);
       c.left = true;
       return RunOutcome::not_taken;
     }
@@ -492,9 +513,8 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, Version& v, uint8_t pla
   }
   v.stress_exit = 0;
   if (status == PlanExit::waits) {
-    const auto version = std::ranges::find(c.function.versions, &v, [](const auto& p) { return p.get(); });
     const WaitingCall call{.executor = *this,
-                           .version = *version,
+                           .version = version,
                            .place = place,
                            .drawn = drawn,
                            .function = Value::share(runtime::frame_closure(c.frame)),

@@ -88,6 +88,7 @@ class JitExecutor final : public runtime::Executor {
   FunctionVersions& function_of(CodeVersions& c, const runtime::Function* closure);
   bool serves_forms() const;
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
+  runtime::Outcome entered(Session& s, runtime::Frame& frame, CodeVersions& code, Value& result, bool apart);
   // One call of a function that has versions, or might.
   struct Call {
     runtime::Frame& frame;
@@ -96,8 +97,9 @@ class JitExecutor final : public runtime::Executor {
     uint64_t compiler_ns = 0;            // that the script had waited for the compiler then
     std::shared_ptr<Version> fitting{};  // null: none, or the compiler did not get there
     bool left = false;                   // it left in the middle, and the interpreter does the call
+    bool apart = false;                  // of a compiled program: the interpreter must not do it
   };
-  runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result);
+  runtime::Outcome call(Session& s, runtime::Frame& frame, FunctionVersions& f, Value& result, bool apart);
   runtime::Outcome serve(Session& s, Call& c, Value& result);
   // How many versions a function has (jit/versions/how_many.cpp).
   static size_t count_versions(Session& s, FunctionVersions& f);
@@ -130,7 +132,9 @@ class JitExecutor final : public runtime::Executor {
   // The device on which a call's tensors are placed goes into the plan, and into `place`. False: not all are placed
   // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.
   bool settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place);
-  runtime::Outcome run_version(Session& s, Call& c, Version& v, uint8_t place, Value& result);
+  runtime::Outcome run_version(Session& s, Call& c, std::shared_ptr<Version> version, uint8_t place, Value& result);
+  // Inner calls of a form that walks over a tree are not compiled again and again: neither is the form.
+  void note_left_apart(Session& s, const Call& c, const Version& v);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
   // Of the attempt that was begun; null: it has not ended, or came to nothing.

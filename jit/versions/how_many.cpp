@@ -1,8 +1,8 @@
 // The executor's part in how many versions a function has.
 //
 //   eight                      each is code, and a call looks at the guards of one after the other
-//   one more for each eight    calls that a version served for which it was not made: what differs comes again, such as
-//                              the lengths of sentences
+//   one more for each          that has served some calls more: what differs comes again, such as the lengths of
+//                              sentences
 //   none for a while           where no call has used the last versions: what differs will hardly come again (trees,
 //                              dicts with other keys each time, lists of lists). The wait grows with each unused one
 //   one in place of another    where there is no room, after many calls that fit none: a program that comes to rest
@@ -30,8 +30,8 @@ size_t JitExecutor::count_versions(Session& s, FunctionVersions& f) {
 }
 
 size_t JitExecutor::most_versions(const FunctionVersions& f) {
-  const uint64_t again = f.fitting_calls - std::min<uint64_t>(f.fitting_calls, f.versions.size());
-  return std::min<size_t>(kMaxVersions + again / kCallsForOneMore, kMostVersions);
+  const auto comes_again = [](const auto& v) { return v->fitted > kCallsForOneMore; };
+  return std::min(kMaxVersions + static_cast<size_t>(std::ranges::count_if(f.versions, comes_again)), kMostVersions);
 }
 
 bool JitExecutor::has_room(Session& s, FunctionVersions& f) {

@@ -106,7 +106,7 @@ Value pullback_again(Session& s, const Waiting& w, std::vector<Value>& values) {
                     w.version->made->typed->qualname.text()));
   auto& random = s.state<runtime::RandomState>();
   const runtime::RandomState before = random;
-  if (w.version->made->draws) random = w.drawn;
+  if (w.version->made->draws || w.version->made->back->calls_apart) random = w.drawn;
   const ad::ReusablePullbacks interpreted(s);
   const std::vector<Value> args(w.args_of(values).begin(), w.args_of(values).end());
   const Value function = values[0];

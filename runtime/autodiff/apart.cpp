@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include "runtime/autodiff/autodiff.h"
+#include "runtime/autodiff/state.h"
+#include "runtime/interpreter/code.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/exception.h"
+#include "runtime/object/executor.h"
 #include "runtime/object/ops.h"
 #include "runtime/tensor/tensor.h"
 
@@ -56,13 +59,22 @@ Value call_form(Session& s, const Value& form, const Value& args) {
 
 }  // namespace
 
+Value raise_not_compiled(Session& s) {
+  return raise_text(s, ExcKind::RuntimeError, "a form that a compiled program calls is not compiled");
+}
+
 Value call_apart(Session& s, const Args& a) { return call_form(s, a[0], a[1]); }
 
 Value call_apart_as(Session& s, const Args& a) {
   if (has_cotangent(a[1]))
     return raise_text(s, ExcKind::RuntimeError,
                       "an argument that the compiled program takes for one without cotangents");
-  OURO_TRY(pair, call_form(s, a[0], a[1]));
+  const auto* f = cast_exact<Function>(a[0]);
+  if (!f || !code_of(s, f->code)->entry) return raise_not_compiled(s);
+  state(s).must_be_compiled = true;
+  const Value pair = call_form(s, a[0], a[1]);
+  state(s).must_be_compiled = false;
+  if (pair.is_error()) return pair;
   std::vector<Value> parts;
   if (!take_apart((*pair.as<Tuple>())[0], a[2], parts))
     return raise_text(s, ExcKind::RuntimeError, "a form gave another kind of value than the compiled program has seen");

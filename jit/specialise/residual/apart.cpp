@@ -12,6 +12,10 @@
 // what encode has: a version for leaves and one for inner nodes. It is the interpreter's call of the form, which has
 // its own program, so runs wait inside of each other.
 //
+// Compiled code does all of such a call, or nothing of it is done: then the run is left up to the first call that the
+// interpreter has made, which it does from the beginning (runtime/autodiff/apart.h). So an inner call changes nothing
+// that the program has read, and what it raises is raised by the interpreter.
+//
 // What the call gives must be known: its kinds are those that the same call gives as a part of the program. A second
 // specialiser, whose program nobody keeps (`request.probes`), executes it for that, down to the first leaf; there each
 // other inner call gives what the first one gave. At run time the kinds are checked, and the form's result must have
@@ -125,8 +129,11 @@ std::optional<Value> Specialiser::seen_value(const AVal& v) const {
 bool Specialiser::may_stand_apart(const AVal& form, const std::vector<AVal>& args) const {
   const ir::FunctionRef& fn = form.parts->code;
   if (!(request_.waits || request_.probes) || in_try_ || recording_ || session.devices.used()) return false;
-  if (!ir::grad::is_forward_form(*fn) || !is_of_script(fn->span) || source_of_form(form).parts->function.is_unbound())
-    return false;
+  if (!ir::grad::is_forward_form(*fn) || !is_of_script(fn->span)) return false;
+  // The form of this very function is a constant of the program; one that captures something may be made anew.
+  const auto* source = cast_exact<runtime::Function>(source_of_form(form).parts->function);
+  if (!source || !source->captures.empty()) return false;
+  if (fn->sig.varargs || fn->sig.varkw || fn->sig.kwonly || fn->sig.count() != args.size()) return false;
   const bool active = std::ranges::any_of(frames_, [&](const AFrame* f) { return f->code == fn; });
   return active && std::ranges::all_of(args, [&](const AVal& v) {
            const ir::Type* t = type_of(v);
