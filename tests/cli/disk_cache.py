@@ -294,7 +294,7 @@ def test_a_command_line_that_says_nothing_sensible_is_refused(t):
     t.equal(refused("cache", "clear", "all"), wrong + "'all'")
     t.equal(refused("--cache=maybe", "step.ouro"), "ouro: --cache is on or off, not 'maybe'")
     t.equal(refused("--cache", "step.ouro"), "ouro: --cache needs a value: --cache=...")
-    for number in ("", "x", "-1", "1T", "1MB", "99999999999G", "1e9"):
+    for number in ("", "x", "-1", "1T", "1MX", "99999999999G", "1e9"):
         t.equal(refused(f"--cache-bytes={number}", "step.ouro"),
                 f"ouro: --cache-bytes is a number of bytes (64M, 1G), not '{number}'")
     t.equal(refused("step.ouro", OURO_CACHE="yes"), "ouro: OURO_CACHE is on or off, not 'yes'")
