@@ -86,10 +86,9 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
   if (unused < 2) return false;
   // In the mode graph by calls, so that each run of a script makes the same versions. What forms call has compiled
   // forms of its own.
-  if (s.options.mode != runtime::Mode::auto_ && !ir::grad::is_forward_form(*f.code)) {
-    const bool in_tree = walks(f);
-    const auto over = unused - (in_tree ? kUnusedWalks : kUnusedInGraph);
-    return over >= 0 && f.misses < (in_tree ? uint64_t{32} << 2 * over : uint64_t{4} << over);
+  if (s.options.mode != runtime::Mode::auto_) {
+    const auto most = ir::grad::is_forward_form(*f.code) ? kUnusedForms : walks(f) ? kUnusedWalks : kUnusedInGraph;
+    return unused >= most && f.misses < kMissesToReplace << 2 * (unused - most);
   }
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);
   if (newest.state.load(std::memory_order_acquire) == Version::State::compiling) return true;
