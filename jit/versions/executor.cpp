@@ -343,6 +343,10 @@ RunOutcome JitExecutor::serve(Session& s, Call& c, Value& result) {
       c.fitting = v;
       v->last_call = ++f.fitting_calls;
       ++v->fitted;
+      if (state == Version::State::ready && f.apart_skips > 0) {
+        --f.apart_skips;
+        return RunOutcome::not_taken;
+      }
       if (state == Version::State::ready)
         return !c.apart && on_trial(s, c) ? RunOutcome::not_taken : run_version(s, c, v, place, result);
       compiling = true;
@@ -444,11 +448,12 @@ double one_number(const Value& v) {
 }
 }  // namespace
 
-void JitExecutor::note_left_apart(Session& s, const Call& c, const Version& v) {
-  constexpr uint64_t kMostLeft = 32;
-  const uint64_t left = v.exits.load(std::memory_order_relaxed);
-  if (v.made->back && v.made->back->calls_apart && left > kMostLeft && 2 * left > v.calls)
-    refuse(s, c.frame, c.function, "what it calls inside cannot be compiled, or raises");
+void JitExecutor::note_left_apart(const Call& c, const Version& v) {
+  constexpr uint32_t kMostDoubled = 10;
+  FunctionVersions& f = c.function;
+  if (!v.made->back || !v.made->back->calls_apart) return;
+  f.apart_failed = std::min(f.apart_failed + 1, kMostDoubled);
+  f.apart_skips = 1U << f.apart_failed;
 }
 
 // (By value: inner calls of the same function may drop the version.)
@@ -493,7 +498,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, std::shared_ptr<Version
     // Nothing outside has been changed: the interpreter does the call.
     v.exits.fetch_add(1, std::memory_order_relaxed);
     if (times_all) v.left_because = v.plan()->leave_reason();
-    note_left_apart(s, c, v);
+    note_left_apart(c, v);
     c.left = true;
     return RunOutcome::not_taken;
   }
@@ -502,7 +507,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, std::shared_ptr<Version
       v.exits.fetch_add(1, std::memory_order_relaxed);
       if (times_all) v.left_because = "an exception: " + runtime::text_of(s, s.pending);
       s.pending = Value();
-      note_left_apart(s, c, v);
+      note_left_apart(c, v);
       c.left = true;
       return RunOutcome::not_taken;
     }
@@ -513,6 +518,7 @@ RunOutcome JitExecutor::run_version(Session& s, Call& c, std::shared_ptr<Version
   }
   v.stress_exit = 0;
   if (status == PlanExit::waits) {
+    c.function.apart_failed = 0;
     const WaitingCall call{.executor = *this,
                            .version = version,
                            .place = place,

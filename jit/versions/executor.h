@@ -133,8 +133,9 @@ class JitExecutor final : public runtime::Executor {
   // alike, or the function makes tensors of its own, which nobody placed; the interpreter knows where each result is.
   bool settle_place(Session& s, const Version& fitting, runtime::ExecutionPlan& plan, uint8_t& place);
   runtime::Outcome run_version(Session& s, Call& c, std::shared_ptr<Version> version, uint8_t place, Value& result);
-  // Inner calls of a form that walks over a tree are not compiled again and again: neither is the form.
-  void note_left_apart(Session& s, const Call& c, const Version& v);
+  // A run was left because of an inner call (jit/specialise/residual/apart.cpp): the next ones are the interpreter's,
+  // twice as many each time.
+  static void note_left_apart(const Call& c, const Version& v);
   std::shared_ptr<Version> make_version(Session& s, runtime::Frame& frame, FunctionVersions& f,
                                         const std::vector<Value>& args, const std::string& why);
   // Of the attempt that was begun; null: it has not ended, or came to nothing.

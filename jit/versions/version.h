@@ -96,6 +96,8 @@ struct FunctionVersions {
   std::shared_ptr<SpecialiseResult> missed;
   uint32_t missed_node = 0;
   uint32_t asked = 0;  // calls of a transform's closure before it is compiled
+  // Runs that were left because of an inner call of theirs, one after the other, and calls until it is tried again.
+  uint32_t apart_failed = 0, apart_skips = 0;
 };
 
 // The functions of one code.
