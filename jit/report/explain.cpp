@@ -29,7 +29,7 @@ bool all_lost(const FunctionReport& f) {
 // What the compiler's thread writes is read when it is done.
 bool is_done(const Version& v) { return v.state.load(std::memory_order_acquire) != Version::State::compiling; }
 
-// Was none of its code ready before the script ended, or nobody waited for it any more?
+// Was none of its versions ready when the script ended?
 bool is_late(const FunctionReport& f) {
   return f.compiled_calls == 0 && !f.of->versions.empty() && std::ranges::none_of(f.of->versions, [](const auto& v) {
            return v->state.load(std::memory_order_acquire) == Version::State::ready;
@@ -85,8 +85,8 @@ std::string summary(const Report& r) {
                                                           : calls_text(f->compiled_calls) + " compiled");
     if (f->reached != Reached::interpreted && f->interpreted_calls)
       out += fmt::format(", {} interpreted", f->interpreted_calls);
-    if (is_late(*f)) out += " (no code of it was ready before the end)";
-    if (!f->of->full.empty()) out += fmt::format(" (what fits none of {})", f->of->full);
+    if (is_late(*f)) out += " (no version of it was ready before the end)";
+    if (!f->of->full.empty()) out += " (its versions fit no other calls)";
     out += "\n";
   }
   return out;

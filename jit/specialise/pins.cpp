@@ -150,7 +150,7 @@ static bool specialise_structure(Session& s, const SpecialiseRequest& constant, 
 
 static bool overlap(Span a, Span b) { return a.file == b.file && a.begin < b.end && b.begin < a.end; }
 
-static SpecialiseResult specialise_known(Session& s, SpecialiseRequest& request, Pins& pins) {
+static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& request, Pins& pins) {
   pins.ask(request);
   request.parts = request.varying.empty();  // a constant is better than boxed values
   SpecialiseResult out = specialise_sizes(s, request);
@@ -237,9 +237,9 @@ static SpecialiseResult specialise_known(Session& s, SpecialiseRequest& request,
 }
 
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
-  SpecialiseResult out = specialise_known(s, request, pins);
+  SpecialiseResult out = specialise_with_pins(s, request, pins);
   // A tree of lists or tuples: the form of an inner node need not know what is below it.
-  if (!out.ok || !out.back || !out.back->calls_apart || !out.nests) return out;
+  if (!out.ok || !out.back || !out.back->calls_apart || !out.holds_containers) return out;
   SpecialiseRequest shallow = request;
   shallow.shallow = true;
   SpecialiseResult other = specialise_sizes(s, shallow);

@@ -4,6 +4,7 @@
 
 #include "ir/ops/registry.h"
 #include "jit/specialise/attempt.h"
+#include "jit/specialise/residual/apart.h"
 #include "jit/specialise/residual/describe.h"
 #include "jit/specialise/specialiser.h"
 #include "support/diag.h"
@@ -14,7 +15,8 @@ namespace ouro::jit {
 namespace prim = ir::prim;
 using ir::Atom;
 
-Specialiser::Specialiser(Session& s, const SpecialiseRequest& request) : session(s), request_(request) {}
+Specialiser::Specialiser(Session& s, const SpecialiseRequest& request)
+    : session(s), request_(request), apart_(std::make_shared<Apart>(*this)) {}
 
 void Specialiser::collect_outputs(const AVal& result) {
   Describer b(*this, Describer::For::exit);
@@ -132,7 +134,7 @@ SpecialiseResult Specialiser::run() {
     for (const AVal& c : f.items()) params.push_back(c);
     AVal result = exec_function(f.parts->code, std::move(params), f.parts->globals, span);
     if (request_.probes) {
-      read_probed(result);
+      apart_->found(one_side(settle(items_of(result, "is a pair").at(0))));
       return r;
     }
     request_.waits ? collect_waiting(result) : collect_outputs(result);

@@ -144,8 +144,8 @@ struct SpecialiseResult {
   bool has_effects = false;       // boxed operations with effects stand inside
   bool draws = false;             // random numbers
   bool generators = false;        // scripts' functions with yield were followed
-  bool nests = false;             // an argument is a list, dict or tuple that holds others
-  bool walks = false;             // a function calls itself inside: with parts of a tree, for example
+  bool holds_containers = false;  // an argument is a list, dict or tuple that holds others
+  bool recursive = false;         // a function of the script calls itself inside: with parts of a tree, for example
 };
 
 /// Numbers that turn out to be written are no constants of what is made.

@@ -38,11 +38,13 @@ namespace ouro::jit {
 
 using runtime::Args;
 struct NativeTable;
+class Apart;
 
 class Specialiser {
  public:
   Specialiser(Session& s, const SpecialiseRequest& request);
   SpecialiseResult run();
+  Apart& apart() { return *apart_; }
 
   // ---- control (execute/control.cpp)
   AVal exec_function(const ir::FunctionRef& code, std::vector<AVal> params, const Value& globals, Span call_site);
@@ -324,8 +326,6 @@ class Specialiser {
   AVal cotangent_add_item(const AVal& sum, const AVal& dy, const AVal& index, const AVal& kept, const AVal& env);
   std::string identity_text(const AVal& a);
   Value shadow_key(const AVal& object, const AVal& slot);
-  AVal emit_apart(const AVal& form, const AVal& args);
-  void emit_pull(const AVal& back, const AVal& dy, const AVal& env);
   void shadow_add(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
   AVal shadow_peek(const AVal& env, const AVal& object, const AVal& slot);
   AVal shadow_take(const AVal& env, const AVal& object, const AVal& slot);
@@ -475,6 +475,7 @@ class Specialiser {
   Symbol function_name{};
 
  private:
+  friend class Apart;
   template <class Entry>
   AVal handled(const Entry& entry, std::string_view name, const std::vector<AVal>& args,
                const std::vector<std::pair<Symbol, AVal>>& keywords);
@@ -634,18 +635,13 @@ class Specialiser {
   }
   void send(const AVal& env, const AVal& object, const AVal& slot, const AVal& d);
   void need_map(const AVal& env, const AVal& object);
-  // apart.cpp: recursion over data in such a form
-  std::optional<Value> seen_value(const AVal& v) const;
-  bool may_stand_apart(const AVal& form, const std::vector<AVal>& args) const;
-  AVal call_apart(const AVal& form, const std::vector<AVal>& args,
-                  const std::vector<std::pair<Symbol, AVal>>& keywords);
-  std::shared_ptr<struct ApartResult> probe(const Value& form, const std::vector<AVal>& args) const;
-  void read_probed(const AVal& pair);
-  void check_apart(const AVal& value) const;
+  [[noreturn]] void abandon_crossing();
+  std::vector<std::array<AVal, 3>> take_sent(const AVal& env);
   void note_written(const AVal& loaded);
   void note_written(const AObject& o, const AObject::Slot& slot);
 
   const SpecialiseRequest& request_;
+  const std::shared_ptr<Apart> apart_;  // calls that are no part of the program
   AHeap heap_;
   std::unordered_map<const void*, HeapId> external_;  // concrete object → its abstract one
   std::unordered_map<const void*, ir::Atom> pooled_;
@@ -678,8 +674,7 @@ class Specialiser {
   int raising_ = 0;        // blocks that end in a raise, being executed: they have no holes
   Recording* recording_ = nullptr;
   NextCall* next_call_ = nullptr;  // the innermost one; null: nobody would see a StopIteration end an iterator
-  size_t redone_ =
-      0;  // places of the program from which the interpreter does the call again: a raise, what stands inside try
+  size_t redone_ = 0;  // places from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
   std::unordered_set<const runtime::Object*> boxed_lists_;  // lists outside that are passed on boxed
   std::map<uint32_t, Value> sets_;                          // those outside, by their nodes
@@ -689,13 +684,9 @@ class Specialiser {
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   HeapId sent_env_ = kNoHeap;                       // the shadow map of a pullback that goes on behind ad.wait
   std::vector<std::pair<AVal, AVal>> sent_places_;  // object and slot: who gets a cotangent there
-  std::map<const ir::Function*, std::shared_ptr<struct ApartResult>> apart_;  // what calls of these forms give
-  struct ApartResult* probed_ = nullptr;
-  bool calls_apart_ = false;
-  ir::Atom map_{};                               // the run-time shadow map behind ad.wait, where it is called for
-  std::set<uint32_t> tags_;                      // names that are tags
-  std::vector<std::shared_ptr<Rolled>> rolled_;  // loops of the program whose turns leave records
-  std::map<uint32_t, Turn> turns_;               // by the name of the chain
+  std::set<uint32_t> tags_;                         // names that are tags
+  std::vector<std::shared_ptr<Rolled>> rolled_;     // loops of the program whose turns leave records
+  std::map<uint32_t, Turn> turns_;                  // by the name of the chain
   std::map<std::shared_ptr<const AParts>, int64_t> ids_of_parts_;
   bool testing_end_ = false;  // the operand is read by is.end
   struct {

@@ -245,8 +245,8 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
 
 RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& result) {
   runtime::MemoryUnlimited unlimited(s.memory);
-  const bool apart = std::exchange(runtime::autodiff::state(s).must_be_compiled, false);
   auto* jit = static_cast<JitExecutor*>(s.executor);
+  const bool apart = std::exchange(jit->must_serve, false);
   const RunOutcome o = jit->entered(s, frame, *static_cast<CodeVersions*>(data), result, apart);
   if (!apart || o != RunOutcome::not_taken) return o;
   (void)runtime::autodiff::raise_not_compiled(s);

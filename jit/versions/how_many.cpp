@@ -61,9 +61,9 @@ void JitExecutor::replace_oldest(Session& s, FunctionVersions& f) {
   f.misses_to_replace *= 2;
 }
 
-// Does it call itself with parts of what it is given?
-static bool walks(const FunctionVersions& f) {
-  return std::ranges::any_of(f.versions, [](const auto& v) { return v->made->walks; });
+// Does a function call itself inside of it, as one that walks over a tree does?
+static bool is_recursive(const FunctionVersions& f) {
+  return std::ranges::any_of(f.versions, [](const auto& v) { return v->made->recursive; });
 }
 
 // Is it called by a function that is compiled, for other trees?
@@ -71,8 +71,9 @@ bool JitExecutor::is_part_of_walk(const runtime::Frame& frame) const {
   bool found = false;
   runtime::each_caller(frame, [&](const ir::Function& code) {
     const auto at = index_.find(&code);
-    found = found || (at != index_.end() &&
-                      std::ranges::any_of(at->second->functions, [](const FunctionVersions* f) { return walks(*f); }));
+    found = found || (at != index_.end() && std::ranges::any_of(at->second->functions, [](const FunctionVersions* f) {
+                        return is_recursive(*f);
+                      }));
     return !found;
   });
   return found;
@@ -87,7 +88,9 @@ bool JitExecutor::backs_off(Session& s, const FunctionVersions& f) const {
   // In the mode graph by calls, so that each run of a script makes the same versions. What forms call has compiled
   // forms of its own.
   if (s.options.mode != runtime::Mode::auto_) {
-    const auto most = ir::grad::is_forward_form(*f.code) ? kUnusedForms : walks(f) ? kUnusedWalks : kUnusedInGraph;
+    const auto most = ir::grad::is_forward_form(*f.code) ? kUnusedForms
+                      : is_recursive(f)                  ? kUnusedRecursive
+                                                         : kUnusedInGraph;
     return unused >= most && f.misses < kMissesToReplace << 2 * (unused - most);
   }
   const Version& newest = **std::ranges::find_if(f.versions, is_unused);

@@ -116,9 +116,9 @@ struct CodeVersions {
 constexpr size_t kMaxVersions = 8;    // of calls that differ each time
 constexpr size_t kMostVersions = 64;  // of calls that come again
 constexpr uint64_t kCallsForOneMore = 4;
-constexpr int64_t kUnusedInGraph = 6;  // versions that no second call has used, until the next one waits
-constexpr int64_t kUnusedWalks = 3;    // those of a walk over a tree
-constexpr int64_t kUnusedForms = 2;    // and of a forward form that is compiled by itself
+constexpr int64_t kUnusedInGraph = 6;    // versions that no second call has used, until the next one waits
+constexpr int64_t kUnusedRecursive = 3;  // those of a function that calls itself
+constexpr int64_t kUnusedForms = 2;      // and of a forward form that is compiled by itself
 constexpr size_t kMaxFailures = 3;
 constexpr uint32_t kMostChanged = 3;     // attempts in slices, until one is made in one piece
 constexpr size_t kMaxFunctions = 64;     // of one code

@@ -23,9 +23,8 @@ struct State {
   std::unordered_set<const Object*> opaque_generators;  // made in differentiated code, not differentiated themselves
   std::vector<Value> guarded;                           // generators with a yield inside of a try
   int reusable_pullbacks = 0;  // pullbacks that are made now may be asked for again and again: the interpreter's can be
-  bool must_be_compiled = false;                 // the form that is called next (apart.h)
-  Value rules;                                   // module grad_rules
-  Value table;                                   // its RULES
+  Value rules;                 // module grad_rules
+  Value table;                 // its RULES
   std::unordered_map<std::string, Value> found;  // rules and functions by name
   std::unordered_set<const ir::Function*>
       transforms;  // what grad and value_and_grad give: compiled as a script's function

@@ -291,7 +291,7 @@ void Control::reply(Connection& c, std::string text) {
   c.end = Clock::now() + std::chrono::milliseconds(kPatience);
 }
 
-// Who runs the program learns what was refused.
+// A refused request is in the log of the program.
 void Control::answer(Connection& c, std::string text) {
   constexpr size_t kShown = 60;
   if (text.starts_with("error: ")) {
@@ -326,7 +326,7 @@ bool Control::hear(Connection& c) {
 void Control::begin_visit(Connection& c) {
   const nlohmann::json text = nlohmann::json::parse(c.text.substr(kRun.size()), nullptr, /*allow_exceptions=*/false);
   if (!text.is_string()) return answer(c, "error: `run` takes the text as a JSON string\n");
-  if (!demands_.visits().received()) return reply(c, "error: this program takes no statements\n");
+  if (!demands_.visits().received()) return answer(c, "error: this program takes no statements\n");
   c.visit = demands_.visit(text.get<std::string>());
   c.end = Clock::now() + std::chrono::milliseconds(kVisitPatience);
 }

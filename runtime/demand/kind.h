@@ -68,7 +68,7 @@ constexpr DemandKind duration_goal(std::string_view name, std::string_view value
       .relation = DemandKind::Relation::at_most,
       .takes = [](std::string_view v) { return read_duration(v).has_value(); },
       .target = [](std::string_view v, const Measures&) { return *read_duration(v); },
-      .measured = [](std::string_view, const Measures& m) { return m.steps ? m.*measure : kUnknownAmount; },
+      .measured = [](std::string_view, const Measures& m) { return m.*measure > 0 ? m.*measure : kUnknownAmount; },
       .show = duration_text,
   };
 }

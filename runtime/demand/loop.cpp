@@ -26,7 +26,7 @@ constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that 
 constexpr uint64_t kMostNeeded = 1 << 12;
 constexpr double kLook = 0.1;     // seconds, from one look at what the machine has left, or at the library, to the next
 constexpr double kStore = 1;      // seconds, from one time that measures are stored to the next
-constexpr double kBroken = 1.05;  // of a target that was held and was promised to be held
+constexpr double kBroken = 1.05;  // times the target of a goal that was held
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kNotYet = "it is not measured yet";
 constexpr std::string_view kNoStep =
@@ -135,7 +135,7 @@ void Loop::step_ended(Session& s, uint64_t ns, Compiles compiles) {
     if (has_goals) {
       see_precision();
       const double now = processor_seconds();
-      energies_[timed_ % kLast] = processor_time_ > 0 ? now - processor_time_ : 1e-9 * static_cast<double>(ns);
+      if (processor_time_ > 0) energies_[powered_++ % kLast] = now - processor_time_;
       processor_time_ = now;
     }
     ++timed_;
@@ -172,16 +172,17 @@ void Loop::see_memory(Session& s) {
 
 // With the lock held.
 void Loop::measure() {
-  const size_t n = std::min(timed_, kLast);
-  auto median = [&](std::array<double, kLast> values) {
+  auto median = [](std::array<double, kLast> values, size_t n) {
+    n = std::min(n, kLast);
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
     std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(n));
     return n ? *middle : 0.0;
   };
+  const size_t n = std::min(timed_, kLast);
   if (const double result = result_.load(std::memory_order_relaxed); !told_loss_ && !std::isnan(result))
     measures_.metrics.insert_or_assign(std::string(kLoss), result);
-  measures_.step_time = median(times_);
-  measures_.energy = median(energies_);
+  measures_.step_time = median(times_, timed_);
+  measures_.energy = median(energies_, powered_);
   measures_.latency =
       *std::max_element(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(n, 1)));
 }
@@ -342,8 +343,11 @@ void Loop::beat(Session& s, bool between_steps) {
   if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
       !(now.may_round && now.plan.micro_batch) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
-      !goals_changed_.load(std::memory_order_acquire))
+      !goals_changed_.load(std::memory_order_acquire)) {
     has_goals_.store(false, std::memory_order_relaxed);
+    processor_time_ = 0;
+    powered_ = 0;
+  }
 }
 
 // How many goals would be met, the main one counted a little more.
@@ -573,12 +577,12 @@ bool Loop::settled(Session& s) {
   const bool compiles = p.proposal.new_shapes && ++p.waits < kMostWaits && compiles_ && compiles_();
   if (!p.since || compiles) {
     p.since = ticks();
-    timed_ = 0;
+    timed_ = powered_ = 0;
     return false;
   }
   if (ticks() < p.since + kMeasured + (p.proposal.new_shapes ? kUntilHot : 0)) return false;
   const Amounts now = measured();
-  bool kept = true;
+  bool kept = true, broken = false;  // `broken`: a goal that was held is not any more
   std::string outcome;
   std::vector<std::pair<std::string, double>> came;
   for (const Asked& a : asked_) {
@@ -592,13 +596,12 @@ bool Loop::settled(Session& s) {
     const double gain = was->second - promised->second;  // of what is to be small
     const auto target = fixed_.find(goal);
     const bool met = target != fixed_.end() && holds(a.kind->relation, target->second, is->second);
-    const auto held = [&](double amount) { return holds(a.kind->relation, target->second, amount); };
     const double slack = a.kind->relation == DemandKind::Relation::at_least ? 1 / kBroken : kBroken;
-    if (target != fixed_.end() && held(was->second) && held(promised->second) &&
-        !holds(a.kind->relation, target->second * slack, is->second))
-      kept = false;
+    broken = broken || (target != fixed_.end() && holds(a.kind->relation, target->second, was->second) &&
+                        !holds(a.kind->relation, target->second * slack, is->second));
     if (gain > 0 && !met && was->second - is->second < kGainAtLeast * gain) kept = false;
   }
+  kept = kept && !(broken && count_met(now) < count_met(p.before));
   {
     std::lock_guard guard(lock_);
     for (Tried& t : candidates_)

@@ -247,7 +247,7 @@ class Loop {
   std::mutex lock_;  // what follows is read by others. Nothing of Demands that locks is called while it is held
   static constexpr size_t kLast = 9;
   std::array<double, kLast> times_{}, energies_{};
-  size_t timed_ = 0;  // since the measures were begun anew
+  size_t timed_ = 0, powered_ = 0;  // times and energies since the measures were begun anew
   double processor_time_ = 0;
   Measures measures_;
   std::vector<Asked> asked_next_, asked_;

@@ -12,7 +12,7 @@ struct Measures {
   uint64_t steps = 0;
   double step_time = 0;        // seconds: the median of the last steps; 0: none has ended
   double latency = 0;          // seconds: the longest of them
-  double energy = 0;           // core-seconds a step, of all threads: the median
+  double energy = 0;           // core-seconds a step, of all threads: the median; 0: not known yet
   int64_t memory = 0;          // bytes that the session's values and compiled steps hold, as of the last step
   int64_t highest_memory = 0;  // the most of them after any step
   // Bytes that values and compiled steps may hold by what the machine has left (memory_watch.h); NaN: nobody has asked.

@@ -63,6 +63,9 @@ struct Executor {
   virtual PlanMemory memory_of_plans(Session&) { return {}; }
   // Gives back what memory_of_plans() calls idle.
   virtual void drop_idle(Session&) {}
+  // The function that is called next is not to be interpreted: compiled code does the call, or it is an error and
+  // nothing is done (runtime/autodiff/apart.h).
+  bool must_serve = false;
 };
 
 // Who runs the script functions that built-in operations call (runtime/autodiff/recording.h).

@@ -106,3 +106,18 @@ for wrong in ("6MM", "1.5", "-1M", "0.1K", "1X"):
         pass
 """)
     t.equal(t.run("--mode=eager", "units.ouro").out, "600M\n600MB\n0.5G\n1.5GiB\n2048K\n")
+
+
+def test_energy_is_known_from_the_second_step_on(t):
+    """The first step had taken none, so that the goal was met."""
+    t.write("energy.ouro", NET + """
+for i in range(12): step(X, Y)
+demand.set(energy="1us")
+for i in range(2): step(X, Y)
+target = demand.report()["targets"]["energy"]
+print(target["measured"] is None or target["measured"] > 1e-6, target["met"], target["why"] != "")
+for i in range(4): step(X, Y)
+target = demand.report()["targets"]["energy"]
+print(target["measured"] > 1e-6, target["met"])
+""")
+    t.equal(t.run("--mode=graph", "energy.ouro").out, "True False True\nTrue False\n")

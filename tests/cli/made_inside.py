@@ -18,6 +18,7 @@ WHOLE = {
     "dicts_of_classes_twice": ["view_on_one_side", "made_on_one_side"],
     "logs_that_grow": ["Trainer.step", "Trainer.new_key", "on_data", "objects", "decode", "descend", "grad(kept)"],
     "batches_with_names": ["Agent.update"],
+    "early_returns": ["backward"],
     "sizes_that_are_multiples": ["viewed", "repeated", "heads"],
     "generators_of_scripts": ["joined"],
     "generators_numbered_and_zipped": ["all_of_them"],

@@ -137,6 +137,7 @@ def test_a_number_that_decides_structure_has_so_many_versions_and_no_more(t):
     t.check(part.count(": compiled;") <= 8 + 3, part)  # one more for each eight calls that the others serve again
     t.check(re.search(r"other calls are interpreted: \d+ versions; last: n changed", part), part)
     t.check("stays interpreted" not in part, part)
+    t.check("interpreted (its versions fit no other calls)" in told, told)
     # The versions that there are go on serving.
     t.check(re.search(r"version 1: compiled.*\n.*\n.*\n    5 calls", part), part)
     t.check("what changes from call to call: n\n" in part, part)

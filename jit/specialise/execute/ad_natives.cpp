@@ -4,6 +4,7 @@
 
 #include "jit/specialise/execute/native_table.h"
 #include "jit/specialise/execute/recording.h"
+#include "jit/specialise/residual/apart.h"
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/tensor/tensor.h"
 
@@ -83,8 +84,8 @@ AVal dense(Specialiser& s, const AVal& dy, const AVal& y) {
 }
 N(n_dense) { return dense(s, a.at(0), a.at(1)); }
 N(n_acc) { return s.shadow_add(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }
-N(n_call_apart) { return s.emit_apart(a.at(0), a.at(1)); }
-N(n_pull_apart) { return s.emit_pull(a.at(0), a.at(1), a.at(2)), none(); }
+N(n_call_apart) { return s.apart().emit_call(a.at(0), a.at(1), a.at(2)); }
+N(n_pull_apart) { return s.apart().emit_pull(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_take) { return s.shadow_take(a.at(0), a.at(1), a.at(2)); }
 N(n_peek) { return s.shadow_peek(a.at(0), a.at(1), a.at(2)); }
 N(n_put) { return s.shadow_put(a.at(0), a.at(1), a.at(2), a.at(3)), none(); }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/specialise/residual/apart.h"
 #include "jit/specialise/specialiser.h"
 #include "jit/specialise/states/checkpoint.h"
 #include "runtime/protocol/metaclass.h"
@@ -64,7 +65,7 @@ std::vector<AVal> Specialiser::bind_arguments(const AVal& f, const std::vector<A
 }
 
 AVal Specialiser::call_closure(const AVal& f, const std::vector<AVal>& args, const Keywords& keywords) {
-  if (AVal pair = call_apart(f, args, keywords); !pair.is(AKind::unbound)) return pair;
+  if (AVal pair = apart_->call(f, args, keywords); !pair.is(AKind::unbound)) return pair;
   const Checkpoint before = checkpoint();
   try {
     return exec_function(f.parts->code, bind_arguments(f, args, keywords), f.parts->globals, before.span);

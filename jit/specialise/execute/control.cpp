@@ -106,7 +106,7 @@ AVal Specialiser::exec_function(const ir::FunctionRef& fn, std::vector<AVal> par
     return f->code == fn && (is_of_script(fn->span) || !of_other_object(*f, params));
   });
   const bool active = !adapter && outermost != frames_.end();
-  result_->walks = result_->walks || (active && is_of_script(fn->span));
+  result_->recursive = result_->recursive || (active && is_of_script(fn->span));
   const bool undecided = active && arms_ >= (*outermost)->arms + kMaxUndecided;
   if (depth_ >= kMaxDepth || undecided || (active && recursive_.count(fn.get()))) {
     if (active) recursive_.insert(fn.get());

@@ -152,12 +152,12 @@ AVal Specialiser::wrap(const Value& v, AccessNode step) {
   const ObjectKind kind = kind_of(v);
   const bool nests = kind == ObjectKind::list || kind == ObjectKind::tuple || kind == ObjectKind::dict ||
                      kind == ObjectKind::instance || kind == ObjectKind::cell || kind == ObjectKind::record;
-  const bool within =
-      nests && kind != ObjectKind::instance && access.nodes[id].step != AccessNode::Step::argument && is_data(id);
-  result_->nests = result_->nests || within;
-  if (nests && (steps_to(id) > kMaxSteps || (within && request_.shallow))) {
+  const bool container = kind == ObjectKind::list || kind == ObjectKind::tuple || kind == ObjectKind::dict;
+  const bool inner = container && access.nodes[id].step != AccessNode::Step::argument && is_data(id);
+  result_->holds_containers = result_->holds_containers || inner;
+  if (inner && request_.shallow) unfollowed_[id] = v;
+  if (nests && (steps_to(id) > kMaxSteps || (inner && request_.shallow))) {
     access.nodes[id].guard = G::any;
-    unfollowed_[id] = v;
     out = input(nullptr, id, Value());
     out.node = id;
     return node_values_[id] = out;

@@ -8,6 +8,7 @@
 // contribution goes by itself, in the order of the pullback, so sums have the interpreter's bits.
 //
 // The form changes and shows nothing outside: where the run cannot be resumed the interpreter does the form again.
+#include "jit/specialise/residual/apart.h"
 #include "jit/specialise/residual/describe.h"
 #include "runtime/tensor/tensor.h"
 
@@ -92,15 +93,8 @@ void Specialiser::collect_way(const AVal& value, const AVal& pullback, const Res
   Back::Way& way = result_->back->ways.emplace_back();
   way.leaves = having;
   way.cotangents = b.tree(as_given(cotangents));
-  const AObject sums = read(env.heap);
-  for (size_t i = 0; i < sums.keys.size(); ++i) {
-    if (!sums.keys[i].known.is_int()) continue;  // of an object that nobody sees any more
-    if (cotangent_is_zero(sums.items[i])) continue;
-    auto [object, slot] = sent_places_.at(static_cast<size_t>(sums.keys[i].known.as_int()));
-    if (object.is(AKind::ref) && kind_at(object.heap) == AObject::Kind::globals)
-      object = AVal::of(read(object.heap).concrete);
-    way.sent.push_back({b.tree(object), b.tree(slot), b.tree(as_given(sums.items[i]))});
-  }
+  for (const auto& [object, slot, d] : take_sent(env))
+    way.sent.push_back({b.tree(object), b.tree(slot), b.tree(as_given(d))});
   collect_writes(b);
   if (b.is_outdated()) abandon(Reason::branches, "a list, dict or object that differs between branches leaves");
   if (effects_.done || !result_->writes.empty())
@@ -120,7 +114,7 @@ void Specialiser::collect_waiting(const AVal& pair) {
   const auto n = static_cast<uint32_t>(leaves.paths.size());
   if (n == 0 || n > kMostLeaves || leaves.has_more)
     abandon(Reason::derivative, "a function that gives more than two tensors, in a derivative that is interpreted");
-  check_apart(value);
+  apart_->check(value);
   Describer given(*this, Describer::For::exit);
   result_->result = given.tree(value);
   given.settle(result_->result);
@@ -131,8 +125,8 @@ void Specialiser::collect_waiting(const AVal& pair) {
   const Residual::Mark waits = code.mark();
   const AHeap heap = heap_;
   const uint32_t all = (1U << n) - 1;
-  result_->back->calls_apart = calls_apart_;
-  if (calls_apart_) map_ = code.let(prim::tuple_get, {wait}, n + all - 1, nullptr, span);
+  result_->back->calls_apart = apart_->any();
+  if (apart_->any()) apart_->set_map(code.let(prim::tuple_get, {wait}, n + all - 1, nullptr, span));
   for (uint32_t having = all, way = 0; having > 0; --having, ++way) {
     if (way > 0) restore_heap(heap);
     if (having == 1) {  // the last one
@@ -147,7 +141,7 @@ void Specialiser::collect_waiting(const AVal& pair) {
   }
   result_->back->leaves = std::move(leaves.paths);
   // The interpreter would do the form again, and find what has changed since.
-  if (code.is_left_since(waits) && (calls_apart_ || reads_what_may_change()))
+  if (code.is_left_since(waits) && (apart_->any() || reads_what_may_change()))
     abandon(Reason::effects, "a derivative that may be left to the interpreter, of what may have changed by then");
 }
 
@@ -181,10 +175,33 @@ void Specialiser::send(const AVal& env, const AVal& object, const AVal& slot, co
   map.items.push_back(d);
 }
 
+// The contributions so far, each of an object, a slot and a cotangent. The map has them no more.
+std::vector<std::array<AVal, 3>> Specialiser::take_sent(const AVal& env) {
+  if (!env.is(AKind::ref) || env.heap != sent_env_) abandon_crossing();
+  const AObject sums = read(env.heap);
+  AObject& rest = write(env.heap);
+  rest.keys.clear();
+  rest.items.clear();
+  std::vector<std::array<AVal, 3>> out;
+  for (size_t i = 0; i < sums.keys.size(); ++i) {
+    if (!sums.keys[i].known.is_int()) {  // of an object that is made in the program
+      rest.keys.push_back(sums.keys[i]);
+      rest.items.push_back(sums.items[i]);
+      continue;
+    }
+    if (cotangent_is_zero(sums.items[i])) continue;
+    auto [object, slot] = sent_places_.at(static_cast<size_t>(sums.keys[i].known.as_int()));
+    if (object.is(AKind::ref) && kind_at(object.heap) == AObject::Kind::globals)
+      object = AVal::of(read(object.heap).concrete);
+    out.push_back({object, slot, sums.items[i]});
+  }
+  return out;
+}
+
 // What others have added to a slot of an object from outside is not known here.
 void Specialiser::need_map(const AVal& env, const AVal& object) {
-  if (!env.is(AKind::ref) || is_sent(env, object))
-    abandon(Reason::derivative, "a derivative that crosses the interpreter");
+  if (!env.is(AKind::ref) || is_sent(env, object)) abandon_crossing();
 }
+void Specialiser::abandon_crossing() { abandon(Reason::derivative, "a derivative that crosses the interpreter"); }
 
 }  // namespace ouro::jit
