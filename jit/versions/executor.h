@@ -51,7 +51,7 @@ class JitExecutor final : public runtime::Executor {
   runtime::PlanMemory memory_of_plans(Session& s) override;
   void estimate_chunks(Session& s, Version& v, runtime::PlanMemory& out) const;
   void drop_idle(Session& s) override;
-  static void drop_old_plans(Session& s, FunctionVersions& f, const SpecialiseResult& made);
+  void drop_old_plans(Session& s, FunctionVersions& f, const SpecialiseResult& made);
   // The version for another plan, compiled beside the running one; null if there is one already.
   std::shared_ptr<Version> derive(Session& s, FunctionVersions& f, const Version& from, runtime::ExecutionPlan plan,
                                   bool placed = false, bool wait = false);

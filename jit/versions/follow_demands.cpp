@@ -1,4 +1,5 @@
 // The executor's part in demands: versions for another plan, and what compiled functions hold of memory.
+#include <algorithm>
 #include <map>
 
 #include "jit/versions/executor.h"
@@ -109,19 +110,26 @@ bool JitExecutor::ready_to_move(Session& s) {
   return ready;
 }
 
-// Demands that go on changing ask for one plan after the other. Those that were called last stay, so that going back
-// compiles nothing.
+// Demands that go on changing ask for one plan after the other. What nobody waits for any more is not compiled. Those
+// that were called last stay, so that going back compiles nothing.
 void JitExecutor::drop_old_plans(Session& s, FunctionVersions& f, const SpecialiseResult& made) {
   constexpr size_t kMostPlans = 12;
-  const auto may_go = [&](const std::shared_ptr<Version>& v) {
-    return v->made.get() == &made && v->state.load(std::memory_order_acquire) != Version::State::compiling &&
-           !(v->demands == s.demands.plan()) && !(v->demands == s.demands.wanted()) &&
+  const auto of_made = [&](const auto& v) { return v->made.get() == &made; };
+  const auto may_go = [&](const auto& v) {
+    return of_made(v) && !(v->demands == s.demands.plan()) && !(v->demands == s.demands.wanted()) &&
            !(v->demands == s.demands.running_plan()) && !(v->demands == runtime::ExecutionPlan{});
   };
-  const auto of_made = [&](const auto& v) { return v->made.get() == &made; };
+  const auto is_compiling = [](const auto& v) {
+    return v->state.load(std::memory_order_acquire) == Version::State::compiling;
+  };
+  const auto wanted = [&](const auto& v) { return !is_compiling(v) || !may_go(v); };
+  const auto first = f.versions.begin() + 1;  // before it is the one that is made now
+  const auto unwanted = std::stable_partition(first, f.versions.end(), wanted);
+  std::for_each(unwanted, f.versions.end(), [&](const auto& v) { queue_->drop(v.get()); });
+  f.versions.erase(unwanted, f.versions.end());
   while (static_cast<size_t>(std::ranges::count_if(f.versions, of_made)) > kMostPlans) {
     auto oldest = f.versions.end();
-    for (auto v = f.versions.begin() + 1; v != f.versions.end(); ++v)  // the first one is made now
+    for (auto v = f.versions.begin() + 1; v != f.versions.end(); ++v)
       if (may_go(*v) && (oldest == f.versions.end() || (*v)->last_call < (*oldest)->last_call)) oldest = v;
     if (oldest == f.versions.end()) return;
     f.versions.erase(oldest);

@@ -33,7 +33,7 @@ print(after <= 1.1 * before, before, after)
 
 
 def test_old_plans_are_dropped(t):
-    """Each of twenty values had a version that stayed for good."""
+    """Each of twenty values had a version that stayed for good, and each of forty was compiled, long after."""
     t.write("many.ouro", NET.replace("range(8)", "range(1)") + """
 first = step(X, Y)
 for i in range(20):
@@ -49,6 +49,15 @@ print(last.item() < first.item())
 """)
     out = t.run("--mode=graph", "many.ouro").out
     t.check(out.endswith("True\nTrue\n"), out)
+    t.write("fast.ouro", NET + """
+step(X, Y)
+for i in range(40):
+    demand.set(micro_batch=100 + 10 * i)
+    step(X, Y)
+print(len(demand.report()["versions"]))
+""")
+    out = t.run("--mode=graph", "fast.ouro").out
+    t.check(int(out) <= 14, out)
 
 
 def test_a_goal_that_was_held_is_not_given_up_for_more_room(t):
