@@ -36,9 +36,7 @@ class AHeap {
   /// visit(id) for each object that is not the same one in both, in order.
   template <class Visit>
   static void each_difference(const AHeap& a, const AHeap& b, Visit&& visit) {
-    PersistentArray<Ref>::each_difference(a.objects_, b.objects_, [&](size_t id) {
-      if (a[id] != b[id]) visit(id);
-    });
+    PersistentArray<Ref>::each_difference(a.objects_, b.objects_, visit);
   }
 
   /// The objects whose marks meet `wanted`: PersistentArray::those_marked.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -183,17 +184,25 @@ class PersistentArray {
   template <class Visit>
   static void differences(const Node& x, const Node& y, size_t level, size_t first, Visit& visit) {
     if (x == y) return;
-    static const Node kNothing;
+    static const Node kNoNode;
+    static const T kNothing{};
     for (size_t i = 0; i < kWidth; ++i) {
       const size_t at = first + (i << (kBits * level));
-      if (level == 0) {
-        visit(at);
+      if (level > 0) {
+        const auto below = [&](const Node& n) -> const Node& {
+          return n ? static_cast<const Inner*>(n.get())->below[i] : kNoNode;
+        };
+        differences(below(x), below(y), level - 1, at, visit);
         continue;
       }
-      auto below = [&](const Node& n) -> const Node& {
-        return n ? static_cast<const Inner*>(n.get())->below[i] : kNothing;
-      };
-      differences(below(x), below(y), level - 1, at, visit);
+      if constexpr (std::equality_comparable<T>) {
+        const auto item = [&](const Node& n) -> const T& {
+          const Leaf* leaf = static_cast<const Leaf*>(n.get());
+          return leaf && i < leaf->items.size() ? leaf->items[i] : kNothing;
+        };
+        if (item(x) == item(y)) continue;
+      }
+      visit(at);
     }
   }
 

@@ -415,16 +415,25 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
   size_t n = std::max(a.heap.size(), b.heap.size());
   a.heap.resize(n);
   b.heap.resize(n);
-  heap_ = a.heap;
   const Effects both = a.effects | b.effects;
   const auto is_poison = [](const AVal& v) { return v.is(AKind::poison); };
   const auto parts = [&](const AObject::Slot& s) { return is_poison(s.value); };
   std::vector<size_t> differing;
   std::vector<HeapId> owners;  // of dicts that are forgotten
-  AHeap::each_difference(a.heap, b.heap, [&](size_t id) { differing.push_back(id); });
+  std::ptrdiff_t more_of_b = 0;
+  AHeap::each_difference(a.heap, b.heap, [&](size_t id) {
+    differing.push_back(id);
+    more_of_b += (a.heap[id] ? 0 : 1) - (b.heap[id] ? 0 : 1);
+  });
+  // What one way alone has made stays as it is: a way that returns early meets one that goes on for long, and meets it
+  // again at each such place.
+  heap_ = more_of_b > 0 ? b.heap : a.heap;
+  const auto keep = [&](size_t id, const AHeap::Ref& only) {
+    if (heap_[id] != only) heap_.put(id, only);
+  };
   for (size_t i : differing) {
     if (!a.heap[i] || !b.heap[i]) {
-      const auto only = a.heap[i] ? a.heap[i] : b.heap[i];
+      const auto& only = a.heap[i] ? a.heap[i] : b.heap[i];
       if (only->kind == AObject::Kind::turn ||
           only->of_turn) {  // of names that the other way has not; it is unpacked again
         heap_.put(i, nullptr);
@@ -432,13 +441,13 @@ void Specialiser::merge_heaps(Fork& a, Fork& b, JoinBlock& j) {
       }
       Fork& other = a.heap[i] ? b : a;
       if (!only->external || (!changed_inside(*only) && !other.effects.unknown)) {
-        heap_.put(i, only);
+        keep(i, only);
         continue;
       }
       other.heap.put(i, untouched(*only, other.effects));
     }
     const AObject &x = *a.heap[i], &y = *b.heap[i];
-    if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && x.forms + y.forms <= kMostWays &&
+    if (j.tag.is_name() && !too_many_sides() && !x.outside() && !y.outside() && x.forms + y.forms <= kMostForms &&
         differs_in_structure(x, y)) {
       heap_.put(i, this->both(a.heap[i], b.heap[i], j));
       continue;

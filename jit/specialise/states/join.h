@@ -17,8 +17,10 @@ struct Unlike : Abandon {
 constexpr size_t kMostSplits = 4'000;
 constexpr size_t kMostSideSteps = 100'000;
 
-// Sides of one value or object, with those of its sides: each branch of a loop's turn may double them.
-constexpr int kMostWays = 64;
+// Sides of one value or object, with those of its sides: each branch of a loop's turn may double them. A list that
+// grows in the turns of a loop that may end early has another length for each of them, and all its forms are gone
+// through again where it is used.
+constexpr int kMostWays = 64, kMostForms = 16;
 
 // Where two forks meet.
 struct Meet {
