@@ -95,6 +95,7 @@ class Specialiser {
   bool is_boxed_list(const AVal& a) const {
     return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && code.name(a.atom.name()).list;
   }
+  AVal numbers_of(const AVal& list, bool derived);
   AVal dict_of_function(const AVal& f, Symbol name);
   bool may_be_tensor(const AVal& a) const;
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }
@@ -676,11 +677,10 @@ class Specialiser {
   NextCall* next_call_ = nullptr;  // the innermost one; null: nobody would see a StopIteration end an iterator
   size_t redone_ = 0;  // places from which the interpreter does the call again: a raise, what stands inside try
   std::vector<Parted> parted_;
-  std::unordered_set<const runtime::Object*> boxed_lists_;  // lists outside that are passed on boxed
-  std::map<uint32_t, Value> sets_;                          // those outside, by their nodes
-  std::map<uint32_t, Value> unfollowed_;                    // what outside is not looked into, by its node
-  std::vector<runtime::Object*> learnt_buffers_;            // classes that get a buffer here, and maybe others
-  size_t eithers_ = 0, splits_ = 0;                         // made; operations executed for both sides
+  std::map<uint32_t, Value> boxed_lists_, sets_;  // lists outside that are passed on boxed, and sets: by node
+  std::map<uint32_t, Value> unfollowed_;          // what outside is not looked into, by its node
+  std::vector<runtime::Object*> learnt_buffers_;  // classes that get a buffer here, and maybe others
+  size_t eithers_ = 0, splits_ = 0;               // made; operations executed for both sides
   size_t side_depth_ = 0, side_start_ = 0, side_steps_ = 0;
   HeapId sent_env_ = kNoHeap;                       // the shadow map of a pullback that goes on behind ad.wait
   std::vector<std::pair<AVal, AVal>> sent_places_;  // object and slot: who gets a cotangent there

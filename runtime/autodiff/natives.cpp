@@ -26,6 +26,7 @@ Value n_zero(Session&, const Args&) { return Value::zero_cotangent(); }
 Value n_add(Session& s, const Args& a) { return autodiff::add(s, a[0], a[1]); }
 Value n_like(Session& s, const Args& a) { return like(s, a[0]); }
 Value n_active(Session& s, const Args& a) { return Value::boolean(active(s, a[0])); }
+Value n_only_numbers(Session&, const Args&) { return Value::boolean(false); }
 // fit(dy, x): dy summed and converted to what x is. x is a value or what `like` keeps of one.
 Value n_fit(Session& s, const Args& a) {
   if (is_zero(a[0])) return Value::zero_cotangent();
@@ -428,6 +429,10 @@ constexpr NativeDef kFunctions[] = {
     {.name = "add", .params = "a, b, /", .fn = n_add, .doc = "Sum of two cotangents."},
     {.name = "like", .params = "x, /", .fn = n_like, .doc = "Kind, shape and dtype of a value."},
     {.name = "active", .params = "x, /", .fn = n_active, .doc = "Could a value have a cotangent?"},
+    {.name = "only_numbers",
+     .params = "data, /",
+     .fn = n_only_numbers,
+     .doc = "Is it a list from outside of numbers whose cotangent nobody asks for? (Known where a program is made.)"},
     {.name = "fit", .params = "d, x, /", .fn = n_fit, .doc = "A cotangent reduced to the kind and shape of x."},
     {.name = "expand", .params = "d, x, /", .fn = n_expand, .doc = "The transpose of fit."},
     {.name = "get", .params = "d, i: int, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},

@@ -99,6 +99,7 @@ N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)
 N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), none(); }
 N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
 N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
+N(n_only_numbers) { return boolean(s.is_tensor(s.numbers_of(a.at(0), /*derived=*/true))); }
 N(n_is_pullback) {
   if (a.at(0).is(AKind::dynamic) && !a[0].type)
     s.abandon(Reason::unknown_value, "whether a value of no known type is a pullback");
@@ -317,6 +318,7 @@ constexpr NativeRow kRows[] = {
     {"add", n_add},
     {"like", n_like},
     {"active", n_active},
+    {"only_numbers", n_only_numbers},
     {"fit", n_fit},
     {"expand", n_expand},
     {"get", n_get},

@@ -33,6 +33,8 @@ constexpr int kMostPeeled = 3;  // turns that are written out before a loop of t
 // has some ten thousand operations.
 constexpr size_t kMaxProgram = 400'000;
 constexpr size_t kMaxSteps = 10'000'000;
+// Values of a program: each branch hands on all that may be of several forms, so they may be many more than operations.
+constexpr uint32_t kMaxNames = 1'000'000;
 // After so many turns of a loop over a range it is known how long the rest would be.
 constexpr int kTurnsThatTell = 1'000;
 
@@ -215,6 +217,8 @@ Outcome Specialiser::run(AFrame& f, BlockId from, BlockId stop, EnterAt entry) {
     steps_ += 1 + block.lets.size();
     if (steps_ > 2 * kMaxSteps)
       abandon_whole(Reason::too_large, fmt::format("a program that takes more than {} steps", 2 * kMaxSteps));
+    if (code.name_count() > kMaxNames)
+      abandon_whole(Reason::too_large, fmt::format("a program of more than {} values", kMaxNames));
     if (entry != EnterAt::terminator) {
       struct Raising {  // what the interpreter does for an exception's sake costs nothing: it is rare
         int& count;

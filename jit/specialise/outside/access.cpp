@@ -82,6 +82,8 @@ std::string AccessNode::text() const {
       return fmt::format("{}:function", parent);
     case Step::slice_bound:
       return fmt::format("{}.{}", parent, index == 0 ? "start" : index == 1 ? "stop" : "step");
+    case Step::numbers:
+      return fmt::format("{}:numbers", parent);
   }
   return "?";
 }
@@ -102,7 +104,7 @@ std::string AccessProgram::path(uint32_t id) const {
     if (!before.empty()) before += '.';
     return before + std::string(from.code->captures[n.index].name.text());
   }
-  if (n.step == S::cell || n.step == S::native || n.step == S::function_dict) return before;
+  if (n.step == S::cell || n.step == S::native || n.step == S::function_dict || n.step == S::numbers) return before;
   const std::string text = n.text();
   return before + text.substr(text.find_first_not_of("0123456789"));
 }
@@ -175,6 +177,8 @@ Value access_step(Session& s, const AccessNode& n, const Value& parent, const Va
       const auto* slice = parent.as<runtime::Slice>();
       return n.index == 0 ? slice->start : n.index == 1 ? slice->stop : slice->step;
     }
+    case S::numbers:
+      return numbers_in(s, parent);
   }
   return Value();
 }

@@ -48,6 +48,7 @@ struct AccessNode {
     method_self,    // of bound method `parent`
     method_function,
     slice_bound,  // start, stop or step of the slice `parent`: index
+    numbers,      // those in the list `parent`, as a tensor (jit/specialise/outside/numbers.cpp)
   };
   enum class Guard : uint8_t {
     none,
@@ -152,6 +153,9 @@ const Value& function_in(const Value& descriptor);
 /// The value one step away, without running user code; unbound if it is not there.
 Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
                   std::span<const Value> args);
+/// The numbers of a list, which may stand in lists and tuples within it, as a tensor: of f64 if there are floats, else
+/// of i64 or bool. Unbound: it holds something else or nothing, or the tensor would not have all digits.
+Value numbers_in(Session& s, const Value& list);
 /// Does the guard hold (dims excepted)?
 bool access_guard(Session& s, const AccessNode& n, const Value& v);
 

@@ -454,7 +454,7 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
     access.nodes[node].guard = list ? G::list : G::any;
     const AVal out = input(nullptr, node, Value());
     code.name(out.atom.name()).list = list;
-    if (list) boxed_lists_.insert(v.object());
+    if (list) boxed_lists_[node] = v;
     return out;
   };
   auto o = std::make_shared<AObject>();
@@ -465,7 +465,8 @@ AVal Specialiser::wrap_object(const Value& v, uint32_t node) {
   ObjectKind kind = kind_of(v);
   const bool is_list = kind == ObjectKind::list || kind == ObjectKind::dict;
   const bool varies = is_list && !request_.varying.empty() && request_.varying.count(access.path(node));
-  if (varies || boxed_lists_.contains(v.object())) return boxed();
+  const auto is_it = [&](const auto& list) { return list.second.same(v); };
+  if (varies || std::ranges::any_of(boxed_lists_, is_it)) return boxed();
   if (kind == ObjectKind::list) {
     auto* l = v.as<runtime::List>();
     const bool data = l->size > kMaxNumbers && std::all_of(l->begin(), l->end(), number_or_text);
