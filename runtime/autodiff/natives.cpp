@@ -65,6 +65,7 @@ Value n_transform(Session& s, const Args& a) {
     if (c.code) state(s).transforms.insert(c.code.get());
   return Value::none();
 }
+Value n_turns(Session& s, const Args& a) { return call(s, Value::share(s.type(ObjectKind::range)), {a[0]}); }
 Value n_is_pullback(Session&, const Args& a) { return Value::boolean(kind_of(a[0]) == ObjectKind::pullback); }
 Value n_kind(Session& s, const Args& a) {
   switch (kind_of(unwrap(a[0]))) {
@@ -473,6 +474,10 @@ constexpr NativeDef kFunctions[] = {
      .params = "f, /",
      .fn = n_transform,
      .doc = "The closures that f makes are derivatives of what they capture: compiled as functions of scripts are."},
+    {.name = "turns",
+     .params = "n: int, /",
+     .fn = n_turns,
+     .doc = "range(n), of a loop that stays one in compiled programs, however few turns it has."},
     {.name = "is_pullback", .params = "k, /", .fn = n_is_pullback, .doc = "Was a pullback kept?"},
     {.name = "kind", .params = "x, /", .fn = n_kind, .doc = "list, tuple, dict, float, tensor, object or nothing."},
     {.name = "define", .params = "f, form, /", .fn = n_define, .doc = "Set the forward form of a native or class."},
@@ -556,9 +561,10 @@ constexpr NativeDef kFunctions[] = {
 };
 constexpr NativeModule kModule{"_ad", kFunctions};
 
-// The transforms are Ouro (stdlib/autodiff.ouro), built-in names of .ouro files and of module `ouro`.
-constexpr std::string_view kTransforms[] = {"grad",       "value_and_grad", "vjp",
-                                            "custom_vjp", "checkpoint",     "stop_gradient"};
+// The transforms are Ouro (stdlib/autodiff), built-in names of .ouro files and of module `ouro`.
+constexpr std::string_view kTransforms[] = {"grad",       "value_and_grad", "vjp",        "jvp",
+                                            "jacfwd",     "jacrev",         "hessian",    "vmap",
+                                            "custom_vjp", "custom_jvp",     "checkpoint", "stop_gradient"};
 Value transform(Session& s, std::string_view name) {
   for (std::string_view t : kTransforms)
     if (t == name) {

@@ -627,7 +627,7 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module) {
 bool inside_transform(Session& s, const Frame* frame) {
   for (const Frame* f = frame; f; f = f->caller) {
     const SourceFile* file = s.sources.file(f->code->function->span.file);
-    if (file && file->name() == "ouro/autodiff.ouro") return true;
+    if (file && file->name().starts_with("ouro/autodiff/")) return true;
   }
   return false;
 }

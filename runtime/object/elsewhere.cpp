@@ -74,11 +74,8 @@ constexpr Row kNames[] = {
      "demand.set(precision=\"bf16\"), after `from ouro import demand`, lets contractions take bf16 operands"},
     {" GradScaler ", "write `from ouro import optim`: optim.GradScaler()"},
     {" ms_function ", "write jit(f), or @jit"},
-    {" vmap pmap ",
-     "it is not part of Ouro yet: operations take leading axes (x @ y, sum(axis)), stack([f(row) for row in x]) loops"},
-    {" jvp jacfwd jacrev hessian linearize ",
-     "it is not part of Ouro yet: grad(f) nests to any order, and y, pullback = vjp(f, x) gives products with the "
-     "Jacobian's transpose"},
+    {" pmap ", "it is not part of Ouro: vmap(f) calls f for each lane of a batch axis"},
+    {" linearize ", "y, dy = jvp(f, (x,), (t,)) gives the derivative in the direction t"},
     {" while_loop fori_loop ", "write if, for and while: they are compiled and differentiated as they stand"},
     {" tree_map tree_util tree_flatten tree_unflatten tree_leaves pytree ",
      "gradients have the tree of what they are of, and opt.update(grads) takes it; `from ouro.nn import tree` has "

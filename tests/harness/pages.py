@@ -70,7 +70,7 @@ found["ouro"] = {"doc": "", "entries": {n: told(getattr(ouro, n)) for n in NAMES
 print(json.dumps(found))
 '''
 MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions"]
-NAMES = ["grad", "value_and_grad", "vjp", "custom_vjp", "checkpoint", "stop_gradient", "jit", "demand", "progress", "manual_seed", "get_rng_state",
+NAMES = ["grad", "value_and_grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "vmap", "custom_vjp", "custom_jvp", "checkpoint", "stop_gradient", "jit", "demand", "progress", "manual_seed", "get_rng_state",
          "set_rng_state", "is_tensor", "result_type", "finfo_max", "finfo_eps"]
 
 ENTRY = re.compile(r"^### `([\w.]+)", re.M)

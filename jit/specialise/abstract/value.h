@@ -173,6 +173,7 @@ struct AObject {
   bool escaped = false;    // it was materialised: `boxed` is the residual Any that holds it
   bool rolled =
       false;  // of a seq: one of its records stands for all turns of a loop (jit/specialise/states/records.cpp)
+  bool stays_loop = false;  // of an iterator: its loop is not written out turn by turn (native `turns`)
   uint32_t node = kNoNode;
   Value concrete;  // external: the witness; set: the interpreter's, since its table decides the order of the items
   Value cls;       // Type of an instance

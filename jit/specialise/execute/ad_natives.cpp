@@ -100,6 +100,11 @@ N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2
 N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
 N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
 N(n_only_numbers) { return boolean(s.is_tensor(s.numbers_of(a.at(0), /*derived=*/true))); }
+// A range with a fourth part (make_iterator).
+N(n_turns) {
+  const AVal zero = AVal::of(Value::integer(0)), one = AVal::of(Value::integer(1));
+  return AVal::compound(AKind::range, {zero, a.at(0), one, one});
+}
 N(n_is_pullback) {
   if (a.at(0).is(AKind::dynamic) && !a[0].type)
     s.abandon(Reason::unknown_value, "whether a value of no known type is a pullback");
@@ -334,6 +339,7 @@ constexpr NativeRow kRows[] = {
     {"close_slot", n_close_slot},
     {"slot_count", n_slot_count},
     {"feed", n_feed},
+    {"turns", n_turns},
     {"is_pullback", n_is_pullback},
     {"kind", n_kind},
     {"inner", n_inner},

@@ -460,6 +460,17 @@ double Specialiser::turns_left(const AFrame& f, BlockId head) const {
   return 0;
 }
 
+// Does it run over what says that it is to stay a loop?
+static bool stays_loop(const AFrame& f, BlockId head, const AHeap& heap) {
+  for (const ir::Let& let : f.code->block(head).lets) {
+    if (let.op != ir::prim::iter_next) continue;
+    const Atom iterated = f.code->args(let)[0];
+    const AVal* v = iterated.is_name() ? &f.env[index(iterated.name())] : nullptr;
+    return v && v->is(AKind::ref) && heap[v->heap] && heap[v->heap]->stays_loop;
+  }
+  return false;
+}
+
 // At a back edge of a loop that is being unrolled: may another turn be written out?
 void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   using Why = LoopRetry::Why;
@@ -572,6 +583,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
       return false;
     }
   };
+  if (way.kind == LoopWay::Kind::open && stays_loop(f, head, heap_)) way.kind = LoopWay::Kind::forked;
   if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.

@@ -109,6 +109,7 @@ AVal Specialiser::make_iterator(const AVal& given) {
     o.cursor = a.items()[0];
     o.stop = a.items()[1];
     o.step = a.items()[2];
+    o.stays_loop = a.items().size() > 3;
     return it;
   }
   if (is_tensor(a)) return new_iterator(AObject::Iter::tensor, a);
