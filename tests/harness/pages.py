@@ -36,7 +36,7 @@ print(json.dumps(found))
 LIBRARY = '''
 import json, ouro, ouro.help as help
 from ouro import nn, optim, data, train, metrics, plot, distributions, linalg, demand, progress, jit
-import ouro.nn.functional, ouro.nn.init, ouro.nn.utils, ouro.optim.lr_scheduler
+import ouro.nn.functional, ouro.nn.init, ouro.nn.utils.rnn, ouro.nn.utils.parametrizations, ouro.nn.utils.parametrize, ouro.optim.lr_scheduler
 
 def members(cls):
     out = []
@@ -69,7 +69,7 @@ found["ouro"] = {"doc": "", "entries": {n: told(getattr(ouro, n)) for n in NAMES
                  | {"progress": told(progress), "demand": {"signature": "", "doc": help.clean(demand.__doc__), "members": members(type(demand))}}}
 print(json.dumps(found))
 '''
-MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions", "linalg"]
+MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrizations", "nn.utils.parametrize", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions", "linalg"]
 NAMES = ["grad", "value_and_grad", "vjp", "custom_vjp", "checkpoint", "stop_gradient", "jit", "demand", "progress", "manual_seed", "get_rng_state",
          "set_rng_state", "tree_map", "tree_leaves", "is_tensor", "result_type", "finfo_max", "finfo_eps"]
 
