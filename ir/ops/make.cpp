@@ -21,6 +21,8 @@ constexpr OpDef kMake[] = {
    .params = "*size: sizes, dtype: dtype? = None", .shape = "make", .symbol = "zeros", .method = false},
   {.name = "zeros_like", .doc = "Zeros in the shape and dtype of x.", .sig = "t[*s] -> $[*s]",
    .params = "x, *, dtype: dtype? = None", .symbol = "zeros_like", .nondiff = kConstant, .method = false},
+  {.name = "empty_like", .doc = "Zeros, as `zeros_like` (no element is ever undefined).", .sig = "t[*s] -> $[*s]",
+   .params = "x, *, dtype: dtype? = None", .symbol = "zeros_like", .nondiff = kConstant, .method = false},
   {.name = "ones_like", .doc = "Ones in the shape and dtype of x.", .sig = "t[*s] -> $[*s]",
    .params = "x, *, dtype: dtype? = None", .symbol = "ones_like", .nondiff = kConstant, .method = false, .alias = ""},
   {.name = "full_like", .doc = "value in the shape and dtype of x.", .sig = "t[*s] -> $[*s]",

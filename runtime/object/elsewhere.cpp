@@ -49,19 +49,19 @@ constexpr Row kLibraries[] = {
 
 // Names of those libraries that stand alone after `from torch import …`: said before a name that is near.
 constexpr Row kNames[] = {
-    {" Tensor FloatTensor LongTensor ",
-     "a tensor is made by tensor(data), zeros(2, 3), randn(2, 3); its class is `tensor`"},
+    {" FloatTensor LongTensor DoubleTensor IntTensor BoolTensor ",
+     "a tensor is made by tensor(data, dtype=f32), zeros(2, 3), randn(2, 3); its class is `Tensor`"},
+    {" eig eigvals ",
+     "eigenvalues of a matrix that is not symmetric are complex numbers, which are not part of Ouro; for symmetric "
+     "ones "
+     "there are linalg.eigh(x) and linalg.eigvalsh(x)"},
     {" long LongType ", "the dtype is i64: zeros(2, dtype=i64), x.to(i64)"},
     {" double DoubleType ", "the dtype is f64: zeros(2, dtype=f64), x.to(f64)"},
     {" Size ", "a shape is a tuple: x.shape"},
-    {" empty_like ", "write zeros_like(x)"},
-    {" randint_like ", "write randint(0, n, x.shape)"},
-    {" mm mv ", "write x @ y"},
     {" index_put ", "tensors are values: y = x, then y[i, j] = v, or y[i, j] += v to accumulate"},
     {" pad_sequence pack_padded_sequence pad_packed_sequence pack_sequence ",
-     "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths"},
-    {" from_numpy as_tensor asarray ",
-     "tensor(data) makes a tensor of nested lists of numbers; data.read_npy(path) reads one"},
+     "write `from ouro.nn.utils.rnn import pad_sequence`"},
+    {" from_numpy ", "tensor(data) makes a tensor of nested lists of numbers; data.read_npy(path) reads one"},
     {" Parameter ", "every float tensor in an attribute of a model is a parameter: write self.name = x"},
     {" Cell ", "layers and their base class nn.Module are in `from ouro import nn`; its __call__ calls forward"},
     {" no_grad inference_mode enable_grad set_grad_enabled ",
@@ -77,9 +77,9 @@ constexpr Row kNames[] = {
     {" pmap ", "it is not part of Ouro: vmap(f) calls f for each lane of a batch axis"},
     {" linearize ", "y, dy = jvp(f, (x,), (t,)) gives the derivative in the direction t"},
     {" while_loop fori_loop ", "write if, for and while: they are compiled and differentiated as they stand"},
-    {" tree_map tree_util tree_flatten tree_unflatten tree_leaves pytree ",
-     "gradients have the tree of what they are of, and opt.update(grads) takes it; `from ouro.nn import tree` has "
-     "tree.parameters(x), tree.clone(x) and tree.mapped(f, x), which replaces each tensor by f of it"},
+    {" tree_util tree_flatten tree_unflatten pytree ",
+     "write `from ouro import tree_map, tree_leaves`: tree_map(f, x) goes through lists, tuples, dicts, models and "
+     "gradients; optimizers take a gradient as it is: opt.update(grads)"},
     {" PRNGKey set_seed ",
      "random numbers have one state: manual_seed(0) sets it, get_rng_state() and set_rng_state(s) keep it"},
     {" device_put ", "a tensor's device is x.device, x.to(\"cuda\") moves it, and --device=cuda moves the program"},
@@ -103,6 +103,8 @@ constexpr Row kWords[] = {
     {" device ", "a tensor's device is x.device, x.to(\"cuda\") moves it, and --device=cuda moves the program"},
     {" inf nan ", "write float('inf'), float('nan'), or `from math import inf, nan`"},
     {" train ", "write `from ouro import train`"},
+    {" linalg ", "write `from ouro import linalg`"},
+    {" tree_map tree_leaves ", "write `from ouro import tree_map, tree_leaves`"},
     {" metrics ", "write `from ouro import metrics`"},
     {" plot ", "write `from ouro import plot`"},
     {" demand ", "write `from ouro import demand`"},
@@ -148,6 +150,10 @@ constexpr Row kTensors[] = {
     {" short ", "write x.to(i16)"},
     {" real imag conj is_complex H mH adjoint ",
      "complex numbers are not part of Ouro; x.mT exchanges the last two axes"},
+    {" eig eigvals ",
+     "eigenvalues of a matrix that is not symmetric are complex numbers, which are not part of Ouro; for symmetric "
+     "ones "
+     "there are linalg.eigh(x) and linalg.eigvalsh(x)"},
     {" apply_ map_ ", "write the function with operations on whole tensors, or tensor([f(v) for v in x.tolist()])"},
     {" names rename align_to ", "axes have numbers, no names"},
     {" block_until_ready synchronize ", "results are there when they are looked at: nothing has to be waited for"},
@@ -209,11 +215,11 @@ constexpr Row kPackages[] = {
     {" clip_by_global_norm clip_by_value ", "nn.clip_grad_norm(grads, 1.0), nn.clip_grad_value(grads, 1.0)"},
     {" exponential_decay cosine_decay_schedule warmup_cosine_decay_schedule ", "schedules are in optim.lr_scheduler"},
     {" init ", "starts of layers are in `from ouro import nn`: nn.init"},
-    {" rnn ", "write `from ouro import data`: data.pad_sequences(sequences) gives a batch and its lengths"},
     {" utils ", "data.loader is in `from ouro import data`, clip_grad_norm in `from ouro import nn`"},
+    {" t ", "write x.t(), or x.T"},
     {" pi inf nan e ", "write `from math import pi, inf, nan`"},
     {" random ", "random numbers are built in: manual_seed, rand, randn, randint; Python's are in `import random`"},
-    {" linalg fft ", "the functions of linear algebra are in `ouro` itself; there is no fft yet"},
+    {" fft ", "there is no fft yet"},
     {" finfo iinfo ", "ouro.finfo_max(f32), ouro.finfo_eps(f32)"},
     {" complex64 complex128 ", "complex numbers are not part of Ouro"},
 };
@@ -226,6 +232,14 @@ constexpr Row kArguments[] = {
     {" generator key rng ", "random numbers have one state: manual_seed(0), get_rng_state(), set_rng_state(s)"},
     {" as_tuple ", "nonzero gives one row for each place: i, j = x.nonzero().unbind(1)"},
     {" layout pin_memory memory_format copy ", "tensors are values and show no memory"},
+};
+
+// Operations that PyTorch has with fewer arguments, too.
+constexpr Row kMissing[] = {
+    {" where ",
+     "where(condition, x, y) chooses; the places where a condition holds are condition.nonzero(), one row each, or "
+     "i, j = condition.nonzero().unbind(1)"},
+    {" type astype ", "x.dtype tells the dtype, x.to(f64) changes it"},
 };
 
 std::string_view found(std::span<const Row> rows, std::string_view name) {
@@ -269,5 +283,7 @@ std::string of_another_package(std::string_view package, std::string_view attrib
 }
 
 std::string of_another_argument(std::string_view name) { return behind(found(kArguments, name)); }
+
+std::string of_a_missing_argument(std::string_view operation) { return behind(found(kMissing, operation)); }
 
 }  // namespace ouro::runtime

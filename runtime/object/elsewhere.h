@@ -17,5 +17,6 @@ std::string of_another_tuple(std::string_view attribute);                       
 std::string of_another_module(std::string_view attribute);  // of layers and optimizers of the library
 std::string of_another_package(std::string_view package, std::string_view attribute);  // of `ouro` and what is in it
 std::string of_another_argument(std::string_view name);                                // of an operation
+std::string of_a_missing_argument(std::string_view operation);  // of one that PyTorch calls with fewer
 
 }  // namespace ouro::runtime

@@ -241,7 +241,8 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
       continue;
     }
     if (!op.params[j].has_default)
-      return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'"), false;
+      return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'" + of_a_missing_argument(op.name)),
+             false;
   }
   return true;
 }

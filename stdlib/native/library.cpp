@@ -46,16 +46,23 @@ const Session::Embedded* find_library(std::string_view dotted) {
   return &kept.module;
 }
 
-// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or the class `progress`. Its
-// module has another name: importing a module binds it in its package. `ops` is no module, but the operations
+// What a name of module `ouro` stands for: a package of the library, such as `ouro.nn`, or one of the names below.
+// Their modules have other names: importing a module binds it in its package. `ops` is no module, but the operations
 // themselves.
+struct NameIn {
+  std::string_view name, module;
+};
+constexpr NameIn kNamesIn[] = {
+    {"progress", "ouro.progress_bar"}, {"tree_map", "ouro.trees"}, {"tree_leaves", "ouro.trees"}};
 Value library_name(Session& s, std::string_view name) {
-  constexpr std::string_view kProgress = "progress";
-  const bool progress = name == kProgress;
+  for (const NameIn& row : kNamesIn) {
+    if (row.name != name) continue;
+    OURO_TRY(module, import_module(s, intern(row.module)));
+    return get_attr(s, module, intern(name));
+  }
   const EmbeddedModule* m = find_embedded(name);
-  if (!progress && (!m || name == "ops" || !m->is_package)) return Value();
-  OURO_TRY(module, import_module(s, intern(progress ? "ouro.progress_bar" : "ouro." + std::string(name))));
-  return progress ? get_attr(s, module, intern(name)) : module;
+  if (!m || name == "ops" || !m->is_package) return Value();
+  return import_module(s, intern("ouro." + std::string(name)));
 }
 
 // `help` is Ouro (stdlib/help.ouro), imported when it is first named.

@@ -130,10 +130,12 @@ std::span<const NativeDef> functions() {
   return rows;
 }
 
-constexpr std::string_view kConstants[] = {"bool_", "u8",      "i8",       "i16",     "i32",    "i64",   "f16",
-                                           "bf16",  "f32",     "f64",      "uint8",   "int8",   "int16", "int32",
-                                           "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr std::string_view kConstants[] = {
+    "bool_", "u8",    "i8",    "i16",   "i32",     "i64",      "f16",     "bf16",    "f32",    "f64",       "uint8",
+    "int8",  "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "Tensor", "as_tensor", "asarray"};
 Value constant(Session& s, std::string_view name) {
+  // The class of tensors under its name in annotations; tensors are values, so making one of data never needs a copy.
+  if (name == "Tensor" || name == "as_tensor" || name == "asarray") return Value::share(s.type(ObjectKind::tensor));
   if (name == "bool_") return make_dtype(s, DType::boolean);
   for (std::string_view n : kConstants)
     if (n == name) return make_dtype(s, *dtype_from_name(name));

@@ -36,6 +36,10 @@ LAYERS = {
     "AdaptiveAvgPool1d": "Images({n}, nn.AdaptiveAvgPool1d(3), (16,))",
     "AdaptiveAvgPool2d": "Images({n}, nn.AdaptiveAvgPool2d((2, 3)))",
     "AdaptiveMaxPool2d": "Images({n}, nn.AdaptiveMaxPool2d(3))",
+    "AdaptiveAvgPool3d": "Images({n}, nn.AdaptiveAvgPool3d((2, 1, 3)), (2, 2, 4))",
+    "MaxUnpool2d": "Images({n}, Unpooled(nn.MaxPool2d(2, return_indices=True), nn.MaxUnpool2d(2)))",
+    "FractionalMaxPool2d": "Images({n}, nn.FractionalMaxPool2d(2, output_ratio=0.7))",
+    "Unfold": "Images({n}, nn.Sequential(nn.Unfold(2, 1, 1, 2), nn.Fold((4, 4), 2, 1, 1, 2)))",
     "Flatten": "nn.Sequential(lambda x: x.unsqueeze(2), nn.Flatten())",
     "Unflatten": "nn.Sequential(nn.Unflatten(1, (2, -1)), nn.Flatten())",
     "Upsample": "Images({n}, nn.Upsample(scale_factor=2, mode='bilinear'))",
@@ -62,7 +66,7 @@ ACTIVATIONS = ["CELU()", "ELU(0.5)", "GELU()", "GELU('tanh')", "Hardshrink()", "
 # Losses of two tensors [batch, n], or of those and what is named here.
 LOSSES = {
     "MSELoss": "", "L1Loss": "", "SmoothL1Loss": "", "HuberLoss": "", "BCEWithLogitsLoss": "", "PoissonNLLLoss": "", "SoftMarginLoss": "",
-    "MultiLabelSoftMarginLoss": "", "BCELoss": "sigmoid(x), sigmoid(y)", "KLDivLoss": "log_softmax(x, 1), softmax(y, 1)",
+    "MultiLabelSoftMarginLoss": "", "MultiLabelMarginLoss": "x, argsort(y, 1)", "BCELoss": "sigmoid(x), sigmoid(y)", "KLDivLoss": "log_softmax(x, 1), softmax(y, 1)",
     "CrossEntropyLoss": "x, argmax(y, 1)", "NLLLoss": "log_softmax(x, 1), argmax(y, 1)", "MultiMarginLoss": "x, argmax(y, 1)",
     "HingeEmbeddingLoss": "x, sign(y)", "CosineSimilarity": "", "PairwiseDistance": "", "GaussianNLLLoss": "x, y, x * x + 0.1",
     "CosineEmbeddingLoss": "x, y, sign(y[:, 0])", "MarginRankingLoss": "x, y, sign(y)", "TripletMarginLoss": "x, y, y * y",
@@ -108,9 +112,10 @@ NO_OPTIMIZER = {"Optimizer": "the base of optimizers", "LBFGS": "takes a functio
 NO_LAYER = {"Module": "the base of layers", "Layer": "the base of the library's layers", "EMA": "an average", "KeyValueCache": "a state", "Parameters": "a view",
             "RotaryEmbedding": "in MultiheadAttention", "ModuleDict": "a dict", "ParameterDict": "a dict", "ParameterList": "a list",
             "TransformerEncoderLayer": "in TransformerEncoder", "TransformerDecoderLayer": "in TransformerDecoder", "Transformer": "of the two",
-            "GLU": "half the features", "Softmax2d": "Softmax", "ChannelShuffle": "a reshape"}
+            "GLU": "half the features", "AdaptiveLogSoftmaxWithLoss": "tests/run/nn/adaptive_softmax.ouro", "Softmax2d": "Softmax", "ChannelShuffle": "a reshape"}
 # Forms of others, for another number of axes.
-for _name in ("BatchNorm3d", "InstanceNorm3d", "ConvTranspose3d", "MaxPool3d", "AvgPool3d", "AdaptiveMaxPool1d", "LPPool1d", "LPPool2d", "Dropout1d", "Dropout3d",
+for _name in ("BatchNorm3d", "InstanceNorm3d", "ConvTranspose3d", "MaxPool3d", "AvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool3d", "MaxUnpool1d", "MaxUnpool3d",
+              "FractionalMaxPool3d", "Fold", "LPPool1d", "LPPool2d", "Dropout1d", "Dropout3d",
               "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ZeroPad2d", "ReflectionPad1d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
               "ReplicationPad3d", "UpsamplingBilinear2d", "UpsamplingNearest2d"):
     NO_LAYER[_name] = "a form of another one"
@@ -132,6 +137,15 @@ class Images(nn.Module):
     def forward(self, x):
         y = self.inner(x.reshape((-1, self.n) + (1,) * len(self.size)) * linspace(-1, 1, 16).reshape(self.size))
         return y.flatten(2).mean(2)
+
+
+class Unpooled(nn.Module):
+    def __init__(self, pool, unpool):
+        self.pool, self.unpool = pool, unpool
+
+    def forward(self, x):
+        y, places = self.pool(x)
+        return self.unpool(y, places, x.shape)
 
 
 class Pairs(nn.Module):

@@ -35,8 +35,8 @@ print(json.dumps(found))
 
 LIBRARY = '''
 import json, ouro, ouro.help as help
-from ouro import nn, optim, data, train, metrics, plot, distributions, demand, progress, jit
-import ouro.nn.functional, ouro.nn.init, ouro.nn.utils, ouro.optim.lr_scheduler
+from ouro import nn, optim, data, train, metrics, plot, distributions, linalg, demand, progress, jit
+import ouro.nn.functional, ouro.nn.init, ouro.nn.utils.rnn, ouro.nn.utils.parametrizations, ouro.nn.utils.parametrize, ouro.optim.lr_scheduler
 
 def members(cls):
     out = []
@@ -69,9 +69,9 @@ found["ouro"] = {"doc": "", "entries": {n: told(getattr(ouro, n)) for n in NAMES
                  | {"progress": told(progress), "demand": {"signature": "", "doc": help.clean(demand.__doc__), "members": members(type(demand))}}}
 print(json.dumps(found))
 '''
-MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions"]
+MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrizations", "nn.utils.parametrize", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions", "linalg"]
 NAMES = ["grad", "value_and_grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "vmap", "custom_vjp", "custom_jvp", "checkpoint", "stop_gradient", "jit", "demand", "progress", "manual_seed", "get_rng_state",
-         "set_rng_state", "is_tensor", "result_type", "finfo_max", "finfo_eps"]
+         "set_rng_state", "tree_map", "tree_leaves", "is_tensor", "result_type", "finfo_max", "finfo_eps"]
 
 ENTRY = re.compile(r"^### `([\w.]+)", re.M)
 PLACE = re.compile(r"\b([fb])\[([0-9, ]*)\]")
