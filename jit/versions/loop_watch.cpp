@@ -65,6 +65,8 @@ void LoopWatch::beat() {
   const Clock::time_point time = Clock::now();
   if (time < next_beat_) return;
   next_beat_ = time + kBetweenBeats;
+  if (running_->demands.micro_batch && running_->plan()->micro_batching().refusal.empty())
+    return;  // chunks of one step
   s_.demands.loop().turn(s_, [this] { return jit_.is_compiling(); });
 }
 

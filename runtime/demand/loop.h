@@ -41,6 +41,10 @@ namespace ouro::runtime {
 class Demands;
 class Session;
 
+inline bool holds(DemandKind::Relation relation, double target, double amount) {
+  return relation == DemandKind::Relation::at_least ? amount >= target : amount <= target;
+}
+
 class Loop {
  public:
   explicit Loop(Demands& demands) : demands_(demands) {}
@@ -166,7 +170,8 @@ class Loop {
     std::string value_before;  // that the response had in force
     uint64_t since = 0;        // the tick from which on its version has run; 0: not yet
     size_t decision = 0;
-    uint64_t waits = 0;  // steps that passed while code was compiled
+    uint64_t waits = 0;                        // steps that passed while code was compiled
+    std::map<const void*, int64_t> held = {};  // PlanMemory::held, before
   };
 
   struct Orders {
@@ -174,7 +179,7 @@ class Loop {
   };
 
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
-  void beat(Session& s, bool between_steps);
+  void beat(Session& s);
   void take_goals();
   void look_now(Session& s);
   void look_at_machine();
@@ -200,7 +205,8 @@ class Loop {
   Amounts all_measured() const;
   void recall();
   void foresee(const Response& r, const Situation& now, const Amounts& is, Proposal& p) const;
-  void keep_measures(const Pending& p);
+  double taken_by_others(Session& s, const Pending& p) const;
+  void keep_measures(const Pending& p, double of_others);
 
   Demands& demands_;
   const Clock::time_point start_ = Clock::now();
@@ -234,6 +240,7 @@ class Loop {
   double last_look_ = 0;
   std::set<std::string> to_carry_;  // the library's choices whose way was changed
   Compiles compiles_;               // during beat()
+  bool between_steps_ = true;       // likewise; else a compiled call is in a loop, and holds what it works with
   std::set<std::pair<const Response*, std::string>> failed_;
   Orders orders_;
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal
