@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/demand/cores.h"
 #include "runtime/demand/demand.h"
 #include "runtime/object/session.h"
 #include "support/timeline.h"
@@ -307,6 +308,10 @@ Situation Loop::situation(Session& s) const {
       now.has_floor = true;
       if (std::isnan(a.kind->measured(a.kind->name, measures_))) now.floor_unknown = true;
     }
+  if (demands_.asked("threads") == "auto") {
+    now.threads = demands_.threads();
+    now.most_threads = chosen_threads() ? available_cores() : now.threads;
+  }
   if (s.executor) now.plans = s.executor->memory_of_plans(s);
   return now;
 }
@@ -316,7 +321,7 @@ void Loop::beat(Session& s) {
     std::lock_guard guard(lock_);
     take_goals();
     orders_ = orders_next_;
-    orders_next_.carry_out.clear();
+    if (!pending_) orders_next_.carry_out.clear();  // else they wait
     measure();
     see_ways();
   }
@@ -333,7 +338,7 @@ void Loop::beat(Session& s) {
   if (ticks() < quiet_until_) return;
   choose(s, now);
   if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
-      !(now.may_round && now.plan.micro_batch) &&
+      !(now.may_round && now.plan.micro_batch) && (!now.most_threads || now.threads == now.most_threads) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
       !goals_changed_.load(std::memory_order_acquire)) {
     has_goals_.store(false, std::memory_order_relaxed);
@@ -535,8 +540,18 @@ void Loop::follow_orders(Session& s, const Situation& now) {
         if (std::optional<Proposal> p = r->propose(now))
           carry_out(s, *r, std::move(*p), "order");
         else
-          demands_.log(fmt::format("step {}: {} was ordered and has nothing to give", measures_.steps, name));
+          demands_.log(
+              fmt::format("step {}: {} was ordered and not done: {}", measures_.steps, name, nothing_to_give(*r, now)));
       }
+  orders_.carry_out.clear();
+}
+
+std::string Loop::nothing_to_give(const Response& r, const Situation& now) const {
+  std::string why = r.limit ? r.limit(now) : std::string();
+  if (!why.empty()) return why;
+  for (const Target& t : targets_)
+    if (!t.met && is_served_by(t.goal, r)) return "it has nothing to give";
+  return fmt::format("no goal that it moves is missed ({})", r.moves);
 }
 
 std::string Loop::order(std::string_view response, Order order) {

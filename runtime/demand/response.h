@@ -30,6 +30,7 @@ struct Situation {
   bool may_switch = false;                            // another optimizer may take over
   std::optional<Precision> asked_precision;           // that somebody asks for
   std::span<const Choice> choices;                    // of the script
+  int threads = 0, most_threads = 0;                  // that run, that may be chosen (0: none may)
   bool has_floor = false;                             // a metric of the script has one
   bool floor_unknown = false;                         // such a metric was not told since the last choice
 
