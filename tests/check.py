@@ -21,7 +21,7 @@ ROOMS = {
     "runtime": ["machine", "text", "demand", "object", "types", "protocol", "interpreter", "model", "tensor", "autodiff"],
 }
 # What acts on a session, though its room is one that sessions are made of: the loop and the responses of demands.
-ACTS = ("runtime/demand/loop.cpp", "runtime/demand/response")
+ACTS = ("runtime/demand/loop.cpp", "runtime/demand/loop_promises.cpp", "runtime/demand/response")
 # Headers that only these folders may see.
 OWNED = {
     "llvm/": ("backends/host/", "backends/llvm/", "backends/ptx/", "jit/emit/", "jit/cache/digest.cpp"),

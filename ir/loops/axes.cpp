@@ -12,6 +12,16 @@ namespace {
 
 using Role = AxisUse::Role;
 
+// Products with a sparse matrix. Their dense operands run along one axis: the last, or the first where the product is
+// taken across. The result has it, too, or is a sum over it.
+struct SparseProduct {
+  std::string_view name;
+  size_t first = 0, last = 0;  // the dense operands
+  bool sums = false;
+};
+constexpr SparseProduct kSparseProducts[] = {
+    {"csr_product", 3, 3}, {"bsr_product", 3, 3}, {"csr_sampled", 2, 3, true}, {"bsr_sampled", 2, 3, true}};
+
 class Mapper {
  public:
   Mapper(const Graph& g, ValueId v) : g_(g), v_(g[v]), dims_(v_.dims) { m_.repeats.assign(dims_.size(), false); }
@@ -209,6 +219,9 @@ class Mapper {
     if (op.def->effect == OpEffect::rng && m_.operands.size() == 1) return draws(op);
     if (op.def->effect != OpEffect::none || m_.operands.empty()) return;
     if (op.elementwise()) return follow(form::Elementwise{});
+    if (const auto row = std::ranges::find(kSparseProducts, op.name, &SparseProduct::name);
+        row != std::end(kSparseProducts))
+      return sparse_product(*row, args.flag("across") ? 0 : 1);
     const LoopSpec& loop = op.def->loop;
     switch (loop.kind) {
       case LoopKind::view:
@@ -229,6 +242,17 @@ class Mapper {
       default:
         return;
     }
+  }
+  void sparse_product(const SparseProduct& p, size_t axis) {
+    if (m_.operands.size() != 4) return;  // one tensor twice
+    for (size_t i = p.first; i <= p.last; ++i) {
+      if (rank_of(i) != 2) return;
+      if (p.sums)
+        sum(i, axis);
+      else
+        keep(i, axis, axis);
+    }
+    if (p.sums) run_along(p.first, axis, p.last, axis);
   }
   // In the shape of its operand: a number for each element in row-major order.
   void draws(const OpInfo& op) {
@@ -296,6 +320,12 @@ class Mapper {
 };
 
 }  // namespace
+
+bool is_sparse_product(const Graph& g, ValueId v) {
+  const Let& l = g.function->block(g.block).lets[g[v].let];
+  return is_tensor_op(l.op) &&
+         std::ranges::find(kSparseProducts, name_of(l.op), &SparseProduct::name) != std::end(kSparseProducts);
+}
 
 AxisMap axis_map(const Graph& g, ValueId v) { return Mapper(g, v).run(); }
 

@@ -50,6 +50,8 @@ struct AxisMap {
   const OpInfo* drawn_by = nullptr;
 };
 
+/// A product with a sparse matrix (ir/ops/sparse.cpp): of a value that is no input.
+bool is_sparse_product(const Graph& g, ValueId v);
 /// Of a value of the graph that is no input. What is not known to keep rows apart mixes them.
 AxisMap axis_map(const Graph& g, ValueId v);
 

@@ -343,7 +343,8 @@ class Proof {
     const ValueId v = g_.of_name[index(lets_[i].result)];
     const State s = v != kNoValue ? state_[v] : name_state_[index(lets_[i].result)];
     if (s == State::row && !costs_nothing(i)) return false;
-    if (!opt::is_pure(f_, lets_[i]) && lets_[i].op != prim::tuple && lets_[i].op != prim::tensor_item)
+    if (!opt::is_pure(f_, lets_[i]) && !only_raises(lets_[i]) && lets_[i].op != prim::tuple &&
+        lets_[i].op != prim::tensor_item)
       return s != State::row && refuse(i, "stands between two passes over the batch");
     bool ok = true;
     for_each_arg(f_, lets_[i], [&](Atom a) {
@@ -363,10 +364,15 @@ class Proof {
     if (v == kNoValue) return lets_[i].op == prim::tuple;
     const Value& x = g_[v];
     return x.is<form::Input>() || x.is<form::Elementwise>() || x.is<form::Read>() || x.is<form::Reshape>() ||
-           x.is<form::Place>() || x.is<form::Triangle>() || x.is<form::Iota>() || x.is<form::Reduce>();
+           x.is<form::Place>() || x.is<form::Triangle>() || x.is<form::Iota>() || x.is<form::Reduce>() ||
+           x.is<form::Gather>();
   }
 
   // ---- what else has to hold
+  // Such operations may change places: where one raises, the interpreter does the call, in order.
+  static bool only_raises(const Let& l) {
+    return is_tensor_op(l.op) && op_info(l.op).def->effect == OpEffect::none && l.handover == Let::kNoHandover;
+  }
   // What has an effect stays in order, and nothing that may raise moves across it.
   bool order() {
     uint32_t stays = UINT32_MAX;
@@ -375,7 +381,7 @@ class Proof {
       if (l.handover != Let::kNoHandover) return refuse(i, "stands in a 'try'");
       const bool pure = !l.effect && opt::is_droppable(f_, l);
       if (batch.part[i] == Part::after) {
-        if (!pure && stays == UINT32_MAX) stays = i;
+        if (!pure && !only_raises(l) && stays == UINT32_MAX) stays = i;
       } else if (!pure && stays != UINT32_MAX) {
         return refuse(stays, "has an effect, or may fail, between operations on the batch");
       }
@@ -383,12 +389,12 @@ class Proof {
     return true;
   }
 
-  // Elementwise work needs no memory: only then is there something to be gained.
+  // Elementwise work needs no memory: only with something else is there something to be gained.
   bool gains() {
     for (uint32_t i = 0; i < lets_.size(); ++i) {
       const ValueId v = g_.of_name[index(lets_[i].result)];
       const bool in_rows = batch.part[i] == Part::rows || batch.part[i] == Part::sum;
-      if (in_rows && v != kNoValue && is_contraction(g_[v])) return true;
+      if (in_rows && v != kNoValue && (is_contraction(g_[v]) || is_sparse_product(g_, v))) return true;
     }
     return refuse("no matrix product or convolution has the axis of a batch");
   }

@@ -66,6 +66,7 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
+      out.held[v->made.get()] += v->plan()->held_bytes(s);
       if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan()->peak_bytes();
       if (is_idle(s, *v)) {
         out.idle += v->plan()->held_bytes(s);
@@ -80,6 +81,16 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
     out.unbounded = at->second;
   else if (most->demands.temporaries)
     out.unbounded = std::max(out.temporaries, most->plan()->recomputing().before);
+  constexpr double kReached = 1.02;
+  for (const auto& f : order_)
+    for (const auto& v : f->versions) {
+      if (v->made != most->made || v->demands.micro_batch != most->demands.micro_batch || !v->demands.temporaries ||
+          v->state.load(std::memory_order_acquire) != Version::State::ready)
+        continue;
+      const int64_t peak = v->plan()->peak_bytes();  // 0: it has not run yet
+      const auto bound = static_cast<double>(runtime::temporaries_at(v->demands.temporaries));
+      if (static_cast<double>(peak) > kReached * bound && (!out.least || peak < out.least)) out.least = peak;
+    }
   if (!s.demands.may_choose_micro_batch()) return out;
   estimate_chunks(s, *most, out);
   return out;

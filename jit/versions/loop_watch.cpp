@@ -51,7 +51,8 @@ PlanRef LoopWatch::next() {
   if (s_.demands.loop().has_goals() && may_change()) beat();
   wanted = s_.demands.wanted();
   const ExecutionPlan now = running_->demands;
-  if (wanted == now || wanted.device != now.device || wanted.micro_batch != now.micro_batch) return nullptr;
+  wanted.device = now.device, wanted.micro_batch = now.micro_batch;  // these wait, the rest does not
+  if (wanted == now) return nullptr;
   const Clock::time_point time = Clock::now();
   if (time < look_again_) return nullptr;
   look_again_ = time + kBetweenLooks;
@@ -65,6 +66,8 @@ void LoopWatch::beat() {
   const Clock::time_point time = Clock::now();
   if (time < next_beat_) return;
   next_beat_ = time + kBetweenBeats;
+  if (running_->demands.micro_batch && running_->plan()->micro_batching().refusal.empty())
+    return;  // chunks of one step
   s_.demands.loop().turn(s_, [this] { return jit_.is_compiling(); });
 }
 

@@ -130,8 +130,13 @@ std::string respond(Demands& demands, std::string_view line) {
   if (w.size() == 2 && w[0] == "log" && w[1] == "--json") return "ok\n" + decisions_text(demands, true);
   if (w.size() >= 2 && w[0] == "set") return done(set(demands, std::span(w).subspan(1)));
   if (w.size() == 2)
-    for (const auto& [name, order] : kOrders)
-      if (w[0] == name) return done(order_response(demands, name, w[1], order));
+    for (const auto& [name, order] : kOrders) {
+      if (w[0] != name) continue;
+      const std::string wrong = order_response(demands, name, w[1], order);
+      if (!wrong.empty() || order != Loop::Order::carry_out) return done(wrong);
+      return fmt::format("ok\n{} is ordered for the next place between two steps; the log tells what comes of it\n",
+                         w[1]);
+    }
   return "error: a request is `get`, `log` (both also with `--json`), `set NAME=VALUE...`, `run \"TEXT\"`, or `veto`, "
          "`pin`, `allow` or `do` and a response\n";
 }

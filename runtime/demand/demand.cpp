@@ -181,7 +181,10 @@ int Demands::first_threads() {
 }
 
 void Demands::apply() {
-  Draft draft{.threads = cores_, .plan = {.temporaries = temporaries_}, .chosen_micro_batch = micro_batch_};
+  const int chosen = loop_->chosen_threads();
+  Draft draft{.threads = chosen ? std::min(chosen, cores_) : cores_,
+              .plan = {.temporaries = temporaries_},
+              .chosen_micro_batch = micro_batch_};
   std::vector<Loop::Asked> goals;
   for (const DemandRow& r : rows_) {
     if (r.origin == DemandOrigin::standard) continue;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/demand/cores.h"
 #include "runtime/demand/demand.h"
 #include "runtime/object/session.h"
 #include "support/timeline.h"
@@ -15,18 +16,12 @@ namespace ouro::runtime {
 
 namespace {
 
-constexpr size_t kMeasured = 3;        // steps, before a promise is checked
-constexpr size_t kUntilHot = 8;        // steps more, for new shapes: their code is compiled after it was first met
-constexpr uint64_t kMostWaits = 4096;  // steps that the loop waits for that code
-constexpr uint64_t kQuiet = 5;         // steps after a decision
-constexpr double kGainAtLeast = 0.25;  // of what was promised
+constexpr uint64_t kQuiet = 5;  // steps after a decision
 constexpr size_t kMostDecisions = 64;
 constexpr uint64_t kShadowEvery = 50;  // steps, after the first ones
 constexpr uint64_t kFewerBack = 4;     // times as many samples, each time that bf16 was not exact enough
 constexpr uint64_t kMostNeeded = 1 << 12;
-constexpr double kLook = 0.1;     // seconds, from one look at what the machine has left, or at the library, to the next
-constexpr double kStore = 1;      // seconds, from one time that measures are stored to the next
-constexpr double kBroken = 1.05;  // times the target of a goal that was held
+constexpr double kLook = 0.1;  // seconds, from one look at what the machine has left, or at the library, to the next
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kNotYet = "it is not measured yet";
 constexpr std::string_view kNoStep =
@@ -38,10 +33,6 @@ double processor_seconds() {
   timespec t{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-bool holds(DemandKind::Relation relation, double target, double amount) {
-  return relation == DemandKind::Relation::at_least ? amount >= target : amount <= target;
 }
 
 void note_in_trace(const Loop::Decision& d) {
@@ -144,7 +135,8 @@ void Loop::step_ended(Session& s, uint64_t ns, Compiles compiles) {
   }
   if (!has_goals) return;
   compiles_ = std::move(compiles);
-  beat(s, /*between_steps=*/true);
+  between_steps_ = true;
+  beat(s);
   compiles_ = {};
 }
 
@@ -156,7 +148,8 @@ void Loop::turn(Session& s, Compiles compiles) {
     see_precision();
   }
   compiles_ = std::move(compiles);
-  beat(s, /*between_steps=*/false);
+  between_steps_ = false;
+  beat(s);
   compiles_ = {};
 }
 
@@ -315,16 +308,20 @@ Situation Loop::situation(Session& s) const {
       now.has_floor = true;
       if (std::isnan(a.kind->measured(a.kind->name, measures_))) now.floor_unknown = true;
     }
+  if (demands_.asked("threads") == "auto") {
+    now.threads = demands_.threads();
+    now.most_threads = chosen_threads() ? available_cores() : now.threads;
+  }
   if (s.executor) now.plans = s.executor->memory_of_plans(s);
   return now;
 }
 
-void Loop::beat(Session& s, bool between_steps) {
+void Loop::beat(Session& s) {
   {
     std::lock_guard guard(lock_);
     take_goals();
     orders_ = orders_next_;
-    orders_next_.carry_out.clear();
+    if (!pending_) orders_next_.carry_out.clear();  // else they wait
     measure();
     see_ways();
   }
@@ -333,7 +330,7 @@ void Loop::beat(Session& s, bool between_steps) {
     std::lock_guard guard(lock_);
     fill_matrix();
   }
-  if (!(between_steps ? library_follows(s) : to_carry_.empty()) || !settled(s)) return;
+  if (!(between_steps_ ? library_follows(s) : to_carry_.empty()) || !settled(s)) return;
   recall();
   const Situation now = situation(s);
   plan_shadows(now);
@@ -341,7 +338,7 @@ void Loop::beat(Session& s, bool between_steps) {
   if (ticks() < quiet_until_) return;
   choose(s, now);
   if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
-      !(now.may_round && now.plan.micro_batch) &&
+      !(now.may_round && now.plan.micro_batch) && (!now.most_threads || now.threads == now.most_threads) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
       !goals_changed_.load(std::memory_order_acquire)) {
     has_goals_.store(false, std::memory_order_relaxed);
@@ -359,43 +356,6 @@ double Loop::count_met(const Amounts& amounts) const {
     if (holds(asked_[i].kind->relation, target->second, amount->second)) met += i == 0 ? 1 + kMainGoal : 1;
   }
   return met;
-}
-
-Loop::Amounts Loop::all_measured() const {
-  Amounts out = measures_.metrics;
-  for (const auto& [goal, why] : reasons_) out.erase(goal);
-  out["memory"] = static_cast<double>(measures_.memory);
-  out["step_time"] = measures_.step_time;
-  out["latency"] = measures_.latency;
-  out["energy"] = measures_.energy;
-  return out;
-}
-
-void Loop::recall() {
-  if (std::exchange(recalled_, true) || !store_) return;
-  remembered_ = Remembered::read(store_->load());
-}
-
-// What was measured counts for more than what a response expects.
-void Loop::foresee(const Response& r, const Situation& now, const Amounts& is, Proposal& p) const {
-  const Remembered::Amounts* seen = remembered_.of(r.name, p.text);
-  if (!seen || !r.in_force) return;
-  const Remembered::Amounts* here = remembered_.of(r.name, r.in_force(now, p.text));
-  for (const auto& [goal, amount] : *seen) {
-    double was = 0;
-    if (const auto at = here ? here->find(goal) : seen->end(); here && at != here->end()) was = at->second;
-    if (const auto at = is.find(goal); at != is.end()) p.predicted[goal] = was > 0 ? at->second * amount / was : amount;
-    if (goal == "step_time" && was > 0) p.cost = p.cost < 1 ? amount / was : std::max(1.0, amount / was);
-  }
-}
-
-void Loop::keep_measures(const Pending& p) {
-  if (!p.response->in_force) return;
-  (void)remembered_.keep(p.response->name, p.value_before, p.all_before);
-  to_be_stored_ |= remembered_.keep(p.response->name, p.proposal.text, all_measured());
-  if (stored_ > 0 && seconds() < stored_ + kStore) return;
-  stored_ = seconds();
-  store_measures();
 }
 
 void Loop::choose(Session& s, const Situation& now) {
@@ -562,74 +522,15 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
       if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
   }
   std::string value_before = r.in_force ? r.in_force(situation(s), p.text) : std::string();
+  std::map<const void*, int64_t> held;
+  if (r.memory_of_plans && between_steps_ && s.executor) held = s.executor->memory_of_plans(s).held;
   p.apply(s);
   (void)library_follows(s);
   tell({measures_.steps, seconds(), std::string(goal), std::string(r.name), p.text, "taking effect"});
   pending_ = Pending{
       &r, std::move(p), measured(), all_measured(), std::move(value_before), 0, dropped_ + decisions_.size() - 1};
+  if (r.memory_of_plans) pending_->held = std::move(held);
   quiet_until_ = ticks() + kQuiet;
-}
-
-bool Loop::settled(Session& s) {
-  if (!pending_) return true;
-  Pending& p = *pending_;
-  if (!(demands_.running_plan() == demands_.wanted())) return false;
-  const bool compiles = p.proposal.new_shapes && ++p.waits < kMostWaits && compiles_ && compiles_();
-  if (!p.since || compiles) {
-    p.since = ticks();
-    timed_ = powered_ = 0;
-    return false;
-  }
-  if (ticks() < p.since + kMeasured + (p.proposal.new_shapes ? kUntilHot : 0)) return false;
-  const Amounts now = measured();
-  bool kept = true, broken = false;  // `broken`: a goal that was held is not any more
-  std::string outcome;
-  std::vector<std::pair<std::string, double>> came;
-  for (const Asked& a : asked_) {
-    const std::string_view goal = a.kind->name;
-    const Amounts &promises = p.proposal.predicted, &before = p.before;
-    const auto promised = promises.find(goal), was = before.find(goal), is = now.find(goal);
-    if (promised == promises.end() || was == before.end() || is == now.end()) continue;
-    came.emplace_back(goal, is->second);
-    outcome += fmt::format("{}{} {} -> {} (promised {})", outcome.empty() ? "" : ", ", goal, a.kind->show(was->second),
-                           a.kind->show(is->second), a.kind->show(promised->second));
-    const double gain = was->second - promised->second;  // of what is to be small
-    const auto target = fixed_.find(goal);
-    const bool met = target != fixed_.end() && holds(a.kind->relation, target->second, is->second);
-    const double slack = a.kind->relation == DemandKind::Relation::at_least ? 1 / kBroken : kBroken;
-    broken = broken || (target != fixed_.end() && holds(a.kind->relation, target->second, was->second) &&
-                        !holds(a.kind->relation, target->second * slack, is->second));
-    if (gain > 0 && !met && was->second - is->second < kGainAtLeast * gain) kept = false;
-  }
-  kept = kept && !(broken && count_met(now) < count_met(p.before));
-  {
-    std::lock_guard guard(lock_);
-    for (Tried& t : candidates_)
-      if (t.taken && t.name == p.response->name) t.measured = came;
-    if (p.decision >= dropped_) decisions_[p.decision - dropped_].outcome = outcome.empty() ? "in force" : outcome;
-  }
-  if (!kept) {
-    failed_.insert({p.response, p.proposal.text});
-    demands_.log(fmt::format("step {}: {} {} did not bring what was promised: {}", measures_.steps, p.response->name,
-                             p.proposal.text, outcome));
-  }
-  keep_measures(p);
-  Pending done = std::move(p);
-  pending_.reset();
-  tell({measures_.steps, seconds(), {}, std::string(done.response->name), done.proposal.text, outcome});
-  quiet_until_ = std::max(quiet_until_, ticks() + 1);
-  if (!kept && done.proposal.undo) {
-    decide({}, *done.response, "undone", "it did not bring what was promised");
-    done.proposal.undo(s);
-    (void)library_follows(s);
-    tell({measures_.steps,
-          seconds(),
-          {},
-          std::string(done.response->name),
-          "undone",
-          "it did not bring what was promised"});
-  }
-  return true;
 }
 
 void Loop::follow_orders(Session& s, const Situation& now) {
@@ -639,8 +540,18 @@ void Loop::follow_orders(Session& s, const Situation& now) {
         if (std::optional<Proposal> p = r->propose(now))
           carry_out(s, *r, std::move(*p), "order");
         else
-          demands_.log(fmt::format("step {}: {} was ordered and has nothing to give", measures_.steps, name));
+          demands_.log(
+              fmt::format("step {}: {} was ordered and not done: {}", measures_.steps, name, nothing_to_give(*r, now)));
       }
+  orders_.carry_out.clear();
+}
+
+std::string Loop::nothing_to_give(const Response& r, const Situation& now) const {
+  std::string why = r.limit ? r.limit(now) : std::string();
+  if (!why.empty()) return why;
+  for (const Target& t : targets_)
+    if (!t.met && is_served_by(t.goal, r)) return "it has nothing to give";
+  return fmt::format("no goal that it moves is missed ({})", r.moves);
 }
 
 std::string Loop::order(std::string_view response, Order order) {

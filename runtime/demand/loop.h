@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/demand/kind.h"
@@ -40,6 +41,10 @@ namespace ouro::runtime {
 
 class Demands;
 class Session;
+
+inline bool holds(DemandKind::Relation relation, double target, double amount) {
+  return relation == DemandKind::Relation::at_least ? amount >= target : amount <= target;
+}
 
 class Loop {
  public:
@@ -72,8 +77,10 @@ class Loop {
   bool has_goals() const { return has_goals_.load(std::memory_order_relaxed); }
   /// What the compiled step returned, where it is one number: as a rule the loss.
   void call_gave(double result) { result_.store(result, std::memory_order_relaxed); }
-  /// A block of the script has.
-  void block_begins() { in_block_ = true; }
+  /// A block of the script begins. False: it is a part of another one.
+  bool block_begins() { return !std::exchange(in_block_, true); }
+  /// It was left by an exception.
+  void block_left() { in_block_ = false; }
   void block_ended(Session& s, uint64_t ns, Compiles compiles = {}) {
     blocks_ = true;
     in_block_ = false;
@@ -108,6 +115,9 @@ class Loop {
   /// Which is in force; nothing where there is no choice of that name.
   std::optional<size_t> way_of(std::string_view name);
   void choose_way(std::string_view name, size_t way);
+  /// Threads of kernels; 0: all cores. It counts while nobody asks for `threads`.
+  void choose_threads(int threads);
+  int chosen_threads() const { return chosen_threads_.load(std::memory_order_relaxed); }
   /// Empty, or why the library's choice has no such way.
   std::string no_way(std::string_view name, std::string_view way);
   /// Is this step to run a second time, in the other precision, so that its error is known (responses/precision.cpp)?
@@ -166,7 +176,8 @@ class Loop {
     std::string value_before;  // that the response had in force
     uint64_t since = 0;        // the tick from which on its version has run; 0: not yet
     size_t decision = 0;
-    uint64_t waits = 0;  // steps that passed while code was compiled
+    uint64_t waits = 0;                        // steps that passed while code was compiled
+    std::map<const void*, int64_t> held = {};  // PlanMemory::held, before
   };
 
   struct Orders {
@@ -174,7 +185,7 @@ class Loop {
   };
 
   void step_ended(Session& s, uint64_t ns, Compiles compiles);
-  void beat(Session& s, bool between_steps);
+  void beat(Session& s);
   void take_goals();
   void look_now(Session& s);
   void look_at_machine();
@@ -196,17 +207,20 @@ class Loop {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   void decide(std::string_view goal, const Response& r, std::string text, std::string outcome);
   void follow_orders(Session& s, const Situation& now);
+  std::string nothing_to_give(const Response& r, const Situation& now) const;
   void plan_shadows(const Situation& now);
   Amounts all_measured() const;
   void recall();
   void foresee(const Response& r, const Situation& now, const Amounts& is, Proposal& p) const;
-  void keep_measures(const Pending& p);
+  double taken_by_others(Session& s, const Pending& p) const;
+  void keep_measures(const Pending& p, double of_others);
 
   Demands& demands_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<bool> has_goals_{false};
   std::atomic<bool> goals_changed_{false};
   bool blocks_ = false, in_block_ = false;
+  std::atomic<int> chosen_threads_{0};
   std::atomic<double> result_{kUnknownAmount};
   bool told_loss_ = false;  // by the script, with the lock held
 
@@ -234,6 +248,7 @@ class Loop {
   double last_look_ = 0;
   std::set<std::string> to_carry_;  // the library's choices whose way was changed
   Compiles compiles_;               // during beat()
+  bool between_steps_ = true;       // likewise; else a compiled call is in a loop, and holds what it works with
   std::set<std::pair<const Response*, std::string>> failed_;
   Orders orders_;
   std::map<std::string, std::string, std::less<>> reasons_;  // of served(), by goal

@@ -55,6 +55,11 @@ std::optional<size_t> Loop::way_of(std::string_view name) {
   return c == choices_.end() ? std::nullopt : std::optional(c->way);
 }
 
+void Loop::choose_threads(int threads) {
+  chosen_threads_.store(threads, std::memory_order_relaxed);
+  (void)demands_.set({}, DemandOrigin::script);  // nothing new is asked for: all is worked out again
+}
+
 // What the script has told of itself was told of the way before.
 void Loop::choose_way(std::string_view name, size_t way) {
   std::lock_guard guard(lock_);

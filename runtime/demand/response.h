@@ -30,6 +30,7 @@ struct Situation {
   bool may_switch = false;                            // another optimizer may take over
   std::optional<Precision> asked_precision;           // that somebody asks for
   std::span<const Choice> choices;                    // of the script
+  int threads = 0, most_threads = 0;                  // that run, that may be chosen (0: none may)
   bool has_floor = false;                             // a metric of the script has one
   bool floor_unknown = false;                         // such a metric was not told since the last choice
 
@@ -58,6 +59,8 @@ struct Response {
   std::optional<Proposal> (*relax)(const Situation& now) = nullptr;
   /// Why it has no more to give, where the goal that it is for is missed. Empty: it says nothing.
   std::string (*limit)(const Situation& now) = nullptr;
+  /// Of memory it changes what compiled functions keep, and nothing else: it is judged by that.
+  bool memory_of_plans = false;
   // Of a response whose effect is worth to be remembered (remembered.h); both or none.
   /// The text of what is in force now where a proposal with `text` would come.
   std::string (*in_force)(const Situation& now, std::string_view text) = nullptr;

@@ -72,7 +72,16 @@ void wait_ready(const Session& s, int fd, short events) {
   for (int n = 0; n == 0 || (n < 0 && errno == EINTR); n = ::poll(&p, 1, kPiece)) poll_interrupt(s);
 }
 
+namespace {
+struct Interrupts {
+  uint64_t taken = 0;
+};
+}  // namespace
+
+uint64_t interrupts_taken(Session& s) { return s.state<Interrupts>().taken; }
+
 Value raise_interrupt(Session& s) {
+  ++s.state<Interrupts>().taken;
   if (s.ending())
     s.met_end = true;
   else

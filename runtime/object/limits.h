@@ -36,6 +36,8 @@ class CallScope {
 bool count_step(Session& s);
 // The exception of the end that was asked for; KeyboardInterrupt when there is none.
 Value end_exception(Session& s);
+/// How often a request to stop was taken up (runtime/object/interrupt.h).
+uint64_t interrupts_taken(Session& s);
 // What a call came to: the pending exception, taken out, or the end if it has met one; unbound when there is neither.
 // The bit of Session::kEnding that says which end, or 0.
 uint32_t take_outcome(Session& s, Value& exception);

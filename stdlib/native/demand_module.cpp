@@ -23,6 +23,7 @@
 #include "runtime/interpreter/modules.h"
 #include "runtime/machine/give_back.h"
 #include "runtime/object/dict.h"
+#include "runtime/object/limits.h"
 #include "runtime/object/ops.h"
 #include "runtime/text/foreign.h"
 #include "runtime/types/big_int.h"
@@ -295,10 +296,12 @@ std::string receive(Session& s, const std::string& text) {
     }
   } redirected(s, printed);
   Value pending = std::move(s.pending);
+  const uint64_t interrupts = interrupts_taken(s);
   if (run_source(s, "<attached>", text, module, /*interactive=*/true).is_error()) {
     Value exc = take_pending(s);
-    // Ctrl-C was for the program.
-    if (exception_is(s, exc, ExcKind::KeyboardInterrupt)) s.poll.fetch_or(Session::kInterrupt);
+    // Ctrl-C was for the program; what the text itself raises is not.
+    if (exception_is(s, exc, ExcKind::KeyboardInterrupt) && interrupts_taken(s) != interrupts)
+      s.poll.fetch_or(Session::kInterrupt);
     s.err.write(text::shown_text(format_exception(s, exc)));
     clear_pending(s);
   }
@@ -307,7 +310,7 @@ std::string receive(Session& s, const std::string& text) {
 }
 
 Value n_step_begins(Session& s, const Args&) {
-  s.demands.loop().block_begins();
+  if (!s.demands.loop().block_begins()) return Value::none();
   return Value::integer(static_cast<int64_t>(now_ns()));
 }
 
@@ -353,7 +356,12 @@ Value n_instances(Session& s, const Args& a) {
   return make_list(found);
 }
 Value n_step_ends(Session& s, const Args& a) {
+  if (a[0].is_none()) return Value::none();  // a part of another step
   if (!a[0].is_int()) return raise_value_error(s, "no such step has begun");
+  if (!a[1].is_bool() || !a[1].as_bool()) {
+    s.demands.loop().block_left();
+    return Value::none();
+  }
   s.demands.loop().block_ended(s, now_ns() - static_cast<uint64_t>(a[0].as_int()), [&s] {
     jit::JitExecutor* x = jit::executor_of(s);
     return x && x->is_compiling();
@@ -487,7 +495,8 @@ constexpr NativeDef kFunctions[] = {
      "After steps the functions `measure` of the library are called, ten times a second at most."},
     {"instances", "of, /", n_instances, "The living objects of a class."},
     {"step_begins", "", n_step_begins, "A token for step_ends()."},
-    {"step_ends", "token, /", n_step_ends, "A step of the script, from step_begins() on, has ended."},
+    {"step_ends", "token, counts, /", n_step_ends,
+     "A step of the script, from step_begins() on, has ended; it does not count where it was left by an exception."},
     {"report", "", n_report, "The state of the session's demands."},
 };
 constexpr NativeModule kModule{.name = "ouro.native.demand", .functions = kFunctions};

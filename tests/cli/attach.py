@@ -67,6 +67,8 @@ def test_a_run_is_seen_and_changed_between_its_steps(t):
         t.equal(attached("opt = optim.Adam(model, lr=0.5)\nopt.lr = 0.25\nbatch = 4"), "")
         t.equal(attached("demand.set(precision='bf16', threads=1)"), "")
         t.equal(attached("raise KeyError('it')").splitlines()[-1], "KeyError: 'it'")
+        t.equal(attached("raise KeyboardInterrupt").splitlines()[-1], "KeyboardInterrupt")
+        t.equal(t.run("ctl", pid, "do", "recompute", env=env).out, "recompute is ordered for the next place between two steps; the log tells what comes of it\n")
         t.equal(attached("print(demand.report()['asked']['threads'])"), "('1', 'script')\n")
         t.equal(attached("1 +").splitlines()[-1].split(":")[0], "SyntaxError")
         t.equal(attached("print('ä'); stop = True"), "ä\n")

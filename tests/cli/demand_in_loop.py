@@ -101,7 +101,7 @@ def state(t, process, env):
 
 @tags("jit", "threads")
 def test_the_precision_changes_in_the_middle_of_a_compiled_loop(t):
-    """Part of the turns is done in f32, the rest in bf16, and the call does not begin again."""
+    """Part of the turns is done in f32, the rest in bf16, and the call does not begin again. What waits for its end does not hold the rest up."""
     runtime = t.path("runtime")
     os.makedirs(runtime, mode=0o700)
     env = {"XDG_RUNTIME_DIR": runtime, "OURO_CHECK_PLANS": "0"}
@@ -110,7 +110,7 @@ def test_the_precision_changes_in_the_middle_of_a_compiled_loop(t):
     try:
         t.equal(process.stdout.readline(), "ready\n")
         time.sleep(0.1)
-        t.equal(t.run("ctl", str(process.pid), "set", "precision=bf16", env=env).out, "")
+        t.equal(t.run("ctl", str(process.pid), "set", "precision=bf16", "micro_batch=16", env=env).out, "")
         end = time.monotonic() + 120
         while "loop: in the middle of a loop" not in t.run("ctl", str(process.pid), "get", env=env).out:
             t.check(process.poll() is None and time.monotonic() < end, "the loop has ended in the old precision")

@@ -124,7 +124,7 @@ for i in range(12): step(X, Y)
 demand.set(energy="1us")
 for i in range(2): step(X, Y)
 target = demand.report()["targets"]["energy"]
-print(target["measured"] is None or target["measured"] > 1e-6, target["met"], target["why"] != "")
+print(target["measured"] is None or target["measured"] > 1e-6, target["met"], target["why"] != "" or len(demand.report()["decisions"]) > 0)
 for i in range(4): step(X, Y)
 target = demand.report()["targets"]["energy"]
 print(target["measured"] > 1e-6, target["met"])

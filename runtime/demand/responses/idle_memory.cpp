@@ -30,6 +30,7 @@ const Response idle_memory_response{
         "gives back the memory that compiled functions keep for their next run, of those that no step has called "
         "lately and of versions for other plans",
     .propose = propose,
+    .memory_of_plans = true,
 };
 
 }  // namespace ouro::runtime

@@ -109,6 +109,7 @@ const Response micro_batch_response{
     .propose = propose,
     .relax = relax,
     .limit = limit,
+    .memory_of_plans = true,
     .in_force = in_force,
     .again = again,
 };

@@ -32,7 +32,8 @@ std::string text_of(uint16_t level) {
 Proposal to_level(const Situation& now, uint16_t level) {
   const uint16_t before = now.plan.temporaries;
   const auto unbounded = static_cast<double>(now.plans.unbounded), held = static_cast<double>(now.plans.temporaries);
-  const double budget = level ? std::min(static_cast<double>(temporaries_at(level)), unbounded) : unbounded;
+  const double bound = level ? static_cast<double>(temporaries_at(level)) : unbounded;
+  const double budget = std::min(std::max(bound, static_cast<double>(now.plans.least)), unbounded);
   Proposal p;
   p.text = text_of(level);
   p.cost = cost_of(budget, unbounded) / cost_of(held, unbounded);
@@ -40,9 +41,9 @@ Proposal to_level(const Situation& now, uint16_t level) {
   for (const auto& [goal, measured] :
        {std::pair{"step_time", now.measures.step_time}, {"latency", now.measures.latency}})
     p.predicted[goal] = measured * p.cost;
-  auto bound = [](uint16_t to) { return [to](Session& s) { s.demands.bound_temporaries(to); }; };
-  p.apply = bound(level);
-  p.undo = bound(before);
+  auto apply = [](uint16_t to) { return [to](Session& s) { s.demands.bound_temporaries(to); }; };
+  p.apply = apply(level);
+  p.undo = apply(before);
   return p;
 }
 
@@ -58,15 +59,15 @@ std::optional<Proposal> again(const Situation& now, std::string_view text) {
   return level && text == text_of(level) ? std::optional(to_level(now, level)) : std::nullopt;
 }
 
-// A bound that the step's version does not reach: there is no more to be dropped.
+// A tighter bound was tried, and the step held no less: there is no more to be dropped.
 bool is_least(const Situation& now) {
-  return now.plan.temporaries && static_cast<double>(now.plans.temporaries) >
-                                     kReached * static_cast<double>(temporaries_at(now.plan.temporaries));
+  return now.plans.least &&
+         static_cast<double>(now.plans.temporaries) <= kReached * static_cast<double>(now.plans.least);
 }
 
 std::optional<Proposal> propose(const Situation& now) {
   const double over = now.memory_over();
-  if (over <= 0 || now.plans.temporaries == 0) return std::nullopt;
+  if (over <= 0 || now.plans.temporaries == 0 || is_least(now)) return std::nullopt;
   const double budget = static_cast<double>(now.plans.temporaries) - over - kMargin * now.wanted.at("memory");
   const uint16_t level = temporaries_within(static_cast<int64_t>(budget));
   if (now.plan.temporaries && level >= now.plan.temporaries) return std::nullopt;
@@ -105,6 +106,7 @@ const Response recompute_response{
     .propose = propose,
     .relax = relax,
     .limit = limit,
+    .memory_of_plans = true,
     .in_force = in_force,
     .again = again,
 };

@@ -96,6 +96,18 @@ TEST_CASE("a_budget_that_is_large_enough_changes_nothing") {
   same_outputs(all, roomy);
 }
 
+TEST_CASE("a_tighter_budget_never_holds_more") {
+  const std::string text = chain(12, 256, 64);
+  const Run all = run(text, 0);
+  int64_t before = all.peak;
+  for (uint16_t level = runtime::temporaries_within(all.peak); level > 20; level -= 3) {
+    const Run now = run(text, level);
+    INFO("budget " << runtime::temporaries_at(level) << ": " << now.peak << ", before " << before);
+    CHECK(now.peak <= before);
+    before = now.peak;
+  }
+}
+
 // A sanitizer's compiler takes thirty times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kPrograms = 3, kLeastRecomputed = 1;
