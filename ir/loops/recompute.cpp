@@ -352,7 +352,8 @@ struct Block {
   double work = 0, work_of_all = 0;
 };
 
-Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const SizeOf& size_of, size_t most_joined) {
+Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const SizeOf& size_of, size_t most_joined,
+                      bool once) {
   const Schedule first(f, block, {}, size_of, most_joined);
   Block best{.function = f, .before = first.peak(), .after = first.peak()};
   if (best.before <= budget) return best;
@@ -373,6 +374,10 @@ Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const
     if (copies.empty()) break;
     Block now{.before = best.before, .work = chosen.work, .work_of_all = best.work_of_all};
     now.function = opt::drop_dead(copies.build(now.fences, now.copies));
+    if (once) {
+      now.after = chosen.peak;
+      return now;
+    }
     const Schedule then(now.function, block, now.fences, size_of, most_joined);
     now.after = then.peak();
     if (now.after < best.after) best = std::move(now);
@@ -385,11 +390,11 @@ Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const
 
 }  // namespace
 
-Recomputed recompute(const FunctionRef& f, int64_t budget, const SizeOf& size_of, size_t most_joined) {
+Recomputed recompute(const FunctionRef& f, int64_t budget, const SizeOf& size_of, size_t most_joined, bool once) {
   Recomputed out{.function = f, .fences = {}};
   double work = 0, of_all = 0;
   for (uint32_t b = 0; b < f->blocks.size(); ++b) {
-    Block block = recompute_block(out.function, BlockId{b}, budget, size_of, most_joined);
+    Block block = recompute_block(out.function, BlockId{b}, budget, size_of, most_joined, once);
     out.before = std::max(out.before, block.before);
     out.after = std::max(out.after, block.after);
     work += block.work;

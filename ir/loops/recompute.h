@@ -28,8 +28,9 @@ struct Recomputed {
 };
 
 /// `f` with at most `budget` bytes of temporaries in each block, or as near to it as can be reached. `size_of` gives
-/// the number that a symbol is likely to have.
+/// the number that a symbol is likely to have. With `once` the schedule is made, and not looked at: `after` is what it
+/// was expected to hold, and the caller finds out.
 Recomputed recompute(const FunctionRef& f, int64_t budget, const std::function<int64_t(uint32_t)>& size_of,
-                     size_t most_joined = SIZE_MAX);
+                     size_t most_joined = SIZE_MAX, bool once = false);
 
 }  // namespace ouro::ir::loops

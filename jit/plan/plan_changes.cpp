@@ -63,17 +63,23 @@ class WithinBudget {
     try_for(budget_);
     const int64_t first = best_arena_;
     if (first <= budget_) {
-      // It holds less than it may: the account was too high by so much.
-      const int64_t spare = budget_ - first, too_high = best_.recomputing.after - first;
+      // It holds less than it may. The account was too high by so much.
+      const int64_t spare = budget_ - first, too_high = expected_ - first;
       if (best_.recomputing.lets && too_high > 0 && spare > kSpare * static_cast<double>(budget_))
         try_for(budget_ + std::min(too_high, spare));
       return std::move(best_);
     }
+    if (const int64_t less = budget_ - (first - budget_); less > budget_ / 2) try_for(less);
     // Levels around what came of it, so that neighbouring budgets try the same ones.
     const int from = runtime::temporaries_within(first);
     for (int step : {1, 2, 3, 5, -2, -5}) {
       if (best_arena_ <= budget_) break;
       if (from + step > 0) try_for(runtime::temporaries_at(static_cast<uint16_t>(from + step)));
+    }
+    if (best_arena_ > budget_ && best_.recomputing.lets) {  // was it for nothing?
+      Program all = lower_blocks(f_, plan_, {});
+      all.recomputing = {.before = best_.recomputing.before, .after = arena_bytes(all, size_of_)};
+      if (all.recomputing.after <= best_arena_) return all;
     }
     return std::move(best_);
   }
@@ -82,15 +88,17 @@ class WithinBudget {
   static constexpr double kSpare = 0.02;
 
   void try_for(int64_t budget) {
-    Recomputed r = recompute(f_, budget, size_of_, most_joined(plan_));
+    Recomputed r = recompute(f_, budget, size_of_, most_joined(plan_), /*once=*/true);
+    const int64_t expected = r.after;
     Program p = lower_blocks(std::move(r.function), plan_, std::move(r.fences));
-    p.recomputing = {.lets = r.copies, .work = r.work, .before = r.before, .after = r.after};
-    const int64_t arena = arena_bytes(p, size_of_);
+    p.recomputing = {.lets = r.copies, .work = r.work, .before = r.before};
+    const int64_t arena = p.recomputing.after = arena_bytes(p, size_of_);
     const bool met = arena <= budget_, was_met = best_arena_ <= budget_;
     const bool better = met != was_met ? met : met ? r.work < best_.recomputing.work : arena < best_arena_;
     if (!better) return;
     best_ = std::move(p);
     best_arena_ = arena;
+    expected_ = expected;
   }
 
   const ir::FunctionRef& f_;
@@ -98,7 +106,7 @@ class WithinBudget {
   const SizeOf& size_of_;
   const int64_t budget_;
   Program best_;
-  int64_t best_arena_ = INT64_MAX;
+  int64_t best_arena_ = INT64_MAX, expected_ = 0;  // by the schedule's account
 };
 
 }  // namespace
