@@ -23,6 +23,9 @@ Value mark_buffer(Session& s, const Args& a) {
 
 // What an attribute does that is first set with a marked tensor: for compiled code, which sets it without the mark.
 Value note_buffer_of(Session& s, const Args& a) {
+  if (!cast<Type>(a[0]) || !cast_exact<Str>(a[1]))
+    return raise_type_error(s, "note_buffer: a class and a str are expected, not %s and %s", type_name(s, a[0]).c_str(),
+                            type_name(s, a[1]).c_str());
   note_buffer(s, a[0].as<Type>(), str_symbol(a[1].as<Str>()));
   return Value::none();
 }
@@ -33,6 +36,7 @@ Value random_counter(Session& s, const Args&) {
   return Value::integer(static_cast<int64_t>(s.state<RandomState>().counter));
 }
 Value set_random(Session& s, const Args& a) {
+  if (!a[0].is_int() || !a[1].is_int()) return raise_type_error(s, "set_random: two ints are expected");
   s.state<RandomState>() = {static_cast<uint64_t>(a[0].as_int()), static_cast<uint64_t>(a[1].as_int()), 0};
   return Value::integer(0);
 }
