@@ -95,7 +95,7 @@ class Specialiser {
   bool is_boxed_list(const AVal& a) const {
     return a.is(AKind::dynamic) && !a.type && a.atom.is_name() && code.name(a.atom.name()).list;
   }
-  AVal numbers_of(const AVal& list, bool derived);
+  AVal numbers_of(const AVal& list, bool differentiated);
   AVal dict_of_function(const AVal& f, Symbol name);
   bool may_be_tensor(const AVal& a) const;
   bool is_set_outside(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && sets_.contains(a.node); }

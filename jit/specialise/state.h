@@ -104,10 +104,10 @@ struct Choice {
 // How a loop of a function is made, as was found where it was met before.
 struct LoopWay {
   enum class Kind : uint8_t {
-    open,       // not known: unrolled, as long as it has few turns
-    loop,       // it has many turns: a loop of the program, if that can be made
-    forked,     // data may end it in each of its turns, of which there are more than a few: likewise
-    unrolled,   // ... and it cannot: every turn is written out
+    open,      // not known: unrolled, as long as it has few turns
+    loop,      // it has many turns: a loop of the program, if that can be made
+    forked,    // data may end it in each of its turns, of which there are more than a few, or it asks to stay: likewise
+    unrolled,  // ... and it cannot: every turn is written out
     undecided,  // its condition is not known: a loop of the program
     large,      // written out, the program is too large
   } kind = Kind::open;

@@ -433,7 +433,8 @@ constexpr NativeDef kFunctions[] = {
     {.name = "only_numbers",
      .params = "data, /",
      .fn = n_only_numbers,
-     .doc = "Is it a list from outside of numbers whose cotangent nobody asks for? (Known where a program is made.)"},
+     .doc = "Is it a list from outside of numbers whose cotangent nobody asks for? Then tensor(it) is an input. (Known "
+            "where a program is made.)"},
     {.name = "fit", .params = "d, x, /", .fn = n_fit, .doc = "A cotangent reduced to the kind and shape of x."},
     {.name = "expand", .params = "d, x, /", .fn = n_expand, .doc = "The transpose of fit."},
     {.name = "get", .params = "d, i: int, /", .fn = n_get, .doc = "Item i of the cotangent of a tuple."},

@@ -321,7 +321,6 @@ void Loop::beat(Session& s) {
     std::lock_guard guard(lock_);
     take_goals();
     orders_ = orders_next_;
-    if (!pending_) orders_next_.carry_out.clear();  // else they wait
     measure();
     see_ways();
   }
@@ -338,7 +337,7 @@ void Loop::beat(Session& s) {
   if (ticks() < quiet_until_) return;
   choose(s, now);
   if (asked_.empty() && !pending_ && to_carry_.empty() && !now.plan.temporaries &&
-      !(now.may_round && now.plan.micro_batch) && (!now.most_threads || now.threads == now.most_threads) &&
+      !(now.may_round && now.plan.micro_batch) && (!chosen_threads() || now.threads == now.most_threads) &&
       std::ranges::all_of(choices_, [](const Choice& c) { return c.way == 0; }) &&
       !goals_changed_.load(std::memory_order_acquire)) {
     has_goals_.store(false, std::memory_order_relaxed);
@@ -533,17 +532,26 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
   quiet_until_ = ticks() + kQuiet;
 }
 
+// One after the other: what takes effect is measured before the next.
 void Loop::follow_orders(Session& s, const Situation& now) {
-  for (const std::string& name : orders_.carry_out)
-    for (const Response* r : responses())
-      if (r->name == name && r->propose && !pending_) {
-        if (std::optional<Proposal> p = r->propose(now))
-          carry_out(s, *r, std::move(*p), "order");
-        else
-          demands_.log(
-              fmt::format("step {}: {} was ordered and not done: {}", measures_.steps, name, nothing_to_give(*r, now)));
-      }
-  orders_.carry_out.clear();
+  while (!pending_) {
+    std::string name;
+    {
+      std::lock_guard guard(lock_);
+      auto& waiting = orders_next_.carry_out;
+      if (waiting.empty()) return;
+      name = std::move(waiting.extract(waiting.begin()).value());
+    }
+    for (const Response* r : responses()) {
+      if (r->name != name || !r->propose) continue;
+      if (std::optional<Proposal> p = r->propose(now))
+        carry_out(s, *r, std::move(*p), "order");
+      else
+        demands_.log(
+            fmt::format("step {}: {} was ordered and not done: {}", measures_.steps, name, nothing_to_give(*r, now)));
+      break;
+    }
+  }
 }
 
 std::string Loop::nothing_to_give(const Response& r, const Situation& now) const {

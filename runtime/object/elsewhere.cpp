@@ -53,8 +53,7 @@ constexpr Row kNames[] = {
      "a tensor is made by tensor(data, dtype=f32), zeros(2, 3), randn(2, 3); its class is `Tensor`"},
     {" eig eigvals ",
      "eigenvalues of a matrix that is not symmetric are complex numbers, which are not part of Ouro; for symmetric "
-     "ones "
-     "there are linalg.eigh(x) and linalg.eigvalsh(x)"},
+     "ones there are linalg.eigh(x) and linalg.eigvalsh(x)"},
     {" long LongType ", "the dtype is i64: zeros(2, dtype=i64), x.to(i64)"},
     {" double DoubleType ", "the dtype is f64: zeros(2, dtype=f64), x.to(f64)"},
     {" Size ", "a shape is a tuple: x.shape"},

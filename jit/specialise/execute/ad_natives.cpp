@@ -99,8 +99,8 @@ N(n_open_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)
 N(n_close_slot) { return s.shadow_move(a.at(0), a.at(1), place_in_list(s, a.at(2)), false), none(); }
 N(n_slot_count) { return AVal::of(Value::integer(s.shadow_count(a.at(0), a.at(1)))); }
 N(n_feed) { return s.feed(a.at(0), a.at(1), a.at(2)), none(); }
-N(n_only_numbers) { return boolean(s.is_tensor(s.numbers_of(a.at(0), /*derived=*/true))); }
-// A range with a fourth part (make_iterator).
+N(n_only_numbers) { return boolean(s.is_tensor(s.numbers_of(a.at(0), /*differentiated=*/true))); }
+// The range of the loop that asks to stay a loop: it has a fourth part (make_iterator).
 N(n_turns) {
   const AVal zero = AVal::of(Value::integer(0)), one = AVal::of(Value::integer(1));
   return AVal::compound(AKind::range, {zero, a.at(0), one, one});

@@ -96,7 +96,7 @@ AVal make_tensor_of(Specialiser& s, const std::vector<AVal>& a, const std::vecto
   };
   if (s.is_tensor(data)) return asked->is_none() ? data : s.tensor_op("astype", {data, as_asked(t)});
   s.makes_tensors = s.makes_tensors || s.is_of_script(s.span);
-  if (const AVal numbers = s.numbers_of(data, /*derived=*/false); s.is_tensor(numbers)) {
+  if (const AVal numbers = s.numbers_of(data, /*differentiated=*/false); s.is_tensor(numbers)) {
     const DType own = numbers.type->dtype;
     return s.tensor_op("astype", {numbers, as_asked(is_float(own) ? kDefaultFloat : own)});
   }

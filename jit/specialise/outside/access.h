@@ -153,7 +153,7 @@ const Value& function_in(const Value& descriptor);
 /// The value one step away, without running user code; unbound if it is not there.
 Value access_step(Session& s, const AccessNode& n, const Value& parent, const Value& function,
                   std::span<const Value> args);
-/// The numbers of a list, which may stand in lists and tuples within it, as a tensor: of f64 if there are floats, else
+/// The numbers of a list, which may stand in tuples within it, as a tensor: of f64 if there are floats, else
 /// of i64 or bool. Unbound: it holds something else or nothing, or the tensor would not have all digits.
 Value numbers_in(Session& s, const Value& list);
 /// Does the guard hold (dims excepted)?

@@ -5,10 +5,12 @@
 // compute. So the tensor is an input of the version, made of the list before each call (AccessNode::Step::numbers). Its
 // sizes are like those of any other tensor: numbers first, then symbols.
 //
-// This holds as long as the program cannot have changed the list before it makes the tensor. Where the tensor is
-// differentiated, nobody may ask for the derivative with respect to the list's items. A list that is reached by
-// attributes may belong to an object that is differentiated; the caller of a forward form may ask for anything. A list
-// that is itself an argument is refused where its derivative is asked for, since its items are not known.
+// This holds as long as the program cannot have changed the list before it makes the tensor. A list within it may be
+// reached in other ways, too, and what was written to it there is not seen here: only numbers, and tuples of them,
+// stand in such a list. Where the tensor is differentiated, nobody may ask for the derivative with respect to the
+// list's items. A list that is reached by attributes may belong to an object that is differentiated; the caller of a
+// forward form may ask for anything. A list that is itself an argument is refused where its derivative is asked for,
+// since its items are not known.
 #include <algorithm>
 
 #include "jit/specialise/specialiser.h"
@@ -30,7 +32,6 @@ struct Kinds {
 bool all_numbers(const Value& v, Kinds& found, int depth = 0) {
   const auto inside = [&](const Value& item) { return all_numbers(item, found, depth + 1); };
   if (depth > kMostNested) return false;
-  if (auto* l = cast_exact<runtime::List>(v)) return l->size > 0 && std::all_of(l->begin(), l->end(), inside);
   if (auto* t = cast_exact<runtime::Tuple>(v)) return t->size > 0 && std::all_of(t->begin(), t->end(), inside);
   found.floats |= v.is_float();
   found.ints |= v.is_int();
@@ -43,7 +44,9 @@ bool all_numbers(const Value& v, Kinds& found, int depth = 0) {
 
 Value numbers_in(Session& s, const Value& list) {
   Kinds found;
-  if (!cast_exact<runtime::List>(list) || !all_numbers(list, found)) return {};
+  auto* l = cast_exact<runtime::List>(list);
+  const auto numbers = [&](const Value& item) { return all_numbers(item, found); };
+  if (!l || l->size == 0 || !std::all_of(l->begin(), l->end(), numbers)) return {};
   if (found.bools + (found.floats || found.ints) != 1 || (found.floats && found.long_ints)) return {};
   Value made = runtime::tensor_from(s, list, found.floats ? DType::f64 : found.ints ? DType::i64 : DType::boolean);
   if (!made.is_error()) return made;
@@ -51,17 +54,16 @@ Value numbers_in(Session& s, const Value& list) {
   return {};
 }
 
-// Unbound: it has none, or they may have changed. `derived`: what is made of it is differentiated.
-AVal Specialiser::numbers_of(const AVal& list, bool derived) {
+// Unbound: it has none, or they may have changed. `differentiated`: what is made of it is.
+AVal Specialiser::numbers_of(const AVal& list, bool differentiated) {
   using Step = AccessNode::Step;
   const auto at = boxed_lists_.find(list.node);
   if (!is_boxed_list(list) || at == boxed_lists_.end() || effects_.unknown || effects_.done || request_.holes)
     return {};
-  for (uint32_t id = list.node; derived; id = access.nodes[id].parent) {
+  if (differentiated && request_.waits) return {};
+  for (uint32_t id = list.node; differentiated; id = access.nodes[id].parent) {
     const Step step = access.nodes[id].step;
-    if (request_.waits || step == Step::attribute || step == Step::field || step == Step::dict_value ||
-        step == Step::native)
-      return {};
+    if (step == Step::attribute || step == Step::field || step == Step::dict_value || step == Step::native) return {};
     if (!access.nodes[id].has_parent()) break;
   }
   AccessNode n;
