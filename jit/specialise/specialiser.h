@@ -7,7 +7,8 @@
 //               be followed to the interpreter
 //   states/     what is known where control flows together: joins, heads of loops, values that differ between
 //               branches (either.cpp), what loops keep for their reverse (records.cpp)
-//   outside/    what was there before the call: access paths and guards, loading, writing (effects.cpp), known.cpp
+//   outside/    what was there before the call: access paths and guards, loading, writing (effects.cpp), known.cpp,
+//               lists of numbers (numbers.cpp)
 //   residual/   the program that is left: its blocks and outputs, making virtual things real
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
@@ -497,7 +498,7 @@ class Specialiser {
   std::map<const ir::Function*, ir::FunctionRef> generators_;  // as steps
   size_t generator_steps_ = 0, before_generators_ = 0;
   Value protocol_module_;  // once something of it was asked for
-  // execute/control.cpp
+  // execute/control.cpp, execute/loops.cpp
   enum class EnterAt : uint8_t {
     block,
     head,        // of a loop that enter_loop has dealt with
@@ -656,10 +657,9 @@ class Specialiser {
   std::unordered_map<uint32_t, uint32_t> symbol_classes_;  // of the request → symbol
   std::unordered_map<const void*, HeapId> modules_;
   uint32_t next_heap_ = 0;
-  bool abandon_symbol_ = false;                     // a size had to be a number
-  std::unordered_map<uint32_t, ir::Atom> extents_;  // symbol → its int input
-  std::unordered_map<uint32_t, std::pair<AVal, uint32_t>>
-      found_sizes_;  // symbol → the tensor and axis that have it, or the size
+  bool abandon_symbol_ = false;                                          // a size had to be a number
+  std::unordered_map<uint32_t, ir::Atom> extents_;                       // symbol → its int input
+  std::unordered_map<uint32_t, std::pair<AVal, uint32_t>> found_sizes_;  // symbol → tensor and axis, or the size
   std::deque<AFrame*> frames_;
   std::vector<SpecialiseNote> fallbacks_;
   std::unordered_map<uint32_t, uint32_t> hole_of_;  // names of no known type → the note of the hole that gives them
