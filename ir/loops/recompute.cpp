@@ -19,7 +19,6 @@ namespace {
 using SizeOf = std::function<int64_t(uint32_t)>;
 
 constexpr uint32_t kNoLet = UINT32_MAX;
-constexpr int kMostAttempts = 4;
 constexpr double kWorkOfAByte = 4;  // of memory traffic, in multiplications of a matrix product
 
 // ---------------------------------------------------------------- the schedule
@@ -352,49 +351,34 @@ struct Block {
   double work = 0, work_of_all = 0;
 };
 
-Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const SizeOf& size_of, size_t most_joined,
-                      bool once) {
-  const Schedule first(f, block, {}, size_of, most_joined);
-  Block best{.function = f, .before = first.peak(), .after = first.peak()};
-  if (best.before <= budget) return best;
-  Copies copies(f, block, first);
-  const Values values(*f, first, copies);
-  RecomputeModel model(values.list(), first.c.steps.size());
-  best.work_of_all = copies.work_of_all();
-  // The model does not see what clustering makes of the copies: where it was too hopeful, it is asked for less.
-  int64_t asked = budget;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    const RecomputeModel::Outcome chosen = choose(model, asked);
-    copies.clear();
-    for (size_t i = 0; i < model.values().size(); ++i)
-      if (model.is_copied(i)) {
-        const Values::At& at = values.at(model.values()[i].id);
-        copies.copy_behind(at.let, model.dropped[i] ? at.early[model.dropped[i] - 1] : at.last);
-      }
-    if (copies.empty()) break;
-    Block now{.before = best.before, .work = chosen.work, .work_of_all = best.work_of_all};
-    now.function = opt::drop_dead(copies.build(now.fences, now.copies));
-    if (once) {
-      now.after = chosen.peak;
-      return now;
+Block recompute_block(const FunctionRef& f, BlockId block, int64_t budget, const SizeOf& size_of, size_t most_joined) {
+  const Schedule now(f, block, {}, size_of, most_joined);
+  Block out{.function = f, .before = now.peak(), .after = now.peak()};
+  if (out.before <= budget) return out;
+  Copies copies(f, block, now);
+  const Values values(*f, now, copies);
+  RecomputeModel model(values.list(), now.c.steps.size());
+  out.work_of_all = copies.work_of_all();
+  const RecomputeModel::Outcome chosen = choose(model, budget);
+  for (size_t i = 0; i < model.values().size(); ++i)
+    if (model.is_copied(i)) {
+      const Values::At& at = values.at(model.values()[i].id);
+      copies.copy_behind(at.let, model.dropped[i] ? at.early[model.dropped[i] - 1] : at.last);
     }
-    const Schedule then(now.function, block, now.fences, size_of, most_joined);
-    now.after = then.peak();
-    if (now.after < best.after) best = std::move(now);
-    if (best.after <= budget) break;
-    asked -= then.peak() - budget;
-    if (asked < budget / 2) break;
-  }
-  return best;
+  if (copies.empty()) return out;
+  out.after = chosen.peak;
+  out.work = chosen.work;
+  out.function = opt::drop_dead(copies.build(out.fences, out.copies));
+  return out;
 }
 
 }  // namespace
 
-Recomputed recompute(const FunctionRef& f, int64_t budget, const SizeOf& size_of, size_t most_joined, bool once) {
+Recomputed recompute(const FunctionRef& f, int64_t budget, const SizeOf& size_of, size_t most_joined) {
   Recomputed out{.function = f, .fences = {}};
   double work = 0, of_all = 0;
   for (uint32_t b = 0; b < f->blocks.size(); ++b) {
-    Block block = recompute_block(out.function, BlockId{b}, budget, size_of, most_joined, once);
+    Block block = recompute_block(out.function, BlockId{b}, budget, size_of, most_joined);
     out.before = std::max(out.before, block.before);
     out.after = std::max(out.after, block.after);
     work += block.work;

@@ -27,10 +27,10 @@ struct Recomputed {
   size_t copies = 0;
 };
 
-/// `f` with at most `budget` bytes of temporaries in each block, or as near to it as can be reached. `size_of` gives
-/// the number that a symbol is likely to have. With `once` the schedule is made, and not looked at: `after` is what it
-/// was expected to hold, and the caller finds out.
+/// `f` with about `budget` bytes of temporaries in each block, or as near to it as can be reached. `size_of` gives the
+/// number that a symbol is likely to have. The account of memory does not see what clustering makes of the copies:
+/// `after` is what is expected, and the caller finds out what came of it.
 Recomputed recompute(const FunctionRef& f, int64_t budget, const std::function<int64_t(uint32_t)>& size_of,
-                     size_t most_joined = SIZE_MAX, bool once = false);
+                     size_t most_joined = SIZE_MAX);
 
 }  // namespace ouro::ir::loops

@@ -88,7 +88,7 @@ class WithinBudget {
   static constexpr double kSpare = 0.02;
 
   void try_for(int64_t budget) {
-    Recomputed r = recompute(f_, budget, size_of_, most_joined(plan_), /*once=*/true);
+    Recomputed r = recompute(f_, budget, size_of_, most_joined(plan_));
     const int64_t expected = r.after;
     Program p = lower_blocks(std::move(r.function), plan_, std::move(r.fences));
     p.recomputing = {.lets = r.copies, .work = r.work, .before = r.before};
