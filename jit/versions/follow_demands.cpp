@@ -66,7 +66,7 @@ runtime::PlanMemory JitExecutor::memory_of_plans(Session& s) {
   for (const auto& f : order_)
     for (const auto& v : f->versions) {
       if (v->state.load(std::memory_order_acquire) != Version::State::ready || v->calls == 0) continue;
-      out.held[v->made.get()] += v->plan()->held_bytes(s);
+      out.held[v->made] += v->plan()->held_bytes(s);
       if (!v->demands.temporaries) unbounded[{v->made.get(), v->demands.micro_batch}] = v->plan()->peak_bytes();
       if (is_idle(s, *v)) {
         out.idle += v->plan()->held_bytes(s);

@@ -521,7 +521,7 @@ void Loop::carry_out(Session& s, const Response& r, Proposal p, std::string_view
       if (const auto at = p.predicted.find(t.goal); at != p.predicted.end()) t.predicted = at->second;
   }
   std::string value_before = r.in_force ? r.in_force(situation(s), p.text) : std::string();
-  std::map<const void*, int64_t> held;
+  decltype(PlanMemory::held) held;
   if (r.memory_of_plans && between_steps_ && s.executor) held = s.executor->memory_of_plans(s).held;
   p.apply(s);
   (void)library_follows(s);

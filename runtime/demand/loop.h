@@ -176,8 +176,8 @@ class Loop {
     std::string value_before;  // that the response had in force
     uint64_t since = 0;        // the tick from which on its version has run; 0: not yet
     size_t decision = 0;
-    uint64_t waits = 0;                        // steps that passed while code was compiled
-    std::map<const void*, int64_t> held = {};  // PlanMemory::held, before
+    uint64_t waits = 0;                                        // steps that passed while code was compiled
+    std::map<std::shared_ptr<const void>, int64_t> held = {};  // PlanMemory::held, before
   };
 
   struct Orders {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 
 #include "ir/anf.h"
 #include "runtime/object/value.h"
@@ -37,7 +38,7 @@ struct PlanMemory {
   int64_t unbounded = 0;    // what it would hold if nothing were computed again
   int64_t idle = 0;         // of those that no step has called lately, and of those of other plans
   int64_t least = 0;        // what it holds under the tightest bound that was tried and not reached; 0: none was
-  std::map<const void*, int64_t> held;  // what all versions of a program keep between calls, by program
+  std::map<std::shared_ptr<const void>, int64_t> held;  // what all versions of a program keep between calls, by program
   // Of that version, where micro-batches may be chosen (Demands::may_choose_micro_batch).
   int64_t rows = 0;      // of the batch that it works on, if it could do so in chunks
   int64_t sums = 0;      // bytes that it holds with chunks of any size: sums that they are added to
