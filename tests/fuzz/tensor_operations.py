@@ -20,6 +20,8 @@ NOT_DRAWN = {
     "cholesky_along": "cholesky forward", "cofactors_along": "det forward", "eigh_along": "eigh forward", "pinv_along": "pinv forward",
     "qr_columns_along": "qr forward", "svd_along": "svd forward", "lstsq": "its residuals hang on the rank", "equal": "gives a bool",
     "allclose": "gives a bool", "poisson": "random, by rejection",
+    "adaptive_pool_index": "a part of adaptive_max_pool with return_indices", "fractional_max_pool": "a part of fractional_max_pool2d and 3d",
+    "empty_like": "holds anything",
     "next_draw": "a part of dropout in chunks", "rand_drawn": "a part of dropout in chunks", "randn_drawn": "a part of randn_like in chunks",
     **dict.fromkeys("to_sparse to_dense sparse_matmul sparse_linear pruned_linear linear_by_rows csr_product csr_sampled csr_take csr_put bsr_product bsr_sampled bsr_take bsr_put stored".split(),
                     "of a SparseMatrix: tests/run/tensor/sparse.ouro"),
@@ -583,7 +585,8 @@ def by_places(p):
     return f"take_along_axis({x.name}, {f'argmin({x.name}, {k}, True)'}, {a})", "f", one
 
 
-@rule("embedding one_hot bincount searchsorted histogram arange linspace logspace full zeros ones empty eye zeros_like ones_like full_like", 1.0, whole=False)
+@rule("embedding one_hot bincount searchsorted histogram arange linspace logspace full zeros ones empty eye zeros_like ones_like full_like "
+      "hann_window hamming_window blackman_window bartlett_window kaiser_window", 1.0, whole=False)
 def made(p):
     kind = p.range(8)
     if kind == 0:
@@ -607,13 +610,14 @@ def made(p):
         return fixed(n) and (p.choice([f"eye({n[0]})", f"ones({n[0]}, {n[0]})", f"full(({n[0]}, {n[0]}), 0.3)"]), "f", (n, n))
     if kind == 6:
         n = p.dim()
-        return fixed(n) and (p.choice([f"linspace(-1, 1, {n[0]})", f"zeros({n[0]})", f"logspace(-1, 0, {n[0]})"]), "f", (n,))
+        return fixed(n) and (p.choice([f"linspace(-1, 1, {n[0]})", f"zeros({n[0]})", f"logspace(-1, 0, {n[0]})",
+                                       f"{p.choice(['hann', 'hamming', 'blackman', 'bartlett', 'kaiser'])}_window({n[0]}, {p.chance(0.5)})"]), "f", (n,))
     x = p.some("f")
     return p.choice(["zeros_like({0})", "ones_like({0})", "full_like({0}, 0.7)"]).format(x.name), "f", x.shape
 
 
 # ---- contractions
-@rule("matmul linear bmm mv dot inner outer matmul_nt matmul_tn", 4)
+@rule("matmul linear bmm mm mv dot inner outer matmul_nt matmul_tn", 4)
 def product(p):
     x = p.some("f", lambda v: 1 <= len(v.shape) <= 3)
     if not x:
@@ -624,7 +628,8 @@ def product(p):
     if kind <= 2:
         n = p.dim()
         y = p.tensor("f", (k, n))
-        return f"{x.name} @ {y.name}{scale}", "f", x.shape[:-1] + (n,)
+        text = f"mm({x.name}, {y.name})" if len(x.shape) == 2 and p.chance(0.2) else f"{x.name} @ {y.name}"
+        return f"{text}{scale}", "f", x.shape[:-1] + (n,)
     if kind == 3 and len(x.shape) >= 2:
         m = x.shape[-2]
         y = p.tensor("f", (p.dim(), k))
@@ -683,11 +688,11 @@ SQUARES = ["inv({0} * 0.1 + {1} * 2)", "det({0} * 0.3 + {1}) * {0}", "slogdet({0
            "solve_triangular({0} * 0.1 + {1} * 2, {0}, upper=False)", "qr({0} * 0.1 + {1})[1]", "eigvalsh({0} * 0.05 + {2})",
            "svdvals({0} * 0.05 + {2})", "pinv({0} * 0.1 + {1} * 2)", "matrix_norm({0})", "vector_norm({0}, 3) * {0}", "cond({0} * 0.05 + {2}) + {0}",
            "svd({0} * 0.05 + {2})[0].square()", "eigh({0} * 0.05 + {2})[1].square()", "matrix_rank({0} * 0.1 + {1} * 2) * {0}",
-           "multi_dot([{0}, {0}, {0}]) * 0.1", "addmm({0}, {0}, {0}, beta=0.5, alpha=0.1)", "addr({0}, {0}[0], {0}[1])", "corrcoef({0} + {1})"]
+           "householder_product({0}, {0}[0] * 0.3)", "multi_dot([{0}, {0}, {0}]) * 0.1", "addmm({0}, {0}, {0}, beta=0.5, alpha=0.1)", "addr({0}, {0}[0], {0}[1])", "corrcoef({0} + {1})"]
 
 
 @rule("inv det slogdet logdet solve cholesky matrix_exp matrix_power cholesky_solve cholesky_inverse triangular_solve solve_triangular qr eigvalsh eigh svdvals "
-      "svd pinv matrix_norm vector_norm cond matrix_rank multi_dot addmm addr corrcoef solve_square solve_back triangular triangle_times triangular_back "
+      "svd pinv matrix_norm vector_norm cond matrix_rank householder_product multi_dot addmm addr corrcoef solve_square solve_back triangular triangle_times triangular_back "
       "cholesky_lower cholesky_back cofactors cofactors_back logabsdet det_sign qr_columns qr_columns_back eigh_packed eigh_back svd_packed svd_back "
       "pinv_cut pinv_back", 0.5, whole=False)
 def square(p):
@@ -764,11 +769,12 @@ IMAGES = ["im2col({0}, 2, 1, 1, 1)", "fold(im2col({0}, 2, 1, 1, 1), {0}.shape[2:
           "adaptive_avg_pool3d({0}[None], 2)", "adaptive_max_pool3d({0}[None], 2)", "lp_pool1d({0}[0].abs() + 0.1, 2, 1)",
           "max_unpool2d({0}, zeros({0}.shape, dtype=i64), 1)", "max_unpool1d({0}[0], zeros({0}.shape[1:], dtype=i64), 1)",
           "max_unpool3d({0}[None], zeros(({0}.shape[0],) + tuple({0}.shape[1:]), dtype=i64)[None], 1)", "interpolate({0}, (3, 4), mode='bicubic')",
-          "multilabel_margin_loss({0}[0, 0], (floor({0}[0, 0] * 0.3) * 0).long())"]
+          "multilabel_margin_loss({0}[0, 0], (floor({0}[0, 0] * 0.3) * 0).long())", "fractional_max_pool2d({0}, 2, 1)", "fractional_max_pool2d({0}[0], 2, output_ratio=0.5)",
+          "fractional_max_pool3d(stack([{0}, {0} * 0.5], 2), 2, 1)"]
 
 
 @rule("im2col fold grid_sample affine_grid lp_pool lp_pool2d lp_pool1d channel_shuffle adaptive_pool adaptive_avg_pool1d adaptive_max_pool1d adaptive_avg_pool3d "
-      "adaptive_max_pool3d max_unpool max_unpool1d max_unpool2d max_unpool3d multilabel_margin_loss", 0.4, whole=False)
+      "adaptive_max_pool3d max_unpool max_unpool1d max_unpool2d max_unpool3d multilabel_margin_loss fractional_max_pool2d fractional_max_pool3d", 0.4, whole=False)
 def image(p):
     x = p.some("f", lambda v: len(v.shape) == 4 and min(min(d) for d in v.shape) > 1 and p.numel(v.shape) < 1000)
     if not x:
@@ -934,10 +940,10 @@ def more_losses(p):
     return text.format(x.name, y.name), "f", ()
 
 
-@rule("dropout bernoulli rand_like randn_like rand randn normal uniform multinomial randint randperm random_int", 0.5)
+@rule("dropout bernoulli rand_like randn_like rand randn normal uniform multinomial randint randint_like randperm random_int", 0.5)
 def random(p):
     x = p.some("f")
-    text = p.choice(["dropout({0}, 0.4)", "{0} + rand_like({0}) * 0.1", "{0} * randn_like({0})", "{0} * bernoulli(sigmoid({0}))", "{0} + rand(()) * 0.2"])
+    text = p.choice(["dropout({0}, 0.4)", "{0} + rand_like({0}) * 0.1", "{0} * randn_like({0})", "{0} * bernoulli(sigmoid({0}))", "{0} + rand(()) * 0.2", "{0} * randint_like({0}, 1, 4)"])
     return text.format(x.name), "f", x.shape
 
 
