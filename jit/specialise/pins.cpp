@@ -148,6 +148,41 @@ static bool specialise_structure(Session& s, const SpecialiseRequest& constant, 
   return true;
 }
 
+// Nothing comes of a program in which all of these numbers vary: makes constants of as few of them as it takes. An
+// attempt that fails ends early, so the whole program is mostly specialised once. Where no single constant is enough,
+// the number whose constant lets the program come furthest is the first of several. True: `request` and `out` are of
+// the version in which the others vary.
+static bool specialise_most_varying(Session& s, const SpecialiseRequest& constant, Pins& pins,
+                                    SpecialiseRequest& request, SpecialiseResult& out) {
+  constexpr size_t kMostLooked = 6, kMostSteps = 1'000'000;
+  if (request.varying.size() < 2 || request.varying.size() > kMostLooked) return false;
+  std::set<std::string> varying = request.varying, structure;
+  for (size_t steps = 0; varying.size() > 1;) {
+    std::string furthest;
+    size_t most = 0;
+    for (const std::string& path : varying) {
+      SpecialiseRequest less = constant;
+      less.varying = varying;
+      less.varying.erase(path);
+      SpecialiseResult made = specialise_sizes(s, less);
+      if (made.ok && !made.fallbacks.empty()) return false;
+      if (made.ok) {
+        structure.insert(path);
+        pins.need(structure);
+        request = std::move(less);
+        out = std::move(made);
+        return true;
+      }
+      if ((steps += made.steps) > kMostSteps) return false;
+      if (made.steps > most) most = made.steps, furthest = path;
+    }
+    if (furthest.empty()) return false;
+    varying.erase(furthest);
+    structure.insert(furthest);
+  }
+  return false;
+}
+
 static bool overlap(Span a, Span b) { return a.file == b.file && a.begin < b.end && b.begin < a.end; }
 
 static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& request, Pins& pins) {
@@ -168,8 +203,12 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
     SpecialiseRequest constant = request;
     constant.varying.clear();
     constant.constants = true;
-    SpecialiseResult known = specialise_sizes(s, constant);
     const size_t lists = pins.lists().size();
+    if (!out.ok && lists == 0 && specialise_most_varying(s, constant, pins, request, out)) {
+      pins.made(out);
+      return out;
+    }
+    SpecialiseResult known = specialise_sizes(s, constant);
     const auto is_better = [&] {
       return lists > 0 ? lists_are_data(out, known, lists) : known.fallbacks.size() >= out.fallbacks.size();
     };
@@ -236,7 +275,7 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
   return out;
 }
 
-SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
+static SpecialiseResult specialise_trees(Session& s, SpecialiseRequest& request, Pins& pins) {
   SpecialiseResult out = specialise_with_pins(s, request, pins);
   // A tree of lists or tuples: the form of an inner node need not know what is below it.
   if (!out.ok || !out.back || !out.back->calls_apart || !out.holds_containers) return out;
@@ -247,6 +286,13 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
   request = std::move(shallow);
   pins.made(other);
   return other;
+}
+
+SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
+  request.steps = std::make_shared<size_t>(0);
+  SpecialiseResult out = specialise_trees(s, request, pins);
+  out.all_steps = *request.steps;
+  return out;
 }
 
 }  // namespace ouro::jit
