@@ -201,14 +201,20 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
   if ((!out.ok || !out.fallbacks.empty()) && !request.varying.empty()) {
     // What decides structure by ways that no operation can tell, or leaves less to the interpreter as a constant.
     SpecialiseRequest constant = request;
-    constant.varying.clear();
     constant.constants = true;
     const size_t lists = pins.lists().size();
+    // Where lists are taken apart, the numbers that vary still do.
+    const auto is_number = [&](const std::string& path) { return lists > 0 && !pins.lists().contains(path); };
+    std::erase_if(constant.varying, [&](const std::string& path) { return !is_number(path); });
     if (!out.ok && lists == 0 && specialise_most_varying(s, constant, pins, request, out)) {
       pins.made(out);
       return out;
     }
     SpecialiseResult known = specialise_sizes(s, constant);
+    if (!known.ok && !constant.varying.empty()) {
+      constant.varying.clear();
+      known = specialise_sizes(s, constant);
+    }
     const auto is_better = [&] {
       return lists > 0 ? lists_are_data(out, known, lists) : known.fallbacks.size() >= out.fallbacks.size();
     };
@@ -224,7 +230,7 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
       for (const std::string& path : pins.lists()) {
         SpecialiseRequest less = constant;
         logs.erase(path);
-        less.varying = logs;
+        less.varying.insert(logs.begin(), logs.end());
         SpecialiseResult made = specialise_sizes(s, less);
         if (!made.ok || (best.ok && operations(made) <= operations(best))) {
           logs.insert(path);

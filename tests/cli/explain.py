@@ -278,3 +278,31 @@ for i in range(2):
     first, second = next(f for f in told["functions"] if f["name"] == "step")["versions"]
     each = [v["specialise_steps"] / v["operations"] for v in (first, second)]
     t.check(each[1] < 1.5 * each[0], each)
+
+
+def test_gradients_of_loops_that_end_within_a_turn_are_compiled_whole(t):
+    t.write("within.ouro", """
+def trace(c, o):
+    t = zeros(4)
+    for i in range(24):
+        d = o * t + c
+        moving = (d < 3.0) & (t < 6.0)
+        if not moving.any(): break
+        t = where(moving, t + 0.3 * d, t)
+    return t, i
+
+def together(c):
+    total = 0.0
+    for o in (1.0, 2.0, 3.0):
+        t, turns = trace(c, o)
+        total = total + (t * c).sum() + (t.detach() * c).mean()
+    return total
+
+def apart(c):
+    total = 0.0
+    for o in (1.0, 2.0): total = total + (trace(c, o)[0].detach() * c).sum()
+    return total
+
+for f in (together, apart): print(grad(f)(ones(4)).sum().item() > 0)
+""")
+    t.equal(t.run("run", "--strict", "--mode=graph", "within.ouro").out, "True\nTrue\n")

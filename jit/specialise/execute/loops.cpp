@@ -210,6 +210,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
         } else {
           make_escaping();
           if (request_.holes) forget_made();
+          to_turn_ends(f.env);  // the reverse of a loop with a break begins in the middle of a turn
           turns(way.first);
         }
         return;
@@ -235,7 +236,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     }
   };
   if (way.kind == LoopWay::Kind::open && stays_loop(f, head, heap_)) way.kind = LoopWay::Kind::forked;
-  if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
+  // Where another way into the loop joins within it, this one mostly comes there without a turn.
+  const bool joined = next != BlockId::none && std::ranges::count(f.flow->loops[index(next)], head) > 0;
+  const bool open = way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled;
+  if ((open || joined) && unrolled()) return true;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
     bool can_be_kept = false;
