@@ -236,8 +236,8 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     }
   };
   if (way.kind == LoopWay::Kind::open && stays_loop(f, head, heap_)) way.kind = LoopWay::Kind::forked;
-  // Where another way into the loop joins within it, this one comes there without a turn, if it is not a loop of its own:
-  // then all is as it was.
+  // Where another way into the loop joins within it, this one mostly comes there without a turn. If it does not, the
+  // loop is what it was known to be.
   const bool joined = next != BlockId::none && std::ranges::count(f.flow->loops[index(next)], head) > 0;
   const bool open = way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled;
   const LoopWay known = way;
