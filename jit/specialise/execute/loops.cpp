@@ -98,14 +98,14 @@ static std::optional<double> numbers_left(const AFrame& f, BlockId head, const A
 }
 
 // How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop, or may end otherwise.
-double Specialiser::turns_left(const AFrame& f, BlockId head) const {
+static double turns_left(const AFrame& f, BlockId head, const AHeap& heap) {
   const auto inside = [&](BlockId b) { return std::ranges::count(f.flow->loops[index(b)], head) > 0; };
   for (uint32_t b = 0; b < f.code->blocks.size(); ++b) {
     if (BlockId{b} == head || !inside(BlockId{b})) continue;
     for (const ir::Target& t : f.code->blocks[b].term.targets)
       if (!inside(t.block)) return 0;
   }
-  return numbers_left(f, head, heap_).value_or(0);
+  return numbers_left(f, head, heap).value_or(0);
 }
 
 // Does it run over what says that it is to stay a loop?
@@ -140,7 +140,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
-    if (each * turns_left(f, l.head) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
+    if (each * turns_left(f, l.head, heap_) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
   }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
