@@ -169,7 +169,7 @@ class BlockBuilder {
       leaves[r] = leaves[r] || leaves_[n];
     }
     for (ValueId v = 0; v < g_.values.size(); ++v) {
-      const Value& x = g_[v];
+      const ir::loops::Value& x = g_[v];
       if (c_.root[v] != v) continue;
       bool made_here = c_.stored[v] || is_contraction(x);
       if (!made_here) {
@@ -200,7 +200,7 @@ class BlockBuilder {
   // ---- uses
   void use_reg(Reg r) { last_use_[r] = here(); }
   Claim claim(ValueId v) const {
-    const Value& x = g_[v];
+    const ir::loops::Value& x = g_[v];
     if (x.name != NameId::none) return {x.name, -1};
     const auto* part = x.get<form::Reduce>();
     return part ? Claim{part->part_of, part->stage} : Claim{};
@@ -320,7 +320,7 @@ class BlockBuilder {
   }
 
   void check_places(const Step& s) {
-    const Value& v = g_[s.value];
+    const ir::loops::Value& v = g_[s.value];
     ValueId places = v.inputs[1].value;
     auto [i, check] = emit<work::CheckPlaces>();
     add_buffer(i, places);
@@ -340,7 +340,7 @@ class BlockBuilder {
       convolve(v, *g_[v].get<form::Convolve>(), l);
   }
   void call_library(Instr& i, ValueId v, const Let& l) {
-    const Value& x = g_[v];
+    const ir::loops::Value& x = g_[v];
     i.span = l.span;
     i.inlined = l.inlined;
     for (const Use& u : x.inputs) add_buffer(i, u.value);
@@ -352,7 +352,7 @@ class BlockBuilder {
   void matmul(ValueId v, const form::Matmul& m, const Let& l) {
     auto [i, call] = emit<work::Matmul>();
     call_library(i, v, l);
-    const Value& x = g_[v];
+    const ir::loops::Value& x = g_[v];
     runtime::Matmul& d = call.form;
     d.dtype = x.type;
     d.precision = p_.plan.precision;
@@ -370,7 +370,7 @@ class BlockBuilder {
   void convolve(ValueId v, const form::Convolve& c, const Let& l) {
     auto [i, call] = emit<work::Convolve>();
     call_library(i, v, l);
-    const Value& x = g_[v];
+    const ir::loops::Value& x = g_[v];
     using Kind = runtime::Convolution::Kind;
     runtime::Convolution& d = call.form;
     bool forward = c.result == form::Convolve::Result::forward, input = c.result == form::Convolve::Result::input;
@@ -421,7 +421,7 @@ class BlockBuilder {
   }
 
   // A vector is a row on the left, a column on the right.
-  static Polys matmul_sizes(const Value& x, const form::Matmul& m, Polys a, Polys b) {
+  static Polys matmul_sizes(const ir::loops::Value& x, const form::Matmul& m, Polys a, Polys b) {
     if (a.size() == 1) a.insert(a.begin(), Poly(1));
     if (b.size() == 1) b.push_back(1);
     size_t ra = a.size(), rb = b.size();
@@ -546,7 +546,7 @@ class BlockBuilder {
   }
 
   bool may_overwrite(const LoweredKernel& k, uint32_t in, uint32_t out) const {
-    const Value &from = g_[k.buffers[in]], &to = g_[k.buffers[out]];
+    const ir::loops::Value &from = g_[k.buffers[in]], &to = g_[k.buffers[out]];
     return k.kernel.buffers[in].access == Access::in && from.type == to.type &&
            product(from.dims) == product(to.dims) &&
            ir::loops::may_overwrite(k, in, out, p_.plan.device != runtime::DeviceId::cpu);

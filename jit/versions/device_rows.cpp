@@ -18,7 +18,7 @@ using runtime::Value;
 
 namespace {
 
-constexpr size_t kMostVersions = 64;  // of one operation: static arguments are part of their key
+constexpr size_t kMostVersionsOfRow = 64;  // of one operation: static arguments are part of their key
 constexpr size_t kMostRefusals = 8;
 
 struct RowVersion {
@@ -142,7 +142,7 @@ Value run_row(Session& s, Device& device, uint8_t place, const ir::OpInfo& op, s
       done = true;
       return carry_out(s, *made, nodes, outputs);
     }
-    if (attempt == 1 || row.versions.size() >= kMostVersions) break;
+    if (attempt == 1 || row.versions.size() >= kMostVersionsOfRow) break;
     RowVersion v = make_version(s, device, row, args);
     if (!v.code) ++row.refusals;
     if (!v.made->ok) return {};
