@@ -476,7 +476,7 @@ Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
         if (auto* t = cast<Tuple>(args[i])) positional.insert(positional.end(), t->begin(), t->end());
       } else if (args[i].is_unbound()) {
         continue;
-      } else if (positional.size() != i) {
+      } else if (positional.size() != i || (i > 0 && op.params[i - 1].variadic)) {
         keywords.push_back(args[i]);
         names.push_back(make_str(p.name));
       } else {
