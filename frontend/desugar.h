@@ -13,7 +13,7 @@ ir::Op in_place_op_of(ast::Operator op);  // iop.add
 ir::Op op_of(ast::UnaryOperator op);
 ir::Op op_of(ast::CmpOperator op);
 
-/// A subscript target as a place (RULES C16): `base[i][j]` or `base.attr[i][j]`, indices in source
+/// A subscript target as a place (docs/design/rules.md C16): `base[i][j]` or `base.attr[i][j]`, indices in source
 /// order.
 struct PlaceChain {
   const ast::ExprNode* base = nullptr;  // evaluated as a value; a Name without `attr` is the variable itself

@@ -1,6 +1,6 @@
 // AST → ANF: what every construct means, in operations of ir/prim.h. One Function per scope; inner
 // functions are constants of the one around them. Evaluation order is CPython 3.11's, to the
-// letter, except that an item target's container is loaded after its index (RULES C16: the place is
+// letter, except that an item target's container is loaded after its index (docs/design/rules.md C16: the place is
 // taken, written and put back at once).
 //
 // Each let has the span of the expression that CPython underlines for it in a traceback.

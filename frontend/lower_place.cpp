@@ -1,4 +1,4 @@
-// Assignment targets and places (RULES C16). A target `root[i][j]` or `object.attr[i][j]` is
+// Assignment targets and places (docs/design/rules.md C16). A target `root[i][j]` or `object.attr[i][j]` is
 // written by one `update`, whose result becomes the root's value again: tensors are values, so
 // writing an item gives the variable (cell, global, attribute) a new one. Anything else is written
 // through a reference: attr.set, item.set.

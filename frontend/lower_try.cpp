@@ -3,7 +3,7 @@
 // A `finally` is one join point with the parameters (kind, value, previous): kind says how it was
 // entered (fell through, raised, returned, broke out of a loop, ...; each in the order of first
 // use), value is the exception or the value to return, previous the handled exception before. It
-// ends in a switch that goes on as kind says (RULES A2).
+// ends in a switch that goes on as kind says (docs/design/rules.md A2).
 //
 // While an except clause, or a finally that was entered by an exception, runs, that exception is
 // the handled one: exc.enter at its start, exc.leave on every way out, the exceptional ones by a

@@ -7,19 +7,16 @@
 // code ('return' outside function, 'break' outside loop) are made here too and reported only if the
 // scopes are right.
 //
-// What is Ouro's own is how captured variables are kept (RULES A4). A variable v of function F that
+// What is Ouro's own is how captured variables are kept (docs/design/rules.md A4). A variable v of function F that
 // an inner closure uses is captured *by value* if nothing can change it once the closure exists:
 //   - no inner scope assigns v, and v is never deleted;
-//   - at each creation of a closure that captures v, v is bound: a binding stands earlier, in a
-//   region that encloses the creation
-//     (a region is a part of a function that runs from its start: a branch, a loop body, a try
-//     body, ...);
-//   - v has one binding, outside loops; or all closures that capture v run at once and are gone
-//   (list, set and dict
+//   - at each creation of a closure that captures v, v is bound: a binding stands earlier, in a region that encloses
+//     the creation (a region is a part of a function that runs from its start: a branch, a loop body, a try body, ...);
+//   - v has one binding, outside loops; or all closures that capture v run at once and are gone (list, set and dict
 //     comprehensions, class bodies).
 // Otherwise it lives in a `cell`. So does a variable that a `del` statement names: what it held must be gone at that
-// point (RULES A4), not where its register is next needed. `v[i] = x` counts as an assignment of v (tensors are values:
-// it gives v a new one).
+// point (docs/design/rules.md A4), not where its register is next needed. `v[i] = x` counts as an assignment of v
+// (tensors are values: it gives v a new one).
 #pragma once
 
 #include <deque>

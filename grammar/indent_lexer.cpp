@@ -395,8 +395,6 @@ class Marker {
 
 }  // namespace
 
-bool is_keyword(std::string_view word) { return keyword(word) != Tok::NAME; }
-
 TokenList tokenize(const SourceFile& file, uint32_t begin, uint32_t end, LexMode mode) {
   TokenList out;
   Lexer(file, begin, end, mode, out).run();

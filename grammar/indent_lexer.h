@@ -39,7 +39,4 @@ inline constexpr size_t kMaxIndents = 100;
 /// Tokens of text [begin, end) of the file.
 TokenList tokenize(const SourceFile& file, uint32_t begin, uint32_t end, LexMode mode);
 
-/// True for the words that can never be names ("if", "None"); soft keywords are not among them.
-bool is_keyword(std::string_view word);
-
 }  // namespace ouro::grammar

@@ -46,7 +46,6 @@ std::string token_line(const SourceFile& file, const Token& t) {
 }  // namespace
 
 const char* token_name(Tok t) { return kTokens[static_cast<int>(t)].name; }
-const char* token_text(Tok t) { return kTokens[static_cast<int>(t)].text; }
 const char* rule_name(Rule r) { return kRules[static_cast<int>(r)]; }
 
 std::string dump_tokens(const SourceFile& file, const std::vector<Token>& tokens) {

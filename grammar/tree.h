@@ -61,7 +61,6 @@ enum class Rule : uint8_t {
 };
 
 const char* token_name(Tok t);  // "NAME"
-const char* token_text(Tok t);  // "if", "+="; "" where the text varies
 const char* rule_name(Rule r);  // "if_stmt"
 
 struct Token {

@@ -24,10 +24,9 @@
 //   V3  block 0 is the entry and nothing jumps to it; every block ends in exactly one terminator;
 //   V4  the number of arguments and the attribute of a let are what its operation's row says (ir/prim.h, ir/ops);
 //   V5  a let that may raise inside a `try` carries a handover: a handler block and the atoms it receives. The
-//   handler's
-//       first parameter is the exception value, the others are the handover atoms (bound *before* the let);
+//       handler's first parameter is the exception value, the others are the handover atoms (bound *before* the let);
 //   V6  a block marked `loop_head` is the target of every back edge to it.
-// Order gives effects their place (ir/effect.h, RULES A1): only what commutes may move.
+// Order gives effects their place (ir/effect.h, docs/design/rules.md A1): only what commutes may move.
 //
 // A finished Function is immutable and self-contained (own constants; inner functions are constants), so compile
 // threads read it without locks and a derived function (differentiated, specialised) never touches its source.
@@ -93,16 +92,16 @@ struct CallSig {
   bool operator==(const CallSig&) const = default;
 };
 
-// The path of an `update` (RULES C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom each, in
-// order. The root is a value (the let's result is the new root, to be bound to the variable again), or the content of a
-// cell (args[0] is the cell) or of a global slot (no root argument): those are taken out, written in place if unshared,
-// and put back, also on error. `x += v` on a local is iop.add; on a cell or global it is an augmented update with no
-// steps. An augmented update without items may be `loaded`: what the place held before the value was computed is the
-// argument before the value (CPython's order, where the value may raise, or write to the place); it is written in place
-// if only that place and this operation hold it. One with items may be `held`: the containers of its items, as they
-// were loaded before what may change the place was computed, are the arguments before the value (not the root, where
-// that is a value). The last of them that is no tensor is written to, whatever stands in the place by now; tensors are
-// values: what the place holds of them is written.
+// The path of an `update` (docs/design/rules.md C16): `root.w[i][j] op= v` is {attr w, item, item}. Items take one atom
+// each, in order. The root is a value (the let's result is the new root, to be bound to the variable again), or the
+// content of a cell (args[0] is the cell) or of a global slot (no root argument): those are taken out, written in place
+// if unshared, and put back, also on error. `x += v` on a local is iop.add; on a cell or global it is an augmented
+// update with no steps. An augmented update without items may be `loaded`: what the place held before the value was
+// computed is the argument before the value (CPython's order, where the value may raise, or write to the place); it is
+// written in place if only that place and this operation hold it. One with items may be `held`: the containers of its
+// items, as they were loaded before what may change the place was computed, are the arguments before the value (not the
+// root, where that is a value). The last of them that is no tensor is written to, whatever stands in the place by now;
+// tensors are values: what the place holds of them is written.
 struct PlacePath {
   enum class Root : uint8_t { value, cell, global };
   Root root = Root::value;
@@ -228,7 +227,7 @@ struct Signature {
 
 struct Capture {
   Symbol name{};
-  bool cell = false;  // the captured value is a cell (RULES A4)
+  bool cell = false;  // the captured value is a cell (docs/design/rules.md A4)
 };
 
 struct InlinedCalls;  // jit/plan/inlined_calls.h

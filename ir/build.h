@@ -16,9 +16,8 @@
 // - Dead code: after a terminator, or in a block that nothing jumped to when it was switched to, nothing is emitted
 //   (`reachable()` is false; let() gives names that nobody sees). So a block needs its first edge before switch_to().
 // - Handlers: between push_handler(h) and pop_handler() every let whose operation may raise, and every raise or yield,
-// hands
-//   over to h the variables' values as they are *before* it; h (from new_handler()) has the exception as its first
-//   parameter and reads variables like any block. It is sealed when its `try` is done.
+//   hands over to h the variables' values as they are *before* it; h (from new_handler()) has the exception as its
+//   first parameter and reads variables like any block. It is sealed when its `try` is done.
 // - finish() drops dead and trivial parameters, joins straight-line blocks, drops unused constants, numbers names and
 //   blocks in the order of the text, and marks loop heads; time is linear in the size of what was emitted (times the
 //   variables live at a handler, for raising lets inside a `try`).

@@ -1,4 +1,4 @@
-// What is known of an operation from its row alone: name, arity, attribute, effects (RULES A1).
+// What is known of an operation from its row alone: name, arity, attribute, effects (docs/design/rules.md A1).
 //
 // Effects here are those for operands of unknown type. Which locations an operation touches (cell, global slot, class x
 // attribute, element kind x container, iterator) follows from the operation and, where known, the types of its

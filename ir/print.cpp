@@ -356,10 +356,4 @@ class Printer {
 
 std::string print(const Function& f, PrintOptions options) { return Printer(f, options, 0).run("func "); }
 
-std::string print_constant(const Function& f, ConstId c) {
-  Printer p(f, {}, 0);
-  p.constant(c);
-  return p.take();
-}
-
 }  // namespace ouro::ir

@@ -15,8 +15,7 @@
 //
 // Names carry their hint where they are bound; a parameter whose name differs from its hint is `%0.hint=name`. An
 // attribute stands in brackets behind the operation: a symbol, an integer, a constant, `method` of call.method, or a
-// path
-// (`update[cell x .w[] op.add=]`). Symbols that are not plain are quoted. Spans are `@file:begin:end`.
+// path (`update[cell x .w[] op.add=]`). Symbols that are not plain are quoted. Spans are `@file:begin:end`.
 #pragma once
 
 #include <string>
@@ -30,6 +29,5 @@ struct PrintOptions {
 };
 
 std::string print(const Function& f, PrintOptions options = {});
-std::string print_constant(const Function& f, ConstId c);
 
 }  // namespace ouro::ir

@@ -346,12 +346,6 @@ class Reader {
     if (s_.peek() == '%') return name();
     return constant();
   }
-  bool at_atom() {
-    char c = s_.peek();
-    return c == '%' || c == '"' || c == '(' || c == '&' || c == '-' || isdigit(static_cast<unsigned char>(c)) ||
-           c == 'N' || c == 'T' || c == 'F' || c == 'E';
-  }
-
   // ---- types
   SymDim dim() {
     SymDim d;

@@ -18,12 +18,6 @@ void for_each_arg(const Function& f, const Let& l, Fn&& fn) {
   for (uint32_t i = 0; i < l.nargs; ++i) fn(f.args(l)[i]);
 }
 
-/// Every edge out of a terminator to an ordinary block: fn(const Target&).
-template <class Fn>
-void for_each_target(const Block& b, Fn&& fn) {
-  for (const Target& t : b.term.targets) fn(t);
-}
-
 /// Every handover of a block in order: fn(position, const Handover&); the terminator's position is lets.size().
 template <class Fn>
 void for_each_handover(const Function& f, const Block& b, Fn&& fn) {

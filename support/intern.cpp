@@ -75,7 +75,5 @@ Symbol intern(std::string_view text) {
   return Symbol::from_id(id);
 }
 
-uint32_t symbol_count() { return table().count.load(std::memory_order_acquire) - 1; }
-
 }  // namespace support
 }  // namespace ouro

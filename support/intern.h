@@ -41,8 +41,6 @@ static_assert(sizeof(Symbol) == 4);
 Symbol intern(std::string_view text);
 /// The symbol of a string if it was ever interned, else the default Symbol.
 Symbol find_symbol(std::string_view text);
-/// How many symbols there are.
-uint32_t symbol_count();
 
 }  // namespace support
 }  // namespace ouro

@@ -142,13 +142,12 @@ SourceFile::SourceFile(uint32_t id, std::string name, std::string_view bytes) : 
     line_starts_.push_back(static_cast<uint32_t>(i + 1));
   size_t bad = decode_error_.empty() ? first_bad_utf8(text_) : text_.npos;
   if (bad == text_.npos) return;
-  decode_error_line_ = line_col(static_cast<uint32_t>(bad)).line;
+  const uint32_t line = line_col(static_cast<uint32_t>(bad)).line;
   char hex[8];
   std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned char>(text_[bad]));
   decode_error_ = std::string("Non-UTF-8 code starting with '") + hex + "' in file " + name_ + " on line " +
-                  std::to_string(decode_error_line_) +
+                  std::to_string(line) +
                   ", but no encoding declared; see https://peps.python.org/pep-0263/ for details";
-  decode_error_line_ = 0;
 }
 
 std::string_view SourceFile::text(Span s) const {

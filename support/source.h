@@ -67,11 +67,9 @@ class SourceFile {
   /// Message of a SyntaxError when the bytes could not be decoded, else empty.
   const std::string& decode_error() const { return decode_error_; }
   /// Line of decode_error().
-  uint32_t decode_error_line() const { return decode_error_line_; }
 
  private:
   uint32_t id_;
-  uint32_t decode_error_line_ = 0;
   std::string name_;
   std::string text_;
   std::string decode_error_;

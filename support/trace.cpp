@@ -34,8 +34,6 @@ bool notices_shown() {
 }  // namespace
 
 void set_notice_mode(NoticeMode mode) { log().mode.store(mode, std::memory_order_relaxed); }
-NoticeMode notice_mode() { return log().mode.load(std::memory_order_relaxed); }
-
 void log_event(std::string_view topic, std::string text) {
   Log& l = log();
   std::lock_guard lock(l.mutex);

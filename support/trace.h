@@ -1,7 +1,7 @@
-// Timers and the event log: what the program did, for whoever asks.
+// Timers and the event log: what the program did.
 //
 // Events are short facts ("compiled step in 14 ms", "fallback: ..."). They go to the log always, to
-// stderr only when stderr is a terminal or --verbose was given, and never to stdout (RULES F).
+// stderr only when stderr is a terminal or --verbose was given, and never to stdout (docs/design/rules.md F).
 // Timers add up time per named stage; a Timer on the stack measures its scope. Safe from any
 // thread.
 #pragma once
@@ -25,7 +25,6 @@ enum class NoticeMode : uint8_t { terminal_only, always, never };
 
 /// When notices reach stderr; `always` is --verbose.
 void set_notice_mode(NoticeMode mode);
-NoticeMode notice_mode();
 
 /// Records an event silently. The log keeps the last 4096.
 void log_event(std::string_view topic, std::string text);
@@ -57,7 +56,6 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
   ~Timer() { add_stage_time(name_, now_ns() - start_); }
-  uint64_t elapsed_ns() const { return now_ns() - start_; }
 
  private:
   std::string_view name_;

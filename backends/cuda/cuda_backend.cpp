@@ -13,7 +13,7 @@
 
 #include "backends/cuda/api.h"
 #include "backends/device/device_module.h"
-#include "backends/device/distinct_kernels.h"
+#include "backends/host/distinct_kernels.h"
 #include "backends/ptx/ptx.h"
 #include "support/trace.h"
 
@@ -195,7 +195,7 @@ bool Cuda::assemble(CudaModule& module, const std::string& text, std::string& er
 KernelModuleRef Cuda::compile(std::span<const Kernel* const> kernels, std::string& error, KernelDump* dump, int) {
   Timer timer("kernels: CUDA");
   if (!entered(error)) return nullptr;
-  auto [distinct, texts, where] = device::distinct(kernels, dump);
+  auto [distinct, texts, where] = backends::distinct(kernels, dump);
   std::string text = ptx::assembly(distinct, gpu_->target, error);
   if (text.empty()) return nullptr;
   if (dump && dump->want_assembly) dump->assembly += text;

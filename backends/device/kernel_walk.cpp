@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/device/node_values.h"
-#include "backends/host/fold_levels.h"
+#include "backends/reference/fold_levels.h"
 #include "ir/loops/placement.h"
 #include "support/diag.h"
 

@@ -1,6 +1,6 @@
 // Reductions in the orders of ir/ops/reduce_order.h. See kernel_emitter.h.
-#include "backends/host/fold_levels.h"
 #include "backends/host/kernel_emitter.h"
+#include "backends/reference/fold_levels.h"
 #include "support/diag.h"
 
 namespace ouro::backends {

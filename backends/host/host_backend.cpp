@@ -13,11 +13,11 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include "backends/device/distinct_kernels.h"
-#include "backends/host/fold_levels.h"
+#include "backends/host/distinct_kernels.h"
 #include "backends/host/kernel_emitter.h"
 #include "backends/llvm/contain.h"
 #include "backends/reference/evaluate.h"
+#include "backends/reference/fold_levels.h"
 #include "support/diag.h"
 #include "support/give_up.h"
 #include "support/signals.h"
@@ -246,7 +246,7 @@ KernelModuleRef Host::compile(std::span<const Kernel* const> kernels, std::strin
                               int threads) {
   Timer timer("kernels: compile");
   auto module = std::make_shared<HostModule>();
-  auto [distinct, texts, which] = device::distinct(kernels, dump);
+  auto [distinct, texts, which] = backends::distinct(kernels, dump);
   // Of each distinct kernel what is known of it, or its place among those that are compiled.
   std::vector<KnownKernels::Known> known(distinct.size());
   std::vector<size_t> place(distinct.size());

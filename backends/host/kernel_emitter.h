@@ -94,7 +94,6 @@ class KernelEmitter {
   Value* from_memory(Value* v, DType t);
   Value* to_memory(Value* v, DType t);
   Value* element(uint32_t buffer, Value* at);
-  Value* buffer_pointer(uint32_t buffer) { return buffers_[buffer]; }
 
   // Statements (emit_loops.cpp)
   void find_reach();

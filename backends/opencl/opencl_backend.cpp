@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "backends/device/device_module.h"
-#include "backends/device/distinct_kernels.h"
+#include "backends/host/distinct_kernels.h"
 #include "backends/opencl/api.h"
 #include "backends/opencl/source.h"
 #include "support/process_end.h"
@@ -184,7 +184,7 @@ KernelModuleRef OpenCl::compile(std::span<const Kernel* const> kernels, std::str
       error = device_->text_of(CL_DEVICE_NAME) + " does not compute with f64";
       return nullptr;
     }
-  auto [distinct, texts, where] = device::distinct(kernels, dump);
+  auto [distinct, texts, where] = backends::distinct(kernels, dump);
   std::string source = opencl::source(distinct);
   if (dump && dump->want_ir) dump->ir += source;
   auto module = std::make_shared<OpenClModule>(device_, std::move(where), source.size());

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <functional>
 
-#include "backends/host/fold_levels.h"
+#include "backends/reference/fold_levels.h"
 #include "backends/reference/leaf_value.h"
 #include "ir/ops/reduce_order.h"
 #include "support/diag.h"

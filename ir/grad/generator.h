@@ -12,8 +12,8 @@ namespace ouro::ir::grad {
 ///
 /// This is how generators of other languages are compiled: a switch on where to go on, locals in a frame on the heap.
 FunctionRef as_steps(const Function& f);
-/// As as_steps, for who asks for one value after the other and never sends or throws anything: `yield from` goes
-/// through an iterator as a loop does. Null: what a `yield from` gives is used, which iterators do not tell.
+/// As as_steps, for callers that take one value after the other and never send or throw: `yield from` goes through an
+/// iterator as a loop does. Null where the function uses the value of a `yield from`, which an iterator does not give.
 FunctionRef as_plain_steps(const Function& f);
 
 }  // namespace ouro::ir::grad

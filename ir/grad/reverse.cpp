@@ -1,6 +1,6 @@
 // Reverse mode: a function f becomes a forward form, which does what f does and also makes a pullback. Source
 // transformation of SSA, after Innes, "Don't Unroll Adjoint: Differentiating SSA-Form Programs" (2018), with the heap
-// of van Merrienboer et al. (2018) replaced by shadow maps (RULES B8).
+// of van Merrienboer et al. (2018) replaced by shadow maps (docs/design/rules.md B8).
 //
 //   forward f(x...)            = as f; collects residuals; returns (y, pullback)
 //   pullback(dy, env; residuals...) = cotangents of x...

@@ -9,7 +9,7 @@
 //
 // A reshape keeps the axis that stands first in each group of axes that it joins or cuts: [B, T, C] to [B*T, C] goes on
 // with the batch as the slow part of axis 0. Such an axis has the size B*k, a row of the batch is k places of it, and
-// whoever asks looks that all sizes of the class are multiples of one (batch.cpp).
+// batch.cpp checks that all sizes of the class are multiples of one size.
 #pragma once
 
 #include <vector>

@@ -3,10 +3,10 @@
 // Axes of values that are one axis (axes.h) make a class. A class is a batch if every operation either keeps its axis,
 // so that a row of the result is made of that row of the operands and of what has no such axis, or sums over it. Then
 // the block falls into three parts:
-//   before   what the rows need and the batch has no part in: transposed weights, masks, tables. Also sums over rows of
-//            the inputs alone, which cost one pass over them and no memory: how many labels count
-//   rows     what has the axis, and the sums over it
-//   after    what is made of the sums: the loss, the update of the parameters
+//   before   values that the rows need and that do not depend on the batch: transposed weights, masks, tables. Also
+//            sums over rows of the inputs alone, which cost one pass over them and no memory: how many labels count
+//   rows     values that have the axis, and the sums over it
+//   after    values computed from the sums: the loss, the update of the parameters
 // A sum over all rows is the sum of the sums over parts of them: with `rows` done part by part, the results are those
 // of the block but for the order in which numbers are added.
 //

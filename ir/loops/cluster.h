@@ -1,16 +1,16 @@
 // What shares a kernel: the graph of a block is cut into clusters and the lets that run by themselves, in an order that
 // may be executed.
 //
-// 1. A value that costs (nearly) nothing and is not wanted in memory is recomputed by whoever uses it: views,
-// constants, casts, short chains
-//    over one tensor. A reshape that only changes how a stored tensor is read is another name for it.
-// 2. A value with one consumer is computed inside of it, unless that would repeat it: an expensive value that is
-// broadcast.
-// 3. What is left starts a group each. Groups join when their loops are the same and the one reads the other only at
-// its own place, and when
-//    nothing between them has to run in between (as XLA's fusion, and TVM's by pattern: Chen et al., OSDI 2018).
-// Loops of a group: the dims of its values; with a reduction over the last axis, rows: outer dims and the dims of a
-// row.
+// 1. A value that costs (nearly) nothing and is not wanted in memory is recomputed by each of its consumers: views,
+//    constants, casts, short chains over one tensor. A reshape that only changes how a stored tensor is read is another
+//    name for that tensor.
+// 2. A value with one consumer is computed inside of it, unless an expensive value would be computed repeatedly because
+//    the consumer broadcasts it.
+// 3. Each remaining value starts a group. Two groups join when their loops are the same, when one reads the other only
+//    at its own place, and when nothing has to run between them (as XLA's fusion, and TVM's by pattern: Chen et al.,
+//    OSDI 2018).
+// A group loops over the dims of its values; with a reduction over the last axis it loops over rows: the outer dims,
+// and inside of them the dims of a row.
 #pragma once
 
 #include <string>

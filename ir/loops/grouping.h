@@ -1,7 +1,7 @@
-// The values of a block as kernels see them: another name of a value in memory, recomputed by whoever uses it, or a
-// member of the group that computes it. What cluster.cpp puts in order is made here, in two passes: groups start from
-// what is wanted in memory (grouping.cpp), and are merged (merge_groups.cpp). Each takes time in proportion to the
-// block: a group is bounded in what it costs and reads.
+// The values of a block as kernels see them. A value is another name of a value in memory, or is recomputed by each of
+// its consumers, or is a member of the group that computes it. Two passes make the groups: each value that is wanted in
+// memory starts a group (grouping.cpp), then groups are merged (merge_groups.cpp). cluster.cpp puts them in order. Each
+// pass takes time in proportion to the block, because a group is bounded in its cost and in the buffers that it reads.
 #pragma once
 
 #include <set>

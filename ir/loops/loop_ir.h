@@ -26,15 +26,13 @@
 //
 // Meaning, in order of the text:
 // - `parallel` loops stand outermost and are perfectly nested (only the first may be split over threads: it is the
-// range that a launch
-//   is given); their iterations are independent. `loop` is in order but its iterations are independent too, so it may
-//   be a vector loop.
+//   range that a launch is given); their iterations are independent. `loop` is in order, but its iterations are
+//   independent too, so it may be a vector loop.
 // - `reduce` combines the values over its variable in the order of ir/ops/reduce_order.h: `fold` is order A (last axis:
-// lanes folded by
-//   halves), `blocks` order B (other axes: blocks of 64 in order), `serial` strictly in order from the identity. Its
-//   results (r0, r1, ...) are nodes usable after it in the same loop body and below.
+//   lanes folded by halves), `blocks` order B (other axes: blocks of 64 in order), `serial` strictly in order from the
+//   identity. Its results (r0, r1, ...) are nodes usable after it in the same loop body and below.
 // - A node stands where its operands allow; a load of a buffer that the kernel also writes happens in the statement
-// that uses it.
+//   that uses it.
 //
 // Numbers: a node's leaf has the meaning of ir/ops/leaf.h with the node's type; `ix.*` nodes are int64 index arithmetic
 // on values that are not negative and divisors that are not zero. Types f16 and bf16 exist in buffers only: a load of

@@ -1,4 +1,4 @@
-// Groups become one where their loops are the same and the one reads the other, or both read the same value.
+// Two groups become one where their loops are the same and one group reads the other, or both read the same value.
 #include <algorithm>
 #include <map>
 

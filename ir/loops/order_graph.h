@@ -1,10 +1,10 @@
 // Which of the nodes of a program need which others, while nodes are joined into one.
 //
-// Nodes are kept in a list in which each stands behind all that it needs. Two may become one unless a third has to run
-// between them: that shows among what the later one needs and stands behind the earlier one, which is looked at
-// backwards from the later one; where they join, those nodes go to before the earlier one. So a join costs what stands
-// between the two, not the program (the affected region of Pearce and Kelly, "A dynamic topological sort algorithm for
-// directed acyclic graphs", 2006, with the order as a list as in Bender et al., 2002).
+// Nodes are kept in a list in which each stands behind all that it needs. Two nodes may become one unless a third has
+// to run between them. To find out, a search goes backwards from the later node over what it needs, as far as the
+// earlier node. When the two join, the nodes that the search has met move in front of the earlier one. So a join costs
+// in proportion to what stands between the two, not to the program (the affected region of Pearce and Kelly, "A dynamic
+// topological sort algorithm for directed acyclic graphs", 2006, with the order as a list as in Bender et al., 2002).
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,14 @@
 // Kernels of a program that differ only in small sizes share one kernel.
 //
-// Small sizes are baked into kernels, which makes these quicker. But where a loop is written out whose tensors grow (a
-// text that is generated word by word, a cache of keys), each of its turns would have kernels of its own, and compiling
-// them would take longer than the work. So kernels are put together by their structure, without the integers in it.
-// Where many of a structure differ, the integers that differ become parameters:
+// Kernels have small sizes as constants, which makes them quicker. But an unrolled loop whose tensors grow (a text that
+// is generated word by word, a cache of keys) would have kernels of its own for each turn, and compiling them would
+// take longer than the work. So kernels are compared by their structure, without the integers in it. Where many kernels
+// of one structure differ, the integers that differ become parameters:
 //
 //   [... 7 ... 32 ...], [... 8 ... 32 ...], [... 9 ... 32 ...]   ──►   [... n0 ... 32 ...] with n0 = 7, 8, 9
 //
-// The order of sums does not depend on whether a size is baked (ir/ops/reduce_order.h), so results keep their bits.
+// The order of sums does not depend on whether a size is a constant (ir/ops/reduce_order.h), so results keep their
+// bits.
 #pragma once
 
 #include <vector>

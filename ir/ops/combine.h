@@ -1,6 +1,6 @@
-// Leaves that combine: what reductions and scans are over (in which order: reduce_order.h). A leaf that stands here can
-// be the `combine` of a row (op.h), and everything that runs rows has it: the interpreter's blocks, generated code and
-// devices take identity and type of the arithmetic from this table. To add one is to add a line.
+// Leaves with which reductions and scans combine elements (in the order of reduce_order.h). Each leaf of this table can
+// be the `combine` of a row (op.h). The interpreter's blocks, generated code and devices all take its identity and the
+// type of its arithmetic from here. To add a leaf, add a line.
 #pragma once
 
 #include <cstdint>

@@ -57,9 +57,6 @@ S make_arg(int index);
 S make_param(int index);
 S make_cast(S a, CastTarget target);
 inline S cast(S a, DType t) { return make_cast(a, {CastTarget::Kind::fixed, t}); }
-inline S to_compute(S a) {
-  return make_cast(a, {CastTarget::Kind::compute, DType::f32});
-}  // bool -> the row's compute type
 
 inline S operator+(S a, S b) { return make_leaf(Leaf::add, a, b); }
 inline S operator-(S a, S b) { return make_leaf(Leaf::sub, a, b); }

@@ -20,8 +20,8 @@ constexpr OpDef kIndex[] = {
    .test = {.cases = "f[3,4], (1, slice(None, None, -2)) | f[3,4], tensor((2, 0, 2)) | f[5], slice(4, 0, -2)"}},
   {.name = "index_put", .doc = "x with x[key] = v.", .sig = "t[*s], a[*] -> t[*s]", .params = "@x, key: key, @v",
    .loop = scatter("key set"), .linear_in = 3,
-   .vjp = "lambda g, y, x, key, v: (ouro.index_put(g, key, 0), ouro.sum_to(ouro.getitem(g, key), v))", .method = false,
-   .function = false, .test = {.cases = "f[3,4], (1, slice(0, 2)), f[2] | f[3,4], tensor((2, 0)), f[2,4]"}},
+   .vjp = "lambda g, y, x, key, v: (ouro.index_put(g, key, 0), ouro.sum_to(ouro.where_put(g, key), v))",
+   .method = false, .function = false, .test = {.cases = "f[3,4], (1, slice(0, 2)), f[2] | f[3,4], tensor((2, 0)), f[2,4]"}},
   {.name = "index_accumulate", .doc = "x with v added at key; places named twice get both.",
    .sig = "t[*s], a[*] -> t[*s]", .params = "@x, key: key, @v", .loop = scatter("key add"), .linear_in = 3,
    .vjp = "lambda g, y, x, key, v: (g, ouro.sum_to(ouro.getitem(g, key), v))", .method = false, .function = false,
@@ -33,8 +33,8 @@ constexpr OpDef kIndex[] = {
   {.name = "scatter", .doc = "x with x[index[i][j]][j] = src[i][j] along axis; of several the last stays.",
    .sig = "t[*s], i64[*], a[*] -> t[*s]", .params = "@x, axis: axis, @index, @src", .shape = "scatter",
    .loop = scatter("axis set"), .linear_in = 5,
-   .vjp = "lambda g, y, x, axis, index, src: (ouro.scatter(g, axis, index, 0), None, ouro.sum_to(ouro.gather(g, "
-          "axis, index), src))", .method = false, .function = false,
+   .vjp = "lambda g, y, x, axis, index, src: (ouro.scatter(g, axis, index, 0), None, "
+          "ouro.sum_to(ouro.where_scattered(g, axis, index), src))", .method = false, .function = false,
    .test = {.cases = "f[3,4], 1, tensor(((0, 3), (2, 1), (1, 0))), f[3,2]"}},
   {.name = "scatter_add", .doc = "x with src[i][j] added at x[index[i][j]][j] along axis, in order.",
    .sig = "t[*s], i64[*], a[*] -> t[*s]", .params = "@x, axis: axis, @index, @src", .shape = "scatter",

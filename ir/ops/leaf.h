@@ -1,5 +1,5 @@
 // Scalar leaves: the only scalar instructions a backend knows. Rows of tensor operations (op.h) are expressions over
-// them (expr.h), so a new backend is this table, nothing more.
+// them (expr.h), so a new backend implements this table and nothing more.
 //
 // Two tables. *Basic* leaves are single machine operations whose result is defined for every input, the same bits
 // everywhere: IEEE 754 round-to-nearest-even, no contraction of a*b+c, no flush to zero; integers wrap. *Leaf
@@ -14,8 +14,7 @@
 //               lowest / -1 wraps, lowest % -1 is 0
 //   shl, shr    shr is arithmetic for signed types; a count outside [0, bits) gives 0 (shr of a negative: -1)
 //   cast        float -> integer truncates; NaN and values outside i64 give the lowest i64; narrower integers wrap from
-//   i64;
-//               any -> bool is (x != 0); anything -> f16/bf16 goes by way of f32, each step to nearest even
+//               i64; any -> bool is (x != 0); anything -> f16/bf16 goes by way of f32, each step to nearest even
 //   compares    give bool; NaN compares unequal to everything
 //   and or xor not   bitwise on integers, logical on bool
 //   select      c ? a : b, both sides evaluated
@@ -68,7 +67,8 @@ enum class LeafResult : uint8_t {
   X(cast,    1, target,  "a as the node's type") \
   X(bitcast, 1, target,  "a's bits as the node's type of equal size")
 
-// id, operands, bound on the error in ulp for f32 and f64 (0: exact), meaning. Tested against the C library over the whole range.
+// id, operands, bound on the error in ulp for f32 and f64 (0: exact), meaning. Tested against the C library over the
+// whole range.
 #define OURO_LEAF_FUNCTIONS(X) \
   X(exp,     1, 1.5, 1.0, "e^a") \
   X(exp2,    1, 1.0, 1.0, "2^a") \

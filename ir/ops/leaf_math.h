@@ -1,7 +1,7 @@
 // The leaf functions (exp, log, sin, tanh, erf, pow, ...) as fixed sequences over the basic leaves, written once for
-// every engine: eager blocks, the loop evaluator, LLVM code, text for devices. Same sequence, same bits (RULES E24).
-// Denormals, infinities, NaN and signed zeros are as C's Annex F; nothing is flushed. Error bounds are in leaf.h, tests
-// in tests/unit/tensor/leaf_math_test.cpp.
+// every engine: eager blocks, the loop evaluator, LLVM code, text for devices. Same sequence, same bits
+// (docs/design/rules.md E24). Denormals, infinities, NaN and signed zeros are as C's Annex F; nothing is flushed. Error
+// bounds are in leaf.h, tests in tests/unit/tensor/leaf_math_test.cpp.
 //
 // A builder (leaf_num.h) says what the basic leaves are.
 //

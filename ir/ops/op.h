@@ -30,10 +30,10 @@
 // Derivative: exactly one of, unless every input is an integer or a bool or the row is `source`
 //   d            elementwise: d[i](x, y) = dy/dx_i over leaves; serves jvp and vjp
 //   linear_in    bit mask of inputs the result is linear in, with `vjp`, the transpose in Ouro: jvp applies the
-//   operation itself vjp, jvp     Ouro lambdas: vjp(g, y, inputs and params...) gives the cotangent of the one float
-//   input or a tuple with one entry
-//                per tensor input (None: no derivative); jvp(t, y, inputs and params...) with t the tangent of the one
-//                float input, or a tuple (entries may be None for zero)
+//                operation itself
+//   vjp, jvp     Ouro lambdas. vjp(g, y, inputs and params...) gives the cotangent of the one float input, or a tuple
+//                with one entry per tensor input (None: no derivative); in jvp(t, y, inputs and params...) t is the
+//                tangent of the one float input, or a tuple (entries may be None for zero)
 //   nondiff      the reason why there is none
 #pragma once
 

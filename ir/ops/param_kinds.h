@@ -1,12 +1,11 @@
-// What the parameters of a row that are no tensors take: stated in `OpDef::params`, checked before anything else looks
-// at them.
+// The kinds of a row's parameters that are not tensors: `OpDef::params` states them, and each call is checked against
+// them first of all.
 //
 //   "x, axis: axes? = None, keepdim: flag = False, *, mode: mean|sum = 'mean'"
 //
 // A kind is one of the words below or, with a bar, the texts that are let through; `?` lets None through. A row with a
-// parameter that says nothing does not build (op.h: complete). What is checked is what is known: in a program that is
-// being compiled a number may come later, and then the call is checked again when it is there
-// (jit/specialise/outside/access.h).
+// parameter of no stated kind does not build (op.h: complete). Only known values are checked: in a program that is
+// being compiled a number may be known later, and then the call is checked again (jit/specialise/outside/access.h).
 //
 // Sizes are computed without overflow: a dimension saturates at kTooLarge (ir/type.h), whatever reached it is refused
 // by check_results, and so is a tensor whose axes do not multiply up to what an index can count.

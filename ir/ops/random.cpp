@@ -1,6 +1,6 @@
 // Random tensors: rows only. Every draw is keyed by (seed, draw counter, lane, element) and taken from Philox4x32-10
-// (philox.h), so that it does not depend on tier, device or threads (RULES E25). The counter moves once per operation,
-// also when the result is not used.
+// (philox.h), so that it does not depend on tier, device or threads (docs/design/rules.md E25). The counter moves once
+// per operation, also when the result is not used.
 #include "ir/ops/registry.h"
 
 namespace ouro::ir {

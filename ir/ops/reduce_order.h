@@ -1,6 +1,6 @@
 // The order in which a reduction combines its elements. Every engine (eager blocks, the loop evaluator, generated code,
 // devices that keep the numbers' contract) follows it exactly, so a sum has the same bits everywhere, for any vector
-// width and any number of threads (RULES E24).
+// width and any number of threads (docs/design/rules.md E24).
 //
 // Let a reduction combine n elements e[0..n) with a leaf `op` whose identity is z. The axes that are reduced are first
 // brought together: a tensor whose shape (after merging neighbouring reduced axes and neighbouring kept axes) is
@@ -19,9 +19,9 @@
 // kReduceRows = 64, in order:
 //        acc = z; for each block b: t = z; for i in block: t = op(t, e[i]); acc = op(acc, t)
 //
-// C. Several separated reduced axes (for example 0 and 2 of 3, or 0, 2, 3 of 4): one after the other, the last group
-// first by A or B, then the
-//    next group on its result, again by A or B; `before` (OpDef::loop.before) is applied only in the first.
+// C. *Several separated reduced axes* (for example 0 and 2 of 3, or 0, 2, 3 of 4): one after the other, the last group
+// first by A or B, then the next group on its result, again by A or B; `before` (OpDef::loop.before) is applied only in
+// the first.
 //
 // Half floats and f32 are combined in f32, f64 in f64; integers in i64 (bool and small integers are widened first),
 // where order is immaterial. min and max use the leaves' rule (NaN wins).

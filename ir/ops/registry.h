@@ -58,7 +58,7 @@ const OpInfo* op_numbered(int64_t number);  // of any number: null if it is no t
 const OpInfo* find_op(std::string_view name);
 // The rows of the tables, in order (no derived ones, no aliases).
 std::span<const OpInfo* const> all_ops();
-// The same rows as they are written, for who needs only names and flags: nothing is parsed or built for them (a
+// The same rows as they are written, for callers that need only names and flags: nothing is parsed or built for them (a
 // program's start).
 std::span<const OpDef* const> op_rows();
 inline bool has_inputs(const OpDef& row) { return !row.sig.starts_with("->"); }

@@ -1,13 +1,13 @@
 // Views: what a row that moves elements and computes nothing does to indices.
 //
-// A view's row names one rule of this file. The rule looks at a call's shapes and parameters and says the index map:
-// from it follow the result's shape (infer), the interpreter's strides (runtime/tensor/view.cpp), the index expressions
-// of loops (ir/loops/graph.cpp), and which views undo each other (ir/opt/rules_shape.cpp).
+// A view's row names one rule of this file. From a call's shapes and parameters the rule computes an index map. The
+// map gives the result's shape (infer), the interpreter's strides (runtime/tensor/view.cpp), the index expressions of
+// loops (ir/loops/graph.cpp), and which views undo each other (ir/opt/rules_shape.cpp). jit/plan/check/meaning.cpp says
+// once more, independently, what each view means.
 //
-//   reads    result[o] = x[i]. `at` has one entry for each axis of x:      i[a] = start + step * o[axis], or start
-//   alone places   result[o] = x[i]. `at` has one entry for each axis of result: o[a] = start + i[axis], or start
-//   alone;
-//            the result's other elements are a fill, and what would lie outside of it is dropped
+//   reads    result[o] = x[i]. `at` has one entry for each axis a of x: i[a] = start + step * o[axis], or start alone
+//   places   result[o] = x[i]. `at` has one entry for each axis a of the result: o[a] = start + i[axis], or start
+//            alone; the other elements of the result are a fill, and elements that would lie outside are dropped
 //   flat     the same elements in row-major order
 //   joins    the inputs behind each other along `axis`
 //   band     x where column - row is at most (lower) or at least (upper) a parameter, else 0

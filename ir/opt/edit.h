@@ -49,7 +49,7 @@ class Edit {
 /// Depends on its operands alone, cannot raise, and gives an immutable value: may be merged with an equal one, and
 /// moved. Typed names only: rows on tensors, arithmetic on numbers that cannot fail.
 bool is_pure(const Function& f, const Let& let);
-/// May be dropped when nobody uses the result (RULES A1: only alloc and reads).
+/// May be dropped when nobody uses the result (docs/design/rules.md A1: only alloc and reads).
 bool is_droppable(const Function& f, const Let& let);
 
 }  // namespace ouro::ir::opt

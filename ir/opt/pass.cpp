@@ -56,6 +56,4 @@ const PassFn* find_pass(std::string_view name) {
     if (p.name == name) return &p.run;
   return nullptr;
 }
-void register_pass(Pass p) { table().push_back(p); }
-
 }  // namespace ouro::ir

@@ -16,10 +16,8 @@ struct Pass {
   std::string_view doc;
 };
 
-/// The passes of ir/ (the table is in ir/opt/pass.cpp) and those that register_pass added.
+/// The passes of ir/ (the table is in ir/opt/pass.cpp).
 std::vector<Pass> passes();
 const PassFn* find_pass(std::string_view name);
-/// For passes of layers further right.
-void register_pass(Pass p);
 
 }  // namespace ouro::ir

@@ -2,11 +2,11 @@
 //
 //   typed ANF ──graph, clusters, loops (ir/loops)──► kernels of one module + instructions (this)
 //
-// Registers hold values by name. A tensor that only kernels see lives in the arena of the activation (RULES D23); one
-// that a library call, another block or the caller sees has a buffer of its own: that of a dead input which nobody else
-// holds, where a kernel may work in place, or one kept from an earlier run, else a new one. What the caller sees has
-// two of these, so that a step that replaces its arguments' tensors makes none after the first runs; they are kept as
-// long as the plan.
+// Registers hold values by name. A tensor that only kernels see lives in the arena of the activation
+// (docs/design/rules.md D23); one that a library call, another block or the caller sees has a buffer of its own: that
+// of a dead input which nobody else holds, where a kernel may work in place, or one kept from an earlier run, else a
+// new one. What the caller sees has two of these, so that a step that replaces its arguments' tensors makes none after
+// the first runs; they are kept as long as the plan.
 //
 // Sizes are polynomials in the symbols of the parameters' dims, evaluated when they change. The thread count is an
 // argument of run().

@@ -5,9 +5,9 @@
 // the guards of what was read so far (AccessProgram::load): where one fails, nobody needs the version any more, and the
 // attempt ends. What it learned is in its pins: a number that changed is no constant of the next attempt.
 //
-// The objects of the call for which it was begun are kept until it ends. So there is none where a script would see
-// that: where something is reached whose end does something (may_be_kept). Who asks which objects live drops it
-// (Executor::let_go).
+// An attempt keeps the objects of the call for which it was begun until it ends. A script would notice that if the end
+// of one of them runs something, such as a `__del__`; then no attempt is made (may_be_kept). When a script asks which
+// objects are alive, the attempt is dropped (Executor::let_go).
 #pragma once
 
 #include <chrono>

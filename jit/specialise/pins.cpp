@@ -148,6 +148,41 @@ static bool specialise_structure(Session& s, const SpecialiseRequest& constant, 
   return true;
 }
 
+// Nothing comes of a program in which all of these numbers vary: makes constants of as few of them as it takes. An
+// attempt that fails ends early, so the whole program is mostly specialised once. Where no single constant is enough,
+// the number whose constant lets the program come furthest is the first of several. True: `request` and `out` are of
+// the version in which the others vary.
+static bool specialise_most_varying(Session& s, const SpecialiseRequest& constant, Pins& pins,
+                                    SpecialiseRequest& request, SpecialiseResult& out) {
+  constexpr size_t kMostLooked = 6, kMostSteps = 1'000'000;
+  if (request.varying.size() < 2 || request.varying.size() > kMostLooked) return false;
+  std::set<std::string> varying = request.varying, structure;
+  for (size_t steps = 0; varying.size() > 1;) {
+    std::string furthest;
+    size_t most = 0;
+    for (const std::string& path : varying) {
+      SpecialiseRequest less = constant;
+      less.varying = varying;
+      less.varying.erase(path);
+      SpecialiseResult made = specialise_sizes(s, less);
+      if (made.ok && !made.fallbacks.empty()) return false;
+      if (made.ok) {
+        structure.insert(path);
+        pins.need(structure);
+        request = std::move(less);
+        out = std::move(made);
+        return true;
+      }
+      if ((steps += made.steps) > kMostSteps) return false;
+      if (made.steps > most) most = made.steps, furthest = path;
+    }
+    if (furthest.empty()) return false;
+    varying.erase(furthest);
+    structure.insert(furthest);
+  }
+  return false;
+}
+
 static bool overlap(Span a, Span b) { return a.file == b.file && a.begin < b.end && b.begin < a.end; }
 
 static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& request, Pins& pins) {
@@ -166,10 +201,20 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
   if ((!out.ok || !out.fallbacks.empty()) && !request.varying.empty()) {
     // What decides structure by ways that no operation can tell, or leaves less to the interpreter as a constant.
     SpecialiseRequest constant = request;
-    constant.varying.clear();
     constant.constants = true;
-    SpecialiseResult known = specialise_sizes(s, constant);
     const size_t lists = pins.lists().size();
+    // Where lists are taken apart, the numbers that vary still do.
+    const auto is_number = [&](const std::string& path) { return lists > 0 && !pins.lists().contains(path); };
+    std::erase_if(constant.varying, [&](const std::string& path) { return !is_number(path); });
+    if (!out.ok && lists == 0 && specialise_most_varying(s, constant, pins, request, out)) {
+      pins.made(out);
+      return out;
+    }
+    SpecialiseResult known = specialise_sizes(s, constant);
+    if (!known.ok && !constant.varying.empty()) {
+      constant.varying.clear();
+      known = specialise_sizes(s, constant);
+    }
     const auto is_better = [&] {
       return lists > 0 ? lists_are_data(out, known, lists) : known.fallbacks.size() >= out.fallbacks.size();
     };
@@ -185,7 +230,7 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
       for (const std::string& path : pins.lists()) {
         SpecialiseRequest less = constant;
         logs.erase(path);
-        less.varying = logs;
+        less.varying.insert(logs.begin(), logs.end());
         SpecialiseResult made = specialise_sizes(s, less);
         if (!made.ok || (best.ok && operations(made) <= operations(best))) {
           logs.insert(path);
@@ -236,7 +281,7 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
   return out;
 }
 
-SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
+static SpecialiseResult specialise_trees(Session& s, SpecialiseRequest& request, Pins& pins) {
   SpecialiseResult out = specialise_with_pins(s, request, pins);
   // A tree of lists or tuples: the form of an inner node need not know what is below it.
   if (!out.ok || !out.back || !out.back->calls_apart || !out.holds_containers) return out;
@@ -247,6 +292,13 @@ SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins&
   request = std::move(shallow);
   pins.made(other);
   return other;
+}
+
+SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
+  request.steps = std::make_shared<size_t>(0);
+  SpecialiseResult out = specialise_trees(s, request, pins);
+  out.all_steps = *request.steps;
+  return out;
 }
 
 }  // namespace ouro::jit

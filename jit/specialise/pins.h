@@ -1,15 +1,16 @@
-// Which numbers from outside are constants of a function's versions (RULES D18).
+// Which numbers from outside are constants of a function's versions (docs/design/rules.md D18).
 //
 // A number, bool, text or None that is reached by an attribute, a capture, a global or a default, and an int argument,
-// is a constant of the first version. What was seen to change is dynamic in all versions made from then on, and is made
-// a constant again only where an operation has to know it, each path so many times; a function whose numbers go on
-// changing one after the other has no constants at all. So each number costs one version, and what changes at every
-// call does not cost one a call. Where two items of a list or tuple have changed, all of its items count as changed.
+// is a constant of the first version. A number that was seen to change is dynamic in all later versions. It becomes a
+// constant again only where an operation has to know it, and each path only so many times. A function whose numbers
+// keep changing, one after the other, has no constants at all. So each number costs one version, and a number that
+// changes at every call does not cost a version a call. Where two items of a list or tuple have changed, all of its
+// items count as changed.
 //
 // A list whose length has changed twice, such as the losses that a trainer keeps, and a dict whose keys go on changing
 // are passed to later versions as one value. What is appended goes there in place; the interpreter does other
-// operations on it. If the computation would go to the interpreter with it,
-// as with a list of layers, it is taken apart as before, and each length has a version.
+// operations on it. Where that would leave the computation to the interpreter, as with a list of layers, the list is
+// taken apart as before, and each length has a version.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // Why the compiler leaves an operation, or a function, to the interpreter: each kind of reason once, with what a user
-// can write instead. What stands in the report beside it (Because::text) tells what it was at that place.
+// can write instead. In the report, Because::text says beside it what happened at that place.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long something has taken, for the compiler's decisions and for the trace of a profile.
+// Measures how long the compiler's work takes, for its own decisions and for the trace of a profile.
 #pragma once
 
 #include <chrono>

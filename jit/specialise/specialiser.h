@@ -1,15 +1,29 @@
 // The specialiser: runs untyped ANF on abstract values and writes typed ANF (docs/design/specialise.md).
 //
-// One object makes one version. Its members are defined in the rooms of this folder:
-//   abstract/   what is known of values: abstract values, the heap of virtual objects, keys
-//   execute/    what each operation means on abstract values: control, calls, operators, attributes, items, the table
-//               of built-in functions, rows of tensor operations, autodiff's primitives; holes.cpp leaves what cannot
-//               be followed to the interpreter
-//   states/     what is known where control flows together: joins, heads of loops, values that differ between
-//               branches (either.cpp), what loops keep for their reverse (records.cpp)
-//   outside/    what was there before the call: access paths and guards, loading, writing (effects.cpp), known.cpp,
-//               lists of numbers (numbers.cpp)
-//   residual/   the program that is left: its blocks and outputs, making virtual things real
+// One object makes one version. Its members are defined in the rooms of this folder, where each file has one subject:
+//   abstract/   what is known of values: value (the kinds), heap (virtual objects), keys (of dicts and sets),
+//               persistent_array (copies of the heap share blocks)
+//   execute/    what each operation means on abstract values
+//     control, loops, raises, stops, holes       branches; loops; exceptions; iterators of scripts' classes that end;
+//                                                operations left to the interpreter as a whole
+//     call, methods, natives, native_table,      calls, and the tables of built-in functions and of methods;
+//     special, protocol                          calls made by primitives; objects of scripts' classes
+//     prims, ops, order, attr, items, index,     the language's primitives: operators, sorting, attributes, items of
+//     lists, iteration, make                     containers and of tensors, growing lists, iterators, making tensors
+//     tuples, values, extended_dicts             objects of classes that extend tuple; int and str; dict
+//     tensor                                     rows of tensor operations
+//     transforms, grad, ad_natives, places,      grad, vjp, jit and their like; autodiff's primitives and natives;
+//     recording                                  its places; changes made by functions that have no derivative
+//   states/     joins (join, merge_objects), heads of loops (loop_heads, flow), values that differ between branches
+//               (either), records that loops keep for their reverse (records), containers that each turn makes anew
+//               (renewed), and going back to an earlier state (checkpoint)
+//   outside/    what existed before the call: access paths and guards (access), loading (external), carrying out writes
+//               (effects), numbers that must be known (known), lists of numbers as tensors (numbers)
+//   residual/   the program that is left: its blocks (residual), its outputs (output, described by describe), making
+//               virtual things real (materialise), forward forms compiled by themselves (waiting, apart)
+// In the folder itself: specialise (the entry, and what a version needs), state (frames, and states that meet), pins
+// (which numbers are constants), attempt (work in slices), reasons (why something is left to the interpreter), spans
+// (timing).
 // Everything here runs on the session's thread, reads its heap and changes nothing in it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Compilation beside the running program: jobs read only immutable IR, never a heap (RULES D20). It stops when the
-// process ends, and so does the job that runs then (support/give_up.h).
+// Compilation beside the running program: jobs read only immutable IR, never a heap (docs/design/rules.md D20). It
+// stops when the process ends, and so does the job that runs then (support/give_up.h).
 #pragma once
 
 #include <atomic>

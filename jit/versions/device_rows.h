@@ -1,6 +1,7 @@
-// Operations that are run eagerly on a device: each is a function of one operation, specialised and compiled for the
-// device as any other, and kept for the next call. A second, different size makes a dim a symbol, so that an operation
-// is compiled about twice for each dtype and rank. What has no kernel there (a sort, a slice) is left to the host.
+// Operations that are run eagerly on a device. Each becomes a function of one operation, which is specialised and
+// compiled for the device like any other function, and kept for the next call. A second, different size makes a dim a
+// symbol, so that an operation is compiled about twice for each dtype and rank. What has no kernel there (a sort, a
+// slice) is left to the host.
 #pragma once
 
 #include "runtime/object/session.h"

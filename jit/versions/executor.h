@@ -1,15 +1,17 @@
 // The compiler as the interpreter sees it: which functions are compiled when, which version serves a call, and what
 // happens when none does.
 //
-// Tiers. `eager`: nothing is compiled. `graph`: a function that works on tensors is compiled at its first call, which
-// waits. `auto`: what
-// `@jit` marks is specialised at its first call, other functions of tensors once they have been called for a tenth of a
-// second and the pause is worth it (jit/versions/pauses.h), or at once where that was so in the program's last run
-// (jit/versions/experience.h); they are interpreted until the background thread has the code, and nobody waits for
-// that. What `grad` and `value_and_grad` give waits a little longer: it is mostly a part of a step that is compiled as
-// a whole. Forward forms are parts of it; where it stays interpreted they are compiled by themselves, each with its
-// pullback (jit/versions/pullback.h). A version that does not fit leaves the call to the interpreter;
-// results are the same bits.
+// Tiers.
+//   eager   nothing is compiled
+//   graph   a function that works on tensors is compiled at its first call, which waits
+//   auto    a function under `@jit` is specialised at its first call. Other functions of tensors are specialised once
+//           they have run for a tenth of a second and the pause is worth it (jit/versions/pauses.h), or at once where
+//           that was so in the program's last run (jit/versions/experience.h). They are interpreted until the
+//           background thread has the code, and nobody waits for that
+// Functions made by `grad` and `value_and_grad` wait a little longer: mostly they are a part of a step that is compiled
+// as a whole. Forward forms are parts of them; where such a function stays interpreted, its forms are compiled by
+// themselves, each with its pullback (jit/versions/pullback.h). If no version fits a call, the interpreter does it.
+// Results have the same bits.
 //
 // Demands: versions are keyed by the execution plan too (runtime/demand/demand.h). When it changes, what has run is
 // compiled for the new one in the background, from the same typed program, in every tier (follow_demands.cpp). Until

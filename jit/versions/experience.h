@@ -6,13 +6,14 @@
 //
 //   calls in the last run  x  what a compiled call is shorter  >=  kWorth  x  what the specialisation took
 //
-// and its code is in the disk cache then. Where nothing was compared, as in a script that ends before there is room for
-// a specialisation, what the function was interpreted for counts in place of what is saved (jit/versions/untried.h):
-// the next runs try a version at once, until one was compared, or kMostTried is reached: a run in which it was ready
-// counts kTried, one that ended before its kernels were compiled, as on a busy machine, 1. No more than a part of that
-// time is spent so; what is not ready then goes on as in any run.
+// and its code is in the disk cache then. A script may end before
+// there is room for a specialisation, so that nothing was compared. Then the time for which the function was
+// interpreted counts in place of the time saved (jit/versions/untried.h): the next runs try a version at once, until
+// one was compared or kMostTried is reached. A run in which the version was ready counts kTried; a run that ended
+// before its kernels were compiled, as on a busy machine, counts 1. Only a part of that time is spent on such tries;
+// functions that are not ready by then are treated as in any run.
 //
-// As text it is a small JSON object; one that is not so counts as empty:
+// The text is a small JSON object. A text of another form counts as empty:
 //
 //   {"format": 2, "functions": {CODE: {CAPTURED: {"calls": n, "saved_ms": x, "specialise_ms": x, "versions": n,
 //                                                 "interpreted_ms": x, "tried": n}}}}

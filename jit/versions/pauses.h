@@ -1,8 +1,8 @@
 // How long a script may wait for the specialiser.
 //
 // Kernels are compiled beside the script. But the specialiser reads the script's objects, so the script waits for it,
-// and a script that ends soon gets nothing in return. In the mode auto nobody has asked for that. So for functions that
-// are not marked a specialisation is done in slices (jit/specialise/attempt.h), each a pause of at most kSliceMs at a
+// and a script that ends soon gets nothing in return. In the mode auto the user has not asked for that wait. So
+// a function without a mark is specialised in slices (jit/specialise/attempt.h), each a pause of at most kSliceMs at a
 // call of the function, and there are two conditions:
 //
 //   all pauses so far + the next one            <=  kShare of the time that the script has run + kGrace

@@ -4,8 +4,8 @@
 //   compiled calls, without the first one, which allocates its memory ──┴──► clearly quicker: the version is kept
 //   otherwise the interpreter and the version do calls by turns         ──► the quicker one is kept
 //
-// The shortest call of each side counts, for a disturbance only makes a call longer. The time of an interpreted call
-// includes the compiled functions that it calls, and not what the compiler does meanwhile. A call that the version
+// The shortest call of each side counts, because a disturbance can only make a call longer. The time of an interpreted
+// call includes the compiled functions that it calls, and not what the compiler does meanwhile. A call that the version
 // leaves and the interpreter repeats counts as compiled, with both times. A version that lost is compared again later,
 // each time after more calls: where sizes are symbols, they may have grown.
 #pragma once

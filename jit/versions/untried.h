@@ -1,4 +1,4 @@
-// Which functions would be worth a version more, by what the interpreter has done of them in a run.
+// Which functions would have been worth a version, judged by the time that the interpreter has spent on them in a run.
 //
 // In the mode auto a short script ends before it has room for a specialisation (jit/versions/pauses.h), in each of its
 // runs. So at the end of a run it is asked what would have been worth one, and the next run tries that at once. A

@@ -1,5 +1,5 @@
-// What the forms of callables share: forward.cpp (forward forms), plain.cpp (of what has no rule), catching.cpp (those
-// that give what they raise).
+// Shared by the forms of callables: forward.cpp (forward forms), plain.cpp (forms of callables without a rule),
+// catching.cpp (forms that return the exception that they raise).
 #pragma once
 
 #include <initializer_list>

@@ -155,6 +155,16 @@ Value place_of(Session& s, const ir::PlacePath& path, const Value& globals, std:
   return make_tuple({w.base, w.slot, index, op, old, kept});
 }
 
+namespace {
+
+// May an index name a place of a tensor twice?
+bool repeats(const Value& key) {
+  if (Tuple* parts = cast<Tuple>(key)) return std::any_of(parts->begin(), parts->end(), repeats);
+  return cast<List>(key) || is_tensor(key);
+}
+
+}  // namespace
+
 Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   Tuple* p = cast_exact<Tuple>(place);
   if (!p) return Value::none();
@@ -167,7 +177,12 @@ Value update_back(Session& s, Value dy, const Value& env, const Value& place) {
   Tuple* keys = cast_exact<Tuple>(index);
   if (keys)
     for (const Value& k : *keys) {
-      part = get_item(s, part, k);
+      if (repeats(k)) {
+        OURO_TRY(rule, find_rule(s, "written"));
+        part = call(s, rule, {part, k});
+      } else {
+        part = get_item(s, part, k);
+      }
       if (part.is_error()) return part;
     }
   Value d_old = Value::zero_cotangent(), d_value;

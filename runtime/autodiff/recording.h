@@ -1,5 +1,6 @@
-// What script functions do that a built-in operation calls: `any(g)` draws from a generator, `len(o)` calls __len__,
-// `print(o)` __str__. The operation has no rule, but what it calls has forward forms, so their effects have a way back.
+// Derivatives of the script functions that a built-in operation calls: `any(g)` draws from a generator, `len(o)` calls
+// __len__, `print(o)` calls __str__. The operation itself has no rule, but the functions that it calls have forward
+// forms, so their changes can be differentiated.
 //
 // While a Recording stands, each call of a script function from C++ runs the function's forward form, and its pullback
 // is kept. In the backward pass they run in reverse order, each with the zero cotangent: what such a function returns

@@ -1,5 +1,5 @@
-// Shadow maps (RULES B8). Slots by index stand in an array, so that a list's cotangents cost what the list does; all
-// others in a dict, so that a key is the same slot as every key that is equal to it.
+// Shadow maps (docs/design/rules.md B8). Slots by index stand in an array, so that a list's cotangents cost what the
+// list does; all others in a dict, so that a key is the same slot as every key that is equal to it.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-// What a primitive calls where its operands are objects of script classes, or containers whose items are places: a
-// function of the protocol's text, or one of stdlib/grad_rules, which reverse mode differentiates in its stead.
-// Read once, for values (forward.cpp) and for the specialiser's abstract values (jit/specialise/execute/special.cpp),
-// which say through `Operands` what they know of them.
+// The function that a primitive calls when its operands are objects of script classes, or containers whose items are
+// places: a function of stdlib/protocol.ouro or of stdlib/grad_rules. Reverse mode differentiates that function in
+// place of the primitive. The choice is written once, for values (forward.cpp) and for the specialiser's abstract
+// values (jit/specialise/execute/special.cpp), which say through `Operands` what they know of them.
 #pragma once
 
 #include <string>
@@ -49,7 +49,7 @@ inline std::string_view swapped(ir::Op op) {
 //                                run a script
 //   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
 //   bool stores_in_class()       attr.set of a script class
-//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method, which holds it
+//   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method that holds it
 //   bool identified()            such a method is an object, with places of its own
 //   bool data_of_class()         attr.get of what differentiated code put into a class
 //   bool slots_by_item()         attr.get and .set of an object whose items have slots: it extends a list, dict or set

@@ -1,6 +1,6 @@
 // Choices: one thing done in several ways, from the most exact to the cheapest (how many neighbours are
 // looked at, what part of the data is sampled). The script asks which way is in force; the response `choice` moves it,
-// and keeps what each way was measured to take and to give.
+// and keeps the measured cost and result of each way.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,8 @@
 // answer is text that starts with "ok" or "error", then the end.
 //
 // The thread waits for all connections at once: each has two seconds for its request and two for its answer (a minute
-// for what is to be run between two steps), and where
-// there are too many the oldest gives way. So nobody who says nothing keeps another one from being heard. A socket that
-// a killed process has left is taken away by the next one that listens.
+// for text that is run between two steps). Where there are too many, the oldest is closed, so that a silent connection
+// blocks nobody. The next process that listens removes the socket that a killed process has left.
 #pragma once
 
 #include <chrono>

@@ -1,11 +1,11 @@
 // Demands: what a running program must meet, whoever asks for it — the script (`demand.set`), the command line, `ouro
 // ctl`, the embedding host, a sensor. The last one who asked counts; a sensor speaks only where nobody did.
 //
-// Demands come to two things (RULES D22). The thread count is an argument of every launch: it changes no bit, so it
-// changes at once. Everything else is the *execution plan*, the discrete part that results depend on: versions of
-// compiled code are keyed by it. A plan is latched by the outermost compiled call or transform; a new one is adopted at
-// the next safe point outside of those, and compiled code follows when its version is ready, beside the running one, so
-// that nobody waits.
+// Demands come to two things (docs/design/rules.md D22). The thread count is an argument of every launch: it changes no
+// bit, so it changes at once. Everything else is the *execution plan*, the discrete part that results depend on:
+// versions of compiled code are keyed by it. A plan is latched by the outermost compiled call or transform; a new one
+// is adopted at the next safe point outside of those, and compiled code follows when its version is ready, beside the
+// running one, so that nobody waits.
 //
 // `set`, `text`, `threads` may be called from any thread; what is marked so belongs to the session's.
 #pragma once

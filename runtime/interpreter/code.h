@@ -1,18 +1,17 @@
 // Register code: what the interpreter runs. A Function of ANF is flattened once (flatten.cpp):
 //
 //   - every name has a register; names of one source variable, and a block parameter and what is passed to it, share
-//   one where their
-//     lives do not meet (registers.cpp), so that most jumps move nothing;
+//     one where their lives do not meet (registers.cpp), so that most jumps move nothing;
 //   - operands are registers (>= 0) or constants (~index, < 0);
 //   - operands that die here are marked: a call moves them, other operations drop them afterwards. Nameless values die
-//   at their last
-//     use. Values of source variables stay until the variable is bound again or the function ends, as in CPython,
-//     unless they are tensors, which die at their last use so that updates happen in place (RULES C16);
-//   - a comparison or test and the branch on it are one instruction, so are iter.next, is.end and the branch;
-//   - unpack_two and slice_get stand before the two tuple_get or the item_get of what they make and do their work;
-//   these stay for those that enter there;
+//     at their last use. Values of source variables stay until the variable is bound again or the function ends, as in
+//     CPython, unless they are tensors, which die at their last use so that updates happen in place
+//     (docs/design/rules.md C16);
+//   - a comparison or test and the branch on it are one instruction, and so are iter.next, is.end and the branch;
+//   - unpack_two stands before two tuple_get, and slice_get before an item_get, and does their work; these stay for
+//     jumps that enter there;
 //   - instructions that may raise inside a `try` have a handover: a target and the moves that the handler's parameters
-//   need.
+//     need.
 #pragma once
 
 #include <unordered_map>

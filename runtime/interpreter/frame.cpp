@@ -112,7 +112,6 @@ Generator::~Generator() {
 
 static constexpr int kMostCallers = 16;  // that are looked at
 
-const ir::Function& frame_function(const Frame& f) { return *f.code->function; }
 Function* frame_closure(const Frame& f) { return f.function.as<Function>(); }
 Code* frame_code(const Frame& f) { return f.code; }
 bool called_by_itself(const Frame& f) {

@@ -24,7 +24,4 @@ Value run_module(Session& s, const ir::FunctionRef& code, const Value& module);
 // The iterator that the generator is waiting for in a `yield from`, or null.
 const Value* delegate_of(Generator* g);
 
-// Names of parameters etc. for introspection: the tuple co_varnames-like of a function's parameters.
-Value generator_repr_name(Generator* g);
-
 }  // namespace ouro::runtime

@@ -1,6 +1,6 @@
-// Texts and code that nobody can enter any more. A host may give a session text after text, each run once: what no
-// function, frame, traceback or compiled version holds goes, and the text when none of its functions is left. Counting
-// says which; who holds an ir::Function holds its Code and its text.
+// Removes texts and code that can no longer be entered. A host may give a session many texts, each of which runs once.
+// Code that no function, frame, traceback or compiled version holds is removed, and a text when none of its functions
+// is left. Reference counts decide: a holder of an ir::Function holds its Code and its text.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,10 @@
-// Writes to places (RULES C16; `update`): `root[i].a[j] = v` and `op= v` are one instruction, which takes what is to be
-// written out of its place, so that a tensor that nobody else holds is written in place, and puts it back, also on
-// error. First what most programs do, with numbers in plain slots, without a call (fast_update); then any place
-// (PlaceWrite). `place op= v` whose value may raise or run a script comes with what the place held before (`loaded`):
-// that is the operand, as CPython has it, and it is taken out where the place still holds it. `place[i] op= v` of that
-// kind comes with the containers on the way (`held`): an item of a list or dict is written to the one that was read.
+// Writes to places (docs/design/rules.md C16; `update`): `root[i].a[j] = v` and `op= v` are one instruction, which
+// takes what is to be written out of its place, so that a tensor that nobody else holds is written in place, and puts
+// it back, also on error. First what most programs do, with numbers in plain slots, without a call (fast_update); then
+// any place (PlaceWrite). `place op= v` whose value may raise or run a script comes with what the place held before
+// (`loaded`): that is the operand, as CPython has it, and it is taken out where the place still holds it. `place[i] op=
+// v` of that kind comes with the containers on the way (`held`): an item of a list or dict is written to the one that
+// was read.
 #include "runtime/interpreter/interpreter.h"
 #include "runtime/interpreter/place_span.h"
 #include "runtime/interpreter/slow.h"

@@ -1,5 +1,5 @@
-// Whom a thread works for. What kernels and devices need knows no session, no objects and no scripts: it knows a
-// client, which counts memory, may want to be stopped, and can be asked to give memory back. A session is one
+// The client that a thread works for. Kernels and devices know no session, no objects and no scripts. They know a
+// client, which counts memory, may be told to stop, and can be asked to give memory back. A session is one
 // (runtime/object/session.h).
 #pragma once
 

@@ -4,8 +4,8 @@
 // Everything is brought to products of matrices of one size class; for each, *candidates* are asked in order whether
 // they take it. The choice depends on operation, dtype and size alone (never on time or threads), and a candidate is
 // admitted only if its bits do not depend on threads: work is cut into parts by size, each part is one call on one
-// thread (RULES E24). The last candidate is the plain loop nest: sums in the order of k, no contraction of a*b+c.
-// Libraries register from backends/contract.
+// thread (docs/design/rules.md E24). The last candidate is the plain loop nest: sums in the order of k, no contraction
+// of a*b+c. Libraries register from backends/contract.
 //
 // Convolutions are products of the weight matrix and the columns of the image (Chellapilla et al. 2006), image by
 // image, in tiles of some megabytes (runtime/machine/convolve.cpp); the weight's gradient is summed over chunks of 8

@@ -1,4 +1,4 @@
-// Where the files stand in which the machine tells of itself: /proc and /sys.
+// The paths of the files in which the machine describes itself: /proc and /sys.
 //
 // OURO_MACHINE=FOLDER puts others in their place, for tests: FOLDER/proc/meminfo is read instead of /proc/meminfo where
 // it is there, and of /sys nothing but what stands in FOLDER/sys.

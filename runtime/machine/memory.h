@@ -1,4 +1,4 @@
-// What a client's values take of memory (a session's: Options::memory, `--memory`), and the limit on it.
+// The memory that a client's values take, and the limit on it (of a session: Options::memory, `--memory`).
 //
 // Counted are the chunks that small objects are cut from, larger blocks, tables of dicts and sets, digits of big
 // integers, buffers of tensors, what operations on them work in (WorkMemory, PartMemory), arenas of compiled steps,
@@ -9,7 +9,7 @@
 // told.
 //
 // OURO_FAIL_ALLOCATION=N lets the N-th request of a script fail, once, as if there were no memory: for tests. Then
-// every request is looked at; without it none is that would not be.
+// every request is looked at; without the variable only those that reach the limit are.
 //
 // The machine is a limit, too: past kUnasked it is asked what is left, within the limits of its control group and of
 // the process (`ulimit -v`).
@@ -41,7 +41,7 @@ class MemoryAccount {
       admit(bytes, enforced_);
     used_ += static_cast<int64_t>(bytes);
   }
-  // The same for who can tell of a failure without an exception, inside of scripts or not.
+  // The same for callers that report a failure without an exception, inside of scripts or not.
   [[nodiscard]] bool try_charge(size_t bytes) noexcept;
   // May so much be taken for a moment? Throws std::bad_alloc; for texts and tables that a native builds on the side.
   void require(size_t bytes) {

@@ -1,4 +1,4 @@
-// What the machine and the control groups leave of memory to this process.
+// How much memory the machine and the control groups leave to this process.
 //
 // A group leaves its limit (version 2: the lower of memory.max and memory.high; version 1: memory.limit_in_bytes) less
 // its use, of which caches of files that nobody has used lately, and slabs that can be given back, do not count. The

@@ -1,11 +1,12 @@
 // Threads for kernels: a pool that runs the parts of one job on several cores. Which thread runs which part is not
 // determined, so a job must be split into parts that do not depend on the number of threads and do not see each other's
-// results (RULES E24).
+// results (docs/design/rules.md E24).
 //
 // Workers belong to the process, start when first needed and sleep while there is nothing to do; how many may help is
 // an argument of each job (a session's demand), never a property of code. No OpenMP. A part must not start jobs of its
-// own, and throw nothing but std::bad_alloc: the job ends early then and throws it where it was started. What a part
-// needs is better asked for before (runtime/machine/part_memory.h): a worker serves no client that could count it.
+// own, and throw nothing but std::bad_alloc: the job ends early then and throws it where it was started. Memory for
+// a part should be taken before the job starts (runtime/machine/part_memory.h): a worker serves no client that could
+// count it.
 #pragma once
 
 #include <cstdint>

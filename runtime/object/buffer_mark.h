@@ -1,6 +1,6 @@
 // The mark on a tensor that nn.buffer gives. An attribute that is first set with a marked tensor is a buffer of its
-// class: it is saved, but is no parameter. The mark is on that one object: what is stored, or computed from it, has
-// none.
+// class: it is saved, but is no parameter. The mark is on that one object: stored copies, and values computed
+// from it, have none.
 #pragma once
 
 #include "runtime/object/object.h"

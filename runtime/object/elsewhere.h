@@ -1,5 +1,4 @@
-// Names that people bring along from other systems, and what Ouro has in their place: an error that ends in one of
-// them says so.
+// Names from other systems, and what Ouro has in their place. An error about such a name says so.
 #pragma once
 
 #include <string>

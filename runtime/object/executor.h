@@ -1,6 +1,6 @@
 // The compiler's side of the interpreter. The interpreter counts calls; when a function is hot it asks the session's
-// Executor, which may run a compiled version of it in place of the call. Where that leaves in the middle nothing
-// outside has been changed, and the interpreter does the call from its beginning.
+// Executor, which may run a compiled version of it in place of the call. Where the version leaves in the middle,
+// nothing outside has been changed, and the interpreter does the call from its beginning.
 //
 // A Frame has one register per live name of the *unoptimised* ANF: `frame_value(frame, name)`.
 #pragma once
@@ -81,7 +81,6 @@ struct CallRecorder {
 };
 
 // ---- what executors may do with a frame (runtime/interpreter/frame.cpp)
-const ir::Function& frame_function(const Frame& f);
 Function* frame_closure(const Frame& f);
 Code* frame_code(const Frame& f);
 // The register of a name; only names that are live where the frame stands have a meaning.

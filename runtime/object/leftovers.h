@@ -1,4 +1,4 @@
-// What is left of a large container, or of a large block, that was being dropped when an interrupt came: it goes at the
+// The rest of a large container, or of a large block, that was being freed when an interrupt came. It is freed at the
 // safe points that follow, so that the KeyboardInterrupt does not wait for it.
 #pragma once
 

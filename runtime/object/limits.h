@@ -1,4 +1,4 @@
-// What one call of the host may take, and how it is ended: by the host (Session::stop), when its time is over
+// The limits of one call by the host, and how it is ended: by the host (Session::stop), when its time is over
 // (Options::time), or when its steps are spent (Options::steps).
 //
 // All three set the interrupt's bit in Session::poll and beside it the reason. Unlike an interrupt an end is no

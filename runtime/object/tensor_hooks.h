@@ -1,5 +1,5 @@
-// What the interpreter needs of tensors: places (RULES C16) and the bodies of tensor operations in eager code. The
-// tensor room fills the table when a session starts (`Session::tensors`).
+// What the interpreter needs of tensors: places (docs/design/rules.md C16) and the bodies of tensor operations in eager
+// code. The tensor room fills the table when a session starts (`Session::tensors`).
 #pragma once
 
 #include <span>

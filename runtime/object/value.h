@@ -3,13 +3,11 @@
 // not, the destructor counts down.
 //
 // Errors are values too: an operation that fails stores the exception in its session and returns the `error` marker,
-// which no variable ever holds. (No C++ exception is used for Ouro's own: RULES A2 and STYLE "Errors".) The usual form
-// is
+// which no variable ever holds. (Exceptions of scripts are never C++ exceptions: docs/design/rules.md A2.) The form:
 //     Value x = f(s, ...);  if (x.is_error()) return x;
 // or OURO_TRY(x, f(s, ...)), and OURO_TRY_DO(f(s, ...)) when the result is of no use.
 //
-// Reference counts are not atomic: heap values belong to their session's thread; kernel threads see raw buffers only
-// (RULES F).
+// Reference counts are not atomic: heap values belong to their session's thread; kernel threads see raw buffers only.
 #pragma once
 
 #include <cstdint>

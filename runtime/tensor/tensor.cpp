@@ -135,8 +135,6 @@ Value make_filled(Session& s, DType dtype, std::span<const int64_t> shape, doubl
     kernels().fill[__builtin_ctz(static_cast<unsigned>(size_of(dtype)))](x->data(), bits, x->size);
   return t;
 }
-Value make_scalar_tensor(Session& s, DType dtype, double value) { return make_filled(s, dtype, {}, value); }
-
 Value cast_tensor(Session& s, const Value& v, DType to) {
   auto* x = v.as<Tensor>();
   if (x->dtype == to) return v;

@@ -78,7 +78,6 @@ Value share_tensor(const Tensor* t, std::span<const int64_t> shape);
 // A tensor over a buffer, which is counted up.
 Value wrap_buffer(DType dtype, std::span<const int64_t> shape, Buffer* buffer);
 Value make_filled(Session& s, DType dtype, std::span<const int64_t> shape, double value);
-Value make_scalar_tensor(Session& s, DType dtype, double value);
 // A tensor of a Python number, bool, nested list or tuple, or tensor; dtype nullopt: what torch.tensor takes.
 Value tensor_from(Session& s, const Value& data, std::optional<DType> dtype);
 // Lists what is iterated: such data becomes a tensor without a script.

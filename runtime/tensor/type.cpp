@@ -1,5 +1,5 @@
-// The classes `tensor` and `dtype`: operators, attributes, methods; and the hooks of the interpreter for places (RULES
-// C16).
+// The classes `tensor` and `dtype`: operators, attributes, methods; and the hooks of the interpreter for places
+// (docs/design/rules.md C16).
 #include <cmath>
 #include <cstring>
 

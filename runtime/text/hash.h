@@ -16,10 +16,5 @@ using support::TupleHash;
 
 // Of text in UTF-8; 0 for the empty string.
 int64_t hash_str(std::string_view utf8, bool ascii);
-inline int64_t hash_pointer(const void* p) {
-  uint64_t y = reinterpret_cast<uint64_t>(p);
-  int64_t h = static_cast<int64_t>(y >> 4 | y << 60);
-  return h == -1 ? -2 : h;
-}
 
 }  // namespace ouro::runtime::text

@@ -35,7 +35,6 @@ inline bool is_space(uint32_t c) {
   if (c < 128) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f);
   return has(c, kSpace);
 }
-inline bool is_alnum(uint32_t c) { return has(c, kAlpha | kDecimal | kDigit | kNumeric); }
 // Ends a line, as str.splitlines has it.
 bool is_line_break(uint32_t c);
 bool is_identifier(std::string_view s);

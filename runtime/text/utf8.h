@@ -20,8 +20,6 @@ inline bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0x
 inline unsigned sequence_length(unsigned char first) {
   return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
-// Length in bytes of a code point.
-inline unsigned encoded_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
 
 // The code point at `p` (valid text) and one past it.
 inline uint32_t decode(const char*& p) {

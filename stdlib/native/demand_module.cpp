@@ -323,7 +323,7 @@ Value n_served(Session& s, const Args& a) {
   return Value::none();
 }
 
-// Has what the library measures of itself told to the session, for who looks at the sensors.
+// Has the library's own measurements reported to the session, for the sensors.
 bool measure_served(Session& s) {
   for (const auto& [demand, module] : kServed)
     if (const Value* m = s.modules.find(intern(module))) {

@@ -209,3 +209,100 @@ f(ones(3), tensor([1, 2, 3]))
 """)
     told = json.loads(t.run("explain", "--json", "--mode=graph", "boxes.ouro").out)["functions"][0]
     t.equal([h["line"] for h in told["failures"]], [10])
+
+
+def test_a_loop_that_data_may_end_is_specialised_in_few_turns(t):
+    t.write("ends.ouro", """
+w1, w2 = randn(6, 6), randn(6, 2)
+net = lambda x: (tanh(tanh(x @ w1) @ w1) @ w2).square().sum()
+
+class Counted:
+    def __init__(self): self.calls = 0
+    def __call__(self, x):
+        self.calls += 1
+        return value_and_grad(net)(x)
+
+counted, other = Counted(), Counted()
+
+def evaluate(x):
+    return other(x)
+
+def search(x, most):
+    low, high, step = 0.0, 1e9, 1.0
+    for _ in range(most):
+        v, g = counted(x - step * 0.1)
+        if v.item() > 0.5: high = step
+        elif g.sum().item() < -10.0: low = step
+        else: break
+        step = 2 * step if high == 1e9 else 0.5 * (low + high)
+    return v
+
+def rows(x):
+    return stack([grad(lambda u: (grad(net)(u) * e).sum())(x) for e in eye(6)])
+
+def newton(x, most):
+    for i in range(most):
+        x = x - 0.01 * (rows(x) @ x)
+        if x.square().sum().item() < 1e-3: return x, i
+    return x, most
+
+evaluate(ones(6)), rows(ones(6)), search(ones(6), 12), newton(ones(6), 25)
+print(counted.calls)
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "ends.ouro").out)
+    steps = {f["name"]: f["versions"][0]["specialise_steps"] for f in told["functions"] if f["versions"]}
+    # The turn that tells that data may end it, and those that find what its head has to be: not each of its turns.
+    t.check(steps["newton"] < 3.5 * steps["rows"], steps)
+    t.check(steps["search"] < 7 * steps["evaluate"], steps)
+
+
+def test_a_number_that_decides_structure_is_found_in_one_whole_specialisation(t):
+    t.write("structure.ouro", """
+class Model:
+    def __init__(self): self.rate, self.n, self.m = 0.5, 2, 1
+model = Model()
+def dynamics(x, u): return cat([x + 0.1 * u.sum(), tanh(u)])
+def rows(f, x): return stack([grad(lambda z: f(z)[i])(x) for i in range(f(x).shape[0])])
+def step(x):
+    for i in range(10):
+        F = rows(lambda z: dynamics(z[:model.n], z[model.n:]), x)
+        H = F @ F.T + model.rate * eye(model.n + model.m)
+        x = x + 0.1 * H[:, model.n]
+        if x.square().sum().item() > 1e6: return None
+    return x
+for i in range(2):
+    step(ones(model.n + model.m))
+    model.rate, model.n = model.rate * 0.9, 3
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "structure.ouro").out)
+    first, second = next(f for f in told["functions"] if f["name"] == "step")["versions"]
+    each = [v["specialise_steps"] / v["operations"] for v in (first, second)]
+    t.check(each[1] < 1.5 * each[0], each)
+
+
+def test_gradients_of_loops_that_end_within_a_turn_are_compiled_whole(t):
+    t.write("within.ouro", """
+def trace(c, o):
+    t = zeros(4)
+    for i in range(24):
+        d = o * t + c
+        moving = (d < 3.0) & (t < 6.0)
+        if not moving.any(): break
+        t = where(moving, t + 0.3 * d, t)
+    return t, i
+
+def together(c):
+    total = 0.0
+    for o in (1.0, 2.0, 3.0):
+        t, turns = trace(c, o)
+        total = total + (t * c).sum() + (t.detach() * c).mean()
+    return total
+
+def apart(c):
+    total = 0.0
+    for o in (1.0, 2.0): total = total + (trace(c, o)[0].detach() * c).sum()
+    return total
+
+for f in (together, apart): print(grad(f)(ones(4)).sum().item() > 0)
+""")
+    t.equal(t.run("run", "--strict", "--mode=graph", "within.ouro").out, "True\nTrue\n")

@@ -21,7 +21,7 @@ NOT_DRAWN = {
     "qr_columns_along": "qr forward", "svd_along": "svd forward", "lstsq": "its residuals hang on the rank", "equal": "gives a bool",
     "allclose": "gives a bool", "poisson": "random, by rejection",
     "adaptive_pool_index": "a part of adaptive_max_pool with return_indices", "fractional_max_pool": "a part of fractional_max_pool2d and 3d",
-    "empty_like": "holds anything",
+    "empty_like": "holds anything", "where_put": "a part of index_put's derivative", "where_scattered": "a part of scatter's derivative",
     "next_draw": "a part of dropout in chunks", "rand_drawn": "a part of dropout in chunks", "randn_drawn": "a part of randn_like in chunks",
     **dict.fromkeys("to_sparse to_dense sparse_matmul sparse_linear pruned_linear linear_by_rows csr_product csr_sampled csr_take csr_put bsr_product bsr_sampled bsr_take bsr_put stored".split(),
                     "of a SparseMatrix: tests/run/tensor/sparse.ouro"),

@@ -1,7 +1,7 @@
 // Operations written in Ouro: stdlib/ops/GROUP.ouro → rows of ir/ops/op.h.
 //
-// A function under `@row` is an operation. The decorator states what a row in C++ states: the signature, then by
-// keyword
+// A function under `@row` is an operation. The decorator states what a row in C++ states: the signature, then the rest
+// by keyword.
 //     alias="clip"            further names, separated by spaces
 //     method=False            a function only        function=False   a method only        internal=True   neither
 //     cases="f[3,4], 1 | ..." the calls to test      tol=1e-5         their tolerance      domain=((lo, hi), ...)

@@ -296,7 +296,7 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
       text.index = static_cast<uint32_t>(text_at - std::begin(kFunctionTexts));
       return wrap(access_step(session, text, a.parts->function, {}, {}), text);
     }
-    if (is_rule(*a.parts->code)) abandon(Reason::internal, "the name of what stands for a method under grad");
+    if (is_rule(*a.parts->code)) abandon(Reason::internal, "the name of a method that grad has replaced by its rule");
     if (n == "__name__" || n == "__qualname__")
       return AVal::of(runtime::make_str(n == "__name__" ? a.parts->code->name.text() : a.parts->code->qualname.text()));
     if (n == "__doc__") {

@@ -214,7 +214,8 @@ void Specialiser::delete_item(const AVal& container, const AVal& key) {
 // Is it a value of which nothing is known, or only that it is boxed?
 bool Specialiser::may_be_tensor(const AVal& a) const { return a.is(AKind::dynamic) && !a.type && !is_boxed_list(a); }
 
-// A write to a place (RULES C16): walk down, change the innermost tensor or container, put tensors back on the way up.
+// A write to a place (docs/design/rules.md C16): walk down, change the innermost tensor or container, put tensors back
+// on the way up.
 AVal Specialiser::update_path(const AVal& root, const ir::PlacePath& path, size_t step, const std::vector<AVal>& items,
                               size_t item, const AVal& value) {
   if (step == path.steps.size()) {

@@ -7,6 +7,8 @@
 #include "jit/specialise/execute/loops.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -22,7 +24,8 @@ using ir::index;
 
 namespace {
 constexpr int kFewForks = 8;  // turns that data may end and that are written out, each in the branch of the one before
-constexpr int kMaxUnroll = 64;  // turns of a loop over numbers that are written out before it is kept as a loop
+constexpr size_t kMaxForked = 4'000;  // what those may come to, in operations
+constexpr int kMaxUnroll = 64;        // turns of a loop over numbers that are written out before it is kept as a loop
 constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxRounds = 16;
 constexpr int kMostPeeled = 3;  // turns that are written out before a loop of the program, since they change types
@@ -76,6 +79,24 @@ void Specialiser::follow_walks(AFrame& f, AFrame::LoopState& l) {
                                            f.variable(longest->name), kMaxUnroll));
 }
 
+// How many numbers are left of the range that a loop runs over; none: it runs over something else, or they are not
+// known.
+static std::optional<double> numbers_left(const AFrame& f, BlockId head, const AHeap& heap) {
+  for (const ir::Let& let : f.code->block(head).lets) {
+    if (let.op != ir::prim::iter_next) continue;
+    const Atom iterated = f.code->args(let)[0];
+    const AVal* v = iterated.is_name() ? &f.env[index(iterated.name())] : nullptr;
+    if (!v || !v->is(AKind::ref) || !heap[v->heap] || heap[v->heap]->iter != AObject::Iter::range) return std::nullopt;
+    const AObject& range = *heap[v->heap];
+    for (const AVal* number : {&range.cursor, &range.stop, &range.step})
+      if (!number->is(AKind::known) || !number->known.is_int()) return std::nullopt;
+    const double way =
+        static_cast<double>(range.stop.known.as_int()) - static_cast<double>(range.cursor.known.as_int());
+    return std::max(0.0, std::ceil(way / static_cast<double>(range.step.known.as_int())));
+  }
+  return std::nullopt;
+}
+
 // How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop, or may end otherwise.
 double Specialiser::turns_left(const AFrame& f, BlockId head) const {
   const auto inside = [&](BlockId b) { return std::ranges::count(f.flow->loops[index(b)], head) > 0; };
@@ -84,19 +105,7 @@ double Specialiser::turns_left(const AFrame& f, BlockId head) const {
     for (const ir::Target& t : f.code->blocks[b].term.targets)
       if (!inside(t.block)) return 0;
   }
-  for (const ir::Let& let : f.code->block(head).lets) {
-    if (let.op != ir::prim::iter_next) continue;
-    const Atom iterated = f.code->args(let)[0];
-    const AVal* v = iterated.is_name() ? &f.env[index(iterated.name())] : nullptr;
-    if (!v || !v->is(AKind::ref) || !heap_[v->heap] || heap_[v->heap]->iter != AObject::Iter::range) return 0;
-    const AObject& range = *heap_[v->heap];
-    for (const AVal* number : {&range.cursor, &range.stop, &range.step})
-      if (!number->is(AKind::known) || !number->known.is_int()) return 0;
-    const double way =
-        static_cast<double>(range.stop.known.as_int()) - static_cast<double>(range.cursor.known.as_int());
-    return std::max(0.0, way / static_cast<double>(range.step.known.as_int()));
-  }
-  return 0;
+  return numbers_left(f, head, heap_).value_or(0);
 }
 
 // Does it run over what says that it is to stay a loop?
@@ -117,7 +126,10 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   // next one of their own there are soon very many.
   if (arms_ > l.arms) {
     if (++*l.forked > kMaxUnroll || arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, l.head, Why::undecided};
-    if (*l.forked > kFewForks && !l.structural) throw LoopRetry{&f, l.head, Why::forks};
+    // Of a range it is known at once that too many turns are left.
+    const double turns = *l.forked + numbers_left(f, l.head, heap_).value_or(0);
+    if (!l.structural && (turns > kFewForks || code.size() - l.size > kMaxForked))
+      throw LoopRetry{&f, l.head, Why::forks};
   }
   follow_walks(f, l);
   if (++l.trips > kMaxUnroll && !l.structural) throw LoopRetry{&f, l.head, Why::many};
@@ -198,6 +210,7 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
         } else {
           make_escaping();
           if (request_.holes) forget_made();
+          to_turn_ends(f.env);  // the reverse of a loop with a break begins in the middle of a turn
           turns(way.first);
         }
         return;
@@ -223,7 +236,10 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     }
   };
   if (way.kind == LoopWay::Kind::open && stays_loop(f, head, heap_)) way.kind = LoopWay::Kind::forked;
-  if ((way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled) && unrolled()) return true;
+  // Where another way into the loop joins within it, this one mostly comes there without a turn.
+  const bool joined = next != BlockId::none && std::ranges::count(f.flow->loops[index(next)], head) > 0;
+  const bool open = way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled;
+  if ((open || joined) && unrolled()) return true;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
     bool can_be_kept = false;
@@ -289,6 +305,7 @@ Outcome Specialiser::residual_loop(AFrame& f, BlockId head, BlockId exit, const 
     for (HeapId object : preload_.objects) reach(object);
     for (auto [object, name] : preload_.slots)
       if (object < heap_.size() && heap_[object] && heap_[object]->external) load_slot(object, Symbol::from_id(name));
+    plan.preloaded = preload_.slots;
     make_escaping();
     if (before.done) write_all();  // of what was to be written before the loop
     if (request_.holes) forget_made();

@@ -91,7 +91,13 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
   AVal part = g;
   std::vector<AVal> keys;
   if (!is_none(index)) keys = items_of(index, "is an index");
-  for (const AVal& k : keys) part = get_item(part, k);
+  const auto repeats = [&](auto& self, const AVal& key) -> bool {  // may it name a place twice?
+    if (is_tensor(key) || (key.is(AKind::ref) && kind_at(key.heap) == AObject::Kind::list)) return true;
+    return key.is(AKind::tuple) && std::ranges::any_of(key.items(), [&](const AVal& k) { return self(self, k); });
+  };
+  for (const AVal& k : keys)
+    part = repeats(repeats, k) ? call(concrete_function(runtime::autodiff::find_rule(session, "written")), {part, k})
+                               : get_item(part, k);
   AVal d_old = zero(), d_value;
   if (is_none(op)) {
     d_value = fit(part, value);

@@ -2,8 +2,8 @@
 //
 // A version reads its arguments, captures, globals and whatever hangs on them through a list of nodes, each one step
 // from an earlier one (`arg 0`, `.c1 of 3`, `[2] of 5`). The same list is the guard: every node says what its value
-// must be. Running it is one pass without allocation; nothing of the program's state is changed by it (DESIGN 3, RULES
-// D20).
+// must be. Running it is one pass without allocation; nothing of the program's state is changed by it
+// (docs/design/rules.md D20).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Something is tried that may be undone.
+// The state of an abstract execution before something is tried that may be undone.
 #pragma once
 
 #include "jit/specialise/specialiser.h"
 
 namespace ouro::jit {
 
-// What has been executed, and what was left of the program. (Variables are the frame's.)
+// The abstract state and the length of the residual program at that point. (Variables belong to the frame.)
 struct Specialiser::Checkpoint {
   Residual::Mark mark;
   AHeap heap;

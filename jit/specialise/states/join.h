@@ -84,6 +84,8 @@ struct LoopPlan {
   std::set<uint32_t> renewed;  // names of lists and dicts that each turn makes anew (jit/specialise/states/renewed.cpp)
   // Attributes that an iteration leaves to the interpreter: the head drops what it knows of them.
   std::set<HeapLocation> forgotten;
+  // Attributes of outside that were loaded before the head, as an object and a name each.
+  std::set<std::pair<HeapId, uint32_t>> preloaded;
   // Seqs to which each turn pushes, and the width of their records (jit/specialise/states/records.cpp).
   std::map<HeapId, int64_t> rolled;
   // May its turns keep records in a chain? Only a loop whose turns nobody can count needs that. Not a loop behind turns

@@ -156,7 +156,9 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
                    (iterator || o->kind == Kind::list || o->kind == Kind::dict);
   if (!may) return false;
   const HeapId owner = o->kind == Kind::dict ? owner_of_dict(id, at_head.heap) : kNoHeap;
-  return preload_.escaped.insert(owner == kNoHeap ? id : owner).second;
+  const HeapId made = owner == kNoHeap ? id : owner;
+  // Another back edge of this round may have asked for it: what counts is what the head has.
+  return preload_.escaped.insert(made).second || !at_head.heap[made]->escaped;
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,
@@ -278,7 +280,7 @@ bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPla
       else if (!x->stale && (!x->external || !same(s.value, s.loaded))) {
         // First assigned inside: load it before the loop, so that the head has it.
         const bool there = !s.loaded.is(AKind::unbound) || x->kind == AObject::Kind::globals;
-        if (x->external && there && !preload_.slots.count({id, s.name.id()})) {
+        if (x->external && there && !of_head.preloaded.count({id, s.name.id()})) {
           preload_.slots.insert({id, s.name.id()});
           ok = false;
         } else {

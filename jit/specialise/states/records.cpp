@@ -160,7 +160,8 @@ AVal Specialiser::previous_record(const AVal& position) {
     at = position_in(position.heap, n, chain_of(at), j - 1);
     if (is_there(flag)) return at;
   }
-  abandon(Reason::derivative, "residuals that are not there");
+  // The reverse of a loop with a break begins within a turn: that turn is written out.
+  throw Unlike({{Reason::derivative, "residuals that are not there"}, span});
 }
 
 // The reverse of a block asks for the block's record, so the turn has passed through the block. Sometimes only the

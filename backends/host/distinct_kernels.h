@@ -12,7 +12,7 @@
 #include "ir/loops/loop_ir.h"
 #include "runtime/machine/backend.h"
 
-namespace ouro::backends::device {
+namespace ouro::backends {
 
 struct DistinctKernels {
   std::vector<const ir::loops::Kernel*> kernels;
@@ -38,4 +38,4 @@ inline DistinctKernels distinct(std::span<const ir::loops::Kernel* const> kernel
   return d;
 }
 
-}  // namespace ouro::backends::device
+}  // namespace ouro::backends

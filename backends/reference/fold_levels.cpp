@@ -1,4 +1,4 @@
-#include "backends/host/fold_levels.h"
+#include "backends/reference/fold_levels.h"
 
 #include <cstring>
 
