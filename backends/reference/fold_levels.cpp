@@ -3,41 +3,12 @@
 #include <cstring>
 
 #include "backends/reference/leaf_value.h"
+#include "backends/reference/typed_bits.h"
 #include "ir/ops/combine.h"
 #include "support/diag.h"
 
 namespace ouro::backends {
 namespace {
-
-template <class T>
-uint64_t to_bits(T v) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &v, sizeof v);
-  return bits;
-}
-template <class Fn>
-auto with_type(DType t, Fn&& fn) {
-  switch (t) {
-    case DType::boolean:
-      return fn(bool{});
-    case DType::u8:
-      return fn(uint8_t{});
-    case DType::i8:
-      return fn(int8_t{});
-    case DType::i16:
-      return fn(int16_t{});
-    case DType::i32:
-      return fn(int32_t{});
-    case DType::i64:
-      return fn(int64_t{});
-    case DType::f32:
-      return fn(float{});
-    case DType::f64:
-      return fn(double{});
-    default:
-      ouro_bug("no such register type");
-  }
-}
 
 ir::Leaf leaf_of(int32_t code) { return static_cast<ir::Leaf>(code >> 8); }
 DType type_of(int32_t code) { return static_cast<DType>(code & 0xff); }

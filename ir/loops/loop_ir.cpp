@@ -88,6 +88,7 @@ NodeId KernelBuilder::result_node(uint32_t id, DType type) {
 }
 
 NodeId KernelBuilder::constant(DType type, double value) {
+  if (type == DType::boolean) return integer(type, value != 0);
   if (!is_float(type)) return integer(type, static_cast<int64_t>(value));
   if (type == DType::f32) value = static_cast<float>(value);
   Node n{.kind = Node::Kind::constant, .type = type};

@@ -205,7 +205,7 @@ json version_json(const FunctionReport& f, size_t i) {
               {"symbolic", v.symbolic},
               {"operations", operations(v)},
               {"specialise_ms", v.specialise_ms},
-              {"specialise_steps", v.made->all_steps},
+              {"specialise_steps", v.made->steps},
               {"compile_ms", is_done(v) ? v.compile_ms : 0},
               {"calls", v.calls.load()},
               {"left", v.exits.load()},

@@ -121,11 +121,13 @@ static bool computes(const SpecialiseResult& r) {
   });
 }
 
+// So many numbers are looked at one by one.
+static constexpr size_t kMostLooked = 6;
+
 // Of numbers that vary, mostly one or two decide structure: a size, beside a rate. Where all as constants are better
 // than none, each is looked at alone. True: `request` and `out` are of the version in which the others vary.
 static bool specialise_structure(Session& s, const SpecialiseRequest& constant, Pins& pins, SpecialiseRequest& request,
                                  SpecialiseResult& out, const SpecialiseResult& known) {
-  constexpr size_t kMostLooked = 6;
   if (!known.ok || request.varying.size() < 2 || request.varying.size() > kMostLooked) return false;
   SpecialiseRequest parted = constant;
   SpecialiseResult best;
@@ -154,18 +156,21 @@ static bool specialise_structure(Session& s, const SpecialiseRequest& constant, 
 // the version in which the others vary.
 static bool specialise_most_varying(Session& s, const SpecialiseRequest& constant, Pins& pins,
                                     SpecialiseRequest& request, SpecialiseResult& out) {
-  constexpr size_t kMostLooked = 6, kMostSteps = 1'000'000;
+  constexpr size_t kMostSteps = 1'000'000;
   if (request.varying.size() < 2 || request.varying.size() > kMostLooked) return false;
   std::set<std::string> varying = request.varying, structure;
-  for (size_t steps = 0; varying.size() > 1;) {
+  const size_t begin = *request.steps;
+  while (varying.size() > 1) {
     std::string furthest;
     size_t most = 0;
     for (const std::string& path : varying) {
       SpecialiseRequest less = constant;
       less.varying = varying;
       less.varying.erase(path);
+      const size_t before = *request.steps;
       SpecialiseResult made = specialise_sizes(s, less);
-      if (made.ok && !made.fallbacks.empty()) return false;
+      const size_t steps = *request.steps - before;
+      if (made.ok && !made.fallbacks.empty()) return false;  // whether that is better is seen with all as constants
       if (made.ok) {
         structure.insert(path);
         pins.need(structure);
@@ -173,8 +178,8 @@ static bool specialise_most_varying(Session& s, const SpecialiseRequest& constan
         out = std::move(made);
         return true;
       }
-      if ((steps += made.steps) > kMostSteps) return false;
-      if (made.steps > most) most = made.steps, furthest = path;
+      if (*request.steps - begin > kMostSteps) return false;
+      if (steps > most) most = steps, furthest = path;
     }
     if (furthest.empty()) return false;
     varying.erase(furthest);
@@ -203,9 +208,9 @@ static SpecialiseResult specialise_with_pins(Session& s, SpecialiseRequest& requ
     SpecialiseRequest constant = request;
     constant.constants = true;
     const size_t lists = pins.lists().size();
-    // Where lists are taken apart, the numbers that vary still do.
-    const auto is_number = [&](const std::string& path) { return lists > 0 && !pins.lists().contains(path); };
-    std::erase_if(constant.varying, [&](const std::string& path) { return !is_number(path); });
+    // A list that is taken apart is no reason for numbers to be constants again.
+    if (lists == 0) constant.varying.clear();
+    for (const std::string& path : pins.lists()) constant.varying.erase(path);
     if (!out.ok && lists == 0 && specialise_most_varying(s, constant, pins, request, out)) {
       pins.made(out);
       return out;
@@ -297,7 +302,7 @@ static SpecialiseResult specialise_trees(Session& s, SpecialiseRequest& request,
 SpecialiseResult specialise_pinned(Session& s, SpecialiseRequest& request, Pins& pins) {
   request.steps = std::make_shared<size_t>(0);
   SpecialiseResult out = specialise_trees(s, request, pins);
-  out.all_steps = *request.steps;
+  out.steps = *request.steps;
   return out;
 }
 

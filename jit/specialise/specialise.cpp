@@ -163,7 +163,6 @@ SpecialiseResult Specialiser::run() {
     r.failure = {{Reason::internal, "internal error: " + bug.text}, span, function_name};
     notice("compiler", fmt::format("{} is interpreted: internal error: {}", function_name.text(), bug.text));
   }
-  r.steps = steps_;
   if (request_.steps) *request_.steps += steps_;
   r.fallbacks = std::move(fallbacks_);
   session.pending = Value();

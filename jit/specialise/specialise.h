@@ -50,7 +50,7 @@ struct SpecialiseRequest {
   bool waits = false;                // a forward form: the program has the pullback behind an ad.wait (Back)
   bool probes = false;               // a forward form: only the kinds of its result are asked for
   bool shallow = false;              // lists, dicts and tuples within those that are arguments are not looked into
-  std::shared_ptr<size_t> steps;     // the steps of all that is made for it are added here
+  std::shared_ptr<size_t> steps;     // counts the operations that are executed for it, in all attempts
   bool may_part = false;             // what differs and is used is to be in `made_real`: SpecialiseResult::parted
 };
 
@@ -131,8 +131,7 @@ struct SpecialiseNote {
 
 struct SpecialiseResult {
   bool ok = false;
-  size_t steps = 0;              // operations of the script and the library that were executed
-  size_t all_steps = 0;          // the same, with all attempts that specialise_pinned made
+  size_t steps = 0;              // operations that all attempts of specialise_pinned executed
   SpecialiseNote failure;        // when not ok: why the function stays interpreted
   std::optional<Parted> parted;  // when not ok: what would have to be made real
   ir::FunctionRef typed;         // returns a tuple of outputs

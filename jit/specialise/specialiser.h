@@ -525,7 +525,6 @@ class Specialiser {
                    const std::function<Outcome(size_t, ir::BlockId)>& arm);
   void pause();
   bool enter_loop(AFrame& f, ir::BlockId head, ir::BlockId stop, Outcome& out, ir::BlockId& next);
-  double turns_left(const AFrame& f, ir::BlockId head) const;
   void next_turn(AFrame& f, AFrame::LoopState& l);
   void follow_walks(AFrame& f, AFrame::LoopState& l);
   void make_escaping();

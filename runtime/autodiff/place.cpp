@@ -13,6 +13,7 @@
 #include "runtime/autodiff/state.h"
 #include "runtime/interpreter/slow.h"
 #include "runtime/object/tensor_hooks.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/types/numbers.h"
 
 namespace ouro::runtime::autodiff {
@@ -160,7 +161,7 @@ namespace {
 // May an index name a place of a tensor twice?
 bool repeats(const Value& key) {
   if (Tuple* parts = cast<Tuple>(key)) return std::any_of(parts->begin(), parts->end(), repeats);
-  return cast<List>(key) || is_tensor(key);
+  return cast<List>(key) || (is_tensor(key) && key.as<Tensor>()->dtype != DType::boolean);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ void smallest(const T* x, int64_t n, int64_t k, bool* out) {
 }
 
 Value smallest_magnitudes(OpCall& c) {
-  const DType t = ir::compute_type(c.in()->dtype);
+  const DType t = ir::compute_type(c.in()->dtype) == DType::f32 ? DType::f32 : DType::f64;
   OURO_TRY(x, cast_tensor(c.s, c.inputs[0], t));
   OURO_TRY(r, make_tensor(c.s, DType::boolean, c.shape));
   auto* out = reinterpret_cast<bool*>(r.as<Tensor>()->bytes());

@@ -306,3 +306,20 @@ def apart(c):
 for f in (together, apart): print(grad(f)(ones(4)).sum().item() > 0)
 """)
     t.equal(t.run("run", "--strict", "--mode=graph", "within.ouro").out, "True\nTrue\n")
+
+
+def test_numbers_of_a_list_stay_data_when_its_length_changes(t):
+    """For the third length the list itself is tried as data. Where that is worse, the numbers in it were constants again."""
+    t.write("batches.ouro", """
+import random
+random.seed(1)
+w = randn(4)
+def loss(w, batch):
+    s, a, r = stack([b[0] for b in batch]), tensor([b[1] for b in batch]), tensor([b[2] for b in batch])
+    return ((s * w).gather(1, a[:, None]).squeeze(1) - r).square().mean()
+for n in (3, 3, 3, 5, 5, 5, 4, 4, 4, 6, 6, 6):
+    grad(loss)(w, [(randn(4), random.randrange(4), random.random()) for _ in range(n)])
+""")
+    told = json.loads(t.run("explain", "--json", "--mode=graph", "--cache=off", "batches.ouro").out)
+    why = [v["why"] for v in next(f for f in told["functions"] if f["name"] == "grad(loss)")["versions"]]
+    t.equal(why, ["first call", "args[1][0][1] changed"] + ["args[1] changed"] * 3)

@@ -24,7 +24,7 @@ using ir::index;
 
 namespace {
 constexpr int kFewForks = 8;  // turns that data may end and that are written out, each in the branch of the one before
-constexpr size_t kMaxForked = 4'000;  // what those may come to, in operations
+constexpr size_t kMaxForked = 4'000;  // operations of those turns together
 constexpr int kMaxUnroll = 64;        // turns of a loop over numbers that are written out before it is kept as a loop
 constexpr size_t kMostHolesOfTurns = 512;
 constexpr int kMaxRounds = 16;
@@ -98,14 +98,14 @@ static std::optional<double> numbers_left(const AFrame& f, BlockId head, const A
 }
 
 // How many turns are left of a loop over a range whose numbers are known; 0: it is no such loop, or may end otherwise.
-double Specialiser::turns_left(const AFrame& f, BlockId head) const {
+static double turns_left(const AFrame& f, BlockId head, const AHeap& heap) {
   const auto inside = [&](BlockId b) { return std::ranges::count(f.flow->loops[index(b)], head) > 0; };
   for (uint32_t b = 0; b < f.code->blocks.size(); ++b) {
     if (BlockId{b} == head || !inside(BlockId{b})) continue;
     for (const ir::Target& t : f.code->blocks[b].term.targets)
       if (!inside(t.block)) return 0;
   }
-  return numbers_left(f, head, heap_).value_or(0);
+  return numbers_left(f, head, heap).value_or(0);
 }
 
 // Does it run over what says that it is to stay a loop?
@@ -126,7 +126,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   // next one of their own there are soon very many.
   if (arms_ > l.arms) {
     if (++*l.forked > kMaxUnroll || arms_ > l.arms + kMaxUnroll) throw LoopRetry{&f, l.head, Why::undecided};
-    // Of a range it is known at once that too many turns are left.
+    // The turns of a range are known in advance: where they are too many, the first one that data may end tells enough.
     const double turns = *l.forked + numbers_left(f, l.head, heap_).value_or(0);
     if (!l.structural && (turns > kFewForks || code.size() - l.size > kMaxForked))
       throw LoopRetry{&f, l.head, Why::forks};
@@ -140,7 +140,7 @@ void Specialiser::next_turn(AFrame& f, AFrame::LoopState& l) {
   }
   if (l.trips == kTurnsThatTell) {
     const double each = static_cast<double>(code.size() - l.size) / kTurnsThatTell;
-    if (each * turns_left(f, l.head) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
+    if (each * turns_left(f, l.head, heap_) > kMaxProgram) throw LoopRetry{&f, l.head, Why::large};
   }
   if (code.size() <= kMaxProgram && steps_ <= kMaxSteps) return;
   for (AFrame* outer : frames_)
@@ -236,10 +236,13 @@ bool Specialiser::enter_loop(AFrame& f, BlockId head, BlockId stop, Outcome& out
     }
   };
   if (way.kind == LoopWay::Kind::open && stays_loop(f, head, heap_)) way.kind = LoopWay::Kind::forked;
-  // Where another way into the loop joins within it, this one mostly comes there without a turn.
+  // Where another way into the loop joins within it, this one mostly comes there without a turn. If it does not, the
+  // loop is what it was known to be.
   const bool joined = next != BlockId::none && std::ranges::count(f.flow->loops[index(next)], head) > 0;
   const bool open = way.kind == LoopWay::Kind::open || way.kind == LoopWay::Kind::unrolled;
+  const LoopWay known = way;
   if ((open || joined) && unrolled()) return true;
+  if (!open) way = known;
   if (way.kind == LoopWay::Kind::loop || way.kind == LoopWay::Kind::forked) {
     // What it does with structure (layers, parameters, a list that grows) can only be followed turn by turn.
     bool can_be_kept = false;

@@ -92,7 +92,8 @@ AVal Specialiser::update_back(const AVal& dy, const AVal& env, const AVal& place
   std::vector<AVal> keys;
   if (!is_none(index)) keys = items_of(index, "is an index");
   const auto repeats = [&](auto& self, const AVal& key) -> bool {  // may it name a place twice?
-    if (is_tensor(key) || (key.is(AKind::ref) && kind_at(key.heap) == AObject::Kind::list)) return true;
+    if (is_tensor(key)) return key.type->dtype != DType::boolean;
+    if (key.is(AKind::ref) && kind_at(key.heap) == AObject::Kind::list) return true;
     return key.is(AKind::tuple) && std::ranges::any_of(key.items(), [&](const AVal& k) { return self(self, k); });
   };
   for (const AVal& k : keys)

@@ -156,9 +156,7 @@ bool Specialiser::escapes_before(HeapId id, const Fork& at_head) {
                    (iterator || o->kind == Kind::list || o->kind == Kind::dict);
   if (!may) return false;
   const HeapId owner = o->kind == Kind::dict ? owner_of_dict(id, at_head.heap) : kNoHeap;
-  const HeapId made = owner == kNoHeap ? id : owner;
-  // Another back edge of this round may have asked for it: what counts is what the head has.
-  return preload_.escaped.insert(made).second || !at_head.heap[made]->escaped;
+  return preload_.escaped.insert(owner == kNoHeap ? id : owner).second;
 }
 
 bool Specialiser::fits(AFrame& f, BlockId head, const LoopPlan& of_head, LoopPlan& plan, const Fork& at_head,

@@ -161,7 +161,7 @@ AVal Specialiser::previous_record(const AVal& position) {
     if (is_there(flag)) return at;
   }
   // The reverse of a loop with a break begins within a turn: that turn is written out.
-  throw Unlike({{Reason::derivative, "residuals that are not there"}, span});
+  throw Unlike({{Reason::derivative, "the gradient of a loop that data ends within a turn"}, span});
 }
 
 // The reverse of a block asks for the block's record, so the turn has passed through the block. Sometimes only the
