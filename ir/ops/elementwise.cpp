@@ -248,14 +248,14 @@ S remainder(X x) {  // sign of the divisor
 // clang-format off
 constexpr OpDef kBinary[] = {
   {.name = "add", .doc = "x + y.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return x[0] + x[1]; },
-   .d = {[](X, S) { return S(1); }, [](X, S) { return S(1); }}},
+   .d = {[](X, S) { return S(1); }, [](X, S) { return S(1); }}, .method = false, .function = false},
   {.name = "sub", .doc = "x - y.", .sig = "n[*s], n[*s] -> n[*s]", .body = [](X x) { return x[0] - x[1]; },
-   .d = {[](X, S) { return S(1); }, [](X, S) { return S(-1); }}, .alias = "subtract"},
+   .d = {[](X, S) { return S(1); }, [](X, S) { return S(-1); }}, .method = false, .function = false},
   {.name = "mul", .doc = "x * y.", .sig = "t[*s], t[*s] -> t[*s]", .body = [](X x) { return x[0] * x[1]; },
    .d = {[](X x, S) { return x[1]; }, [](X x, S) { return x[0]; }}, .alias = "multiply"},
   {.name = "div", .doc = "x / y, true division.", .sig = "f[*s], f[*s] -> f[*s]",
    .body = [](X x) { return x[0] / x[1]; },
-   .d = {[](X x, S) { return S(1) / x[1]; }, [](X x, S y) { return -y / x[1]; }}, .alias = "divide true_divide",
+   .d = {[](X x, S) { return S(1) / x[1]; }, [](X x, S y) { return -y / x[1]; }}, .method = false, .function = false,
    .test = {.domain = {{-2, 2}, {0.5, 3}}}},
   {.name = "floor_divide", .doc = "floor(x / y).", .sig = "n[*s], n[*s] -> n[*s]", .body = floor_divide,
    .nondiff = "zero almost everywhere", .integer_zero_raises = true, .test = {.domain = {{-7, 7}, {0.5, 3}}}},
@@ -358,7 +358,8 @@ constexpr OpDef kBinary[] = {
 constexpr OpDef kTernary[] = {
   {.name = "where", .doc = "x where condition, else y.", .sig = "b[*s], t[*s], t[*s] -> t[*s]",
    .params = "condition, x, y", .body = [](X x) { return select(x[0], x[1], x[2]); }, .linear_in = 6,
-   .vjp = "lambda g, y, c, a, b: (None, ouro.sum_to(where(c, g, 0), a), ouro.sum_to(where(c, 0, g), b))"},
+   .vjp = "lambda g, y, c, a, b: (None, ouro.sum_to(ouro.where(c, g, 0), a), ouro.sum_to(ouro.where(c, 0, g), b))",
+   .method = false, .function = false},
   {.name = "lerp", .doc = "x + weight * (y - x).", .sig = "f[*s], f[*s], f[*s] -> f[*s]", .params = "x, y, weight",
    .body = [](X x) {
      return select(abs(x[2]) < 0.5, x[0] + x[2] * (x[1] - x[0]), x[1] - (x[1] - x[0]) * (S(1) - x[2]));

@@ -34,7 +34,8 @@ constexpr OpDef kIndex[] = {
    .sig = "t[*s], i64[*], a[*] -> t[*s]", .params = "@x, axis: axis, @index, @src", .shape = "scatter",
    .loop = scatter("axis set"), .linear_in = 5,
    .vjp = "lambda g, y, x, axis, index, src: (ouro.scatter(g, axis, index, 0), None, "
-          "ouro.sum_to(ouro.where_scattered(g, axis, index), src))", .test = {.cases = "f[3,4], 1, tensor(((0, 3), (2, 1), (1, 0))), f[3,2]"}},
+          "ouro.sum_to(ouro.where_scattered(g, axis, index), src))", .method = false, .function = false,
+   .test = {.cases = "f[3,4], 1, tensor(((0, 3), (2, 1), (1, 0))), f[3,2]"}},
   {.name = "scatter_add", .doc = "x with src[i][j] added at x[index[i][j]][j] along axis, in order.",
    .sig = "t[*s], i64[*], a[*] -> t[*s]", .params = "@x, axis: axis, @index, @src", .shape = "scatter",
    .loop = scatter("axis add"), .linear_in = 5,
@@ -73,7 +74,7 @@ constexpr OpDef kIndex[] = {
    .vjp = "lambda g, y, x, axis, index: (ouro.index_add(zeros_like(x), axis, index, g), None)", .method = false,
    .function = false, .test = {.cases = "f[3,4], 0, tensor((2, 0, 2))"}},
   {.name = "nonzero", .doc = "The indices of the elements that are not 0: [n, ndim].", .sig = "t[*] -> i64[@]",
-   .shape = "nonzero", .symbol = "nonzero", .nondiff = "an index", .alias = "argwhere"},
+   .shape = "nonzero", .symbol = "nonzero", .nondiff = "an index", .method = false, .function = false},
   {.name = "searchsorted",
    .doc = "Where each value would be inserted to keep a sorted vector sorted, or the row of x that has its place.",
    .sig = "t[*], t[*s] -> i64[*s]", .params = "x, values, right: flag = False", .shape = "searchsorted",

@@ -44,7 +44,7 @@ struct Check {
   int rank;  // of the row's tensor; -1: not known
   std::span<const Dim> shape;
 
-  std::string who() const { return call.op->name + ": "; }
+  std::string who() const { return call.op->shown + ": "; }
   bool wrong_type(const char* expected, const Param& v) const {
     return call.fail("TypeError", who() + param.name + " must be " + expected + ", not " + text_of(v));
   }
@@ -259,7 +259,7 @@ bool check_results(SigCall& call) {
     int64_t bytes = static_cast<int64_t>(size_of(t.dtype));
     for (Dim d : t.dims) {
       if (!d.known()) continue;
-      if (d.c < 0) return call.fail("ValueError", call.op->name + ": negative dimension " + std::to_string(d.c));
+      if (d.c < 0) return call.fail("ValueError", call.op->shown + ": negative dimension " + std::to_string(d.c));
       // Axes of size 0 are left out: the strides of the others are computed all the same.
       if (d.c >= kTooLarge || __builtin_mul_overflow(bytes, std::max<int64_t>(d.c, 1), &bytes) || bytes >= kTooLarge)
         return call.fail("MemoryError", "not enough memory for a tensor of shape " + to_text(t.dims) + " and dtype " +

@@ -77,8 +77,8 @@ constexpr OpDef kReduce[] = {
    .doc = "Index of the largest (or smallest) so far along axis; of equal ones the last; NaN wins.",
    .sig = "t[*s] -> i64[*s]", .params = "x, axis: axis, largest: flag", .symbol = "running_arg", .nondiff = "an index",
    .method = false, .function = false},
-  {.name = "argsort", .doc = "Indices that sort along axis, stable; NaN is the largest.", .sig = "t[*s] -> i64[*s]",
-   .params = "x, axis: axis = -1, descending: flag = False", .symbol = "argsort", .nondiff = "an index"},
+  {.name = "argsort", .doc = "Indices that sort along axis, stable also without `stable`; NaN is the largest.", .sig = "t[*s] -> i64[*s]",
+   .params = "x, axis: axis = -1, descending: flag = False, stable: flag = False", .symbol = "argsort", .nondiff = "an index"},
 };
 // clang-format on
 static_assert(complete(kReduce));

@@ -79,6 +79,7 @@ struct Registry {
     info->op = static_cast<Op>(kFirstTensorOp + count);
     info->def = &def;
     info->name = std::move(name);
+    info->shown = shown_name(def, info->name);
     info->sig = parse_sig(def.sig, info->name);
     info->inputs = static_cast<int>(info->sig->inputs.size());
     std::string_view params = def.params;
@@ -106,6 +107,14 @@ struct Registry {
     infos[count].store(out, std::memory_order_release);
     ++count;
     return out;
+  }
+
+  // `add_scaled` is what scripts call add: the row `add` is the operator.
+  static std::string shown_name(const OpDef& def, const std::string& name) {
+    const std::string_view alias = def.alias.substr(0, def.alias.find(' '));
+    for (const OpDef* other : op_rows())
+      if (!alias.empty() && other->name == alias) return std::string(alias);
+    return name;
   }
 
   static void place_inputs(OpInfo& info) {
@@ -137,6 +146,7 @@ struct Registry {
     auto info = std::make_unique<OpInfo>();
     info->op = static_cast<Op>(kFirstTensorOp + count);
     info->name = of.name + ".d" + std::to_string(input);
+    info->shown = info->name;
     info->doc_storage = "The local derivative of " + of.name + " by input " + std::to_string(input) + ".";
     info->inputs = of.inputs + 1;
     for (int i = 0; i < info->inputs; ++i) info->sig_storage += i ? ", f[*s]" : "f[*s]";

@@ -38,6 +38,7 @@ struct OpInfo {
   Op op{};
   const OpDef* def = nullptr;
   std::string name;
+  std::string shown;  // what errors call it: its alias, if that is also the name of a row that scripts cannot name
   const Sig* sig = nullptr;
   std::vector<OpParam> params;
   int inputs = 0;                       // of `sig`

@@ -13,7 +13,7 @@ using Kind = Param::Kind;
 
 inline const Dims& in(const SigCall& c, size_t i = 0) { return c.inputs[i]->dims; }
 inline Dims& out(SigCall& c) { return c.results[0].dims; }
-inline std::string who(const SigCall& c) { return c.op->name + ": "; }
+inline std::string who(const SigCall& c) { return c.op->shown + ": "; }
 
 inline bool done(SigCall& c, Dims d) {
   out(c) = std::move(d);

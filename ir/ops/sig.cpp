@@ -180,11 +180,11 @@ bool broadcast(const Dims& a, const Dims& b, Dims& out, bool* assumed) {
 
 bool resolve_axis(SigCall& call, const Param& axis, int rank, int& out) {
   if ((axis.kind != Param::Kind::integer && axis.kind != Param::Kind::boolean) || !axis.integer.known())
-    return call.fail("TypeError", call.op->name + ": axis must be an int");
+    return call.fail("TypeError", call.op->shown + ": axis must be an int");
   int64_t a = axis.integer.c, r = std::max(rank, 1);
   if (a < -r || a >= r)
-    return call.fail("IndexError", call.op->name + ": axis " + std::to_string(a) + " is out of range for a tensor of " +
-                                       std::to_string(rank) + " dimensions");
+    return call.fail("IndexError", call.op->shown + ": axis " + std::to_string(a) +
+                                       " is out of range for a tensor of " + std::to_string(rank) + " dimensions");
   out = static_cast<int>(a < 0 ? a + r : a);
   return true;
 }
@@ -205,7 +205,7 @@ bool resolve_axes(SigCall& call, const Param& axis, int rank, std::vector<int>& 
     int a;
     if (!resolve_axis(call, p, rank, a)) return false;
     if (std::find(axes.begin(), axes.end(), a) != axes.end())
-      return call.fail("ValueError", call.op->name + ": axis " + std::to_string(a) + " appears twice");
+      return call.fail("ValueError", call.op->shown + ": axis " + std::to_string(a) + " appears twice");
     if (rank > 0) axes.push_back(a);
   }
   std::sort(axes.begin(), axes.end());
@@ -256,10 +256,11 @@ bool promote_classes(SigCall& c, std::map<char, DType>& classes) {
       case 'n':
         if (is_bool(t))
           return c.fail("TypeError",
-                        c.op->name + ": not defined for " + dtypes_text(c) + "; use logical_xor, logical_not or ~");
+                        c.op->shown + ": not defined for " + dtypes_text(c) + "; use logical_xor, logical_not or ~");
         break;
       case 'i':
-        if (is_float(t)) return c.fail("TypeError", c.op->name + ": integers or bools expected, not " + dtypes_text(c));
+        if (is_float(t))
+          return c.fail("TypeError", c.op->shown + ": integers or bools expected, not " + dtypes_text(c));
         break;
       case 'b':
         t = DType::boolean;
@@ -284,7 +285,7 @@ struct DimBinder {
       if (s.dims[i].kind == SigDim::Kind::sequence || s.dims[i].kind == SigDim::Kind::any) seq = static_cast<int>(i);
     size_t fixed = s.dims.size() - (seq >= 0);
     if (seq < 0 ? t.dims.size() != fixed : t.dims.size() < fixed)
-      return c.fail("ValueError", c.op->name + ": expected " + (seq < 0 ? "" : "at least ") + std::to_string(fixed) +
+      return c.fail("ValueError", c.op->shown + ": expected " + (seq < 0 ? "" : "at least ") + std::to_string(fixed) +
                                       " dimensions, got the shape " + to_text(t.dims));
     size_t before = seq < 0 ? fixed : static_cast<size_t>(seq), after = fixed - before;
     for (size_t i = 0; i < before; ++i)
@@ -295,7 +296,7 @@ struct DimBinder {
       Dims mid(t.dims.begin() + before, t.dims.end() - after);
       auto [it, fresh] = sequences.emplace(s.dims[seq].name, mid);
       if (!fresh && !broadcast(it->second, mid, it->second))
-        return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not broadcast");
+        return c.fail("ValueError", c.op->shown + ": " + shapes_text(c) + " do not broadcast");
     }
     return true;
   }
@@ -303,13 +304,13 @@ struct DimBinder {
     if (d.kind == SigDim::Kind::number) {
       if (n.known() && n.c != d.number)
         return c.fail("ValueError",
-                      c.op->name + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
+                      c.op->shown + ": a dimension of " + std::to_string(d.number) + " expected in " + shapes_text(c));
       return true;
     }
     auto [it, fresh] = names.emplace(d.name, n);
     if (fresh || it->second == n) return true;
     if (differs(it->second, n) || (it->second.known() && n.known()))
-      return c.fail("ValueError", c.op->name + ": " + shapes_text(c) + " do not fit: " + one_text(it->second) +
+      return c.fail("ValueError", c.op->shown + ": " + shapes_text(c) + " do not fit: " + one_text(it->second) +
                                       " is not " + one_text(n));
     if (n.known()) it->second = n;
     return true;
@@ -349,7 +350,7 @@ bool infer(SigCall& c) {
   if (!check_params(c)) return false;
   for (size_t i = 0; i < sig.inputs.size(); ++i)
     if (!sig.inputs[i].optional && !sig.inputs[i].many && (i >= c.inputs.size() || !c.inputs[i]))
-      return c.fail("TypeError", c.op->name + "() missing the tensor '" + c.op->params[c.op->input_at[i]].name + "'");
+      return c.fail("TypeError", c.op->shown + "() missing the tensor '" + c.op->params[c.op->input_at[i]].name + "'");
   std::map<char, DType> classes;
   if (!promote_classes(c, classes)) return false;
   c.input_types.clear();

@@ -70,6 +70,9 @@ struct Like : Object {
 // The class of what `v` is the gradient of, or of v itself.
 Value model_class(Session& s, const Value& v);
 constexpr std::string_view kParts = "_parts";
+// What a gradient has besides the attributes of its object: parameters and named_parameters, functions of the library
+// that take it; unbound for another name.
+Value function_of_gradients(Session& s, std::string_view name);
 inline bool is_method_of_parts(std::string_view name) {
   return name == "keys" || name == "values" || name == "items" || name == "get";
 }

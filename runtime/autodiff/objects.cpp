@@ -1,6 +1,7 @@
 // Kinds of objects of reverse mode.
 #include "runtime/autodiff/autodiff.h"
 #include "runtime/autodiff/natives.h"
+#include "runtime/object/ops.h"
 
 namespace ouro::runtime {
 using namespace autodiff;
@@ -44,9 +45,21 @@ Value parts_of(Session& s, const Value& record) {
   return f.is_unbound() ? f : call(s, f, Args{{&record, 1}, {}, {}});
 }
 
+}  // namespace
+
+Value autodiff::function_of_gradients(Session& s, std::string_view name) {
+  if (name != "parameters" && name != "named_parameters") return {};
+  OURO_TRY(module, import_module(s, intern("ouro.nn.tree")));
+  return get_attr(s, module, intern("gradient_" + std::string(name)));
+}
+
+namespace {
+
 // A record reads like the object it is the gradient of.
 Value record_get(Session& s, const Value& self, Symbol name) {
   if (const Value* v = self.as<Record>()->fields.find(name)) return *v;
+  OURO_TRY(method, function_of_gradients(s, name.text()));
+  if (!method.is_unbound()) return make_bound_method(method, self);
   if (!is_method_of_parts(name.text())) return {};
   OURO_TRY(parts, parts_of(s, self));
   return cast<Dict>(parts) ? get_attr(s, parts, name) : Value();

@@ -121,7 +121,7 @@ Called called_by(ir::Op op, const Operands& on) {
     if (on.data_of_class()) return {By::form, "class_data_form"};
     if (on.tensor(0)) {
       const std::string_view name = on.text(1);
-      if (name == "T" || name == "mT") return rule("tensor_attr");
+      if (name == "T" || name == "mT" || name == "H") return rule("tensor_attr");
     }
     if (on.value_method()) return on.identified() ? Called{By::form, "value_method_form"} : rule("value_method");
     if (on.dict_of_class()) return {By::form, "class_dict_form"};

@@ -57,7 +57,6 @@ constexpr Row kNames[] = {
     {" long LongType ", "the dtype is i64: zeros(2, dtype=i64), x.to(i64)"},
     {" double DoubleType ", "the dtype is f64: zeros(2, dtype=f64), x.to(f64)"},
     {" Size ", "a shape is a tuple: x.shape"},
-    {" index_put ", "tensors are values: y = x, then y[i, j] = v, or y[i, j] += v to accumulate"},
     {" pad_sequence pack_padded_sequence pad_packed_sequence pack_sequence ",
      "write `from ouro.nn.utils.rnn import pad_sequence`"},
     {" from_numpy ", "tensor(data) makes a tensor of nested lists of numbers; data.read_npy(path) reads one"},
@@ -122,7 +121,7 @@ constexpr Row kTensors[] = {
     {" grad ", "a gradient is a value that a function gives: g = grad(f)(x), or y, g = value_and_grad(f)(x)"},
     {" requires_grad requires_grad_ ",
      "what is differentiated is said where the derivative is asked for: grad(f, argnums=0)(x); stop_gradient(x) holds "
-     "it back"},
+     "it back, nn.freeze(model) a model's parameters, which nn.parameter_count(model) counts"},
     {" data value ", "tensors are values: x itself, or stop_gradient(x)"},
     {" numpy asnumpy to_numpy ", "x.tolist() gives lists, x.item() a number, data.write_npy(path, x) a file"},
     {" cuda mps npu xpu ", "x.to(\"opencl\") or x.to(\"cuda\") moves it; --device=NAME moves the program"},
@@ -135,25 +134,22 @@ constexpr Row kTensors[] = {
     {" zero_ fill_ ", "tensors are values: write x[:] = 0, or x = zeros_like(x), full_like(x, v)"},
     {" uniform_ normal_ random_ bernoulli_ exponential_ ",
      "tensors are values: write x = rand_like(x), x = randn_like(x); starts of layers are in ouro.nn.init"},
-    {" index_put_ index_put ", "tensors are values: write x[i, j] = v, or x[i, j] += v to accumulate"},
+    {" index_put_ ", "tensors are values: write x[i, j] = v, or x[i, j] += v to accumulate"},
     {" fill_diagonal_ ", "tensors are values: i = arange(n), then x[i, i] = v"},
-    {" new_zeros new_ones new_empty new_full new_tensor ",
-     "write zeros(2, 3, dtype=x.dtype), full((2, 3), v, dtype=x.dtype)"},
-    {" type_as ", "write x.to(y): its dtype and its device"},
-    {" view_as reshape_as ", "write x.reshape(y.shape)"},
-    {" nelement ", "write x.numel()"},
     {" ndimension ", "write x.ndim"},
     {" element_size ", "write x.itemsize"},
     {" byte ", "write x.to(u8)"},
     {" char ", "write x.to(i8)"},
     {" short ", "write x.to(i16)"},
-    {" real imag conj is_complex H mH adjoint ",
+    {" real imag conj is_complex mH adjoint ",
      "complex numbers are not part of Ouro; x.mT exchanges the last two axes"},
     {" eig eigvals ",
      "eigenvalues of a matrix that is not symmetric are complex numbers, which are not part of Ouro; for symmetric "
      "ones "
      "there are linalg.eigh(x) and linalg.eigvalsh(x)"},
     {" apply_ map_ ", "write the function with operations on whole tensors, or tensor([f(v) for v in x.tolist()])"},
+    {" as_strided ",
+     "tensors are values and show no memory: write x.unfold(axis, size, step), x[:, ::2] or x.expand(sizes)"},
     {" names rename align_to ", "axes have numbers, no names"},
     {" block_until_ready synchronize ", "results are there when they are looked at: nothing has to be waited for"},
     {" storage untyped_storage data_ptr share_memory_ stride is_contiguous storage_offset layout pin_memory is_pinned ",
@@ -219,7 +215,15 @@ constexpr Row kPackages[] = {
     {" pi inf nan e ", "write `from math import pi, inf, nan`"},
     {" random ", "random numbers are built in: manual_seed, rand, randn, randint; Python's are in `import random`"},
     {" fft ", "there is no fft yet"},
-    {" finfo iinfo ", "ouro.finfo_max(f32), ouro.finfo_eps(f32)"},
+    {" func stack_module_state ",
+     "grad, vjp, jvp, jacrev, jacfwd, hessian and vmap are built in, and a model is called as it is: "
+     "grad(lambda m: loss(m(x), y))(model)"},
+    {" special ",
+     "its functions are built in: erf(x), lgamma(x), digamma(x), i0(x), sigmoid(x), logit(x), xlogy(x, y)"},
+    {" LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyBatchNorm1d LazyBatchNorm2d ",
+     "layers are told their sizes when they are made: nn.Linear(in_features, out_features)"},
+    {" swa_utils ", "nn.EMA(model) keeps an average of the parameters"},
+    {" WeightedRandomSampler ", "data.weighted(weights, count) gives such an order to data.loader"},
     {" complex64 complex128 ", "complex numbers are not part of Ouro"},
 };
 
@@ -229,15 +233,12 @@ constexpr Row kArguments[] = {
     {" requires_grad ", "what is differentiated is said where the derivative is asked for: grad(f)(x)"},
     {" inplace out ", "operations give values: x = f(x), which is done in place where nobody else holds x"},
     {" generator key rng ", "random numbers have one state: manual_seed(0), get_rng_state(), set_rng_state(s)"},
-    {" as_tuple ", "nonzero gives one row for each place: i, j = x.nonzero().unbind(1)"},
     {" layout pin_memory memory_format copy ", "tensors are values and show no memory"},
 };
 
 // Operations that PyTorch has with fewer arguments, too.
 constexpr Row kMissing[] = {
-    {" where ",
-     "where(condition, x, y) chooses; the places where a condition holds are condition.nonzero(), one row each, or "
-     "i, j = condition.nonzero().unbind(1)"},
+    {" where ", "where(condition, x, y) chooses; where(condition) alone gives the places where it holds"},
     {" type astype ", "x.dtype tells the dtype, x.to(f64) changes it"},
 };
 

@@ -192,7 +192,7 @@ const std::string& canonical(const ir::OpInfo& op, std::string_view name, std::s
 }
 
 Value bad_call(Session& s, const ir::OpInfo& op, const std::string& text) {
-  return raise_text(s, ExcKind::TypeError, op.name + "() " + text);
+  return raise_text(s, ExcKind::TypeError, op.shown + "() " + text);
 }
 
 // Python's binding of a call to the row's parameters; `out` has one place per parameter, unbound where absent. A row in
@@ -241,7 +241,8 @@ bool bind(Session& s, const ir::OpInfo& op, const Args& args, std::vector<Value>
       continue;
     }
     if (!op.params[j].has_default)
-      return bad_call(s, op, "missing required argument: '" + op.params[j].name + "'" + of_a_missing_argument(op.name)),
+      return bad_call(s, op,
+                      "missing required argument: '" + op.params[j].name + "'" + of_a_missing_argument(op.shown)),
              false;
   }
   return true;
@@ -475,7 +476,7 @@ Value run_operation(Session& s, const ir::OpInfo& op, std::span<Value> args) {
         if (auto* t = cast<Tuple>(args[i])) positional.insert(positional.end(), t->begin(), t->end());
       } else if (args[i].is_unbound()) {
         continue;
-      } else if (positional.size() != i) {
+      } else if (positional.size() != i || (i > 0 && op.params[i - 1].variadic)) {
         keywords.push_back(args[i]);
         names.push_back(make_str(p.name));
       } else {
@@ -511,7 +512,7 @@ Value call_operation(Session& s, const ir::OpInfo& op, const Args& args) {
     return run_elementwise(s, op, inputs, {}, false);
   }
   if (!op.def->source.empty()) {
-    if (!op.param_at.empty() || op.sig->states_dims) {
+    if (!op.param_at.empty() || op.sig->states_dims || (op.shown != op.name && args.size() != op.params.size())) {
       std::vector<Value> bound;
       if (!bind(s, op, args, bound) || !check_arguments(s, op, bound)) return Value::error();
     }
@@ -587,6 +588,11 @@ std::span<const OperationAlias> operation_aliases() {
     return v;
   }());
   return rows;
+}
+
+bool has_alias_alone(const ir::OpDef& row) {
+  const std::string_view alias = row.alias.substr(0, row.alias.find(' '));
+  return !alias.empty() && std::ranges::any_of(ir::op_rows(), [&](const ir::OpDef* r) { return r->name == alias; });
 }
 
 const ir::OpInfo* operation_of(const NativeDef* def) {

@@ -71,6 +71,8 @@ struct OperationAlias {
   const ir::OpDef* row;
 };
 std::span<const OperationAlias> operation_aliases();
+// Do scripts know the row by its alias alone, as `add_scaled`, which is their `add`? (ir::OpInfo::shown)
+bool has_alias_alone(const ir::OpDef& row);
 
 // An argument as inference sees it, for a parameter of that kind.
 ir::Param to_param(Session& s, const Value& v, ir::ParamKind kind = ir::ParamKind::any, int depth = 3);

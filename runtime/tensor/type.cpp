@@ -191,6 +191,12 @@ Value get_device(Session& s, const Value& v) {
   return make_str(device_name(follows ? s.demands.plan().device : placed_device(place)));
 }
 Value get_t(Session& s, const Value& v) { return run_operation(s, "t", {unwrap(v)}); }
+Value get_h(Session& s, const Value& v) {
+  const size_t rank = unwrap(v).as<Tensor>()->rank;
+  if (rank != 2 && rank != 0)
+    return raise_error(s, ExcKind::RuntimeError, "x.H is of matrices, not of a tensor of %zu axes: write x.mT", rank);
+  return get_t(s, v);
+}
 Value get_mt(Session& s, const Value& v) {
   return run_operation(s, "transpose", {unwrap(v), Value::integer(-2), Value::integer(-1)});
 }
@@ -205,6 +211,7 @@ constexpr GetSetDef kAttributes[] = {
     {"device", get_device, nullptr, "Where operations on the tensor run: its device, or the one that the plan names."},
     {"T", get_t, nullptr, "The axes in reverse order."},
     {"mT", get_mt, nullptr, "The last two axes exchanged."},
+    {"H", get_h, nullptr, "The transpose of a matrix: tensors are real."},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements."},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element."}};
 
@@ -269,6 +276,7 @@ constexpr NativeDef kMethods[] = {
     {"item", "self, /", m_item, "The one element, as a Python number."},
     {"tolist", "self, /", m_tolist, "Nested lists of Python numbers."},
     {"numel", "self, /", m_numel, "The number of elements."},
+    {"nelement", "self, /", m_numel, "The number of elements, as numel."},
     {"dim", "self, /", m_dim, "The number of axes."},
     {"size", "self, dim=None", m_size, "The shape, or the size of one axis."},
     {"is_floating_point", "self, /", m_is_floating, "Is the dtype a float."},
@@ -285,7 +293,8 @@ std::span<const NativeDef> all_methods() {
     std::vector<NativeDef> v(std::begin(kMethods), std::end(kMethods));
     auto ops = ir::op_rows();
     for (size_t i = 0; i < ops.size(); ++i)
-      if (ops[i]->method && ir::has_inputs(*ops[i]) && ops[i]->name != "t") v.push_back(operation_natives()[i]);
+      if (ops[i]->method && ir::has_inputs(*ops[i]) && ops[i]->name != "t" && !has_alias_alone(*ops[i]))
+        v.push_back(operation_natives()[i]);
     for (const OperationAlias& a : operation_aliases())
       if (a.row->method && ir::has_inputs(*a.row)) v.push_back(a.native);
     for (size_t i = 0; i < ops.size(); ++i)  // behind an alias of that name

@@ -52,8 +52,11 @@ const Session::Embedded* find_library(std::string_view dotted) {
 struct NameIn {
   std::string_view name, module;
 };
-constexpr NameIn kNamesIn[] = {
-    {"progress", "ouro.progress_bar"}, {"tree_map", "ouro.trees"}, {"tree_leaves", "ouro.trees"}};
+constexpr NameIn kNamesIn[] = {{"progress", "ouro.progress_bar"},
+                               {"tree_map", "ouro.trees"},
+                               {"tree_leaves", "ouro.trees"},
+                               {"finfo", "ouro.number_limits"},
+                               {"iinfo", "ouro.number_limits"}};
 Value library_name(Session& s, std::string_view name) {
   for (const NameIn& row : kNamesIn) {
     if (row.name != name) continue;

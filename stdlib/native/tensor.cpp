@@ -115,7 +115,7 @@ std::span<const NativeDef> functions() {
     constexpr std::string_view kPythonNames[] = {"sum", "max", "min", "abs",    "round",
                                                  "pow", "any", "all", "detach", "astype"};
     auto visible = [&](const ir::OpDef& row) {
-      if (row.function) return true;
+      if (row.function) return !has_alias_alone(row);
       for (std::string_view n : kPythonNames)
         if (n == row.name) return true;
       return false;

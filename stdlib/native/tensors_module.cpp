@@ -62,15 +62,16 @@ Value rows(Session&, const Args&) {
   return make_list(out);
 }
 
-// What a page of documentation says of a row beside its text and parameters.
+// What a page of documentation says of a row beside its text and parameters, by the name that scripts call it by; those
+// in Ouro, which have some other row's name, come last.
 Value documentation(Session& s, const Args&) {
   Value out = make_dict();
   for (const ir::OpInfo* op : ir::all_ops()) {
     const bool differentiable = ir::has_float_input(op->def->sig) && op->def->nondiff.empty();
     Value one = make_tuple({text(op->def->sig), text(op->def->alias), Value::boolean(op->def->function),
                             Value::boolean(op->def->method && ir::has_inputs(*op->def)), Value::boolean(differentiable),
-                            text(op->def->nondiff)});
-    if (!dict_set(s, out.as<Dict>(), make_str(op->name), one)) return Value::error();
+                            text(op->def->nondiff), make_str(op->name)});
+    if (!dict_set(s, out.as<Dict>(), make_str(op->shown), one)) return Value::error();
   }
   return out;
 }

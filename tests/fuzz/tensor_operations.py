@@ -718,13 +718,16 @@ MATRICES = [("cdist({0}, {0} * 0.5)", "aa"), ("cov({0})", "aa"), ("normalize({0}
             ("scatter_reduce({0}, 0, zeros({0}.shape, dtype=i64), {0} * 0.3, 'mean')", "ab"), ("take_along_axis({0}, argsort({0}, 1), 1)", "ab"),
             ("atleast_2d({0})", "ab"), ("block_diag({0})", "ab"), ("broadcast_tensors({0}, {0}[0])[1]", "ab"), ("vsplit({0}, (0,))[1]", "ab"),
             ("hsplit({0}, (0,))[1]", "ab"), ("tensor_split({0}, (0,))[1]", "ab"), ("column_stack([{0}])", "ab"), ("diff({0}, 0)", "ab"),
-            ("pixel_unshuffle({0}[None, None, None], 1)[0, 0]", "1ab"), ("triplet_margin_with_distance_loss({0}, {0} * 0.5, tanh({0}))", "")]
+            ("pixel_unshuffle({0}[None, None, None], 1)[0, 0]", "1ab"), ("triplet_margin_with_distance_loss({0}, {0} * 0.5, tanh({0}))", ""),
+            ("{0}.scatter(0, zeros({0}.shape, dtype=i64), {0}, reduce='add')", "ab"), ("{0}.scatter(1, argsort({0}, 1), tanh({0}), reduce='multiply')", "ab"),
+            ("{0}.index_put((tensor([0, 0]), tensor([0, 0])), {0}[0, :1] * 2, accumulate=True)", "ab"), ("index_put({0}, ({0} > 0,), 0.5)", "ab"),
+            ("{0}[nonzero({0} > 0, as_tuple=True)].sum()", ""), ("{0}[where({0} > 0)].square().sum()", "")]
 
 
 @rule("cdist cov normalize renorm dist quantile nanquantile quantile_by kthvalue mode nanmedian aminmax msort nansum nanmean std_mean var_mean logcumsumexp "
       "trapezoid cumulative_trapezoid select select_scatter slice_scatter diagonal_scatter index_copy index_fill masked_scatter fliplr flipud addmv "
       "scatter_reduce scatter_combine scatter_combine_back scatter_shares atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors vsplit hsplit dsplit "
-      "tensor_split column_stack dstack diff pixel_unshuffle triplet_margin_with_distance_loss", 0.8, whole=False)
+      "tensor_split column_stack dstack diff pixel_unshuffle triplet_margin_with_distance_loss scatter_reduced index_written nonzero_places", 0.8, whole=False)
 def matrix(p):
     x = p.some("f", lambda v: len(v.shape) == 2 and min(min(d) for d in v.shape) > 0 and p.numel(v.shape) < 400)
     if not x:
@@ -753,11 +756,15 @@ ELEMENTS = ["sinc({0})", "logit(sigmoid({0}), 1e-3)", "i0(tanh({0}))", "i1(tanh(
             "heaviside({0}, 0.5) * {0}", "float_power({0}.abs() + 0.2, 1.5).astype({0}.dtype)", "fmax({0}, 0.1)", "fmin({0}, 0.2)", "ldexp({0}, -1)", "signbit({0}) * {0}",
             "deg2rad({0})", "rad2deg({0})", "isposinf({0}) + {0}", "isneginf({0}) + {0}", "positive({0})", "logaddexp2({0}, 0.3)", "erfcinv(sigmoid({0}) + 0.3)",
             "polygamma(1, {0}.abs() + 0.5)", "isin({0}, tensor([0.0])) * 1.0 + {0}", "gcd(floor({0}).long(), 6) + {0}", "lcm(floor({0}).long(), 4) + {0}",
-            "gumbel_softmax({0}[None], axis=0)[0] + {0}", "exponential(0.1) + {0}"]
+            "gumbel_softmax({0}[None], axis=0)[0] + {0}", "exponential(0.1) + {0}", "{0}.add({0}.abs(), alpha=0.5)", "ouro.sub(0.3, {0}, alpha=2)",
+            "{0}.div({0}.square() + 1, rounding_mode='floor') + {0}", "div({0}, 0.3, rounding_mode='trunc') + {0}", "div({0}, 2.5)", "where({0} > 0, {0}, {0} * 2)",
+            "{0}.reshape(-1).reshape_as({0})", "{0}.type_as({0} > 0).type_as({0}) + {0}", "{0} / (numel({0}) + 1)",
+            "{0}.new_zeros({0}.shape) + {0}", "{0}.new_ones({0}.shape) * {0}", "{0}.new_full({0}.shape, 0.3) + {0}", "{0}.new_empty({0}.shape) + {0}", "{0} - {0}.new_tensor([0.5])"]
 
 
 @rule("sinc logit i0 i1 bessel_i bessel_i_slope mvlgamma xlog1py heaviside float_power ldexp fmax fmin signbit deg2rad rad2deg isposinf isneginf positive logaddexp2 "
-      "erfcinv polygamma isin gcd lcm same_gcd gumbel_softmax exponential", 0.5, whole=False)
+      "erfcinv polygamma isin gcd lcm same_gcd gumbel_softmax exponential add_scaled sub_scaled div_rounded where_chosen reshape_as type_as numel new_zeros new_ones "
+      "new_full new_empty new_tensor", 0.5, whole=False)
 def element(p):
     x = p.some("f", lambda v: len(v.shape) <= 3)
     return x and (p.choice(ELEMENTS).format(x.name), "f", x.shape)

@@ -17,13 +17,13 @@ import json, ouro, ouro.help as help, ouro.native.tensors as tensors
 T, ops = type(zeros(1)), tensors.operations()
 cases = {r[0]: (r[6], r[3]) for r in tensors.rows()}
 found = {}
-for name, (sig, alias, function, method, differentiable, why) in tensors.documentation().items():
+for name, (sig, alias, function, method, differentiable, why, row) in tensors.documentation().items():
     call = hasattr(ouro, name) and not isinstance(getattr(ouro, name), type)
     if call or name in dir(T):
-        op = getattr(ops, name)
+        op = getattr(ops, row)
         found[name] = {"signature": help.signature(getattr(ouro, name) if call else getattr(T, name)), "doc": help.doc(op),
-                       "types": sig, "also": alias.split(), "function": call and function, "python": call and not function,
-                       "method": method and name in dir(T), "differentiable": differentiable, "why": why, "cases": cases[name]}
+                       "types": sig, "also": [a for a in alias.split() if a != name], "function": call and function, "python": call and not function,
+                       "method": method and name in dir(T), "differentiable": differentiable, "why": why, "cases": cases[row]}
 aliases = {a for op in found.values() for a in op["also"]}
 for name, x in [("tensor", T), *T.__dict__.items()]:
     if name not in found and name not in aliases and not name.startswith("__"):
@@ -71,7 +71,7 @@ print(json.dumps(found))
 '''
 MODULES = ["nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrizations", "nn.utils.parametrize", "optim", "optim.lr_scheduler", "data", "train", "metrics", "plot", "distributions", "linalg"]
 NAMES = ["grad", "value_and_grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "vmap", "custom_vjp", "custom_jvp", "checkpoint", "stop_gradient", "jit", "demand", "progress", "manual_seed", "get_rng_state",
-         "set_rng_state", "tree_map", "tree_leaves", "is_tensor", "result_type", "finfo_max", "finfo_eps"]
+         "set_rng_state", "tree_map", "tree_leaves", "is_tensor", "result_type", "finfo", "iinfo", "finfo_max", "finfo_eps"]
 
 ENTRY = re.compile(r"^### `([\w.]+)", re.M)
 PLACE = re.compile(r"\b([fb])\[([0-9, ]*)\]")

@@ -35,6 +35,8 @@ NO_TEST = dict.fromkeys("float half bfloat16 long int bool".split(), "another dt
     "sparsity": "counts",
     "uncat": "takes the tensors that cat took",
     "tie_share": "is constant where it is not a jump",
+    "nonzero_places": "gives places",
+    "numel": "counts",
     "bernoulli": "random",
     "multinomial": "random",
     "poisson": "random",

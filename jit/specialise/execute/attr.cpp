@@ -276,6 +276,9 @@ AVal Specialiser::lookup_attr(const AVal& a, Symbol name) {
     for (const AObject::Slot& s : o.slots)
       if (s.name == name) return s.value;
     if (n == "__dict__") return attributes_of_gradient(o);
+    const Value method = runtime::autodiff::function_of_gradients(session, n);
+    if (method.is_error()) abandon_raises();
+    if (!method.is_unbound()) return bind(concrete_function(method), a);
     if (!runtime::autodiff::is_method_of_parts(n)) return {};
     const AVal parts = parts_of_gradient(a);
     return parts.is(AKind::ref) && kind_at(parts.heap) == AObject::Kind::dict ? lookup_attr(parts, name) : AVal{};

@@ -232,6 +232,7 @@ const MethodRow kMethods[] = {
     {ObjectKind::dict, "values", m_dict_values, {1, 1}},
     {ObjectKind::dict, "items", m_dict_items, {1, 1}},
     {ObjectKind::tensor, "numel", m_tensor_numel, {1, 1}},
+    {ObjectKind::tensor, "nelement", m_tensor_numel, {1, 1}},
     {ObjectKind::tensor, "item", m_tensor_item, {1, 1}},
     {ObjectKind::tensor, "tolist", m_tensor_tolist, {1, 1}},
     {ObjectKind::tensor, "dim", m_tensor_dim, {1, 1}},

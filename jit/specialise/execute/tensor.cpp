@@ -593,12 +593,12 @@ AVal Specialiser::tensor_attr(const AVal& a, Symbol name) {
   }
   if (n == "ndim") return AVal::of(Value::integer(static_cast<int64_t>(a.type->rank())));
   if (n == "dtype") return AVal::of(runtime::make_dtype(session, a.type->dtype));
-  if (n == "T" || n == "mT") {
+  if (n == "T" || n == "mT" || n == "H") {
     std::vector<AVal> order;
     int64_t r = static_cast<int64_t>(a.type->rank());
-    if (n == "mT" && r < 2) abandon(Reason::raises, "an operation that raises");
+    if (n == "mT" ? r < 2 : n == "H" && r != 2 && r != 0) abandon(Reason::raises, "an operation that raises");
     for (int64_t i = 0; i < r; ++i) {
-      int64_t axis = n == "T" ? r - 1 - i : i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
+      int64_t axis = n != "mT" ? r - 1 - i : i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
       order.push_back(AVal::of(Value::integer(axis)));
     }
     return tensor_op("permute", {a, AVal::tuple(std::move(order))});

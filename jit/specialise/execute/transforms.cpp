@@ -26,7 +26,7 @@ AVal Specialiser::call_source(const ir::OpInfo& op, const std::vector<AVal>& par
       for (AVal& v : items_of(params[i], "is a parameter")) positional.push_back(std::move(v));
     } else if (params[i].is(AKind::unbound)) {
       continue;
-    } else if (positional.size() != i) {
+    } else if (positional.size() != i || (i > 0 && op.params[i - 1].variadic)) {
       keywords.push_back({intern(p.name), params[i]});
     } else {
       positional.push_back(params[i]);
