@@ -28,7 +28,7 @@ ROOMS = {
     "ir": ["ops", "grad", "opt", "loops"],
     "runtime": ["machine", "text", "demand", "object", "types", "protocol", "interpreter", "model", "tensor", "autodiff"],
     "backends": ["reference", "contract", "llvm", "host", "device", "opencl", "ptx", "cuda"],
-    "jit": ["cache", "plan", "specialise", "versions", "report"],
+    "jit": ["cache", "plan", "specialise", "emit", "versions", "report"],
 }
 BASE = ("ir",)
 # The modules of the library, by what they import when they are loaded (an import inside of a function is a later step). A row may import from

@@ -1,5 +1,7 @@
 #include "jit/versions/executor.h"
 
+#include "backends/host/host_backend.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -113,8 +115,19 @@ JitExecutor::JitExecutor(Session& s)
     : session_(s),
       stress_exits_(std::getenv("OURO_STRESS_EXITS") != nullptr),
       stress_slices_(std::getenv("OURO_STRESS_SLICES") != nullptr),
-      everything_(asked_for_everything()) {
+      everything_(asked_for_everything()),
+      plain_(s, [this]() -> backends::HostJit* {
+        std::string error;
+        const auto host =
+            std::dynamic_pointer_cast<backends::HostBackend>(backend(session_, runtime::DeviceId::cpu, error));
+        return host ? host->jit().get() : nullptr;
+      }) {
   if (const char* ms = std::getenv("OURO_COMPILE_AFTER")) compile_after = std::chrono::milliseconds(std::atoi(ms));
+  if (compile_after.count() == 0) {  // tests
+    plain_.calls_before = 3;
+    plain_.looks_before = 1;
+    s.interpreter->turns_between = s.interpreter->turns_left = 3;
+  }
 }
 JitExecutor::~JitExecutor() {
   queue_.reset();
@@ -232,6 +245,7 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     }
     if (!wants(frame, transform || form || (c.walks && !c.no_tree))) {
       c.no_tree = c.walks;
+      if (plain_.hot_function(s, frame)) return never();
       // Look again later, ever more rarely.
       code->call_trigger = code->calls < 1000000 ? code->calls * 4 + 8 : UINT32_MAX;
       return RunOutcome::not_taken;
@@ -274,6 +288,8 @@ RunOutcome JitExecutor::entered(Session& s, Frame& frame, CodeVersions& code, Va
   if (part && !wants(frame, true)) return RunOutcome::not_taken;
   return call(s, frame, f, result, apart);
 }
+
+RunOutcome JitExecutor::hot_loop(Session& s, Frame& frame, Value& result) { return plain_.hot_loop(s, frame, result); }
 
 // The pullback of a compiled form can be asked for once, and it knows of no slots of classes.
 bool JitExecutor::serves_forms() const {

@@ -28,6 +28,7 @@
 #include <unordered_map>
 
 #include "jit/cache/code_cache.h"
+#include "jit/emit/plain_tier.h"
 #include "jit/versions/compile_queue.h"
 #include "jit/versions/experience.h"
 #include "jit/versions/pullback.h"
@@ -44,6 +45,7 @@ class JitExecutor final : public runtime::Executor {
   ~JitExecutor() override;
 
   runtime::Outcome hot_function(Session& s, runtime::Frame& frame, Value& result) override;
+  runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, Value& result) override;
   bool follow_demands(Session& s) override;
   bool ready_to_move(Session& s) override;
   void call_ended(const runtime::Frame& frame) override;
@@ -196,6 +198,7 @@ class JitExecutor final : public runtime::Executor {
   };
   std::vector<Timed> timed_;
   uint64_t compiler_ns_ = 0;  // that the script has waited for the compiler
+  plain::Tier plain_;
   Pauses pauses_;
   Experience experience_;
   std::shared_ptr<runtime::Backend> host_;

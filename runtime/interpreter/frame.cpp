@@ -1,5 +1,7 @@
 #include "runtime/interpreter/frame.h"
 
+#include "runtime/interpreter/slow.h"
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -128,6 +130,11 @@ Value& frame_value(Frame& f, ir::NameId name) {
   int32_t r = f.code->reg_of[ir::index(name)];
   if (r < 0) ouro_bug("name %u is not in a register", ir::index(name));
   return f.regs[r];
+}
+
+Outcome look_at_loop(Session& s, Frame& f, Value& result) {
+  s.interpreter->turns_left = s.interpreter->turns_between;
+  return s.executor ? s.executor->hot_loop(s, f, result) : Outcome::not_taken;
 }
 
 }  // namespace ouro::runtime

@@ -52,7 +52,10 @@ struct Interpreter {
   char* free = nullptr;
   char* end = nullptr;  // so far its memory is counted; it goes up to stack + mapped
   size_t mapped = 0;
-  Span error_span{};     // of the operation that just failed, where it is finer than the instruction's
+  Span error_span{};  // of the operation that just failed, where it is finer than the instruction's
+  // Jumps back until the executor is asked for the loop (Executor::hot_loop), and from one time to the next.
+  uint32_t turns_left = kTurns, turns_between = kTurns;
+  static constexpr uint32_t kTurns = 512;
   uint64_t frames = 0;   // pushed so far: how long a call is, whatever the kernels in it take
   bool yielded = false;  // run() returned because its generator yielded
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;

@@ -142,7 +142,7 @@ bool check_constructed(Session& s, Frame* f, Value& result) {
     OURO_SLOW(do_##OP);                                                             \
   }
 
-// Comparing an int with a float goes the slow, exact way.
+// An int and a float: the slow, exact way.
 #define OURO_COMPARE(name, cmp, op)                     \
   L_##name : {                                          \
     const Value &a = OURO_A, &b = OURO_B;               \
@@ -236,6 +236,13 @@ L_drop:
 L_jump:
   OURO_GO(pc->dst);
 L_jump_back:
+  if (--interpreter.turns_left == 0) [[unlikely]] {
+    f->pc = pc;
+    const Outcome o = look_at_loop(s, *f, returned);
+    if (o == Outcome::returned) goto have_result;
+    if (o != Outcome::not_taken) goto failed;
+    if (f->pc != pc) OURO_GO(f->code->pc_of(f->pc));
+  }
   if (s.poll.load(std::memory_order_relaxed)) [[unlikely]] {
     f->pc = pc;
     if (!safe_point(s)) goto failed;

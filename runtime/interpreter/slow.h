@@ -86,6 +86,8 @@ void unlink_generator(Session& s, Generator* g);  // it yielded, returned or rai
 void finish_generator(Generator* g);              // frees its frame
 void stop_iteration_in_generator(Session& s);     // a pending StopIteration becomes RuntimeError
 
+// A loop came back to its head for the last of Interpreter::turns_left times: the executor is asked.
+Outcome look_at_loop(Session& s, Frame& f, Value& result);
 // Interrupts, finalizers, collection, the executor. False: an exception is pending.
 bool safe_point(Session& s);
 

@@ -51,6 +51,10 @@ struct Executor {
   // A function was called `Code::calls` times: that reached Code::call_trigger. The frame is at its entry. The executor
   // sets the next trigger, and may set Code::entry.
   virtual Outcome hot_function(Session& s, Frame& frame, Value& result) = 0;
+  // A loop of the frame has come back to its head often; the frame stands at the jump there. `not_taken`: the
+  // interpreter goes on where the frame stands, which may be elsewhere now. `interrupted`: the pending exception is
+  // raised there.
+  virtual Outcome hot_loop(Session&, Frame&, Value& /*result*/) { return Outcome::not_taken; }
   // A frame that the executor has marked (Frame::kTimed) returns.
   virtual void call_ended(const Frame&) {}
   // The plan changes (Session::demands still has the old one). True: compiled code follows when its versions are ready.

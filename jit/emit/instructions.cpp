@@ -1,0 +1,404 @@
+// The instructions of the register code, each for the kinds that its operands have (translator.h). What an instruction
+// does here is what runtime/interpreter/run.cpp does for these kinds, and where that goes a slow way, it is left to it.
+#include "jit/emit/translator.h"
+
+#include <algorithm>
+
+#include "runtime/object/ops.h"
+
+namespace ouro::jit::plain {
+
+namespace {
+
+std::optional<BinOp> operator_of(I op) {
+  switch (op) {
+#define BINARY(id, ...) \
+  case I::id:           \
+  case I::i##id:        \
+    return BinOp::id;
+#include "ir/operators.inc"
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<CmpOp> comparison_of(I op) {
+  switch (op) {
+#define COMPARE(id, ...) \
+  case I::id:            \
+  case I::if_not_##id:   \
+    return CmpOp::id;
+#include "ir/operators.inc"
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_jump_on_comparison(I op) { return op >= I::if_not_eq && op < I::if_not_truth; }
+
+}  // namespace
+
+void Translator::place(const Body::Todo& t) {
+  b_.SetInsertPoint(t.block);
+  types_ = t.types;
+  for (uint32_t pc = t.pc;; ++pc) {
+    if (pc != t.pc && now_->leaders[pc]) {
+      b_.CreateBr(block(pc, types_));
+      return;
+    }
+    before_ = types_;
+    at_ = pc;
+    bail_ = nullptr;
+    switch (instruction(now_->code->instrs[pc], pc)) {
+      case After::next:
+        ++instructions_;
+        break;
+      case After::ended:
+        ++instructions_;
+        return;
+      case After::untranslated:
+        b_.CreateBr(leave(before_, pc));
+        return;
+      case After::waits: {
+        llvm::BasicBlock* later = make();
+        b_.CreateBr(later);
+        now_->waiting.push_back({pc, before_, later});
+        return;
+      }
+    }
+  }
+}
+
+llvm::BasicBlock* Translator::bail() {
+  if (!bail_) bail_ = leave(before_, at_);
+  return bail_;
+}
+
+Translator::After Translator::jump(uint32_t pc) {
+  b_.CreateBr(block(pc, types_));
+  return After::ended;
+}
+
+Translator::After Translator::fork(llvm::Value* cond, uint32_t if_true, uint32_t if_false) {
+  if (!cond) return After::untranslated;
+  llvm::BasicBlock *t = block(if_true, types_), *f = block(if_false, types_);
+  b_.CreateCondBr(cond, t, f);
+  return After::ended;
+}
+
+Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
+  const auto target = static_cast<uint32_t>(in.dst);
+  if (const auto op = comparison_of(in.op)) {
+    llvm::Value* r = compare(*op, in.a, in.b);
+    if (!r) return After::untranslated;
+    used(in.a, in.use_a), used(in.b, in.use_b);
+    if (is_jump_on_comparison(in.op)) return fork(r, pc + 1, target);
+    put_bool(in.dst, r);
+    return After::next;
+  }
+  if (const auto op = operator_of(in.op)) {
+    const Number a = number(in.a), b = number(in.b);
+    if (!a || !b) return After::untranslated;
+    const Number r = binary(*op, a, b);
+    if (!r) return After::untranslated;
+    used(in.a, in.use_a), used(in.b, in.use_b);
+    put_number(in.dst, r);
+    return After::next;
+  }
+  switch (in.op) {
+    case I::jump:
+      return jump(target);
+    case I::jump_back:
+      ++turns_;
+      check(b_.CreateICmpEQ(load(i32_, address(&s_.poll), 0), b_.getInt32(0)), bail());
+      return jump(target);
+    case I::branch:
+    case I::branch_not: {
+      if (type(in.a).kind != Kind::boolean) return After::untranslated;
+      llvm::Value* r = b_.CreateICmpNE(word(in.a), b_.getInt64(0));
+      used(in.a, in.use_a);
+      return in.op == I::branch ? fork(r, target, pc + 1) : fork(r, pc + 1, target);
+    }
+    case I::if_truth:
+    case I::if_not_truth: {
+      llvm::Value* r = truth(in.a);
+      if (!r) return After::untranslated;
+      used(in.a, in.use_a);
+      return in.op == I::if_truth ? fork(r, target, pc + 1) : fork(r, pc + 1, target);
+    }
+    case I::if_is:
+    case I::if_not_is: {
+      llvm::Value* r = is(in.a, in.b);
+      return in.op == I::if_is ? fork(r, target, pc + 1) : fork(r, pc + 1, target);
+    }
+    case I::is:
+    case I::is_not: {
+      llvm::Value* r = is(in.a, in.b);
+      if (!r) return After::untranslated;
+      put_bool(in.dst, in.op == I::is ? r : b_.CreateNot(r));
+      return After::next;
+    }
+    case I::truth:
+    case I::not_: {
+      llvm::Value* r = truth(in.a);
+      if (!r) return After::untranslated;
+      used(in.a, in.use_a);
+      put_bool(in.dst, in.op == I::truth ? r : b_.CreateNot(r));
+      return After::next;
+    }
+    case I::neg: {
+      const Number a = number(in.a);
+      if (!a) return After::untranslated;
+      if (a.kind == Kind::floating) {
+        used(in.a, in.use_a);
+        put_float(in.dst, b_.CreateFNeg(a.v));
+        return After::next;
+      }
+      const Number r = binary(BinOp::sub, {Kind::integer, b_.getInt64(0)}, a);
+      used(in.a, in.use_a);
+      put_number(in.dst, r);
+      return After::next;
+    }
+    case I::move:
+    case I::rebind:
+    case I::take:
+      return move(in);
+    case I::drop:
+      put(in.dst, {});
+      return After::next;
+    case I::check_bound: {
+      const Kind k = type(in.a).kind;
+      if (k == Kind::unset || k == Kind::unbound || k == Kind::stale) return After::untranslated;
+      if (k == Kind::held)
+        check(b_.CreateICmpNE(load(i8_, reg_at(in.a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::unbound))), bail());
+      return in.dst == in.a ? After::next : move(in);
+    }
+    case I::global_get:
+      return global_get(in);
+    case I::global_set:
+      return global_set(in);
+    case I::attr_get:
+      return attr_get(in);
+    case I::attr_set:
+      return attr_set(in);
+    case I::method_get: {
+      const RegType member =
+          module_member(type(in.a), Symbol::from_id(now_->code->sites[static_cast<size_t>(in.b)].attr));
+      if (member.kind != Kind::known) return After::untranslated;
+      put(in.dst, member);
+      return After::next;
+    }
+    case I::iter:
+      return iter(in);
+    case I::for_iter:
+      return for_iter(in, pc);
+    case I::item_get:
+      return item_get(in);
+    case I::update:
+      return update(in);
+    case I::list_append:
+      return list_append(in);
+    case I::call: {
+      const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
+      const Operand* ops = now_->code->operands.data() + x.first;
+      return call_known(in, type(ops->at), ops + 1, x.count - 1, pc);
+    }
+    case I::call_loaded: {
+      const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
+      const Operand* ops = now_->code->operands.data() + x.first;
+      return call_known(in, type(in.b), ops + 1, x.count - 1, pc);
+    }
+    case I::call_method: {
+      const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
+      const Operand* ops = now_->code->operands.data() + x.first;
+      const ir::CallSig& sig = now_->code->function->calls[x.attr];
+      const RegType member = module_member(type(ops->at), sig.method);
+      return call_known(in, member, ops + 1, x.count - 1, pc);
+    }
+    case I::return_:
+      return return_(in);
+    default:
+      return After::untranslated;
+  }
+}
+
+// ---------------------------------------------------------------- numbers
+
+Translator::Number Translator::number(int32_t a) {
+  const Kind k = type(a).kind;
+  if (is_word(k)) return {k, word(a)};
+  if (k == Kind::floating) return {k, floating(a)};
+  return {};
+}
+
+void Translator::put_number(int32_t r, Number n) {
+  if (n.kind == Kind::floating)
+    put_float(r, n.v);
+  else
+    put_word(r, n.v, n.kind);
+}
+
+// An int that a float holds exactly.
+void Translator::check_exact(Number n) {
+  if (n.kind != Kind::integer) return;
+  llvm::Value* shifted = b_.CreateAdd(n.v, b_.getInt64(kExact));
+  check(b_.CreateICmpULE(shifted, b_.getInt64(2 * kExact)), bail());
+}
+
+Translator::Number Translator::by_runtime(BinOp op, Number a, Number b) {
+  const Kind gives = is_word(a.kind) && is_word(b.kind) ? Kind::integer : Kind::floating;
+  llvm::IRBuilder<> at_entry(now_->entry, now_->entry->begin());
+  llvm::Value* out = at_entry.CreateAlloca(i64_);
+  llvm::Value* ok =
+      call(reinterpret_cast<const void*>(&ouro_plain_binary), i1_,
+           {session(), b_.getInt32(static_cast<uint32_t>(op)), b_.getInt32(static_cast<uint32_t>(tag_of(gives))),
+            b_.getInt32(static_cast<uint32_t>(tag_of(a.kind))), as_bits(a),
+            b_.getInt32(static_cast<uint32_t>(tag_of(b.kind))), as_bits(b), out});
+  check(ok, bail());
+  llvm::Value* bits = b_.CreateLoad(i64_, out);
+  return {gives, gives == Kind::floating ? b_.CreateBitCast(bits, f64_) : bits};
+}
+
+Translator::Number Translator::binary(BinOp op, Number a, Number b) {
+  const bool words = is_word(a.kind) && is_word(b.kind);
+  const auto overflowing = [&](llvm::Intrinsic::ID id) -> Number {
+    llvm::Value* r = b_.CreateBinaryIntrinsic(id, a.v, b.v);
+    check(b_.CreateNot(b_.CreateExtractValue(r, {1})), bail());
+    return {Kind::integer, b_.CreateExtractValue(r, {0})};
+  };
+  switch (op) {
+    case BinOp::add:
+      if (words) return overflowing(llvm::Intrinsic::sadd_with_overflow);
+      return {Kind::floating, b_.CreateFAdd(as_float(a), as_float(b))};
+    case BinOp::sub:
+      if (words) return overflowing(llvm::Intrinsic::ssub_with_overflow);
+      return {Kind::floating, b_.CreateFSub(as_float(a), as_float(b))};
+    case BinOp::mul:
+      if (words) return overflowing(llvm::Intrinsic::smul_with_overflow);
+      return {Kind::floating, b_.CreateFMul(as_float(a), as_float(b))};
+    case BinOp::truediv: {
+      if (words) check_exact(a), check_exact(b);
+      llvm::Value *x = as_float(a), *y = as_float(b);
+      check(b_.CreateFCmpUNE(y, llvm::ConstantFP::get(f64_, 0.0)), bail());
+      return {Kind::floating, b_.CreateFDiv(x, y)};
+    }
+    case BinOp::floordiv:
+    case BinOp::mod: {
+      if (!words) return by_runtime(op, a, b);
+      llvm::Value *zero = b_.getInt64(0), *minus = b_.getInt64(static_cast<uint64_t>(-1));
+      check(b_.CreateICmpUGT(b_.CreateAdd(b.v, b_.getInt64(1)), b_.getInt64(1)), bail());  // neither 0 nor -1
+      llvm::Value* rest = b_.CreateSRem(a.v, b.v);
+      // The remainder has the divisor's sign.
+      llvm::Value* off = b_.CreateAnd(b_.CreateICmpNE(rest, zero), b_.CreateICmpSLT(b_.CreateXor(rest, b.v), zero));
+      if (op == BinOp::mod) return {Kind::integer, b_.CreateSelect(off, b_.CreateAdd(rest, b.v), rest)};
+      llvm::Value* q = b_.CreateSDiv(a.v, b.v);
+      return {Kind::integer, b_.CreateSelect(off, b_.CreateAdd(q, minus), q)};
+    }
+    case BinOp::and_:
+    case BinOp::or_:
+    case BinOp::xor_: {
+      if (!words) return {};
+      const Kind gives = a.kind == Kind::boolean && b.kind == Kind::boolean ? Kind::boolean : Kind::integer;
+      llvm::Value* r = op == BinOp::and_  ? b_.CreateAnd(a.v, b.v)
+                       : op == BinOp::or_ ? b_.CreateOr(a.v, b.v)
+                                          : b_.CreateXor(a.v, b.v);
+      return {gives, r};
+    }
+    case BinOp::rshift:
+      if (!words) return {};
+      check(b_.CreateICmpULT(b.v, b_.getInt64(63)), bail());
+      return {Kind::integer, b_.CreateAShr(a.v, b.v)};
+    case BinOp::lshift: {
+      if (!words) return {};
+      check(b_.CreateICmpULT(b.v, b_.getInt64(31)), bail());
+      llvm::Value* small = b_.CreateAdd(a.v, b_.getInt64(int64_t{1} << 31));
+      check(b_.CreateICmpULT(small, b_.getInt64(int64_t{1} << 32)), bail());
+      return {Kind::integer, b_.CreateShl(a.v, b.v)};
+    }
+    case BinOp::pow:
+      return by_runtime(op, a, b);
+    default:
+      return {};
+  }
+}
+
+llvm::Value* Translator::compare(CmpOp op, int32_t a, int32_t b) {
+  const Number x = number(a), y = number(b);
+  if (!x || !y) return nullptr;
+  const auto which = [&](std::array<Pred, 6> of) { return of[static_cast<size_t>(op)]; };
+  if (is_word(x.kind) && is_word(y.kind))
+    return b_.CreateICmp(
+        which({Pred::ICMP_EQ, Pred::ICMP_NE, Pred::ICMP_SLT, Pred::ICMP_SLE, Pred::ICMP_SGT, Pred::ICMP_SGE}), x.v,
+        y.v);
+  check_exact(x), check_exact(y);
+  return b_.CreateFCmp(
+      which({Pred::FCMP_OEQ, Pred::FCMP_UNE, Pred::FCMP_OLT, Pred::FCMP_OLE, Pred::FCMP_OGT, Pred::FCMP_OGE}),
+      as_float(x), as_float(y));
+}
+
+llvm::Value* Translator::is(int32_t a, int32_t b) {
+  RegType x = type(a), y = type(b);
+  if (y.kind == Kind::held) std::swap(a, b), std::swap(x, y);
+  if (is_unboxed(x.kind) && is_unboxed(y.kind)) {
+    if (x.kind != y.kind) return b_.getInt1(false);
+    if (x.kind == Kind::none) return b_.getInt1(true);
+    return b_.CreateICmpEQ(bits(a), bits(b));
+  }
+  if (x.kind == Kind::held && y.kind == Kind::none)
+    return b_.CreateICmpEQ(load(i8_, reg_at(a), kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::none)));
+  return nullptr;
+}
+
+llvm::Value* Translator::truth(int32_t a) {
+  const RegType t = type(a);
+  if (is_word(t.kind)) return b_.CreateICmpNE(word(a), b_.getInt64(0));
+  if (t.kind == Kind::floating) return b_.CreateFCmpUNE(floating(a), llvm::ConstantFP::get(f64_, 0.0));
+  if (t.kind == Kind::none) return b_.getInt1(false);
+  return nullptr;
+}
+
+// ---------------------------------------------------------------- registers and variables
+
+Translator::After Translator::move(const Instr& in) {
+  const RegType t = type(in.a);
+  const bool taken = in.op == I::take;
+  const bool dies = taken || in.use_a != static_cast<uint8_t>(Use::keep);
+  if (in.a == in.dst) return After::next;
+  if (is_number(t.kind)) {
+    const Number n = number(in.a);
+    if (taken) types_[static_cast<size_t>(in.a)] = {};
+    used(in.a, in.use_a);
+    put_number(in.dst, n);
+    return After::next;
+  }
+  switch (t.kind) {
+    case Kind::unbound:
+    case Kind::none:
+    case Kind::known:
+      if (t.kind == Kind::known) keep(t.object);
+      used(in.a, taken ? static_cast<uint8_t>(Use::dies) : in.use_a);
+      put(in.dst, t);
+      return After::next;
+    case Kind::held: {
+      llvm::Value *to = reg_at(in.dst), *from = reg_at(in.a);
+      call(reinterpret_cast<const void*>(&ouro_plain_copy), b_.getVoidTy(), {to, from, b_.getInt1(dies)});
+      types_[static_cast<size_t>(in.dst)] = t;
+      if (taken) put(in.a, {});
+      return After::next;
+    }
+    case Kind::range:
+    case Kind::steps: {
+      if (!dies) return After::untranslated;  // two registers would hold the same object
+      put(in.dst, t);
+      for (size_t i = 0; i < 3; ++i)
+        b_.CreateStore(b_.CreateLoad(i64_, now_->ranges[static_cast<size_t>(in.a)][i]),
+                       now_->ranges[static_cast<size_t>(in.dst)][i]);
+      types_[static_cast<size_t>(in.a)] = {};
+      return After::next;
+    }
+    default:
+      return After::untranslated;
+  }
+}
+
+}  // namespace ouro::jit::plain

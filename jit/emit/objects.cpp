@@ -1,0 +1,383 @@
+// Global variables, lists and instances, and the loops over them (translator.h). They are read in place, each behind a
+// check that it is still what it was like when the code was translated.
+#include "jit/emit/translator.h"
+
+namespace ouro::jit::plain {
+
+namespace {
+using Entries = std::vector<runtime::NameTable<Value>::Entry>;
+constexpr uint64_t entry_at(uint32_t slot) {
+  return slot * sizeof(Entries::value_type) + offsetof(Entries::value_type, value);
+}
+}  // namespace
+
+Translator::After Translator::global_get(const Instr& in) {
+  const runtime::Cache& c = now_->code->sites[static_cast<size_t>(in.b)].cache;
+  runtime::Module* m = now_->globals;
+  if (c.owner != m) return After::untranslated;
+  if (c.object) {  // a built-in one, as long as the module has no such name
+    if (c.key != m->version) return After::untranslated;
+    check(b_.CreateICmpEQ(load(i32_, address(&m->version), 0), b_.getInt32(c.key)), bail());
+    keep(c.object);
+    put(in.dst, {Kind::known, c.object});
+    return After::next;
+  }
+  const auto slot = static_cast<uint32_t>(c.slot);
+  const Value& v = m->names.at(slot);
+  if (v.is_unbound()) return After::untranslated;
+  llvm::Value* from = at(load(ptr_, address(&m->names.entries()), 0), entry_at(slot));
+  switch (runtime::kind_of(v)) {
+    case ObjectKind::function:
+    case ObjectKind::native:
+    case ObjectKind::module:
+    case ObjectKind::type: {
+      llvm::Value* tag = b_.CreateICmpEQ(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object)));
+      llvm::Value* same =
+          b_.CreateICmpEQ(load(i64_, from, kBitsAt), b_.getInt64(reinterpret_cast<uint64_t>(v.object())));
+      check(b_.CreateAnd(tag, same), bail());
+      keep(v.object());
+      put(in.dst, {Kind::known, v.object()});
+      return After::next;
+    }
+    default:
+      return load_value(from, v, in, -1, 0) ? After::next : After::untranslated;
+  }
+}
+
+Translator::After Translator::global_set(const Instr& in) {
+  const runtime::Cache& c = now_->code->sites[static_cast<size_t>(in.b)].cache;
+  const Number n = number(in.a);
+  if (c.owner != now_->globals || !n) return After::untranslated;
+  llvm::Value* to =
+      at(load(ptr_, address(&now_->globals->names.entries()), 0), entry_at(static_cast<uint32_t>(c.slot)));
+  llvm::Value* tag = load(i8_, to, kTagAt);
+  check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)), bail());
+  store_number(to, n);
+  used(in.a, in.use_a);
+  return After::next;
+}
+
+void Translator::store_number(llvm::Value* to, Number n) {
+  store(b_.getInt8(static_cast<uint8_t>(tag_of(n.kind))), to, kTagAt);
+  store(as_bits(n), to, kBitsAt);
+}
+
+// What stands in memory into the result's register: of the kind that `like` has now. An operand that it is a part of,
+// and that dies, is let go of afterwards.
+bool Translator::load_value(llvm::Value* from, const Value& like, const Instr& in, int32_t container, uint8_t use) {
+  const Kind k = kind_of_tag(like.tag());
+  if (like.is_unbound() || like.is_error() || like.is_end()) return false;
+  if (k == Kind::held && (!now_->outer || !like.is_object())) return false;
+  llvm::Value* tag = load(i8_, from, kTagAt);
+  check(b_.CreateICmpEQ(tag, b_.getInt8(static_cast<uint8_t>(like.tag()))), bail());
+  if (k != Kind::held) {
+    llvm::Value* v = load(i64_, from, kBitsAt);
+    used(container, use);
+    put_bits(in.dst, v, k);
+    return true;
+  }
+  call(reinterpret_cast<const void*>(&ouro_plain_copy), b_.getVoidTy(), {reg_at(in.dst), from, b_.getInt1(false)});
+  if (container != in.dst) used(container, use);
+  types_[static_cast<size_t>(in.dst)] = {Kind::held, like.object()};
+  return true;
+}
+
+// ---------------------------------------------------------------- objects
+
+// The object in a frame's register, of this kind.
+llvm::Value* Translator::held_object(int32_t a, ObjectKind kind) {
+  llvm::Value* reg = reg_at(a);
+  check(b_.CreateICmpEQ(load(i8_, reg, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+  llvm::Value* o = load(ptr_, reg, kBitsAt);
+  check(b_.CreateICmpEQ(load(i8_, o, kKindAt), b_.getInt8(static_cast<uint8_t>(kind))), bail());
+  return o;
+}
+
+llvm::Value* Translator::item_of(llvm::Value* list, Number i) {
+  llvm::Value* n = load(i64_, list, offsetof(runtime::List, size));
+  llvm::Value* from_end = b_.CreateAdd(i.v, n);
+  llvm::Value* index = b_.CreateSelect(b_.CreateICmpSLT(i.v, b_.getInt64(0)), from_end, i.v);
+  check(b_.CreateICmpULT(index, n), bail());
+  llvm::Value* items = load(ptr_, list, offsetof(runtime::List, items));
+  return b_.CreateInBoundsGEP(i8_, items, b_.CreateShl(index, b_.getInt64(4)));
+}
+
+Translator::After Translator::item_get(const Instr& in) {
+  const RegType t = type(in.a);
+  const Number i = number(in.b);
+  if (t.kind != Kind::held || i.kind != Kind::integer || !t.object) return After::untranslated;
+  if (t.object->object_kind() != ObjectKind::list) return After::untranslated;
+  const auto* like = static_cast<const runtime::List*>(t.object);
+  if (like->size == 0) return After::untranslated;
+  llvm::Value* item = item_of(held_object(in.a, ObjectKind::list), i);
+  used(in.b, in.use_b);
+  return load_value(item, like->items[0], in, in.a, in.use_a) ? After::next : After::untranslated;
+}
+
+llvm::Value* Translator::slot_of(llvm::Value* instance, const runtime::Instance* like, int32_t slot) {
+  check(b_.CreateICmpEQ(load(ptr_, instance, offsetof(runtime::Instance, shape)), address(like->shape)), bail());
+  check(b_.CreateICmpEQ(load(ptr_, instance, offsetof(runtime::Instance, type)), address(like->type)), bail());
+  check(b_.CreateICmpEQ(load(i32_, address(&like->type->version), 0), b_.getInt32(like->type->version)), bail());
+  keep(like->type);
+  return at(load(ptr_, instance, offsetof(runtime::Instance, slots)), static_cast<uint64_t>(slot) * sizeof(Value));
+}
+
+namespace {
+// An instance of the shape that the site has met.
+const runtime::Instance* met(const RegType& t, const runtime::Cache& c) {
+  if (t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::instance) return nullptr;
+  const auto* i = static_cast<const runtime::Instance*>(t.object);
+  return i->shape && i->shape->id == c.key && i->type->version == c.type_key && c.slot >= 0 ? i : nullptr;
+}
+}  // namespace
+
+Translator::After Translator::attr_get(const Instr& in) {
+  const Site& x = now_->code->sites[static_cast<size_t>(in.b)];
+  const RegType t = type(in.a);
+  if (const runtime::Instance* i = met(t, x.cache)) {
+    llvm::Value* slot = slot_of(held_object(in.a, ObjectKind::instance), i, x.cache.slot);
+    return load_value(slot, i->slots[x.cache.slot], in, in.a, in.use_a) ? After::next : After::untranslated;
+  }
+  const RegType member = module_member(t, Symbol::from_id(x.attr));
+  if (member.kind == Kind::known) {
+    put(in.dst, member);
+    return After::next;
+  }
+  if (t.kind != Kind::known || t.object->object_kind() != ObjectKind::module) return After::untranslated;
+  auto* m = static_cast<runtime::Module*>(t.object);
+  const uint32_t slot = m->names.position(Symbol::from_id(x.attr));
+  if (slot == runtime::NameTable<Value>::kAbsent || m->names.at(slot).is_object()) return After::untranslated;
+  llvm::Value* from = at(load(ptr_, address(&m->names.entries()), 0), entry_at(slot));
+  return load_value(from, m->names.at(slot), in, -1, 0) ? After::next : After::untranslated;
+}
+
+Translator::After Translator::attr_set(const Instr& in) {
+  const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
+  const Operand *target = now_->code->operands.data() + x.first, *value = target + 1;
+  const runtime::Instance* i = x.cache.owner || target->use != Use::keep ? nullptr : met(type(target->at), x.cache);
+  const Number n = number(value->at);
+  if (!i || !n) return After::untranslated;
+  llvm::Value* slot = slot_of(held_object(target->at, ObjectKind::instance), i, x.cache.slot);
+  check(b_.CreateICmpNE(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+  store_number(slot, n);
+  used(value->at, static_cast<uint8_t>(value->use));
+  return After::next;
+}
+
+// A function that a module has under this name, and has as long as the code is right.
+RegType Translator::module_member(const RegType& module, Symbol name) {
+  if (module.kind != Kind::known || module.object->object_kind() != ObjectKind::module) return {};
+  auto* m = static_cast<runtime::Module*>(module.object);
+  const uint32_t slot = m->names.position(name);
+  if (slot == runtime::NameTable<Value>::kAbsent) return {};
+  const Value& v = m->names.at(slot);
+  const ObjectKind k = runtime::kind_of(v);
+  if (k != ObjectKind::native && k != ObjectKind::function) return {};
+  llvm::Value* from = at(load(ptr_, address(&m->names.entries()), 0), entry_at(slot));
+  llvm::Value* tag = b_.CreateICmpEQ(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object)));
+  llvm::Value* same = b_.CreateICmpEQ(load(i64_, from, kBitsAt), b_.getInt64(reinterpret_cast<uint64_t>(v.object())));
+  check(b_.CreateAnd(tag, same), bail());
+  keep(v.object());
+  return {Kind::known, v.object()};
+}
+
+// The place of an update: an item of a list, an attribute, a global variable. `like`: what stands there now.
+llvm::Value* Translator::place_of(const Site& x, const ir::PlacePath& path, const Operand* ops, const Value*& like) {
+  const uint32_t last = x.count - 1;
+  const auto item = [&](llvm::Value* list, const runtime::Object* of, int32_t key_at) -> llvm::Value* {
+    const Number key = number(key_at);
+    if (key.kind != Kind::integer || !of || of->object_kind() != ObjectKind::list) return nullptr;
+    const auto* l = static_cast<const runtime::List*>(of);
+    if (l->size == 0) return nullptr;
+    like = l->items;
+    return item_of(list, key);
+  };
+  const bool of_value = path.root == ir::PlacePath::Root::value;
+  if (of_value && (ops[0].at < 0 || type(ops[0].at).kind != Kind::held)) return nullptr;
+  if (const uint32_t n = path.containers(); n > 0) {  // the last of them is there
+    const int32_t container = ops[last - 1].at;
+    const RegType t = type(container);
+    if (t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::list) return nullptr;
+    return item(held_object(container, ObjectKind::list), t.object, ops[last - n - 1].at);
+  }
+  if (path.root == ir::PlacePath::Root::global && path.steps.empty()) {
+    if (x.cache.owner != now_->globals) return nullptr;
+    const auto slot = static_cast<uint32_t>(x.cache.slot);
+    like = &now_->globals->names.at(slot);
+    return at(load(ptr_, address(&now_->globals->names.entries()), 0), entry_at(slot));
+  }
+  if (!of_value || path.steps.empty()) return nullptr;
+  const RegType root = type(ops[0].at);
+  if (path.steps.size() == 1 && !path.steps[0].is_item) {
+    const runtime::Instance* i = met(root, x.cache);
+    if (!i) return nullptr;
+    like = &i->slots[x.cache.slot];
+    return slot_of(held_object(ops[0].at, ObjectKind::instance), i, x.cache.slot);
+  }
+  const runtime::Object* of = root.object;
+  llvm::Value* slot = nullptr;
+  for (size_t step = 0; step < path.steps.size(); ++step) {
+    if (!path.steps[step].is_item || !of || of->object_kind() != ObjectKind::list) return nullptr;
+    llvm::Value* list = nullptr;
+    if (step == 0) {
+      list = held_object(ops[0].at, ObjectKind::list);
+    } else {
+      check(b_.CreateICmpEQ(load(i8_, slot, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+      list = load(ptr_, slot, kBitsAt);
+      check(b_.CreateICmpEQ(load(i8_, list, kKindAt), b_.getInt8(static_cast<uint8_t>(ObjectKind::list))), bail());
+    }
+    slot = item(list, of, ops[step + 1].at);
+    if (!slot) return nullptr;
+    of = like->is_object() ? like->object() : nullptr;
+  }
+  return slot;
+}
+
+// `place = v` and `place op= v` of numbers.
+Translator::After Translator::update(const Instr& in) {
+  const Site& x = now_->code->sites[static_cast<size_t>(in.a)];
+  const ir::PlacePath& path = now_->code->function->paths[x.attr];
+  const Operand* ops = now_->code->operands.data() + x.first;
+  const Operand& last = ops[x.count - 1];
+  const bool of_value = path.root == ir::PlacePath::Root::value;
+  const Number value = number(last.at);
+  if (!value || x.count != path.arguments() || (of_value && ops[0].at != in.dst)) return After::untranslated;
+  const Value* like = nullptr;
+  llvm::Value* slot = place_of(x, path, ops, like);
+  if (!slot) return After::untranslated;
+  llvm::Value* tag = load(i8_, slot, kTagAt);
+  if (path.augmented) {
+    Number before;
+    if (path.loaded) {
+      before = number(ops[x.count - 2].at);
+      check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)),
+            bail());
+    } else if (const Kind k = kind_of_tag(like->tag()); is_number(k)) {
+      check(b_.CreateICmpEQ(tag, b_.getInt8(static_cast<uint8_t>(like->tag()))), bail());
+      llvm::Value* old = load(i64_, slot, kBitsAt);
+      before = {k, k == Kind::floating ? b_.CreateBitCast(old, f64_) : old};
+    }
+    if (!before) return After::untranslated;
+    const Number r = binary(runtime::binary_of(path.in_place), before, value);
+    if (!r) return After::untranslated;
+    store_number(slot, r);
+  } else {
+    if (path.loaded) return After::untranslated;
+    check(b_.CreateICmpULT(b_.CreateSub(tag, b_.getInt8(1)), b_.getInt8(static_cast<uint8_t>(Tag::object) - 1)),
+          bail());
+    store_number(slot, value);
+  }
+  for (uint32_t i = of_value; i < x.count; ++i) used(ops[i].at, static_cast<uint8_t>(ops[i].use));
+  return After::next;
+}
+
+// The hidden list of a comprehension grows.
+Translator::After Translator::list_append(const Instr& in) {
+  if (type(in.a).kind != Kind::held) return After::untranslated;
+  const RegType t = type(in.b);
+  if (const Number n = number(in.b)) {
+    check(call(reinterpret_cast<const void*>(&ouro_plain_append), i1_,
+               {reg_at(in.a), b_.getInt32(static_cast<uint32_t>(tag_of(n.kind))), as_bits(n)}),
+          bail());
+  } else if (t.kind == Kind::held && t.object) {
+    if (in.b < 0) return After::untranslated;
+    check(call(reinterpret_cast<const void*>(&ouro_plain_append_held), i1_,
+               {reg_at(in.a), reg_at(in.b), b_.getInt1(in.use_b == static_cast<uint8_t>(Use::dies))}),
+          bail());
+    if (in.use_b == static_cast<uint8_t>(Use::dies)) types_[static_cast<size_t>(in.b)] = {};
+    return After::next;
+  } else {
+    return After::untranslated;
+  }
+  used(in.b, in.use_b);
+  return After::next;
+}
+
+// ---------------------------------------------------------------- loops
+
+Translator::After Translator::iter(const Instr& in) {
+  const RegType t = type(in.a);
+  if (t.kind == Kind::range) {
+    const auto& from = now_->ranges[static_cast<size_t>(in.a)];
+    llvm::Value *start = b_.CreateLoad(i64_, from[0]), *stop = b_.CreateLoad(i64_, from[1]),
+                *step = b_.CreateLoad(i64_, from[2]), *zero = b_.getInt64(0), *one = b_.getInt64(1);
+    llvm::Value* up = b_.CreateICmpSGT(step, zero);
+    llvm::Value* way = b_.CreateSelect(up, b_.CreateSub(stop, start), b_.CreateSub(start, stop));
+    llvm::Value* size = b_.CreateSelect(up, step, b_.CreateNeg(step));
+    llvm::Value* some = b_.CreateSelect(up, b_.CreateICmpSLT(start, stop), b_.CreateICmpSGT(start, stop));
+    llvm::Value* full = b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(way, one), size), one);
+    llvm::Value* count = b_.CreateSelect(some, full, zero);
+    check(b_.CreateICmpSGE(count, zero), bail());
+    used(in.a, in.use_a);
+    put(in.dst, {Kind::steps});
+    const auto& to = now_->ranges[static_cast<size_t>(in.dst)];
+    b_.CreateStore(start, to[0]), b_.CreateStore(count, to[1]), b_.CreateStore(step, to[2]);
+    return After::next;
+  }
+  if (t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::list || in.dst == in.a)
+    return After::untranslated;
+  const auto* list = static_cast<const runtime::List*>(t.object);
+  if (list->size == 0) return After::untranslated;
+  (void)held_object(in.a, ObjectKind::list);
+  check(call(reinterpret_cast<const void*>(&ouro_plain_iter), i1_, {reg_at(in.dst), reg_at(in.a)}), bail());
+  used(in.a, in.use_a);
+  examples_.push_back(runtime::make_iterator(runtime::kListIterator, Value::share(t.object)));
+  types_[static_cast<size_t>(in.dst)] = {Kind::held, examples_.back().object()};
+  return After::next;
+}
+
+Translator::After Translator::for_iter(const Instr& in, uint32_t pc) {
+  const RegType t = type(in.a);
+  const auto done = static_cast<uint32_t>(in.dst);
+  if (t.kind == Kind::steps) {
+    const auto& it = now_->ranges[static_cast<size_t>(in.a)];
+    llvm::Value* left = b_.CreateLoad(i64_, it[1]);
+    llvm::BasicBlock *go_on = make(), *over = make();
+    b_.CreateCondBr(b_.CreateICmpSGT(left, b_.getInt64(0)), go_on, over);
+    b_.SetInsertPoint(over);
+    const Types as_was = types_;
+    types_[static_cast<size_t>(in.a)] = {};
+    b_.CreateBr(block(done, types_));
+    types_ = as_was;
+    b_.SetInsertPoint(go_on);
+    llvm::Value* i = b_.CreateLoad(i64_, it[0]);
+    b_.CreateStore(b_.CreateSub(left, b_.getInt64(1)), it[1]);
+    b_.CreateStore(b_.CreateAdd(i, b_.CreateLoad(i64_, it[2])), it[0]);
+    put_word(in.b, i);
+    return jump(pc + 1);
+  }
+  if (t.kind != Kind::held || !t.object || t.object->object_kind() != ObjectKind::iterator) return After::untranslated;
+  const auto* like = static_cast<const runtime::Iterator*>(t.object);
+  if (like->def != &runtime::kListIterator || runtime::kind_of(like->source) != ObjectKind::list)
+    return After::untranslated;
+  const auto* list_now = like->source.as<runtime::List>();
+  if (list_now->size == 0) return After::untranslated;
+  llvm::Value* it = held_object(in.a, ObjectKind::iterator);
+  check(b_.CreateICmpEQ(load(ptr_, it, offsetof(runtime::Iterator, def)), address(&runtime::kListIterator)), bail());
+  llvm::Value* source = at(it, offsetof(runtime::Iterator, source));
+  check(b_.CreateICmpEQ(load(i8_, source, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object))), bail());
+  llvm::Value* list = load(ptr_, source, kBitsAt);
+  check(b_.CreateICmpEQ(load(i8_, list, kKindAt), b_.getInt8(static_cast<uint8_t>(ObjectKind::list))), bail());
+  llvm::Value* index = load(i64_, it, offsetof(runtime::Iterator, index));
+  llvm::BasicBlock *some = make(), *over = make();
+  b_.CreateCondBr(b_.CreateICmpULT(index, load(i64_, list, offsetof(runtime::List, size))), some, over);
+  b_.SetInsertPoint(over);
+  const Types as_was = types_;
+  put(in.a, {});
+  b_.CreateBr(block(done, types_));
+  types_ = as_was;
+  b_.SetInsertPoint(some);
+  llvm::Value* item =
+      b_.CreateInBoundsGEP(i8_, load(ptr_, list, offsetof(runtime::List, items)), b_.CreateShl(index, b_.getInt64(4)));
+  Instr to = in;
+  to.dst = in.b;
+  const Value& like_item = list_now->items[0];
+  const Kind k = kind_of_tag(like_item.tag());
+  if (k == Kind::held && (!now_->outer || !like_item.is_object())) return After::untranslated;
+  check(b_.CreateICmpEQ(load(i8_, item, kTagAt), b_.getInt8(static_cast<uint8_t>(like_item.tag()))), bail());
+  store(b_.CreateAdd(index, b_.getInt64(1)), it, offsetof(runtime::Iterator, index));
+  if (!load_value(item, like_item, to, -1, 0)) return After::untranslated;
+  return jump(pc + 1);
+}
+
+}  // namespace ouro::jit::plain

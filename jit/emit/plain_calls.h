@@ -1,0 +1,40 @@
+// What translated plain code calls. No exception of C++ passes through it.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/interpreter/frame.h"
+#include "runtime/object/session.h"
+
+namespace ouro::jit::plain {
+
+using runtime::Session;
+using runtime::Value;
+
+extern "C" {
+/// Lets go of what the register holds.
+void ouro_plain_drop(Value* v);
+/// Another reference to the same value. `dies`: a tensor goes from one register to the other.
+void ouro_plain_copy(Value* to, Value* from, bool dies);
+/// The iterator over a list. False: there is no memory for it.
+bool ouro_plain_iter(Value* to, const Value* list);
+/// The range, or the iterator over it with `count` turns to go.
+void ouro_plain_range(Session* s, Value* to, int64_t start, int64_t stop, int64_t step);
+void ouro_plain_steps(Session* s, Value* to, int64_t next, int64_t count, int64_t step);
+/// A binary operation on numbers, of which tags and bits are given. False: it raises, or gives no number of the tag
+/// `want`; nothing is pending.
+bool ouro_plain_binary(Session* s, uint32_t op, uint32_t want, uint32_t a_tag, int64_t a, uint32_t b_tag, int64_t b,
+                       int64_t* out);
+/// A built-in function of one or two numbers, likewise.
+bool ouro_plain_native(Session* s, const runtime::Native* f, uint32_t count, uint32_t want, uint32_t a_tag, int64_t a,
+                       uint32_t b_tag, int64_t b, int64_t* out);
+/// Appends a number, or what another register holds, to the list in a register. False: there is no memory for it.
+bool ouro_plain_append(Value* list, uint32_t tag, int64_t bits);
+bool ouro_plain_append_held(Value* list, Value* item, bool dies);
+/// A call without a frame is left: makes the frame, with these registers (`regs`, whose references it takes), at the
+/// instruction, and interprets the rest of it. 1: the result is in `out`; 2: an exception is pending. `raises`: the
+/// pending exception is raised there.
+uint32_t ouro_plain_leave(Session* s, runtime::Function* f, uint32_t pc, Value* regs, Value* out, bool raises);
+}
+
+}  // namespace ouro::jit::plain

@@ -1,0 +1,88 @@
+// Plain code as machine code: scripts' numbers, loops and calls without tensors.
+//
+// The interpreter's register code (runtime/interpreter/code.h) is translated for the kinds of values that its registers
+// hold: from a function's entry, or from the head of a loop in which it runs for long. Numbers and bools are unboxed;
+// what else is held stays in the frame's registers, and is read there behind a check. Each place is translated once for
+// each combination of kinds that reaches it (lazy basic block versioning: Chevalier-Boisvert and Feeley, 2015), so
+// that a sum which begins as 0 and goes on as a float has a place of either kind.
+//
+// Where something is met that is not translated (another kind, an overflow, a call of what is not known), the values go
+// back to the frame's registers, and the interpreter goes on at that instruction: nothing is done twice. It comes back
+// at the function's next call, or at the loop's next head that is looked at.
+//
+// A function of numbers that is called by translated code is translated with it. It has its arguments in machine
+// registers and no frame: one is made where it is left in the middle, and the interpreter does the rest of that call.
+// Its result is unboxed, of the kind that its first return gives; another one is left as a value for the caller.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/host/jit.h"
+#include "runtime/interpreter/frame.h"
+#include "runtime/object/session.h"
+
+namespace ouro::jit::plain {
+
+using runtime::Session;
+using runtime::Value;
+
+enum class Kind : uint8_t {
+  unset,    // nothing that is read, and nothing that the frame's register owns
+  unbound,  // no value: a variable that is not assigned yet
+  stale,    // nothing that is read; the frame's register may own something
+  integer,  // of a machine word
+  floating,
+  boolean,
+  none,
+  known,  // this object: a function, a module, a built-in
+  held,   // in the frame's register
+  range,  // a range object that is not made
+  steps,  // an iterator over a range, likewise
+};
+
+/// What a register holds. `object`: which, if known; of one that is held an example, from the time of translation.
+struct RegType {
+  Kind kind = Kind::unset;
+  runtime::Object* object = nullptr;
+  bool operator==(const RegType& o) const { return kind == o.kind && (kind != Kind::known || object == o.object); }
+};
+
+/// The kind of what a frame's register holds; of a dead one `stale`.
+RegType type_of(const Value& v, bool live);
+
+/// How translated code ends: the kind of end in the upper half, the instruction in the lower.
+enum class End : uint32_t { left, returned, raised };
+
+/// `regs`: the frame's registers. The result is written where it returned.
+using Entry = uint64_t (*)(Session* s, Value* regs, Value* result);
+
+struct Translation {
+  backends::CodeRef code;  // keeps the machine code
+  Entry entry = nullptr;
+  std::vector<Value> kept;  // objects that it names
+  size_t blocks = 0;
+};
+
+/// Which registers are read before they are written, by instruction.
+class Liveness {
+ public:
+  explicit Liveness(const runtime::Code& code);
+  bool at(uint32_t pc, uint32_t reg) const { return bits_[pc * regs_ + reg]; }
+
+ private:
+  size_t regs_;
+  std::vector<bool> bits_;
+};
+
+/// Translates from instruction `pc` on, for a frame of `code` whose registers are `types`. Null: nothing is gained (no
+/// loop and no call of it is translated), or `error` tells of the code generator's failure. `spare`: where a call
+/// leaves a value of an unexpected kind for its caller.
+std::unique_ptr<Translation> translate(Session& s, backends::HostJit& jit, Value* spare,
+                                       const runtime::Function* closure, const runtime::Code& code,
+                                       runtime::Module* globals, uint32_t pc, const std::vector<RegType>& types,
+                                       const Liveness& live, std::string& error);
+
+}  // namespace ouro::jit::plain

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Random functions of numbers, called and turned often enough to be machine code (docs/design/plain_code.md), compared with CPython.
+
+    tests/fuzz/plain.py [--seed N] [--count N | --seconds N] [--ouro build/ouro] [--keep FOLDER]
+
+A program has functions that call each other and themselves, a list of ints, one of floats, one of lists, an object with number fields
+and two global numbers. Loops are bounded; ints grow beyond a machine word, variables change between int, float, bool and None, lists
+get another kind of item, globals another kind of value, and operations raise: after each call what it gave or raised is printed, and
+the whole state.
+"""
+import argparse
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import programs  # noqa: E402
+
+PRELUDE = '''import math
+
+
+class P:
+    def __init__(self):
+        self.x, self.y, self.n = 1.5, -2.25, 3
+
+
+ints, floats, rows, p = [3, -1, 4, 1, -5, 9], [0.5, -1.25, 3.0, 2.5], [[1.0, 2.0], [3.0, 4.5], [-1.0, 0.25]], P()
+G, H = 7, 0.125
+spent = 0
+
+
+def state():
+    return repr((ints, floats, rows, p.x, p.y, p.n, G, H))[:600]
+'''
+VARS = ["a", "b", "c", "d"]
+
+
+class Maker:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.functions = self.r.randrange(1, 4)
+
+    def pick(self, *of):
+        return self.r.choice(of)
+
+    def number(self):
+        return self.pick("0", "1", "2", "3", "-1", "7", "0.5", "1.5", "-2.0", "1e3", "True", str(self.r.randrange(-50, 50)), str(2**self.r.randrange(20, 64)),
+                         "0.1", "1e300", "255")
+
+    def expr(self, depth=2):
+        if depth == 0 or self.r.random() < 0.2:
+            return self.pick(*VARS, *VARS, self.number(), "i", "G", "H")
+        e = lambda: self.expr(depth - 1)  # noqa: E731
+        k = self.r.randrange(22)
+        if k < 9:
+            return f"({e()} {self.pick('+', '-', '*', '+', '-', '*', '/', '//', '%')} {e()})"
+        if k == 9:
+            return f"(int({e()}) {self.pick('&', '|', '^', '<<', '>>')} {self.pick('3', '5', 'i')})"
+        if k == 10:
+            return f"ints[{self.index()}]"
+        if k == 11:
+            return f"floats[{self.index()}]"
+        if k == 12:
+            return f"rows[{self.pick('0', '1', 'i % 3')}][{self.pick('0', '1', 'i % 2')}]"
+        if k == 13:
+            return self.pick("p.x", "p.y", "p.n")
+        if k == 14:
+            return f"{self.pick('abs', 'int', 'float')}({e()})"
+        if k == 15:
+            return f"{self.pick('min', 'max')}({e()}, {e()})"
+        if k == 16:
+            return f"math.{self.pick('sqrt', 'sin', 'exp', 'floor', 'fabs')}({e()})"
+        if k == 17:
+            return f"({e()} if {self.cond()} else {e()})"
+        if k == 18:
+            return f"({e()} ** {self.pick('2', '3', '0.5', '-1')})"
+        if k == 19:
+            return f"f{self.r.randrange(self.functions)}({e()}, {e()}, left - 1)"
+        if k == 20:
+            return f"len({self.pick('ints', 'floats', 'rows')})"
+        return f"(-{e()})"
+
+    def index(self):
+        return self.pick("i % 4", "0", "-1", "i", "a", "i % 5 - 2")
+
+    def cond(self):
+        e = lambda: self.expr(1)  # noqa: E731
+        k = self.r.randrange(8)
+        if k < 5:
+            return f"{e()} {self.pick('<', '<=', '>', '>=', '==', '!=')} {e()}"
+        if k == 5:
+            return e()
+        if k == 6:
+            return f"{self.pick(*VARS)} is {self.pick('None', 'not None')}"
+        return f"{self.cond()} {self.pick('and', 'or')} not {e()}"
+
+    def target(self):
+        return self.pick(*VARS, *VARS, "ints[i % 6]", "floats[i % 4]", "rows[i % 3][i % 2]", "p.x", "p.y", "p.n", "G", "H", f"ints[{self.index()}]")
+
+    def block(self, depth, inside, pad):
+        return "".join([self.statement(depth, inside, pad) for _ in range(self.r.randrange(1, 5))])
+
+    def statement(self, depth, inside, pad):
+        k = self.r.randrange(14)
+        if depth == 0:
+            k %= 7
+        if k < 4:
+            return f"{pad}{self.pick(*VARS)} = {self.expr()}\n"
+        if k < 6:
+            return f"{pad}{self.target()} {self.pick('=', '+=', '-=', '*=', '=')} {self.expr()}\n"
+        if k == 6:
+            return pad + self.pick(f"if {self.cond()}: {self.pick(*VARS)} = None", f"if {self.cond()}: return {self.expr(1)}", f"a, b = b, {self.expr(1)}",
+                                   *(["if i > 4 and a: break", f"if {self.cond()}: continue"] if inside else [])) + "\n"
+        if k < 9:
+            other = f"{pad}else:\n{self.block(depth - 1, inside, pad + '    ')}" if self.r.random() < 0.5 else ""
+            return f"{pad}if {self.cond()}:\n{self.block(depth - 1, inside, pad + '    ')}{other}"
+        if k < 12:
+            head = self.pick(f"for i in range({self.r.randrange(3, 14)})", f"for i in range({self.pick('12, 0, -1', '0, 20, 3', '-4, 6')})", "for d in floats", "for i in ints",
+                             "for d in [v * 2 for v in ints]")
+            return f"{pad}{head}:\n{self.block(depth - 1, True, pad + '    ')}"
+        if k == 12:
+            step = self.pick("c += 1", "c = c + 1.5", "c += 2")
+            return f"{pad}c = 0\n{pad}while c < {self.r.randrange(5, 25)}:\n{pad}    {step}\n{self.block(depth - 1, False, pad + '    ')}"
+        return f"{pad}try:\n{self.block(depth - 1, False, pad + '    ')}{pad}except (TypeError, ZeroDivisionError, OverflowError, ValueError): b = 1\n"
+
+    def render(self):
+        out = PRELUDE
+        for f in range(self.functions):
+            out += (f"\n\ndef f{f}(a, b, left):\n    global G, H, spent\n    spent += 1\n    if left < 0 or spent > 400: return {self.pick('a', '1', '0.5', 'None')}\n"
+                    f"    i, c, d = 0, 0, 1.0\n{self.block(3, False, '    ')}    return {self.expr(1)}\n")
+        out += "\n\nfor k in range(8):\n"
+        args = [self.pick("k", "k * 0.5", "3", "1.5", "-k", "True", "2 ** 62", "None" if self.r.random() < 0.2 else "k") for _ in range(8)]
+        for f in range(self.functions):
+            out += (f"    spent = 0\n    try: print({f}, f{f}({args[2 * f]}, {args[2 * f + 1]}, 3), state())\n"
+                    f"    except Exception as e: print({f}, type(e).__name__, str(e)[:80], state())\n")
+        out += ("    if k == 5: G, H = H, G\n    if k == 6: ints[2] = 0.5; p.n = None\n"
+                f"x, y, t = 0, 1, 1.5\nfor i in range(40):\n    x = x * 3 + i\n    t = t * 1.25 - x % 7\n    y = (y * 5 + {self.r.randrange(1, 99)}) % 1000003\n    H += 0.5\nprint(x, y, t, H)\n")
+        return out
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--count", type=int, default=100)
+    p.add_argument("--seconds", type=float, default=0)
+    p.add_argument("--ouro", default="build/ouro")
+    p.add_argument("--keep", default=".")
+    p.add_argument("--modes", default="auto")
+    args = p.parse_args()
+    passed = failed = 0
+    end = time.time() + args.seconds
+    seed = args.seed
+    while time.time() < end if args.seconds else seed < args.seed + args.count:
+        path = os.path.join(args.keep, f"plain{seed}.py")
+        found = programs.difference(Maker(seed).render(), path, os.path.abspath(args.ouro), args.modes.split(","))
+        if found and b"complex" not in found[1][1]:  # there are no complex numbers (docs/language.md)
+            failed += 1
+            print(programs.report(seed, path, found), flush=True)
+        else:
+            passed += 1
+            os.remove(path)
+        seed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
