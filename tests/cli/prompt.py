@@ -168,7 +168,7 @@ def test_tab_completes_commands_and_their_arguments(t):
     p.answer("def some_function(x): return x", r"\.\.\. ")
     p.answer("")
     for typed, whole in ((":ex\t some_f\t", ":explain some_function"), (":mode gr\t", ":mode graph"), (":load own_s\t", ":load own_script.ouro"),
-                         (":load own_folder/\t", ":load own_folder/inside.py"), (":help ti\t", ":help time"), ("?some_f\t", "?some_function"), (":nope x\t", ":nope x")):
+                         (":load own_folder/\t", ":load own_folder/inside.py"), (":help ti\t", ":help time"), ("?some_f\t", "?some_function"), (":nope x\t", ":nope x"), (":load own_script.ouro \t", ":load own_script.ouro ")):
         p.type(typed)
         p.wait_for_line(">>> " + re.escape(whole))
         p.type("\x15")

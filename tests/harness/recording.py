@@ -27,7 +27,7 @@ class Typist:
         runtime = os.path.join(self.home, "run")  # without one the program tells that nobody can reach it
         os.makedirs(runtime, mode=0o700, exist_ok=True)
         env = {"NO_COLOR": "", "XDG_RUNTIME_DIR": runtime}
-        self.p = Terminal(self.t, "--threads=2", home=self.home, kind="xterm-256color", columns=COLUMNS, env=env)
+        self.p = Terminal(self.t, "--threads=2", "--cache=off", home=self.home, kind="xterm-256color", columns=COLUMNS, env=env)
         self.p.screen.columns = 10 ** 6  # rows as they were written: where a long one ends is the viewer's
         self.p.wait_for_line(">>> ")
         self.begin()

@@ -14,6 +14,14 @@ namespace ouro::tools {
 
 namespace {
 
+enum class Offers { names, files, modes, commands };  // what Tab completes
+
+struct CommandRow {
+  std::string_view name, argument, text;
+  Offers offers;
+  /// `argument` without blanks around it. False: leave the prompt.
+  bool (*run)(Shell& shell, const std::string& argument);
+};
 constexpr CommandRow kCommands[] = {
     {"help", "[COMMAND]", "what there is, or what one command does", Offers::commands, tell_commands},
     {"time", "STATEMENT", "run a statement and tell how long it took", Offers::names, time_statement},
@@ -89,8 +97,6 @@ std::vector<std::string> beginning_with(std::string_view typed, std::vector<std:
 
 }  // namespace
 
-std::span<const CommandRow> commands() { return kCommands; }
-
 bool is_command(std::string_view text) { return trimmed(text).starts_with(':'); }
 
 bool run_command(Shell& shell, const std::string& text) {
@@ -113,17 +119,16 @@ std::vector<std::string> complete_command(Shell& shell, std::string_view text, s
   const CommandRow* row = find_command(parts.name);
   start = parts.at;
   if (!row) return {};
+  const std::string typed(text.substr(parts.at));
   switch (row->offers) {
-    case Offers::nothing:
-      return {};
     case Offers::names:
       return complete(shell.session(), shell.module(), text, start);
     case Offers::files:
-      return files_for(parts.argument);
+      return files_for(typed);
     case Offers::modes:
-      return beginning_with(parts.argument, {std::begin(kModes), std::end(kModes)});
+      return beginning_with(typed, {std::begin(kModes), std::end(kModes)});
     case Offers::commands:
-      return beginning_with(parts.argument, names);
+      return beginning_with(typed, names);
   }
   return {};
 }

@@ -2,7 +2,6 @@
 // `:help`, what Tab offers for its argument, and the function. The functions stand in commands_*.cpp.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,16 +9,6 @@
 namespace ouro::tools {
 
 class Shell;
-
-enum class Offers { nothing, names, files, modes, commands };  // what Tab completes
-
-struct CommandRow {
-  std::string_view name, argument, text;
-  Offers offers;
-  /// `argument` without blanks around it. False: leave the prompt.
-  bool (*run)(Shell& shell, const std::string& argument);
-};
-std::span<const CommandRow> commands();
 
 bool is_command(std::string_view text);
 /// False: it asked to leave.
