@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/ctl_command.h"
-#include "tools/read_cell.h"
+#include "tools/prompt/command.h"
+#include "tools/prompt/read_cell.h"
 
 namespace ouro::tools {
 
@@ -33,7 +34,8 @@ int attach_command(const std::vector<std::string>& args) {
   if (args.size() > 1) return wrong_use("attach takes nothing else but -c CODE");
   std::string answer;
   if (!ask_program(pid, "get", answer)) return 1;
-  auto lines = make_line_source(history_file(), [](std::string_view, size_t&) { return std::vector<std::string>(); });
+  auto lines = make_line_source(
+      history_file(), [](std::string_view, size_t&) { return std::vector<std::string>(); }, Style::of_terminal());
   if (lines->interactive())
     std::fputs(fmt::format("Process {}. Statements run there, between two of its steps. Ctrl-D leaves it alone.\n", pid)
                    .c_str(),
@@ -42,6 +44,10 @@ int attach_command(const std::vector<std::string>& args) {
   while (read_cell(*lines, text)) {
     if (text.empty()) continue;
     if (asks_to_leave(text)) break;
+    if (is_question(text) || is_command(text)) {
+      std::fputs("Only statements run there: help(x) tells what x is.\n", stderr);
+      continue;
+    }
     if (!run_there(pid, text)) return 1;
   }
   return 0;

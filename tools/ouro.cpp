@@ -25,6 +25,7 @@
 #include "jit/plan/check/plan_check.h"
 #include "jit/report/explain.h"
 #include "jit/report/listing.h"
+#include "jit/versions/executor.h"
 #include "runtime/interpreter/modules.h"
 #include "runtime/object/limits.h"
 #include "runtime/object/ops.h"
@@ -39,16 +40,15 @@
 #include "tools/ctl_command.h"
 #include "tools/ir_command.h"
 #include "tools/profile.h"
-#include "tools/repl.h"
+#include "tools/prompt/repl.h"
 #include "tools/top_command.h"
+#include "tools/version.h"
 
 namespace ouro::tools {
 
 using namespace runtime;
 
 namespace {
-
-constexpr std::string_view kVersion = "0.1.0";
 
 constexpr std::string_view kHelp =
     "usage: ouro [options] [FILE | -c CODE | -] [ARGS...]\n"
@@ -426,6 +426,9 @@ int run_program(const Command& c) {
   }
   Options options = c.options;
   options.sense = options.control = true;
+  // A prompt may change its mode: it has a compiler in any.
+  const bool rests = c.what == Command::What::prompt && options.mode == Mode::eager;
+  if (rests) options.mode = Mode::auto_;
   Session s(options);
   SessionScope scope(s);
   stdlib::start(s);
@@ -444,6 +447,7 @@ int run_program(const Command& c) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   if (c.what == Command::What::prompt) {
+    if (rests) jit::set_mode(s, Mode::eager);
     s.argv = {""};
     add_paths(s, "");
     leave(s, finish(s, run_repl(s)));

@@ -8,6 +8,8 @@
 
 #include "jit/report/report.h"
 #include "jit/versions/executor.h"
+#include "runtime/interpreter/code.h"
+#include "runtime/object/object.h"
 
 namespace ouro::jit {
 
@@ -270,6 +272,33 @@ std::string explain(runtime::Session& s) {
         fmt::format("disk cache {}: {} compiled, {} loaded\n", jit->cache().on() ? "on" : "off", c.compiled, c.loaded);
   if (out.empty()) out = "nothing was compiled: no function was called with tensors often enough\n";
   return out;
+}
+
+std::string explain_function(runtime::Session& s, const runtime::Function& f) {
+  const bool eager = s.options.mode == runtime::Mode::eager;
+  JitExecutor* jit = executor_of(s);
+  if (jit) jit->wait();
+  std::string out, instead;
+  std::set<Reason> told;
+  const Report r = make_report(s);
+  for (const FunctionReport& report : r.functions) {
+    if (!concerns(*report.of, f)) continue;
+    out += details(report);
+    for (const auto& holes : report.holes)
+      for (const HoleReport& h : holes)
+        if (const auto text = row_of(h.why.reason).instead; !text.empty() && told.insert(h.why.reason).second)
+          instead += fmt::format("  instead: {}\n", text);
+  }
+  if (!out.empty()) return out + instead + (eager ? "(The mode is eager now: no version is used.)\n" : "");
+  const uint32_t calls = runtime::code_of(s, f.code)->calls;
+  out = fmt::format("{} ({}) is interpreted: {}.\n", f.code->qualname.text(), place_of(s, f.code->span).name(),
+                    calls ? calls_text(calls) + " so far" : "it was not called yet");
+  if (eager || !jit) return out + "The mode is eager, in which nothing is compiled.\n";
+  return out +
+         (s.options.mode == runtime::Mode::graph
+              ? "In the mode graph a function that works on tensors is compiled at its first call.\n"
+              : "In the mode auto a function that works on tensors is compiled once its calls have taken a tenth of "
+                "a second;\n@jit before it, or the mode graph, has it compiled at its first call.\n");
 }
 
 std::string explain_json(runtime::Session& s) {

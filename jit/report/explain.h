@@ -17,6 +17,9 @@ void time_everything(runtime::Session& s);
 
 /// The report of `ouro explain`, lines ending in \n. The mode eager says so.
 std::string explain(runtime::Session& s);
+/// The part of it that tells of one function and of its gradients, with what is to be written instead of each hole.
+/// Waits for versions that are being compiled.
+std::string explain_function(runtime::Session& s, const runtime::Function& f);
 /// The same as one JSON object (docs/explain.md tells what is in it).
 std::string explain_json(runtime::Session& s);
 /// A line for each operation or function that stays with the interpreter; empty: there is none. For `--strict`.

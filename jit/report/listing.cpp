@@ -1,12 +1,14 @@
 #include "jit/report/listing.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "backends/opencl/source.h"
 #include "backends/ptx/ptx.h"
 #include "ir/print.h"
+#include "jit/report/report.h"
 #include "jit/versions/executor.h"
 
 namespace ouro::jit {
@@ -67,13 +69,9 @@ Kernels distinct(Kernels all) {
   return out;
 }
 
-}  // namespace
-
-bool is_version_stage(std::string_view stage) {
-  return std::ranges::find(kStages, stage, [](const auto& s) { return s.name; }) != std::end(kStages);
-}
-
-std::string listing(runtime::Session& s, std::string_view stage, std::string_view function) {
+// Of the functions that `wanted` takes.
+std::string listing_where(runtime::Session& s, std::string_view stage,
+                          const std::function<bool(const FunctionVersions&)>& wanted) {
   const auto& row = *std::ranges::find(kStages, stage, [](const auto& r) { return r.name; });
   JitExecutor* jit = executor_of(s);
   if (!jit) return fmt::format("{} mode eager: nothing is compiled\n", row.comment);
@@ -82,7 +80,7 @@ std::string listing(runtime::Session& s, std::string_view stage, std::string_vie
   auto host = jit->backend(s, runtime::DeviceId::cpu, error);
   if (!host) return fmt::format("{} {}\n", row.comment, error);
   for (const auto& f : jit->functions()) {
-    if (!function.empty() && f->code->name.str() != function) continue;
+    if (!wanted(*f)) continue;
     for (size_t i = f->versions.size(); i-- > 0;) {
       const Version& v = *f->versions[i];
       out += fmt::format("{} {}, version {}\n", row.comment, f->code->qualname.text(), f->versions.size() - i);
@@ -96,6 +94,21 @@ std::string listing(runtime::Session& s, std::string_view stage, std::string_vie
     }
   }
   return out.empty() ? fmt::format("{} nothing was compiled\n", row.comment) : out;
+}
+
+}  // namespace
+
+bool is_version_stage(std::string_view stage) {
+  return std::ranges::find(kStages, stage, [](const auto& s) { return s.name; }) != std::end(kStages);
+}
+
+std::string listing(runtime::Session& s, std::string_view stage, std::string_view function) {
+  return listing_where(s, stage,
+                       [&](const FunctionVersions& f) { return function.empty() || f.code->name.str() == function; });
+}
+
+std::string listing_of(runtime::Session& s, std::string_view stage, const runtime::Function& f) {
+  return listing_where(s, stage, [&](const FunctionVersions& versions) { return concerns(versions, f); });
 }
 
 }  // namespace ouro::jit

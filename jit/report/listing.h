@@ -15,4 +15,7 @@ bool is_version_stage(std::string_view stage);
 /// versions that are being compiled. `function` limits it to functions of that name.
 std::string listing(runtime::Session& s, std::string_view stage, std::string_view function = {});
 
+/// The same of one function and of its gradients.
+std::string listing_of(runtime::Session& s, std::string_view stage, const runtime::Function& f);
+
 }  // namespace ouro::jit

@@ -7,6 +7,7 @@
 
 #include "jit/versions/executor.h"
 #include "runtime/autodiff/state.h"
+#include "runtime/object/object.h"
 #include "support/trace.h"
 
 namespace ouro::jit {
@@ -66,7 +67,25 @@ FunctionReport report_of(runtime::Session& s, const FunctionVersions& f) {
   return r;
 }
 
+// The codes of the functions that a closure captures, in their order.
+std::vector<const ir::Function*> captured_codes(const runtime::Function& f) {
+  std::vector<const ir::Function*> out;
+  for (const runtime::Value& capture : f.captures) {
+    const runtime::Value* v = &capture;
+    if (const auto* cell = runtime::cast_exact<runtime::Cell>(*v)) v = &cell->value;
+    if (const auto* bound = runtime::cast_exact<runtime::BoundMethod>(*v)) v = &bound->function;
+    if (const auto* inner = runtime::cast_exact<runtime::Function>(*v)) out.push_back(inner->code.get());
+  }
+  return out;
+}
+
 }  // namespace
+
+bool concerns(const FunctionVersions& versions, const runtime::Function& f) {
+  const auto of = [&](const ir::FunctionRef& code) { return code == f.code; };
+  if (!of(versions.code)) return !versions.captured_codes.empty() && of(versions.captured_codes.front());
+  return std::ranges::equal(versions.captured_codes, captured_codes(f), {}, &ir::FunctionRef::get);
+}
 
 std::string_view reached_text(Reached r) {
   constexpr std::string_view kTexts[] = {"compiled whole", "compiled but for", "interpreted"};

@@ -50,4 +50,7 @@ struct Report {
 
 Report make_report(runtime::Session& s);
 
+/// Are these the versions of that function, of a closure over the same functions, or of a gradient of it?
+bool concerns(const FunctionVersions& versions, const runtime::Function& f);
+
 }  // namespace ouro::jit

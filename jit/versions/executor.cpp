@@ -203,6 +203,10 @@ RunOutcome JitExecutor::hot_function(Session& s, Frame& frame, Value&) {
     code->call_trigger = UINT32_MAX;
     return RunOutcome::not_taken;
   };
+  if (s.options.mode == runtime::Mode::eager) {  // for now
+    code->call_trigger = code->calls + 16;
+    return RunOutcome::not_taken;
+  }
   // The interpreter may have to do a form again, from its arguments.
   const bool form = ir::grad::is_forward_form(*f);
   if (form && (f->sig.kwonly || f->sig.varargs || f->sig.varkw)) return never();
@@ -269,6 +273,7 @@ RunOutcome JitExecutor::enter(Session& s, Frame& frame, void* data, Value& resul
 
 RunOutcome JitExecutor::entered(Session& s, Frame& frame, CodeVersions& code, Value& result, bool apart) {
   if (code.code->derived && !serves_forms()) return RunOutcome::not_taken;
+  if (s.options.mode == runtime::Mode::eager && !apart) return RunOutcome::not_taken;
   FunctionVersions& f = function_of(code, runtime::frame_closure(frame));
   if (!f.refused.empty()) {
     if (times_all && !apart) {
@@ -593,6 +598,13 @@ void install(Session& s) {
   if (slot.executor) return;
   slot.executor = std::make_unique<JitExecutor>(s);
   s.executor = slot.executor.get();
+}
+
+void set_mode(Session& s, runtime::Mode mode) {
+  install(s);
+  s.options.mode = mode;
+  for (const auto& [function, code] : s.interpreter->codes)
+    if (code && code->call_trigger != UINT32_MAX) code->call_trigger = code->calls + 1;
 }
 
 void keep_code(Session& s, uint64_t bytes) {

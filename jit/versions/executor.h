@@ -212,6 +212,9 @@ class JitExecutor final : public runtime::Executor {
 
 /// Gives a session its compiler (modes graph and auto).
 void install(Session& s);
+/// Changes the mode between two statements, from any to any: what is compiled stays, and rests in the mode eager. A
+/// session that has begun in the mode eager has code that is never compiled: what ran before.
+void set_mode(Session& s, runtime::Mode mode);
 /// The session's compiler, or null (mode eager).
 JitExecutor* executor_of(Session& s);
 

@@ -60,8 +60,10 @@ def test_a_run_is_seen_and_changed_between_its_steps(t):
             pass
         t.check(later > first >= 0, "it does not go on")
         # A whole session, as somebody types it: statements, a block, an error, which ends nothing.
-        typed = "opt.lr\nfor i in range(2):\n    print(i)\n\nmissing\n'again'\n"
-        told = t.run("attach", pid, env=env, stdin=typed).out
+        typed = "opt.lr\nfor i in range(2):\n    print(i)\n\nmissing\n?opt\n:explain step\n'again'\n"
+        done = t.run("attach", pid, env=env, stdin=typed)
+        told = done.out
+        t.equal(done.err, "Only statements run there: help(x) tells what x is.\n" * 2)
         t.check(told.startswith("0.01\n0\n1\nTraceback (most recent call last):\n") and told.endswith("'again'\n"), told)
         t.has(told, "NameError: name 'missing' is not defined")
         t.equal(attached("opt = optim.Adam(model, lr=0.5)\nopt.lr = 0.25\nbatch = 4"), "")

@@ -1,11 +1,8 @@
-"""The prompt, through a pipe and on a pseudo-terminal."""
+"""The prompt, through a pipe and on a terminal: statements, keys, pasted text, history. Its commands are in prompt.py."""
 import os
-import pty
-import re
-import select
-import signal
-import subprocess
 import time
+
+from harness.terminal import Terminal
 
 
 def piped(t, text, status=0):
@@ -65,67 +62,15 @@ def test_tensors_and_redefinition(t):
     t.equal(done.out.splitlines(), ["[4.0]", "[0.0]"])
 
 
-class Terminal:
-    def __init__(self, t, home=None):
-        self.master, slave = pty.openpty()
-        home = home or t.folder
-        env = dict(t.suite.environment(), TERM="xterm", HOME=home,
-                   XDG_STATE_HOME=os.path.join(home, "state"))
-
-        def session():
-            os.setsid()
-            import fcntl
-            import termios
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-        self.process = subprocess.Popen([t.ouro], stdin=slave, stdout=slave, stderr=slave, env=env,
-                                        cwd=t.folder, preexec_fn=session)
-        os.close(slave)
-        self.t, self.text = t, ""
-        self.scale = 6 if t.suite.sanitized else 1
-
-    def wait_for(self, pattern, seconds=10):
-        """Reads until `pattern` shows in what is new; returns that text."""
-        end = time.monotonic() + seconds * self.scale
-        while not re.search(pattern, self.text):
-            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
-            if not ready:
-                self.process.kill()
-                self.t.check(False, f"no {pattern!r} in {self.text!r}")
-            try:
-                chunk = os.read(self.master, 65536)
-            except OSError:
-                chunk = b""
-            if not chunk:
-                self.t.check(False, f"it ended without {pattern!r}: {self.text!r}")
-            self.text += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", chunk.decode(errors="replace"))
-        text, self.text = self.text, ""
-        return text
-
-    def type(self, text):
-        os.write(self.master, text.encode())
-
-    def worked(self):
-        """Seconds that the process has run: those of a clock also pass while others have the processor."""
-        with open(f"/proc/{self.process.pid}/stat") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def end(self):
-        self.type("\x04")
-        status = self.process.wait(timeout=20 * self.scale)
-        os.close(self.master)
-        return status
-
-
 def test_a_terminal_gets_prompts_and_ctrl_d_ends_it(t):
     p = Terminal(t)
     p.wait_for(">>> $")
     p.type("6*7\n")
     p.wait_for(r"42\r\n>>> $")
     p.type("def f():\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("    return 'done'\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\n")
     p.wait_for(">>> $")
     p.type("f()\n")
@@ -143,7 +88,7 @@ def test_ctrl_c_stops_the_statement_only(t):
     p.type("k = 0\n")
     p.wait_for(">>> $")
     p.type("while True: k += 1 if k != 5 else print('started') is None\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\n")
     p.wait_for(r"started\r\n")
     p.type("\x03")
@@ -155,7 +100,7 @@ def test_ctrl_c_stops_the_statement_only(t):
     p.type("\x03")
     p.wait_for(r"KeyboardInterrupt\r\n>>> $")
     p.type("def f(:\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\x03")
     p.wait_for(r">>> $")
     p.type("1+2\n")
@@ -175,9 +120,9 @@ def test_tab_completes_names_and_attributes(t):
     p.type("some_l\t.isalph\t()\n")
     p.wait_for(r"False\r\n>>> $")
     p.type("def f():\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\treturn 'tab'\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\n")
     p.wait_for(r">>> $")
     p.type("f()\n")
@@ -193,7 +138,7 @@ def test_a_completion_without_end_is_ended_by_ctrl_c_and_by_itself(t):
     p.wait_for(">>> $")
     for line in ("class Stubborn:", "    def __getattr__(self, name):", "        while True:", "            try:", "                while True: pass", "            except: pass"):
         p.type(line + "\n")
-        p.wait_for(r"\.\.\. $")
+        p.wait_for(r"\.\.\. +$")
     for typed in ("    def __dir__(self): return map(str, iter(int, 1))\n\n", "class Plain:\n    def __getattr__(self, name):\n        while True: pass\n\n", "s, c = Stubborn(), Plain()\n"):
         p.type(typed)
         p.wait_for(r">>> $")
@@ -220,7 +165,8 @@ def test_tab_completes_modules_and_what_they_have(t):
     for typed, shown in (("import mat\t\n", r">>> $"), ("math.floo\t(2.5)\n", r"2\r\n>>> $"), ("from mat\t imp\t flo\t as low; low(3.5)\n", r"3\r\n>>> $"), ("\x15import own_mo\t\n", ">>> $"),
                          ("own_module.val\t\n", r"5\r\n>>> $"), ("from own_module import val\t as v; v + 1\n", r"6\r\n>>> $"),
                          ("import ouro.n\t\t", "nn"), ("\x15from ouro.nn import Lin\t\n", ">>> $"), ("Linear.__name__\n", r"'Linear'\r\n>>> $"),
-                         ("import \t", r"math(.|\n)*own_module(.|\n)*time"), ("\x15import ouro\n", ">>> $"), ("ouro.opt\t.__name__\n", r"'ouro.optim'\r\n>>> $")):
+                         ("import \t", r"math(.|\n)*own_module(.|\n)*time"), ("\x15import ouro\n", ">>> $"), ("ouro.opt\t.__name__\n", r"'ouro.optim'\r\n>>> $"),
+                         ("import stati\t\n", ">>> $"), ("statistics.__name__\n", r"'statistics'\r\n>>> $"), ("from collections.a\t imp\t Seq\t\n", ">>> $"), ("Sequence.__name__\n", "'Sequence'\r\n>>> $")):
         p.type(typed)
         p.wait_for(shown)
     t.equal(p.end(), 0)
@@ -251,7 +197,7 @@ def test_tabs_and_an_open_end_of_a_marked_paste_stay(t):
     p.type("\x1b[200~def g():\r    return 7\x1b[201~")
     p.wait_for("return 7$")
     p.type("\n")
-    p.wait_for(r"\.\.\. $")
+    p.wait_for(r"\.\.\. +$")
     p.type("\n")
     p.wait_for(">>> $")
     p.type("g()\n")
@@ -262,14 +208,14 @@ def test_tabs_and_an_open_end_of_a_marked_paste_stay(t):
 def test_history_is_kept_between_sessions(t):
     home = os.path.join(t.folder, "home")
     os.mkdir(home)
-    p = Terminal(t, home)
+    p = Terminal(t, home=home)
     p.wait_for(">>> $")
     p.type("7 * 11\n")
     p.wait_for(r"77\r\n>>> $")
     t.equal(p.end(), 0)
     with open(os.path.join(home, "state", "ouro", "history")) as f:
         t.equal(f.read(), "7 * 11\n")
-    p = Terminal(t, home)
+    p = Terminal(t, home=home)
     p.wait_for(">>> $")
     p.type("\x1b[A\n")
     p.wait_for(r"77\r\n>>> $")

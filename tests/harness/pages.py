@@ -1,4 +1,4 @@
-"""docs/operations.md and docs/library.md: written by this file from what the program says of itself, checked by the tests.
+"""docs/operations.md and docs/library.md (and docs/prompt.md, by recording.py): written by this file from what the program says of itself, checked by the tests.
 
 A page is its own list of contents and of examples: what stands before the first `## `, the text under a heading of a group, the order of the
 entries and the lines after `>>> ` are kept, all else is made: signatures and texts from rows and docstrings, outputs by running the examples.
@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 
-from . import session
+from . import recording, session
 from .common import ROOT
 
 OPERATIONS = '''
@@ -208,7 +208,7 @@ def library(suite, text, folder):
     return write(head, found, lambda title, name: library_entry(name, told[title.strip("`").removeprefix("ouro.")]["entries"][name]), suite, folder)
 
 
-PAGES = {"docs/operations.md": operations, "docs/library.md": library}
+PAGES = {"docs/operations.md": operations, "docs/library.md": library, "docs/prompt.md": recording.page}
 
 
 def check(suite, name, folder):

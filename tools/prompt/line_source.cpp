@@ -1,4 +1,4 @@
-#include "tools/line_source.h"
+#include "tools/prompt/line_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "support/source.h"
+#include "tools/prompt/words.h"
 
 namespace ouro::tools {
 namespace {
@@ -51,9 +52,10 @@ struct sigaction CatchInterrupt::before_ {};
 
 class Terminal final : public LineSource {
  public:
-  Terminal(const std::string& history_file, Completer completer);
+  Terminal(const std::string& history_file, Completer completer, const Style& style);
   ~Terminal() override;
   LineEnd read(const char* prompt, std::string& line) override;
+  void indent(std::string blanks) override { indent_ = std::move(blanks); }
   const std::string* peek() override;
   bool interactive() const override { return true; }
 
@@ -61,6 +63,9 @@ class Terminal final : public LineSource {
   static int get_char(EditLine* el, wchar_t* c);
   static unsigned char complete(EditLine* el, int);
   static unsigned char paste(EditLine* el, int);
+  static unsigned char blank(EditLine* el, int);
+  static unsigned char erase(EditLine* el, int);
+  static unsigned char end(EditLine* el, int);
   static Terminal& self(EditLine* el) {
     void* p = nullptr;
     el_get(el, EL_CLIENTDATA, &p);
@@ -70,19 +75,44 @@ class Terminal final : public LineSource {
   void load_history();
   // Takes the first of the pasted lines, if there is a whole one.
   bool next_pasted(std::string& line);
+  // Takes away the blanks that nobody has typed, if the line is these alone; how many there were.
+  size_t take_indent();
   // Reads what is there at once.
   void take_waiting();
 
   EditLine* el_ = nullptr;
   History* history_ = nullptr;
-  std::string history_file_, last_, prompt_;
+  std::string history_file_, last_;
   std::string pasted_;  // and not handed out yet
   std::string ahead_;   // what peek() showed
-  const bool marks_;    // the terminal is asked to mark what is pasted
+  std::string indent_;  // of the line that is read
+  bool typing_ = true;  // a key of it was typed
+  const Style style_;
+  const bool marks_;  // the terminal is asked to mark what is pasted
   Completer completer_;
 };
 
 constexpr std::string_view kPasteEnd = "\x1b[201~";
+
+// Pasted text where a line begins with `blanks` that nobody has typed: it keeps its own, if its first line has some.
+// Else that line stands behind the blanks, and so do all if one of them would be left of them: it was a piece of text
+// without indentation. (Where none would be, the mouse has begun in the middle of a line.)
+std::string placed_at(size_t blanks, const std::string& text) {
+  if (text.empty() || isspace(static_cast<unsigned char>(text[0]))) return text;
+  const std::string in(blanks, ' ');
+  std::string moved, kept;
+  bool left = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string line = text.substr(at, end - at);
+    const bool empty = line.find_first_not_of(" \t\n") == line.npos;
+    left = left || (at > 0 && !empty && line.find_first_not_of(" \t") < blanks);
+    moved += empty ? line : in + line;
+    kept += at == 0 ? in + line : line;
+    at = end;
+  }
+  return left ? moved : kept;
+}
 
 // Ends of lines as terminals send them: \r, \r\n or \n.
 std::string with_newlines(std::string_view text) {
@@ -94,17 +124,28 @@ std::string with_newlines(std::string_view text) {
   return out;
 }
 
-bool terminal_marks_pastes() {
-  const char* term = getenv("TERM");
-  return term && *term && strcmp(term, "dumb") != 0;
+// EL_PROMPT_ESC hands out a function without data. What stands between two of these takes no room on the screen.
+constexpr char kEscape = '\1';
+std::string current_prompt;
+char* prompt_text(EditLine*) { return current_prompt.data(); }
+
+// The escapes of a painted prompt, marked.
+std::string marked(const std::string& painted) {
+  std::string out;
+  for (size_t i = 0; i < painted.size(); ++i) {
+    if (painted[i] != '\x1b') {
+      out += painted[i];
+      continue;
+    }
+    const size_t end = painted.find('m', i);
+    out += kEscape + painted.substr(i, end + 1 - i) + kEscape;
+    i = end;
+  }
+  return out;
 }
 
-// EL_PROMPT hands out a function without data.
-const char* current_prompt = "";
-char* prompt_text(EditLine*) { return const_cast<char*>(current_prompt); }
-
-Terminal::Terminal(const std::string& history_file, Completer completer)
-    : history_file_(history_file), marks_(terminal_marks_pastes()), completer_(std::move(completer)) {
+Terminal::Terminal(const std::string& history_file, Completer completer, const Style& style)
+    : history_file_(history_file), style_(style), marks_(terminal_knows_escapes()), completer_(std::move(completer)) {
   setlocale(LC_CTYPE, "");
   if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0) setlocale(LC_CTYPE, "C.UTF-8");
   el_ = el_init("ouro", stdin, stdout, stderr);
@@ -113,7 +154,7 @@ Terminal::Terminal(const std::string& history_file, Completer completer)
   history(history_, &event, H_SETSIZE, kHistoryLines);
   history(history_, &event, H_SETUNIQUE, 1);
   el_set(el_, EL_CLIENTDATA, this);
-  el_set(el_, EL_PROMPT, prompt_text);
+  el_set(el_, EL_PROMPT_ESC, prompt_text, kEscape);
   el_set(el_, EL_EDITOR, "emacs");
   el_set(el_, EL_SIGNAL, 0);
   el_set(el_, EL_HIST, history, history_);
@@ -122,6 +163,11 @@ Terminal::Terminal(const std::string& history_file, Completer completer)
   el_set(el_, EL_BIND, "\t", "ouro-complete", nullptr);
   el_set(el_, EL_ADDFN, "ouro-paste", "take pasted text", paste);
   el_set(el_, EL_BIND, "\\e[200~", "ouro-paste", nullptr);
+  el_set(el_, EL_ADDFN, "ouro-blank", "a blank; at the begin it takes the place of the indentation", blank);
+  el_set(el_, EL_ADDFN, "ouro-erase", "one character back; in the indentation, one step", erase);
+  for (const char* key : {"^?", "^H"}) el_set(el_, EL_BIND, key, "ouro-erase", nullptr);
+  el_set(el_, EL_ADDFN, "ouro-end", "of input on an empty line; else the next character goes", end);
+  el_set(el_, EL_BIND, "^D", "ouro-end", nullptr);
   el_set(el_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   // A zero is Ctrl-D that was typed while a statement ran. libedit reads it as each key that the terminal has switched
   // off, such as "take the next one literally".
@@ -203,9 +249,10 @@ const std::string* Terminal::peek() {
 }
 
 LineEnd Terminal::read(const char* prompt, std::string& line) {
-  current_prompt = prompt;
+  const std::string shown = style_.paint(Look::prompt, trimmed(prompt)) + " ";
+  current_prompt = marked(shown);
   if (next_pasted(line)) {
-    fputs((prompt + line).c_str(), stdout);
+    fputs((shown + line).c_str(), stdout);
     fflush(stdout);
     remember(line);
     return LineEnd::line;
@@ -224,6 +271,10 @@ LineEnd Terminal::read(const char* prompt, std::string& line) {
       typed += c;
     }
     el_push(el_, typed.c_str());
+    indent_.clear();
+  } else if (!indent_.empty()) {
+    el_push(el_, indent_.c_str());
+    typing_ = false;
   }
   int count = 0;
   const char* text = el_gets(el_, &count);
@@ -248,7 +299,7 @@ LineEnd Terminal::read(const char* prompt, std::string& line) {
 }
 
 // One character in UTF-8 from the terminal; -1 when Ctrl-C came meanwhile.
-int Terminal::get_char(EditLine*, wchar_t* c) {
+int Terminal::get_char(EditLine* el, wchar_t* c) {
   std::string bytes;
   for (;;) {
     char byte;
@@ -265,8 +316,44 @@ int Terminal::get_char(EditLine*, wchar_t* c) {
     bytes.clear();
     if (code > 0x10FFFF) continue;  // not UTF-8: dropped
     *c = static_cast<wchar_t>(code);
+    // The first key, a blank: for this time it is no plain character.
+    if (!std::exchange(self(el).typing_, true) && code == ' ') el_set(el, EL_BIND, " ", "ouro-blank", nullptr);
     return 1;
   }
+}
+
+size_t Terminal::take_indent() {
+  const LineInfo* info = el_line(el_);
+  const std::string_view before(info->buffer, static_cast<size_t>(info->cursor - info->buffer));
+  if (indent_.empty() || before != indent_ || info->cursor != info->lastchar) return 0;
+  el_deletestr(el_, static_cast<int>(before.size()));
+  return std::exchange(indent_, {}).size();
+}
+
+unsigned char Terminal::blank(EditLine* el, int) {
+  self(el).take_indent();
+  el_insertstr(el, " ");
+  el_set(el, EL_BIND, " ", "ed-insert", nullptr);
+  return CC_REFRESH;
+}
+
+unsigned char Terminal::erase(EditLine* el, int) {
+  const LineInfo* info = el_line(el);
+  const std::string_view before(info->buffer, static_cast<size_t>(info->cursor - info->buffer));
+  if (before.empty()) return CC_ERROR;
+  const bool blanks = before.find_first_not_of(' ') == before.npos;
+  el_deletestr(el, blanks ? static_cast<int>((before.size() - 1) % kIndent.size() + 1) : 1);
+  return CC_REFRESH;
+}
+
+unsigned char Terminal::end(EditLine* el, int) {
+  self(el).take_indent();
+  const LineInfo* info = el_line(el);
+  if (info->lastchar == info->buffer) return CC_EOF;
+  if (info->cursor == info->lastchar) return CC_ERROR;
+  el_cursor(el, 1);
+  el_deletestr(el, 1);
+  return CC_REFRESH;
 }
 
 // Between the two marks: up to its first newline it goes where the cursor is; the rest waits.
@@ -282,6 +369,8 @@ unsigned char Terminal::paste(EditLine* el, int) {
   }
   text.resize(text.size() - kPasteEnd.size());
   text = with_newlines(text);
+  const size_t kept = t.take_indent();
+  if (kept) text = placed_at(kept, text);
   const size_t end = text.find('\n');
   std::string first = text.substr(0, end);
   std::erase(first, '\0');
@@ -359,9 +448,9 @@ class Pipe final : public LineSource {
 
 }  // namespace
 
-std::unique_ptr<LineSource> make_line_source(const std::string& history_file, Completer completer) {
+std::unique_ptr<LineSource> make_line_source(const std::string& history_file, Completer completer, const Style& style) {
   if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-    return std::make_unique<Terminal>(history_file, std::move(completer));
+    return std::make_unique<Terminal>(history_file, std::move(completer), style);
   return std::make_unique<Pipe>();
 }
 

@@ -1,8 +1,9 @@
-#include "tools/read_cell.h"
+#include "tools/prompt/read_cell.h"
 
 #include <cstdlib>
 
-#include "tools/cell.h"
+#include "tools/prompt/cell.h"
+#include "tools/prompt/words.h"
 
 namespace ouro::tools {
 
@@ -10,6 +11,7 @@ bool read_cell(LineSource& lines, std::string& text) {
   text.clear();
   for (;;) {
     std::string line;
+    lines.indent(text.empty() ? "" : indent_after(text));
     switch (lines.read(text.empty() ? ">>> " : "... ", line)) {
       case LineEnd::interrupted:
         text.clear();
@@ -21,6 +23,7 @@ bool read_cell(LineSource& lines, std::string& text) {
     }
     if (text.empty() && is_blank(line)) continue;
     text += line;
+    if (is_question(text)) return true;
     const CellState state = cell_state(text);
     if (state.open || state.decorated) continue;
     if (!state.block) return true;
@@ -40,10 +43,13 @@ std::string history_file() {
   return home && home[0] == '/' ? std::string(home) + "/.local/state/ouro/history" : "";
 }
 
+bool is_question(std::string_view cell) {
+  const std::string_view text = trimmed(cell);
+  return text.starts_with('?') || (text.ends_with('?') && is_dotted_name(trimmed(text.substr(0, text.find('?')))));
+}
+
 bool asks_to_leave(std::string_view cell) {
-  const size_t begin = cell.find_first_not_of(" \t\n"), end = cell.find_last_not_of(" \t\n");
-  if (begin == cell.npos) return false;
-  const std::string_view word = cell.substr(begin, end - begin + 1);
+  const std::string_view word = trimmed(cell);
   return word == "exit" || word == "quit" || word == "exit()" || word == "quit()";
 }
 

@@ -1,4 +1,4 @@
-#include "tools/complete.h"
+#include "tools/prompt/complete.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,21 +8,14 @@
 #include "runtime/object/interrupt.h"
 #include "runtime/object/limits.h"
 #include "runtime/object/ops.h"
-#include "tools/complete_import.h"
+#include "tools/prompt/complete_import.h"
+#include "tools/prompt/words.h"
 
 namespace ouro::tools {
 
 using namespace runtime;
 
 namespace {
-
-constexpr std::string_view kKeywords[] = {"False",   "None",     "True",     "and",    "as",    "assert", "break",
-                                          "class",   "continue", "def",      "del",    "elif",  "else",   "except",
-                                          "finally", "for",      "from",     "global", "if",    "import", "in",
-                                          "is",      "lambda",   "nonlocal", "not",    "or",    "pass",   "raise",
-                                          "return",  "try",      "while",    "with",   "yield", "match",  "case"};
-
-bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
 
 // dir(v), or nothing.
 void names_of(Session& s, const Value& v, std::set<std::string>& out) {
@@ -37,7 +30,8 @@ void names_of(Session& s, const Value& v, std::set<std::string>& out) {
   if (s.has_error()) clear_pending(s);
 }
 
-// What a dotted name means now; unbound if nothing.
+}  // namespace
+
 Value meaning(Session& s, const Value& module, std::string_view dotted) {
   Value v;
   for (size_t at = 0; at <= dotted.size();) {
@@ -56,7 +50,23 @@ Value meaning(Session& s, const Value& module, std::string_view dotted) {
   return v;
 }
 
-}  // namespace
+std::set<std::string> names_in(Session& s, const Value& module, std::string_view owner) {
+  std::set<std::string> names;
+  if (!owner.empty()) {
+    const Value of = meaning(s, module, owner);
+    if (of.is_unbound()) return names;
+    names_of(s, of, names);
+    if (Module* m = cast<Module>(of)) names.merge(modules_in(s, text_of(s, m->name)));
+    return names;
+  }
+  names_of(s, module, names);
+  for (const NativeModule* m : s.native_modules) {
+    if (m->name != kPython && m->name != kOuro) continue;
+    for (const NativeDef& row : m->functions) names.emplace(row.name);
+    for (std::string_view name : m->constants) names.emplace(name);
+  }
+  return names;
+}
 
 static std::vector<std::string> words_for(Session& s, const Value& module, std::string_view text, size_t& start) {
   if (std::optional<ImportWords> found = import_words(s, text)) {
@@ -77,23 +87,11 @@ static std::vector<std::string> words_for(Session& s, const Value& module, std::
   if (typed.empty() || std::isdigit(static_cast<unsigned char>(typed[0]))) return {};
   const size_t dot = typed.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? typed : typed.substr(dot + 1);
-  std::set<std::string> names;
-  std::string prefix;
-  if (dot != std::string_view::npos) {
-    const Value owner = meaning(s, module, typed.substr(0, dot));
-    if (owner.is_unbound()) return {};
-    names_of(s, owner, names);
-    if (Module* m = cast<Module>(owner)) names.merge(modules_in(s, text_of(s, m->name)));
-    prefix = typed.substr(0, dot + 1);
-  } else {
-    names_of(s, module, names);
-    for (std::string_view k : kKeywords) names.emplace(k);
-    for (const NativeModule* m : s.native_modules) {
-      if (m->name != kPython && m->name != kOuro) continue;
-      for (const NativeDef& row : m->functions) names.emplace(row.name);
-      for (std::string_view name : m->constants) names.emplace(name);
-    }
-  }
+  const std::string_view owner = typed.substr(0, dot == typed.npos ? 0 : dot);
+  std::set<std::string> names = names_in(s, module, owner);
+  const std::string prefix(typed.substr(0, owner.empty() ? 0 : dot + 1));
+  if (owner.empty())
+    for (std::string_view k : keywords()) names.emplace(k);
   std::vector<std::string> out;
   for (const std::string& name : names)
     if (name.starts_with(last) && (!last.empty() || name[0] != '_')) out.push_back(prefix + name);

@@ -1,4 +1,4 @@
-#include "tools/complete_import.h"
+#include "tools/prompt/complete_import.h"
 
 #include <filesystem>
 
@@ -64,9 +64,10 @@ std::set<std::string> modules_in(Session& s, std::string_view package) {
   std::set<std::string> out;
   for (const NativeModule* m : s.native_modules) add_part(m->name, package, out);
   for (const stdlib::EmbeddedModule& m : stdlib::embedded_modules()) {
-    const std::string below = "ouro." + std::string(m.name);
-    for (std::string_view name : {m.name, std::string_view(below)})
-      if (s.find_embedded && s.find_embedded(name)) add_part(name, package, out);
+    constexpr std::string_view kPythons = "python.";  // the modules of Python's library
+    const std::string name =
+        m.name.starts_with(kPythons) ? std::string(m.name.substr(kPythons.size())) : "ouro." + std::string(m.name);
+    if (s.find_embedded && s.find_embedded(name)) add_part(name, package, out);
   }
   std::string below(package);
   for (char& c : below)

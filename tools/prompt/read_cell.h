@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/line_source.h"
+#include "tools/prompt/line_source.h"
 
 namespace ouro::tools {
 
@@ -11,6 +11,8 @@ namespace ouro::tools {
 bool read_cell(LineSource& lines, std::string& text);
 /// Where the lines that were typed are kept; empty: nowhere.
 std::string history_file();
+/// Is it `?name` or `name?`? Such a line is never a part of a statement.
+bool is_question(std::string_view cell);
 /// Is it `exit`, `quit`, or a call of one of them?
 bool asks_to_leave(std::string_view cell);
 

@@ -1,6 +1,8 @@
-#include "tools/cell.h"
+#include "tools/prompt/cell.h"
 
+#include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <string>
 
 namespace ouro::tools {
@@ -14,12 +16,15 @@ std::string_view first_word(std::string_view line) {
   return line.substr(begin, i - begin);
 }
 
-bool opens_block(std::string_view word) {
-  constexpr std::string_view kWords[] = {"if", "while", "for", "def", "class", "try", "with"};
-  for (std::string_view w : kWords)
-    if (w == word) return true;
-  return false;
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
 }
+
+bool opens_block(std::string_view word) {
+  return is_one_of(word, {"if", "while", "for", "def", "class", "try", "with"});
+}
+
+bool leaves_block(std::string_view word) { return is_one_of(word, {"return", "raise", "break", "continue", "pass"}); }
 
 // Moves i behind the string that starts at text[i]; false if a triple-quoted one, or a line that
 // ends in a backslash, has no end.
@@ -55,6 +60,9 @@ CellState cell_state(std::string_view text) {
     line_start = next;
     if (is_blank(line)) return;
     state.decorated = line[0] == '@';
+    state.blanks = line.substr(0, line.find_first_not_of(" \t"));
+    state.begins_block = last == ':';
+    state.ends_block = leaves_block(first_word(line));
     if (first) {
       state.block = last == ':' || line[0] == '@' || opens_block(first_word(line));
       first = false;
@@ -90,6 +98,16 @@ CellState cell_state(std::string_view text) {
   if (line_start < text.size() && depth == 0) end_line(text.size());
   if (depth > 0) state.open = true;
   return state;
+}
+
+std::string indent_after(std::string_view text) {
+  constexpr size_t kStep = 4;
+  const CellState state = cell_state(text);
+  if (state.open) return {};
+  std::string out(state.blanks);
+  if (state.begins_block) return out + std::string(kStep, ' ');
+  if (state.ends_block && out.ends_with(std::string(kStep, ' '))) out.resize(out.size() - kStep);
+  return out;
 }
 
 bool is_blank(std::string_view line) {
