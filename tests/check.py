@@ -33,7 +33,7 @@ ROOMS = {
 BASE = ("ir",)
 # The modules of the library, by what they import when they are loaded (an import inside of a function is a later step). A row may import from
 # itself and from the rows above it.
-LIBRARY = [["python", "protocol"], ["grad_rules"], ["autodiff", "trees", "help"], ["ops", "sparse"], ["nn"],
+LIBRARY = [["python", "protocol"], ["grad_rules"], ["autodiff", "trees", "help"], ["ops", "sparse", "number_limits"], ["nn"],
            ["optim", "data", "distributions", "linalg", "metrics", "plot", "progress_bar", "demand", "prompt"], ["train"]]
 # What acts on a session, though its room is one that sessions are made of: the loop and the responses of demands.
 ACTS = ("runtime/demand/loop.cpp", "runtime/demand/loop_promises.cpp", "runtime/demand/response")

@@ -132,12 +132,12 @@ Body* Translator::inner(const runtime::Function* f, const std::vector<Kind>& par
       b_.CreateStore(body.fn->getArg(static_cast<unsigned>(i) + 1),
                      params[i] == Kind::floating ? body.floats[i] : body.words[i]);
   }
-  // A frame is made where the stack ends, or somebody asks for a safe point.
+  // A frame is made where the stack ends. (Requests are looked at behind each call.)
   const Types types_of_caller = std::exchange(types_, regs);
   llvm::BasicBlock* other = leave(regs, 0);
   llvm::Value* frame = b_.CreateIntrinsic(llvm::Intrinsic::frameaddress, {ptr_}, {b_.getInt32(0)});
   llvm::Value* stack = b_.CreateICmpUGE(b_.CreatePtrToInt(frame, i64_), load(i64_, address(&s_.stack_limit), 0));
-  check(b_.CreateAnd(stack, b_.CreateICmpEQ(load(i32_, address(&s_.poll), 0), b_.getInt32(0))), other);
+  check(stack, other);
   b_.CreateBr(block(0, regs));
   types_ = types_of_caller;
   now_ = caller;
@@ -176,6 +176,8 @@ Translator::After Translator::call_function(const Instr& in, const runtime::Func
   b_.restoreIP(ip);
   for (uint32_t i = 0; i < count; ++i) used(args[i].at, static_cast<uint8_t>(args[i].use));
   put_bits(in.dst, b_.CreateExtractValue(r, {0}), *body->gives);
+  look_at_requests(UINT32_MAX, pc);
+  looked_ = true;
   return After::next;
 }
 

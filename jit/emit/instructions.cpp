@@ -34,6 +34,12 @@ std::optional<CmpOp> comparison_of(I op) {
   }
 }
 
+// Instructions behind which the interpreter looks for finalizers.
+bool lets_go(I op) {
+  return op == I::rebind || op == I::update || op == I::global_set || op == I::call || op == I::call_loaded ||
+         op == I::call_method || op == I::attr_set;
+}
+
 bool is_jump_on_comparison(I op) { return op >= I::if_not_eq && op < I::if_not_truth; }
 
 }  // namespace
@@ -48,10 +54,14 @@ void Translator::place(const Body::Todo& t) {
     }
     before_ = types_;
     at_ = pc;
+    looked_ = false;
     bail_ = nullptr;
     switch (instruction(now_->code->instrs[pc], pc)) {
       case After::next:
         ++instructions_;
+        // Where the interpreter ends what it has let go of.
+        if (const I op = now_->code->instrs[pc].op; now_->outer && !looked_ && lets_go(op))
+          look_at_requests(Session::kFinalizers, pc);
         break;
       case After::ended:
         ++instructions_;
@@ -67,6 +77,26 @@ void Translator::place(const Body::Todo& t) {
       }
     }
   }
+}
+
+// Other threads and signals write it: each look reads it.
+llvm::Value* Translator::requests() {
+  llvm::LoadInst* v = b_.CreateLoad(i32_, address(&s_.poll));
+  v->setVolatile(true);
+  return v;
+}
+
+// Requests of these kinds are done at once, behind the instruction.
+void Translator::look_at_requests(uint32_t mask, uint32_t pc) {
+  llvm::BasicBlock *asked = make(), *raised = make();
+  check(b_.CreateICmpEQ(b_.CreateAnd(requests(), b_.getInt32(mask)), b_.getInt32(0)), asked);
+  llvm::BasicBlock* on = b_.GetInsertBlock();
+  b_.SetInsertPoint(asked);
+  b_.CreateCondBr(call(reinterpret_cast<const void*>(&ouro_plain_safe_point), i1_, {session()}), on, raised);
+  b_.SetInsertPoint(raised);
+  spill(types_);
+  leave_spilled(pc, true);
+  b_.SetInsertPoint(on);
 }
 
 llvm::BasicBlock* Translator::bail() {
@@ -110,7 +140,7 @@ Translator::After Translator::instruction(const Instr& in, uint32_t pc) {
       return jump(target);
     case I::jump_back:
       ++turns_;
-      check(b_.CreateICmpEQ(load(i32_, address(&s_.poll), 0), b_.getInt32(0)), bail());
+      check(b_.CreateICmpEQ(requests(), b_.getInt32(0)), bail());
       return jump(target);
     case I::branch:
     case I::branch_not: {

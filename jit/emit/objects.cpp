@@ -2,6 +2,10 @@
 // check that it is still what it was like when the code was translated.
 #include "jit/emit/translator.h"
 
+#include <algorithm>
+
+#include "runtime/object/alloc.h"
+
 namespace ouro::jit::plain {
 
 namespace {
@@ -10,6 +14,15 @@ constexpr uint64_t entry_at(uint32_t slot) {
   return slot * sizeof(Entries::value_type) + offsetof(Entries::value_type, value);
 }
 }  // namespace
+
+// A function that captures variables, or has objects as defaults: translations, which stay, would keep them.
+static bool holds_objects(const Value& v) {
+  if (runtime::kind_of(v) != ObjectKind::function) return false;
+  const auto* f = v.as<runtime::Function>();
+  auto* defaults = runtime::cast_exact<runtime::Tuple>(f->defaults);
+  return !f->captures.empty() || f->kwdefaults.is_object() || f->dict.is_object() ||
+         (defaults && std::any_of(defaults->begin(), defaults->end(), [](const Value& d) { return d.is_object(); }));
+}
 
 Translator::After Translator::global_get(const Instr& in) {
   const runtime::Cache& c = now_->code->sites[static_cast<size_t>(in.b)].cache;
@@ -26,6 +39,7 @@ Translator::After Translator::global_get(const Instr& in) {
   const Value& v = m->names.at(slot);
   if (v.is_unbound()) return After::untranslated;
   llvm::Value* from = at(load(ptr_, address(&m->names.entries()), 0), entry_at(slot));
+  if (holds_objects(v)) return load_value(from, v, in, -1, 0) ? After::next : After::untranslated;
   switch (runtime::kind_of(v)) {
     case ObjectKind::function:
     case ObjectKind::native:
@@ -172,7 +186,7 @@ RegType Translator::module_member(const RegType& module, Symbol name) {
   if (slot == runtime::NameTable<Value>::kAbsent) return {};
   const Value& v = m->names.at(slot);
   const ObjectKind k = runtime::kind_of(v);
-  if (k != ObjectKind::native && k != ObjectKind::function) return {};
+  if ((k != ObjectKind::native && k != ObjectKind::function) || holds_objects(v)) return {};
   llvm::Value* from = at(load(ptr_, address(&m->names.entries()), 0), entry_at(slot));
   llvm::Value* tag = b_.CreateICmpEQ(load(i8_, from, kTagAt), b_.getInt8(static_cast<uint8_t>(Tag::object)));
   llvm::Value* same = b_.CreateICmpEQ(load(i64_, from, kBitsAt), b_.getInt64(reinterpret_cast<uint64_t>(v.object())));
@@ -363,7 +377,8 @@ Translator::After Translator::for_iter(const Instr& in, uint32_t pc) {
   b_.CreateCondBr(b_.CreateICmpULT(index, load(i64_, list, offsetof(runtime::List, size))), some, over);
   b_.SetInsertPoint(over);
   const Types as_was = types_;
-  put(in.a, {});
+  call(reinterpret_cast<const void*>(&ouro_plain_end), b_.getVoidTy(), {reg_at(in.a)});
+  types_[static_cast<size_t>(in.a)] = {};
   b_.CreateBr(block(done, types_));
   types_ = as_was;
   b_.SetInsertPoint(some);

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "runtime/interpreter/slow.h"
 #include "runtime/object/alloc.h"
 #include "runtime/object/exception.h"
 #include "runtime/object/operators.h"
@@ -61,6 +62,19 @@ void ouro_plain_range(Session* s, Value* to, int64_t start, int64_t stop, int64_
 void ouro_plain_steps(Session* s, Value* to, int64_t next, int64_t count, int64_t step) {
   runtime::MemoryUnlimited unlimited(s->memory);
   *to = runtime::make_iterator(runtime::kRangeIterator, Value(), next, count, step);
+}
+
+void ouro_plain_end(Value* iterator) {
+  iterator->as<runtime::Iterator>()->source = Value();
+  *iterator = Value();
+}
+bool ouro_plain_safe_point(Session* s) {
+  try {
+    return runtime::safe_point(*s);
+  } catch (const std::bad_alloc&) {
+    runtime::raise_memory_error(*s);
+    return false;
+  }
 }
 
 bool ouro_plain_binary(Session* s, uint32_t op, uint32_t want, uint32_t a_tag, int64_t a, uint32_t b_tag, int64_t b,

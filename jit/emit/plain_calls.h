@@ -21,6 +21,10 @@ bool ouro_plain_iter(Value* to, const Value* list);
 /// The range, or the iterator over it with `count` turns to go.
 void ouro_plain_range(Session* s, Value* to, int64_t start, int64_t stop, int64_t step);
 void ouro_plain_steps(Session* s, Value* to, int64_t next, int64_t count, int64_t step);
+/// The list's iterator has given all its items; who else holds it sees that.
+void ouro_plain_end(Value* iterator);
+/// Does what the session's requests ask for. False: an exception is pending.
+bool ouro_plain_safe_point(Session* s);
 /// A binary operation on numbers, of which tags and bits are given. False: it raises, or gives no number of the tag
 /// `want`; nothing is pending.
 bool ouro_plain_binary(Session* s, uint32_t op, uint32_t want, uint32_t a_tag, int64_t a, uint32_t b_tag, int64_t b,

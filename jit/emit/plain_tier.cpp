@@ -14,10 +14,9 @@ using runtime::Outcome;
 
 namespace {
 
-constexpr size_t kMostVersions = 4;
+constexpr size_t kMostOfPlace = 4;
 constexpr uint32_t kMostFailed = 2;
 constexpr uint64_t kJudged = 256;  // runs
-constexpr uint32_t kNever = UINT32_MAX;
 
 // An iterator over a range that nobody else has: its numbers go into machine registers.
 bool is_own_steps(const Value& v) {
@@ -37,23 +36,33 @@ Tier::Tier(Session& s, std::function<backends::HostJit*()> jit) : s_(s), jit_(st
 
 Tier::Place& Tier::place(Code& code, uint32_t pc) {
   OfCode& c = codes_[&code];
-  if (!c.live) c.live = std::make_unique<Liveness>(code);
+  if (c.function.lock() != code.function) {
+    c = {std::make_unique<Liveness>(code), code.function, {}};
+    if (codes_.size() > most_codes_) drop_dead();
+    return place(code, pc);
+  }
   auto& p = c.places[pc];
   if (!p) p = std::make_unique<Place>(Place{.tier = this, .code = &code, .pc = pc});
   return *p;
 }
 
+void Tier::drop_dead() {
+  std::erase_if(codes_, [](const auto& c) { return c.second.function.expired(); });
+  most_codes_ = std::max(kFewCodes, codes_.size() * 2);
+}
+
 const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_translate) {
-  const Liveness& live = *codes_[p.code].live;
+  const Liveness& live = *codes_.at(p.code).live;
   const uint32_t n = p.code->nregs;
   const auto fits = [&](const Version& v) {
     for (uint32_t r = 0; r < n; ++r)
       if (v.kinds[r] != Kind::stale && type_here(frame.regs[r], true).kind != v.kinds[r]) return false;
     return true;
   };
+  if (p.dropped) return nullptr;
   const auto known = std::ranges::find_if(p.versions, fits);
   if (known != p.versions.end()) return &*known;
-  if (!may_translate || p.versions.size() >= kMostVersions || p.failed >= kMostFailed) return nullptr;
+  if (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed) return nullptr;
   std::vector<RegType> types;
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);
@@ -64,9 +73,6 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
       jit ? translate(s, *jit, &spare_, runtime::frame_closure(frame), *p.code, frame.globals, p.pc, types, live, error)
           : nullptr;
   note_time(p.code->function->qualname, "compile", start);
-  if (getenv("OURO_PLAIN_TRACE"))
-    fprintf(stderr, "plain: %s at %u: %s %zu %s\n", p.code->function->name.c_str(), p.pc, made ? "made" : "nothing",
-            made ? made->blocks : 0, error.c_str());
   if (!made) {
     ++p.failed;
     return nullptr;
@@ -85,8 +91,6 @@ Outcome Tier::run(Session& s, Frame& frame, Place& p, const Version& v, Value& r
   if (how == End::returned) return Outcome::returned;
   if (how == End::raised) return Outcome::interrupted;
   ++p.left;
-  if (getenv("OURO_PLAIN_TRACE") && p.left < 6)
-    fprintf(stderr, "plain: %s at %u left at %u\n", p.code->function->name.c_str(), p.pc, static_cast<uint32_t>(end));
   return Outcome::not_taken;
 }
 
@@ -103,10 +107,11 @@ bool Tier::hot_function(Session& s, Frame& frame) {
 Outcome Tier::enter(Session& s, Frame& frame, void* data, Value& result) {
   Place& p = *static_cast<Place*>(data);
   if (!s.has_stack()) return Outcome::not_taken;
+  p.dropped = p.dropped || (p.runs >= kJudged && p.left * 2 > p.runs);
   const Version* v = p.tier->version(s, frame, p, true);
-  if (!v || (p.runs >= kJudged && p.left * 2 > p.runs)) {
+  if (!v) {  // it may work on tensors now: the other compiler looks at it again
     p.code->entry = nullptr;
-    p.code->call_trigger = v ? kNever : p.code->calls * 2 + 8;
+    p.code->call_trigger = p.code->calls < 1000000 ? p.code->calls * 2 + 8 : UINT32_MAX;
     return Outcome::not_taken;
   }
   return p.tier->run(s, frame, p, *v, result);

@@ -40,20 +40,25 @@ class Tier {
     uint32_t pc = 0;
     std::vector<Version> versions;
     uint32_t looks = 0, failed = 0;
+    bool dropped = false;
     uint64_t runs = 0, left = 0;
   };
   struct OfCode {
     std::unique_ptr<Liveness> live;
+    std::weak_ptr<const ir::Function> function;  // another code may get its address
     std::unordered_map<uint32_t, std::unique_ptr<Place>> places;
   };
   static runtime::Outcome enter(Session& s, runtime::Frame& frame, void* data, Value& result);
   Place& place(runtime::Code& code, uint32_t pc);
+  void drop_dead();
   const Version* version(Session& s, runtime::Frame& frame, Place& p, bool may_translate);
   runtime::Outcome run(Session& s, runtime::Frame& frame, Place& p, const Version& v, Value& result);
 
   Session& s_;
   std::function<backends::HostJit*()> jit_;
   std::unordered_map<const runtime::Code*, OfCode> codes_;
+  size_t most_codes_ = kFewCodes;  // until the dead ones are dropped
+  static constexpr size_t kFewCodes = 16;
   Value spare_;
 };
 

@@ -36,7 +36,7 @@ using runtime::Tag;
 using runtime::Use;
 
 constexpr size_t kMostVersions = 6;  // of one place
-constexpr size_t kMostBlocks = 4000;
+constexpr size_t kMostBlocks = 600;
 constexpr size_t kMostFunctions = 32;
 constexpr size_t kWorthACall = 16;            // instructions: what entering a translation takes
 constexpr int64_t kExact = int64_t{1} << 53;  // below this a float holds every int
@@ -278,6 +278,8 @@ class Translator {
   void place(const Body::Todo& t);
   After instruction(const Instr& in, uint32_t pc);
   llvm::BasicBlock* bail();
+  llvm::Value* requests();
+  void look_at_requests(uint32_t mask, uint32_t pc);
   Number number(int32_t a);
   void put_number(int32_t r, Number n);
   llvm::Value* as_float(Number n) { return n.kind == Kind::floating ? n.v : b_.CreateSIToFP(n.v, f64_); }
@@ -331,6 +333,7 @@ class Translator {
   llvm::BasicBlock* bail_ = nullptr;
   std::vector<Value> kept_, examples_;
   size_t count_ = 0, turns_ = 0, instructions_ = 0;
+  bool looked_ = false;  // for requests, behind the instruction
   bool unknown_results_ = false, results_moved_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include "runtime/interpreter/frame.h"
 
-#include "runtime/interpreter/slow.h"
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "runtime/interpreter/flatten.h"
 #include "runtime/interpreter/interpreter.h"
+#include "runtime/interpreter/slow.h"
 #include "runtime/object/exception.h"
 #include "support/diag.h"
 

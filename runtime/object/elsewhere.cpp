@@ -87,6 +87,7 @@ constexpr Row kNames[] = {
     {" Dataset TensorDataset GeneratorDataset ",
      "write `from ouro import data`: data.TensorDataset(x, y); anything with len and items is a data set"},
     {" functional_call ", "a model is called as it is: grad(lambda m: loss(m(x), y))(model)"},
+    {" inf nan ", "write float('inf'), float('nan'), or `from math import inf, nan`"},
     {" nn ", "write `from ouro import nn`"},
 };
 
@@ -99,7 +100,6 @@ constexpr Row kWords[] = {
     {" cond scan switch ", "write if, for and while: they are compiled and differentiated as they stand"},
     {" seed Generator ", "random numbers have one state: manual_seed(0) sets it"},
     {" device ", "a tensor's device is x.device, x.to(\"cuda\") moves it, and --device=cuda moves the program"},
-    {" inf nan ", "write float('inf'), float('nan'), or `from math import inf, nan`"},
     {" train ", "write `from ouro import train`"},
     {" linalg ", "write `from ouro import linalg`"},
     {" tree_map tree_leaves ", "write `from ouro import tree_map, tree_leaves`"},

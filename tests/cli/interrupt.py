@@ -104,6 +104,9 @@ COMPILED = {
                            "    return grad(lambda v: f(v, n))(x)\nx = tensor(1.0); g(x, 3)", "g(x, 10**6)"),
     "step of a step": ("@jit\ndef f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\n@jit\ndef g(x, n):\n"
                        "    for i in range(n): x = f(x, 2) + 1\n    return x\nx = ones(3); g(x, 3)", "g(x, 10**10)"),
+    "plain loop without an end": ("", "s = 5\nwhile True: s = s ^ 3".replace("\n", "\n    ")),
+    "plain loop of floats": ("def f(n, s):\n    for i in range(n): s = s * 0.5 + 1.0\n    return s", "f(10**15, 1.0)"),
+    "plain recursion": ("def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)", "fib(100)"),
     "loop of a hot function": ("def f(x, n):\n    for i in range(n): x = x * 1.0000001\n    return x\nx = tensor(1.0)\n"
                                "for i in range(99): f(x, 3)", "f(x, 10**10)"),
     "map of one kernel": ("@jit\ndef f(x):\n    for i in range(30): x = tanh(x) + exp(-x)\n    return x\nx = ones(5 * 10**7); f(ones(8))",
@@ -215,7 +218,7 @@ print({place}.shape, {check})
 
 def test_compiled_steps_stop(t):
     stops(t, COMPILED, "graph")
-    stops(t, ["loop of a hot function"], "auto")
+    stops(t, ["loop of a hot function", "plain loop without an end", "plain loop of floats", "plain recursion"], "auto")
 
 
 def test_what_waits_stops(t):

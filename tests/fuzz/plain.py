@@ -54,7 +54,8 @@ class Maker:
         e = lambda: self.expr(depth - 1)  # noqa: E731
         k = self.r.randrange(22)
         if k < 9:
-            return f"({e()} {self.pick('+', '-', '*', '+', '-', '*', '/', '//', '%')} {e()})"
+            op = self.pick('+', '-', '*', '+', '-', '*', '/', '//', '%')  # products of variables grow beyond all bounds
+            return f"({e()} {op} {self.number() if op == '*' else e()})"
         if k == 9:
             return f"(int({e()}) {self.pick('&', '|', '^', '<<', '>>')} {self.pick('3', '5', 'i')})"
         if k == 10:
@@ -74,7 +75,7 @@ class Maker:
         if k == 17:
             return f"({e()} if {self.cond()} else {e()})"
         if k == 18:
-            return f"({e()} ** {self.pick('2', '3', '0.5', '-1')})"
+            return f"(({e()}) % 1009 ** {self.pick('1', '2')}) ** {self.pick('2', '3', '0.5', '-1')}"
         if k == 19:
             return f"f{self.r.randrange(self.functions)}({e()}, {e()}, left - 1)"
         if k == 20:
@@ -108,7 +109,7 @@ class Maker:
         if k < 4:
             return f"{pad}{self.pick(*VARS)} = {self.expr()}\n"
         if k < 6:
-            return f"{pad}{self.target()} {self.pick('=', '+=', '-=', '*=', '=')} {self.expr()}\n"
+            return f"{pad}{self.target()} {self.pick('=', '+=', '-=', '=')} {self.expr()}\n"
         if k == 6:
             return pad + self.pick(f"if {self.cond()}: {self.pick(*VARS)} = None", f"if {self.cond()}: return {self.expr(1)}", f"a, b = b, {self.expr(1)}",
                                    *(["if i > 4 and a: break", f"if {self.cond()}: continue"] if inside else [])) + "\n"
@@ -120,14 +121,15 @@ class Maker:
                              "for d in [v * 2 for v in ints]")
             return f"{pad}{head}:\n{self.block(depth - 1, True, pad + '    ')}"
         if k == 12:
-            step = self.pick("c += 1", "c = c + 1.5", "c += 2")
-            return f"{pad}c = 0\n{pad}while c < {self.r.randrange(5, 25)}:\n{pad}    {step}\n{self.block(depth - 1, False, pad + '    ')}"
+            w = f"w{depth}"
+            step = self.pick("{} += 1", "{} = {} + 1.5", "{} += 2").replace("{}", w)
+            return f"{pad}{w} = 0\n{pad}while {w} < {self.r.randrange(5, 25)}:\n{pad}    {step}\n{self.block(depth - 1, False, pad + '    ')}"
         return f"{pad}try:\n{self.block(depth - 1, False, pad + '    ')}{pad}except (TypeError, ZeroDivisionError, OverflowError, ValueError): b = 1\n"
 
     def render(self):
         out = PRELUDE
         for f in range(self.functions):
-            out += (f"\n\ndef f{f}(a, b, left):\n    global G, H, spent\n    spent += 1\n    if left < 0 or spent > 400: return {self.pick('a', '1', '0.5', 'None')}\n"
+            out += (f"\n\ndef f{f}(a, b, left):\n    global G, H, spent\n    spent += 1\n    if left < 0 or spent > 60: return {self.pick('a', '1', '0.5', 'None')}\n"
                     f"    i, c, d = 0, 0, 1.0\n{self.block(3, False, '    ')}    return {self.expr(1)}\n")
         out += "\n\nfor k in range(8):\n"
         args = [self.pick("k", "k * 0.5", "3", "1.5", "-k", "True", "2 ** 62", "None" if self.r.random() < 0.2 else "k") for _ in range(8)]

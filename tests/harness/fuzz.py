@@ -25,6 +25,7 @@ OTHERS = {
     "demands": (["--seconds=4"], None),
     "demands of results": (["--seconds=4", "--results"], None),
     "gradients": ([f"--seed={FIRST_SEED}", "--count=14", "--jobs=1"], ["--seed=2000000", "--count=3", "--modes=eager,graph"]),
+    "plain": ([f"--seed={FIRST_SEED}", "--count=60"], [f"--seed={FIRST_SEED}", "--count=6"]),
     "file_formats": (["--count=12"], ["--count=3"]),
     "reentry": (["--seed=760700010", "--count=40", "--jobs=1"], ["--seed=760700010", "--count=4", "--jobs=1"]),
 }
