@@ -25,8 +25,8 @@ class Tier {
   /// The frame is at a jump back to a loop's head.
   runtime::Outcome hot_loop(Session& s, runtime::Frame& frame, Value& result);
   /// Calls of a function, until it is translated; for tests fewer.
-  uint32_t calls_before = 400;
-  uint32_t looks_before = 40;
+  uint32_t calls_before = 1500;
+  uint32_t looks_before = 150;
 
  private:
   struct Version {
