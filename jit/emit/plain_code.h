@@ -50,6 +50,13 @@ struct RegType {
   bool operator==(const RegType& o) const { return kind == o.kind && (kind != Kind::known || object == o.object); }
 };
 
+/// Has the instruction a target to jump to, in `dst`?
+constexpr bool jumps(runtime::I op) {
+  using runtime::I;
+  return op == I::jump || op == I::jump_back || op == I::branch || op == I::branch_not ||
+         (op >= I::if_not_eq && op <= I::for_iter);
+}
+
 /// The kind of what a frame's register holds; of a dead one `stale`.
 RegType type_of(const Value& v, bool live);
 

@@ -52,7 +52,6 @@ void Tier::drop_dead() {
 }
 
 const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_translate) {
-  const Liveness& live = *codes_.at(p.code).live;
   const uint32_t n = p.code->nregs;
   const auto fits = [&](const Version& v) {
     for (uint32_t r = 0; r < n; ++r)
@@ -63,6 +62,7 @@ const Tier::Version* Tier::version(Session& s, Frame& frame, Place& p, bool may_
   const auto known = std::ranges::find_if(p.versions, fits);
   if (known != p.versions.end()) return &*known;
   if (!may_translate || p.versions.size() >= kMostOfPlace || p.failed >= kMostFailed) return nullptr;
+  const Liveness& live = *codes_.at(p.code).live;
   std::vector<RegType> types;
   for (uint32_t r = 0; r < n; ++r) types.push_back(type_here(frame.regs[r], live.at(p.pc, r)));
   runtime::MemoryUnlimited unlimited(s.memory);

@@ -69,29 +69,8 @@ void Translator::open(Body& body) {
   }
   if (!body.outer) body.spilled = b_.CreateAlloca(llvm::ArrayType::get(i64_, 2 * n));
   body.leaders.assign(body.code->instrs.size() + 1, false);
-  for (const Instr& in : body.code->instrs) {
-    switch (in.op) {
-      case I::jump:
-      case I::jump_back:
-      case I::branch:
-      case I::branch_not:
-      case I::if_not_eq:
-      case I::if_not_ne:
-      case I::if_not_lt:
-      case I::if_not_le:
-      case I::if_not_gt:
-      case I::if_not_ge:
-      case I::if_not_truth:
-      case I::if_truth:
-      case I::if_not_is:
-      case I::if_is:
-      case I::for_iter:
-        body.leaders[static_cast<size_t>(in.dst)] = true;
-        break;
-      default:
-        break;
-    }
-  }
+  for (const Instr& in : body.code->instrs)
+    if (jumps(in.op)) body.leaders[static_cast<size_t>(in.dst)] = true;
 }
 
 bool Translator::finish_all() {
