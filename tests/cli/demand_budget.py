@@ -19,7 +19,7 @@ def test_a_tighter_goal_never_holds_more(t):
     t.write("tighter.ouro", NET + """
 for k in range(5): step(X, Y)
 held = []
-for mega in (4.8, 4.55, 4.45, 4.3):
+for mega in (4.8, 4.6, 4.5, 4.3):
     demand.set(memory=int(mega * 2 ** 20))
     decided = len(demand.report()["decisions"])
     for k in range(300):
