@@ -198,6 +198,7 @@ class Reverse {
   void attr_del_let(const Let& l);
   void test_let(const Let& l);
   bool is_flag(Atom a);
+  bool may_hold_items(Atom callee);
   void item_get_let(const Let& l);
   void item_set_let(const Let& l);
   void item_del_let(const Let& l);
@@ -291,7 +292,7 @@ class Reverse {
   std::vector<bool> emitted_;
   uint32_t node_ = 0, record_ = UINT32_MAX;
   std::vector<Adjoint>* current_ = nullptr;
-  std::vector<bool> flags_;  // of names of f: see is_flag()
+  std::vector<bool> flags_, functions_;  // of names of f: see is_flag(), may_hold_items()
 };
 
 }  // namespace ouro::ir::grad

@@ -108,8 +108,35 @@ void Reverse::finish_call(const Let& l, NameId pair, uint32_t first, uint32_t co
   });
 }
 
+// May the callee be an object whose items have cotangents? What a module, a class or a file defines is a function.
+bool Reverse::may_hold_items(Atom callee) {
+  if (!callee.is_name() || f_.derived) return false;
+  if (functions_.empty()) {
+    constexpr Op kFunctions[] = {prim::global_get, prim::builtin_get, prim::function, prim::import_from,
+                                 prim::make_class};
+    functions_.resize(f_.names.size());
+    for (const Block& b : f_.blocks)
+      for (const Let& l : b.lets)
+        if (l.result != NameId::none && std::ranges::find(kFunctions, l.op) != std::end(kFunctions))
+          functions_[index(l.result)] = true;
+  }
+  return !functions_[index(callee.name())];
+}
+
+// An object that extends tuple and has a __call__ is a value: the method that stands for it in the call gives its
+// cotangent back.
 void Reverse::call_let(const Let& l) {
   std::vector<Atom> args = fargs(l);
+  if (const Atom callee = f_.args(l)[0]; may_hold_items(callee)) {
+    const NameId form = fwd_.let(prim::ad_special, {args[0]}, attr("call"));
+    const NameId pair = call_f(form, {args[0]}, prim::ad_try_call);
+    args[0] = fwd_.let(prim::ad_value, {pair, args[0]}, attr("move"));
+    const Residual kept = save(pair);
+    adjoint([=, this] {
+      const Atom d = call_b(bwd_.let(prim::ad_part, {get(kept)}, 1), {bwd_.zero(), env_}, prim::ad_try_call);
+      accumulate(callee, item(d, 0));
+    });
+  }
   NameId form = fwd_.let(prim::ad_forward, {args[0]});
   const CallSig& sig = f_.calls[l.attr];
   if (!sig.simple()) return bound_call(l, form, {args.begin() + 1, args.end()}, 1);

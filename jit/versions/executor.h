@@ -153,8 +153,12 @@ class JitExecutor final : public runtime::Executor {
     double ms;
   };
   std::shared_ptr<Version> add_version(Session& s, runtime::Frame& frame, FunctionVersions& f, const Specialised& done);
-  void note_pause(const Session& s, const FunctionVersions& f, std::chrono::steady_clock::time_point start,
-                  bool allowed);
+  struct PauseStart {
+    std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+    double processor = processor_ms();  // time of this thread
+    static double processor_ms();
+  };
+  void note_pause(const Session& s, const FunctionVersions& f, const PauseStart& start, bool allowed);
   static void learn_differences(Session& s, FunctionVersions& f, SpecialiseRequest& request);
   void start_compile(Session& s, const std::shared_ptr<Version>& v, bool wait);
   // The same step in the other precision, from the same state; nothing of it is kept but what it returns

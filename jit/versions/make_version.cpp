@@ -1,4 +1,6 @@
 // The executor's part in making versions: what is asked of the specialiser, and what becomes of the typed program.
+#include <time.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -60,7 +62,7 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
     f.attempt = std::make_unique<Attempt>(s, std::move(request), f.pins, why);
     return next_slice(s, frame, f, args);
   }
-  const auto start = Clock::now();
+  const PauseStart start;
   auto made = std::make_shared<SpecialiseResult>();
   bool given_up = false;
   try {
@@ -75,15 +77,20 @@ std::shared_ptr<Version> JitExecutor::make_version(Session& s, Frame& frame, Fun
   f.tried = f.tried || allowed;
   note_pause(s, f, start, allowed);
   if (given_up) return nullptr;
-  return add_version(s, frame, f, {std::move(made), request, args, why, ms_since(start)});
+  return add_version(s, frame, f, {std::move(made), request, args, why, ms_since(start.at)});
 }
 
 // The script has waited for the specialiser since then.
-void JitExecutor::note_pause(const Session& s, const FunctionVersions& f, Clock::time_point start, bool allowed) {
-  const double ms = ms_since(start);
-  note_time(f.code->qualname, "specialise", start);
-  compiler_ns_ += static_cast<uint64_t>(ms * 1e6);
-  if (is_limited(s, f) && !allowed) pauses_.paused(ms);
+void JitExecutor::note_pause(const Session& s, const FunctionVersions& f, const PauseStart& start, bool allowed) {
+  note_time(f.code->qualname, "specialise", start.at);
+  compiler_ns_ += static_cast<uint64_t>(ms_since(start.at) * 1e6);
+  if (is_limited(s, f) && !allowed) pauses_.paused(PauseStart::processor_ms() - start.processor);
+}
+
+double JitExecutor::PauseStart::processor_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
 std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, FunctionVersions& f,
@@ -98,7 +105,7 @@ std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, Funct
     f.changed = kMostChanged;
     return nullptr;
   }
-  const auto start = Clock::now();
+  const PauseStart start;
   Attempt::State state{};
   {
     struct InSlice {
@@ -114,7 +121,7 @@ std::shared_ptr<Version> JitExecutor::next_slice(Session& s, Frame& frame, Funct
   f.tried = f.tried || allowance > 0;
   note_pause(s, f, start, allowance > 0);
   if (state == Attempt::State::paused) {  // (it may have paused by itself)
-    f.allowance_ms = std::max(0.0, allowance - ms_since(start));
+    f.allowance_ms = std::max(0.0, allowance - ms_since(start.at));
     return nullptr;
   }
   const std::unique_ptr<Attempt> ended = std::move(f.attempt);

@@ -8,6 +8,10 @@ double Pauses::expected_ms(const Function& f) const {
   return std::max(ms_per_frame_ * static_cast<double>(f.frames), f.last_ms);
 }
 
+double Pauses::most_ms(double run_ms) {
+  return kShare * std::min(run_ms, kLaterMs) + kLaterShare * std::max(run_ms - kLaterMs, 0.0) + kGraceMs;
+}
+
 bool Pauses::may_begin(const Function& f, double run_ms, uint64_t calls, bool at_once) const {
   const double expected = expected_ms(f);
   return (at_once ? 1 : kAtFirst) * expected <= room_ms(run_ms) &&

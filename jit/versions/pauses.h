@@ -6,9 +6,12 @@
 // call of the function, and there are two conditions:
 //
 //   all pauses so far + the next one            <=  kShare of the time that the script has run + kGrace
+//                                                   (kLaterShare of the time beyond kLaterMs)
 //   what the function was interpreted for       >=  kWorth times all pauses that are expected for it
 //
-// The first one bounds what a script can lose. The second one keeps a function that is hardly used from taking the
+// The first one bounds what a script can lose. One that has run for long will probably run for as long again, so more
+// of that time is worth it. A pause is counted as processor time: on a busy machine the specialiser may wait for its
+// turn longer than it works, as the script does anyway. The second one keeps a function that is hardly used from taking the
 // room of others (the rule of the rented skis: rent until the rent is what the skis cost; Karlin et al. 1988). What is
 // begun too early and does not end is lost, so a specialisation is begun when there is room for kAtFirst of it.
 //
@@ -23,6 +26,8 @@ namespace ouro::jit {
 class Pauses {
  public:
   static constexpr double kShare = 0.03;
+  static constexpr double kLaterShare = 0.05;
+  static constexpr double kLaterMs = 1000;
   static constexpr double kGraceMs = 4;
   static constexpr double kWorth = 3;
   static constexpr double kAtFirst = 0.5;
@@ -43,12 +48,14 @@ class Pauses {
   /// How long the next slice may be; 0: there is no room yet.
   double slice_ms(double run_ms) const;
   void paused(double ms) { total_ms_ += ms; }
+  /// What all pauses may come to in a script that has run for so long.
+  static double most_ms(double run_ms);
   /// A version of it was made, in so long altogether.
   void made(Function& f, double ms);
   double total_ms() const { return total_ms_; }
 
  private:
-  double room_ms(double run_ms) const { return kShare * run_ms + kGraceMs - total_ms_; }
+  double room_ms(double run_ms) const { return most_ms(run_ms) - total_ms_; }
 
   double total_ms_ = 0;
   double ms_per_frame_ = 0.07;  // of a training step

@@ -216,6 +216,12 @@ Value forward_form(Session& s, const Value& f) {
   }
 }
 
+// An object that extends tuple, a value, whose class has a __call__ of its own.
+static bool calls_its_items(Session& s, const Value& v) {
+  return kind_of(v) == ObjectKind::instance && kind_of(unwrap(v)) == ObjectKind::tuple &&
+         kind_of(find_dunder(s, type_of(s, v), Dunder::call_)) == ObjectKind::function;
+}
+
 Value forward_method(Session& s, const Value& receiver, Symbol name) {
   static const Symbol called = intern("__call__");
   if (name == called) {
@@ -236,6 +242,10 @@ Value forward_method(Session& s, const Value& receiver, Symbol name) {
     }
   }
   OURO_TRY(f, get_attr(s, receiver, name));
+  if (calls_its_items(s, f)) {  // its cotangent is that of the attribute
+    OURO_TRY(caller, adapter(s, "attribute_caller", {make_str(name.text())}));
+    return forward_form(s, caller);
+  }
   OURO_TRY(form, forward_form(s, f));
   return adapter(s, "without_self", {form});
 }
@@ -372,6 +382,7 @@ struct Operands {
     if (!is_tensor(at(0)) && !at(0).is_float()) return false;
     return kind_of(type_lookup(s, type_of(s, at(0)), intern(text(1)))) == ObjectKind::native;
   }
+  bool called_value() const { return calls_its_items(s, at(0)); }
   bool identified() const { return true; }
   bool data_of_class() const { return state(s).classes_hold && !class_of_slot(s, at(0), intern(text(1))).is_none(); }
   bool load_asks() const {

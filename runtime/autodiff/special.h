@@ -50,6 +50,7 @@ inline std::string_view swapped(ir::Op op) {
 //   bool load_of_class_asks()    attr.get of a class runs a script: of its metaclass, a descriptor's
 //   bool stores_in_class()       attr.set of a script class
 //   bool value_method()          attr.get of a tensor, a float or an object that extends tuple: a method that holds it
+//   bool called_value()         a call of an object that extends tuple, by its class's __call__
 //   bool identified()            such a method is an object, with places of its own
 //   bool data_of_class()         attr.get of what differentiated code put into a class
 //   bool slots_by_item()         attr.get and .set of an object whose items have slots: it extends a list, dict or set
@@ -117,6 +118,10 @@ Called called_by(ir::Op op, const Operands& on) {
   if (op == prim::match_keys || op == prim::match_rest || op == prim::match_class) return in_protocol();
   if (op == prim::with_methods) return on.scripted(0) ? in_protocol() : Called{};
   if (op == prim::format) return on.scripted(0) ? in_protocol() : on.holds_objects(0) ? Called{By::recorded} : Called{};
+  if (op == prim::call) {  // of its callee alone: what is called in its place, which holds it
+    if (!on.called_value()) return {};
+    return on.identified() ? Called{By::form, "called_value_form"} : rule("called_value");
+  }
   if (op == prim::attr_get) {
     if (on.data_of_class()) return {By::form, "class_data_form"};
     if (on.tensor(0)) {

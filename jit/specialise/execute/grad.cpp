@@ -193,7 +193,10 @@ AVal Specialiser::forward_method(const AVal& receiver, Symbol name) {
     if (kind_of(method) == ObjectKind::native && method.as<runtime::Native>()->self.is_unbound())
       return forward_of_native(method);
   }
-  return adapter("without_self", {forward_form(get_attr(receiver, name))});
+  const AVal f = get_attr(receiver, name);
+  if (f.extends_tuple() && class_lookup(f, intern("__call__")).is(AKind::closure))
+    return forward_form(adapter("attribute_caller", {AVal::of(runtime::make_str(name.text()))}));
+  return adapter("without_self", {forward_form(f)});
 }
 
 AVal Specialiser::recorded(const AVal& of, const AVal& f, const Args_& args, const Keywords& keywords) {

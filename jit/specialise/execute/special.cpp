@@ -86,6 +86,7 @@ struct Operands {
     runtime::Type* cls = s.session.type(floating ? runtime::ObjectKind::floating : runtime::ObjectKind::tensor);
     return kind_of(runtime::type_lookup(s.session, cls, name())) == ObjectKind::native;
   }
+  bool called_value() const { return count() > 0 && args[0].extends_tuple() && written(0, "__call__"); }
   // Classes are made and written to by the interpreter; what extends a built-in class is its, too.
   bool identified() const { return false; }
   bool data_of_class() const { return false; }
