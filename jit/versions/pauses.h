@@ -11,9 +11,10 @@
 //
 // The first one bounds what a script can lose. One that has run for long will probably run for as long again, so more
 // of that time is worth it. A pause is counted as processor time: on a busy machine the specialiser may wait for its
-// turn longer than it works, as the script does anyway. The second one keeps a function that is hardly used from taking the
-// room of others (the rule of the rented skis: rent until the rent is what the skis cost; Karlin et al. 1988). What is
-// begun too early and does not end is lost, so a specialisation is begun when there is room for kAtFirst of it.
+// turn longer than it works, as the script does anyway. The second one keeps a function that is hardly used from
+// taking the room of others (the rule of the rented skis: rent until the rent is what the skis cost; Karlin et al.
+// 1988). What is begun too early and does not end is lost, so a specialisation is begun when there is room for
+// kAtFirst of it.
 //
 // What is expected: the specialiser executes abstractly what a call executes, so a specialisation is about proportional
 // to the frames that an interpreted call pushes. The factor is what the last ones took.
